@@ -5,24 +5,25 @@ from pathlib import Path
 
 from arkaudit.exits import EXIT_INTERRUPTED, INTERRUPTED, heed_at_once
 
-#: How a process of our own is begun: -P, since a folder named like a package of ours may lie in the working directory.
+#: Beginning of a child process's command line. -P ignores packages of the same names in the working directory.
 OWN_PROCESS = (sys.executable, "-P", "-m", "arkaudit")
 
 
 def main() -> None:
-    """Run the command; interrupted while it is still being read, it ends as at any other moment."""
+    """Run the command, and exit with 130 if it is interrupted while its modules are imported."""
     try:
-        heed_at_once()  # before anything else is imported, which takes a second
+        # First, because the import below takes a second.
+        heed_at_once()
         from arkaudit.cli import main as command
 
         command()
-    except KeyboardInterrupt:  # between two imports
+    except KeyboardInterrupt:
         sys.stderr.write(f"arkaudit: {INTERRUPTED}\n")
         sys.exit(EXIT_INTERRUPTED)
 
 
 if __name__ == "__main__":
-    # ``python -m`` looks in the working directory first; it is none of ours unless this file lies there.
+    # ``python -m`` looks in the working directory first, which may hold other packages of the same names.
     if not sys.flags.safe_path and Path(sys.path[0]).resolve() != Path(__file__).resolve().parents[1]:
         del sys.path[0]
     main()

@@ -1,4 +1,4 @@
-"""The parts that the verbs share: a run in a store, its stages, and how it ends."""
+"""Run an audit in a store: begin or resume it, run its stages, judge its ARKs, and record how it ended."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import scrapy.core.downloader.contextfactory  # noqa: F401  (first, while there are few frames: it looks at each)
+# First, because its import inspects the whole call stack.
+import scrapy.core.downloader.contextfactory  # noqa: F401
 from scrapy import signals
 from scrapy.crawler import Crawler
 
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 
 
 def crawl_plan(config: Config, seeds: Seeds) -> CrawlPlan:
-    """The plan of a crawl that begins at *seeds* today."""
+    """Return the plan of a crawl from *seeds* that starts today."""
     crawl = config.crawl
     return CrawlPlan.of(
         seeds.urls,
@@ -74,14 +75,14 @@ def crawl_plan(config: Config, seeds: Seeds) -> CrawlPlan:
 
 
 Target = tuple[Ark, str]
-#: The weight of a mention, where documents are recorded in batches.
+#: Assumed size of a mention, for the size of a batch of documents.
 _MENTION_BYTES = 128
-#: Of what was fetched and is not read yet, so much is in memory for each process that reads, before less is asked for.
+#: Limit on fetched but unread bytes per reading process. Above it, Scrapy fetches less.
 _AHEAD_BYTES = 2_500_000
 
 
 class AuditInterrupted(RunInterrupted):
-    """Raised by `Audit.run` when a signal ended it; what had been observed is kept, and judged unless time was short."""
+    """Raised by `Audit.run` after a signal. Observations are stored; they are judged if there was time."""
 
     def __init__(self, run_id: int) -> None:
         super().__init__()
@@ -90,10 +91,7 @@ class AuditInterrupted(RunInterrupted):
 
 @dataclass(slots=True)
 class Audit:
-    """One run: the documents of *seeds* or of a *dataset*, then (with *resolve*) the ARKs they cite; or *targets*.
-
-    Its spiders run one after the other, what they observe is judged, it ends.
-    """
+    """A run over the documents of *seeds* or of a *dataset* and the ARKs that they cite, or over *targets*."""
 
     config: Config
     store: Store
@@ -101,28 +99,28 @@ class Audit:
     dataset: DatasetDocuments | None = None
     targets: Sequence[Target] | None = None
     readings: Mapping[str, Sequence[CandidateReading]] = field(default_factory=dict)
-    """What else targets may mean, by the URLs that ask for them."""
+    """Alternative readings of targets, by request URL."""
     resolve: bool = True
+    """False to read documents without requesting the ARKs that they cite."""
     on_document: Callable[[DocumentRecord], None] = lambda record: None
-    """Gets the row about each document as it is read."""
+    """Called with the record of each document after it was read."""
     on_verdict: Callable[[Verdict], None] | None = None
-    """Gets each verdict, in the order of the targets. Without it, judging that was interrupted is resumed."""
+    """Called with each verdict, in the order of the targets. Without it, interrupted judging is resumed."""
     registry: Registry = field(default_factory=lambda: load_registry(cache_folder()))
     run_id: int = 0
     is_judged: bool = False
-    """Whether all verdicts of the whole run are in the store."""
+    """True once the store holds all verdicts of the run."""
     is_read: bool = False
-    """Whether all documents are there, so that it is settled which ARKs are asked about."""
+    """True once all documents are read, so that the set of ARKs to request is final."""
     logged: RequestLogs | None = None
     of_run: dict[str, Any] = field(default_factory=dict)
-    """The arguments that all of its spiders have."""
+    """Arguments of every spider."""
 
     def run(self, command: str, decision: ResumeDecision | None = None) -> int:
-        """Begin a run, or resume the one that *decision* names, and bring it to its end; return its number.
+        """Begin a run, or resume the one in *decision*, finish it, and return its id.
 
-        Its verdicts are in the store then. Raises `AuditInterrupted`, or `crawler.store.StoreUnwritable`, when it
-        could not finish; what was observed until then has been recorded, and judged unless time was short, and the
-        run can be resumed.
+        The store holds its verdicts afterwards. Raises `AuditInterrupted` or `crawler.store.StoreUnwritable` if the
+        run could not finish. It can be resumed then: all observations until that moment are stored.
         """
         if self._asks_strangers():
             tell_who_asks(self.config)
@@ -144,7 +142,7 @@ class Audit:
         return self.run_id
 
     def _asks_strangers(self) -> bool:
-        """Return whether it may send requests to hosts that are not the operator's own."""
+        """Return True if the run may send requests to hosts that are not the operator's own."""
         config = self.config
         if config.network.only_routed:
             return False
@@ -154,11 +152,11 @@ class Audit:
             *(self.seeds.urls if self.seeds else ()),
             *(url for ark, url in self.targets or () if not ark.is_skipped),
         ]
-        # of documents it is not known yet which hosts they cite
+        # The hosts that documents cite are still unknown.
         is_open = self.resolve and (self.seeds is not None or self.dataset is not None)
         return is_open or any(not config.owns(host) for host in set(map(host_of, urls)))
 
-    # -- its spiders
+    # -- spiders
 
     def _crawl(self, stack: ExitStack, progress: RunProgress) -> None:
         def scraped(item: object) -> None:
@@ -181,12 +179,13 @@ class Audit:
             stages.append(SpiderStage(ArksSpider, partial(self._arks, progress)))
             if self.config.memento.timegate:
                 stages.append(SpiderStage(MementosSpider, partial(self._mementos, progress)))
-        window = _AHEAD_BYTES * max(jobs, 2)  # default 5 MB, enough for two
+        # Scrapy's default is 5 MB, enough for two processes.
+        window = _AHEAD_BYTES * max(jobs, 2)
         settings = self.config.settings() | {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": window}
         note_bugs(run_stages(stages, settings, on_start=started))
 
     def _take(self, dataset: DatasetDocuments, progress: RunProgress) -> None:
-        """Record the documents of a dataset, some at a time; those of a resumed run are there already."""
+        """Store the documents of a dataset in batches."""
         progress.stage("documents")
         records = dataset.records(self.config.resolver)
         for some in batches(records, lambda record: _MENTION_BYTES * len(record.mentions)):
@@ -197,7 +196,7 @@ class Audit:
             self.store.record_findings(self.run_id, subject, [finding])
 
     def _documents(self, seeds: Seeds, executor: WorkerExecutor, progress: RunProgress) -> dict[str, Any]:
-        """The arguments of the documents spider; *executor* has the processes that parse documents and sources."""
+        """Return the arguments of the documents spider; *executor* runs the parsers."""
         progress.stage("documents", done=self.store.counts(self.run_id)["documents"])
         return {
             **self.of_run,
@@ -210,7 +209,7 @@ class Audit:
         }
 
     def _arks(self, progress: RunProgress) -> dict[str, Any]:
-        """The arguments of the arks spider, when all documents are there."""
+        """Return the arguments of the arks spider. All documents are read by then."""
         config, asked = self.config, self._settled(as_asked=True)
         frontier = Frontier(self.store, self.run_id, ARKS)
         done = frontier.counts()[FrontierState.DONE]
@@ -219,7 +218,7 @@ class Audit:
         left = urls - (frontier.settled() if done else set())
         progress.stage("URLs of ARKs", len(urls), done=len(urls) - len(left), urls=left)
         registry = self.registry
-        if config.resolve.maptr:  # with what the DNS knows besides
+        if config.resolve.maptr:
             naans = (ark.naan for ark, _ in asked if not ark.is_skipped)
             registry = with_resolvers(registry, naans, dns_look_up())
         rules = AskingRules(
@@ -237,7 +236,7 @@ class Audit:
         return {**self.of_run, **given}
 
     def _mementos(self, progress: RunProgress) -> dict[str, Any]:
-        """The arguments of the spider that asks for captures, once it is known which ARKs fail."""
+        """Judge the ARKs, and return the arguments of the spider that searches archives for those that fail."""
         self._judge(progress)
         wanted = self.config.memento
         assert wanted.timegate is not None
@@ -249,10 +248,10 @@ class Audit:
         given = {"timegate": wanted.timegate, "targets": failing, "patience": self.config.patience}
         return {**self.of_run, **given}
 
-    # -- what is asked about, and what it is judged by
+    # -- targets and their background
 
     def _settled(self, *, as_asked: bool = False) -> list[Target]:
-        """The ARKs that are asked about, or cited, with their URLs; all documents are there."""
+        """Return the ARKs of the run with their URLs; with *as_asked*, as cited before answers settled doubts."""
         if self.targets is not None:
             return list(self.targets)
         if not self.is_read:
@@ -264,7 +263,7 @@ class Audit:
             self.is_read = True
         if not self.resolve:
             return []
-        # Sorted, so that what is asked about one for many is asked about the same one every time.
+        # Sorted, so that probes on behalf of many ARKs choose the same ARK in every run.
         cited = self.store.cited_arks(self.run_id, as_asked=as_asked)
         return sorted((ark, url) for ark, url in cited if not self.registry.names_only(ark))
 
@@ -274,10 +273,10 @@ class Audit:
     def _background(self) -> Background:
         return Background(self.registry, self._possible(), self.config.closed_collections)
 
-    # -- its end
+    # -- verdicts
 
     def _judge(self, progress: RunProgress) -> None:
-        """Settle what is doubtful by the answers, and judge all, once."""
+        """Settle doubtful readings by the answers, then judge all targets, unless that is done."""
         if self.is_judged:
             return
         background = self._background()
@@ -300,9 +299,9 @@ class Audit:
         self.is_judged = True
 
     def _judge_what_is_settled(self, interrupt: BaseException) -> None:
-        """Judge those targets of which all is asked, unless the *interrupt* leaves no time for that.
+        """Judge the targets whose questions are all answered, unless the *interrupt* demands an immediate end.
 
-        What only a whole run shows is left for its end; and what was to be asked once more has not failed.
+        Verdicts that need the whole run wait for its end. A question that still has attempts left has not failed.
         """
         is_patient = isinstance(interrupt, RunInterrupted) and not interrupt.at_once
         is_open = is_patient and self.is_read and not self.is_judged
@@ -312,7 +311,7 @@ class Audit:
 
 
 def logged_requests(logs: Mapping[str, Sequence[Path]], config: Config) -> RequestLogs:
-    """The requests for ARKs in *logs*, by the patterns that name them; says what was read."""
+    """Read the requests for ARKs in *logs* (files by the pattern that names them), and print findings."""
     log_format = config.crawl.access_log_format
     formats = (line_pattern(log_format),) if log_format else KNOWN_FORMATS
     with Progress() as progress:
@@ -330,9 +329,9 @@ def logged_requests(logs: Mapping[str, Sequence[Path]], config: Config) -> Reque
 def ended(
     store: Store, run_id: int, on_interrupt: Callable[[BaseException], None] = lambda interrupt: None
 ) -> Iterator[None]:
-    """Note how a run has ended, well or badly; *on_interrupt* does before what is still to be done.
+    """Store the final state of a run; call *on_interrupt* before that if a signal ended it.
 
-    Raises `AuditInterrupted` for a signal, and what ended the run otherwise.
+    Raises `AuditInterrupted` after a signal; other exceptions pass through.
     """
     try:
         yield
@@ -349,16 +348,17 @@ def ended(
 
 
 def begin(config: Config, store: Store, command: str, named: Sequence[str], decision: ResumeDecision | None) -> int:
-    """The number of the run, a new one or a resumed one; *named* is what it begins with."""
+    """Begin or resume a run, and return its id; *named* are its seeds."""
     if config.log_ins or config.credentials:
-        store.keep_private()  # it will have pages that not everybody may read
+        # The store will hold pages that need a log-in.
+        store.keep_private()
     store.set_status_policy(config.recheck.status_policy)
     if decision is not None and decision.run is not None:
         store.go_on_with_run(decision.run.run_id)
         return decision.run.run_id
     plan = None if decision is None else decision.plan.json
     if plan is not None and command == "run":
-        # until `resuming.note_reported`: a kill must cost neither report nor news
+        # False until `resuming.note_reported`, so that a resumed run still writes its report and news.
         plan["reported"] = False
     return store.begin_run(
         command=command,
@@ -372,16 +372,13 @@ def begin(config: Config, store: Store, command: str, named: Sequence[str], deci
 
 
 def tell_who_asks(config: Config) -> None:
-    """Say that strangers don't learn who asks them, if they don't."""
+    """Ask the user for a contact if requests do not name one."""
     if config.is_anonymous:
-        say("hosts don't learn who asks: give --contact, so that an operator can write to you")
-
-
-# Documents at URLs, fetched by the documents spider for `arkaudit extract`.
+        say("no contact given: hosts can't tell who is asking; give an address by --contact")
 
 
 def fetched_documents(seeds: Seeds, config: Config) -> Iterator[Document]:
-    """The documents at the URLs themselves; no link is followed and nothing is kept."""
+    """Fetch the documents at *seeds* without following links or keeping a store, for `arkaudit extract`."""
     records: list[DocumentRecord] = []
     only_these = config.model_copy(update={"crawl": config.crawl.model_copy(update={"depth": 0})})
     with Store.open(None) as store:

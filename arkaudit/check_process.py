@@ -1,7 +1,6 @@
-"""`arkaudit.check`: resolve and judge ARKs from a script or a notebook, in a process of their own.
+"""`arkaudit.check` resolves and judges ARKs in a child process, for scripts and notebooks.
 
-Twisted's reactor starts once in a process, and never with another event loop; a child process has its own, so that
-a check can be made again and again, also where a loop is running already.
+Twisted's reactor starts only once in a process, and not beside another event loop. A child process has its own.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ from extractors.model.normalize import NotAnArk
 if TYPE_CHECKING:
     from crawler.model.observations import Verdict
 
-#: How the child is begun: -P, since a folder named like a package of ours may lie in the working directory.
+#: Command line of the child. -P ignores packages of the same names in the working directory.
 _CHILD = (sys.executable, "-P", "-m", "arkaudit.check_process")
 _MOST_SAID = 100
 
 
 class CheckFailed(ArkauditError):
-    """Raised by `check` when its process died, or ended without verdicts."""
+    """Raised by `check` if its process ended without verdicts."""
 
 
 @overload
@@ -58,23 +57,23 @@ def check(
     store: str | os.PathLike[str] | None = None,
     progress: bool = False,
 ) -> Verdict | list[Verdict]:
-    """Return the verdict on an ARK, or those on several in their order: its object, its metadata, its commitment.
+    """Return the verdict on an ARK, or a list of verdicts on several ARKs in their order.
 
-    It blocks until all is asked; hosts are asked as politely as by the command. It may be called in a notebook and
-    wherever an event loop runs. Ctrl-C ends it in good order.
+    A verdict covers the object, metadata and commitment services. The call blocks until all requests are answered;
+    hosts are throttled as by the command. It also works in a notebook and beside a running event loop.
 
     Args:
-        arks: an ARK, in any spelling, alone or in a URL (which is then asked itself); or several of them. Many are
-            better asked for together than one by one: hosts are then asked at the same time.
-        config: a configuration file, as the command takes it with ``--config``.
-        settings: settings by their dotted names, over those of the file: ``{"politeness.contact": "me@example.org"}``.
-        store: a file that keeps every request and answer. A check of the same ARKs that did not finish goes on.
-        progress: show on standard error how far it is.
+        arks: One ARK or several, in any spelling, alone or in a URL, which is then requested. Pass many ARKs in one
+            call, because their hosts are asked at the same time.
+        config: A configuration file, as for ``--config``.
+        settings: Settings by dotted name, over those of the file: ``{"politeness.contact": "me@example.org"}``.
+        store: A file that keeps every request and answer. An unfinished check of the same ARKs is resumed.
+        progress: Show progress on standard error.
 
     Raises:
-        extractors.model.normalize.NotAnArk: when one of *arks* holds no ARK; nothing has been asked then.
+        extractors.model.normalize.NotAnArk: One of *arks* holds no ARK. Nothing was requested.
         ArkauditError: `ConfigError` for a setting, `StoreError` for the store, `CheckFailed` for the process.
-        KeyboardInterrupt: when it was interrupted; what was observed is in the *store*.
+        KeyboardInterrupt: The check was interrupted. The *store* holds the observations until then.
     """
     asked = [str(arks)] if isinstance(arks, str | Ark) else [str(ark) for ark in arks]
     if not asked:
@@ -95,7 +94,8 @@ def _judged_apart(request: Mapping[str, Any]) -> list[Verdict]:
     child = subprocess.Popen(_CHILD, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         answer, _ = child.communicate(pickle.dumps(request))
-    except BaseException:  # Ctrl-C, also where only this process hears of it
+    except BaseException:
+        # Ctrl-C may have reached this process only.
         child.send_signal(signal.SIGINT)
         child.communicate()
         raise
@@ -110,7 +110,7 @@ def _judged_apart(request: Mapping[str, Any]) -> list[Verdict]:
 
 
 def _answer(request: Mapping[str, Any]) -> list[Verdict] | BaseException:
-    """The verdicts that *request* asks for, or what `check` is to raise."""
+    """Return the verdicts for *request*, or the exception that `check` raises."""
     from rich.console import Console
 
     from arkaudit.checking import judged_lines
@@ -142,11 +142,13 @@ def _answer(request: Mapping[str, Any]) -> list[Verdict] | BaseException:
 
 
 def _main() -> None:
-    """Read what is asked from standard input, and write the answer to standard output, both pickled."""
+    """Read a pickled request from standard input, and write the pickled answer to standard output."""
     request = pickle.load(sys.stdin.buffer)
     out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints is no answer
-    with suppress(BrokenPipeError), out:  # where no one waits for it any more
+    # Output that a library prints goes to standard error.
+    os.dup2(2, 1)
+    # The pipe is broken if the parent is gone.
+    with suppress(BrokenPipeError), out:
         pickle.dump(_answer(request), out)
 
 

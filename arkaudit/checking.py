@@ -1,4 +1,4 @@
-"""Do what `check` does: each line of input becomes a row with its verdict, and on request the way that led there."""
+"""Run a check: turn each line of input into a row with its verdict and, on request, an explanation."""
 
 from __future__ import annotations
 
@@ -36,55 +36,56 @@ if TYPE_CHECKING:
     from arkaudit.datasets.documents import DatasetDocuments
 
 
-#: What is said at the end, the most severe first.
+#: Families of outcomes that the summary lists as problems, the most severe first.
 _AMISS = (Family.FAILS, Family.UNREACHABLE)
-#: Of how many lines without an ARK it is said one by one, and how much of each is repeated.
+#: Number of lines without an ARK that get a message of their own, and characters of each that it quotes.
 _MOST_FAULTS, _MOST_SAID = 10, 100
 
 
-#: An ARK, and the URL that asks for it.
+#: An ARK and its request URL.
 Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """The results of the lines of input."""
+    """Results of a check."""
 
     rows: Sequence[dict[str, Any]]
-    """One a line, in their order; of an interrupted check, those that have a verdict."""
+    """One row for each line of input, in order; after an interruption only lines with a verdict."""
     was_interrupted: bool
     raised: tuple[str, ...] = ()
-    """The outcomes that people should know of, with how often they occur: those of known problems are left out."""
+    """Object outcomes of the rows, without those of known problems."""
     known: str = ""
-    """How many problems are known, in words."""
+    """A phrase with the number of known problems."""
     faults: tuple[Fault, ...] = ()
-    """The first ARKs that fail, or are silent, and are no known problems, with where they are cited."""
+    """The first ARKs that fail or are unreachable, without known problems, with the places that cite them."""
     fault_count: int = 0
     families: tuple[Family, ...] = ()
-    """Of each ARK at one URL, once."""
+    """The family of the outcome of each distinct pair of ARK and URL."""
     first_failing: str | None = None
-    """The line of input that asks about the first that fails."""
+    """The line of input that names the first failing ARK."""
 
     @property
     def lines_without_ark(self) -> int:
-        """Return how many lines of input hold no ARK."""
+        """Number of lines of input without an ARK."""
         return sum(row["ark"] is None for row in self.rows)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckRun:
-    """The run of a check: its verdicts, and what the store has about them."""
+    """The verdicts of a check, and what the store knows about their ARKs."""
 
     verdicts: Mapping[Pair, Verdict]
-    """In the order in which these were first judged."""
+    """Verdicts in the order in which they were first made."""
     was_interrupted: bool
     decided: Mapping[Pair, Treated]
+    """Triage decisions."""
     observed: Observed | None
-    """If verdicts are to be explained, everything that was observed."""
+    """All observations, if verdicts are explained."""
     mementos: Mapping[str, MementoRecord]
-    """The captures of those that fail, by the URL that was asked for each."""
+    """Archived copies of failing ARKs, by request URL."""
     places: Mapping[Pair, Sequence[tuple[str, int | None]]]
-    """The documents of the store, and their pages, that cite the first of those that fail."""
+    """Documents and pages of the store that cite the first failing ARKs."""
 
 
 def checked(
@@ -96,13 +97,11 @@ def checked(
     explain: bool,
     resume: bool | None = None,
 ) -> CheckResult:
-    """Resolve the ARKs in the lines *asked*; with *explain* each row explains its verdict.
+    """Resolve and judge the ARKs in the lines *asked*; with *explain* each row explains its verdict.
 
-    Of *lines* that are in files, it is known which those are.
-
-    A check of the same lines that did not finish is resumed. Raises `crawler.store.StoreError`, and
-    `extractors.model.errors.UserMistake` for a command that contradicts the check that it is to resume, or that
-    names no ARK at all.
+    *lines* maps a line to the places in files that it was read from. An unfinished check of the same lines is
+    resumed. Raises `crawler.store.StoreError`, and `extractors.model.errors.UserMistake` if no line holds an ARK or
+    the options contradict the check to resume.
     """
     verdicts, run = judged_lines(asked, _mentions_of(asked), config, store_file, explain=explain, resume=resume)
     judged = [(text, one) for text, one in zip(asked, verdicts, strict=True) if one is not None]
@@ -118,9 +117,9 @@ def judged_lines(
     explain: bool = False,
     resume: bool | None = None,
 ) -> tuple[list[Verdict | str | None], CheckRun]:
-    """Resolve the ARKs that were *mentions* in the lines *asked*, and judge them; raises as `checked` does.
+    """Resolve and judge *mentions*, those of the lines *asked*; raise the errors of `checked`.
 
-    Each line has its verdict, why it holds no ARK, or None where it was not asked about before an interrupt.
+    The result of a line is its verdict, the reason why it holds no ARK, or None if an interruption came first.
     """
     with opened("check", [fingerprint(asked)], config, store_file, resume=resume) as begun:
         targets = _targets(mentions, begun.config)
@@ -136,10 +135,9 @@ def judged_lines(
 
 
 def checked_again(again: Sequence[KnownArk], config: Config, store_file: Path, *, explain: bool) -> CheckResult:
-    """Resolve ARKs of a store once more, where they were asked for before.
+    """Request ARKs of a store again at the URLs of their last check.
 
-    What was begun for the same ARKs, and killed before anything was judged, is resumed.
-    Raises `crawler.store.StoreError`.
+    A check of the same ARKs that was killed before it judged anything is resumed. Raises `crawler.store.StoreError`.
     """
     targets = [(Ark.parse(due_ark.ark), due_ark.request_url) for due_ark in again]
     seeds = ["due", fingerprint([f"{ark} {url}" for ark, url in targets])]
@@ -150,15 +148,14 @@ def checked_again(again: Sequence[KnownArk], config: Config, store_file: Path, *
 def checked_dataset(
     dataset: DatasetDocuments, config: Config, store_file: Path | None, *, explain: bool, resume: bool | None = None
 ) -> CheckResult:
-    """Take the documents of a *dataset*, and resolve each ARK that they cite at each URL that asks for it, once.
+    """Store the documents of a *dataset*, then resolve each ARK that they cite once at each request URL.
 
-    A check of the same dataset that did not finish is resumed. Raises `crawler.store.StoreError`,
-    and `extractors.model.errors.UserMistake` for a command that contradicts the check that it is to resume, or
-    for a dataset that can't be read.
+    An unfinished check of the same dataset is resumed. Raises `crawler.store.StoreError`, and
+    `extractors.model.errors.UserMistake` if the dataset is unreadable or the options contradict the check to resume.
     """
     seeds = [dataset.place, dataset.digest]
     with opened("check", seeds, config, store_file, resume=resume) as begun:
-        # of a part of a dataset it is not known how many more there are
+        # A part of a dataset does not show how many more documents cite an ARK.
         most = None if dataset.is_whole else MOST_PLACES
         return _result_by_url(_run(begun, dataset=dataset, explain=explain, most_places=most))
 
@@ -172,7 +169,7 @@ def _run(
     explain: bool,
     most_places: int | None = None,
 ) -> CheckRun:
-    """Run a check of *targets*, or of a *dataset*; one that is finished is judged again by what it observed."""
+    """Run a check of *targets* or of a *dataset*; judge a finished one again by its observations."""
     verdicts: dict[Pair, Verdict] = {}
 
     def hear(verdict: Verdict) -> None:
@@ -211,14 +208,14 @@ def _run(
 
 
 def _result_by_url(run: CheckRun) -> CheckResult:
-    """The result of a check without lines of input: each ARK is named by the URL that asks for it."""
+    """Return the result of a check without lines of input: request URLs take their place."""
     return _result([(verdict.request_url, verdict) for verdict in run.verdicts.values()], run, {})
 
 
 def _result(
     judged: Iterable[tuple[str, Verdict | str]], run: CheckRun, lines: Mapping[str, Sequence[str]]
 ) -> CheckResult:
-    """The result of a check: what was asked, each with its verdict, or with why it holds no ARK."""
+    """Return the result of a check from each line with its verdict, or with the reason why it holds no ARK."""
     printed: list[dict[str, Any]] = []
     raised: list[str] = []
     texts: defaultdict[Pair, dict[str, None]] = defaultdict(dict)
@@ -262,7 +259,7 @@ def _pair(verdict: Verdict) -> Pair:
 
 
 def _amiss(verdicts: Iterable[Verdict], decided: Mapping[Pair, Treated]) -> list[Verdict]:
-    """Those that fail, then those whose hosts are silent, but for known problems."""
+    """Return failing ARKs, then unreachable ones, without known problems."""
     raised = [one for one in verdicts if not _is_known(one, decided)]
     return [one for family in _AMISS for one in raised if FAMILY_OF[one.object.outcome] is family]
 
@@ -273,7 +270,7 @@ def _is_known(verdict: Verdict, decided: Mapping[Pair, Treated]) -> bool:
 
 
 def targets(asked: Sequence[str], config: Config) -> list[tuple[Ark, str]]:
-    """The ARKs in the lines *asked*, each once, with the URL that asks for its object. Raises `UserMistake`."""
+    """Return the distinct ARKs in the lines *asked* with their request URLs. Raises `UserMistake`."""
     return list(dict.fromkeys(_targets(_mentions_of(asked), config).values()))
 
 
@@ -295,13 +292,16 @@ def _row(text: str, verdict: Verdict, run: CheckRun) -> dict[str, Any]:
 
 
 def _mentions_of(asked: Sequence[str]) -> list[Mention | str]:
-    """The ARK of each line of input, or why it holds none, which is said. Raises `UserMistake` if all hold none."""
+    """Return the ARK of each line, or the reason why it holds none, which is printed too.
+
+    Raises `UserMistake` if no line holds an ARK.
+    """
     mentions = [mention_in(text) for text in asked]
     pairs = zip(asked, mentions, strict=True)
     faults = [(text, why) for text, why in pairs if not isinstance(why, Mention)]
     words = [f"{text[:_MOST_SAID]!r} {why}" for text, why in faults[:_MOST_FAULTS]]
     if faults and len(faults) == len(mentions):
-        more = f"; {len(faults) - 1} more lines likewise" if len(faults) > 1 else ""
+        more = f"; {len(faults) - 1} more lines hold no ARK" if len(faults) > 1 else ""
         raise UserMistake(f"nothing to check: {words[0]}{more}")
     for word in words:
         say(word)

@@ -1,4 +1,4 @@
-"""The command: its groups, and how it begins and ends. Each command is imported when it is called."""
+"""The command-line interface: groups, start and exit codes. Each command is imported when it is called."""
 
 from __future__ import annotations
 
@@ -26,11 +26,9 @@ from arkaudit.exits import (
 )
 from extractors.model.errors import UserMistake
 
-# The options of every command about what it shows.
-
 
 def with_output_options(command: click.Command) -> click.Command:
-    """Return the command with these options; those below a group have them, not the group."""
+    """Add ``--quiet`` and ``--color`` to a command, or to each command of a group."""
     from arkaudit.options import WordChoice
 
     if isinstance(command, click.Group):
@@ -43,7 +41,7 @@ def with_output_options(command: click.Command) -> click.Command:
                 is_flag=True,
                 expose_value=False,
                 callback=_be_quiet,
-                help="Say nothing but results, warnings and errors.",
+                help="Print only results, warnings and errors.",
             ),
             click.Option(
                 ["--color"],
@@ -59,7 +57,7 @@ def with_output_options(command: click.Command) -> click.Command:
     return command
 
 
-#: What the libraries that write for us go by. Colours alone make nothing a terminal: a log gets no moving bar.
+#: Environment variables for rich and click. TTY_INTERACTIVE=0 keeps progress bars out of a coloured log.
 _VARIABLES: dict[str, dict[str, str]] = {
     "auto": {},
     "always": {"FORCE_COLOR": "1", "TTY_INTERACTIVE": "0"},
@@ -78,29 +76,29 @@ def _choose_color(_: click.Context, __: click.Parameter, when: str) -> None:
     os.environ.update(_VARIABLES[when])
 
 
-#: The module of each command, in `arkaudit.commands`, and its line in the list of commands.
+#: Commands: the module in `arkaudit.commands`, and the line in the list of commands.
 _COMMANDS = {
-    "check": ("check_command", "The three services of ARKs: object, metadata, commitment."),
-    "conform": ("conform_command", "Whether a resolver does what the specification asks for."),
+    "check": ("check_command", "Check the three services of ARKs: object, metadata, commitment."),
+    "conform": ("conform_command", "Test a resolver against the specification."),
     "crawl": ("audit_command", "Crawl documents and record the ARKs that they cite."),
-    "dataset": ("upkeep_commands", "Check that a dataset is what was written."),
-    "demo": ("upkeep_commands", "The whole audit at work on this machine's loopback."),
-    "doctor": ("upkeep_commands", "What is installed, configured and reachable here."),
-    "extract": ("extract_command", "The ARKs that documents cite, repaired, and where."),
-    "history": ("report_command", "The life of one ARK: citations, checks, events, status."),
-    "identity": ("upkeep_commands", "A key that signs requests, and the page about who asks."),
-    "notify": ("schedule_command", "Notify people of what a run has changed."),
-    "registry": ("upkeep_commands", "Who assigns ARKs under a NAAN, and where they resolve."),
-    "report": ("report_command", "Tables and a page from a store."),
-    "run": ("audit_command", "The whole audit: crawl, resolve, report."),
+    "dataset": ("upkeep_commands", "Verify the checksums of a dataset."),
+    "demo": ("upkeep_commands", "Run a whole audit on this machine's loopback."),
+    "doctor": ("upkeep_commands", "Show whether all that an audit needs is installed and reachable."),
+    "extract": ("extract_command", "Find and repair the ARKs that documents cite."),
+    "history": ("report_command", "Show one ARK over time: citations, checks, events, status."),
+    "identity": ("upkeep_commands", "Make a key that signs requests, and a page about the audit."),
+    "notify": ("schedule_command", "Notify people of the changes that a run found."),
+    "registry": ("upkeep_commands", "Look up who assigns ARKs under a NAAN, and where they resolve."),
+    "report": ("report_command", "Write tables and a page from a store."),
+    "run": ("audit_command", "Run a whole audit: crawl, resolve, report."),
     "schedule": ("schedule_command", "Run the audits of a configuration when they are due."),
-    "store": ("upkeep_commands", "Check a store, export it as Parquet, or bring another one in."),
+    "store": ("upkeep_commands", "Check, share or export a store, or merge another one into it."),
     "triage": ("triage_command", "Decide about known problems: acknowledge, ignore, assign, check again."),
 }
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are listed without being imported, and imported when one is called."""
+    """A group that imports a command only when it is called, not to list it."""
 
     def __init__(self, *, modules: Mapping[str, tuple[str, str]], **attributes: object) -> None:
         super().__init__(**attributes)  # type: ignore[arg-type]
@@ -108,14 +106,14 @@ class LazyGroup(click.Group):
         self.commands = {name: click.Command(name, short_help=line) for name, (_, line) in modules.items()}
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command of this name; None if there is none."""
+        """Import and return the command of this name, or return None."""
         if cmd_name not in self._modules:
             return None
         command: click.Command = getattr(import_module(f"arkaudit.commands.{self._modules[cmd_name][0]}"), cmd_name)
         return with_output_options(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands, none of which is imported for that."""
+        """Write the list of commands without importing them."""
         click.Group(commands=self.commands).format_commands(ctx, formatter)
 
 
@@ -127,18 +125,18 @@ def cli() -> None:
     """Find ARKs in documents, resolve them, and report which of them persist.
 
     \b
-    arkaudit demo                                 see it at work, without a network
-    arkaudit extract report.pdf                   the ARKs that a document cites
-    arkaudit check ark:12148/btv1b8449691v        the three services of one ARK
+    arkaudit demo                                 run a demonstration, without a network
+    arkaudit extract report.pdf                   find the ARKs that a document cites
+    arkaudit check ark:12148/btv1b8449691v        check the three services of one ARK
     arkaudit run https://www.example.org/ --out report
     """
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command.
+    """Run the command, and exit.
 
-    Exit codes: 0 done; 1 done, with a finding at or above ``--fail-on``; 2 the user's mistake; 3 unfinished, or no
-    seed could be read; 130 interrupted.
+    Exit codes: 0 done; 1 done, with a finding at or above ``--fail-on``; 2 the user's mistake; 3 unfinished, or all
+    seeds are unreadable; 130 interrupted.
     """
     open_streams()
     heed_signals()

@@ -1,4 +1,4 @@
-"""``arkaudit.toml`` and the options of the command become one validated `Config`."""
+"""`Config`: all settings of a run, validated."""
 
 from __future__ import annotations
 
@@ -58,47 +58,48 @@ class _Section(BaseModel):
 
 
 class Politeness(_Section):
-    """Options for the treatment of hosts."""
+    """Options for the load that hosts get."""
 
     delay: float = Field(1.0, ge=0, le=3600)
-    """Seconds between two requests to a host; less than one holds for hosts of one's own only, see `Host`."""
+    """Seconds between two requests to a host. Less than 1 applies to the operator's own hosts only, see `Host`."""
     timeout: float = Field(30.0, gt=0, le=3600)
-    """Seconds for one request, from connecting to the last byte that is needed."""
+    """Seconds for one request, from connecting to the last byte needed."""
     attempts: int = Field(3, ge=1, le=10)
-    """How often a question is put at most, where the failure may pass: a timeout, 429, 503 …"""
+    """Number of attempts after a temporary failure (timeout, 429, 503 …), the first one included."""
     backoff: float = Field(2.0, ge=0, le=3600)
     """Seconds before the second attempt; each further wait is twice as long."""
     longest_wait: float = Field(60.0, ge=0, le=86400)
-    """Seconds; a host that asks for a longer pause (Retry-After) is not waited for, and one whose robots.txt wants
-    longer intervals (Crawl-delay, Request-rate) is not asked."""
+    """Longest pause (Retry-After) in seconds to wait for. A host whose robots.txt wants longer intervals (Crawl-delay,
+    Request-rate) is not asked."""
     user_agent: Header | None = None
+    """The whole User-Agent header."""
     contact: Header | None = None
-    """An address or URL where the operator can be reached; part of the User-Agent."""
+    """An e-mail address or URL of the operator; part of the User-Agent."""
 
 
 class Identity(_Section):
-    """Options for signed requests, by which hosts can verify who asks (RFC 9421, Web Bot Auth)."""
+    """Options for signed requests, which let hosts verify the sender (RFC 9421, Web Bot Auth)."""
 
     key: KeyFile
-    """The private key, in a file that `arkaudit identity new` makes; it needs the extra ``identity``."""
+    """File of the private key, made by `arkaudit identity new`. Needs the extra ``identity``."""
     agent: DirectoryUrl
-    """The https address at which hosts have its public key; sent as Signature-Agent."""
+    """The https URL of the public key; sent as Signature-Agent."""
 
     @property
     def signer(self) -> RequestSigner:
-        """The signer of requests. Raises `crawler.wire.identity.KeyUnusable` where the file is gone."""
+        """The signer of requests. Raises `crawler.wire.identity.KeyUnusable` if the file is missing."""
         return RequestSigner(read_key(self.key), self.agent)
 
 
 class Success(_Section):
-    """The signs that a log-in has worked; all that are given must hold."""
+    """Conditions for a successful log-in; all given ones must hold."""
 
     status: int | None = Field(None, ge=100, le=599)
-    """The status of the answer to the form: 302, for most."""
+    """Status of the answer to the form, usually 302."""
     cookie: str | None = None
-    """The name of a cookie that it sets."""
+    """Name of a cookie that the answer sets."""
     text: str | None = Field(None, min_length=1)
-    """Words of the page that comes then, after a redirect on the same host too."""
+    """Text of the page after the log-in, also after redirects on the same host."""
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
@@ -108,55 +109,55 @@ class Success(_Section):
 
 
 class LogInForm(_Section):
-    """Options for the log-in form of a host of one's own."""
+    """Options for the log-in form of the operator's own host."""
 
     url: PageUrl
     """The page with the form, on this host."""
     fields: FormFields = Field(min_length=1)
-    """By the names that they have in the form: a text, or what is secret in the environment, ``{ env = "NAME" }``."""
+    """Values by field name. A value is a text or, for secrets, an environment variable ``{ env = "NAME" }``."""
     success: Success
 
 
 class Host(_Section):
-    """Options for a host of one's own; it is named by ``name``, ``name:port`` or ``scheme://name:port``."""
+    """Options for the operator's own host, named ``name``, ``name:port`` or ``scheme://name:port``."""
 
     interval: float = Field(1.0, ge=0, le=3600)
     """Seconds between two requests."""
     concurrency: int = Field(1, ge=1, le=100)
-    """How many requests may be under way at a time."""
+    """Number of simultaneous requests."""
     headers: Headers = {}
-    """Headers that it asks for, such as Authorization; sent to this scheme (https, by default), name and port only."""
+    """Headers such as Authorization, sent only to this scheme (default https), name and port."""
     cookies: Cookies = {}
-    """Cookies that it asks for, likewise."""
+    """Cookies, sent only to this scheme (default https), name and port."""
     login: LogInForm | None = None
-    """A form to log in by, once a run, before anything is asked."""
+    """A log-in form, submitted once a run before all other requests."""
 
 
 class Network(_Section):
-    """Options for where connections go."""
+    """Options for connections."""
 
     connect_to: RouteTexts = []
-    """``HOST:PORT=ADDR:PORT``: connect there instead; URL and Host header stay."""
+    """Routes ``HOST:PORT=ADDR:PORT``: connect to the address instead; URL and Host header stay the same."""
     only_routed: bool = False
-    """A name that has no route fails, and is not looked up."""
+    """True to fail names without a route instead of looking them up."""
     ca_file: Path | None = None
-    """Certificates of authorities that the TLS probe trusts instead of the system's."""
+    """Certificate authorities that the TLS probe trusts instead of the system's."""
     allow_addresses: AddressTexts = []
-    """Networks (CIDR) among the private ones that may be reached."""
+    """Private networks (CIDR) that may be reached."""
 
 
 class Log(_Section):
     """Options for the log of a command."""
 
     file: Path | None = None
-    """Where to; without it, on standard error."""
+    """The file to write to; standard error by default."""
     level: Literal["debug", "info", "warning", "error"] | None = None
-    """The least that is: by default warnings, and with a file info. With debug, each request."""
+    """Lowest level to log: by default ``warning``, with a file ``info``. ``debug`` logs each request."""
     format: Literal["text", "json"] = "text"
 
 
 class Harvest(_Section):
-    """Options that select the records of a repository to harvest, in the arguments of OAI-PMH."""
+    """Options that select the records to harvest from a repository, named like the arguments of OAI-PMH."""
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
 
@@ -167,7 +168,7 @@ class Harvest(_Section):
 
     @property
     def selection(self) -> Selection:
-        """The same, as it is asked for."""
+        """The selection for the crawler."""
         return Selection(self.prefix, self.set, self.since, self.until)
 
     @model_validator(mode="after")
@@ -177,69 +178,69 @@ class Harvest(_Section):
 
 
 class Crawl(_Section):
-    """Options for how far a crawl goes."""
+    """Options for the extent of a crawl."""
 
     depth: int | None = Field(None, ge=0)
+    """Number of links to follow from a seed; no limit by default."""
     max_pages: int | None = Field(None, ge=1)
     max_time: SecondsOrNone = Field(None, gt=0)
-    """Seconds; as text also with a unit: ``90m``, ``2h``. What is in flight then is still recorded."""
+    """Seconds, or a text with a unit: ``90m``, ``2h``. Requests in flight are still recorded."""
     scope: Extent = Extent.SITE
-    """How much of a seed's site is crawled: its registered domain, its host, or its path."""
+    """The part of a seed's site to crawl: its registered domain, its host, or its path."""
     include: list[Pattern] = []
-    """Regular expressions: a link is followed only if one of them is found in its URL."""
+    """Regular expressions. A link is followed only if its URL matches one of them."""
     exclude: list[Pattern] = []
-    """Regular expressions: a link is not followed if one of them is found in its URL."""
+    """Regular expressions. A link is not followed if its URL matches one of them."""
     content_hosts: list[str] = []
-    """Hosts that hold documents of the site; pages there are not crawled further."""
+    """Hosts with documents of the site. Links of their pages are not followed."""
     ignore_nofollow: bool = False
-    """Whether pages and links that ask not to be followed are followed: for one's own sites."""
+    """True to follow links despite ``nofollow``, for the operator's own sites."""
     sitemaps: bool = True
-    """Whether the sitemaps are read that the robots.txt of a site names."""
+    """True to read the sitemaps named in robots.txt."""
     oai: Harvest = Harvest()
     access_log_format: AccessLogFormat | None = None
-    """How lines of ``log:`` are written, in the words of Apache or nginx; without it as they mostly are."""
+    """Format of the lines of ``log:``, as Apache or nginx write it; the common formats by default."""
 
 
 class Resolve(_Section):
-    """Options for the questions about ARKs."""
+    """Options for the requests about ARKs."""
 
     max_hops: int = Field(20, ge=5, le=100)
-    """Redirects in a chain; at least 5 (draft-castelan-ark-uri, 7.1.3)."""
+    """Number of redirects in a chain; at least 5 (draft-castelan-ark-uri, 7.1.3)."""
     legacy_inflections: bool = True
-    """Whether ``??`` and ``?`` are asked where ``?info`` gave nothing."""
+    """True to request ``??`` and ``?`` if ``?info`` returned no metadata."""
     conformance: bool = True
-    """Whether a resolver is asked for one ARK of a shoulder in other forms, which it must treat alike."""
+    """True to request one ARK of each shoulder in other spellings, which resolvers must treat alike."""
     conformance_from: int = Field(ENOUGH_NAMES, ge=1)
-    """How many ARKs of a shoulder it takes for that; it costs at most ten questions, of four shoulders a resolver."""
+    """Number of cited ARKs from which a shoulder is probed so, by at most ten requests; four shoulders per resolver."""
     maptr: NamesLookedUp = False
-    """Whether resolvers that the registry doesn't know are looked up in the DNS (NAPTR records under ark.arpa)."""
+    """True to look up resolvers missing in the registry in the DNS (NAPTR records under ark.arpa)."""
     direct: bool = False
-    """Whether what would be asked of the global resolver, compact ARKs above all, is asked of the registry's target."""
+    """True to request compact ARKs from the registry's target of their NAAN instead of the global resolver."""
 
 
 class Memento(_Section):
-    """Options for archived copies of what ARKs led to that fail, by the Memento protocol (RFC 7089)."""
+    """Options for the search for archived copies of failing ARKs, by the Memento protocol (RFC 7089)."""
 
     timegate: TimeGateUrl | None = None
-    """The address of a TimeGate, after which a URL is put: ``https://web.archive.org/web/``. Without it no archive is
-    asked."""
+    """The beginning of a TimeGate's URLs, such as ``https://web.archive.org/web/``. Without it, no archive is asked."""
     max_age: Seconds = Field(30 * 86_400.0, ge=0)
-    """Seconds, or with a unit (``30d``), for which what an archive has answered is not asked again."""
+    """Seconds, or a text with a unit (``30d``), for which an answer of the archive is reused."""
 
 
 class Render(_Section):
-    """Options for pages that only a browser shows: those of app shells, which are the same for any name without it."""
+    """Options for pages that need JavaScript: without it, an app shell looks the same for every name."""
 
     enabled: PagesRendered = False
-    """Whether a Chromium shows them; it needs the extra ``render`` and an installed Chromium."""
+    """True to render them in Chromium. Needs the extra ``render`` and an installed Chromium."""
     browser: Path | None = None
-    """The Chromium to be used; without it the first that is found on the PATH."""
+    """The Chromium executable; by default the first on the PATH."""
     max_requests: int = Field(PageLimits().requests, ge=1, le=1000)
-    """What a page may ask for, besides itself."""
+    """Number of further requests that a page may make."""
     max_bytes: int = Field(PageLimits().bytes, ge=1)
-    """Of all that, as it is sent."""
+    """Total size of the answers to those requests, as sent."""
     seconds: Seconds = Field(PageLimits().seconds, gt=0, le=600)
-    """For which its scripts may work, without the time in which they wait for what they have asked for."""
+    """Time for the scripts of a page, without the time in which they wait for answers."""
 
     @model_validator(mode="after")
     def _has_browser(self) -> Self:
@@ -252,19 +253,19 @@ class Render(_Section):
 
     @property
     def options(self) -> RenderOptions | None:
-        """The same, as the crawler takes it; None where nothing is rendered."""
+        """The options for the crawler; None if rendering is off."""
         browser = find_browser(self.browser) if self.enabled else None
         limits = PageLimits(self.max_requests, self.max_bytes, self.seconds)
         return None if browser is None else RenderOptions(browser, limits)
 
 
 class Closed(_Section):
-    """A collection that is meant to be closed: to be refused there is what its keepers intend."""
+    """A collection without public access: a refusal there is intended."""
 
     arks: ArkBeginning
     """A NAAN, or a NAAN and the beginning of names: ``98765`` or ``98765/k3``."""
     reason: str = ""
-    """Why no one is let in, for the report."""
+    """The reason for the report."""
 
 
 class RecheckDays(_Section):
@@ -272,33 +273,33 @@ class RecheckDays(_Section):
 
     healthy: float | None = Field(None, ge=0, le=3650)
     failing: float | None = Field(None, ge=0, le=3650)
-    """Of flapping ones, too."""
+    """Also for the state ``flapping``."""
     confirmed_broken: float | None = Field(None, ge=0, le=3650)
     blocked: float | None = Field(None, ge=0, le=3650)
     undetermined: float | None = Field(None, ge=0, le=3650)
 
 
 class Recheck(RecheckDays):
-    """Options for when ARKs are checked again, and when a failure is confirmed."""
+    """Options for the intervals between checks, and for the confirmation of failures."""
 
     naan: dict[str, RecheckDays] = {}
     host: dict[str, RecheckDays] = {}
-    """By the host that is asked first; it weighs more than the NAAN."""
+    """Intervals by the host of the request URL. They take precedence over those of the NAAN."""
     strikes: int = Field(StatusPolicy().strikes, ge=1, le=100)
-    """So many failures, without a good answer between them,"""
+    """Number of failures, without a good answer between them, that confirm a failure."""
     strike_days: float = Field(StatusPolicy().days, ge=0, le=3650)
-    """over so many days are confirmed."""
+    """Days that these failures must span."""
 
     @property
     def intervals(self) -> RecheckPolicy:
-        """Return how often what is checked."""
+        """The intervals between checks, by state, NAAN and host."""
         by_naan = {name: _given(days) for name, days in self.naan.items()}
         by_host = {name: _given(days) for name, days in self.host.items()}
         return RecheckPolicy(Intervals(**_given(self)), by_naan, by_host)
 
     @property
     def status_policy(self) -> StatusPolicy:
-        """Return when a failure is confirmed."""
+        """The condition under which a failure is confirmed."""
         return StatusPolicy(strikes=self.strikes, days=self.strike_days)
 
 
@@ -308,7 +309,7 @@ def _given(days: RecheckDays) -> dict[str, float]:
 
 
 class Notify(_Section):
-    """Options for who is notified of changes, once a run has ended."""
+    """Options for notifications about changes after a run."""
 
     on: list[Literal["broke", "failing", "recovered", "moved", "changed", "new", "gone"]] = [
         "broke",
@@ -316,57 +317,57 @@ class Notify(_Section):
         "moved",
         "changed",
     ]
-    """What is news; a run without any notifies no one. ``broke`` is a confirmed failure, ``failing`` a first one."""
+    """Events to report; a run without any sends nothing. ``broke`` is a confirmed failure, ``failing`` a first one."""
     file: Path | None = None
-    """News are added to the end of this file."""
+    """A file to append the news to."""
     command: list[str] = []
-    """Gets the news on its standard input, and their subject in ARKAUDIT_SUBJECT."""
+    """A command that reads the news from standard input and the subject from ARKAUDIT_SUBJECT."""
     urls: list[ServiceUrl] = []
-    """Addresses of services, as Apprise writes them; ``$NAME`` is a variable of the environment."""
+    """Apprise URLs of services; ``$NAME`` is an environment variable."""
 
     @property
     def is_wanted(self) -> bool:
-        """True if there is anyone to notify."""
+        """True if news go anywhere."""
         return bool(self.file or self.command or self.urls)
 
     @property
     def variables(self) -> list[str]:
-        """The variables of the environment that hold what is secret in the addresses."""
+        """Names of the environment variables in the URLs, which hold secrets."""
         return [name for url in self.urls for name in Template(url).get_identifiers()]
 
 
 class ReportOptions(_Section):
-    """Options for what people read of a report."""
+    """Options for the texts of a report."""
 
     lang: LanguageCode = None
-    """The language of the page, the letters, Markdown and the summary: a code, or ``auto``; without it English, and
-    for the page that of the reader's browser."""
+    """The language of the page, letters, Markdown and summary: a code, or ``auto``. By default English; the page adapts
+    to the reader's browser."""
 
 
 class Config(_Section):
     """All settings of a run."""
 
     name: str | None = None
-    """Of a named audit."""
+    """The name of a named audit."""
     schedule: CronExpression | None = None
-    """When a named audit runs: a cron expression of five fields."""
+    """The times of a named audit: a cron expression of five fields."""
     timezone: ZoneName | None = None
-    """In which the schedule is read; UTC by default."""
+    """The time zone of the schedule; UTC by default."""
     seeds: list[str] = []
     jobs: int | None = Field(None, ge=1, le=256)
-    """Processes that read documents and answers; as many as there are cores, by default. The results are the same."""
+    """Number of processes that read documents and answers; by default the number of cores."""
     store: Path | None = None
     out: Path | None = None
     triage: Path | None = None
     """A file of decisions about known problems (`arkaudit triage`)."""
     inventory: Path | None = None
-    """A CSV of the institution's own ARKs, which a report is held against."""
+    """A CSV of the institution's own ARKs, which a report compares with the cited ones."""
     resolver: ResolverUrl = "https://n2t.net/"
     politeness: Politeness = Politeness()
     identity: Identity | None = None
     network: Network = Network()
     hosts: Annotated[dict[str, Host], AfterValidator(of_own_hosts)] = {}
-    """Hosts of one's own."""
+    """The operator's own hosts."""
     crawl: Crawl = Crawl()
     resolve: Resolve = Resolve()
     log: Log = Log()
@@ -379,7 +380,7 @@ class Config(_Section):
 
     @property
     def user_agent(self) -> str:
-        """Return the User-Agent header: what hosts learn of who asks."""
+        """The User-Agent header."""
         if self.politeness.user_agent:
             return self.politeness.user_agent
         contact = f"; {self.politeness.contact}" if self.politeness.contact else ""
@@ -387,13 +388,13 @@ class Config(_Section):
 
     @property
     def patience(self) -> Patience:
-        """Return how often a question is put, and how long that may take."""
+        """Number of attempts and the waits between them."""
         polite = self.politeness
         return Patience(polite.attempts, polite.backoff, polite.longest_wait)
 
     @property
     def credentials(self) -> Credentials:
-        """Return what hosts of one's own are sent besides."""
+        """Headers and cookies for the operator's own hosts."""
         return Credentials(
             {
                 Origin.named(name): Credential(_shown(host.headers), _shown(host.cookies))
@@ -404,12 +405,12 @@ class Config(_Section):
 
     @property
     def log_ins(self) -> tuple[LogIn, ...]:
-        """Return how to log in at hosts of one's own."""
+        """Log-ins at the operator's own hosts."""
         return tuple(_log_in(name, host.login) for name, host in self.hosts.items() if host.login is not None)
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The words that are never shown: of the user's own hosts, of proxies, and of services for notification."""
+        """Secrets to redact: of the operator's own hosts, of proxies, and of notification services."""
         proxies = [secret for url in getproxies().values() for secret in of_proxy(url).secrets]
         services = [os.environ[name] for name in self.notify.variables if os.environ.get(name)]
         fields = [secret for log_in in self.log_ins for secret in log_in.secrets]
@@ -417,16 +418,16 @@ class Config(_Section):
 
     @property
     def is_anonymous(self) -> bool:
-        """True if hosts do not learn how to reach the user."""
+        """True if requests name no contact."""
         return not (self.politeness.contact or self.politeness.user_agent)
 
     def allowance(self, host: str) -> Allowance:
-        """Return how *host* (scheme, name and port) may be asked, before it has said anything itself."""
+        """Return the configured rate for *host* (scheme, name and port), before it asks for less itself."""
         hosts = {name: Allowance(own.interval, own.concurrency) for name, own in self.hosts.items()}
         return Allowances(self.politeness.delay, hosts).of(host, is_own=self.owns(host))
 
     def owns(self, host: str) -> bool:
-        """Return whether *host* is the operator's own: it is named, routed, or a private address that is allowed."""
+        """Return True if *host* is the operator's own: under ``hosts``, routed, or an allowed private address."""
         routes = Routes.parse(self.network.connect_to, only=self.network.only_routed)
         guard = AddressGuard.allowing(self.network.allow_addresses)
         named = Allowances(hosts=dict.fromkeys(self.hosts, Allowance())).named(host)
@@ -434,11 +435,11 @@ class Config(_Section):
 
     @property
     def closed_collections(self) -> tuple[ClosedCollection, ...]:
-        """The collections that are meant to be closed."""
+        """The collections without public access."""
         return tuple(ClosedCollection.of(collection.arks, collection.reason) for collection in self.closed)
 
     def settings(self) -> dict[str, Any]:
-        """The settings of Scrapy that follow from it."""
+        """Return the Scrapy settings for this configuration."""
         network = self.network
         return {
             "USER_AGENT": self.user_agent,
@@ -448,7 +449,7 @@ class Config(_Section):
                 name: host.model_dump(include={"interval", "concurrency"}) for name, host in self.hosts.items()
             },
             "DOWNLOAD_TIMEOUT": self.politeness.timeout,
-            # A proxy would look names up for us, and be reached in place of the routes.
+            # A proxy looks names up itself, and would be reached instead of the routes.
             "HTTPPROXY_ENABLED": not network.only_routed,
             "ARKAUDIT_CONNECT_TO": network.connect_to,
             "ARKAUDIT_ONLY_ROUTED": network.only_routed,
@@ -471,5 +472,5 @@ def _log_in(name: str, form: LogInForm) -> LogIn:
 
 
 def _shown(values: Mapping[str, str | SecretStr]) -> dict[str, str]:
-    """The values themselves, what is secret among them."""
+    """Return the values with secrets in plain text."""
     return {name: value.get_secret_value() if isinstance(value, SecretStr) else value for name, value in values.items()}

@@ -1,4 +1,4 @@
-"""Reads ``arkaudit.toml``, with the options of the command over it, as a `Config` for it and for each named audit."""
+"""Read ``arkaudit.toml`` and merge command-line options into it, as one `Config` for each named audit."""
 
 from __future__ import annotations
 
@@ -18,21 +18,18 @@ from crawler.spiders.seeds import relative_to
 from extractors.model.errors import UserMistake
 from extractors.model.files import read_whole
 
-# TOML that a user has written, read so that whatever is wrong with it is one line.
-
-
-#: More than anybody writes; a file of gigabytes would be read whole.
+#: Size limit of a file, which is read into memory.
 MOST_BYTES = 16 * 2**20
-#: Dotted keys can nest tables without end; a copy or comparison of them would overflow the stack.
+#: Limit on nested tables. A copy or comparison of very deep ones would overflow the stack.
 MOST_LEVELS = 50
 
 
 class ConfigError(UserMistake):
-    """Raised for a configuration that can't be used: one line that says what is wrong, and where."""
+    """Raised for an invalid configuration. The message is one line with the place and the fault."""
 
 
 def read_toml(path: Path, *, what: str) -> dict[str, Any]:
-    """The values in the file at *path*; the message says *what* there is none of. Raises `ConfigError`."""
+    """Return the values of the TOML file at *path*, a kind of file that *what* names. Raises `ConfigError`."""
     try:
         values = tomllib.loads(read_whole(path, MOST_BYTES).decode("utf-8-sig").replace("\r\n", "\n"))
         if is_deep(values):
@@ -46,12 +43,13 @@ def read_toml(path: Path, *, what: str) -> dict[str, Any]:
         raise ConfigError(f"{path} can't be read: {problem.strerror}") from None
     except RecursionError:
         raise ConfigError(f"{path} can't be read: its values are nested too deeply") from None
-    except ValueError as problem:  # such as other text than UTF-8, or a number of more digits than Python converts
+    # For example text that is not UTF-8, or a number with more digits than Python converts.
+    except ValueError as problem:
         raise ConfigError(f"{path} can't be read: {problem}") from None
 
 
 def is_deep(values: object) -> bool:
-    """Return whether tables and lists are nested deeper than `MOST_LEVELS`.
+    """Return True if tables and lists are nested deeper than `MOST_LEVELS`.
 
     >>> is_deep({"a": [{"b": 1}]})
     False
@@ -67,14 +65,14 @@ def is_deep(values: object) -> bool:
     return bool(level)
 
 
-#: Named audits have files of their names.
+#: Names of audits, which are also names of files.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 def load(path: Path | None, overrides: dict[str, Any], *, audit: str | None = None) -> Config:
-    """The configuration in the file at *path*, if any, with *overrides* (dotted names) over it; or of a named *audit*.
+    """Return the configuration in the file at *path* (or that of its named *audit*) with *overrides* by dotted name.
 
-    The file is validated as a whole, its named audits included. Paths in it are relative to it. Raises `ConfigError`.
+    All named audits of the file are validated. Paths in it are relative to its folder. Raises `ConfigError`.
 
     >>> load(None, {"politeness.delay": 0}).politeness.delay
     0.0
@@ -93,18 +91,18 @@ def load(path: Path | None, overrides: dict[str, Any], *, audit: str | None = No
 
 
 def load_audits(path: Path, overrides: dict[str, Any] | None = None) -> dict[str | None, Config]:
-    """Every named audit of a configuration, in its order; under None what holds for all. Raises `ConfigError`.
+    """Return the named audits of a file in order, and its general configuration under None. Raises `ConfigError`.
 
-    A named audit has the values of the file's top, and its own over them.
+    The values of a named audit override the general ones.
     """
     values = _file_values(path)
     named = values.pop("audits", {})
     configs: dict[str | None, Config] = {None: _validated(values, overrides or {}, path)}
     if not isinstance(named, dict) or not all(isinstance(table, dict) for table in named.values()):
-        raise ConfigError(f"{_at(path)}audits: must be tables, one for each named audit")
+        raise ConfigError(f"{_at(path)}audits: must be tables, one for each named audit ([audits.NAME])")
     for name, own in named.items():
         if not _NAME.fullmatch(name):
-            raise ConfigError(f"{_at(path)}audits: a name is of letters, digits, - and _: {name!r}")
+            raise ConfigError(f"{_at(path)}audits: {name!r} is not a valid name: use letters, digits, - and _")
         inner = {"store": path.parent / f"{name}.db", **_merged(values, own), "name": name}
         configs[name] = _validated(inner, overrides or {}, path, within=("audits", name))
     _refuse_shared_stores(configs, path)
@@ -112,7 +110,7 @@ def load_audits(path: Path, overrides: dict[str, Any] | None = None) -> dict[str
 
 
 def _merged(general: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
-    """*own* values over *general* ones, table by table."""
+    """Merge *own* values into *general* ones, table by table."""
     both = general | own
     for key in general.keys() & own.keys():
         if isinstance(general[key], dict) and isinstance(own[key], dict):
@@ -145,17 +143,18 @@ def _validated(
 
 
 def _require_certificates(path: Path) -> None:
-    """Raise `ConfigError` unless the file at *path* holds certificates of authorities, in PEM."""
+    """Raise `ConfigError` unless the file at *path* holds certificates in PEM."""
     try:
         pem = read_whole(path, MOST_BYTES).decode("ascii", "ignore")
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=pem)
-    except (OSError, ValueError) as problem:  # ssl's own errors are of the first kind
+    # Errors of ssl are OSErrors.
+    except (OSError, ValueError) as problem:
         why = getattr(problem, "strerror", None) or problem
         raise ConfigError(f"there is no file of certificates at {path}: {why}") from None
 
 
 def first_fault(problem: ValidationError, section: type[BaseModel]) -> tuple[list[str], str]:
-    """Return where the first fault of a *section* is, and in words what is wrong there, and how many more there are."""
+    """Return the location of the first fault of a *section*, and a message about it and the number of others."""
     first, *others = problem.errors()
     location = [str(part) for part in first["loc"]]
     words = first["msg"].removeprefix("Value error, ")
@@ -166,7 +165,7 @@ def first_fault(problem: ValidationError, section: type[BaseModel]) -> tuple[lis
 
 
 def _settings_of(section: type[BaseModel], location: Sequence[str]) -> list[str]:
-    """The names of the settings at *location* in a section; of hosts and the like, those of each."""
+    """Return the names of the settings at *location* in a section."""
     for name in location:
         inner = section.model_fields[name].annotation if name in section.model_fields else None
         while inner is not None and not (isinstance(inner, type) and issubclass(inner, BaseModel)):
@@ -176,7 +175,7 @@ def _settings_of(section: type[BaseModel], location: Sequence[str]) -> list[str]
 
 
 def _refuse_shared_stores(audits: dict[str | None, Config], path: Path) -> None:
-    """Two audits in one store would each take the other's documents for gone."""
+    """Raise `ConfigError` if audits share a store: each would take the other's documents for removed."""
     owners: dict[Path | None, str] = {}
     for name, config in audits.items():
         if name is not None and (other := owners.setdefault(config.store, name)) != name:
@@ -185,7 +184,7 @@ def _refuse_shared_stores(audits: dict[str | None, Config], path: Path) -> None:
 
 
 def _at(path: Path | None) -> str:
-    """The file, as the beginning of a message."""
+    """Return the beginning of a message about a file."""
     return f"{path}: " if path else ""
 
 
@@ -199,7 +198,7 @@ def _file_values(path: Path) -> dict[str, Any]:
     return values
 
 
-#: The values that are paths: their tables, and their keys.
+#: Settings that are paths: table and key.
 _PATHS = (
     *((None, key) for key in ("store", "out", "triage", "inventory")),
     *(("network", "ca_file"), ("notify", "file"), ("log", "file"), ("identity", "key")),
@@ -207,7 +206,7 @@ _PATHS = (
 
 
 def _relative_to(folder: Path, values: dict[str, Any]) -> None:
-    """Lead the paths among *values* from the folder of their file."""
+    """Make the paths among *values* relative to *folder*."""
     for section, key in _PATHS:
         inner = values.get(section, {}) if section else values
         if isinstance(inner, dict) and isinstance(inner.get(key), str):

@@ -1,4 +1,4 @@
-"""A conformance test: a resolver is asked for each requirement, and what it answers is held against it."""
+"""Run a conformance test: ask a resolver the requests of each requirement of the specification."""
 
 from __future__ import annotations
 
@@ -29,29 +29,28 @@ from extractors.model.errors import UserMistake
 
 @dataclass(frozen=True, slots=True)
 class ConformanceTest:
-    """What is asked, and of whom."""
+    """The probes of a conformance test."""
 
     seeds: tuple[str, ...]
-    """What the test begins with, as a command that resumes it names it."""
+    """The test's identity: a command with the same seeds resumes it."""
     probes: tuple[Probe, ...]
 
 
 def conformance_test(
     resolver: str, named: Iterable[str], gone: Iterable[str], only: Sequence[str] = (), *, is_own: bool = False
 ) -> ConformanceTest:
-    """The test of a resolver by ARKs that are there, and ARKs whose objects are *gone*, in the sections *only*.
+    """Return the test of a resolver by working ARKs (*named*) and ARKs whose objects are *gone*.
 
-    One that *is the user's own* is asked for a hundred names more, by the first of the ARKs.
-
-    Raises `UserMistake`.
+    *only* limits it to sections of the specification. If the resolver *is own*, a hundred more names beside the first
+    ARK are requested. Raises `UserMistake`.
     """
     for section in only:
         if not any(requirement.is_in(section) for requirement in requirements()):
             numbers = (requirement.number.partition("/")[0] for requirement in requirements())
-            raise UserMistake(f"there is no section {section}: they are {', '.join(dict.fromkeys(numbers))}")
+            raise UserMistake(f"there is no section {section}; choose from {', '.join(dict.fromkeys(numbers))}")
     arks, gone_arks = _arks(named), _arks(gone)
     if not arks and not gone_arks:
-        raise UserMistake("name an ARK that is there, by --ark or --from: what it answers is compared")
+        raise UserMistake("name a working ARK of the resolver by --ark or --from")
     questions = questions_of(only)
     asked = [probe for at, ark in enumerate(arks) for probe in probes(resolver, ark, is_own=is_own and at == 0)]
     asked += [probe for ark in gone_arks for probe in probes(resolver, ark, is_gone=True)]
@@ -69,7 +68,7 @@ def conformance_test(
 
 @dataclass(frozen=True, slots=True)
 class ComparisonTest(ConformanceTest):
-    """The same for two resolvers that are compared."""
+    """A test that compares two resolvers."""
 
     arks: tuple[NamedArk, ...]
     old: str
@@ -77,20 +76,20 @@ class ComparisonTest(ConformanceTest):
 
     @classmethod
     def of(cls, new: str, old: str, named: Iterable[str]) -> ComparisonTest:
-        """The comparison of two resolvers by ARKs. Raises `UserMistake`."""
+        """Return the comparison of two resolvers by ARKs. Raises `UserMistake`."""
         try:
             resolver_url(old)
         except ValueError as mistake:
             raise UserMistake(f"--against: {mistake}") from None
         arks = _arks(named)
         if not arks:
-            raise UserMistake("name the ARKs by which the two are compared, by --ark or --from")
+            raise UserMistake("name the ARKs for the comparison by --ark or --from")
         seeds = (new, f"against {old}", fingerprint([ark.written for ark in arks]))
         return cls(seeds, tuple(comparison_probes((old, new), arks)), arks, old, new)
 
 
 def _arks(texts: Iterable[str]) -> tuple[NamedArk, ...]:
-    """The ARKs that a user has named, as written, each once; a resolver before one does not count."""
+    """Return the distinct ARKs in *texts*, as written but without a resolver. Raises `UserMistake`."""
     arks = []
     for text in texts:
         mention = mention_in(text)
@@ -107,9 +106,9 @@ def _arks(texts: Iterable[str]) -> tuple[NamedArk, ...]:
 def answers(
     test: ConformanceTest, config: Config, store_file: Path | None, *, resume: bool | None
 ) -> Iterator[Iterator[Observation]]:
-    """Ask for all of *test* that is not on record yet, and give all answers.
+    """Send the probes of *test* that the store has no answer for, and give all answers.
 
-    Raises `UserMistake`, `arkaudit.audits.AuditInterrupted`, and what `crawler.store.store.Store` raises.
+    Raises `UserMistake`, `arkaudit.audits.AuditInterrupted` and `crawler.store.StoreError`.
     """
     with opened("conform", test.seeds, config, store_file, resume=resume) as begun:
         run_id = begun.finished
@@ -120,7 +119,7 @@ def answers(
 
 
 def with_own(config: Config, resolver: str) -> Config:
-    """The configuration in which a resolver is a host of the user's own, asked twice a second at least."""
+    """Return *config* with *resolver* as the user's own host, at the rate that the test needs."""
     host = host_of(resolver)
     pace = Host(interval=min(config.politeness.delay, 60 / NAMES_A_MINUTE))
     return config.model_copy(update={"hosts": {host: pace, **config.hosts}})

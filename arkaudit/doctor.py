@@ -1,4 +1,4 @@
-"""Look at what an audit needs: whether everything is here, without any request."""
+"""Check the requirements of an audit on this machine, without a request."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from extractors.processes.sandbox import Means, held
 from extractors.processes.worker import Worker, WorkerError
 from reports.languages.display import counted, escaped
 
-#: Days after which a copy of the NAAN registry is called old: new NAANs are assigned every week.
+#: Age in days from which a copy of the NAAN registry is called old. New NAANs are assigned every week.
 OLD_DAYS = 90
 
 
 class State(StrEnum):
-    """The state of one thing that was looked at."""
+    """The result of a check."""
 
     GOOD = "good"
     NOTE = "note"
@@ -50,7 +50,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """One thing that was looked at, and what is to be said of it."""
+    """The result of a check and its message."""
 
     name: str
     state: State
@@ -69,7 +69,7 @@ def _fault(name: str, words: str) -> Examined:
     return Examined(name, State.FAULT, words)
 
 
-#: The extras of pyproject.toml: the module that each brings, and what that is for.
+#: The extras of pyproject.toml: the module that each installs, and its purpose.
 EXTRAS: Mapping[str, tuple[str, str]] = {
     "duckdb": ("duckdb", "report --dataset"),
     "dns": ("dns", "resolve.maptr, the historical look-up of NAANs"),
@@ -85,9 +85,9 @@ EXTRAS: Mapping[str, tuple[str, str]] = {
 
 
 def examine(config_file: Path | None, store: Path | None, *, show: str) -> None:
-    """Print what is here and what is not; exit with 1 if an audit would fail.
+    """Print the results of all checks, as JSON if *show* is "json"; exit with 1 if an audit would fail.
 
-    *config_file* is looked at if it is there; it must be, if it was named. With *show* "json" it is JSON.
+    Without *config_file*, ``arkaudit.toml`` is checked if it exists.
     """
     rows = list(_examined(config_file, store))
     if show == "json":
@@ -112,7 +112,7 @@ def _examined(config_file: Path | None, store: Path | None) -> Iterator[Examined
     yield examined_browser(find_browser(), is_root=os.geteuid() == 0)
     file = config_file or Path("arkaudit.toml")
     if config_file is None and not file.exists():
-        words = "none: there is no arkaudit.toml here, and no other was named (-c)"
+        words = "none: there is no arkaudit.toml here; name another file by -c"
         yield _note("configuration", words)
         yield examined_contact({None: Config()})
     else:
@@ -130,7 +130,7 @@ def _examined(config_file: Path | None, store: Path | None) -> Iterator[Examined
             variables = {name for config in audits.values() for name in config.notify.variables}
             for name in sorted(variables):
                 if not os.environ.get(name):
-                    words = f"there is no environment variable {name}, which notify.urls names"
+                    words = f"set the environment variable {name}, which notify.urls uses"
                     yield _fault("notify", words)
             yield from _examined_stores(audits, given=store)
             store = None
@@ -142,7 +142,7 @@ def _examined(config_file: Path | None, store: Path | None) -> Iterator[Examined
 
 
 def examined_extras(is_installed: Mapping[str, bool]) -> Examined:
-    """Say which extras are installed.
+    """Report the installed extras.
 
     >>> examined_extras({"dns": True, "demo": False}).words
     "dns. Not installed: demo (demo). To install one: pip install 'arkaudit[demo]'"
@@ -157,16 +157,16 @@ def examined_extras(is_installed: Mapping[str, bool]) -> Examined:
 
 
 def examined_names(foreign: Mapping[str, str]) -> Examined:
-    """Say which modules of others, by name, have the name of a package of ours.
+    """Report foreign modules with the name of a package of arkaudit; *foreign* maps names to files.
 
     >>> examined_names({"crawler": "/project/crawler/__init__.py"}).words.partition(":")[0]
     '/project/crawler/__init__.py has the name of a package of arkaudit'
     """
     if not foreign:
-        words = f"nothing else here is called {', '.join(NAMES[:-1])} or {NAMES[-1]}"
+        words = f"no other package here is called {', '.join(NAMES[:-1])} or {NAMES[-1]}"
         return _good("names", words)
     files = ", ".join(foreign.values())
-    words = f"{files} has the name of a package of arkaudit: a program here gets one of the two"
+    words = f"{files} has the name of a package of arkaudit: a program here imports only one of the two"
     return _note("names", f"{words}; {WAYS_OUT}")
 
 
@@ -176,7 +176,7 @@ def _means_held() -> frozenset[Means]:
 
 
 def examined_sandbox(means_held: Callable[[], frozenset[Means]]) -> Examined:
-    """Say how the process is confined that parses documents; *means_held* asks one.
+    """Report how processes that parse documents are confined; *means_held* starts one and asks it.
 
     >>> examined_sandbox(lambda: frozenset(Means)).words
     'documents are parsed in a process that the kernel confines (landlock, seccomp)'
@@ -184,13 +184,13 @@ def examined_sandbox(means_held: Callable[[], frozenset[Means]]) -> Examined:
     try:
         means = means_held()
     except WorkerError as failure:
-        words = f"no process can be started that parses documents: {failure}"
+        words = f"the process that parses documents can't be started: {failure}"
         return _fault("parsing", words)
     missing = " or ".join(mean.value for mean in Means if mean not in means)
     if missing:
         words = (
             f"this system doesn't confine the process that parses documents by {missing}; "
-            "its memory and its time are limited all the same"
+            "its memory and its time are still limited"
         )
         return _note("parsing", words)
     words = "documents are parsed in a process that the kernel confines"
@@ -198,22 +198,22 @@ def examined_sandbox(means_held: Callable[[], frozenset[Means]]) -> Examined:
 
 
 def examined_browser(browser: Path | None, *, is_root: bool) -> Examined:
-    """Say which Chromium would show pages that need JavaScript.
+    """Report the Chromium for pages that need JavaScript.
 
     >>> examined_browser(Path("/usr/bin/chromium"), is_root=False).words
-    '/usr/bin/chromium would show pages that need JavaScript, where [render] is enabled'
+    '/usr/bin/chromium renders pages that need JavaScript, if [render] is enabled'
     """
     if browser is None:
-        words = "no Chromium on the PATH: [render] needs one to be named"
+        words = "no Chromium on the PATH: for [render], name one as render.browser"
         return _note("browser", words)
-    words = "would show pages that need JavaScript, where [render] is enabled"
+    words = "renders pages that need JavaScript, if [render] is enabled"
     if is_root:
-        return _note("browser", f"{browser} {words}; run as root, it has no sandbox")
+        return _note("browser", f"{browser} {words}; under root it has no sandbox")
     return _good("browser", f"{browser} {words}")
 
 
 def examined_contact(audits: Mapping[str | None, Config]) -> Examined:
-    """Say whether hosts learn whom they can write to.
+    """Report whether requests name a contact.
 
     >>> examined_contact({None: Config()}).state
     <State.NOTE: 'note'>
@@ -224,11 +224,11 @@ def examined_contact(audits: Mapping[str | None, Config]) -> Examined:
         return _good("contact", f"hosts can write to {', '.join(sorted(contacts))}")
     where = f" ({', '.join(anonymous)})" if len(audits) > 1 else ""
     advice = 'set politeness.contact = "you@example.org", or give --contact'
-    return _note("contact", f"hosts don't learn who asks{where}: {advice}")
+    return _note("contact", f"hosts can't tell who is asking{where}: {advice}")
 
 
 def examined_archive(audits: Mapping[str | None, Config]) -> Examined:
-    """Say which archive is asked about what fails.
+    """Report the archives that are asked about failing ARKs.
 
     >>> examined_archive({None: Config()}).words
     'no archive is asked about ARKs that fail: [memento] timegate names one'
@@ -244,17 +244,17 @@ def examined_archive(audits: Mapping[str | None, Config]) -> Examined:
 
 
 def examined_hosts(audits: Mapping[str | None, Config]) -> Examined:
-    """Say at which hosts of one's own an audit logs in, or shows credentials; never with what.
+    """Report the hosts that get credentials or a log-in, without the secrets.
 
-    Of a configuration that is valid, the environment has all of these secrets.
+    The configuration is valid here, so all secrets are in the environment.
     """
     hosts = [named for config in audits.values() for named in config.hosts.items()]
     forms = ", ".join(sorted({name for name, host in hosts if host.login}))
     shown = ", ".join(sorted({name for name, host in hosts if host.headers or host.cookies}))
     parts = [f"logs in at {forms}"] if forms else []
-    parts += [f"shows headers or cookies to {shown}"] if shown else []
+    parts += [f"sends headers or cookies to {shown}"] if shown else []
     if not parts:
-        words = 'none: nothing is shown to any host ([hosts."NAME"])'
+        words = 'none: no host gets credentials ([hosts."NAME"])'
         return _good("log-ins", words)
     parts.append("the variables that hold their secrets are set")
     return _good("log-ins", "; ".join(parts))
@@ -270,12 +270,12 @@ def _examined_stores(audits: Mapping[str | None, Config], *, given: Path | None)
         if store.exists():
             yield examined_store(store)
         else:
-            words = f"{store} isn't there yet: the first run of {name} makes it"
+            words = f"{store} doesn't exist yet: the first run of {name} makes it"
             yield _good("store", words)
 
 
 def examined_store(store: Path) -> Examined:
-    """Say whether *store* can be read, and how large it is."""
+    """Report the number of runs and the size of *store*, or why it can't be used."""
     from crawler.store import StoreError
     from reports.store.store_reading import StoreUnreadable, read
 
@@ -290,37 +290,37 @@ def examined_store(store: Path) -> Examined:
 
 
 def examined_cache(folder: Path) -> Examined:
-    """Say whether audits of this machine can share what they know: the pace of hosts, and the NAAN registry."""
-    shared = "the pace of each host and the NAAN registry are kept there"
+    """Report whether the cache folder is usable, through which audits of this machine share the pace of hosts."""
+    shared = "holds the pace of each host and the NAAN registry"
     is_new = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as problem:
-        words = f"{folder} can't be used: {problem.strerror or problem}; ARKAUDIT_CACHE names another one"
+        words = f"{folder} can't be used: {problem.strerror or problem}; set ARKAUDIT_CACHE to another folder"
         return _fault("cache", words)
     finally:
         if is_new:
             with suppress(OSError):
                 folder.rmdir()
-    return _good("cache", f"{folder}: {shared}")
+    return _good("cache", f"{folder} {shared}")
 
 
 def examined_registry(registry: Registry, now: datetime) -> Examined:
-    """Say how old the copy of the NAAN registry is.
+    """Report the age of the copy of the NAAN registry.
 
     >>> examined_registry(Registry.builtin(), datetime.now(UTC)).state
     <State.NOTE: 'note'>
     """
-    advice = "arkaudit registry update fetches the newest"
+    advice = "run arkaudit registry update to fetch the newest"
     if registry.warning:
         return _note("NAAN registry", registry.warning)
     days = None if registry.fetched_at is None else (now - registry.fetched_at).days
     if days is not None:
-        words = f"asked for {counted(days, 'day')} ago at {registry.source}"
+        words = f"fetched {counted(days, 'day')} ago from {registry.source}"
     elif registry.source == "built in":
-        words = "a few well-known NAANs that are built in"
+        words = "only a few well-known NAANs, built in"
     else:
         words = registry.source
     if days is None or days > OLD_DAYS:
@@ -329,7 +329,7 @@ def examined_registry(registry: Registry, now: datetime) -> Examined:
 
 
 def examined_proxies(proxies: Mapping[str, str]) -> Examined:
-    """Say through which proxies requests go, without the passwords in their addresses.
+    """Report the proxies of requests, without the passwords in their addresses.
 
     >>> examined_proxies({"https": "http://me:secret@proxy.example:3128"}).words
     'requests go through https: proxy.example:3128'

@@ -1,4 +1,4 @@
-"""The end of the command: its exit codes, and the one line for what went wrong."""
+"""Exit codes, signals, standard streams and messages of the command."""
 
 from __future__ import annotations
 
@@ -30,30 +30,29 @@ if TYPE_CHECKING:
     from crawler.model.outcomes import Family
 
 
-# Handle signals from the first moment on. Imports next to nothing: it is in place before anything else is read.
-
-
-INTERRUPTED = "interrupted; what was observed until then is kept"
-EXIT_INTERRUPTED = 130  # what shells report of a program that Ctrl-C has ended
+INTERRUPTED = "interrupted; all observations until then are kept"
+#: As shells report a program that Ctrl-C ended.
+EXIT_INTERRUPTED = 130
 
 
 class OutputClosed(ArkauditError):
-    """Raised when the reader of our output has read enough, as `head` does; no failure."""
+    """Raised when the reader of standard output is gone, such as `head`. It is not a failure."""
 
 
 class OutputUnwritable(ArkauditError):
-    """Raised when results can't be written where they were sent, as when a disk is full."""
+    """Raised when results can't be written, for example on a full disk."""
 
 
 def heed_at_once() -> None:
-    """Let SIGINT and SIGTERM end the command, with one line and 130, also while modules are imported."""
+    """Make SIGINT and SIGTERM end the command with one line and exit code 130, also during imports."""
     for number in (signal.SIGINT, signal.SIGTERM):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as a shell has it for what runs in the background
+        # Shells ignore SIGINT for programs in the background.
+        if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, interrupted)
 
 
 def interrupted(_: int, frame: FrameType | None) -> NoReturn:
-    """Raise KeyboardInterrupt; in the midst of an import, where libraries take that for anything, end at once."""
+    """Raise KeyboardInterrupt, or exit at once during an import, where libraries may swallow that exception."""
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
             os.write(2, f"arkaudit: {INTERRUPTED}\n".encode())
@@ -63,23 +62,25 @@ def interrupted(_: int, frame: FrameType | None) -> NoReturn:
 
 
 logger = logging.getLogger(__name__)
-logger.addHandler(logging.NullHandler())  # before it is known where the log goes, a line is said once all the same
+# Without it, Python's last-resort handler would print each line again before the log is configured.
+logger.addHandler(logging.NullHandler())
 
 EXIT_FINDING, EXIT_MISTAKE, EXIT_UNFINISHED = 1, 2, 3
-NEVER = "never"  # the word of --fail-on for what nothing is as grave as
+#: The value of --fail-on that is never reached.
+NEVER = "never"
 
-#: Of how many documents it is said in one line why they could not be read.
+#: Number of unreadable documents whose reasons a message lists.
 _MOST_REASONS = 3
 
-#: What is wrong with a disk, wherever it comes to light.
+#: Errors of a disk.
 _OF_DISKS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
-#: What is wrong with a path that a user has named, likewise.
+#: Errors of a path that the user named.
 _OF_PATHS = frozenset({errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP})
 
 
 @dataclass(slots=True)
 class Quiet:
-    """Whether nothing but errors is said (`--quiet`)."""
+    """The state of `--quiet`: print only warnings, errors and results."""
 
     is_on: bool = False
 
@@ -87,19 +88,19 @@ class Quiet:
 quiet = Quiet()
 
 withheld: Callable[[str], str] = str
-"""Takes secrets out of a line, once they are known (`arkaudit.logs.start`)."""
+"""Redacts secrets in a line; set by `arkaudit.logs.start`."""
 
 
 @cache
 def errors() -> Console:
-    """The console on standard error, where everything but results goes."""
+    """Return the console on standard error, for all output except results."""
     from rich.console import Console
 
     return Console(stderr=True, soft_wrap=True)
 
 
 class Aside(io.TextIOWrapper):
-    """Standard error, of which a run does not depend: what can't be said there any more goes nowhere."""
+    """Standard error that ignores write failures, so that a closed pipe does not stop a run."""
 
     def write(self, text: str) -> int:
         try:
@@ -116,20 +117,20 @@ class Aside(io.TextIOWrapper):
 
 
 closed: set[int] = set()
-"""The standard streams, by number, that were closed when the command began."""
+"""File descriptors of standard streams that were closed at the start."""
 
 
 def open_streams() -> None:
-    """Make the standard streams fit for us: names of files may hold what no text can, and some may be closed.
+    """Let the standard streams write any file name, and replace closed ones by the null device.
 
-    What is closed leads nowhere from now on, so that no file of ours is taken for it. To write results there fails.
+    Otherwise the next opened file would get the descriptor of a closed stream. Writing results there still fails.
     """
     for descriptor in (0, 1, 2):
         try:
             os.fstat(descriptor)
         except OSError:
             closed.add(descriptor)
-            # takes the lowest number that is free
+            # Takes the lowest free descriptor.
             os.open(os.devnull, os.O_RDWR if descriptor == 2 else os.O_RDONLY)
     sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
@@ -142,21 +143,23 @@ def open_streams() -> None:
 
 
 def heed_signals() -> None:
-    """Let what a service manager sends, and a terminal that is closed, end the command in good order, like Ctrl-C."""
+    """Handle SIGTERM of a service manager and SIGHUP of a closed terminal like Ctrl-C."""
     signal.signal(signal.SIGTERM, interrupted)
-    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # `nohup` has it ignored
+    # `nohup` ignores it.
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
         signal.signal(signal.SIGHUP, _hung_up)
 
 
 def _hung_up(*_: object) -> None:
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # shells say it once more, and twice would be at once
+    # Shells send a second SIGHUP, and a second signal would end the command at once.
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 def exit_on(fail_on: Sequence[str], tokens: Iterable[str], *, is_whole: bool = True) -> None:
-    """End with 1 when something *tokens* is as grave as one of *fail_on*, or graver (`reports.tables.wording`).
+    """Exit with 1 if one of *tokens* is at least as severe as one of *fail_on* (`reports.tables.wording`).
 
-    Else end with 3 where a part of the report could not be made, so that it is not *is_whole*.
+    Otherwise exit with 3 if the report is not *whole*.
     """
     from reports.tables.wording import is_reached
 
@@ -167,17 +170,14 @@ def exit_on(fail_on: Sequence[str], tokens: Iterable[str], *, is_whole: bool = T
 
 
 def end_unread(what: str, reasons: Sequence[str]) -> NoReturn:
-    """End with 3, because nothing could be read of *what* was named; says of the first few why."""
+    """Exit with 3 because nothing was readable; *what* is the subject of the message, followed by the first reasons."""
     first = ", ".join(reasons[:_MOST_REASONS])
     more = f" and {len(reasons) - _MOST_REASONS} more" if len(reasons) > _MOST_REASONS else ""
     end(EXIT_UNFINISHED, f"{what} could be read{f': {first}' if first else ''}{more}")
 
 
 def say(text: str, *, level: int = logging.INFO) -> None:
-    """A line for people, on standard error, and in the log; nothing in it that a terminal would obey.
-
-    Of what is no warning nothing is shown where people want it quiet.
-    """
+    """Print a line on standard error and log it, without terminal escapes; with `--quiet` print only warnings."""
     logger.log(level, "%s", text, extra={"is_shown": True})
     if quiet.is_on and level < logging.WARNING:
         return
@@ -185,7 +185,7 @@ def say(text: str, *, level: int = logging.INFO) -> None:
 
 
 def end(code: int, text: str) -> NoReturn:
-    """Say why, and end."""
+    """Print an error, and exit with *code*."""
     say(text, level=logging.ERROR)
     sys.exit(code)
 
@@ -195,7 +195,7 @@ bugs: list[BaseException] = []
 
 
 def note_bugs(failures: Iterable[BaseException]) -> None:
-    """Say that errors of arkaudit cost answers or documents; `main` then ends with EXIT_UNFINISHED."""
+    """Report answers or documents lost to bugs of arkaudit; `main` then exits with EXIT_UNFINISHED."""
     bugs.extend(failures)
     if bugs:
         number = counted(len(bugs), "answer or document", "answers or documents")
@@ -204,7 +204,7 @@ def note_bugs(failures: Iterable[BaseException]) -> None:
 
 
 def code_of(ending: BaseException) -> int:
-    """The exit code of a command that ends with *ending*; 1, as Python has it, for a bug."""
+    """Return the exit code for an exception: 1, like Python's own, for a bug."""
     import click
 
     from arkaudit.datasets.connection import DatasetUnreadable
@@ -236,7 +236,7 @@ def code_of(ending: BaseException) -> int:
 
 
 def end_for(failure: Exception) -> NoReturn:
-    """End with the exit code of a failure that has one; anything else is a bug, and shows where it is."""
+    """Exit with the code of a failure; raise it again with a traceback if it is a bug."""
     from crawler.store import StoreDamaged
     from crawler.store.files import damage_in_opened
 
@@ -245,7 +245,8 @@ def end_for(failure: Exception) -> NoReturn:
         failure = OutputUnwritable("the results can't be written: standard output is closed")
     code = code_of(failure)
     if isinstance(failure, OutputClosed | OutputUnwritable):
-        forget(sys.stdout)  # or Python complains about the rest as it ends
+        # Otherwise Python complains at exit about unwritten output.
+        forget(sys.stdout)
     if code == 0:
         sys.exit(code)
     if code == EXIT_MISTAKE and isinstance(failure, OSError):
@@ -253,20 +254,21 @@ def end_for(failure: Exception) -> NoReturn:
     if code == EXIT_MISTAKE or isinstance(failure, OutputUnwritable):
         end(code, str(failure))
     if isinstance(failure, StoreDamaged):
-        end(code, f"{failure}; arkaudit store check says more")
+        end(code, f"{failure}; run arkaudit store check for details")
     if code == EXIT_UNFINISHED:
-        end(code, f"the run could not finish: {failure}; what was observed until then is kept")
+        end(code, f"the run could not finish: {failure}; all observations until then are kept")
     if code == EXIT_INTERRUPTED:
         end_interrupted(can_go_on=hasattr(failure, "run_id"))
     damage = damage_in_opened()
-    if damage:  # of which the failure is a consequence
-        end(EXIT_UNFINISHED, f"{damage}; arkaudit store check says more")
+    # A damaged file can cause any other failure.
+    if damage:
+        end(EXIT_UNFINISHED, f"{damage}; run arkaudit store check for details")
     logger.critical("this is a bug", exc_info=failure, extra={"is_shown": True})
     raise failure
 
 
 def end_interrupted(*, can_go_on: bool) -> NoReturn:
-    """End a command that was interrupted; where it can be resumed, say by which command."""
+    """Exit after an interruption, and print the command that resumes the run, if it can be resumed."""
     say(INTERRUPTED, level=logging.ERROR)
     if can_go_on:
         words = [word for word in sys.argv[1:] if word != "--no-resume"]
@@ -276,23 +278,21 @@ def end_interrupted(*, can_go_on: bool) -> NoReturn:
 
 @contextmanager
 def also_in(place: Path | None) -> Iterator[None]:
-    """Let results be printed that are kept at a *place* as well: where standard output is closed, they are there alone.
+    """Ignore a closed standard output if the results are also stored at *place*.
 
-    Without a place, raises `OutputUnwritable`.
+    Raises `OutputUnwritable` if they are not.
     """
-
     try:
         yield
     except OutputUnwritable:
         if place is None or 1 not in closed:
             raise
         forget(sys.stdout)
-        say(f"standard output is closed: the results are in {place} alone")
+        say(f"standard output is closed: the results are only in {place}")
 
 
 def flush_results() -> None:
-    """Write what was printed; a reader that has read enough is none the worse. Raises `OutputUnwritable`."""
-
+    """Flush standard output, whose reader may be gone. Raises `OutputUnwritable`."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -302,15 +302,12 @@ def flush_results() -> None:
 
 
 def forget(stream: TextIO) -> None:
-    """Send the rest of what goes to *stream* nowhere."""
+    """Discard all further output to *stream*."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-# Words that are near to a mistyped one.
-
-
 def question_for_nearest(word: str, words: Iterable[str]) -> str:
-    """Return the question for the *words* words nearest to *word*, as the end of a message; empty if none is near.
+    """Return the end of a message that suggests the *words* most like *word*; empty if all differ too much.
 
     >>> question_for_nearest("dealy", ["delay", "timeout"]), question_for_nearest("brokn", ["broken", "broke", "gone"])
     ("; did you mean 'delay'?", "; did you mean 'broken' or 'broke'?")
@@ -321,23 +318,23 @@ def question_for_nearest(word: str, words: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
-# What a command prints at its end: what is wrong and where, one line of totals, one hint what to do next.
+# -- the last lines of a command: faults, one line of totals, one hint
 
-#: So many names of documents are in a command that is suggested; more are left to the user.
+#: Number of documents that a suggested command names at most.
 _MOST_NAMES = 3
 
 
 def tell_ending(
     faults: Sequence[Fault], count: int, total: str, hint: str | None, language: Language = ENGLISH
 ) -> None:
-    """Say what is amiss, of which there is *count*, then the *total*, and what to do next."""
+    """Print the first of *count* faults, the *total*, and the *hint* about the next step."""
     for line in (*fault_lines(faults, count, language), total, hint):
         if line:
             say(line)
 
 
 def command(*words: str | Path) -> str:
-    """A command as a shell takes it.
+    """Return a command line of arkaudit, quoted for a shell.
 
     >>> command("report", "--store", "my audit.db")
     "arkaudit report --store 'my audit.db'"
@@ -346,12 +343,12 @@ def command(*words: str | Path) -> str:
 
 
 def with_config(config_file: Path | None) -> tuple[str | Path, ...]:
-    """The words that name a configuration, if there is one."""
+    """Return the options that name a configuration, if there is one."""
     return ("-c", config_file) if config_file is not None else ()
 
 
 def checked_words(families: Iterable[Family], without_ark: int, known_problems: str) -> str:
-    """The total of a check: how many ARKs of each family there are, lines *without_ark*, and problems that are known.
+    """Return the totals of a check: ARKs by family, lines *without ARK*, and the phrase about known problems.
 
     >>> from crawler.model.outcomes import Family
     >>> checked_words([Family.WORKS, Family.WORKS, Family.FAILS], 1, "")
@@ -371,31 +368,31 @@ def checked_words(families: Iterable[Family], without_ark: int, known_problems: 
 
 
 def after_check(asked: str | None, store_file: Path | None, config_file: Path | None, *, is_explained: bool) -> str:
-    """What to do after a check; *asked* is the first line of input of which the ARK fails, if any."""
+    """Return the hint after a check; *asked* is the first line of input whose ARK fails, if any."""
     if store_file is not None:
         return after_run(store_file)
     if asked is not None and not is_explained:
         return next_words(command("check", "--explain", *with_config(config_file), asked))
-    return next_words("the same with --store audit.db, which keeps every request and answer for arkaudit report")
+    return next_words("repeat it with --store audit.db, which keeps every request and answer for arkaudit report")
 
 
 def after_run(store_file: Path, language: Language = ENGLISH) -> str:
-    """What to do after a run that has written no report."""
+    """Return the hint after a run without a report."""
     return next_words(command("report", "--store", store_file, "--out", "report"), language)
 
 
 def after_crawl(store_file: Path, config_file: Path | None) -> str:
-    """What to do after a crawl."""
+    """Return the hint after a crawl."""
     return next_words(command("check", "--due", "--store", store_file, *with_config(config_file)))
 
 
 def after_dataset(folder: str) -> str:
-    """What to do after a dataset was made."""
+    """Return the hint after a dataset was made."""
     return next_words(command("check", "--from", folder, "--store", "audit.db", "--contact", "you@example.org"))
 
 
 def after_extract(places: Sequence[str], config_file: Path | None) -> str:
-    """What to do after the ARKs of documents were printed.
+    """Return the hint after the ARKs of documents were printed.
 
     >>> after_extract(["my thesis.pdf"], None)
     "next: arkaudit run 'my thesis.pdf' --contact you@example.org --out report"
@@ -405,4 +402,4 @@ def after_extract(places: Sequence[str], config_file: Path | None) -> str:
     tail = (*with_config(config_file), *contact, "--out", "report")
     if is_named:
         return next_words(command("run", *places, *tail))
-    return next_words(f"{command('run', 'FILE', *tail)}, with the same files, asks for each ARK")
+    return next_words(f"check each ARK by {command('run', 'FILE', *tail)}, with the same files")

@@ -1,4 +1,4 @@
-"""The explanation of a verdict, for people who keep collections: what was asked, what came, what it means."""
+"""Explain a verdict to keepers of collections: each request, its answer, and what the answer means."""
 
 from __future__ import annotations
 
@@ -38,9 +38,6 @@ from reports.tables.wording import (
     naan_policy_words,
 )
 
-# The questions of an audit in words for people who keep collections: what was asked, what came, what it means.
-
-
 CONTROLS = (
     Question.CONTROL,
     Question.CONTROL_ELSEWHERE,
@@ -56,53 +53,53 @@ _ASKED: dict[Question, str] = {
     Question.HYPHENS: "We asked {host} again without the hyphens of the name, which should make no difference.",
     Question.OTHER_LABEL: "We asked {host} again with the label written the other way ({label}), which means the same.",
     Question.PLAIN: "We asked {host} again with all of that changed ({label}, no hyphens, no slash): the same ARK.",
-    Question.WELL_KNOWN: "We asked {host} under which of its addresses its resolver is.",
+    Question.WELL_KNOWN: "We asked {host} for the address of its resolver.",
     Question.AT_PATH: "We asked {host} again, under the address that it names for its resolver.",
-    Question.AT_REGISTRY: "We asked {host}, where the registry of ARK organizations says that such names are known.",
+    Question.AT_REGISTRY: "We asked {host}, which the registry of ARK organizations names for such ARKs.",
     Question.AT_GLOBAL: "We asked {host}, which passes on the ARKs of all organizations.",
     Question.CONFIRMED: "We asked {host} as well, because an organization's names may be known at several places.",
     Question.INFO: "We asked {host} to describe the object (the address of the ARK with ?info).",
     Question.DOUBLE: "We asked {host} in the older way for a description and a promise (??).",
     Question.SINGLE: "We asked {host} in the oldest way for a description (a single ?).",
-    Question.POLICY_LINK: "We asked {host} for the page where the promise is said to be written in full.",
-    Question.CONTROL: "We asked {host} for an object that can't exist, to learn what its answers are worth.",
-    Question.CONTROL_ELSEWHERE: "We asked {host} for an object that can't exist, to learn what its answers are worth.",
-    Question.CONTROL_AGAIN: "We asked {host} again for what can't exist, because several objects had got one answer.",
-    Question.CONTROL_LANDING: "We asked {host}, where we had been sent on to, for what can't exist there.",
-    Question.CONTROL_INFO: "We asked {host} to describe what can't exist, to learn what its records are worth.",
+    Question.POLICY_LINK: "We asked {host} for the page that should hold the full promise.",
+    Question.CONTROL: "We asked {host} for an object that can't exist, to test its answers.",
+    Question.CONTROL_ELSEWHERE: "We asked {host} for an object that can't exist, to test its answers.",
+    Question.CONTROL_AGAIN: "We asked {host} again for an object that can't exist: several objects had one answer.",
+    Question.CONTROL_LANDING: "We asked {host}, the end of the redirects, for an object that can't exist.",
+    Question.CONTROL_INFO: "We asked {host} to describe an object that can't exist, to test its records.",
     Question.OTHER_CASE_NAAN: "We asked {host} again with the NAAN in the other case, which is the same one.",
-    Question.LONG_NAAN: "We asked {host} for an ARK under a NAAN of 16 characters, which no one has.",
-    Question.OTHER_NAAN: "We asked {host} for an ARK under a NAAN that no one has.",
-    Question.LOOK_ALIKE: "We asked {host} again with a typographic hyphen in the name, which means nothing.",
+    Question.LONG_NAAN: "We asked {host} for an ARK under a NAAN of 16 characters, which is not assigned.",
+    Question.OTHER_NAAN: "We asked {host} for an ARK under a NAAN that is not assigned.",
+    Question.LOOK_ALIKE: "We asked {host} again with a typographic hyphen in the name, which should not matter.",
     Question.OTHER_CASE: "We asked {host} for the name in the other case, which is another name.",
     Question.NEEDLESS_ESCAPE: "We asked {host} again with a letter percent-encoded, which is the same letter.",
-    Question.ODD_OCTETS: "We asked {host} for a name of octets that no name has.",
-    Question.OVER_LONG: "We asked {host} for a name that is longer than anybody needs.",
-    Question.QUERY: "We asked {host} again with a query, which should go on to the object.",
-    Question.HEAD: "We asked {host} again by HEAD, which should be answered as GET is.",
-    Question.ACCEPT: "We asked {host} again for a type that it can't know.",
+    Question.ODD_OCTETS: "We asked {host} for a name with octets that are not allowed in names.",
+    Question.OVER_LONG: "We asked {host} for an extremely long name.",
+    Question.QUERY: "We asked {host} again with a query, which should be passed on to the object.",
+    Question.HEAD: "We asked {host} again by HEAD, which should get the same answer as GET.",
+    Question.ACCEPT: "We asked {host} again for a media type that does not exist.",
     Question.FROM_SCRIPT: "We asked {host} to describe the object as a script of another site does.",
     Question.PLAIN_HTTP: "We asked {host} again over http.",
     Question.FRONT_PAGE: "We asked {host} for its front page.",
     Question.RATE: "We asked {host} for a hundred names, one after another.",
     Question.TOMBSTONE: "We asked {host} for an object that is known to be gone.",
-    Question.RENDERED: "We had a browser show the page of {host}: without scripts it says the same of any name.",
+    Question.RENDERED: "We had a browser show the page of {host}: without scripts it is the same for any name.",
     Question.CONTROL_RENDERED: "We had a browser show the page of {host} for an object that can't exist, to compare.",
 }
 _ASKED_FOR_ANOTHER = "We asked {host} for {ark}, which may have been meant."
-#: What a last status means, in words; the others are described by their class (4xx, 5xx).
+#: Meanings of the last status; the others are described by their class (4xx, 5xx).
 _STATUSES: dict[int, str] = {
-    202: "has taken note of the question and answers later",
-    204: "says that all is well, and shows nothing",
+    202: "has accepted the request for later",
+    204: "reports success without content",
     300: "offers several addresses to choose from",
-    304: "says that nothing has changed",
+    304: "answers that nothing has changed",
     400: "does not understand the address",
     401: "asks for a password",
     403: "does not let us in",
-    404: "knows nothing of this name",
-    405: "does not take such a question",
+    404: "does not know this name",
+    405: "does not accept this kind of request",
     407: "asks for a password",
-    410: "says that this is gone for good",
+    410: "answers that this is gone for good",
     414: "finds the address too long",
     429: "asks us to come less often",
     451: "may not show it, for legal reasons",
@@ -115,37 +112,37 @@ _HUNDREDS: dict[int, str] = {
     5: "reports a fault of its own",
 }
 _ENDS: dict[ChainEnd, str] = {
-    ChainEnd.NON_WEB: "That is no web address, so no one can ask further; as far as the web goes, this is a success.",
+    ChainEnd.NON_WEB: "That is not a web address, so it can't be checked further; this counts as a success.",
     ChainEnd.LOOP: "That is an address where we had been already: the redirects go in a circle.",
-    ChainEnd.TOO_MANY_REDIRECTS: "There were more redirects than anybody would follow, and we stopped.",
-    ChainEnd.BAD_REDIRECT: "That is no address that can be asked, so the way ends here.",
+    ChainEnd.TOO_MANY_REDIRECTS: "There were too many redirects, and we stopped.",
+    ChainEnd.BAD_REDIRECT: "That is not a valid address, so the redirects end here.",
     ChainEnd.SKIPPED: "That is an example or a test, which is never requested.",
 }
 _UNANSWERED: dict[ChainEnd, str] = {
     ChainEnd.NON_WEB: "The ARK is known, and leads out of the web.",
-    ChainEnd.LOOP: "The fault is in the redirects: no one gets any further, a browser neither.",
-    ChainEnd.TOO_MANY_REDIRECTS: "The fault is in the redirects: no one gets any further, a browser neither.",
-    ChainEnd.BAD_REDIRECT: "The fault is in the redirect: no one gets any further, a browser neither.",
+    ChainEnd.LOOP: "The fault is in the redirects; a browser gets no further either.",
+    ChainEnd.TOO_MANY_REDIRECTS: "The fault is in the redirects; a browser gets no further either.",
+    ChainEnd.BAD_REDIRECT: "The fault is in the redirect; a browser gets no further either.",
     ChainEnd.ROBOTS: "The host asks programs to stay away, and we do. A person with a browser may see more.",
     ChainEnd.REFUSED_ADDRESS: "It was our own rules that held this request back.",
     ChainEnd.SKIPPED: "Nothing follows from this for the ARK.",
 }
 _RENDERED: dict[Question, str] = {
-    Question.RENDERED: "This is what a person with a browser sees; whether it is the object is said below.",
-    Question.CONTROL_RENDERED: "This is what a person sees of what can't exist: another page must differ from it.",
+    Question.RENDERED: "A person with a browser sees this page; the conclusions below judge whether it is the object.",
+    Question.CONTROL_RENDERED: "A person sees this page for an object that can't exist; real ones must differ from it.",
 }
-#: So many addresses that a rendered page has asked for are named.
+#: Number of requests of a rendered page that are listed.
 _MOST_NAMED = 10
-#: So many characters of a refusing page are quoted.
+#: Number of characters of a refusing page that are quoted.
 _MOST_QUOTED = 160
 _SAYS_UNKNOWN = frozenset({400, 404, 410, 414})
-#: Questions for a page of its host, and not for an ARK.
+#: Questions for a page of the host instead of an ARK.
 _PAGES = (Question.WELL_KNOWN, Question.POLICY_LINK)
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One question of an audit: what was asked, what came back, and what that means."""
+    """One question of an audit, its answer, and the meaning of the answer, in words."""
 
     asked: str
     url: str
@@ -154,24 +151,24 @@ class Step:
 
     @classmethod
     def of(cls, observation: Observation, *, is_for_another: bool = False) -> Step:
-        """The step that was observed; one about another reading of the ARK *is for another*."""
+        """Return the step for an observation; *is for another* if it is about an alternative reading of the ARK."""
         label = "ark:/" if "ark:/" in observation.asked_url.lower() else "ark:"
         words = _ASKED_FOR_ANOTHER if is_for_another else _ASKED[observation.question]
         asked = words.format(host=host_of(observation.asked_url), label=label, ark=observation.ark)
         if observation.attempt > 1:
-            asked = f"{asked.rstrip('.')}, once more: what went wrong may pass (attempt {observation.attempt})."
+            asked = f"{asked.rstrip('.')}, once more: the failure may be temporary (attempt {observation.attempt})."
         return cls(asked, observation.asked_url, tuple(_came(observation)), _meaning(observation))
 
 
 def host_of(url: str) -> str:
-    """The host in a URL as written, with its port."""
+    """Return the host in a URL as written, with its port."""
     try:
         return urlsplit(url).netloc.rpartition("@")[2] or url
     except ValueError:
         return url
 
 
-# -- what came
+# -- answers
 
 
 def _came(observation: Observation) -> Iterator[str]:
@@ -190,7 +187,7 @@ def _came(observation: Observation) -> Iterator[str]:
             if number == last:
                 is_success = hop.status in SUCCESSES
                 shown = _shown(observation) if is_success else _quoted(observation)
-            says = _STATUSES.get(hop.status) or _HUNDREDS.get(hop.status // 100, "gave an answer that has no meaning")
+            says = _STATUSES.get(hop.status) or _HUNDREDS.get(hop.status // 100, "gave an answer without a meaning")
             if hop.status == 404 and observation.question in _PAGES:
                 says = "has no such page"
             yield f"{host} {says} ({hop.status}){shown}."
@@ -201,7 +198,7 @@ def _came(observation: Observation) -> Iterator[str]:
 
 
 def _rendered(rendering: Rendering) -> Iterator[str]:
-    """Return what a browser has asked for to show a page, and what it didn't get."""
+    """Yield sentences about the requests of a browser that showed a page, and about missing answers."""
     asked = [hop for hop in rendering.requests if hop.location is None]
     addresses = counted(len(asked), "more address", "more addresses")
     yield f"{rendering.browser} ran its scripts, which asked for {addresses}."
@@ -209,13 +206,13 @@ def _rendered(rendering: Rendering) -> Iterator[str]:
         kept = "" if hop.sent else ", had before"
         yield f"{hop.url} ({hop.status if hop.status is not None else hop.error}{kept})."
     for words in rendering.lacking[:_MOST_NAMED]:
-        yield f"Not had: {words}."
+        yield f"Missing: {words}."
     if rendering.fault is not None:
-        yield f"It came to no end that holds: {rendering.fault}."
+        yield f"It did not finish: {rendering.fault}."
 
 
 def _quoted(observation: Observation) -> str:
-    """Return what a refusing page says first, and when its host wants to be asked again."""
+    """Return the beginning of a refusing page, and the wait that its host asks for."""
     text = observation.text or ""
     cut = "..." if len(text) > _MOST_QUOTED else ""
     quoted = f" and says “{text[:_MOST_QUOTED]}{cut}”" if text else ""
@@ -225,7 +222,7 @@ def _quoted(observation: Observation) -> str:
 
 
 def _shown(observation: Observation) -> str:
-    """Return what the answer is, as far as it was looked at."""
+    """Return a phrase with the type, title and size of an answer."""
     kind = observation.media_type or "something without a type"
     if "html" in kind:
         kind = "a page"
@@ -237,37 +234,37 @@ def _shown(observation: Observation) -> str:
     return f" with {kind}{title}{size}"
 
 
-# -- what it means
+# -- meanings
 
 
 def _meaning(observation: Observation) -> str:
     if observation.end is not ChainEnd.ANSWERED or observation.status is None:
         return _UNANSWERED.get(
-            observation.end, "So this question has no answer today, and nothing follows for the ARK."
+            observation.end, "So this request has no answer today, which proves nothing about the ARK."
         )
     if observation.question in (Question.RENDERED, Question.CONTROL_RENDERED):
         if observation.rendering is not None and observation.rendering.is_whole:
             return _RENDERED[observation.question]
-        return "So this says nothing of what a person with a browser sees."
+        return "So this does not show the page that a person with a browser sees."
     if observation.question in CONTROLS:
         return _control_meaning(observation, observation.status)
     is_success = observation.status in SUCCESSES
     if observation.question in INFLECTED:
         if not is_success:
-            return "So there is no description to be had in this way."
+            return "So there is no description at this address."
         if observation.record is not None:
             return "This is a record that programs can read."
-        return "This is no record; whether it describes the object is said below."
+        return "This is not a record; the conclusions below judge whether it describes the object."
     if observation.question is Question.WELL_KNOWN:
         if path := resolver_path(observation):
             return f"Its resolver is under {path}."
-        return "So the host does not say where its resolver is."
+        return "So the host does not name its resolver."
     if observation.question is Question.POLICY_LINK:
         if is_success:
-            return "So there is a page where it is said to be."
+            return "So that page exists."
         return "So the full promise can't be read today."
     if is_success:
-        return "Something answers for this ARK; whether it is the object is said below."
+        return "Something answers for this ARK; the conclusions below judge whether it is the object."
     return _refusal_meaning(observation, observation.status)
 
 
@@ -275,13 +272,13 @@ def _control_meaning(observation: Observation, status: int) -> str:
     is_described = observation.question is Question.CONTROL_INFO
     if status in SUCCESSES:
         if is_described:
-            return "Even what can't exist gets an answer here, so a description is looked at twice."
-        return "Even what can't exist gets an answer here, so an answer alone proves nothing at this place."
+            return "Even an object that can't exist gets a description here, so a description needs other evidence."
+        return "Even an object that can't exist gets an answer here, so an answer alone proves nothing at this host."
     if status in _SAYS_UNKNOWN:
         if is_described:
-            return "What can't exist is not described here: so a description from this place means something."
-        return "What can't exist is not found here: so this place distinguishes names."
-    return "This says nothing about names, so what this place answers can't be held against it."
+            return "An object that can't exist has no description here, so a description from this host is evidence."
+        return "An object that can't exist is not found here, so this host distinguishes names."
+    return "This does not show whether the host distinguishes names."
 
 
 def _refusal_meaning(observation: Observation, status: int) -> str:
@@ -289,23 +286,23 @@ def _refusal_meaning(observation: Observation, status: int) -> str:
         landing = host_of(observation.final_url)
         is_resolvers = len(observation.hops) == 1 or landing == host_of(observation.asked_url)
         who = f"the resolver itself, {landing}," if is_resolvers else f"{landing}, where the resolver sent us,"
-        more = " Whether it says why follows below." if status == 410 else ""
+        more = " The conclusions below judge whether it gives a reason." if status == 410 else ""
         return f"It is {who} that does not have it.{more}"
     if 500 <= status < 600:
-        return "The fault is the server's, and says nothing about the ARK."
+        return "The fault is the server's, which proves nothing about the ARK."
     if status == 429:
-        return "Nothing follows from this for the ARK: we are too many, or too fast."
+        return "This proves nothing about the ARK: the host gets too many requests."
     if AnswerFacts(observation).asks_for_a_right:
-        return "Nothing follows from this for the ARK: a person with the right to see it may see it."
-    return "Nothing follows from this for the ARK: a person with a browser may see more."
+        return "This proves nothing about the ARK: a person with the right to see it may see it."
+    return "This proves nothing about the ARK: a person with a browser may see more."
 
 
-#: Questions that are put for many ARKs at once; a verdict names those that it rests on.
+#: Questions asked once for many ARKs; a verdict names those that it rests on.
 SHARED = frozenset({*CONTROLS, Question.POLICY_LINK, Question.WELL_KNOWN})
 
 
 class Observed:
-    """The observations of a run, to be found by the verdicts that rest on them."""
+    """The observations of a run, indexed for the verdicts that rest on them."""
 
     def __init__(self, observations: Iterable[Observation]) -> None:
         self._by_target: dict[str, list[tuple[int, Observation]]] = defaultdict(list)
@@ -318,7 +315,7 @@ class Observed:
                 self._by_asked[observation.asked_url].append((number, observation))
 
     def reasons_of(self, verdict: Verdict) -> list[Observation]:
-        """Return what *verdict* rests on, in the order in which it was observed."""
+        """Return the observations that *verdict* rests on, in order of time."""
         numbered = dict(self._by_target[verdict.request_url])
         for url in verdict.rests_on:
             numbered |= dict(self._by_asked[url])
@@ -328,10 +325,9 @@ class Observed:
 def explanation(
     verdict: Verdict, observations: Iterable[Observation], memento: MementoRecord | None = None
 ) -> list[dict[str, Any]]:
-    """Return how *verdict* came about, from the observations that it rests on, in the order in which they were made.
+    """Return the explanation of *verdict* from the observations that it rests on, as JSON values.
 
-    As JSON has it: what it amounts to in short, the steps that led there, and conclusions: one a service, what the
-    verdict is and why; then what else was noticed.
+    The parts are a short verdict, steps in order of time, a conclusion for each service, and other conclusions.
     """
     observations = list(observations)
     own = {one.question: one for one in observations if one.request_url == verdict.request_url}
@@ -352,11 +348,10 @@ def explanation(
         at = f": {memento.memento_url}" if memento.memento_url else ""
         conclusions.append(f"The archive: {memento.reason}{at}. {_sentence(memento.evidence)}")
     for form in forms:
-        assert plain is not None  # or no form would have been asked for
+        # Other forms are only requested after the plain ARK.
+        assert plain is not None
         judgement = judge_form(form.question, SpellingAnswer.of(form), SpellingAnswer.of(plain))
-        conclusions.append(
-            f"Asked for the same with {FORMS[form.question]} ({judgement.treatment}): {judgement.reason}."
-        )
+        conclusions.append(f"Requested with {FORMS[form.question]} ({judgement.treatment}): {judgement.reason}.")
     if verdict.remarks:
         conclusions.append(f"Also noticed: {'; '.join(verdict.remarks)}.")
     conclusions += [_cost(verdict), f"What to do: {_advice(verdict, asked)}"]
@@ -366,7 +361,7 @@ def explanation(
 
 
 def _steps(observations: Iterable[Observation], request_url: str) -> Iterator[Step]:
-    """Yield a step for each observation, one for several in a row that came to the same page and mean the same."""
+    """Yield a step for each observation, but one for several in a row with the same page and meaning."""
     before: tuple[Observation, Step] | None = None
     for observation in observations:
         is_object = observation.question is Question.OBJECT
@@ -385,7 +380,7 @@ def _steps(observations: Iterable[Observation], request_url: str) -> Iterator[St
 
 
 def _is_same_page(one: Observation, other: Observation) -> bool:
-    """Return whether two answers about one name were the same page, octet by octet."""
+    """Return True if two answers about one name had the same body."""
     is_shared = one.question in CONTROLS or other.question in CONTROLS
     return not is_shared and one.body_sha256 is not None and one.body_sha256 == other.body_sha256
 
@@ -396,12 +391,12 @@ def _services(verdict: Verdict) -> Iterator[str]:
     yield _conclusion("Its description", verdict.metadata, described)
     promised = COMMITMENT_MEANINGS[verdict.commitment.outcome]
     if verdict.commitment.outcome == CommitmentOutcome.NOT_ASKED:
-        promised = "It would be with the description, which was not asked for."
+        promised = "It would be part of the description, which was not requested."
     yield _conclusion("The promise to keep it", verdict.commitment, promised)
     if verdict.naan_policy:
         yield (
-            f"Besides, the registry of ARK organizations has, from {naan_policy_words(verdict.naan_policy)}. That is "
-            "about names in general, and no promise for this object."
+            f"The registry of ARK organizations has a policy, from {naan_policy_words(verdict.naan_policy)}. It is "
+            "about names in general, not a promise for this object."
         )
 
 
@@ -414,30 +409,30 @@ def _sentence(evidence: Sequence[str]) -> str:
     return f"{'; '.join(evidence)}."
 
 
-#: What can be done about an outcome, by whom.
+#: Advice for each outcome.
 _ADVICE: Mapping[ObjectOutcome, str] = {
-    ObjectOutcome.RELATED: "nothing; what answers is about the object, so say so where it is cited.",
+    ObjectOutcome.RELATED: "nothing; the page is about the object, so mention that where it is cited.",
     ObjectOutcome.NON_WEB: "nothing; a reader needs a program for such addresses.",
-    ObjectOutcome.EXPLAINED: "nothing is to be repaired; cite it as what can't be had, for the reason that is given.",
-    ObjectOutcome.WORKS_ELSEWHERE: "cite the address at which it works; who runs the resolver as written can mend it.",
+    ObjectOutcome.EXPLAINED: "nothing to repair; cite it as unavailable, with the reason on its page.",
+    ObjectOutcome.WORKS_ELSEWHERE: "cite the working address; the operator of the cited resolver can fix it.",
     ObjectOutcome.SOFT_404: "ask {host} whether it still has the object; if not, it should answer 404 or 410.",
-    ObjectOutcome.BROKEN: "compare the ARK with its source, letter by letter; if it is right, {host} can mend it.",
+    ObjectOutcome.BROKEN: "compare the ARK with its source, letter by letter; if it is right, {host} can fix it.",
     ObjectOutcome.SERVER_ERROR: "try again later; if it lasts, inform {host}.",
     ObjectOutcome.DNS: "try again later; if it lasts, the holder of the NAAN has to name another resolver.",
     ObjectOutcome.TLS: "inform {host}, whose certificate or encryption is at fault.",
     ObjectOutcome.LOOP: "inform {host}, whose redirects lead nowhere.",
-    ObjectOutcome.TOO_MANY_REDIRECTS: "inform {host}, whose redirects come to no end.",
-    ObjectOutcome.BAD_REDIRECT: "inform {host}, whose redirect leads to no address.",
+    ObjectOutcome.TOO_MANY_REDIRECTS: "inform {host}, whose redirects do not end.",
+    ObjectOutcome.BAD_REDIRECT: "inform {host}, whose redirect has no valid address.",
     ObjectOutcome.BLOCKED: "look at it with a browser; nothing shows that the ARK is at fault.",
     ObjectOutcome.ROBOTS: "look at it with a browser; its host asks programs to stay away.",
     ObjectOutcome.SKIPPED: "nothing; it is an example or a test.",
-    ObjectOutcome.REFUSED_ADDRESS: "allow its address, if it is yours to ask.",
+    ObjectOutcome.REFUSED_ADDRESS: "allow its address ([network] allow_addresses) if you may send requests there.",
 }
 _LATER = "try again later, and look at it with a browser; nothing shows that the ARK is at fault."
 
 
 def _advice(verdict: Verdict, asked: AnswerFacts | None) -> str:
-    """Return who can mend what is wrong, or what the citing author can do."""
+    """Return advice for the party that can fix the ARK, or for the citing author."""
     outcome = verdict.object.outcome
     if outcome is ObjectOutcome.RESOLVED:
         return "nothing; cite it as it is."
@@ -445,25 +440,25 @@ def _advice(verdict: Verdict, asked: AnswerFacts | None) -> str:
         if asked.is_success and asked.seen.facts.runs_scripts:
             return "look at it with a browser, or let one show it: [render] in the configuration."
         if asked.is_success:
-            return "look whether the page is the object's; nothing that came shows it."
+            return "look whether the page shows the object; the answers don't prove it."
     host = host_of(verdict.hops[-1].url) if verdict.hops else "its host"
     return _ADVICE.get(outcome, _LATER).format(host=host)
 
 
 def _cost(verdict: Verdict) -> str:
     if verdict.requests == 0:
-        return "No request went out."
-    sent = f"{counted(verdict.requests, 'request')} went out about this ARK, redirects and attempts included"
+        return "No request was sent."
+    sent = f"{counted(verdict.requests, 'request')} sent about this ARK, with redirects and further attempts"
     if not verdict.rests_on:
         return f"{sent}."
-    return f"{sent}; what was asked about other names, or for other ARKs as well, comes on top."
+    return f"{sent}; requests about other names, or shared with other ARKs, are not counted."
 
 
 # -- on a terminal
 
 
 def print_explanations(rows: Sequence[Row], console: Console) -> None:
-    """The explanations of `verdict_row`s as text, as wide as the terminal. Raises `OutputClosed`."""
+    """Print the explanations of `verdict_row`s, as wide as the terminal. Raises `OutputClosed`."""
     with whole(console):
         for number, row in enumerate(rows):
             if number:
@@ -477,11 +472,11 @@ def _say(console: Console, line: str) -> None:
 
 
 def lines(row: Row, width: int) -> Iterator[str]:
-    """One explained row as lines of at most *width* characters, but for addresses, which are never broken."""
+    """Yield an explained row as lines of at most *width* characters; addresses are never broken."""
     yield escaped(row["ark"] or row["asked"])
     if row["ark"] is None:
         why = row["object"]["evidence"][0]
-        yield from _wrapped(f"This line holds no ARK that could be asked for: {why}.", width, "")
+        yield from _wrapped(f"This line holds no ARK: {why}.", width, "")
         return
     short, *parts = row["explanation"]
     yield from _wrapped(short["short"], width, "")

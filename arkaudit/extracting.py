@@ -1,4 +1,4 @@
-"""Read documents for `arkaudit extract`, count what they cite, and report what went wrong."""
+"""Read documents for `arkaudit extract`, count their citations, and report findings."""
 
 from __future__ import annotations
 
@@ -29,22 +29,20 @@ if TYPE_CHECKING:
     from arkaudit.config import Config
 
 
-# Documents for `arkaudit extract`: files and standard input are read here.
-
 R = TypeVar("R")
 
-#: As much of standard input is kept in memory.
+#: Bytes of standard input that are kept in memory; longer input goes into a file.
 _INPUT_BYTES = 2**24
 
 
 def documents(
     seeds: Seeds, render: Callable[[Document], R], *, standard_input: bool, jobs: int, config: Config | None = None
 ) -> Iterator[Rendered[R]]:
-    """Return every document: standard input first, then files, then URLs; none before all of them have been read.
+    """Yield each document rendered: standard input, then files, then URLs, after all of them were read.
 
-    *render*, a function of a module, makes of each what is wanted of it, in one of so many processes (*jobs*). What is
-    doubtful in one is decided by what is whole in any of them, so that their order changes nothing. An interrupt
-    ends the reading: what was read until then is given, and then the interrupt. URLs need a *config*.
+    *render* must be importable, because it runs in one of *jobs* processes. Complete ARKs of any document decide
+    doubtful mentions in all, so the order has no effect. After an interrupt the documents read so far are given, then
+    the interrupt is raised. URLs need a *config*.
     """
     documents = mentions = 0
 
@@ -75,20 +73,20 @@ def _parts(seeds: Seeds, *, standard_input: bool, config: Config | None) -> Iter
 
 
 def seekable_input() -> BinaryIO:
-    """Standard input, to be read more than once; what is long goes into a file first."""
+    """Return standard input as a seekable stream, from memory or, if it is long, from a temporary file."""
     stream = sys.stdin.buffer
     start = stream.read(_INPUT_BYTES)
     if len(start) < _INPUT_BYTES:
         return io.BytesIO(start)
-    kept = tempfile.TemporaryFile()  # noqa: SIM115  gone with the process
+    kept = tempfile.TemporaryFile()  # noqa: SIM115
     kept.write(start)
     shutil.copyfileobj(stream, kept)
     return kept
 
 
-# What is counted of documents while their ARKs are printed, and how that ends for people.
+# -- totals
 
-#: Of a file, so much is gone through for the number of a line.
+#: Bytes of a file that are searched for the number of a line.
 _MOST_BYTES = 2**24
 
 
@@ -98,13 +96,13 @@ class Mistyped:
 
     document: str
     page: int
-    """0 where there are no pages."""
+    """0 for documents without pages."""
     as_written: str
     suggestions: tuple[str, ...]
 
     @property
     def words(self) -> str:
-        """Return a line that says where it is and what may be meant."""
+        """A message with the place and the suggested ARK."""
         line = 0 if self.page else _line_of(self.document, self.as_written)
         where = f"{self.document}:{line}" if line else place_words(self.document, self.page or None)
         meant = f"; did you mean {self.suggestions[0]}?" if len(self.suggestions) == 1 else ""
@@ -112,7 +110,7 @@ class Mistyped:
 
 
 def _line_of(document: str, as_written: str) -> int:
-    """The line of a file that holds something as it was *written*; 0 where none does."""
+    """Return the number of the line of a file that holds *as_written*; 0 if it is not found."""
     data = _beginning(document)
     at = data.find(as_written.split("\n")[0].strip().encode("utf-8", "replace"))
     return data.count(b"\n", 0, at) + 1 if at >= 0 else 0
@@ -129,18 +127,18 @@ def _beginning(document: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What was made of a document, and what there is in it."""
+    """A rendered document and the counts of its citations."""
 
     made: Any
-    """As plain data: it may come from another process."""
+    """The result of the function that rendered the document, as plain data."""
     citations: int
     repaired: int
-    """Of the citations."""
+    """Number of citations with repairs."""
     mistyped: tuple[Mistyped, ...]
 
     @classmethod
     def of(cls, render: Callable[[Document], Any], document: Document) -> Counted:
-        """Return what *render* makes of a document, counted; a function that another process can run."""
+        """Render and count a document. It is a method of a module-level class, so that another process can run it."""
         mentions, name = document.mentions, document.name
         failing = (one for one in mentions if one.check is CheckCharacter.FAILS)
         mistyped = {Mistyped(name, one.page or 0, one.as_written, one.suggestions) for one in failing}
@@ -151,7 +149,7 @@ class Counted:
 
 @dataclass(slots=True)
 class ExtractTotal:
-    """All documents that were read, and what they cite."""
+    """Totals of all documents that were read."""
 
     read: int = 0
     citations: int = 0
@@ -171,12 +169,12 @@ class ExtractTotal:
 
     @property
     def faults(self) -> list[Fault]:
-        """Return the first of what is amiss; documents that could not be read were reported as they came."""
+        """The first mistyped ARKs. Unreadable documents were reported while reading."""
         return [Fault(mistyped.words) for mistyped in self.mistyped[:MOST_FAULTS]]
 
     @property
     def words(self) -> str:
-        """Return the total.
+        """The line of totals.
 
         >>> ExtractTotal(read=2, citations=5, repaired=1, in_part=1, unread=["a.pdf"]).words
         '2 documents read, 1 of them in part, 1 not readable; 5 citations, 1 repaired'
@@ -190,11 +188,8 @@ class ExtractTotal:
         return f"{documents}{in_part}{empty}{not_readable}; {counted(self.citations, 'citation')}{repaired}{mistyped}"
 
 
-# Findings about documents, said as they come.
-
-
 def report_findings(document: str, findings: Sequence[Finding], to: TextIO | None) -> None:
-    """Write the *findings* about a document to *to*, and say those that are not about citations or links."""
+    """Write the *findings* about a document to *to* as JSON Lines; print those not about citations or links."""
     if not findings:
         return
     from crawler.sources.gate import ABOUT_LINKS

@@ -1,4 +1,4 @@
-"""The requests that a run would send to each host, and the least time that takes: shown before anything is sent."""
+"""Forecast the requests of a run to each host and their minimum duration, for `--dry-run`."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from crawler.spiders.seeds import Seeds
 
 
-#: Questions that an ARK takes where it describes itself, and where it doesn't; `tests/test_asking.py` holds us to it.
+#: Requests for an ARK with metadata, and for one without; `tests/test_asking.py` checks the figures.
 LEAST_AN_ARK, MOST_AN_ARK = 2.2, 4.2
-#: So many hosts are listed; the rest is summed up.
+#: Number of hosts that are listed.
 MOST_ROWS = 40
 
 
@@ -43,14 +43,15 @@ class HostPlan:
 
     host: str
     arks: int | None
-    """How many ARKs it would be asked for; None where only its answers can say."""
+    """Number of ARKs to request; None if it depends on answers."""
     least: int
-    """Requests, robots.txt and a look at the certificate included."""
+    """Minimum number of requests, with robots.txt and the certificate probe."""
     most: int
+    """Maximum number of requests."""
     allowance: Allowance
 
     def seconds(self, requests: int) -> float:
-        """Return how long so many requests take at least, at its interval."""
+        """Return the minimum duration of *requests* at the interval of the host."""
         return (requests - 1) * self.allowance.interval_s
 
 
@@ -59,13 +60,13 @@ class Forecast:
     """The requests to all hosts."""
 
     hosts: tuple[HostPlan, ...]
-    """The one that takes longest first."""
+    """Hosts in descending order of duration."""
     notes: tuple[str, ...] = ()
-    """What is not known beforehand."""
+    """Sentences about costs that are not known in advance."""
 
     @property
     def slowest(self) -> HostPlan | None:
-        """The host for which all others are waited for: hosts are asked side by side."""
+        """The host that determines the duration, because hosts are asked in parallel."""
         return self.hosts[0] if self.hosts else None
 
 
@@ -73,17 +74,17 @@ AllowanceOf = Callable[[str], Allowance]
 
 
 def plan_of_arks(targets: Iterable[tuple[Ark, str]], allowance_of: AllowanceOf) -> Forecast:
-    """The plan for asking about ARKs, each at its URL; examples and tests are not asked for."""
+    """Return the forecast for a check of ARKs at their URLs; examples and tests are not requested."""
     hosts = _hosts_of_arks(targets, allowance_of)
     return Forecast(_slowest_first(hosts), _NOTES if hosts else ())
 
 
 def plan_of_crawl(seeds: Sequence[str], past: PastRun | None, allowance_of: AllowanceOf) -> Forecast:
-    """The plan for a run over *seeds*, which are URLs: as it was in the past, if there is any."""
+    """Return the forecast for a run over the URLs *seeds*, from the traffic of a *past* run if there is one."""
     if past is None:
         counts = Counter(map(host_of, seeds))
         hosts = [_host_plan(host, None, counts[host], counts[host], allowance_of) for host in counts]
-        unknown = "how many documents there are, and what they cite, is not known before the first run over these seeds"
+        unknown = "the number of documents and ARKs is not known before the first run over these seeds"
         return Forecast(_slowest_first(hosts), (unknown, *_NOTES))
     plans = {}
     for traffic in past.traffic:
@@ -93,11 +94,12 @@ def plan_of_crawl(seeds: Sequence[str], past: PastRun | None, allowance_of: Allo
         plans[traffic.host] = HostPlan(traffic.host, None, traffic.requests, traffic.requests, slower)
     for plan in _hosts_of_arks(past.cited, allowance_of):
         before = plans.get(plan.host)
-        if before is not None:  # it is asked by both spiders, at the interval that is known to hold
+        # Both spiders ask this host, at the interval of the past run.
+        if before is not None:
             least, most = before.least + plan.least, before.most + plan.most
             plan = replace(before, arks=plan.arks, least=least, most=most)
         plans[plan.host] = plan
-    note = f"by what the run of {past.started_at} over these seeds took"
+    note = f"estimated from the run of {past.started_at} over these seeds"
     return Forecast(_slowest_first(plans.values()), (note, *_NOTES))
 
 
@@ -110,7 +112,7 @@ def _hosts_of_arks(targets: Iterable[tuple[Ark, str]], allowance_of: AllowanceOf
 
 
 def _host_plan(host: str, arks: int | None, least: int, most: int, allowance_of: AllowanceOf) -> HostPlan:
-    """The plan for a host, with what it gets once: a request for robots.txt, and a look at its certificate."""
+    """Return the plan for a host, with the request for robots.txt and the certificate probe."""
     besides = 2 if host.startswith("https:") else 1
     return HostPlan(host, arks, least + besides, most + besides, allowance_of(host))
 
@@ -119,14 +121,10 @@ def _slowest_first(hosts: Iterable[HostPlan]) -> tuple[HostPlan, ...]:
     return tuple(sorted(hosts, key=lambda plan: (-plan.seconds(plan.most), -plan.most, plan.host)))
 
 
-#: What is not known before hosts are asked.
 _NOTES = (
-    "where redirects lead is asked besides, at its own interval",
+    "targets of redirects get requests of their own, at their own intervals",
     "a host may want longer intervals (robots.txt) or pauses (Retry-After)",
 )
-
-
-# -- in words
 
 
 def _table(plan: Forecast) -> Table:
@@ -150,7 +148,7 @@ def _lines(plan: Forecast) -> Iterator[str]:
         yield f"and {len(plan.hosts) - MOST_ROWS} hosts more"
     least, most = (sum(getattr(host, name) for host in plan.hosts) for name in ("least", "most"))
     if plan.slowest is None:
-        yield "nothing would be sent"
+        yield "no request would be sent"
     else:
         slowest = plan.slowest
         takes = span(duration(slowest.seconds(slowest.least)), duration(slowest.seconds(slowest.most)))
@@ -161,7 +159,7 @@ def _lines(plan: Forecast) -> Iterator[str]:
 
 
 def span(least: str, most: str) -> str:
-    """From one value to another, or just the one.
+    """Return the words for a range of two values, or for one if they are equal.
 
     >>> span("4", "4"), span("4", "7"), span("4 min", "7 min"), span("50 s", "2 min")
     ('4', '4 to 7', '4 to 7 min', '50 s to 2 min')
@@ -173,23 +171,23 @@ def span(least: str, most: str) -> str:
     return f"{words[0][0] if same_unit else least} to {most}"
 
 
-# Do what `--dry-run` does: list what would be asked of whom, and send and write nothing.
+# -- `--dry-run`
 
 
 def tell_of_check(asked: Sequence[str], config: Config) -> None:
-    """Print what a check of the lines *asked* would ask of whom."""
+    """Print the forecast for a check of the lines *asked*."""
     from arkaudit.checking import targets
 
     _tell_of_arks(targets(asked, config), config)
 
 
 def tell_of_due(again: Sequence[KnownArk], config: Config) -> None:
-    """Print what a check of what is due would ask of whom."""
+    """Print the forecast for a check of due ARKs."""
     _tell_of_arks([(Ark.parse(due_ark.ark), due_ark.request_url) for due_ark in again], config)
 
 
 def tell_of_dataset(dataset: DatasetDocuments, config: Config) -> None:
-    """Print what a check of a *dataset* would ask of whom."""
+    """Print the forecast for a check of a *dataset*."""
     from crawler.model.registry import cache_folder
     from crawler.model.registry import load as load_registry
 
@@ -203,21 +201,21 @@ def _tell_of_arks(targets: Sequence[tuple[Ark, str]], config: Config) -> None:
 
 
 def tell_of_run(seeds: Seeds, config: Config, store_file: Path) -> None:
-    """Print what a run over *seeds* would ask of whom, as far as the last one in the store lets it be known.
+    """Print the forecast for a run over *seeds*, from the last one in the store.
 
-    Raises `crawler.store.StoreUnopenable`.
+    Raises `reports.store.store_reading.StoreUnreadable`.
     """
     past = last_run(store_file, seeds.names)
     _tell(plan_of_crawl(seeds.urls, past, config.allowance), config)
 
 
 def _tell(plan: Forecast, config: Config) -> None:
-    """Say what is asked besides, as far as only the answers show how much that is, and print the plan."""
+    """Print a forecast, after notes about requests whose number depends on answers."""
     if config.memento.timegate:
-        say(f"and of {config.memento.timegate}, about each ARK that fails: one to twenty requests")
+        say(f"for each ARK that fails, {config.memento.timegate} gets one to twenty requests more")
     if config.render.enabled:
         most = f"up to {config.render.max_requests} requests of its own"
-        say(f"and each page that only a browser shows once more, with {most}")
+        say(f"each page that needs JavaScript is fetched once more, with {most}")
     console = Console()
     with whole(console):
         if plan.hosts:
@@ -227,7 +225,7 @@ def _tell(plan: Forecast, config: Config) -> None:
 
 
 def _asked_at(targets: Sequence[tuple[Ark, str]], config: Config) -> list[tuple[Ark, str]]:
-    """The URLs where the objects are asked for first: with ``--direct``, that may be the registry's own target."""
+    """Return ARKs with the URLs of their first requests: with ``--direct``, maybe the registry's target."""
     if not config.resolve.direct:
         return list(targets)
     from crawler.asking.questions import Places
@@ -243,7 +241,7 @@ def _asked_at(targets: Sequence[tuple[Ark, str]], config: Config) -> list[tuple[
     return asked
 
 
-# Read the traffic to each host in the last run over the same seeds, from a store that stays unchanged.
+# -- the last run over the same seeds
 
 _RUNS = """
     select run_id, command, started_at, seeds from run
@@ -263,17 +261,17 @@ _TRAFFIC = "select host, requests, failures, interval_s, crawl_delay_s, given_up
 
 @dataclass(frozen=True, slots=True)
 class PastRun:
-    """A run that came to its end, and what it took."""
+    """A finished run and its traffic."""
 
     run_id: int
     started_at: str
     traffic: tuple[HostTraffic, ...]
     cited: tuple[tuple[Ark, str], ...] = ()
-    """The ARKs that its documents cite, and where to ask for them, when they were not asked for yet."""
+    """ARKs of a crawl, which were not requested yet, with their request URLs."""
 
 
 def last_run(store: Path, seeds: Sequence[str]) -> PastRun | None:
-    """The newest finished crawl of just these *seeds*; None where there is none, or no store at all.
+    """Return the newest finished run or crawl over exactly these *seeds*, or None.
 
     Raises `reports.store.store_reading.StoreUnreadable` for a file that is no store of this version.
     """

@@ -1,4 +1,4 @@
-"""The log of a command: one line an event, for people or for programs, and never a secret."""
+"""The log of a command: one line per event, as text or JSON, without secrets."""
 
 from __future__ import annotations
 
@@ -29,11 +29,8 @@ if TYPE_CHECKING:
     from arkaudit.config import Config
 
 
-# The log as JSON Lines, for programs.
-
-
 class JsonLine(JsonFormatter):
-    """One object an event: ``at``, ``level``, ``logger``, ``message``, and what belongs to the event."""
+    """Formats an event as a JSON object: ``at``, ``level``, ``logger``, ``message``, and fields of the event."""
 
     def __init__(self, quiet: Callable[[str], str]) -> None:
         super().__init__(
@@ -55,18 +52,16 @@ class JsonLine(JsonFormatter):
 
 logger = logging.getLogger(__name__)
 
-#: The packages of ours; of all others only warnings are written down.
+#: Packages that log at the configured level; all others log only warnings.
 _OURS = ("arkaudit", "crawler", "extractors", "reports")
-#: What a bug report should give the version of.
+#: Packages whose versions belong in a bug report.
 _TOLD = ("scrapy", "twisted", "lxml", "beautifulsoup4", "pypdfium2", "pikepdf", "sqlalchemy", "pandas", "pyopenssl")
 
 
 def start(config: Config | None, console: Callable[[], Console]) -> None:
-    """Write down what happens from now on, where and how *config* wants it; warnings at least on the *console*.
+    """Start the log that *config* asks for, and print at least its warnings on the *console*.
 
-    Without a configuration, only warnings are.
-
-    Raises `ConfigError` when the file of the log can't be written.
+    Without a configuration, only warnings are logged. Raises `ConfigError` if the log file can't be written.
     """
     log = config.log if config is not None else None
     file = log.file if log is not None else None
@@ -75,7 +70,7 @@ def start(config: Config | None, console: Callable[[], Console]) -> None:
     redactor = Redactor.of(config.secrets if config is not None else ())
 
     def quiet(line: str) -> str:
-        """Take secrets out of a line, in whatever form they are."""
+        """Redact secrets in a line, in any encoding."""
         return masked(redactor.text(line))
 
     exits.withheld = quiet
@@ -83,7 +78,8 @@ def start(config: Config | None, console: Callable[[], Console]) -> None:
     def show(*failure: Any) -> None:
         sys.stderr.write(quiet("".join(traceback.format_exception(*failure))))
 
-    sys.excepthook = show  # a bug is shown without secrets, too
+    # Tracebacks of bugs must not show secrets either.
+    sys.excepthook = show
     on_console = _ConsoleHandler(console)
     on_console.setLevel(max(level, logging.WARNING) if file else level)
     handlers: list[logging.Handler] = [on_console]
@@ -104,7 +100,7 @@ def start(config: Config | None, console: Callable[[], Console]) -> None:
 
 
 def versions() -> dict[str, str]:
-    """Return what this runs on, for a bug report.
+    """Return the versions of Python, libraries and platform, for a bug report.
 
     >>> sorted(versions())[:3]
     ['OpenSSL', 'Python', 'SQLite']
@@ -131,7 +127,7 @@ def _file(path: Path) -> logging.Handler:
 
 
 class _LogFileHandler(logging.FileHandler):
-    """The file of the log; that it can't be written any more, as on a full disk, is said once."""
+    """Writes the log file, and warns once if that fails, for example on a full disk."""
 
     has_failed = False
 
@@ -145,7 +141,7 @@ class _LogFileHandler(logging.FileHandler):
 
 
 class _ConsoleHandler(logging.Handler):
-    """Prints lines on the console that also shows progress, above it; what was said already is not repeated."""
+    """Prints lines above the progress bar, except those that `exits.say` already printed."""
 
     def __init__(self, console: Callable[[], Console]) -> None:
         super().__init__()
@@ -157,7 +153,7 @@ class _ConsoleHandler(logging.Handler):
 
 
 class _TextLine(logging.Formatter):
-    """``2026-11-21T10:00:00.000Z INFO crawler.wire.robots: 200 http://a.example/ in 1 s``; a traceback is folded."""
+    """Formats ``2026-11-21T10:00:00.000Z INFO crawler.wire.robots: 200 http://a.example/ in 1 s``, on one line."""
 
     def __init__(self, quiet: Callable[[str], str]) -> None:
         super().__init__("%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s: %(message)s", "%Y-%m-%dT%H:%M:%S")

@@ -1,4 +1,4 @@
-"""Keep a copy of the NAAN registry, and show its entries."""
+"""Update the copy of the NAAN registry, and show its entries."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ _ORGANIZATIONS = {"NP": "not for profit", "FP": "for profit"}
 
 
 def bring_up_to_date(source: str | None, config: Config) -> None:
-    """Update the copy in the user's cache from *source*, the public registry by default, and say what came of it.
+    """Update the copy in the user's cache from *source*, by default the public registry, and print the result.
 
-    Ends with 3 when a URL gave nothing usable. Raises `UserMistake` for a file that doesn't, or an unusable cache.
+    Exits with 3 if the URL has no usable registry. Raises `UserMistake` for an unusable file or cache.
     """
     from crawler.registry_update import REGISTRY_URL, CacheUnwritable, RegistryRefused, update
 
     named = source or REGISTRY_URL
     if Path(named).is_dir():
-        raise UserMistake(f"a folder, not a registry: {named!r}")
+        raise UserMistake(f"{named!r} is a folder, not a file of the registry")
     seeds = Seeds.of([named])
     path = seeds.urls[0] if seeds.urls else seeds.files[0]
     try:
@@ -44,24 +44,24 @@ def bring_up_to_date(source: str | None, config: Config) -> None:
     except RegistryRefused as refused:
         if isinstance(path, Path):
             raise UserMistake(str(refused)) from None
-        end(EXIT_UNFINISHED, f"{refused}; nothing in the cache has changed")
+        end(EXIT_UNFINISHED, f"{refused}; the copy in the cache is unchanged")
     except CacheUnwritable as failure:
         raise UserMistake(str(failure)) from None
     naans = {entry.naan for entry in done.registry.entries if entry.naan}
     shoulders = sum(bool(entry.shoulder) for entry in done.registry.entries)
     faulty = sum(bool(entry.faults) for entry in done.registry.entries)
-    news = "a new copy" if done.changed else "nothing new"
+    news = "a new copy" if done.changed else "no change"
     counts = f"{len(naans)} NAANs, {shoulders} shoulders, {faulty} records with faults"
     say(f"{news} of {_known_from(done.registry)}: {counts}")
-    say(f"it is kept at {done.path}")
+    say(f"the copy is at {done.path}")
 
 
 def show(asked: str, form: str) -> None:
-    """Print what the registry says of *asked*; ends with 1 when that is nothing. Raises `UserMistake`."""
+    """Print the registry's entry for *asked*, or exit with 1 if there is none. Raises `UserMistake`."""
     try:
         naan, name = naan_and_name(asked)
     except NotAnArk:
-        raise UserMistake(f"neither a NAAN nor an ARK: {asked!r}") from None
+        raise UserMistake(f"{asked!r} is neither a NAAN nor an ARK") from None
     registry = load(cache_folder())
     if registry.warning:
         say(registry.warning)
@@ -76,14 +76,14 @@ def show(asked: str, form: str) -> None:
             table.add_row(heading, Text(escaped(text)))
         print_whole(table)
     if not row["recorded"]:
-        advice = "; `arkaudit registry update` fetches the registry itself"
+        advice = "; run arkaudit registry update to fetch the whole registry"
         more = "" if registry.is_whole else advice
         say(f"NAAN {naan} is not in {_known_from(registry)}{more}")
         sys.exit(EXIT_FINDING)
 
 
 def _row(asked: str, naan: str, name: str, registry: Registry, *, now: datetime) -> dict[str, Any]:
-    """Everything that is known of a NAAN and name, as plain values."""
+    """Return the registry's data about a NAAN and name as JSON values."""
     ark = Ark.parse(f"ark:{naan}/{name}") if name else None
     recorded = registry.entry(ark or naan)
     entry = recorded or RegistryEntry(naan)
@@ -118,7 +118,7 @@ def _row(asked: str, naan: str, name: str, registry: Registry, *, now: datetime)
 
 
 def _lines(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The lines of the table for people: only what is known."""
+    """Yield the headings and texts of known data."""
     policy, registry = row["policy"], row["registry"]
     yield "NAAN", row["naan"]
     if row["shoulder"]:

@@ -1,7 +1,4 @@
-"""Notifications of what a run has changed: the message, and its ways to a file, a command or a service.
-
-Services (mail, chat, webhooks) are those of Apprise, each an address.
-"""
+"""Notify people of the changes that a run found: by a file, a command, or an Apprise service (mail, chat, webhook)."""
 
 from __future__ import annotations
 
@@ -34,22 +31,22 @@ from reports.tables.wording import CAUSE_NAMES
 HEADINGS = {
     "broke": "Broken, confirmed by several checks over days",
     "failing": "Fails, not yet confirmed",
-    "silent": "Gave no answer, which is not link rot: ask again",
-    "moved": "Lands elsewhere than before",
+    "silent": "No answer, which is not link rot: check again",
+    "moved": "Leads to another address than before",
     "changed": "Changed",
     "gone": "No longer cited",
     "new": "New in the documents",
     "recovered": "Works again",
 }
-#: The kinds that `failing` in the configuration means.
+#: The kinds of news that `failing` in the configuration selects.
 _FAILING = frozenset({"failing", "silent"})
-#: So many ARKs of a kind are listed; the report has them all.
+#: Number of ARKs of a kind that a message lists.
 MOST_LISTED = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """The message that is sent; the text is Markdown."""
+    """A message; the text is Markdown."""
 
     subject: str
     text: str
@@ -57,12 +54,12 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ArkFacts:
-    """The facts of a report about an ARK that was not reached as cited."""
+    """Facts from a report about a failing ARK."""
 
     family: Family
-    """What the best outcome of its URLs amounts to."""
+    """The family of the best outcome among its URLs."""
     cause: str
-    """Why it fails, in words, with the host."""
+    """The cause of the failure in words, with the host."""
     documents: tuple[str, ...] = ()
 
 
@@ -74,9 +71,9 @@ def message(
     report: str | None = None,
     facts: Mapping[str, ArkFacts] | None = None,
 ) -> Message | None:
-    """Return the message for people who want to hear of *kinds*; None where there is nothing new for them.
+    """Return the message about news of *kinds*, or None without such news.
 
-    *facts* are what the report says of ARKs that fail; one that works at another of its URLs does not fail.
+    *facts* has the report's facts about failing ARKs. An ARK that works at one of its URLs does not fail.
     """
     known_facts = facts or {}
     wanted = {*kinds, *(_FAILING if "failing" in kinds else ())}
@@ -88,7 +85,7 @@ def message(
     chosen = {kind: arks for kind, arks in chosen.items() if arks}
     if not chosen:
         return None
-    names, headings, begins = {}, HEADINGS, "What this audit has changed"
+    names, headings, begins = {}, HEADINGS, "Changes since the last audit"
     if news.is_first:
         names, begins = {"new": "cited"}, "The first audit"
         headings = HEADINGS | {"new": "Cited in the documents"}
@@ -104,18 +101,18 @@ def message(
     lines.append("")
     if news.known_problems:
         known = _count(news.known_problems, "ARK")
-        lines.append(f"Known before and unchanged: {known} with problems.")
+        lines.append(f"Already reported: {known} with problems.")
     if news.triaged:
         lines.append(f"{news.triaged}.")
     if news.suspect:
-        lines.append(f"Failures of this run count for nothing: {escaped(news.suspect)}.")
+        lines.append(f"Failures of this run are not counted: {escaped(news.suspect)}.")
     if report:
         lines.append(f"The report: {escaped(report)}")
     return Message(f"arkaudit: {escaped(audit)}: {counts}", "\n".join(lines).rstrip() + "\n")
 
 
 def _kind(item: NewsItem, facts: ArkFacts | None) -> str:
-    """Return under which heading an item belongs; none for an ARK that fails at one of its URLs only."""
+    """Return the kind of news for an item; empty for an ARK that works at another of its URLs."""
     if item.kind not in ("broke", "failing") or facts is None:
         return item.kind
     if facts.family is Family.UNREACHABLE:
@@ -124,7 +121,7 @@ def _kind(item: NewsItem, facts: ArkFacts | None) -> str:
 
 
 def _line(items: Sequence[NewsItem], facts: ArkFacts | None, report: str | None) -> str:
-    """One ARK in a line. What comes from the world is code, so that no Markdown or link of theirs has effect."""
+    """Return the line about an ARK. Texts from documents and hosts are code, so that their Markdown has no effect."""
     first, *others = items
     urls = f" and {_count(len(others), 'other URL')}" if others else ""
     citations = sum(item.citations for item in items)
@@ -140,7 +137,7 @@ def _line(items: Sequence[NewsItem], facts: ArkFacts | None, report: str | None)
 
 
 def _code(text: str) -> str:
-    """Markdown code that says *text*, whatever is in it.
+    """Return *text* as Markdown code, even if it contains backticks.
 
     >>> _code("a`b")
     '`` a`b ``'
@@ -156,19 +153,19 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-#: Seconds that a command may take.
+#: Time limit of a command in seconds.
 PATIENCE_S = 60.0
-#: Further attempts where a service refuses, and the seconds before each.
+#: Number of further attempts after a service refused, and seconds before each.
 RETRIES = 2
 RETRY_WAIT_S = 2.0
 
 
 class NotSent(ArkauditError):
-    """Raised by a channel that could not deliver."""
+    """Raised by a channel that could not deliver a message."""
 
 
 def channels(notify: Notify) -> Iterator[tuple[str, Callable[[Message], None]]]:
-    """The ways that a configuration names: where each leads, in words, and what delivers or raises `NotSent`."""
+    """Yield the channels of a configuration: a description, and a function that delivers or raises `NotSent`."""
     if notify.file is not None:
         yield f"add to {notify.file}", partial(_add_to_file, notify.file)
     if notify.command:
@@ -189,7 +186,7 @@ def _add_to_file(path: Path, message: Message) -> None:
 
 
 def _run_command(command: Sequence[str], message: Message) -> None:
-    """Run a program that gets the message on its standard input; no shell reads any of it."""
+    """Run a program, without a shell, with the message on its standard input."""
     environment = os.environ | {"ARKAUDIT_SUBJECT": message.subject}
     try:
         subprocess.run(command, input=message.text.encode(), env=environment, check=True, timeout=PATIENCE_S)
@@ -202,12 +199,12 @@ def _run_command(command: Sequence[str], message: Message) -> None:
 
 
 def _send_by_apprise(url: str, message: Message) -> None:
-    """Send through the service at *url*, whose secrets are variables of the environment."""
+    """Send the message through the service at *url*, with secrets from environment variables."""
     import apprise
 
     missing = [name for name in Template(url).get_identifiers() if name not in os.environ]
     if missing:
-        raise NotSent(f"there is no environment variable {', '.join(missing)}")
+        raise NotSent(f"set the environment variable {', '.join(missing)}")
     services = apprise.Apprise()
     services.add(_service(url, os.environ))
     with apprise.LogCapture(level=logging.WARNING, fmt="%(message)s") as log:  # type: ignore[no-untyped-call]
@@ -217,7 +214,7 @@ def _send_by_apprise(url: str, message: Message) -> None:
 
 
 def _service(url: str, secrets: Mapping[str, str]) -> Any:
-    """The service of Apprise at *url*. Raises `UserMistake` for an address that it does not know."""
+    """Return the Apprise service at *url*. Raises `UserMistake` if there is no such service."""
     import apprise
 
     quoted = {name: quote(secret, safe="") for name, secret in secrets.items()}
@@ -230,9 +227,9 @@ def _service(url: str, secrets: Mapping[str, str]) -> Any:
 
 
 def send_news(config: Config, store_file: Path, run_id: int, *, is_dry: bool = False) -> bool:
-    """Notify all that the configuration names of what a run has changed; returns whether each channel took it.
+    """Send the changes of a run through all configured channels; return True if all succeeded.
 
-    With *is_dry* it only says what would be sent, and to whom.
+    With *is_dry*, only print the message and its targets.
     """
     with Store.open(store_file) as store:
         news = store.news(run_id)
@@ -246,7 +243,7 @@ def send_news(config: Config, store_file: Path, run_id: int, *, is_dry: bool = F
     )
     if new is None:
         if is_dry:
-            say("nothing has changed: no one would be notified")
+            say("nothing has changed: no message would be sent")
         return True
     all_sent = True
     for target, send in channels(config.notify):
@@ -256,7 +253,7 @@ def send_news(config: Config, store_file: Path, run_id: int, *, is_dry: bool = F
         try:
             send(new)
         except NotSent as problem:
-            again = f"to send it again: arkaudit notify --run {run_id}"
+            again = f"send it again by arkaudit notify --run {run_id}"
             say(f"not notified ({target}): {problem}; {again}")
             all_sent = False
     if is_dry:
@@ -265,7 +262,7 @@ def send_news(config: Config, store_file: Path, run_id: int, *, is_dry: bool = F
 
 
 def _facts(store_file: Path, run_id: int) -> dict[str, ArkFacts]:
-    """What a report on the run says of its ARKs that were not reached as cited, by their names."""
+    """Return the facts of a report about failing ARKs of a run, by ARK."""
     frames = load_frames(store_file, run_id=run_id)
     statuses = ark_statuses(frames)[["ark_id", "ark", "family"]].set_index("ark_id")
     diagnoses = diagnosed_failures(frames).drop_duplicates("ark_id").set_index("ark_id")
@@ -283,7 +280,7 @@ def _facts(store_file: Path, run_id: int) -> dict[str, ArkFacts]:
 
 
 def send_news_again(config: Config, store_file: Path | None, run_id: int | None, *, is_dry: bool) -> bool:
-    """Notify of a run of a store that is there, the newest by default; returns whether each channel took it.
+    """Send the changes of a stored run, by default the newest; return True if all channels succeeded.
 
     Raises `extractors.model.errors.UserMistake` and `crawler.store.StoreError`.
     """
@@ -291,7 +288,7 @@ def send_news_again(config: Config, store_file: Path | None, run_id: int | None,
     if not store_file.is_file():
         raise UserMistake(f"there is no store at {store_file}")
     if not config.notify.is_wanted:
-        raise UserMistake("the configuration names no one to notify: see [notify]")
+        raise UserMistake("the configuration has no target for notifications: set file, command or urls in [notify]")
     with Store.open(store_file) as store:
         runs = store.run_ids()
     if not runs or (run_id is not None and run_id not in runs):

@@ -1,4 +1,4 @@
-"""The options that several verbs share, and how they become a `Config`."""
+"""Options that several commands share, and their conversion to a `Config`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-#: A path that a user names.
 FILE = click.Path(path_type=Path)
 
 flag = partial(click.option, is_flag=True)
@@ -29,46 +28,44 @@ store_file_option = partial(file_option, "--store", "store_file")
 
 _CONFIG = config_option(help="The configuration (arkaudit.toml).")
 required_config_option = config_option(required=True, help="The configuration.")
-"""The option for commands that do nothing without a configuration."""
+"""The option of commands that need a configuration."""
 _RESOLVER = click.option("--resolver", help="Resolver for compact ARKs.  [default: https://n2t.net/]")
-_DIRECT = flag("--direct", default=None, help="Ask for compact ARKs where the NAAN registry says, not at the resolver.")
+_DIRECT = flag("--direct", default=None, help="Request compact ARKs from the NAAN registry's target of their NAAN.")
 _REQUESTS = (
     _RESOLVER,
     click.option(
         "--delay",
         type=float,
-        help="Seconds between two requests to a host; less than 1 to your own only.  [default: 1]",
+        help="Seconds between two requests to a host; less than 1 only for your own.  [default: 1]",
     ),
     click.option("--timeout", type=float, help="Seconds for one request.  [default: 30]"),
-    click.option("--attempts", type=int, help="Times a question is put, where the failure may pass.  [default: 3]"),
+    click.option("--attempts", type=int, help="Number of attempts after a temporary failure.  [default: 3]"),
     click.option("--backoff", type=float, help="Seconds before the second attempt, doubled for each.  [default: 2]"),
     click.option("--longest-wait", type=float, help="Longest pause to grant a host, in seconds.  [default: 60]"),
     _DIRECT,
     click.option("--max-hops", type=int, help="Redirects in a chain.  [default: 20]"),
-    click.option("--user-agent", help="The whole User-Agent header, instead of ours."),
-    click.option("--contact", help="Where hosts can reach you (address or URL); part of the User-Agent."),
+    click.option("--user-agent", help="The whole User-Agent header, instead of arkaudit's."),
+    click.option("--contact", help="Your e-mail address or URL for operators of hosts; part of the User-Agent."),
     repeatable(
         "--connect-to",
         metavar="HOST:PORT=ADDR:PORT",
-        help="Connect there instead; URL and Host header stay. Repeatable.",
+        help="Connect to ADDR:PORT instead of HOST:PORT; URL and Host header stay the same. Repeatable.",
     ),
-    flag("--only-routed", default=None, help="Fail names that have no --connect-to, without looking them up."),
-    file_option("--ca-file", help="Certificates of authorities to trust."),
+    flag("--only-routed", default=None, help="Only connect to hosts given by --connect-to."),
+    file_option("--ca-file", help="Certificate authorities to trust."),
     repeatable("--allow-address", metavar="CIDR", help="A private network that may be reached. Repeatable."),
-    click.option(
-        "--log-file", type=click.Path(path_type=Path, dir_okay=False), help="Write down here what happens, and append."
-    ),
+    click.option("--log-file", type=click.Path(path_type=Path, dir_okay=False), help="Append the log to this file."),
     click.option(
         "--log-level",
         type=click.Choice(["debug", "info", "warning", "error"]),
-        help="The least to write down; debug has each request.  [default: warning; info in a file]",
+        help="Lowest level to log; debug logs each request.  [default: warning; info in a file]",
     ),
-    click.option("--log-format", type=click.Choice(["text", "json"]), help="One line an event.  [default: text]"),
+    click.option("--log-format", type=click.Choice(["text", "json"]), help="One line per event.  [default: text]"),
 )
-#: The word of --format for all of them.
+#: The value of --format for all formats.
 EVERY = "all"
 
-#: The values of the configuration whose options are not called as they are.
+#: Settings whose names differ from those of their options.
 _RENAMED = {
     "allow_address": "network.allow_addresses",
     "log_file": "log.file",
@@ -81,27 +78,27 @@ _RENAMED = {
 }
 
 
-#: The options of long commands by what they are about, in this order; what is in none is about the command itself.
+#: Groups of options in the help of long commands; all others are listed first.
 _GROUPS = {
-    "What is crawled": (
+    "Crawling": (
         *("depth", "max_pages", "max_time", "scope", "include", "exclude", "content_hosts", "ignore_nofollow"),
         *("sitemaps", "oai_prefix", "oai_set", "oai_from", "oai_until", "access_log_format"),
     ),
-    "How hosts are asked": (
+    "Requests": (
         *("resolver", "direct", "delay", "timeout", "attempts", "backoff", "longest_wait", "max_hops"),
         *("user_agent", "contact"),
     ),
     "Network": ("connect_to", "only_routed", "ca_file", "allow_address"),
-    "The report": ("out", "formats", "lang", "inventory", "naans", "documents", "only", "since", "run_id"),
-    "What is said, and the log": ("verbose", "quiet", "color", "log_file", "log_level", "log_format"),
+    "Report": ("out", "formats", "lang", "inventory", "naans", "documents", "only", "since", "run_id"),
+    "Messages and log": ("verbose", "quiet", "color", "log_file", "log_level", "log_format"),
 }
 
 
 class GroupedCommand(click.Command):
-    """A command whose help has its options by what they are about, and the tokens of --fail-on by themselves."""
+    """A command whose help groups options by subject and lists the tokens of --fail-on."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options."""
+        """Write the groups of options."""
         groups: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Options", *_GROUPS)}
         for param in self.get_params(ctx):
             if isinstance(param, click.Option) and (record := param.get_help_record(ctx)):
@@ -114,24 +111,24 @@ class GroupedCommand(click.Command):
         if any(param.name == "fail_on" for param in self.params):
             from reports.tables.wording import SEVERITY
 
-            with formatter.section("Tokens of --fail-on, the gravest of each kind first"):
+            with formatter.section("Tokens of --fail-on, the most severe of each kind first"):
                 formatter.write_dl([(kind, ", ".join(tokens)) for kind, tokens in SEVERITY.items()])
 
 
 class WordChoice(click.Choice[str]):
-    """A choice among so many words that a mistyped one is answered with the nearest of them, not with all."""
+    """A choice among many words: the message about a mistyped one suggests the nearest instead of listing all."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the word that *value* is."""
+        """Return *value* if it is a choice."""
         words = tuple(map(str, self.choices))
         if value in words:
             return str(value)
-        others = f", but one of {', '.join(words)} must be given"
+        others = f"; choose from {', '.join(words)}"
         near = question_for_nearest(str(value), words) or others
         raise click.BadParameter(f"there is no {value!r}{near}", ctx, param)
 
 
-#: Where it is kept how much a command is to say of what it does.
+#: Key of the log level in click's context.
 _LEVEL = f"{__name__}.level"
 
 
@@ -141,7 +138,7 @@ def _be_verbose(context: click.Context, _: click.Parameter, times: int) -> None:
 
 
 def asked_level() -> str | None:
-    """The least level of what is written down of a run by `--verbose`; None where it was not given."""
+    """Return the log level that `--verbose` asks for, or None."""
     context = click.get_current_context(silent=True)
     return None if context is None else context.meta.get(_LEVEL)
 
@@ -152,12 +149,12 @@ _VERBOSE = click.option(
     count=True,
     expose_value=False,
     callback=_be_verbose,
-    help="Say more of what happens: --log-level info; -vv: debug.",
+    help="Log more: -v for --log-level info, -vv for debug.",
 )
 
 
 def with_options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
-    """Return what adds *options* to a command, in their order."""
+    """Return a decorator that adds *options* to a command, in their order."""
 
     def added(command: Command) -> Command:
         for option in reversed(options):
@@ -168,37 +165,35 @@ def with_options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]
 
 
 request_options = with_options(_CONFIG, *_REQUESTS, _VERBOSE)
-"""Adds the options for how and whom to ask: for every command that sends requests."""
+"""Adds the options of every command that sends requests."""
 asking_options = with_options(
     _CONFIG, *(option for option in _REQUESTS if option not in (_RESOLVER, _DIRECT)), _VERBOSE
 )
-"""Adds those for how to ask: for commands that are told whom."""
+"""Adds these options except those that choose the resolver."""
 
 
 def crawl_options(command: Command) -> Command:
-    """Add the options for how far to go: for commands that follow links."""
+    """Add the options of commands that follow links."""
     from crawler.model.crawl_requests import Extent
 
     options = (
         click.option("--depth", type=int, help="Links to follow from a seed.  [default: no limit]"),
-        click.option("--max-pages", type=int, help="Documents to fetch at most.  [default: no limit]"),
-        click.option(
-            "--max-time", metavar="DURATION", help="End the crawl after so long: 90m, 2h.  [default: no limit]"
-        ),
+        click.option("--max-pages", type=int, help="Maximum number of documents to fetch.  [default: no limit]"),
+        click.option("--max-time", metavar="DURATION", help="Maximum duration, such as 90m, 2h.  [default: no limit]"),
         click.option(
             "--scope",
             type=click.Choice([extent.value for extent in Extent]),
             help="Follow links within a seed's registered domain, its host, or its path.  [default: site]",
         ),
-        repeatable("--include", metavar="REGEX", help="Follow only links whose URL holds this. Repeatable."),
-        repeatable("--exclude", metavar="REGEX", help="Follow no link whose URL holds this. Repeatable."),
+        repeatable("--include", metavar="REGEX", help="Follow only links whose URL matches this. Repeatable."),
+        repeatable("--exclude", metavar="REGEX", help="Do not follow links whose URL matches this. Repeatable."),
         repeatable(
             "--content-host",
             "content_hosts",
             metavar="HOST",
-            help="Fetch documents of the site from this host as well; pages there lead nowhere. Repeatable.",
+            help="Also fetch documents of the site from this host, without following links there. Repeatable.",
         ),
-        flag("--ignore-nofollow", default=None, help="Follow what asks not to be: on one's own site."),
+        flag("--ignore-nofollow", default=None, help="Follow links despite nofollow, on your own site."),
         click.option(
             "--sitemaps/--no-sitemaps",
             default=None,
@@ -207,9 +202,9 @@ def crawl_options(command: Command) -> Command:
         click.option(
             "--oai-prefix", metavar="PREFIX", help="Metadata format to harvest by OAI-PMH.  [default: oai_dc]"
         ),
-        click.option("--oai-set", metavar="SET", help="Harvest this set only."),
-        click.option("--oai-from", metavar="DATE", help="Harvest records that changed since then."),
-        click.option("--oai-until", metavar="DATE", help="Harvest records that changed until then."),
+        click.option("--oai-set", metavar="SET", help="Harvest only this set."),
+        click.option("--oai-from", metavar="DATE", help="Harvest records changed since this date."),
+        click.option("--oai-until", metavar="DATE", help="Harvest records changed until this date."),
     )
     return with_options(jobs_option, *options, access_log_option)(command)
 
@@ -218,7 +213,7 @@ jobs_option = click.option(
     "--jobs",
     type=click.IntRange(min=1, max=256),
     metavar="N",
-    help="Processes that read documents; the results are the same.  [default: as many as there are cores]",
+    help="Number of processes that read documents; results don't depend on it.  [default: number of cores]",
 )
 """The option for the number of processes that read documents."""
 
@@ -226,9 +221,9 @@ jobs_option = click.option(
 access_log_option = click.option(
     "--access-log-format",
     metavar="FORMAT",
-    help="How lines of log: are written, in the words of Apache or nginx.  [default: combined or common; Caddy's JSON]",
+    help="Format of the lines of log:, as Apache or nginx define it.  [default: combined or common; Caddy's JSON]",
 )
-"""The option for the format of logs that are read for requests."""
+"""The option for the format of access logs."""
 
 
 def cores() -> int:
@@ -241,37 +236,37 @@ resume_option = click.option(
     default=None,
     help="Resume the last run, or begin a new one.  [default: resume if the same command did not finish]",
 )
-"""The option to resume a run that did not finish."""
-dry_run_option = flag("--dry-run", help="Say which hosts would be asked, how much and for how long, and send nothing.")
-"""The option to print only what would be done."""
+"""The option to resume an unfinished run."""
+dry_run_option = flag("--dry-run", help="Print the number and duration of requests to each host without sending any.")
+"""The option to print a forecast instead of sending requests."""
 table_option = click.option(
     "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True
 )
-"""The option for a table, or the same for programs."""
+"""The option to print a table or JSON."""
 
 
 def fail_on_option(command: Command) -> Command:
-    """Add the option for when to end with exit code 1."""
+    """Add the option for the outcomes that cause exit code 1."""
     from reports.tables.wording import TOKENS
 
     return repeatable(
         "--fail-on",
         type=WordChoice([NEVER, *TOKENS]),
         metavar="TOKEN",
-        help="Exit with 1 when an ARK or a document has come to this, or to something graver of its kind; "
-        "what is known (arkaudit triage) does not count. Repeatable.",
+        help="Exit with 1 if an ARK or document has this outcome, or a more severe one of its kind. Known problems "
+        "(arkaudit triage) do not count. Repeatable.",
     )(command)
 
 
 def format_option(command: Command) -> Command:
-    """Add the option for which files a report is made of."""
+    """Add the option for the formats of a report."""
     from reports.tables.wording import DEFAULT_FORMATS, FORMAT_MODULES, FORMATS
 
     def chosen(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
         if EVERY not in given:
             return given or DEFAULT_FORMATS
         modules = {name: FORMAT_MODULES.get(name, "reports") for name in FORMATS}
-        # those that this installation can write
+        # Only formats whose modules are installed.
         return tuple(name for name, module in modules.items() if find_spec(module) is not None)
 
     meanings = "; ".join(f"{name}: {meaning}" for name, meaning in FORMATS.items())
@@ -286,7 +281,7 @@ def format_option(command: Command) -> Command:
 
 
 def lang_option(command: Command) -> Command:
-    """Add the option for the language of what people read."""
+    """Add the option for the language of a report."""
     from reports.languages import NAMES, WORDS
 
     named = ", ".join(f"{code} ({name})" for code, name in NAMES.items())
@@ -294,21 +289,21 @@ def lang_option(command: Command) -> Command:
         "--lang",
         type=WordChoice(WORDS),
         metavar="LANG",
-        help=f"Language of the page, the letters, Markdown and the summary: {named}, or auto, that of your "
-        "environment; what programs read is in none.  [default: en; the page goes by the browser]",
+        help=f"Language of the page, the letters, Markdown and the summary: {named}, or auto for that of your "
+        "environment. Machine-readable output is not translated.  [default: en; the page adapts to the browser]",
     )(command)
 
 
 inventory_option = file_option(
     "--inventory",
     metavar="FILE",
-    help="Your own ARKs, as CSV: columns ark, expected_url, title, collection, closed; only ark is needed.",
+    help="Your own ARKs as CSV: columns ark, expected_url, title, collection, closed; only ark is required.",
 )
 """The option for the institution's own list of its ARKs."""
 
 
 def choice_options(command: Command) -> Command:
-    """Add the options for which part of a run to report."""
+    """Add the options that select a part of a run for a report."""
     from reports.tables.wording import ONLY
 
     return with_options(
@@ -317,7 +312,7 @@ def choice_options(command: Command) -> Command:
             "--document",
             "documents",
             metavar="URL|PATTERN",
-            help="Only documents whose address begins so, or fits a pattern with *. Repeatable.",
+            help="Only documents whose address begins with this, or matches a pattern with *. Repeatable.",
         ),
         repeatable(
             "--only",
@@ -328,16 +323,16 @@ def choice_options(command: Command) -> Command:
     )(command)
 
 
-audit_option = click.option("--audit", metavar="NAME", help="The audit of this name in the configuration.")
+audit_option = click.option("--audit", metavar="NAME", help="A named audit of the configuration.")
 """The option for one of the configuration's named audits."""
 store_option = store_file_option(default=Path("audit.db"), show_default=True)
 """The option for the store that a command reads."""
 
 
 def config_of(config_file: Path | None, options: dict[str, Any], *, audit: str | None = None) -> Config:
-    """The configuration that a file and the given *options* make, or that of a named *audit*; an option wins.
+    """Return the configuration from a file (or its named *audit*), overridden by *options*, and start its log.
 
-    What happens is written down as it says, from now on. Raises `arkaudit.config_files.ConfigError`.
+    Raises `arkaudit.config_files.ConfigError`.
     """
     from arkaudit import logs
     from arkaudit.config import Crawl, Network, Politeness, Resolve

@@ -1,4 +1,4 @@
-"""The output of `extract` and `check`: mentions and verdicts as flat rows, in JSON Lines, CSV or a table."""
+"""Output of `extract` and `check`: rows of mentions and verdicts as JSON Lines, CSV or a table."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 
-#: The columns of a table next to its ARKs take so many characters at least.
+#: Minimum width, in characters, of the columns next to the ARKs.
 _LEAST_BESIDE = 50
 
 
 def mention_lines(document: Document, *, is_utf8: bool) -> str:
-    """The mentions of a document as JSON Lines."""
+    """Return the mentions of a document as JSON Lines."""
     return "".join(_json_line(row, is_utf8=is_utf8) for row in mention_rows(document))
 
 
 def distinct_arks(document: Document) -> list[str]:
-    """The ARKs of a document, each once."""
+    """Return the distinct ARKs of a document."""
     return [str(ark) for ark in document.arks]
 
 
 def mention_csv_lines(document: Document, *, columns: Sequence[str], is_terminal: bool) -> str:
-    """The same as lines of CSV: lists are joined, and cells that a spreadsheet would run are defused.
+    """Return the mentions of a document as CSV: lists are joined, and cells that look like formulas are defused.
 
-    On a terminal, what it would obey is spelled out; a file has every character.
+    Control characters are escaped on a terminal only.
     """
     cells = ([defused(_cell(row[column])) for column in columns] for row in mention_rows(document))
     return "".join(csv_line([escaped(cell) for cell in line] if is_terminal else line) for line in cells)
 
 
 def verdict_row(asked: str, verdict: Verdict, memento: MementoRecord | None = None) -> dict[str, Any]:
-    """One line of input and what became of it, as `arkaudit check` gives it; *memento* is what an archive has of it."""
+    """Return the row of `arkaudit check` for a line of input, with an archived copy (*memento*) if there is one."""
     return {
         "asked": asked,
         "ark": str(verdict.ark),
@@ -66,7 +66,7 @@ def verdict_row(asked: str, verdict: Verdict, memento: MementoRecord | None = No
 
 
 def invalid_row(asked: str, reason: str) -> dict[str, Any]:
-    """A line of input that holds no ARK."""
+    """Return the row for a line of input without an ARK."""
     from crawler.model.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome, ServiceVerdict
 
     return {
@@ -91,16 +91,16 @@ def _service(verdict: ServiceVerdict[Any]) -> dict[str, Any]:
 
 
 def write_jsonl(rows: Iterable[Row], to: TextIO) -> None:
-    """One JSON object a line, as each row comes; in ASCII where *to* has another encoding than UTF-8.
+    """Write rows as JSON Lines one by one, in ASCII unless *to* is UTF-8.
 
-    Characters that a terminal obeys, or that show nothing, are escaped. Raises `OutputClosed` and `OutputUnwritable`.
+    Control and invisible characters are escaped. Raises `OutputClosed` and `OutputUnwritable`.
     """
     for row in rows:
         write(_json_line(row, is_utf8=is_utf8(to)), to)
 
 
 def is_utf8(to: TextIO) -> bool:
-    """Return whether *to* takes every character as it is."""
+    """Return True if *to* can encode every character."""
     return (to.encoding or "utf-8").lower().replace("-", "") in ("utf8", "utf8sig")
 
 
@@ -109,7 +109,7 @@ def _json_line(row: Row, *, is_utf8: bool) -> str:
 
 
 def write(text: str, to: TextIO) -> None:
-    """Write *text* to where results go. Raises `OutputClosed` and `OutputUnwritable`."""
+    """Write and flush *text*. Raises `OutputClosed` and `OutputUnwritable`."""
     try:
         to.write(text)
         to.flush()
@@ -120,7 +120,7 @@ def write(text: str, to: TextIO) -> None:
 
 
 def write_all(texts: Iterable[str], to: TextIO) -> None:
-    """Write each of *texts* as it comes. Raises `OutputClosed` and `OutputUnwritable`."""
+    """Write *texts* one by one. Raises `OutputClosed` and `OutputUnwritable`."""
     for text in texts:
         if text:
             write(text, to)
@@ -128,9 +128,9 @@ def write_all(texts: Iterable[str], to: TextIO) -> None:
 
 @contextmanager
 def whole(console: Console) -> Iterator[None]:
-    """Whatever is printed on *console* meanwhile is written at the end, in one piece.
+    """Buffer the output of *console*, and write it in one piece at the end.
 
-    Raises `OutputClosed` and `OutputUnwritable`, where Rich would end the program.
+    Raises `OutputClosed` and `OutputUnwritable`. Without a buffer, Rich would end the program.
     """
     to, page = console.file, io.StringIO()
     console.file = page
@@ -142,7 +142,7 @@ def whole(console: Console) -> Iterator[None]:
 
 
 def print_whole(table: Table) -> None:
-    """Print a table on standard output, in one piece. Raises `OutputClosed` and `OutputUnwritable`."""
+    """Print a table on standard output. Raises `OutputClosed` and `OutputUnwritable`."""
     from rich.console import Console
 
     console = Console()
@@ -151,12 +151,12 @@ def print_whole(table: Table) -> None:
 
 
 def write_json(value: Any) -> None:
-    """Write a value to standard output as JSON for people. Raises `OutputClosed` and `OutputUnwritable`."""
+    """Write a value to standard output as indented JSON. Raises `OutputClosed` and `OutputUnwritable`."""
     write(json.dumps(value, ensure_ascii=False, indent=2) + "\n", sys.stdout)
 
 
 def csv_line(cells: Sequence[str]) -> str:
-    """One line of CSV."""
+    """Return a line of CSV."""
     line = io.StringIO()
     csv.writer(line, lineterminator="\n").writerow(cells)
     return line.getvalue()
@@ -171,7 +171,7 @@ def _cell(value: Any) -> str:
 
 
 def print_mentions(rows: Iterable[Row], console: Console) -> None:
-    """The mentions as a table for people; nothing is cut off, and no ARK broken, however narrow a terminal is."""
+    """Print mentions as a table that wraps long cells but never an ARK."""
     from rich.text import Text
 
     table = _table("ARK", "document", "where", "repairs", "confidence")
@@ -188,7 +188,7 @@ def print_mentions(rows: Iterable[Row], console: Console) -> None:
 
 
 def print_verdicts(rows: Sequence[Row], console: Console) -> None:
-    """The verdicts as a table for people, with the reasons for the first; nothing is cut off."""
+    """Print verdicts as a table with the reasons for the object outcomes; long cells are wrapped."""
     from rich.text import Text
 
     table = _table("asked", "object", "metadata", "commitment", "why")

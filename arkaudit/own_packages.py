@@ -1,7 +1,6 @@
-"""Import the packages that come with this one, whatever else is called `crawler`, `extractors` or `reports`.
+"""Import arkaudit's own `crawler`, `extractors` and `reports`, even if other modules have these names.
 
-The three names are not rare. A `reports.py` next to a notebook is first on Python's path, and would be imported in
-the place of ours.
+The names are common. A `reports.py` next to a notebook comes first on Python's path.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from importlib.util import module_from_spec
 from pathlib import Path
 from types import ModuleType
 
-#: In the order in which they need each other.
+#: In the order of their imports.
 NAMES = ("extractors", "crawler", "reports")
 HOME = Path(__file__).resolve().parents[1]
 
@@ -21,7 +20,7 @@ WAYS_OUT = "rename it, or install arkaudit in an environment of its own (venv, p
 
 
 def import_own_packages() -> None:
-    """Import our packages from the folder that this one is in. Raises ImportError where a name is taken already."""
+    """Import the packages from the folder of this one. Raises ImportError if a foreign module has been imported."""
     for name in NAMES:
         module = sys.modules.get(name)
         if module is None:
@@ -32,7 +31,7 @@ def import_own_packages() -> None:
 
 
 def foreign_packages(path: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield the name and file of what on the Python *path* has the name of one of our packages.
+    """Yield name and file of foreign modules on the Python *path* that have the name of one of the packages.
 
     >>> [*foreign_packages([])]
     []
@@ -47,7 +46,7 @@ def foreign_packages(path: list[str]) -> Iterator[tuple[str, str]]:
 def _import_package(name: str) -> None:
     spec = PathFinder.find_spec(name, [str(HOME)])
     if spec is None or spec.loader is None:
-        raise ImportError(f"arkaudit is not whole: {HOME / name} is missing")
+        raise ImportError(f"the installation of arkaudit is incomplete: {HOME / name} is missing")
     module: ModuleType = module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)

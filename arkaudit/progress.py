@@ -1,4 +1,4 @@
-"""Progress on standard error: a bar on a terminal, a plain line each minute in a log, nothing with `--quiet`."""
+"""Show progress on standard error: a bar on a terminal, a line each minute elsewhere, nothing with `--quiet`."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
     from crawler.answers.mementos import MementoRecord
 
-#: Seconds between two lines where there is no terminal.
+#: Seconds between two lines without a terminal.
 LINE_EVERY_S = 60.0
-#: The stage after all questions; a line about it says nothing once it has ended.
+#: The last stage; it has no line at its end.
 JUDGING = "verdicts"
 
 
 class Progress:
-    """The progress through one stage after the other, each with a number of things that are done."""
+    """Shows the progress of successive stages, each with a count of items."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -50,7 +50,7 @@ class Progress:
             self._bar.stop()
 
     def stage(self, name: str, total: int | None = None, *, done: int = 0) -> None:
-        """Begin another stage; *total* is the number of its things, if known, of which so many were *done* before."""
+        """Begin a stage with *total* items, if known; *done* is the number done in an earlier run."""
         self._name, self._total, self._before, self._began = name, total, done, self._clock()
         if self._bar is not None:
             for task in self._bar.task_ids:
@@ -58,7 +58,7 @@ class Progress:
             self._bar.add_task(name, total=total, completed=done)
 
     def show(self, done: int, more: str = "") -> None:
-        """Show how many things of the stage are done, and *more* about them."""
+        """Show the number of items *done*, followed by *more*."""
         now = self._clock()
         if self._bar is not None:
             task = self._bar.task_ids[0]
@@ -68,7 +68,7 @@ class Progress:
             sys.stderr.write(f"{self.line(done, more)}{self._left(done, now)}\n")
 
     def line(self, done: int, more: str = "") -> str:
-        """The stage in one line."""
+        """Return a line about the stage."""
         of = "" if self._total is None else f" of {self._total:,}"
         return f"{self._name}: {done:,}{of}{more}"
 
@@ -80,7 +80,7 @@ class Progress:
 
 
 class RunProgress(Progress):
-    """The progress of a run: the documents that were read, the URLs of ARKs that were asked, the verdicts."""
+    """Shows the progress of a run: documents, URLs of ARKs, verdicts."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(clock)
@@ -92,13 +92,13 @@ class RunProgress(Progress):
         self._end_stage()
 
     def stage(self, name: str, total: int | None = None, *, done: int = 0, urls: set[str] | None = None) -> None:
-        """Begin another stage; of the URLs that are asked, only *urls* count, which this takes over."""
+        """Begin a stage; only answers at *urls* count. The set is modified."""
         self._end_stage()
         super().stage(name, total, done=done)
         self._done, self._requests, self._urls = done, 0, urls
 
     def watch(self, crawler: Crawler) -> None:
-        """Follow what a crawler's spider yields."""
+        """Count the items of a crawler's spider."""
         from scrapy import signals
 
         crawler.signals.connect(self.count, signal=signals.item_scraped, weak=False)
@@ -119,7 +119,7 @@ class RunProgress(Progress):
         self.show(self._done)
 
     def _is_expected(self, item: Observation) -> bool:
-        """Return whether this is the first answer for the object at a URL that belongs to the stage."""
+        """Return True for the first answer about an object at a URL of the stage."""
         if item.question is not Question.OBJECT or item.attempt > 1:
             return False
         if self._urls is None:

@@ -1,4 +1,4 @@
-"""Do what `arkaudit report` and the end of `arkaudit run` do: show a run in brief, put its report where it belongs."""
+"""Summarize a run on the terminal and write its report, for `arkaudit report` and the end of `arkaudit run`."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ logger.addHandler(logging.NullHandler())
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """What has become of a report."""
+    """The result of writing a report."""
 
     tokens: list[str]
-    """What `--fail-on` goes by."""
+    """Outcomes, states and events for `--fail-on`."""
     is_whole: bool = True
-    """Whether it was made in every format that was asked for."""
+    """False if a requested format failed."""
 
 
-#: Characters of a failure in a line.
+#: Characters of a failure that a message quotes.
 _LONGEST_REASON = 200
-#: Where a report goes that is written to standard output.
+#: The value of `--out` for standard output.
 STANDARD_OUTPUT = Path("-")
 
 
@@ -74,19 +74,18 @@ def report_on(
     spoken: Spoken | None = None,
     is_ending: bool = False,
 ) -> Reported:
-    """Print a run in brief and write its report into *out*; a format that can't be made costs no other one.
+    """Print the summary of a run and write its report into *out*; if a format fails, the others are still written.
 
-    A command that ends with it (*is_ending*) says besides which ARKs fail, and what to do next.
-
-    It is held against an *inventory*, if one is given, and said in the language that is *spoken*. With `-` for *out*
-    the report itself is printed, and nothing else. Raises `UserMistake`, `reports.store.frames.StoreUnreadable`,
-    `reports.exports.ReportUnwritable` and `arkaudit.output_rows.OutputUnwritable`.
+    At the end of a run (*is_ending*), failing ARKs and a hint are printed too. With an *inventory*, the report
+    compares its ARKs with the cited ones. If *out* is `-`, only the report is printed. Raises `UserMistake`,
+    `reports.store.frames.StoreUnreadable`, `reports.exports.ReportUnwritable` and
+    `arkaudit.output_rows.OutputUnwritable`.
     """
     to_stdout = out == STANDARD_OUTPUT
     if to_stdout:
         single = [name for name, form in FORMATS.items() if form.text]
         if len(formats) != 1 or formats[0] not in single:
-            raise UserMistake(f"only one format can go to standard output, of {', '.join(single)}: give one --format")
+            raise UserMistake(f"standard output takes one report: give one --format of {', '.join(single)}")
     elif out:
         check_out(out, formats)
     listed = listed_in(inventory)
@@ -95,7 +94,7 @@ def report_on(
     loaded = load_frames(store, run_id=run_id, since=since, registry=registry, inventory=listed)
     frames = chosen(loaded, wanted)
     if wanted and frames.arks.empty and not loaded.arks.empty:
-        say(f"no ARK of this run is left by {wanted.words}")
+        say(f"no ARK of this run matches {wanted.words}")
     if to_stdout:
         with _read_as_far_as_wanted():
             write(text_of(Report.of(frames, wanted, spoken), formats[0]), sys.stdout)
@@ -117,7 +116,8 @@ def report_on(
     elif written_to:
         say(written_to)
     failed = paths.failed if paths else {}
-    for name, problem in failed.items():  # the log has where that is
+    for name, problem in failed.items():
+        # The traceback goes to the log.
         logger.error("the report as %s", name, exc_info=problem, extra={"is_shown": True})
         why = " ".join(f"{type(problem).__name__}: {problem}".split())[:_LONGEST_REASON]
         words = f"the report could not be made as {name}, which is a bug of arkaudit: {why}"
@@ -126,7 +126,7 @@ def report_on(
 
 
 def listed_in(inventory: Path | None) -> pd.DataFrame | None:
-    """The ARKs of an inventory, if one is named. Raises `UserMistake`."""
+    """Return the ARKs of an inventory, if there is one. Raises `UserMistake`."""
     try:
         return None if inventory is None else read_inventory(inventory)
     except InventoryUnreadable as problem:
@@ -135,7 +135,7 @@ def listed_in(inventory: Path | None) -> pd.DataFrame | None:
 
 @contextmanager
 def _read_as_far_as_wanted() -> Iterator[None]:
-    """The reader of what is printed may stop: `--fail-on` goes by all of it."""
+    """Ignore a reader of standard output that stops: `--fail-on` needs the whole report."""
     try:
         yield
     except OutputClosed:
@@ -143,9 +143,9 @@ def _read_as_far_as_wanted() -> Iterator[None]:
 
 
 def _tokens(frames: Frames) -> Iterator[str]:
-    """Every outcome, state and event of the run, as often as it occurs; those of known problems are left out.
+    """Yield every outcome, state and event of the run without those of known problems, as often as it occurs.
 
-    Of documents, those that could not be read, or only in part, and the seeds among those that could not be had.
+    Documents that are unreadable, read in part or empty, and seeds that could not be fetched, yield `unreadable`.
     """
     for tokens in (
         without_known(frames, frames.verdicts)["object"],
@@ -163,22 +163,22 @@ def _tokens(frames: Frames) -> Iterator[str]:
     yield from [DocumentOutcome.UNREADABLE.value] * int(is_unread.sum())
 
 
-# Show the life of one ARK, to people and to programs.
+# -- the history of one ARK
 
 
 def show(ark: str, store_file: Path, form: str) -> None:
-    """Print the life of an ARK; ends with 1 when the store has never seen it.
+    """Print the history of an ARK, or exit with 1 if the store does not have it.
 
-    Raises `UserMistake`, `crawler.store.StoreUnopenable`, `reports.store.frames.StoreUnreadable`, and what
-    `arkaudit.output_rows.write` raises.
+    Raises `UserMistake`, `crawler.store.StoreUnopenable`, `reports.store.frames.StoreUnreadable`, `OutputClosed` and
+    `OutputUnwritable`.
     """
     try:
         meant = Ark.parse(ark)
     except NotAnArk:
-        raise UserMistake(f"not an ARK: {escaped(repr(ark))}") from None
+        raise UserMistake(f"{escaped(repr(ark))} is not an ARK") from None
     history = life(store_file, meant)
     if history is None:
-        say(escaped(f"{store_file} has never seen {meant}"))
+        say(escaped(f"{store_file} has no ARK {meant}"))
         sys.exit(EXIT_FINDING)
     if form == "json":
         write_json(as_row(history))
@@ -191,7 +191,7 @@ def show(ark: str, store_file: Path, form: str) -> None:
 
 
 def as_row(history: Life) -> dict[str, Any]:
-    """The life as plain values, the spark lines included."""
+    """Return the history as JSON values, with spark lines."""
     row = asdict(history)
     for url, at_url in zip(row["urls"], history.urls, strict=True):
         url["spark"] = at_url.spark(is_unicode=False)
@@ -199,7 +199,7 @@ def as_row(history: Life) -> dict[str, Any]:
 
 
 def lines(history: Life, *, is_unicode: bool) -> Iterator[str]:
-    """The life in lines for people."""
+    """Yield the lines about a history for people."""
     yield history.ark
     yield ""
     if not history.citations:
@@ -220,7 +220,7 @@ def _at_url(history: LifeAtUrl, *, is_unicode: bool) -> Iterator[str]:
     yield history.request_url
     yield f"  {history.state} since {_day(history.since)}: {history.reason}"
     if history.gone_at:
-        yield f"  gone from the documents since {_day(history.gone_at)}"
+        yield f"  no longer cited since {_day(history.gone_at)}"
     if history.checks:
         yield f"  {history.spark(is_unicode=is_unicode)}"
     lines, state = [], None
@@ -247,11 +247,11 @@ def _day(at: str) -> str:
     return at[:10]
 
 
-# A run in brief, for a terminal.
+# -- the summary of a run
 
-#: The number of NAANs that are shown; all are in the table of the report.
+#: Number of NAANs in the summary.
 MOST_NAANS = 5
-#: The families, in words that fit on a narrow terminal.
+#: Short names of the families, for a narrow terminal.
 HEADINGS = {
     Family.WORKS: N_("work"),
     Family.FAILS: N_("fail"),
@@ -261,14 +261,14 @@ HEADINGS = {
 
 
 def main_table(frames: Frames, language: Language = ENGLISH) -> Table:
-    """The greatest NAANs with their ARKs by family; the share is of those that work or fail."""
+    """Return the table of the largest NAANs with their ARKs by family and the share of working ones among judged."""
     counted = dict(zip(FAMILY_COLUMNS.values(), map(language.gettext, HEADINGS.values()), strict=True))
     headings = {"arks": "ARKs", **counted, "share_works": language.gettext("share")}
     return naan_table(overviews.NAANS.of(frames), headings, MOST_NAANS, language)
 
 
 def naan_table(naans: pd.DataFrame, headings: Mapping[str, str], most: int, language: Language) -> Table:
-    """The first NAANs of a table, with these columns of it under their *headings*."""
+    """Return the first *most* NAANs of a table, with the columns that *headings* names."""
     title = language.gettext("ARKs by organization")
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("NAAN", no_wrap=True)
@@ -289,9 +289,9 @@ def naan_table(naans: pd.DataFrame, headings: Mapping[str, str], most: int, lang
 def summary_lines(
     frames: Frames, language: Language = ENGLISH, tables: Mapping[str, pd.DataFrame] | None = None
 ) -> list[str]:
-    """Return the verdict, what it is about, and the summary, in a few lines of plain words.
+    """Return the headline, the extent of the audit, and the summary, as lines.
 
-    Of *tables*, where they are made already, those are taken that the verdict rests on.
+    They are computed from *tables* if these exist already.
     """
     used_tables = tables or Tables(frames)
     return [
@@ -302,5 +302,5 @@ def summary_lines(
 
 
 def place_sentence(path: Path, language: Language) -> str:
-    """Return where a report is."""
+    """Return the sentence about the place of a report."""
     return language.gettext("the report is at {path}", path=path)

@@ -1,4 +1,4 @@
-"""The choice of the run that a command begins or resumes, and the one line for a command that contradicts it."""
+"""Decide whether a command begins a new run or resumes an unfinished one."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from crawler.store import StoreError
 from crawler.store.store import Run, Store
 from extractors.model.errors import UserMistake
 
-#: The parts of the configuration that decide what is asked. How politely it is asked is no part of it.
+#: Sections of the configuration that determine the requests. Politeness does not.
 _SECTIONS = ("crawl", "resolve", "render")
 
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """The questions of a run: two commands with the same plan mean the same run."""
+    """The seeds and settings that identify a run: a command with the same plan resumes it."""
 
     seeds: tuple[str, ...]
-    """As they were named."""
+    """The seeds as the user named them."""
     settings: Mapping[str, Any]
-    """By their names in the configuration."""
+    """Settings by dotted name."""
 
     @classmethod
     def of(cls, seeds: Sequence[str], config: Config) -> RunPlan:
-        """The plan of a command."""
-        # The key that signs is no question, but hosts answer otherwise to who has none.
+        """Return the plan of a command."""
+        # Hosts may answer signed requests differently.
         signed_by = str(config.identity.signer) if config.identity else None
         settings: dict[str, Any] = {"resolver": config.resolver, "identity": signed_by}
         for section in _SECTIONS:
@@ -45,33 +45,33 @@ class RunPlan:
 
     @classmethod
     def read(cls, kept: Mapping[str, Any]) -> RunPlan:
-        """The plan that `json` made *kept* of."""
+        """Return the plan from the value of its `json`."""
         return cls(tuple(kept["seeds"]), kept["settings"])
 
     @property
     def json(self) -> dict[str, Any]:
-        """The plan as the store keeps it."""
+        """The plan as JSON values, for the store."""
         return {"seeds": list(self.seeds), "settings": dict(self.settings)}
 
     def differences(self, other: RunPlan) -> list[str]:
-        """The settings in which two plans differ; one that only one of them knows has its default in the other."""
+        """Return the names of settings with different values; settings that only one plan has are ignored."""
         theirs = {**self.settings, **other.settings}
         return [name for name, value in self.settings.items() if value != theirs[name]]
 
 
 @dataclass(frozen=True, slots=True)
 class ResumeDecision:
-    """The decision what a command is to do."""
+    """The decision between a new run and an old one."""
 
     plan: RunPlan
     run: Run | None
-    """The run to resume, or, when that is finished, to look at again; None for a new one."""
+    """The run to resume or, if it is finished, to report again; None for a new run."""
     remark: str = ""
-    """What the user should know of it."""
+    """A message for the user."""
 
 
 def fingerprint(texts: Sequence[str]) -> str:
-    """Return a fingerprint of many seeds: the same for the same in the same order.
+    """Return a short text that identifies a sequence of seeds.
 
     >>> fingerprint(["ark:12148/x5", "ark:12148/x6"])
     '2 lines, sha256 98edd76e6a437cd7'
@@ -81,11 +81,10 @@ def fingerprint(texts: Sequence[str]) -> str:
 
 
 def decide(runs: Sequence[Run], seeds: Sequence[str], config: Config, *, resume: bool | None) -> ResumeDecision:
-    """Return which of *runs* of this command, the newest first, a command with these *seeds* resumes, or none.
+    """Decide which of *runs* of the same command (newest first) a command with these *seeds* resumes, if any.
 
-    Without an option (*resume* is None), the same command resumes its newest run if that did not finish, or was
-    not reported. With `--resume`, it goes on also where it leaves out settings of that run, and raises `UserMistake`
-    where it contradicts one.
+    If *resume* is None, the newest run with the same plan is resumed if it is unfinished or unreported. If it is
+    True, the command may omit settings of that run; `UserMistake` is raised if it contradicts one.
     """
     plan = RunPlan.of(seeds, config)
     if resume is False:
@@ -102,11 +101,12 @@ def decide(runs: Sequence[Run], seeds: Sequence[str], config: Config, *, resume:
         for name in differences:
             section, _, key = name.rpartition(".")
             given = getattr(config, section) if section else config
-            if key in given.model_fields_set:  # in the file or as an option, and is not just its default
+            # Set by the file or an option, not a default.
+            if key in given.model_fields_set:
                 was, wanted = begun.settings[name], plan.settings[name]
                 raise UserMistake(
-                    f"run {run.run_id} was begun with {name} = {was}, not {wanted}: leave that out, "
-                    "or begin anew with --no-resume"
+                    f"run {run.run_id} began with {name} = {was}, not {wanted}: omit this setting, "
+                    "or begin a new run by --no-resume"
                 )
         return ResumeDecision(begun, run)
     if run.is_finished and (run.is_reported or differences):
@@ -118,10 +118,10 @@ def decide(runs: Sequence[Run], seeds: Sequence[str], config: Config, *, resume:
 
 
 def with_settings_of(plan: RunPlan, config: Config) -> Config:
-    """*config* with the settings of *plan*, those that it knows."""
+    """Return *config* with the settings of *plan*. Raises `UserMistake` if they are no longer valid."""
     signed_by = plan.settings.get("identity")
     if signed_by and config.identity is None:
-        raise UserMistake(f"the run was begun with requests signed by {signed_by}: give it its [identity]")
+        raise UserMistake(f"the run began with requests signed by {signed_by}: configure the same [identity]")
     changed: dict[str, Any] = {"resolver": plan.settings.get("resolver", config.resolver)}
     for name in _SECTIONS:
         section = getattr(config, name)
@@ -130,15 +130,16 @@ def with_settings_of(plan: RunPlan, config: Config) -> Config:
         }
         try:
             changed[name] = type(section).model_validate(values)
-        except ValidationError as mistake:  # what a run was begun with may be gone
+        # For example, a browser may have been removed since the run began.
+        except ValidationError as mistake:
             _, why = first_fault(mistake, type(section))
-            raise UserMistake(f"the run was begun with other settings of [{name}]: {why}") from None
+            raise UserMistake(f"the settings of [{name}] with which the run began are no longer valid: {why}") from None
     return config.model_copy(update=changed)
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """The run that a command works on."""
+    """An open store, and the run to begin or resume in it."""
 
     store: Store
     config: Config
@@ -146,12 +147,12 @@ class Begun:
 
     @property
     def finished(self) -> int | None:
-        """The run that the command is about when there is nothing left to do in it."""
+        """The id of the run if it is finished, else None."""
         run = self.decision.run
         return run.run_id if run is not None and run.is_finished else None
 
     def seeds(self, named: Seeds) -> Seeds:
-        """The seeds that were *named*, or those of the run when none were."""
+        """Return the *named* seeds or, if there are none, those of the run."""
         return named if named.names else Seeds.of(self.decision.plan.seeds, takes_logs=True)
 
 
@@ -159,12 +160,13 @@ class Begun:
 def opened(
     command: str, seeds: Sequence[str], config: Config, store_file: Path | None, *, resume: bool | None
 ) -> Iterator[Begun]:
-    """The store at *store_file*, and what is to be done in it; says so where that is no new run.
+    """Open the store at *store_file*, decide about its runs, and print a message if an old run is used.
 
-    Raises `UserMistake` or `crawler.store.StoreUnopenable`; nothing has been written then.
+    Raises `UserMistake` or `crawler.store.StoreUnopenable` before anything is written.
     """
     if resume and (store_file is None or not store_file.is_file()):
-        raise UserMistake(f"nothing to resume: there is no store at {store_file or 'all; give its --store'}")
+        where = f"there is no store at {store_file}" if store_file else "name the store by --store"
+        raise UserMistake(f"nothing to resume: {where}")
     with Store.open(store_file) as store:
         decision = decide(store.runs(command), seeds, config, resume=resume)
         run = decision.run
@@ -173,7 +175,7 @@ def opened(
         elif run is not None and run.is_finished:
             other = "" if resume else " (--no-resume begins a new one)"
             day = run.started_at[:10]
-            say(f"run {run.run_id} of {day} is finished; nothing is left to ask{other}")
+            say(f"run {run.run_id} of {day} is finished; no requests are left{other}")
         elif run is not None:
             begun = f"begun {run.started_at[:19]}Z (--no-resume begins a new one)"
             say(f"resuming run {run.run_id}, {begun}")
@@ -181,6 +183,6 @@ def opened(
 
 
 def note_reported(store_file: Path, run_id: int) -> None:
-    """Note that the report of a run is written and its news are sent. What can't be noted is done again, later."""
+    """Mark a run as reported, with news sent. If the store fails, a later command reports it again."""
     with suppress(StoreError), Store.open(store_file) as store:
         store.note_reported(run_id)

@@ -1,7 +1,6 @@
-"""The results of the runs of each named audit: a small file next to the configuration, and a lock that dies with a run.
+"""The ledger of a named audit: a file with start, end and exit code of its runs, and a lock held while one runs.
 
-The run itself keeps its ledger, so that one begun by hand counts like one that a schedule began, and so that it is
-known how a run ended whose scheduler is gone.
+Each run writes the ledger itself, so that manual runs count too, and so that it survives the scheduler.
 """
 
 from __future__ import annotations
@@ -26,23 +25,23 @@ from extractors.model.errors import ArkauditError, UserMistake
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-#: So often a run that did not come to its end is taken up again; then it waits for the next moment of the schedule.
+#: Number of attempts for one moment of the schedule.
 MOST_ATTEMPTS = 3
-#: Before the second further attempt; each further wait is longer by as much.
+#: Wait before the third attempt; each further wait is longer by as much.
 BETWEEN_ATTEMPTS = timedelta(minutes=5)
-#: So long another process may hold a lock to see whether it is held.
+#: Seconds to wait for a lock that another process only probes.
 _PROBING_S = 1.0
-#: Exit codes of runs that came to their end, whatever they found; 2 is a mistake that another attempt would repeat.
+#: Exit codes of finished runs. 2 is a mistake that another attempt would repeat.
 _ENDED = frozenset({0, 1, 2})
 
 
 class BadSchedule(ArkauditError, ValueError):
-    """Raised by `Schedule.parse` for what is no cron expression, or no time zone."""
+    """Raised by `Schedule.parse` for an invalid cron expression or time zone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A cron expression, read in a time zone."""
+    """A cron expression and its time zone."""
 
     expression: str
     zone: ZoneInfo | None = None
@@ -50,7 +49,7 @@ class Schedule:
 
     @classmethod
     def parse(cls, expression: str, zone: str | None = None) -> Schedule:
-        """The schedule of five cron fields (six with seconds first). Raises `BadSchedule`.
+        """Return the schedule of five cron fields (six with seconds first). Raises `BadSchedule`.
 
         >>> Schedule.parse("0 3 * * MON", "Europe/Paris").expression
         '0 3 * * MON'
@@ -59,18 +58,18 @@ class Schedule:
 
         try:
             schedule = cls(expression, ZoneInfo(zone) if zone else None)
-        except (ValueError, OSError) as problem:  # ZoneInfoNotFoundError is a KeyError on some systems, see below
-            raise BadSchedule(f"no time zone: {zone!r}") from problem
-        except KeyError:
-            raise BadSchedule(f"no time zone: {zone!r}") from None
+        # ZoneInfoNotFoundError is a KeyError.
+        except (ValueError, OSError, KeyError):
+            raise BadSchedule(f"{zone!r} is not a time zone") from None
         try:
             schedule.next_after(datetime(2026, 1, 1, tzinfo=UTC))
         except (CronSimError, StopIteration):
-            raise BadSchedule(f"no cron expression of five fields that ever comes: {expression!r}") from None
+            words = f"{expression!r} is not a cron expression that ever occurs (minute hour day month weekday)"
+            raise BadSchedule(words) from None
         return schedule
 
     def next_after(self, moment: datetime) -> datetime:
-        """The first moment of the schedule after *moment*, in UTC.
+        """Return the first moment of the schedule after *moment*, in UTC.
 
         >>> Schedule("30 2 * * *").next_after(datetime(2026, 3, 1, 2, 30, tzinfo=UTC)).isoformat()
         '2026-03-02T02:30:00+00:00'
@@ -78,7 +77,7 @@ class Schedule:
         return next(self._moments(moment)).astimezone(UTC)
 
     def last_until(self, moment: datetime) -> datetime:
-        """The last moment of the schedule that is not after *moment*, in UTC."""
+        """Return the last moment of the schedule that is not after *moment*, in UTC."""
         return next(self._moments(moment + timedelta(seconds=1), is_backwards=True)).astimezone(UTC)
 
     def _moments(self, start: datetime, *, is_backwards: bool = False) -> Iterator[datetime]:
@@ -89,41 +88,41 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class ScheduledRun:
-    """One run of a named audit, as the ledger has it."""
+    """An entry of the ledger: one run of a named audit."""
 
     started: datetime
     due: datetime | None = None
-    """The moment of the schedule that it is for; None for a run that was begun by hand."""
+    """The moment of the schedule; None for a manual run."""
     ended: datetime | None = None
     exit_code: int | None = None
 
     @property
     def has_come_to_its_end(self) -> bool:
-        """True if nothing of it is left to be done."""
+        """True if the run needs no further attempt."""
         return self.ended is not None and self.exit_code in _ENDED
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """That an audit is to run now."""
+    """The moment of the schedule for which an audit has to run now."""
 
     moment: datetime
     resumes: bool = False
-    """Whether an earlier run for this moment did not come to its end."""
+    """True if an earlier run for this moment is unfinished."""
 
 
 def due_now(schedule: Schedule, entries: Sequence[ScheduledRun], *, since: datetime, now: datetime) -> Due | None:
-    """Return whether an audit that isn't running is due *now*; *since* is when its schedule was first seen.
+    """Return the moment for which an idle audit is due *now*, or None; *since* is the first sight of its schedule.
 
-    However many moments were missed, they are made up for by one run. What did not come to its end comes first, at
-    once, then with pauses, `MOST_ATTEMPTS` times in all.
+    One run makes up for all missed moments. An unfinished run is attempted again first: at once, then with pauses,
+    `MOST_ATTEMPTS` times in all.
 
     >>> day = lambda day, hour=0: datetime(2026, 3, day, hour, tzinfo=UTC)
     >>> due_now(Schedule("0 3 * * *"), [], since=day(1), now=day(4, 12)).moment.day
     4
     >>> due_now(Schedule("0 3 * * *"), [ScheduledRun(day(4, 3), day(4, 3), day(4, 5), 0)], since=day(1), now=day(4, 12))
     """
-    # the newest runs that did not come to their end, all for the same moment
+    # The newest unfinished runs, all for the same moment.
     newest = takewhile(lambda entry: not entry.has_come_to_its_end and entry.due == entries[-1].due, reversed(entries))
     attempts = [*newest][::-1]
     if attempts:
@@ -132,20 +131,20 @@ def due_now(schedule: Schedule, entries: Sequence[ScheduledRun], *, since: datet
         if len(attempts) < MOST_ATTEMPTS and is_patient:
             return Due(last.due or last.started, resumes=True)
     moment = schedule.last_until(now)
-    # A time that lies ahead is of a clock that was: it would keep the audit from running until then.
+    # A time in the future comes from a wrong clock, and would block the audit until then.
     begun = [start for start in (since, *(entry.started for entry in entries)) if start <= now]
     return Due(moment, resumes=bool(attempts)) if moment > max(begun, default=since) else None
 
 
 #: The folder of ledgers, next to the configuration.
 FOLDER = ".arkaudit"
-#: So many runs of an audit are remembered; everything else about them is in its store.
+#: Number of runs in a ledger.
 _REMEMBERED = 200
 
 
-#: No ledger of so many entries is longer.
+#: Size limit of a ledger; larger than one with all its entries.
 _MOST_BYTES = 2**20
-#: So far a time may lie ahead, as clocks are set by a little now and then.
+#: Allowed difference between clocks.
 _LEEWAY = timedelta(minutes=1)
 
 
@@ -154,13 +153,13 @@ class LedgerContent:
     """The content of a ledger."""
 
     since: datetime
-    """When the audit's schedule was first seen."""
+    """The time of the first look at the audit's schedule."""
     entries: tuple[ScheduledRun, ...] = ()
-    """The runs that are remembered, in the order in which they began."""
+    """The last runs in order of their start."""
 
     @classmethod
     def read(cls, data: bytes) -> LedgerContent:
-        """Return what a file holds. Raises ValueError, which names the place of the first fault.
+        """Return the content of a file. Raises ValueError with the place of the first fault.
 
         >>> LedgerContent.read(b'{"since": []}')
         Traceback (most recent call last):
@@ -180,7 +179,7 @@ class LedgerContent:
         return cls(_in_utc(content.since, place="since"), tuple(entries))
 
     def clamped(self, now: datetime) -> LedgerContent:
-        """Return the same with no time ahead of *now*, but for what clocks differ."""
+        """Return the content with times in the future (beyond clock differences) set to *now*."""
 
         def clamp(at: datetime) -> datetime:
             return at if at <= now + _LEEWAY else now
@@ -190,7 +189,8 @@ class LedgerContent:
 
 @cache
 def _contents() -> TypeAdapter[LedgerContent]:
-    from pydantic import TypeAdapter  # not for the help of the commands
+    # Imported here to keep `--help` fast.
+    from pydantic import TypeAdapter
 
     return TypeAdapter(LedgerContent)
 
@@ -210,11 +210,11 @@ def _in_utc(at: datetime, place: str) -> datetime:
             return at.astimezone(UTC)
     except OverflowError:
         pass
-    raise ValueError(f"{place}: no moment with a time zone")
+    raise ValueError(f"{place}: not a time with a time zone")
 
 
 class Running(UserMistake):
-    """Raised when an audit is to begin that is running already, or has run for the same moment."""
+    """Raised for an audit that is running already, or has run for the same moment."""
 
 
 class Ledger:
@@ -227,10 +227,10 @@ class Ledger:
         self._lock = FileLock(folder / f"{name}.lock")
 
     def content(self, now: datetime) -> LedgerContent:
-        """Return what the ledger holds; one that isn't there yet begins *now*.
+        """Return the content of the ledger; a new one begins *now*.
 
-        Times that lie ahead of *now* are set to it, and said. Raises `UserMistake` for a ledger that can't be read,
-        which stays as it is.
+        Times after *now* are corrected, with a warning. Raises `UserMistake` for an unreadable ledger, which stays
+        unchanged.
         """
         stored = self._read()
         content = (stored or LedgerContent(now)).clamped(now)
@@ -238,13 +238,13 @@ class Ledger:
             self._write(content)
         if stored is not None and content != stored:
             say(
-                f"{self.name}: the ledger {self._file} had times that lie ahead, of a clock that was: set to now",
+                f"{self.name}: the ledger {self._file} had times in the future, which were set to now",
                 level=logging.WARNING,
             )
         return content
 
     def is_running(self) -> bool:
-        """Return whether a run of this audit is under way, in whatever process."""
+        """Return True if a run of this audit is under way in any process."""
         if not self._folder.is_dir():
             return False
         try:
@@ -254,20 +254,21 @@ class Ledger:
             return True
 
     def _held(self, patience_s: float) -> AbstractContextManager[object]:
-        """Take the lock. Raises Timeout, and `UserMistake` where there can be none."""
+        """Take the lock. Raises Timeout, or `UserMistake` if the lock file can't be used."""
         try:
             return self._lock.acquire(timeout=patience_s)
-        except Timeout:  # which is an OSError
+        # Timeout is an OSError.
+        except Timeout:
             raise
         except OSError as problem:
             raise UserMistake(f"the lock {self._lock.lock_file} can't be taken: {problem.strerror}") from None
 
     @contextmanager
     def turn(self, *, due: datetime | None) -> Iterator[None]:
-        """Run one audit, alone, and note how it ends. Raises `Running`, and what the run raises."""
+        """Hold the lock during a run, and record its end. Raises `Running`, and exceptions of the run."""
         self._make_folder()
         try:
-            # Others hold it for a moment, to see whether it is held.
+            # `is_running` of another process may hold it for a moment.
             lock = self._held(_PROBING_S)
         except Timeout:
             raise Running(f"the audit {self.name} is running already") from None
@@ -295,23 +296,23 @@ class Ledger:
         try:
             self._folder.mkdir(exist_ok=True)
         except OSError as problem:
-            raise UserMistake(f"no ledger of runs can be kept in {self._folder}: {problem.strerror}") from None
+            raise UserMistake(f"the ledger of runs can't be kept in {self._folder}: {problem.strerror}") from None
 
     def _read(self) -> LedgerContent | None:
         try:
             if not self._file.exists():
                 return None
             if not self._file.is_file():
-                raise ValueError("it is no file")
+                raise ValueError("it is not a file")
             with self._file.open("rb") as file:
                 return LedgerContent.read(file.read(_MOST_BYTES))
         except (OSError, ValueError) as problem:
             raise UserMistake(
-                f"the ledger {self._file} can't be read: {problem}: put it right, or move it away to begin a new one"
+                f"the ledger {self._file} can't be read: {problem}; correct it, or move it away to begin a new one"
             ) from None
 
     def _write(self, content: LedgerContent) -> None:
-        """Replace the file, whole: who reads it meanwhile sees the old one or the new."""
+        """Replace the file atomically, for readers at the same time."""
         self._make_folder()
         try:
             with durable_file(self._file) as file:

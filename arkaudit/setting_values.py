@@ -1,4 +1,4 @@
-"""The values of single settings: which are allowed, and what is made of them."""
+"""Types of settings: validation and conversion of single values."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from reports.languages import WORDS as LANGUAGE_WORDS
 
 _HOST = re.compile(r"(?:https?://)?(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.IGNORECASE)
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-#: Headers that belong to the connection, or that something else of the configuration is for.
+#: Headers that belong to the connection, or that other settings control.
 _NOT_OURS = frozenset({"connection", "content-length", "cookie", "host", "proxy-authorization", "transfer-encoding"})
 
 
 def _taken_by(check: Callable[[Any], object]) -> AfterValidator:
-    """The validator that keeps a value which *check* takes. That raises ValueError for any other."""
+    """Return a validator that keeps a value unless *check* raises ValueError."""
 
     def same(value: Any) -> Any:
         check(value)
@@ -43,16 +43,16 @@ def _taken_by(check: Callable[[Any], object]) -> AfterValidator:
 
 
 def resolver_url(text: str, what: str = "a resolver") -> str:
-    """Return *text*, the URL of a resolver. Raises ValueError for what is none."""
+    """Return *text* if it is the URL of a resolver. Raises ValueError about *what* it is not."""
     try:
         parts = urlsplit(text)
         is_plain = bool(parts.hostname) and parts.port != 0 and not set(text) & set("?#")
     except ValueError:
         is_plain = False
     if names_user(text):
-        raise ValueError("credentials in a URL are never sent; they belong into a [hosts] section")
+        raise ValueError("credentials in a URL are never sent; put them into a [hosts] section")
     if not is_plain or parts.scheme.lower() not in ("http", "https"):
-        raise ValueError(f"not the http or https URL of {what}: {text!r}")
+        raise ValueError(f"{text!r} is not the http or https URL of {what}")
     return text
 
 
@@ -68,7 +68,7 @@ def _http_page(text: str) -> str:
 
 def _directory_url(text: str) -> str:
     if not _http_page(resolver_url(text, "a directory of keys")).startswith("https://"):
-        raise ValueError(f"the directory of keys is at an https address: {text!r}")
+        raise ValueError(f"the directory of keys needs an https address, not {text!r}")
     return _printable(text)
 
 
@@ -78,7 +78,7 @@ def _key_file(path: Path) -> None:
 
 def _service_url(text: str) -> None:
     if not Template(text).is_valid() or "://" not in text:
-        raise ValueError(f"not the address of a service, in which $NAME is a variable of the environment: {text!r}")
+        raise ValueError(f"{text!r} is not an Apprise URL (with $NAME for an environment variable)")
     _with_extra(text, "apprise", "apprise", "notify")
 
 
@@ -93,7 +93,7 @@ def _zone(name: str) -> None:
     try:
         ZoneInfo(name)
     except (KeyError, OSError, ValueError):
-        raise ValueError(f"no time zone: {name!r}") from None
+        raise ValueError(f"{name!r} is not a time zone") from None
 
 
 def _printable(text: str) -> str:
@@ -106,11 +106,11 @@ def _pattern(text: str) -> None:
     try:
         LinkPatterns([text])
     except (regex.error, RecursionError) as fault:
-        raise ValueError(f"not a regular expression: {text!r} ({fault})") from None
+        raise ValueError(f"{text!r} is not a regular expression ({fault})") from None
 
 
 def _seconds(value: object) -> object:
-    """A duration in seconds, as a number or with a unit.
+    """Return a duration in seconds from a number, or from a text with a unit.
 
     >>> _seconds("90m"), _seconds("2h"), _seconds(30)
     (5400.0, 7200.0, 30)
@@ -119,7 +119,7 @@ def _seconds(value: object) -> object:
         return value
     duration = _DURATION.fullmatch(value)
     if duration is None:
-        raise ValueError(f"neither seconds nor a duration such as 90m or 2h: {value!r}")
+        raise ValueError(f"{value!r} is neither seconds nor a duration such as 90m or 2h")
     return float(duration["number"]) * _UNITS[duration["unit"] or "s"]
 
 
@@ -131,93 +131,93 @@ def _beginning(text: str) -> None:
     try:
         ClosedCollection.of(text)
     except NotAnArk:
-        raise ValueError(f"neither a NAAN nor the beginning of ARKs: {text!r}") from None
+        raise ValueError(f"{text!r} is neither a NAAN nor the beginning of ARKs") from None
 
 
 def _language(word: str | None) -> None:
     if word is not None and word not in LANGUAGE_WORDS:
-        there_are = f"; there are: {', '.join(LANGUAGE_WORDS)}"
+        there_are = f"; choose from {', '.join(LANGUAGE_WORDS)}"
         near = question_for_nearest(word, LANGUAGE_WORDS) or there_are
         raise ValueError(f"there is no language {word!r}{near}")
 
 
 def _with_extra(value: Any, module: str, name: str, extra: str) -> Any:
-    """The value itself, if it is not set, or the extra that it needs is installed."""
+    """Return *value*. Raises ValueError if it is set but its *extra* is not installed."""
     if value and find_spec(module) is None:
         raise ValueError(f"needs {name}: pip install 'arkaudit[{extra}]'")
     return value
 
 
 def _secret(value: Any) -> Any:
-    """The value itself, or that of the environment variable which it names (``{ env = "TOKEN" }``)."""
+    """Return the value, or that of the environment variable in ``{ env = "TOKEN" }``."""
     if not isinstance(value, dict):
         return value
     name = value.get("env")
     if len(value) != 1 or not isinstance(name, str):
-        raise ValueError('neither a text nor { env = "NAME" }')
+        raise ValueError('must be a text or { env = "NAME" }')
     if name not in os.environ:
-        raise ValueError(f"there is no environment variable {name}")
+        raise ValueError(f"the environment variable {name} is not set")
     return os.environ[name]
 
 
 def _sendable_secret(secret: SecretStr) -> None:
     value = secret.get_secret_value()
     if not value or value.strip() != value or not value.isprintable() or not value.isascii():
-        raise ValueError("what is sent as a header must be printable ASCII, with nothing blank around it")
+        raise ValueError("a header must be printable ASCII without spaces at either end")
 
 
 def _header_names(headers: dict[str, Any]) -> None:
     for name in headers:
         if not _TOKEN.fullmatch(name) or name.lower() in _NOT_OURS:
-            raise ValueError(f"not a header that can be given: {name!r}")
+            raise ValueError(f"{name!r} is not a header that can be set")
 
 
 def _cookie_names(cookies: dict[str, Any]) -> None:
     for name, value in cookies.items():
         if not _TOKEN.fullmatch(name) or set(value.get_secret_value()) & set(' ";,\\'):
-            raise ValueError(f"not a cookie that can be sent: {name!r}")
+            raise ValueError(f"{name!r} is not a valid cookie")
 
 
 def of_own_hosts(hosts: dict[str, Any]) -> dict[str, Any]:
     for name in hosts:
         if not _HOST.fullmatch(name):
-            raise ValueError(f"not a host: {name!r}; a name, with its port or scheme where need be")
+            raise ValueError(f"{name!r} is not a host: give a name, with port or scheme if needed")
         login = hosts[name].login
         if login is not None and Origin.of(login.url) != Origin.named(name):
-            raise ValueError(f"{name}: its form is at another host, or by another scheme: {login.url}")
+            raise ValueError(f"{name}: its log-in form has another host or scheme: {login.url}")
     return {name.lower(): settings for name, settings in hosts.items()}
 
 
 def _form_fields(fields: dict[str, Any]) -> None:
     if not any(isinstance(value, SecretStr) for value in fields.values()):
-        raise ValueError('none of them is secret: a password is named by its environment variable, { env = "NAME" }')
+        raise ValueError('no field is secret: name the environment variable of the password, { env = "NAME" }')
 
 
 def _form_field(value: Any) -> Any:
-    """A value that may be shown, or the secret in the environment variable that it names."""
+    """Return a text as it is, or the secret in an environment variable."""
     return value if isinstance(value, str) else SecretStr(_secret(value))
 
 
 Header = Annotated[str, AfterValidator(_printable)]
 #: A regular expression over links.
 Pattern = Annotated[str, _taken_by(_pattern)]
-#: A value that is never shown: pydantic prints asterisks.
+#: A secret, which pydantic prints as asterisks.
 Secret = Annotated[SecretStr, BeforeValidator(_secret), _taken_by(_sendable_secret)]
 Headers = Annotated[dict[str, Secret], _taken_by(_header_names)]
 Cookies = Annotated[dict[str, Secret], _taken_by(_cookie_names)]
 FormField = Annotated[str | SecretStr, Field(union_mode="left_to_right"), BeforeValidator(_form_field)]
 FormFields = Annotated[dict[str, FormField], _taken_by(_form_fields)]
 AccessLogFormat = Annotated[str, _taken_by(line_pattern)]
-#: The URL of a resolver, before which an ARK is put.
+#: The URL of a resolver, to which ARKs are appended.
 ResolverUrl = Annotated[str, AfterValidator(resolver_url)]
 TimeGateUrl = Annotated[str, AfterValidator(lambda text: resolver_url(text, "a TimeGate"))]
 PageUrl = Annotated[str, AfterValidator(_http_page)]
 DirectoryUrl = Annotated[str, AfterValidator(_directory_url)]
-#: A file with a private key, which can be read.
+#: A readable file with a private key.
 KeyFile = Annotated[Path, _taken_by(_key_file)]
 RouteTexts = Annotated[list[str], _taken_by(Routes.parse)]
 AddressTexts = Annotated[list[str], _taken_by(AddressGuard.allowing)]
-#: The address of a service that takes notifications.
+#: The Apprise URL of a notification service.
 ServiceUrl = Annotated[str, _taken_by(_service_url)]
 #: Seconds, as a number or with a unit.
 Seconds = Annotated[float, BeforeValidator(_seconds)]
@@ -227,6 +227,6 @@ ZoneName = Annotated[str, _taken_by(_zone)]
 #: A NAAN, or the beginning of ARKs.
 ArkBeginning = Annotated[str, _taken_by(_beginning)]
 LanguageCode = Annotated[str | None, _taken_by(_language)]
-#: Switches for what an extra brings.
+#: Switches for features that need an extra.
 NamesLookedUp = Annotated[bool, AfterValidator(lambda is_on: _with_extra(is_on, "dns", "dnspython", "dns"))]
 PagesRendered = Annotated[bool, AfterValidator(lambda is_on: _with_extra(is_on, "playwright", "playwright", "render"))]

@@ -1,4 +1,4 @@
-"""Look after a store: check it, export its runs, bring in those of another one."""
+"""Check a store, export its runs, and import the runs of another store."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from reports.languages.display import counted, escaped
 from reports.store.frames import read
 from reports.store_export import export
 
-#: So many lines SQLite may say about damage; the first says enough.
+#: Limit on SQLite's lines about damage.
 _MOST_LINES = 20
 
 
 def check_store(store_file: Path) -> None:
-    """Say what is wrong with a store; ends with 1 if anything is. Raises `reports.store.frames.StoreUnreadable`."""
+    """Print the problems of a store; exit with 1 if there are any. Raises `reports.store.frames.StoreUnreadable`."""
     try:
         damage = read(store_file, _found_in, checks_values=False)
     except StoreDamaged as failure:
@@ -45,21 +45,21 @@ def check_store(store_file: Path) -> None:
 
 
 def _found_in(connection: Connection) -> list[str]:
-    """Return what is wrong with a store; its contradictions only where all of it can be read."""
+    """Return the unreadable rows of a store or, if there are none, its other problems."""
     return list(unreadable_rows(connection)) or list(problems(connection))
 
 
 def problems(connection: Connection) -> Iterator[str]:
-    """Everything that is wrong, in words; nothing for a store that is whole.
+    """Yield messages about all problems of a store.
 
-    What follows from other tables is made again next to the store, in tables that vanish with *connection*.
+    Derived tables are rebuilt in temporary tables of *connection* and compared.
     """
     lines = connection.exec_driver_sql(f"PRAGMA integrity_check({_MOST_LINES})").scalars().all()
     if lines != ["ok"]:
         yield from (f"SQLite: {line}" for line in lines)
         return
     for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
-        yield f"{table} row {row}: the {parent} that it belongs to is missing"
+        yield f"{table} row {row}: its {parent} is missing"
     yield from _contradictions(connection)
     wrong = list(wrong_values(connection.exec_driver_sql))
     yield from wrong
@@ -68,14 +68,14 @@ def problems(connection: Connection) -> Iterator[str]:
 
 
 def _contradictions(connection: Connection) -> Iterator[str]:
-    """What rows of runs, ARKs, verdicts and observations say that others gainsay."""
+    """Yield messages about contradictory rows of runs, ARKs, verdicts and observations."""
     run, provenance, ark = schema.run.c, schema.provenance.c, schema.ark.c
     unnamed = select(run.run_id).where(~exists().where(provenance.run_id == run.run_id))
     for run_id in connection.scalars(unnamed):
-        yield f"run {run_id} has no key that names it in other stores"
+        yield f"run {run_id} has no key that identifies it across stores"
     unended = select(run.run_id).where(run.state == "finished", run.ended_at.is_(None))
     for run_id in connection.scalars(unended):
-        yield f"run {run_id} has finished, but no moment at which it did"
+        yield f"run {run_id} is finished, but has no end time"
     for row in connection.execute(select(ark.ark_id, ark.ark, ark.naan, ark.name, ark.qualifier)):
         try:
             is_normal = Ark.parse(row.ark) == Ark(row.naan, row.name, row.qualifier)
@@ -91,11 +91,11 @@ def _contradictions(connection: Connection) -> Iterator[str]:
     hops = func.json_array_length(observation.hops)
     miscounted = observation.hop_count != func.max(hops - 1, 0)
     for key in connection.scalars(select(observation.observation_id).where(miscounted)):
-        yield f"observation {key} counts other redirects than it has"
+        yield f"observation {key} has a wrong number of redirects"
 
 
 def _history(connection: Connection) -> Iterator[str]:
-    """Make history again in temporary tables, which are before those of the store, and compare."""
+    """Rebuild the history in temporary tables, which shadow those of the store, and yield differences."""
     rebuild_beside(connection)
     for table in DERIVED:
         keys = {column.name for column in table.primary_key if not column.foreign_keys}
@@ -108,24 +108,21 @@ def _history(connection: Connection) -> Iterator[str]:
             rows = connection.exec_driver_sql(query)
             differences += [f"{words} {tuple(row)}" for row in rows]
         if differences:
-            yield f"{table.name} is not what the runs amount to: {'; '.join(differences)}"
+            yield f"{table.name} does not follow from the runs: {'; '.join(differences)}"
 
 
 def export_store(store_file: Path, out: Path) -> None:
-    """Write the runs of a store as Parquet. Raises `StoreUnreadable` and `reports.exports.ReportUnwritable`."""
+    """Export the runs of a store as Parquet. Raises `StoreUnreadable` and `reports.exports.ReportUnwritable`."""
     if out.exists() and not out.is_dir():
         raise ReportUnwritable(f"{out}: is not a folder")
     require_readable(store_file)
     done = export(store_file, out)
     unended = f", {done.unended} not ended yet" if done.unended else ""
-    say(f"{_runs(done.written)} written to {out}, {done.unchanged} there already{unended}")
+    say(f"{_runs(done.written)} written to {out}, {done.unchanged} already there{unended}")
 
 
 def import_store(other: Path, store_file: Path) -> None:
-    """Bring the runs of another store into the store; *other* itself stays as it is.
-
-    Raises `UserMistake` and `crawler.store.StoreError`.
-    """
+    """Copy the runs of the store *other* into a store. Raises `UserMistake` and `crawler.store.StoreError`."""
     if not other.exists():
         raise UserMistake(f"there is no store at {other}")
     if store_file.exists() and other.samefile(store_file):
@@ -134,7 +131,8 @@ def import_store(other: Path, store_file: Path) -> None:
         with scratch_beside(store_file) as folder:
             copy = folder / "other.db"
             plain_copy(real_path(other), copy)
-            Store.open(copy).close()  # refuses a foreign one
+            # Raises for a file that is not a store.
+            Store.open(copy).close()
             require_readable(copy, name=other)
             with Store.open(store_file) as store:
                 done = store.bring_in(copy, at=datetime.now(UTC).isoformat(timespec="milliseconds"))
@@ -144,11 +142,11 @@ def import_store(other: Path, store_file: Path) -> None:
         raise UserMistake(f"{other} can't be read: {problem}") from None
     unended = f", {done.unended} not ended there and left out" if done.unended else ""
     decided = f", and {counted(done.decisions, 'decision')}" if done.decisions else ""
-    say(f"{_runs(done.brought)} brought into {store_file}, {done.known} there already{unended}{decided}")
+    say(f"{_runs(done.brought)} imported into {store_file}, {done.known} already there{unended}{decided}")
 
 
 def require_readable(store_file: Path, *, name: Path | None = None) -> None:
-    """Raise `StoreDamaged` for a store that has a row which can't be read: it is not copied anywhere."""
+    """Raise `StoreDamaged` for a store with unreadable rows, before it is copied."""
     damage = read(store_file, lambda connection: next(unreadable_rows(connection), None))
     if damage:
         raise StoreDamaged(f"{name or store_file}: {damage}")

@@ -1,4 +1,4 @@
-"""Read and write decisions about known problems as a file, and tell which of them are about nothing."""
+"""Read and write files of triage decisions, and report decisions that match no ARK."""
 
 from __future__ import annotations
 
@@ -73,16 +73,17 @@ class _TriageFile(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class TriageFile:
-    """The decisions of a file, and when it was read."""
+    """The decisions of a file."""
 
     decisions: tuple[TriageDecision, ...]
     at: datetime
+    """The time of reading."""
     places: Mapping[TriageKey, str] = field(default_factory=dict)
-    """The file and entry of each decision."""
+    """The file and entry of each decision, for messages."""
 
 
 def load_triage(path: Path, *, now: datetime) -> TriageFile:
-    """The decisions in the file at *path*; those without a moment of their own are of *now*. Raises `ConfigError`."""
+    """Return the decisions in the file at *path*; *now* is the default of their time. Raises `ConfigError`."""
     values = read_toml(path, what="file of decisions")
     try:
         given = _TriageFile.model_validate(values)
@@ -102,33 +103,34 @@ def _decisions(file: _TriageFile, path: Path, now: datetime) -> Iterator[tuple[T
             location = f"{path}: {action}.{number}"
             given = [(kind, targets) for kind in TriageTarget if (targets := getattr(entry, kind.value)) is not None]
             if len(given) != 1:
-                raise ConfigError(f"{location}: names one of {', '.join(TriageTarget)}")
+                raise ConfigError(f"{location}: must have one of {', '.join(TriageTarget)}")
             if entry.at is not None and entry.at > now + timedelta(days=1):
-                raise ConfigError(f"{location}.at: lies in the future")
+                raise ConfigError(f"{location}.at: is in the future")
             [(kind, targets)] = given
-            at = min(entry.at or now, now)  # that of another time zone may not have come yet
+            # Today's date may still be in the future in UTC.
+            at = min(entry.at or now, now)
             until = entry.until if isinstance(entry, _Ignored) else None
             to = entry.to if isinstance(entry, _Assigned) else None
             for target in targets:
                 try:
                     meant = target_of(kind, target)
                 except ValueError as problem:
-                    words = f"not an ARK: {target!r}" if kind is TriageTarget.ARK else problem
+                    words = f"{target!r} is not an ARK" if kind is TriageTarget.ARK else problem
                     raise ConfigError(f"{location}.{kind}: {words}") from None
                 decision = TriageDecision(action, kind, meant, at, entry.reason, until, to, from_file=True)
                 earlier = places.setdefault(decision.key, location)
                 if earlier is not location:
                     other = earlier.removeprefix(f"{path}: ")
-                    raise ConfigError(f"{location}: {target!r} is in {other} already")
+                    raise ConfigError(f"{location}: {target!r} is already in {other}")
                 yield decision, location
 
 
-#: What the entries of a file are called, in their order, and where a decision has them.
+#: Keys of an entry in order, and the attributes of a decision.
 _FIELDS: Mapping[str, str] = {"until": "until", "to": "assignee", "reason": "reason", "at": "at"}
 
 
 def triage_text(decisions: Iterable[TriageDecision]) -> str:
-    """*decisions* as a file that `load_triage` reads."""
+    """Return *decisions* as the TOML text that `load_triage` reads."""
     entries = []
     for decision in decisions:
         lines = [f"[[{decision.action}]]", f"{decision.kind} = {_toml(decision.target)}"]
@@ -148,18 +150,18 @@ def _toml(value: str | date | datetime) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-#: Of so many decisions that are about nothing it is said one by one.
+#: Number of decisions without ARKs that are reported one by one.
 _MOST_IDLE = 10
 
 
 def apply_to(store: Store, given: TriageFile) -> None:
-    """The same for a store that is open; says how much has changed, if anything."""
+    """Apply the decisions of a file to a store, and print the number of changes."""
     new, gone = store.decide_by_file(given.decisions, at=given.at)
-    say(f"{counted(len(given.decisions), 'decision')} in the file: {new} new or changed, {gone} taken back")
+    say(f"{counted(len(given.decisions), 'decision')} in the file: {new} new or changed, {gone} withdrawn")
 
 
 def tell_idle(idle: Sequence[TriageDecision], given: TriageFile | None, store_file: Path) -> None:
-    """Say of each decision that is about no ARK of the store where it was written."""
+    """Report decisions that match no ARK of the store, with their places in the file."""
     places = given.places if given is not None else {}
     for decision in idle[:_MOST_IDLE]:
         location = f"{places[decision.key]}: " if decision.key in places else ""
@@ -167,19 +169,19 @@ def tell_idle(idle: Sequence[TriageDecision], given: TriageFile | None, store_fi
         if not (location or decision.from_file):
             option = () if decision.kind is TriageTarget.ARK else (f"--{decision.kind}",)
             words = ("triage", "forget", *option, decision.target)
-            more = f"; {command(*words, '--store', store_file)} takes it back"
-        say(f"{location}{decision.action} {decision.kind} {decision.target} fits no ARK of {store_file}{more}")
+            more = f"; withdraw it by {command(*words, '--store', store_file)}"
+        say(f"{location}{decision.action} {decision.kind} {decision.target} matches no ARK of {store_file}{more}")
     if len(idle) > _MOST_IDLE:
-        say(f"and {len(idle) - _MOST_IDLE} more decisions that fit none: arkaudit triage list")
+        say(f"{len(idle) - _MOST_IDLE} more decisions match no ARK: see arkaudit triage list")
 
 
 def triage_of(config: Config, *, now: datetime) -> TriageFile | None:
-    """The decisions of the file that a configuration names, if it names one. Raises `ConfigError`."""
+    """Return the decisions of the configured file, if there is one. Raises `ConfigError`."""
     return load_triage(config.triage, now=now) if config.triage else None
 
 
 def tell_idle_in(store_file: Path, config: Config | None, *, is_read_only: bool = False) -> None:
-    """The same for a store that is not open; one that perhaps can't be written to *is_read_only*."""
+    """Report decisions that match no ARK of the store at a path, which may be *read-only*."""
     if is_read_only:
         idle = in_store(store_file, triaging.idle)
     else:
@@ -194,16 +196,17 @@ Found = TypeVar("Found")
 
 
 def in_store(store_file: Path, work: Callable[[Connection], Found]) -> Found:
-    """Return what *work* makes of a store, which perhaps can't be written to."""
+    """Return the result of *work* on a store, which may be read-only. Raises `UserMistake` if there is none."""
     if not store_file.is_file():
         raise UserMistake(f"there is no store at {store_file}")
-    from reports.store.store_reading import read  # which brings pandas along
+    # Imports pandas.
+    from reports.store.store_reading import read
 
     return read(store_file, work)
 
 
 def opened_store(store_file: Path) -> Store:
-    """The store at a path. Raises `UserMistake` where there is none, and `StoreError`."""
+    """Open the existing store at a path. Raises `UserMistake` and `StoreError`."""
     if not store_file.is_file():
         raise UserMistake(f"there is no store at {store_file}")
     return Store.open(store_file)

@@ -116,7 +116,7 @@ def dataset_wrong(folder: Path, whole: Any) -> str | None:
     if manifest.exists():
         said, code = forked(partial(arkaudit, "dataset", "check", str(folder / "ds")))
         if code == 0 and content_of(folder / "ds") != whole:
-            return "the dataset is said to be what was written, and is not"
+            return "dataset check finds no damage in a damaged dataset"
         return None if "Traceback" not in said else said[-300:]
     return None
 

@@ -43,7 +43,7 @@ def test_an_explanation_tells_each_step_in_plain_words_no_wider_than_the_termina
     assert "sent us on to /items/7 (302)" in told
     assert "a page with the title “Notebook of Ada Rossi”" in told
     assert "for an object that can't exist" in told
-    assert "knows nothing of this name (404)" in told
+    assert "does not know this name (404)" in told
     assert "to describe the object" in told
     assert "The object (resolved):" in told
     assert "The promise to keep it (stated):" in told

@@ -842,7 +842,7 @@ def test_a_command_that_is_interrupted_while_it_is_being_read_ends_with_one_line
     monkeypatch.setattr(sys, "meta_path", [Interrupted(), *sys.meta_path])
     with pytest.raises(SystemExit) as ended:
         started()
-    said = "arkaudit: interrupted; what was observed until then is kept\n"
+    said = "arkaudit: interrupted; all observations until then are kept\n"
     assert (ended.value.code, capsys.readouterr().err) == (130, said)
 
 
@@ -850,7 +850,7 @@ def test_a_command_that_is_interrupted_while_it_is_being_read_ends_with_one_line
     ("arguments", "config", "words"),
     [
         (["check", "--fail-on", "brokn", "ark:12345/x"], "", "there is no 'brokn'; did you mean 'broken' or 'broke'?"),
-        (["report", "--only", "zzz"], "", "there is no 'zzz', but one of works, fails, "),
+        (["report", "--only", "zzz"], "", "there is no 'zzz'; choose from works, fails, "),
         (["crawl", "www.example.org"], "", "did you mean https://www.example.org?"),
         (["crawl", "htp://example.org/a"], "", "did you mean http://example.org/a?"),
         (["crawl", "https:/example.org"], "", "did you mean https://example.org?"),
@@ -893,12 +893,12 @@ def test_the_help_of_a_run_has_its_options_in_groups_and_the_tokens_by_themselve
     headings = [line for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
     assert headings == [
         "Options:",
-        "What is crawled:",
-        "How hosts are asked:",
+        "Crawling:",
+        "Requests:",
         "Network:",
-        "The report:",
-        "What is said, and the log:",
-        "Tokens of --fail-on, the gravest of each kind first:",
+        "Report:",
+        "Messages and log:",
+        "Tokens of --fail-on, the most severe of each kind first:",
     ]
     [option] = [block for block in text.split("\n  --") if block.startswith("fail-on")]
     assert "soft-404" not in option

@@ -78,7 +78,7 @@ def test_a_poison_file_is_a_row_and_costs_no_other(tmp_path: Path) -> None:
     rows = [row for row in rows_in(tmp_path / "ds", "documents") if row["outcome"] == "unreadable"]
     assert [Path(row["document"]).name for row in rows] == ["poison.txt"]
     [finding] = [row for row in rows_in(tmp_path / "ds", "findings") if row["document"] == rows[0]["document"]]
-    assert (finding["kind"], finding["detail"]) == ("parser-killed", "3 workers have ended over it")
+    assert (finding["kind"], finding["detail"]) == ("parser-killed", "it ended 3 workers")
 
 
 def test_a_scheduler_that_is_killed_ends_the_command_which_goes_on(
@@ -187,7 +187,7 @@ def test_no_scheduler_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("text")
     code, said = ended(driver(tmp_path / "ds", "tcp://127.0.0.1:9", tmp_path / "a.txt"))
     assert (code, said.count("\n")) == (2, 1), said
-    assert "there is no Dask scheduler at tcp://127.0.0.1:9" in said
+    assert "the Dask scheduler at tcp://127.0.0.1:9 can't be used" in said
     assert not (tmp_path / "ds").exists()
 
 

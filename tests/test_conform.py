@@ -100,7 +100,7 @@ def test_what_another_resolver_answered_before_is_held_against_it(tmp_path: Path
     ("arguments", "words"),
     [
         pytest.param(["ark.example", "--ark", ARK], "not the http or https URL of a resolver", id="no URL"),
-        pytest.param(["http://127.0.0.1:9/"], "name an ARK that is there", id="no ARK"),
+        pytest.param(["http://127.0.0.1:9/"], "name a working ARK", id="no ARK"),
         pytest.param(["http://127.0.0.1:9/", "--ark", "ark:12345/x1"], "never requested", id="an example"),
         pytest.param(["http://127.0.0.1:9/", "--ark", ARK, "--only", "9"], "no section 9", id="no section"),
         pytest.param(["http://127.0.0.1:9/", "--from", "none.txt"], "none.txt", id="no file"),

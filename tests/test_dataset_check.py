@@ -52,7 +52,7 @@ def test_what_is_no_finished_dataset_is_a_mistake(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     done = run_command("check", "--from", tmp_path / "empty")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "is no dataset" in done.stderr
+    assert "is not a dataset" in done.stderr
     (tmp_path / "a.txt").write_text("no ARK in it")
     make(tmp_path / "ds", [tmp_path / "a.txt"])
     done = run_command("check", "--from", tmp_path / "ds")
@@ -60,7 +60,7 @@ def test_what_is_no_finished_dataset_is_a_mistake(tmp_path: Path) -> None:
     assert "there is no ARK in" in done.stderr
     (tmp_path / "ds" / "manifest.json").unlink()
     done = run_command("check", "--from", tmp_path / "ds")
-    assert "the command that makes it has not come to its end" in done.stderr
+    assert "the command that makes it has not finished" in done.stderr
 
 
 def test_a_dry_run_counts_the_arks_of_a_dataset(tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_a_check_that_was_killed_while_it_took_documents_goes_on(checked: Checke
 
 def test_a_check_that_is_finished_tells_the_same_again(checked: Checked) -> None:
     again = _done(*checked.command("ds.db"), "--resume")
-    assert "nothing is left to ask" in again.stderr
+    assert "no requests are left" in again.stderr
     assert again.stdout == checked.check.stdout
     faults = [line for line in checked.check.stderr.splitlines() if " fails " in line]
     assert [line for line in again.stderr.splitlines() if " fails " in line] == faults
@@ -305,10 +305,10 @@ def test_a_dataset_with_other_columns_is_told_in_a_line(tmp_path: Path, column: 
     changed = rows.remove_column(at) if column == "ark" else rows.set_column(at, column, pa.array(["x"], pa.string()))
     pq.write_table(changed, path)
     sign(tmp_path / "ds")
-    with pytest.raises(UserMistake, match=f"its column {column} is not as it should be"):
+    with pytest.raises(UserMistake, match=f"the column {column} is missing or has a wrong type"):
         list(DatasetDocuments.at(str(tmp_path / "ds")).records("https://r.example/"))
     with (
-        pytest.raises(DatasetUnreadable, match=f"its column {column} is not"),
+        pytest.raises(DatasetUnreadable, match=f"the column {column} is missing"),
         open_dataset(str(tmp_path / "ds"), threads=1),
     ):
         pass
@@ -343,4 +343,4 @@ def test_a_dataset_is_checked_alone(tmp_path: Path) -> None:
     make(tmp_path / "ds", [tmp_path / "a.txt"])
     done = run_command("check", "ark:12148/x5", "--from", tmp_path / "ds")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "is checked alone" in done.stderr
+    assert "is a dataset" in done.stderr

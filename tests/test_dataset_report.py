@@ -177,11 +177,11 @@ def test_a_dataset_without_a_mention_has_a_report(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--dataset", "@nowhere"], "is no dataset"),
-        (["--dataset", "@ds", "--run", "1"], "--run is about a store: it can't be given with --dataset"),
-        (["--dataset", "@ds", "--store", "@a.db"], "--store is about a store"),
-        (["--dataset", "@ds", "--out", "@out", "--format", "html"], "csv or parquet, not as html"),
-        (["--dataset", "@ds", "--out", "-"], "more than one file"),
+        (["--dataset", "@nowhere"], "is not a dataset"),
+        (["--dataset", "@ds", "--run", "1"], "--run is for a store: omit it with --dataset"),
+        (["--dataset", "@ds", "--store", "@a.db"], "--store is for a store"),
+        (["--dataset", "@ds", "--out", "@out", "--format", "html"], "csv and parquet, not html"),
+        (["--dataset", "@ds", "--out", "-"], "several files"),
         (["--dataset", "@ds", "--out", "@ds/manifest.json"], "is not a folder"),
     ],
 )

@@ -252,16 +252,16 @@ def _mistakes(tmp_path: Path) -> dict[str, tuple[list[str | Path], str]]:
     paper, ds = tmp_path / "a.txt", tmp_path / "ds"
     return {
         "nothing is named": (["--out", ds], "nothing to read"),
-        "an empty list": ([paper, "--from", tmp_path / "empty", "--out", ds], "names nothing"),
+        "an empty list": ([paper, "--from", tmp_path / "empty", "--out", ds], "is empty"),
         "a list that is not there": (["--from", tmp_path / "gone", "--out", ds], "can't be read"),
         "a list that is no gzip": (["--from", tmp_path / "bad.gz", "--out", ds], "can't be read"),
-        "a URL": (["https://b.example/a", "--out", ds], "not of what is fetched"),
+        "a URL": (["https://b.example/a", "--out", ds], "not of URLs"),
         "standard input": (["-", "--out", ds], "not of standard input"),
         "another form": ([paper, "--format", "csv", "--out", ds], "--format is not for datasets"),
         "findings": ([paper, "--findings", tmp_path / "f", "--out", ds], "--findings is not for datasets"),
         "parts of no dataset": ([paper, "--part-size", "3"], "needs --out"),
         "a dry run of no dataset": ([paper, "--dry-run"], "needs --out"),
-        "a folder with other files": ([paper, "--out", tmp_path / "full"], "is not empty, and no dataset"),
+        "a folder with other files": ([paper, "--out", tmp_path / "full"], "is neither empty nor a dataset"),
         "a file": ([paper, "--out", paper], "is not a folder"),
         "a file that is not there": ([tmp_path / "gone", "--out", ds], "neither"),
     }
@@ -289,7 +289,7 @@ def test_a_file_that_has_changed_is_a_mistake(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("see another one")
     done = run_command("extract", tmp_path / "a.txt", "--out", tmp_path / "ds")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "is not what it was" in done.stderr
+    assert "has changed since" in done.stderr
     assert content_of(tmp_path / "ds") == before
 
 
@@ -302,7 +302,7 @@ def test_another_version_or_a_broken_plan_is_a_mistake(tmp_path: Path) -> None:
     (tmp_path / "ds" / "work" / "plans" / "00001.jsonl").write_text("{")
     done = run_command("extract", tmp_path / "a.txt", "--out", tmp_path / "ds")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "is no plan" in done.stderr
+    assert "is not a plan" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -471,7 +471,7 @@ def test_a_plan_that_names_nonsense_is_one_line(tmp_path: Path, line: str) -> No
     plan.write_text(plan.read_text().splitlines()[0] + f"\n{line}\n")
     done = run_command("extract", tmp_path / "a.txt", "--out", tmp_path / "ds")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert "is no plan" in done.stderr
+    assert "is not a plan" in done.stderr
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")

@@ -62,14 +62,14 @@ def test_archives_and_log_ins_are_told_and_secrets_never(tmp_path: Path) -> None
     done = run_command("doctor", "-c", config, COLUMNS="300", **secrets)
     assert done.returncode == 1, done.stdout
     assert "https://archive.example/timegate/ is asked about ARKs that fail" in done.stdout
-    assert "logs in at https://login.example; shows headers or cookies to https://ours.example" in done.stdout
-    assert "there is no environment variable MAIL" in done.stdout
+    assert "logs in at https://login.example; sends headers or cookies to https://ours.example" in done.stdout
+    assert "set the environment variable MAIL" in done.stdout
     assert "s3cr3t" not in done.stdout + done.stderr
     whole = run_command("doctor", "-c", config, COLUMNS="300", MAIL="s3cr3t-mail", **secrets)
     assert (whole.returncode, "s3cr3t" in whole.stdout, "MAIL" in whole.stdout) == (0, False, False)
     lacking = run_command("doctor", "-c", config, MAIL="s3cr3t-mail", TOKEN="s3cr3t-token")
     assert lacking.returncode == 1
-    assert "there is no environment variable PASSWORD" in " ".join(lacking.stdout.split())
+    assert "the environment variable PASSWORD is not set" in " ".join(lacking.stdout.split())
 
 
 @pytest.mark.parametrize(

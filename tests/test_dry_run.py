@@ -98,7 +98,7 @@ def test_what_the_last_run_over_the_same_seeds_took_is_known(tmp_path: Path, for
         assert len(server.request_lines) == sent
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
     assert "2 hosts, 9 to 11 requests" in done.stdout, "the documents, and what is to be asked at n2t.net"
-    assert "over these seeds took" in done.stdout
+    assert "estimated from the run of" in done.stdout
 
 
 @pytest.mark.parametrize("content", [b"not a store", b"SQLite format 3\0"])

@@ -150,19 +150,19 @@ def test_a_decision_that_fits_no_ark_is_named_with_its_place(site: Site, tmp_pat
     (tmp_path / "arkaudit.toml").write_text('triage = "triage.toml"\n')
     config = ("-c", tmp_path / "arkaudit.toml")
     words = [
-        f"{triage}: acknowledge.0: acknowledge ark ark:12x45/nobody fits no ARK of {store}",
-        f"{triage}: ignore.0: ignore host old.example.org fits no ARK of {store}",
+        f"{triage}: acknowledge.0: acknowledge ark ark:12x45/nobody matches no ARK of {store}",
+        f"{triage}: ignore.0: ignore host old.example.org matches no ARK of {store}",
     ]
     run = run_command("run", *ON_LOOPBACK, *ONCE, *config, f"{site.url}/", "--store", store)
-    assert [line for line in ending(run) if "fits no ARK" in line] == words
+    assert [line for line in ending(run) if "matches no ARK" in line] == words
     (tmp_path / "arkaudit.toml").write_text(f'triage = "triage.toml"\nstore = "{store}"\n')
     shown = run_command("report", *config)
-    assert [line for line in ending(shown) if "fits no ARK" in line] == words
+    assert [line for line in ending(shown) if "matches no ARK" in line] == words
     assert run_command("triage", "assign", "--host", "x.example", "--to", "anna", "--store", store).returncode == 0
     check = run_command("check", *ON_LOOPBACK, *config, "--naan", "12x45", "--attempts", "1")
     suggested = f"arkaudit triage forget --host x.example --store {store}"
-    by_command = f"assign host x.example fits no ARK of {store}; {suggested} takes it back"
-    assert [line for line in ending(check) if "fits no ARK" in line] == [*words, by_command]
+    by_command = f"assign host x.example matches no ARK of {store}; withdraw it by {suggested}"
+    assert [line for line in ending(check) if "matches no ARK" in line] == [*words, by_command]
     assert run_command(*shlex.split(suggested)[1:]).returncode == 0
     assert "x.example" not in run_command("report", "--store", store).stderr
 

@@ -196,8 +196,8 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ('[politeness]\ncontact = "ada@library.example"\n', "there is no [identity]"),
-        (f'[identity]\nkey = "key.pem"\nagent = "{AGENT}"\n', "the page says who asks"),
+        ('[politeness]\ncontact = "ada@library.example"\n', "under [identity]"),
+        (f'[identity]\nkey = "key.pem"\nagent = "{AGENT}"\n', "the page needs your contact"),
     ],
 )
 def test_a_page_without_an_identity_or_a_contact_is_a_mistake(content: str, words: str, tmp_path: Path) -> None:

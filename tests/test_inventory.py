@@ -212,9 +212,9 @@ def test_a_part_of_the_report_tells_of_its_part_of_the_inventory(tmp_path: Path)
 def test_a_part_that_leaves_nothing_is_said(tmp_path: Path) -> None:
     store = write_world(tmp_path / "audit.db")
     for options, words in (
-        (("--naan", "99998"), "no ARK of this run is left by NAAN 99998"),
+        (("--naan", "99998"), "no ARK of this run matches NAAN 99998"),
         (("--naan", "12148"), ""),
-        (("--document", "nowhere/*"), "no ARK of this run is left by documents nowhere/*"),
+        (("--document", "nowhere/*"), "no ARK of this run matches documents nowhere/*"),
     ):
         done = run_command("report", "--store", store, *options, "--fail-on", "broken")
         assert done.stderr.strip() == (f"arkaudit: {words}" if words else "")

@@ -239,15 +239,15 @@ def test_a_page_without_a_form_for_it_gets_nothing(page: bytes, words: str) -> N
     ("login", "words"),
     [
         pytest.param('url = "https://own.example/in"\nfields = { pw = "plain" }\nsuccess = { status = 302 }',
-                     "none of them is secret", id="a password in the file"),
+                     "no field is secret", id="a password in the file"),
         pytest.param('url = "https://other.example/in"\nfields = { pw = { env = "HOME" } }\nsuccess = { status = 302 }',
-                     "its form is at another host", id="a form of another host"),
+                     "its log-in form has another host", id="a form of another host"),
         pytest.param('url = "http://own.example/in"\nfields = { pw = { env = "HOME" } }\nsuccess = { status = 302 }',
-                     "by another scheme", id="a form in clear text"),
+                     "has another host or scheme", id="a form in clear text"),
         pytest.param('url = "https://own.example/in"\nfields = { pw = { env = "HOME" } }\nsuccess = {}',
                      "say what shows success", id="no sign of success"),
         pytest.param('url = "https://own.example/in"\nfields = { pw = { env = "NO_SUCH" } }\nsuccess = { status = 1 }',
-                     "no environment variable NO_SUCH", id="an environment without it"),
+                     "environment variable NO_SUCH is not set", id="an environment without it"),
     ],
 )  # fmt: skip
 def test_a_log_in_that_can_not_be_is_a_mistake_of_one_line(tmp_path: Path, login: str, words: str) -> None:

@@ -44,7 +44,7 @@ def test_new_trouble_comes_first_and_what_was_known_is_counted() -> None:
     assert told.subject == "arkaudit: theses: 1 broke, 1 new, 1 recovered"
     assert told.text.index("Broken, confirmed") < told.text.index("New in the documents")
     assert "cited 3 times" in told.text
-    assert "Known before and unchanged: 12 ARKs with problems." in told.text
+    assert "Already reported: 12 ARKs with problems." in told.text
 
 
 def test_an_ark_counts_once_as_in_the_report_with_its_document_its_cause_and_a_link_into_the_page() -> None:
@@ -212,7 +212,7 @@ def test_a_password_comes_from_the_environment_and_is_never_shown(
     box, server = mailbox
     config = Config(notify=mail(server, user="arkaudit:$MAIL_PASSWORD"))
     assert not send_news(config, *broken)
-    assert "there is no environment variable MAIL_PASSWORD" in capsys.readouterr().err
+    assert "set the environment variable MAIL_PASSWORD" in capsys.readouterr().err
     monkeypatch.setenv("MAIL_PASSWORD", "wrong one")
     assert not send_news(config, *broken)
     assert "wrong" not in capsys.readouterr().err

@@ -42,5 +42,5 @@ def test_after_an_interrupt_the_next_command_is_said(
         end_for(AuditInterrupted(1))
     assert ending.value.code == 130
     [interrupted, following] = capsys.readouterr().err.splitlines()
-    assert interrupted.endswith("what was observed until then is kept")
+    assert interrupted.endswith("all observations until then are kept")
     assert following == "arkaudit: next, to resume it: arkaudit run 'my thesis.pdf' --store a.db"

@@ -299,12 +299,12 @@ def test_of_an_inventory_what_is_chosen_is_checked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--naan", "12148"], "knows nothing to check of NAAN 12148"),
+        (["--naan", "12148"], "has no ARKs to check of NAAN 12148"),
         (["--prefix", "x"], "no ARK begins with 'x'"),
         (["--naan", "12148", "ark:12148/x5"], "take their ARKs from the store"),
         (["--naan", "12148", "--inventory", "@ours.csv"], "there is no ARK in"),
-        (["--host", "n2t.net", "--inventory", "@ours.csv"], "--host is for a store"),
-        (["--naan", "12148", "--inventory", "@ours.csv", "ark:12148/x5"], "choose from the inventory alone"),
+        (["--host", "n2t.net", "--inventory", "@ours.csv"], "--host selects ARKs of a store"),
+        (["--naan", "12148", "--inventory", "@ours.csv", "ark:12148/x5"], "select from the inventory"),
     ],
 )
 def test_a_selection_of_nothing_is_one_clear_line(tmp_path: Path, arguments: list[str], complaint: str) -> None:

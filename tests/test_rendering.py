@@ -332,7 +332,7 @@ def test_the_way_to_the_verdict_is_told(world: World) -> None:
     steps = [step for step in world.found["app"]["explanation"] if "asked" in step]
     [shown] = [step for step in steps if step["asked"].startswith("We had a browser show the page of app.example: ")]
     assert any("ran its scripts, which asked for 2 more addresses" in words for words in shown["came"])
-    assert shown["means"].startswith("This is what a person with a browser sees")
+    assert shown["means"].startswith("A person with a browser sees this page")
     assert any("for an object that can't exist, to compare" in step["asked"] for step in steps)
     assert world.found["app"]["requests"] >= 4
 

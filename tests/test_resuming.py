@@ -426,7 +426,7 @@ def test_what_contradicts_the_run_is_one_clear_line(interrupted: tuple[RawServer
     done = run_command("crawl", *ON_LOOPBACK, "--depth", "3", "--resume", server.url, "--store", store)
     assert (done.returncode, done.stdout) == (2, "")
     [line] = done.stderr.splitlines()
-    assert "run 1 was begun with crawl.depth = 4, not 3" in line
+    assert "run 1 began with crawl.depth = 4, not 3" in line
     assert runs(store) == [(1, "running", 1, 2)]
 
 
@@ -461,7 +461,7 @@ def test_a_run_that_is_finished_is_reported_again_and_nothing_is_asked(tmp_path:
         again = run_command(*command, "--resume")
         assert server.targets == ["/"]
     assert (first.returncode, again.returncode) == (0, 0)
-    assert "nothing is left to ask" in again.stderr
+    assert "no requests are left" in again.stderr
     assert again.stdout == first.stdout
     assert (tmp_path / "out" / "index.html").exists()
     assert runs(tmp_path / "a.db") == [(1, "finished", 0, 1)]
@@ -489,7 +489,7 @@ def test_a_run_that_is_ended_before_its_news_are_told_tells_them_and_asks_nothin
         with Command(command) as running:
             assert running.exit_code() == 0, running.errors
             assert "run 1 of" in running.errors
-            assert "is finished; nothing is left to ask (--no-resume begins a new one)" in running.errors
+            assert "is finished; no requests are left (--no-resume begins a new one)" in running.errors
         assert server.targets == ["/"]
         assert Path("out/index.html").exists()
         assert Path("news").read_text() != ""

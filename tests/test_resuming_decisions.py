@@ -68,7 +68,7 @@ def test_resume_takes_what_it_is_not_told_from_the_run() -> None:
 
 
 def test_resume_says_what_it_contradicts() -> None:
-    with pytest.raises(UserMistake, match=r"run 1 was begun with crawl\.depth = 2, not None"):
+    with pytest.raises(UserMistake, match=r"run 1 began with crawl\.depth = 2, not None"):
         decide([run(1, "interrupted", crawl__depth=2)], [], config(crawl__depth=None), resume=True)
 
 
@@ -117,5 +117,5 @@ def test_a_run_is_not_gone_on_with_by_another_key_as_hosts_may_answer_otherwise(
     with pytest.raises(UserMistake, match="begun with identity = "):
         decide([begun], SEEDS, config(**other), resume=True)
     plan = decide([begun], SEEDS, config(), resume=True).plan
-    with pytest.raises(UserMistake, match="give it its \\[identity\\]"):
+    with pytest.raises(UserMistake, match="configure the same \\[identity\\]"):
         with_settings_of(plan, config())

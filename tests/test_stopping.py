@@ -204,7 +204,7 @@ def test_a_signal_while_modules_are_imported_ends_the_command_in_one_line(
         stdin=subprocess.DEVNULL, check=False, timeout=PATIENCE_S,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (130, ""), done.stderr
-    assert done.stderr == "arkaudit: interrupted; what was observed until then is kept\n"
+    assert done.stderr == "arkaudit: interrupted; all observations until then are kept\n"
 
 
 def test_what_went_to_a_host_is_counted_also_for_its_rules_and_by_a_process_that_was_killed(tmp_path: Path) -> None:
@@ -284,7 +284,7 @@ def test_an_interrupt_while_the_row_of_a_file_is_recorded_ends_the_crawl(tmp_pat
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, env=clean_environment(), check=False)
     assert (done.returncode, done.stderr.splitlines()[-2]) == (
         130,
-        "arkaudit: interrupted; what was observed until then is kept",
+        "arkaudit: interrupted; all observations until then are kept",
     )
     again = run_command("crawl", "--store", store, tmp_path)
     assert again.returncode == 0, again.stderr

@@ -69,19 +69,19 @@ def test_a_store_that_is_whole_is_said_to_be_and_not_touched(kept: Path) -> None
 @pytest.mark.parametrize(
     ("statement", "told"),
     [
-        ("delete from document where document_id = 1", "the document that it belongs to is missing"),
+        ("delete from document where document_id = 1", "its document is missing"),
         ("delete from observation where observation_id = 2", "has no observation to support it"),
         ("delete from provenance where run_id = 1", "run 1 has no key"),
-        ("update run set ended_at = null where run_id = 1", "run 1 has finished"),
+        ("update run set ended_at = null where run_id = 1", "run 1 is finished"),
         ("update ark set ark = 'ark:/12x45/x5' where ark_id = 1", "is not the normal form"),
         ("update ark set ark = 'none' where ark_id = 1", "is not the normal form"),
         ("update verdict set object = 'dead' where verdict_id = 2", "'dead' is no word of its vocabulary"),
-        ("update observation set hop_count = 7 where observation_id = 1", "counts other redirects"),
-        ("update latest set state = 'healthy' where latest_id = 2", "latest is not what the runs amount to"),
-        ("update latest set strikes = 9 where latest_id = 2", "latest is not what the runs amount to"),
-        ("delete from event where event = 'gone'", "event is not what the runs amount to"),
-        ("update assessment set is_suspect = 1", "assessment is not what the runs amount to"),
-        ("update contact set answered = 0", "contact is not what the runs amount to"),
+        ("update observation set hop_count = 7 where observation_id = 1", "has a wrong number of redirects"),
+        ("update latest set state = 'healthy' where latest_id = 2", "latest does not follow from the runs"),
+        ("update latest set strikes = 9 where latest_id = 2", "latest does not follow from the runs"),
+        ("delete from event where event = 'gone'", "event does not follow from the runs"),
+        ("update assessment set is_suspect = 1", "assessment does not follow from the runs"),
+        ("update contact set answered = 0", "contact does not follow from the runs"),
     ],
 )
 def test_what_contradicts_itself_is_told(kept: Path, statement: str, told: str) -> None:

@@ -139,9 +139,9 @@ def test_a_policy_is_asked_for_once_and_told_beside_every_commitment(audit: Audi
     for name in ("b5one", "b5two", "b5busy"):
         words = audit.rows[name]["commitment"]["evidence"]
         assert words[-1] == f"the fuller statement at {audit.policy.url}/policy#part answered 200"
-        [step] = [step for step in audit.steps(name) if "the promise is said" in step["asked"]]
+        [step] = [step for step in audit.steps(name) if "the full promise" in step["asked"]]
         assert step["url"] == f"{audit.policy.url}/policy#part"
-    assert not [step for step in audit.steps("b5bare") if "promise is said" in step["asked"]]
+    assert not [step for step in audit.steps("b5bare") if "the full promise" in step["asked"]]
     evidence = {row["ark"]: row["commitment_evidence"] for row in audit.table("arks")}
     assert "/policy#part answered 200" in evidence["ark:98765/b5two"]
 
@@ -178,7 +178,7 @@ def test_the_registrys_word_stands_beside_the_commitment(audit: Audit) -> None:
         "A library, for 98765: names are never re-assigned, names are opaque, as told at https://library.example/naming"
     )
     told = [part["conclusion"] for part in row["explanation"] if "conclusion" in part]
-    assert [each for each in told if words in each and "no promise for this object" in each]
+    assert [each for each in told if words in each and "not a promise for this object" in each]
     assert {row["naan_policy"] for row in audit.table("arks")} == {words}
     assert [row["policy"] for row in audit.table("naans")] == [words]
 

@@ -1,1 +1,1 @@
-"""The commands of `arkaudit`, a module each, imported when it is called. They decide nothing."""
+"""The commands of `arkaudit`: thin modules, each imported when its command is called."""

@@ -1,4 +1,4 @@
-"""Crawl documents, with or without resolving what they cite: `crawl` and `run`."""
+"""The commands `crawl` and `run`."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def crawl(
 ) -> None:
     """Crawl documents and record the ARKs that they cite, without resolving any.
 
-    A seed is a URL, crawled within its site; a source, which is a list of documents: a sitemap, an OAI-PMH repository,
-    an Atom or RSS feed, a IIIF collection or manifest, a list of URLs; or a file, a folder or a WARC. Its content shows
-    what it is; page:, sitemap:, oai:, feed:, iiif: or list: before it orders how it is read, and log: names logs of a
-    web server. A crawl that did not finish is resumed by the same command, or by --resume.
+    A seed is a URL, whose site is crawled; a list of documents (sitemap, OAI-PMH repository, Atom or RSS feed, IIIF
+    collection or manifest, list of URLs); or a file, a folder or a WARC. Its kind is recognized by its content; a
+    prefix page:, sitemap:, oai:, feed:, iiif: or list: overrides that, and log: names access logs of a web server. The
+    same command, or --resume, resumes an unfinished crawl.
 
     \b
     arkaudit crawl https://www.example.org/ --store audit.db
@@ -91,7 +91,7 @@ def crawl(
 
 @click.command(cls=GroupedCommand)
 @click.argument("seeds", metavar="[SEED…]", nargs=-1)
-@store_file_option(help="Where everything is kept.  [default: audit.db]")
+@store_file_option(help="The file of the store.  [default: audit.db]")
 @file_option("--out", help="Write the report into this folder.")
 @resume_option
 @dry_run_option
@@ -116,9 +116,9 @@ def run(
     config_file: Path | None,
     **options: Any,
 ) -> None:
-    """The whole audit: crawl documents, resolve every ARK that they cite, report.
+    """Run a whole audit: crawl documents, resolve every ARK that they cite, write a report.
 
-    An audit that did not finish, whatever ended it, is resumed by the same command, or by --resume.
+    The same command, or --resume, resumes an unfinished audit.
 
     \b
     arkaudit run https://www.example.org/ --contact you@example.org --out report
@@ -182,9 +182,9 @@ def run(
 
 @contextmanager
 def _turn(config: Config, config_file: Path | None, scheduled: datetime | None) -> Iterator[None]:
-    """The turn of a named audit, which its ledger knows; other runs have none.
+    """Record the run of a named audit in its ledger; other runs have none.
 
-    A run that a schedule has begun ends with 0 when another one has its turn.
+    A scheduled run exits with 0 if the audit is already running.
     """
     if config.name is None or config_file is None:
         yield
@@ -197,19 +197,19 @@ def _turn(config: Config, config_file: Path | None, scheduled: datetime | None) 
     except Running as running:
         if scheduled is None:
             raise
-        say(f"{running}; nothing is left to do here")
+        say(f"{running}; this run ends")
         sys.exit(0)
 
 
 def _tell_findings(record: DocumentRecord) -> None:
-    """Say at once what went wrong with a document; the store has it too."""
+    """Print the findings about a document as soon as it is read."""
     from arkaudit.extracting import report_findings
 
     report_findings(record.url, record.findings, None)
 
 
 def _seeds(texts: Sequence[str], *, resume: bool | None) -> Seeds:
-    """The seeds that *texts* name; none at all only where a run is resumed, which has its own."""
+    """Return the seeds that *texts* name. Raises `UserMistake` if there are none, except to resume a run."""
     if not texts and not resume:
         raise UserMistake("nothing to crawl: give a SEED, or seeds in the configuration")
     from crawler.spiders.seeds import Seeds

@@ -1,4 +1,4 @@
-"""Resolve ARKs that are named one by one."""
+"""The command `check`."""
 
 from __future__ import annotations
 
@@ -39,23 +39,23 @@ if TYPE_CHECKING:
     "--from",
     "from_file",
     metavar="FILE|DATASET|LOG",
-    help="Read them from a file, line by line; from a dataset (arkaudit extract --out); or from a server's log:FILE.",
+    help="Read ARKs from a file (one per line), a dataset (arkaudit extract --out) or an access log (log:FILE).",
 )
 @access_log_option
 @inventory_option
 @click.option(
     "--format", "form", type=click.Choice(["jsonl", "table"]), help="[default: jsonl; plain text with --explain]"
 )
-@flag("--explain", help="Say each step: what was asked, what came back, what it means.")
-@flag("--conformance", help="Ask each resolver for one ARK in up to ten other forms as well.")
+@flag("--explain", help="Explain each step: the request, its answer, and the meaning of the answer.")
+@flag("--conformance", help="Also request one ARK of each resolver in up to ten other spellings.")
 @dry_run_option
-@store_file_option(help="Keep every request and answer here.")
+@store_file_option(help="Keep every request and answer in this file.")
 @resume_option
-@flag("--due", help="Check what is due in the store, longest ago first.  [store: audit.db]")
-@repeatable("--naan", "naans", metavar="NAAN", help="What the store knows under this NAAN. Repeatable.")
-@repeatable("--prefix", "prefixes", metavar="ARK", help="… of ARKs that begin so. Repeatable.")
-@repeatable("--host", "hosts", metavar="HOST", help="… of what this host is asked first. Repeatable.")
-@click.option("--limit", type=click.IntRange(min=1), help="With --due, --naan …: so many ARKs at most.")
+@flag("--due", help="Check the ARKs of the store that are due, longest ago first.  [store: audit.db]")
+@repeatable("--naan", "naans", metavar="NAAN", help="Check the ARKs of the store under this NAAN. Repeatable.")
+@repeatable("--prefix", "prefixes", metavar="ARK", help="… that begin with this. Repeatable.")
+@repeatable("--host", "hosts", metavar="HOST", help="… whose request URL has this host. Repeatable.")
+@click.option("--limit", type=click.IntRange(min=1), help="With --due, --naan …: maximum number of ARKs.")
 @fail_on_option
 @request_options
 def check(
@@ -93,7 +93,7 @@ def check(
 
     if explain and form == "table":
         advice = "give --explain alone, or with --format jsonl"
-        raise UserMistake(f"an explanation does not fit into a table: {advice}")
+        raise UserMistake(f"a table has no explanations: {advice}")
     config = config_of(config_file, {**options, "conformance": conformance, "conformance_from": 1})
     dataset = _dataset(from_file)
     selection = _selection(naans, prefixes, hosts)
@@ -105,13 +105,13 @@ def check(
     of_store = due or (bool(selection) and inventory is None)
     if of_store and (asked or dataset is not None):
         takes = "--due takes its" if due else "--naan, --prefix and --host take their"
-        raise UserMistake(f"{takes} ARKs from the store")
+        raise UserMistake(f"{takes} ARKs from the store: name no others")
     if selection and inventory is not None and (arks or from_file is not None or hosts):
         if hosts:
-            raise UserMistake("--host is for a store")
-        raise UserMistake("--naan and --prefix choose from the inventory alone")
+            raise UserMistake("--host selects ARKs of a store, not of an inventory")
+        raise UserMistake("--naan and --prefix select from the inventory: name no other ARKs")
     if dataset is not None and (arks or inventory is not None):
-        raise UserMistake(f"{from_file} is a dataset, which is checked alone: check the other ARKs by another command")
+        raise UserMistake(f"{from_file} is a dataset: check other ARKs by another command")
     if not of_store and not asked and not (dataset is not None and dataset.has_arks):
         empty = " and ".join(str(file) for file in (from_file, inventory) if file is not None)
         of_these = f" of {selection.words}" if selection else ""
@@ -170,7 +170,7 @@ def check(
 
 
 def _dataset(source: str | None) -> DatasetDocuments | None:
-    """The dataset at *source*; None for what is none."""
+    """Return the dataset at *source*, or None if it is a file or a log."""
     if source is None or not ("://" in source or Path(source).is_dir()):
         return None
     from arkaudit.datasets.documents import DatasetDocuments
@@ -179,7 +179,7 @@ def _dataset(source: str | None) -> DatasetDocuments | None:
 
 
 def _logged(source: str | None, config: Config) -> dict[str, list[str]]:
-    """The URLs that ask for the ARKs in logs, most asked first, each with where visitors came from."""
+    """Return the request URLs of ARKs in logs, the most frequent first, with the referring pages of each."""
     from crawler.model.crawl_requests import SourceKind
     from crawler.spiders.seeds import logs_at, ordered
 
@@ -195,7 +195,7 @@ def _logged(source: str | None, config: Config) -> dict[str, list[str]]:
 
 
 def lines_of(source: str | None) -> dict[int, str]:
-    """The lines of a file that are not empty, by their numbers."""
+    """Return the non-empty lines of a file, or of standard input, by line number. Raises `UserMistake`."""
     if source is None:
         return {}
     try:
@@ -207,7 +207,7 @@ def lines_of(source: str | None) -> dict[int, str]:
 
 
 def _inventoried(path: Path | None, selection: KnownSelection) -> list[str]:
-    """The ARKs of an inventory that are selected."""
+    """Return the selected ARKs of an inventory."""
     if path is None:
         return []
     from arkaudit.reporting import listed_in
@@ -230,13 +230,10 @@ def _selection(naans: tuple[str, ...], prefixes: tuple[str, ...], hosts: tuple[s
 def _to_check(
     store_file: Path, config: Config, selection: KnownSelection, *, is_due: bool, limit: int | None, is_dry: bool
 ) -> list[KnownArk]:
-    """Return what is to be checked of a *selection* in the store, in the order in which to ask; at most *limit*.
+    """Return at most *limit* ARKs of a *selection* in the store to check, in order, and print their number.
 
-    That is what *is_due*, or else all that is known, due or not. Says how much that is. What a configuration decides
-    about status and known problems is kept in the store first, unless *is_dry*.
-
-    Raises `extractors.model.errors.UserMistake` where there is no store, or nothing of a selection that need not be
-    due, and `crawler.store.StoreError`.
+    With *is_due* only those that are due. Unless *is_dry*, the policy and triage decisions of the configuration are
+    stored first. Raises `UserMistake` if there is no store or the selection is empty, and `crawler.store.StoreError`.
     """
     from arkaudit.triage_file import apply_to, triage_of
     from crawler.history.ark_status import ArkState
@@ -258,7 +255,8 @@ def _to_check(
         known_arks = [without_times_ahead(one, now) for one in store.known_arks() if selection.holds(one)]
     asked_about = (one for one in known_arks if one.state is not ArkState.SKIPPED)
     chosen = due(known_arks, intervals, now) if is_due else in_turn(asked_about)
-    if chosen:  # without what names a NAAN or a shoulder alone
+    # Mentions of a NAAN or a shoulder are never checked.
+    if chosen:
         registry = load_registry(cache_folder())
         chosen = [one for one in chosen if not registry.names_only(Ark.parse(one.ark))]
     if chosen:
@@ -267,8 +265,8 @@ def _to_check(
         say(f"{len(chosen)} {what}{some}")
         return chosen[:limit]
     if not is_due:
-        raise UserMistake(f"{store_file} knows nothing to check of {selection.words}")
+        raise UserMistake(f"{store_file} has no ARKs to check of {selection.words}")
     following = next_due_at(known_arks, intervals, now)
     before = f" before {following:%Y-%m-%d %H:%M} UTC" if following else ""
-    say(f"nothing is due in {store_file}{before}")
+    say(f"no ARK is due in {store_file}{before}")
     return []

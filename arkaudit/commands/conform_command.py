@@ -1,4 +1,4 @@
-"""Test whether a resolver of ARKs does what the specification asks for."""
+"""The command `conform`."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from extractors.model.errors import UserMistake
 
 @click.command(cls=GroupedCommand)
 @click.argument("tested", metavar="RESOLVER")
-@repeatable("--ark", "arks", metavar="ARK", help="An ARK that is there. Repeatable.")
-@click.option("--from", "from_file", metavar="FILE", help="Take such ARKs from a file, one a line.")
+@repeatable("--ark", "arks", metavar="ARK", help="A working ARK. Repeatable.")
+@click.option("--from", "from_file", metavar="FILE", help="Read working ARKs from a file, one per line.")
 @repeatable("--gone", metavar="ARK", help="An ARK whose object is gone. Repeatable.")
-@repeatable("--only", "sections", metavar="SECTION", help="Only this section, as 5.1. Repeatable.")
+@repeatable("--only", "sections", metavar="SECTION", help="Only this section, such as 5.1. Repeatable.")
 @click.option(
     "--format",
     "form",
@@ -39,12 +39,12 @@ from extractors.model.errors import UserMistake
     "--against",
     "old",
     metavar="RESOLVER",
-    help="Ask another resolver for each ARK as well, and say what differs (text, json).",
+    help="Compare with another resolver, which is asked for the same ARKs (text, json).",
 )
-@flag("--own", help="The resolver is yours: ask it for 100 names within a minute, too.")
-@flag("--fail", help="Exit with 1 when something that must be met is not, or differs.")
-@flag("--dry-run", help="Print the requests, and send nothing.")
-@store_file_option(help="Keep every request and answer here.")
+@flag("--own", help="The resolver is yours: also ask it for 100 names within a minute.")
+@flag("--fail", help="Exit with 1 if a mandatory requirement is not met, or the resolvers differ.")
+@flag("--dry-run", help="Print the requests without sending them.")
+@store_file_option(help="Keep every request and answer in this file.")
 @resume_option
 @asking_options
 def conform(
@@ -63,7 +63,7 @@ def conform(
     config_file: Path | None,
     **options: Any,
 ) -> None:
-    """Test whether a resolver of ARKs does what draft-kunze-ark asks for, section by section.
+    """Test whether a resolver of ARKs conforms to draft-kunze-ark, section by section.
 
     \b
     arkaudit conform https://ark.example.org/ --ark ark:98765/x1
@@ -76,7 +76,7 @@ def conform(
     from reports.conformance_report import COMPARISON_FORMATS, FORMATS, ConformanceReport
 
     if old is not None and (form not in COMPARISON_FORMATS or gone or sections or own):
-        raise UserMistake("--against compares ARKs that are there, as text or json")
+        raise UserMistake("--against compares working ARKs, as text or json, without --gone, --only and --own")
     config = config_of(config_file, {**options, "resolver": tested})
     config = with_own(config, tested) if own else config
     named = [*arks, *lines_of(from_file).values()]

@@ -1,4 +1,4 @@
-"""Print the ARKs that documents cite."""
+"""The command `extract`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _MOST_WORKERS = 256
-#: An ARK whose check character is wrong: it was never assigned.
+#: The value of --fail-on for ARKs with a wrong check character.
 _MISTYPED = "mistyped"
 
 
@@ -35,38 +35,38 @@ _MISTYPED = "mistyped"
     "--from",
     "from_file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Read what a file names, one a line; it may be compressed (.gz).",
+    help="Read paths or URLs from a file, one per line; it may be compressed (.gz).",
 )
 @click.option(
-    "--out", metavar="FOLDER|s3://…", help="Make a dataset there, or resume it: Parquet, for very many documents."
+    "--out", metavar="FOLDER|s3://…", help="Make a dataset (Parquet, for very many documents) there, or resume it."
 )
 @click.option(
-    "--part-size", type=click.IntRange(min=1), metavar="MB", help="With --out: what is read together.  [default: 128]"
+    "--part-size", type=click.IntRange(min=1), metavar="MB", help="With --out: size of a part.  [default: 128]"
 )
 @click.option(
     "--workers",
     callback=lambda _, __, given: _workers(given),
     metavar="N|ADDRESS",
-    help="With --out: so many Dask workers on this machine, or those of a scheduler (tcp://…, tls://…).",
+    help="With --out: number of Dask workers on this machine, or a scheduler (tcp://…, tls://…).",
 )
-@flag("--dry-run", help="With --out: say how much there is to read, and read nothing.")
+@flag("--dry-run", help="With --out: print the number and size of the files without reading them.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(["jsonl", "csv", "table", "none"]),
-    help="How to print what is cited.  [default: a table on a terminal, else jsonl]",
+    help="Format of the mentions.  [default: a table on a terminal, else jsonl]",
 )
-@flag("--all-columns", help="With --format csv: all that is known of each mention.")
-@flag("--unique", help="Print nothing but the ARKs, each once, one a line.")
+@flag("--all-columns", help="With --format csv: all columns of a mention.")
+@flag("--unique", help="Print only the distinct ARKs, one per line.")
 @click.option(
     "--findings",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write what went wrong with documents here, as JSON Lines.",
+    help="Write problems with documents to this file, as JSON Lines.",
 )
 @repeatable(
     "--fail-on",
     type=click.Choice([NEVER, DocumentOutcome.UNREADABLE.value, _MISTYPED]),
-    help="Exit with 1 when a document or a part of it could not be read, or cites a mistyped ARK. Repeatable.",
+    help="Exit with 1 if a document or a part of it is unreadable, or cites a mistyped ARK. Repeatable.",
 )
 @jobs_option
 @request_options
@@ -86,9 +86,9 @@ def extract(
     config_file: Path | None,
     **options: Any,
 ) -> None:
-    """Print the ARKs that documents cite, repaired, with where and how they are written.
+    """Find and repair the ARKs that documents cite, and print them with their place and spelling.
 
-    Files, folders, URLs, or - for standard input. Exits with 3 when nothing of all that could be read.
+    Documents are files, folders, URLs, or - for standard input. Exits with 3 if all of them are unreadable.
 
     \b
     arkaudit extract thesis.pdf
@@ -115,7 +115,7 @@ def extract(
         if given:
             raise UserMistake(f"{name} is for datasets: it needs --out")
     if unique and form:
-        raise UserMistake("--unique is a form of its own: give it without --format")
+        raise UserMistake("--unique is a format of its own: give it without --format")
     if all_columns and form != "csv":
         raise UserMistake("--all-columns is for --format csv")
     form = "unique" if unique else form or ("table" if sys.stdout.isatty() else "jsonl")
@@ -123,7 +123,8 @@ def extract(
     is_plain = config_file is None and asked_level() is None and all(value in (None, ()) for value in options.values())
     config = None
     if is_plain and not seeds.urls:
-        logs.start(None, errors)  # what a configuration takes to load costs more than reading a small file
+        # Importing the configuration takes longer than reading a small file.
+        logs.start(None, errors)
     else:
         config = config_of(config_file, options)
     processes = jobs or (config.jobs if config is not None else None) or cores()
@@ -199,7 +200,7 @@ def _extract_into(
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
             raise UserMistake(f"{option} is not for datasets: they are Parquet, and have a table of findings")
     if workers and jobs:
-        raise UserMistake("--jobs is for this process, and --workers for others: give one of them")
+        raise UserMistake("give either --jobs (processes on this machine) or --workers (Dask)")
     if "-" in places:
         raise UserMistake("a dataset is made of files, not of standard input")
     config = config_of(config_file, options)
@@ -214,7 +215,7 @@ def _extract_into(
 
 
 def _workers(given: str | None) -> str | None:
-    """The number of workers, or the address of a scheduler."""
+    """Return *given* if it is a number of workers or the address of a scheduler. Raises `click.BadParameter`."""
     if (
         given is None
         or re.fullmatch(r"[a-z]+://[^\s/]+", given)
@@ -222,7 +223,7 @@ def _workers(given: str | None) -> str | None:
     ):
         return given
     raise click.BadParameter(
-        f"a number from 1 to {_MOST_WORKERS}, or the address of a scheduler (tcp://…), not {given!r}"
+        f"{given!r} is neither a number from 1 to {_MOST_WORKERS} nor the address of a scheduler (tcp://…)"
     )
 
 

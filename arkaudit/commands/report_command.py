@@ -1,4 +1,4 @@
-"""Report from a store: `report` and `history`."""
+"""The commands `report` and `history`."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from extractors.model.errors import UserMistake
 @click.option(
     "--dataset",
     metavar="FOLDER",
-    help="Report on what a dataset cites (extract --out): tables alone, as csv or parquet.",
+    help="Report on the citations of a dataset (extract --out) by tables only, as csv or parquet.",
 )
 @file_option("--out", help="Write the report into this folder; - for standard output.")
-@click.option("--run", "run_id", type=int, help="One run alone.  [default: the audit as it is now]")
-@click.option("--since", type=int, metavar="RUN", help="A run to compare with.  [default: the one before]")
+@click.option("--run", "run_id", type=int, help="Report only this run.  [default: the current state of the audit]")
+@click.option("--since", type=int, metavar="RUN", help="A run to compare with.  [default: the previous one]")
 @choice_options
 @inventory_option
 @format_option
 @lang_option
 @fail_on_option
-@config_option(help="Take store, inventory and language from it.")
+@config_option(help="A configuration with store, inventory and language.")
 @audit_option
 @click.pass_context
 def report(
@@ -59,10 +59,10 @@ def report(
     config_file: Path | None,
     audit: str | None,
 ) -> None:
-    """Tables and a page from a store: what to act on, by NAAN, by host, by document, every ARK and its evidence.
+    """Write a report from a store: tables and a page with causes of failures, NAANs, hosts, documents and all ARKs.
 
-    It is about the audit as it is now: the newest finished run that has read documents, with every later check of
-    its ARKs; --run shows one run alone.
+    The report covers the newest finished run that read documents, with every later check of its ARKs; --run limits it
+    to one run.
 
     \b
     arkaudit report --store audit.db --out report
@@ -105,7 +105,7 @@ def report(
 def _report_on_dataset(
     context: click.Context, dataset: str, out: Path | None, formats: tuple[str, ...], lang: str | None
 ) -> None:
-    """Report on a dataset, for which no option about a store means anything."""
+    """Report on a dataset. Raises `UserMistake` for options that only a store has."""
     from arkaudit.datasets.report_tables import report_on_dataset
     from reports.languages import Spoken
 
@@ -116,9 +116,9 @@ def _report_on_dataset(
         and context.get_parameter_source(option.name or "") not in (None, ParameterSource.DEFAULT)
     ]
     if given:
-        raise UserMistake(f"{given[0]} is about a store: it can't be given with --dataset")
+        raise UserMistake(f"{given[0]} is for a store: omit it with --dataset")
     if out == Path("-"):
-        raise UserMistake("a report on a dataset is more than one file: name a folder with --out")
+        raise UserMistake("a report on a dataset has several files: name a folder by --out")
     is_default = context.get_parameter_source("formats") in (None, ParameterSource.DEFAULT)
     report_on_dataset(dataset, out, ("csv",) if is_default else formats, Spoken.of(lang).language)
 
@@ -128,9 +128,9 @@ def _report_on_dataset(
 @store_option
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def history(ark: str, store_file: Path, form: str) -> None:
-    """Show where an ARK is cited, what each check found, what happened to it, and its status.
+    """Show an ARK over time: its citations, checks, events and status.
 
-    Exits with 1 when the store has never seen it.
+    Exits with 1 if the store does not have the ARK.
 
     \b
     arkaudit history ark:12148/btv1b8449691v --store audit.db

@@ -1,4 +1,4 @@
-"""Run named audits when they are due."""
+"""The commands `schedule` and `notify`."""
 
 from __future__ import annotations
 
@@ -42,23 +42,23 @@ logger = logging.getLogger(__name__)
 
 @click.group()
 def schedule() -> None:
-    """Run the named audits of a configuration when they are due: never two of one at once, a missed one once.
+    """Run the named audits of a configuration when they are due, without overlap; a missed audit runs once.
 
     \b
     arkaudit schedule list -c arkaudit.toml
-    arkaudit schedule due -c arkaudit.toml        run what is due, and end: for cron, systemd, Kubernetes, CI
-    arkaudit schedule run -c arkaudit.toml        stay, and run each when its time comes
+    arkaudit schedule due -c arkaudit.toml        run due audits, and exit: for cron, systemd, Kubernetes, CI
+    arkaudit schedule run -c arkaudit.toml        keep running, and start each audit when it is due
     """
 
 
 _SCHEDULED = config_option(default=Path("arkaudit.toml"), show_default=True, help="The configuration with the audits.")
 
 
-@schedule.command("list", short_help="When each audit runs next, and how its last run ended.")
+@schedule.command("list", short_help="Show the next run and the last result of each audit.")
 @_SCHEDULED
 @table_option
 def schedule_list(config_file: Path, form: str) -> None:
-    """Print when each audit runs next, and how its last run ended."""
+    """Print the next run and the last result of each audit."""
     from arkaudit.output_rows import print_whole, write_json
 
     audits = [row(audit, datetime.now(UTC)) for audit in planned_in(config_file)]
@@ -68,14 +68,14 @@ def schedule_list(config_file: Path, form: str) -> None:
         print_whole(table(audits))
 
 
-@schedule.command("due", short_help="Run what is due now, and end.")
+@schedule.command("due", short_help="Run the audits that are due, and exit.")
 @_SCHEDULED
-@flag("--dry-run", help="Only say what would run.")
+@flag("--dry-run", help="Only print the audits that are due.")
 def schedule_due(config_file: Path, dry_run: bool) -> None:
-    """Run what is due now, one audit after the other, and end with the greatest of their exit codes.
+    """Run the audits that are due, one after the other, and exit with the highest of their exit codes.
 
-    An audit is due when a moment of its schedule has passed since it last began, or since its schedule was first seen;
-    however many have passed, it runs once. A run that did not come to its end goes on first.
+    An audit is due if its schedule had a time since its last start, or since its schedule was first seen. It runs once,
+    even if several times have passed. Unfinished runs are resumed first.
     """
     audits = planned_in(config_file)
     if dry_run:
@@ -90,18 +90,15 @@ def schedule_due(config_file: Path, dry_run: bool) -> None:
     sys.exit(max(codes, default=0, key=abs))
 
 
-@schedule.command("run", short_help="Stay, and run each audit when its time comes.")
+@schedule.command("run", short_help="Keep running, and start each audit when it is due.")
 @_SCHEDULED
 def schedule_run(config_file: Path) -> None:
-    """Stay, and run each audit when its time comes; first what was missed, or did not come to its end.
+    """Keep running, and start each audit when it is due; missed and unfinished ones first.
 
-    A signal (Ctrl-C, or what a service manager sends) lets what runs finish what it has in flight; it goes on when
-    this is started again.
+    On a signal (Ctrl-C, SIGTERM) running audits finish their requests in flight and end. They are resumed when this
+    command is started again.
     """
     sys.exit(serve(planned_in(config_file), Runs(config_file)))
-
-
-# Notify people of what a run has changed.
 
 
 @click.command()
@@ -109,11 +106,11 @@ def schedule_run(config_file: Path) -> None:
 @audit_option
 @store_file_option(help="[default: the configuration's]")
 @click.option("--run", "run_id", type=int, help="The run to report.  [default: the newest]")
-@flag("--dry-run", help="Only say what would be sent, and to whom.")
+@flag("--dry-run", help="Only print the message and its targets.")
 def notify(config_file: Path, audit: str | None, store_file: Path | None, run_id: int | None, dry_run: bool) -> None:
-    """Notify people of what a run has changed, as the configuration says; of nothing, if nothing has.
+    """Send the changes that a run found through the configured channels, if there are any.
 
-    A run does this itself at its end; this is to try it out, and to send again what could not be sent then.
+    A run does this at its end. This command is for tests, and for messages that could not be sent.
 
     \b
     arkaudit notify -c arkaudit.toml --audit theses --dry-run
@@ -124,16 +121,15 @@ def notify(config_file: Path, audit: str | None, store_file: Path | None, run_id
         sys.exit(EXIT_FINDING)
 
 
-# Runs the named audits that are due, each as a process of its own: Twisted's reactor can be started only once.
+# -- Each audit runs in a child process, because Twisted's reactor can be started only once in a process.
 
-#: A run that did not come to its end is looked after at least this often.
+#: Maximum wait between two checks for due audits, which include unfinished ones.
 _LOOK_AGAIN = timedelta(minutes=1)
-#: Seconds between two looks at whether a run has ended.
+#: Seconds between two checks for finished runs.
 _SLICE_S = 1.0
-#: Exit codes of runs that are no failure of the scheduler: done, done with findings, interrupted by a stop, which may
-#: come before a run heeds signals.
+#: Exit codes of successful and interrupted runs. SIGTERM kills a child that has not installed its handlers yet.
 _NO_FAILURES = frozenset({0, EXIT_FINDING, EXIT_INTERRUPTED, -signal.SIGTERM})
-#: After the first signal a run finishes what is in flight; after so many seconds it is signalled again.
+#: Seconds until a run that still finishes its requests in flight gets a second signal.
 _PATIENCE_S = 60.0
 
 
@@ -146,7 +142,7 @@ class Planned:
     ledger: Ledger
 
     def due(self, now: datetime) -> Due | None:
-        """Return whether it is to run now; None also while it is running."""
+        """Return the moment for which the audit has to run now; None also while it is running."""
         if self.ledger.is_running():
             return None
         content = self.ledger.content(now)
@@ -154,7 +150,7 @@ class Planned:
 
 
 def planned(audits: Mapping[str | None, Config], config_file: Path) -> list[Planned]:
-    """The audits of a configuration that have a schedule, in its order."""
+    """Return the audits of a configuration that have a schedule, in order."""
     folder = config_file.parent / FOLDER
     return [
         Planned(name, Schedule.parse(config.schedule, config.timezone), Ledger(folder, name))
@@ -164,7 +160,7 @@ def planned(audits: Mapping[str | None, Config], config_file: Path) -> list[Plan
 
 
 def planned_in(config_file: Path) -> list[Planned]:
-    """The audits with a schedule in a configuration file. Raises `ConfigError`, and `UserMistake` if there are none."""
+    """Return the audits with a schedule in a file. Raises `ConfigError`, and `UserMistake` if there are none."""
     from arkaudit.config_files import load_audits
 
     audits = planned(load_audits(config_file), config_file)
@@ -174,7 +170,7 @@ def planned_in(config_file: Path) -> list[Planned]:
 
 
 class Runs:
-    """The runs that this process has begun, so that a signal can end them."""
+    """The child processes of this scheduler, which a signal ends."""
 
     def __init__(self, config_file: Path) -> None:
         self._config_file = config_file
@@ -183,9 +179,9 @@ class Runs:
         self.is_stopping = False
 
     def run(self, name: str, due: Due) -> int:
-        """Run one audit to its end; returns its exit code."""
+        """Run one audit, and return its exit code."""
         command = [*OWN_PROCESS, "run", "-c", str(self._config_file), "--audit", name]
-        resumed = ", goes on" if due.resumes else ""
+        resumed = ", resumed" if due.resumes else ""
         with self._guard:
             if self.is_stopping:
                 return EXIT_INTERRUPTED
@@ -194,7 +190,7 @@ class Runs:
             child = subprocess.Popen(
                 [*command, "--scheduled", due.moment.isoformat()],
                 stdin=subprocess.DEVNULL,
-                # no summary is printed
+                # A closed standard output must not become another file of the child.
                 stdout=subprocess.DEVNULL if sys.stdout.fileno() in closed else None,
             )
             self._children.add(child)
@@ -206,7 +202,7 @@ class Runs:
         return code
 
     def stop(self) -> None:
-        """Let nothing begin any more, and what runs finish what it has in flight; later once more, with emphasis."""
+        """Start no more runs, and end the running ones: they finish requests in flight, until a second signal."""
         with self._guard:
             is_first, self.is_stopping = not self.is_stopping, True
             for child in self._children:
@@ -219,7 +215,7 @@ class Runs:
 
 
 def run_due(audits: Iterable[Planned], runs: Runs, *, now: Callable[[], datetime]) -> list[int]:
-    """Run what is due, one after the other; returns the exit codes."""
+    """Run due audits one after the other, and return their exit codes."""
     codes = []
     for audit in audits:
         code, problem = _run_if_due(audit, runs, now())
@@ -230,10 +226,10 @@ def run_due(audits: Iterable[Planned], runs: Runs, *, now: Callable[[], datetime
 
 
 def serve(audits: Sequence[Planned], runs: Runs) -> int:
-    """Run every audit when it is due, until a signal comes; first what was missed or did not end.
+    """Run audits when they are due until a signal comes, or until all of them fail to start.
 
-    Different audits run in parallel, each host at its own pace all the same. Ends by itself when none of them can run.
-    Returns the greatest exit code of the last runs that failed, and of what kept audits from running; 0 without one.
+    Different audits run in parallel and share the throttle of each host. Return the highest exit code among the last
+    results of all audits, or 0 without a failure.
     """
     ended = threading.Event()
     under_way: dict[str, Future[tuple[int | None, str]]] = {}
@@ -255,7 +251,7 @@ def serve(audits: Sequence[Planned], runs: Runs) -> int:
                 if audit.name not in under_way:
                     under_way[audit.name] = pool.submit(_run_if_due, audit, runs, now)
             following = min(audit.schedule.next_after(now) for audit in audits) - now
-            # By a clock that is never set; in slices, for a signal to be handled at once.
+            # The monotonic clock is never set. Short waits let signals be handled at once.
             wake_s = time.monotonic() + min(_LOOK_AGAIN, following).total_seconds()
             while not ended.wait(_SLICE_S) and time.monotonic() < wake_s:
                 for name in [name for name, future in under_way.items() if future.done()]:
@@ -269,11 +265,12 @@ def serve(audits: Sequence[Planned], runs: Runs) -> int:
 
 
 def _run_if_due(audit: Planned, runs: Runs, now: datetime) -> tuple[int | None, str]:
-    """Run an audit if it is due; returns the exit code, if any, and what kept it from running."""
+    """Run an audit if it is due; return the exit code, if any, and the problem that prevented the run."""
     try:
         due = audit.due(now)
         return (None if due is None else runs.run(audit.name, due)), ""
-    except UserMistake as problem:  # its ledger can't be read or written: no other audit suffers
+    # An unusable ledger must not stop the other audits.
+    except UserMistake as problem:
         return EXIT_MISTAKE, f"{audit.name}: {problem}"
     except Exception as bug:
         logger.critical("this is a bug", exc_info=bug)
@@ -282,10 +279,10 @@ def _run_if_due(audit: Planned, runs: Runs, now: datetime) -> tuple[int | None, 
 
 @contextmanager
 def until_stopped(runs: Runs, ended: threading.Event | None = None) -> Iterator[None]:
-    """Until Ctrl-C, or what a service manager sends: then let what runs end, and begin nothing more."""
+    """Stop *runs*, and set *ended*, on SIGINT and SIGTERM."""
 
     def stop(*_: object) -> None:
-        say("stops; what runs finishes what it has in flight, and goes on the next time")
+        say("stopping: running audits finish their requests in flight; they are resumed the next time")
         runs.stop()
         if ended is not None:
             ended.set()
@@ -298,19 +295,19 @@ def until_stopped(runs: Runs, ended: threading.Event | None = None) -> Iterator[
             signal.signal(number, handler)
 
 
-# An overview of the planned runs and the results of the last ones.
+# -- the list of audits
 
 _OUTCOMES = {
     0: "done",
     EXIT_FINDING: "done, with findings",
-    EXIT_MISTAKE: "a mistake in its configuration",
+    EXIT_MISTAKE: "mistake in its configuration",
     EXIT_UNFINISHED: "could not finish",
     EXIT_INTERRUPTED: "interrupted",
 }
 
 
 def row(audit: Planned, now: datetime) -> dict[str, Any]:
-    """When an audit with a schedule runs next, and how its last run ended."""
+    """Return the next run and the last result of an audit, as JSON values."""
     is_running = audit.ledger.is_running()
     due = audit.due(now)
     entries = audit.ledger.content(now).entries
@@ -328,7 +325,7 @@ def row(audit: Planned, now: datetime) -> dict[str, Any]:
 
 
 def outcome(last: ScheduledRun | None, *, is_running: bool) -> str:
-    """Return how the last run ended, in a word or two.
+    """Return the result of the last run in a few words.
 
     >>> outcome(ScheduledRun(datetime(2026, 3, 1, tzinfo=UTC)), is_running=False)
     'killed'
@@ -343,7 +340,7 @@ def outcome(last: ScheduledRun | None, *, is_running: bool) -> str:
 
 
 def table(listed: Iterable[dict[str, Any]]) -> Table:
-    """The rows for people."""
+    """Return the table of rows."""
     from rich.table import Table
 
     shown = Table("audit", "schedule", "next (UTC)", "last began (UTC)", "took", "outcome", box=None)
@@ -355,7 +352,7 @@ def table(listed: Iterable[dict[str, Any]]) -> Table:
             row["schedule"],
             next_at,
             _minute(row["last_started"]),
-            # the clock may have been set back meanwhile
+            # The clock may have been set back during the run.
             str(max(ended - datetime.fromisoformat(row["last_started"]), timedelta())) if ended else "",
             row["outcome"],
         )

@@ -1,4 +1,4 @@
-"""Decide about known problems."""
+"""The command `triage`: decisions about known problems."""
 
 from __future__ import annotations
 
@@ -23,80 +23,79 @@ if TYPE_CHECKING:
     from rich.console import JustifyMethod
     from sqlalchemy import Connection
 
-#: Which ARKs a decision is about.
+#: Options for the targets of a decision.
 _meant = with_options(
     click.argument("arks", metavar="[ARK|URL]…", nargs=-1),
-    repeatable("--pattern", metavar="PATTERN", help="ARKs, or URLs asked, that fit it: ark:12148/btv1*."),
-    repeatable("--host", metavar="HOST", help="ARKs that are asked for there, or that end there."),
-    repeatable("--document", metavar="URL|PATTERN", help="What is cited in there; also a beginning."),
+    repeatable("--pattern", metavar="PATTERN", help="ARKs or request URLs that match it, such as ark:12148/btv1*."),
+    repeatable("--host", metavar="HOST", help="ARKs requested from this host, or that end there."),
+    repeatable("--document", metavar="URL|PATTERN", help="ARKs cited in documents that match or begin with it."),
     store_option,
 )
-_REASON = click.option("--reason", default="", help="Why; the report has it.")
+_REASON = click.option("--reason", default="", help="The reason, for the report.")
 
 
-#: What is said of a decision that has just been made.
+#: Words for the result of a decision.
 _DONE: Mapping[TriageAction, str] = {
     TriageAction.ACKNOWLEDGE: "acknowledged",
     TriageAction.IGNORE: "ignored",
     TriageAction.ASSIGN: "assigned",
     TriageAction.RECHECK: "due now",
 }
-#: What is meant: the targets, as they were given, by the names of their options.
+#: Targets by the names of their options.
 Meant = Mapping[str, Sequence[str]]
 
 
 @click.group()
 def triage() -> None:
-    """Decide about known problems, so that reports count them and raise only what is new.
+    """Decide about known problems, so that reports count them and highlight only new ones.
 
     \b
-    arkaudit triage acknowledge ark:12148/btv1b8449691v      known, until it gets worse
+    arkaudit triage acknowledge ark:12148/btv1b8449691v      known until it gets worse
     arkaudit triage ignore --host old.example.org --until 2027-01-01 --reason "moves in December"
     arkaudit triage assign --pattern 'ark:53355/*' --to anna
     arkaudit triage recheck --document https://www.example.org/theses/
     arkaudit triage list
-    arkaudit triage apply triage.toml                        what was decided in a file that can be reviewed
+    arkaudit triage apply triage.toml                        apply the decisions of a file
     """
 
 
-@triage.command("acknowledge", short_help="Known as it is, until it gets worse.")
+@triage.command("acknowledge", short_help="Mark problems as known until they get worse.")
 @_meant
 @_REASON
 def triage_acknowledge(store_file: Path, reason: str, **meant: Any) -> None:
-    """Acknowledge problems as they are: they are counted, and raised again once they are worse or have come back."""
+    """Mark problems as known: reports count them, and highlight them again if they get worse or come back."""
     _decide(store_file, TriageAction.ACKNOWLEDGE, meant, reason)
 
 
-@triage.command("ignore", short_help="Raise nothing until a day.")
+@triage.command("ignore", short_help="Ignore all problems until a day.")
 @_meant
-@click.option("--reason", required=True, help="Why; the report has it.")
-@click.option("--until", type=click.DateTime(["%Y-%m-%d"]), required=True, help="The day on which it counts again.")
+@click.option("--reason", required=True, help="The reason, for the report.")
+@click.option("--until", type=click.DateTime(["%Y-%m-%d"]), required=True, help="The first day that is not ignored.")
 def triage_ignore(store_file: Path, reason: str, until: datetime, **meant: Any) -> None:
-    """Ignore whatever goes wrong with these ARKs until a day; from that day on it counts again."""
+    """Ignore all problems of these ARKs until a day, from which they count again."""
     if not reason.strip():
-        raise UserMistake("--reason is empty: say why, for the readers of the report")
+        raise UserMistake("--reason is empty: give a reason for the readers of the report")
     if until.date() <= datetime.now(UTC).date():
-        advice = "give the day on which it counts again, from tomorrow on"
-        raise UserMistake(f"--until {until.date()} has come: {advice}")
+        raise UserMistake(f"--until {until.date()} is not in the future: give tomorrow or a later day")
     _decide(store_file, TriageAction.IGNORE, meant, reason, until=until.date())
 
 
-@triage.command("assign", short_help="Say who looks after it.")
+@triage.command("assign", short_help="Assign problems to a person.")
 @_meant
 @click.option("--to", "assignee", required=True, metavar="WHO", help="A name or an address.")
 @_REASON
 def triage_assign(store_file: Path, assignee: str, reason: str, **meant: Any) -> None:
-    """Say who looks after these ARKs; their problems are raised as before, with this name."""
+    """Assign these ARKs to a person; reports show the name with their problems."""
     if not assignee.strip():
-        raise UserMistake("--to is empty: say who looks after it")
+        raise UserMistake("--to is empty: give a name or an address")
     _decide(store_file, TriageAction.ASSIGN, meant, reason, assignee=assignee)
 
 
-@triage.command("recheck", short_help="Make it due now, once.")
+@triage.command("recheck", short_help="Make ARKs due now, once.")
 @_meant
 @_REASON
 def triage_recheck(store_file: Path, reason: str, **meant: Any) -> None:
-    """Make these ARKs due now, whatever their interval: the next `check --due` asks for them first, once."""
+    """Make these ARKs due now: the next `check --due` checks them first, once."""
     _decide(store_file, TriageAction.RECHECK, meant, reason)
 
 
@@ -109,7 +108,7 @@ def _decide(
     until: date | None = None,
     assignee: str | None = None,
 ) -> None:
-    """Keep a decision about each target, and say how many ARKs it is about. Raises `UserMistake` and `StoreError`."""
+    """Store a decision about each target, and print the number of ARKs. Raises `UserMistake` and `StoreError`."""
     from arkaudit.triage_file import opened_store
 
     now = datetime.now(UTC)
@@ -118,14 +117,14 @@ def _decide(
         touched = store.touched_by(made)
         store.decide(made)
     arks, troubled = _counts(touched)
-    say(f"{_DONE[action]}: {counted(arks, 'ARK')} of {store_file}, {troubled} of them not well")
+    say(f"{_DONE[action]}: {counted(arks, 'ARK')} of {store_file}, {troubled} of them with problems")
 
 
-@triage.command("list", short_help="What was decided, and whether it is in force.")
+@triage.command("list", short_help="Show decisions and their effect.")
 @store_option
 @table_option
 def triage_list(store_file: Path, form: str) -> None:
-    """Print what was decided, how many ARKs of the store it is about, and whether it is in force."""
+    """Print decisions, the number of ARKs of the store that they match, and whether they have expired."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -138,8 +137,8 @@ def triage_list(store_file: Path, form: str) -> None:
         write_json(rows)
         return
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for heading in ("action", "about", "ARKs", "not well", "since", "until", "to", "reason"):
-        justify: JustifyMethod = "right" if heading in ("ARKs", "not well") else "left"
+    for heading in ("action", "about", "ARKs", "failing", "since", "until", "to", "reason"):
+        justify: JustifyMethod = "right" if heading in ("ARKs", "failing") else "left"
         wraps = heading in ("about", "until", "reason")
         table.add_column(heading, justify=justify, overflow="fold", no_wrap=not wraps)
     for row in rows:
@@ -152,7 +151,7 @@ def triage_list(store_file: Path, form: str) -> None:
 
 
 def _rows(now: datetime, connection: Connection) -> list[dict[str, Any]]:
-    """One row a decision, as plain values."""
+    """Return a row for each decision, as JSON values."""
     from crawler.history import triaging
 
     rows = []
@@ -179,16 +178,16 @@ def _rows(now: datetime, connection: Connection) -> list[dict[str, Any]]:
 
 
 def _counts(touched: Iterable[tuple[str, str, ArkState]]) -> tuple[int, int]:
-    """Return how many ARKs these are, and how many of them are not well."""
+    """Return the number of ARKs, and of those with a problem."""
     states = [(ark, state in SEVERITY) for ark, _, state in touched]
     return len({ark for ark, _ in states}), len({ark for ark, is_ill in states if is_ill})
 
 
-@triage.command("forget", short_help="Take decisions back.")
+@triage.command("forget", short_help="Withdraw decisions.")
 @_meant
 @click.option("--action", type=click.Choice([*TriageAction]), help="Only decisions of this kind.")
 def triage_forget(store_file: Path, action: str | None, **meant: Any) -> None:
-    """Take back what was decided about exactly these targets, named as they were then."""
+    """Withdraw decisions about exactly these targets, named as in the decision."""
     from arkaudit.triage_file import opened_store
 
     targets = set(_targets(meant))
@@ -199,22 +198,22 @@ def triage_forget(store_file: Path, action: str | None, **meant: Any) -> None:
             if (decision.kind, decision.target) in targets and action in (None, decision.action)
         ]
         if not decisions:
-            raise UserMistake(f"nothing of that was decided in {store_file}: see arkaudit triage list")
+            raise UserMistake(f"{store_file} has no such decision: see arkaudit triage list")
         store.forget_decisions(decisions)
     for decision in decisions:
         say(f"forgotten: {decision.action} {decision.kind} {decision.target}")
     if any(decision.from_file for decision in decisions):
-        say("some of it is in a file, and comes back when that is applied: take it out there, too")
+        say("some of these decisions are in a file: remove them there too, or they come back when it is applied")
 
 
-@triage.command("apply", short_help="Decide as a file says.")
+@triage.command("apply", short_help="Apply the decisions of a file.")
 @click.argument("file", metavar="FILE", type=FILE)
 @store_option
 def triage_apply(file: Path, store_file: Path) -> None:
-    """Make the decisions of a TOML file those of the store; one that was taken out of the file is taken back.
+    """Apply the decisions of a TOML file to the store, and withdraw those that were removed from the file.
 
-    A configuration may name the file (triage = "triage.toml"); a run then applies it as it begins. docs/triage.md
-    shows what it may hold.
+    A configuration may name the file (triage = "triage.toml"); then each run applies it first. docs/triage.md has its
+    format.
     """
     from arkaudit.triage_file import apply_to, load_triage, opened_store
 
@@ -223,7 +222,7 @@ def triage_apply(file: Path, store_file: Path) -> None:
         apply_to(store, given)
 
 
-@triage.command("export", short_help="All decisions as a file.")
+@triage.command("export", short_help="Write all decisions as a file.")
 @store_option
 @file_option("--out", help="[default: standard output]")
 def triage_export(store_file: Path, out: Path | None) -> None:
@@ -253,8 +252,8 @@ def _targets(meant: Meant) -> list[tuple[TriageTarget, str]]:
             except ValueError as problem:
                 words = f"--{kind}: {problem}"
                 if kind is TriageTarget.ARK:
-                    words = f"not an ARK: {text!r}; for several at a time give --pattern"
+                    words = f"{text!r} is not an ARK; for several ARKs give --pattern"
                 raise UserMistake(words) from None
     if not targets:
-        raise UserMistake("nothing is named: give ARKs, --pattern, --host or --document")
+        raise UserMistake("no target is named: give ARKs, --pattern, --host or --document")
     return list(dict.fromkeys(targets))

@@ -1,4 +1,4 @@
-"""Look after what an audit needs and keeps: `doctor`, `demo`, `identity`, `registry`, `store` and `dataset`."""
+"""The commands `doctor`, `demo`, `identity`, `registry`, `store` and `dataset`."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from extractors.model.errors import UserMistake
     "--config",
     "config_file",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="The configuration.  [default: arkaudit.toml, if there is one]",
+    help="The configuration.  [default: arkaudit.toml, if it exists]",
 )
 @click.option(
     "--store", type=click.Path(path_type=Path, exists=True), help="A store.  [default: those of the configuration]"
 )
 @table_option
 def doctor(config_file: Path | None, store: Path | None, form: str) -> None:
-    """Say what is installed, configured and reachable on this machine, and what is missing.
+    """Check the requirements of an audit: installed programs, configuration, stores and folders.
 
-    No request is sent. Exits with 1 when an audit would fail.
+    No request is sent. Exits with 1 if an audit would fail.
 
     \b
     arkaudit doctor
@@ -48,14 +48,11 @@ def doctor(config_file: Path | None, store: Path | None, form: str) -> None:
     examine(config_file, store, show=form)
 
 
-# Show the whole audit at work on this machine.
-
-
 @click.command()
-@file_option("--out", default=Path("demo-report"), show_default=True, help="Where the report goes.")
+@file_option("--out", default=Path("demo-report"), show_default=True, help="The folder for the report.")
 @lang_option
 def demo(out: Path, lang: str | None) -> None:
-    """Run the whole audit on real documents over a web on this machine's loopback; no network is needed.
+    """Run a whole audit of real documents on servers on this machine's loopback, without a network.
 
     \b
     pip install 'arkaudit[demo]'
@@ -70,23 +67,20 @@ def demo(out: Path, lang: str | None) -> None:
     sys.exit(show(out, Console(), lang=lang))
 
 
-# Make what hosts can verify of who asks.
-
-
 @click.group()
 def identity() -> None:
-    """Make a key that signs requests, and the page by which hosts learn who asks and how to let them in.
+    """Make a key that signs requests, and a page that tells operators of hosts about the audit.
 
     \b
-    arkaudit identity new key.pem                 the key, for [identity] in the configuration
-    arkaudit identity page -c arkaudit.toml       the page and the directory of keys, to be published
+    arkaudit identity new key.pem                 make the key, for [identity] in the configuration
+    arkaudit identity page -c arkaudit.toml       write the page and the directory of keys, for your web server
     """
 
 
 @identity.command("new", short_help="Make a key that signs requests.")
 @click.argument("file", type=FILE)
 def identity_new(file: Path) -> None:
-    """Make a private key (Ed25519) that only you can read, and print its thumbprint; what is there is never overwritten.
+    """Make a private key (Ed25519) that only you can read, and print its thumbprint. Existing files are kept.
 
     \b
     arkaudit identity new key.pem
@@ -96,11 +90,11 @@ def identity_new(file: Path) -> None:
     click.echo(RequestSigner(new_key(file)).keyid)
 
 
-@identity.command("page", short_help="Write the page about who asks, and the directory of keys.")
+@identity.command("page", short_help="Write a page about the audit, and the directory of keys.")
 @file_option("--out", default=Path("identity-page"), show_default=True, help="The folder for the files.")
 @required_config_option
 def identity_page(out: Path, config_file: Path) -> None:
-    """Write what is to be published: a page for those whose hosts are asked, and the directory of keys.
+    """Write the files to publish: a page for operators of audited hosts, and the directory of keys.
 
     \b
     arkaudit identity page -c arkaudit.toml --out public/
@@ -112,9 +106,9 @@ def identity_page(out: Path, config_file: Path) -> None:
 
     config = config_of(config_file, {})
     if config.identity is None:
-        raise UserMistake("there is no [identity] in the configuration, with a key and an address")
+        raise UserMistake("set key and agent under [identity] in the configuration")
     if config.is_anonymous:
-        raise UserMistake("the page says who asks: set politeness.contact in the configuration")
+        raise UserMistake("the page needs your contact: set politeness.contact in the configuration")
     signer = config.identity.signer
     page = template("identity.html.j2").render(
         config=config, signer=signer, mailto="mailto:" if "://" not in (config.politeness.contact or "") else ""
@@ -128,21 +122,18 @@ def identity_page(out: Path, config_file: Path) -> None:
     except OSError as problem:
         raise UserMistake(f"{problem.filename} can't be written: {problem.strerror}") from None
     say(
-        f"{out}: publish index.html where your contact leads, and {DIRECTORY_PATH} at "
+        f"{out}: publish index.html at the URL of your contact, and {DIRECTORY_PATH} at "
         f"{config.identity.agent}, with the media type {DIRECTORY_TYPE}"
     )
 
 
-# Keep and show a copy of the NAAN registry.
-
-
 @click.group()
 def registry() -> None:
-    """Show who assigns ARKs under a NAAN or shoulder, and where they resolve: a copy of the public NAAN registry.
+    """Look up who assigns ARKs under a NAAN or shoulder, and where they resolve, in the public NAAN registry.
 
     \b
     arkaudit registry update                      fetch the newest copy
-    arkaudit registry show 12148                  what it says of a NAAN
+    arkaudit registry show 12148                  show the entry of a NAAN
     """
 
 
@@ -150,9 +141,9 @@ def registry() -> None:
 @click.argument("source", metavar="[URL|FILE]", required=False)
 @asking_options
 def registry_update(source: str | None, config_file: Path | None, **options: Any) -> None:
-    """Bring the copy in the user's cache up to date, from the public registry or from a URL or file.
+    """Update the copy in the user's cache from the public registry, or from a URL or file.
 
-    What is no registry never replaces the copy. The environment variable ARKAUDIT_CACHE says where else to keep it.
+    Invalid data never replaces the copy. The environment variable ARKAUDIT_CACHE names another folder for the cache.
 
     \b
     arkaudit registry update
@@ -164,13 +155,13 @@ def registry_update(source: str | None, config_file: Path | None, **options: Any
     bring_up_to_date(source, config_of(config_file, options))
 
 
-@registry.command("show", short_help="What the registry says of a NAAN, a shoulder or an ARK.")
+@registry.command("show", short_help="Show the registry's entry for a NAAN, a shoulder or an ARK.")
 @click.argument("asked", metavar="NAAN|NAAN/SHOULDER|ARK")
 @table_option
 def registry_show(asked: str, form: str) -> None:
-    """Print who assigns under a NAAN or shoulder since when, where it resolves, and how old that knowledge is.
+    """Print the organization, start and resolver of a NAAN or shoulder, and the age of the copy.
 
-    Exits with 1 when the registry has nothing about it. Without a copy, a few well-known NAANs are built in.
+    Exits with 1 if the registry has no entry. Without a copy, only a few well-known NAANs are known.
 
     \b
     arkaudit registry show 12148
@@ -182,12 +173,9 @@ def registry_show(asked: str, form: str) -> None:
     show(asked, form)
 
 
-# Look after a store.
-
-
 @click.group()
 def store() -> None:
-    """Look after a store: is it whole, may others read it, what do two of them know together.
+    """Check, share, export and merge stores.
 
     \b
     arkaudit store check --store audit.db
@@ -196,10 +184,10 @@ def store() -> None:
     """
 
 
-@store.command("check", short_help="Whether a store is whole.")
+@store.command("check", short_help="Look for damage and contradictions in a store.")
 @store_option
 def store_check(store_file: Path) -> None:
-    """Look through a store for damage and contradictions, and report each; exits with 1 if there is any.
+    """Look for damage and contradictions in a store, and print them; exits with 1 if there are any.
 
     \b
     arkaudit store check --store audit.db
@@ -209,11 +197,11 @@ def store_check(store_file: Path) -> None:
     check_store(store_file)
 
 
-@store.command("export", short_help="Each run as Parquet, for other tools.")
+@store.command("export", short_help="Export runs as Parquet, for other tools.")
 @store_option
 @file_option("--out", required=True, help="The folder for the files.")
 def store_export(store_file: Path, out: Path) -> None:
-    """Write each run as Parquet files, TABLE/run=KEY/part.parquet, sorted by NAAN and ARK; what is there stays.
+    """Export each run as Parquet files, TABLE/run=KEY/part.parquet, sorted by NAAN and ARK. Existing files are kept.
 
     \b
     arkaudit store export --store audit.db --out parquet/
@@ -223,11 +211,11 @@ def store_export(store_file: Path, out: Path) -> None:
     export_store(store_file, out)
 
 
-@store.command("import", short_help="Bring the runs of another store in.")
+@store.command("import", short_help="Import the runs of another store.")
 @click.argument("other", metavar="OTHER", type=FILE)
 @store_option
 def store_import(other: Path, store_file: Path) -> None:
-    """Bring in the runs of another store that are not there yet; twice does no harm.
+    """Import the runs of another store that this one does not have yet. It can be repeated.
 
     \b
     arkaudit store import other.db --store audit.db
@@ -237,24 +225,21 @@ def store_import(other: Path, store_file: Path) -> None:
     import_store(other, store_file)
 
 
-# Look after a dataset.
-
-
 @click.group()
 def dataset() -> None:
-    """Look after a dataset, which `extract --out` makes: is it what was written?
+    """Verify a dataset, which `extract --out` makes.
 
     \b
     arkaudit dataset check dataset/
     """
 
 
-@dataset.command("check", short_help="Whether a dataset is what was written.")
+@dataset.command("check", short_help="Verify the checksums of a dataset.")
 @click.argument("place", metavar="DATASET")
 def dataset_check(place: str) -> None:
-    """Read each file of a dataset (a folder, or s3://…) and report what is missing or damaged; exits with 1 if any is.
+    """Verify each file of a dataset (a folder, or s3://…), and print missing and damaged ones.
 
-    The same `arkaudit extract … --out DATASET` makes again what this reports.
+    Exits with 1 if there are any. The same `arkaudit extract … --out DATASET` makes them again.
 
     \b
     arkaudit dataset check dataset/

@@ -1,4 +1,1 @@
-"""A dataset: what very many documents cite, as Parquet files that are made part by part, by one process or by many.
-
-`docs/dataset.md` has the layout.
-"""
+"""Datasets: the citations of very many documents as Parquet files, made part by part (`docs/dataset.md`)."""

@@ -1,6 +1,6 @@
-"""The making of a dataset, from its plan to its manifest, by whichever engine works on its parts.
+"""Make a dataset from its plan to its manifest, by any engine.
 
-Whatever is killed, and whenever: the same command resumes with what has been committed.
+After a kill at any moment, the same command resumes from the commit records.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Record = TypeVar("Record")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Work on a part: arguments for a method of `PartWorker`."""
+    """A call of a method of `PartWorker`, for one part."""
 
     key: str
     method: str
@@ -61,21 +61,18 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of a call: its record, or why there is none."""
+    """The result of a call: a commit record, or the reason for the failure."""
 
     call: Call
     record: Any = None
     lost: str = ""
-    """Why every process that tried it has ended."""
+    """Why the processes that tried it died."""
     failed: str = ""
-    """What was raised."""
-
-
-# Work on the parts of a dataset in one process, whichever engine calls it: by plain values that can be sent there.
+    """The message of an exception."""
 
 
 class PartWorker:
-    """Reads and decides parts, with so many killable processes (*jobs*) for documents."""
+    """Reads and decides parts in this process, with *jobs* killable processes for documents."""
 
     def __init__(self, jobs: int) -> None:
         self._executor = document_executor(jobs)
@@ -89,11 +86,11 @@ class PartWorker:
         self.close()
 
     def close(self) -> None:
-        """End the processes, whatever they do."""
+        """End the processes at once."""
         self._executor.shutdown(cancel_futures=True)
 
     def answers(self, calls: Iterable[Call]) -> Iterator[Answer]:
-        """Give the answer to each of *calls*, in their order: the engine that is none, one part after the other, here."""
+        """Yield the answers to *calls* one by one, as the engine of a single process."""
         for call in calls:
             try:
                 answer = Answer(call, self.record(call))
@@ -102,11 +99,11 @@ class PartWorker:
             yield answer
 
     def record(self, call: Call) -> Any:
-        """Return the commit record of a part when the work of *call* is done."""
+        """Do the work of *call*, and return the commit record of the part."""
         return getattr(self, call.method)(*call.arguments)
 
     def read(self, dataset: str, part: Part, folder: str) -> ReadRecord:
-        """Read *part* into the dataset at *dataset*; local paths are taken from *folder*."""
+        """Read *part* into the dataset at *dataset*; local paths are relative to *folder*."""
         return read_part(self._storage(dataset), part, self._executor, folder)
 
     def decide(self, dataset: str, key: str, read_attempt: str, digest: str) -> DecidedRecord:
@@ -128,65 +125,65 @@ class PartWorker:
 
 @cache
 def own_worker() -> PartWorker:
-    """Return the worker of this process, which an engine has started."""
+    """Return the worker of this process, which an engine started."""
     worker = PartWorker(jobs=1)
     atexit.register(worker.close)
     return worker
 
 
-#: The names of files that are removed when they are of no use any more: of parts, evidence, tables without rows, and of
-#: what is being written (`p000001-3f0c9a1b2c4d5e6f-8c1d22aa.parquet`).
+#: Names of files that `_clean` may remove: of parts (`p000001-3f0c9a1b2c4d5e6f-8c1d22aa.parquet`), evidence, empty
+#: tables, and scratch files.
 OUR_NAMES = re.compile(
     rf"p[0-9]{{6,}}[ab]*(?:\.json|-[0-9a-f]{{8}}\.(?:jsonl\.zst|whole\.arrow)|-[0-9a-f]{{16}}-[0-9a-f]{{8}}\.parquet)"
     rf"|none-[0-9a-f]{{16}}\.parquet|{re.escape(LEARNED_FILE)}|{re.escape(NAMES_FILE)}|[0-9a-f]{{16}}"
 )
-#: So often a part is tried that fails without taking its worker with it.
+#: Number of attempts for a part that fails without killing its worker.
 _ATTEMPTS = 3
 
 
 class _NotSound(Exception):
-    """Raised for a part whose work is to be done again; says why."""
+    """Raised for a part that must be processed again. The message is the reason."""
 
 
 class Engine(Protocol):
-    """Works on parts, one by one or many at a time."""
+    """An executor of calls, one by one or in parallel."""
 
     def answers(self, calls: Iterable[Call]) -> Iterator[Answer]:
-        """Give the answer to each of *calls*, in any order."""
+        """Yield the answers to *calls*, in any order."""
 
 
 class Listener:
-    """Hears how far the making of a dataset has come; this one doesn't mind."""
+    """Callbacks about the progress of a dataset, which do nothing here."""
 
     def planned(self, parts: Sequence[Part], done: Sequence[Part]) -> None:
-        """All *parts* are known, and those that were *done* before."""
+        """Receive all *parts*, and those that were *done* by an earlier command."""
 
     def read(self, part: Part, record: ReadRecord) -> None:
-        """One more part was read."""
+        """Count a part that was read."""
 
     def set_back(self, part: Part, reason: str) -> None:
-        """A part was lost or has failed, and is tried otherwise, or later."""
+        """Report a part that failed, and will be tried again."""
 
     def deciding(self, parts: int, done: int) -> None:
-        """All were read; so many *parts* are decided now."""
+        """Begin the second pass over *parts* parts."""
 
     def decided(self, record: DecidedRecord) -> None:
-        """One more part was decided."""
+        """Count a part that was decided."""
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A dataset that was made."""
+    """A finished dataset."""
 
     manifest: Manifest
     unreadable: int
-    """Documents that could not be read."""
+    """Number of unreadable documents."""
     first_unreadable: Sequence[str]
 
 
 @dataclass(slots=True)
 class Making:
-    """The making of the dataset in *storage* out of *parts*."""
+    """Makes the dataset in *storage* from *parts*."""
 
     storage: Storage
     parts: Sequence[Part]
@@ -194,10 +191,10 @@ class Making:
     version: str
     listener: Listener = field(default_factory=Listener)
     folder: str = field(default_factory=lambda: str(Path.cwd()))
-    """The folder that local paths are taken from."""
+    """The folder of relative local paths."""
 
     def made(self) -> Made:
-        """Make the dataset. Raises `PartsFailed`, and OSError where the storage fails."""
+        """Make the dataset. Raises `PartsFailed`, and OSError if the storage fails."""
         read = self._read()
         digest = self._evidence(read)
         decided = self._decided(read, digest)
@@ -210,7 +207,7 @@ class Making:
     # -- the first pass
 
     def _read(self) -> dict[str, ReadRecord]:
-        """The records of all parts that were read, in their order."""
+        """Read the parts that have no valid record yet, and return the records of all parts in order."""
         committed = _committed(self.storage, READ)
         records: dict[str, ReadRecord] = {}
         for part in self.parts:
@@ -218,7 +215,7 @@ class Making:
                 try:
                     records[part.key] = self._read_record(part.key)
                 except _NotSound as problem:
-                    self.listener.set_back(part, f"{problem}, so that it is read again")
+                    self.listener.set_back(part, f"{problem}; it is read again")
                     self._forget(part.key)
         done = [part for part in self.parts if part.key in records]
         self.listener.planned(self.parts, done)
@@ -245,14 +242,14 @@ class Making:
         return {key: records[key] for key in ordered}
 
     def _read_record(self, key: str) -> ReadRecord:
-        """The record of a part that was read. Raises `_NotSound` where it has to be read again."""
+        """Return the record of a part that was read. Raises `_NotSound` if it has to be read again."""
         record = self._record(passes.read_record_file(key), ReadRecord, partial(passes.files_of_read, key))
         if record.killed:
             raise _NotSound(f"the process of {record.killed} of its documents was killed")
         return record
 
     def _record(self, name: str, kind: type[Record], files: Callable[[Record], Mapping[str, str]]) -> Record:
-        """The record in a file. Raises `_NotSound` where it, or one of its *files*, is missing or damaged."""
+        """Return the record in a file. Raises `_NotSound` if it, or one of its *files*, is missing or damaged."""
         try:
             record = decoded(self.storage.read(name) or b"", kind)
         except ValueError:
@@ -272,7 +269,7 @@ class Making:
     # -- between the passes
 
     def _evidence(self, read: Mapping[str, ReadRecord]) -> str:
-        """The digest of the evidence that all parts give; it is among the files, as it is now."""
+        """Write the evidence of all parts, and return its digest."""
         column = joined(self._columns(read))
         digest = digest_of(column)
         with self.storage.scratch() as scratch:
@@ -301,7 +298,7 @@ class Making:
                         partial(passes.files_of_decided, key, digest),
                     )
                 except _NotSound as reason:
-                    self.listener.set_back(Part(key, ()), f"{reason}, so that it is decided again")
+                    self.listener.set_back(Part(key, ()), f"{reason}; it is decided again")
                     self.storage.remove(passes.decided_record_file(key, digest))
         self.listener.deciding(len(read), len(records))
         calls: Iterable[Call] = (
@@ -324,7 +321,7 @@ class Making:
             raise PartsFailed(problem)
         return {key: records[key] for key in read}
 
-    # -- the end
+    # -- the manifest
 
     def _manifest(self, read: Mapping[str, ReadRecord], decided: Mapping[str, DecidedRecord], digest: str) -> Manifest:
         tables: dict[str, TableFiles] = {}
@@ -344,23 +341,23 @@ class Making:
 
 @dataclass(slots=True)
 class _Retries:
-    """What is tried again of the parts that were lost, or have failed.
+    """Further attempts for parts that were lost or failed.
 
-    A lost one has taken its workers with it, or has only waited where another one did. So it is halved, and a single
-    file is tried once more while nothing else is: only then it was surely that file.
+    A lost part killed its workers, or waited in a worker that another part killed. So it is halved, and a single file
+    is tried again alone: if it is lost then, that file is the cause.
     """
 
     halves: dict[str, tuple[Part, Part]] = field(default_factory=dict)
     alone: list[Part] = field(default_factory=list)
-    """To be tried while nothing else is."""
+    """Parts to try without any other at the same time."""
     given_up: set[str] = field(default_factory=set)
     problem: str = ""
-    """Why a part has failed for good."""
+    """The reason why a part failed permanently."""
     _alone: set[str] = field(default_factory=set)
     _failures: Counter[str] = field(default_factory=Counter)
 
     def after(self, answer: Answer, part: Part, storage: Storage) -> Sequence[Part]:
-        """Return what is to be tried next, with others, after an *answer* without a record."""
+        """Return the parts to try next, together with others, after an *answer* without a record."""
         if answer.lost and len(part.files) > 1:
             mark_halved(storage, part)
             self.halves[part.key] = part.halves
@@ -379,12 +376,12 @@ class _Retries:
 
 
 def _committed(storage: Storage, folder: str) -> set[str]:
-    """The parts of which a folder has commit records."""
+    """Return the keys of the parts with a commit record in a folder."""
     return {name.removesuffix(".json") for name in storage.names(folder) if name.endswith(".json")}
 
 
 def _keys(part: Part, halves: Mapping[str, tuple[Part, Part]]) -> Iterator[str]:
-    """The keys of what *part* was read as."""
+    """Yield the key of *part* or, if it was halved, those of its halves."""
     if part.key not in halves:
         yield part.key
         return
@@ -393,7 +390,7 @@ def _keys(part: Part, halves: Mapping[str, tuple[Part, Part]]) -> Iterator[str]:
 
 
 def _without_rows(storage: Storage, table: DatasetTable, digest: str) -> dict[str, str]:
-    """Make the file of a table that has no rows, for readers that need one; returns its name and its own digest."""
+    """Write the file of a table without rows, for readers that need one, and return its name and digest."""
     name = f"{table.name}/none-{digest}.parquet"
     with storage.scratch() as scratch:
         ParquetFile(table, scratch).close()
@@ -403,10 +400,7 @@ def _without_rows(storage: Storage, table: DatasetTable, digest: str) -> dict[st
 
 
 def _clean(storage: Storage, manifest: Manifest, read: Mapping[str, ReadRecord]) -> None:
-    """Remove what no part of the dataset is any more: other attempts, and what rests on evidence of before.
-
-    What has no name that we give is another's, and stays.
-    """
+    """Remove files of other attempts and of older evidence. Files with foreign names stay."""
     for folder in (passes.DECIDED, EVIDENCE):
         for digest in storage.folders(folder):
             if digest != manifest.evidence:

@@ -1,7 +1,7 @@
-"""The engine that works on the parts of a dataset in many processes, of this machine or of many: Dask.
+"""The Dask engine, which makes a dataset in processes of one machine or of many.
 
-Only `submit` and `gather` are used of it, so that another engine is another module like this one. Whatever reaches
-a scheduler runs code on its workers: ours is on loopback, and talks only to those that have its key.
+It only uses `submit` and `gather`, so that another engine would be a module like this one. A client of a scheduler can
+run code on its workers. Therefore a local scheduler listens on loopback, and requires its key.
 """
 
 from __future__ import annotations
@@ -30,31 +30,31 @@ from reports.languages.display import counted
 if TYPE_CHECKING:
     from distributed import Client
 
-#: A part is given up when so many workers have ended over it.
+#: Number of workers that a part may kill before it is given up.
 LOSSES = 3
 _CONNECT_S = 10
 _GONE = "the scheduler is gone"
-#: Seconds between two looks whether the scheduler is there, and how many workers it has; and how long it may be silent.
+#: Seconds between two checks of the scheduler and its number of workers, and the limit on its silence.
 _LOOK_EVERY_S = 5.0
 _SILENT_S = 60.0
 _ANSWERS_WITHIN_S = 10.0
-#: Seconds to wait for an answer before the next look.
+#: Seconds to wait for an answer before the next check.
 _WAIT_S = 0.5
-#: Seconds without a worker after which that is said, and said again.
+#: Seconds without a worker before each warning.
 _ALONE_S = 20.0
 
 
 class SchedulerLost(PartsFailed):
-    """Raised when the scheduler is gone."""
+    """Raised if the scheduler is gone."""
 
 
 class AnotherWorker(ArkauditError):
-    """Raised by a worker that would find other things than the driver."""
+    """Raised by a worker whose versions differ from the driver's."""
 
 
 @contextmanager
 def local_engine(workers: int) -> Iterator[DaskEngine]:
-    """Start so many workers on this machine, and give an engine that uses them. Raises `UserMistake` without Dask."""
+    """Start *workers* processes on this machine, and give their engine. Raises `UserMistake` without Dask."""
     _require_dask()
     import dask
     from distributed import Client, LocalCluster
@@ -62,9 +62,10 @@ def local_engine(workers: int) -> Iterator[DaskEngine]:
     settings = {
         "distributed.worker.daemon": False,
         "distributed.scheduler.allowed-failures": LOSSES - 1,
-        "distributed.scheduler.http.routes": [],  # there is nothing to be seen
+        "distributed.scheduler.http.routes": [],
         "distributed.worker.http.routes": [],
-        "distributed.worker.profile.enabled": False,  # a look at the stack each 10 ms, for a dashboard that isn't there
+        # The profile of a dashboard, which there is not, would be taken every 10 ms.
+        "distributed.worker.profile.enabled": False,
         "distributed.admin.tick.interval": "500ms",
         "distributed.admin.system-monitor.interval": "5s",
     }
@@ -76,8 +77,10 @@ def local_engine(workers: int) -> Iterator[DaskEngine]:
             host="127.0.0.1",
             dashboard_address="127.0.0.1:0",
             scheduler_kwargs={"dashboard": False},
-            security=True,  # keys of its own, which other users of this machine don't have
-            memory_limit=0,  # what a document may take is limited in its own process
+            # New keys, which other users of this machine don't have.
+            security=True,
+            # The processes for documents have limits of their own.
+            memory_limit=0,
             preload=[__name__],
             silence_logs=logging.CRITICAL,
         ) as cluster,
@@ -87,36 +90,34 @@ def local_engine(workers: int) -> Iterator[DaskEngine]:
 
 
 def dask_setup(_: object) -> None:
-    """Make a worker of this machine deaf to Ctrl-C, which is for the driver; Dask calls it by this name."""
+    """Ignore Ctrl-C in a local worker, because it is meant for the driver. Dask calls this function by its name."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager
 def remote_engine(address: str) -> Iterator[DaskEngine]:
-    """Give an engine that uses the workers of a scheduler. Raises `UserMistake` where it can't be used.
+    """Give an engine for the workers of a scheduler. Raises `UserMistake` if it is unusable.
 
-    Keys for ``tls://`` are those of Dask's own configuration.
+    Keys for ``tls://`` come from Dask's configuration.
     """
     _require_dask()
     from distributed import Client
 
     if not address.startswith(("tls://", "wss://", "inproc://")) and not _is_this_machine(address):
-        words = (
-            "without TLS, so that everybody who reaches it can run code there and here: use tls:// (docs/scaling.md)"
-        )
+        words = "without TLS: all programs that reach it can run code there and here; use tls:// (docs/scaling.md)"
         say(f"the scheduler {address} is on another machine and {words}", level=logging.WARNING)
 
     try:
         client = Client(address, timeout=_CONNECT_S)
     except (OSError, TimeoutError, ValueError, TypeError) as problem:
-        raise UserMistake(f"there is no Dask scheduler at {address} that can be used: {reason_of(problem)}") from None
+        raise UserMistake(f"the Dask scheduler at {address} can't be used: {reason_of(problem)}") from None
     with client:
         _check(client)
         yield DaskEngine(client)
 
 
 def _is_this_machine(address: str) -> bool:
-    """Return whether a scheduler is at an address of this machine alone.
+    """Return True if a scheduler listens on loopback only.
 
     >>> [_is_this_machine(address) for address in ("tcp://127.0.0.1:8786", "localhost:8786", "tcp://10.0.0.7:8786")]
     [True, True, False]
@@ -127,7 +128,7 @@ def _is_this_machine(address: str) -> bool:
 
 
 class WorkerWatch:
-    """Notices when a cluster has no worker any more: its parts wait then, which looks like work that takes long.
+    """Warns about a cluster without workers, whose parts would wait silently.
 
     >>> watch = WorkerWatch()
     >>> [watch.seen(workers, at_s) for workers, at_s in ((2, 0), (0, 10), (0, 35), (0, 40), (3, 50))]
@@ -139,7 +140,7 @@ class WorkerWatch:
         self._is_said = False
 
     def seen(self, workers: int, at_s: float) -> str | None:
-        """Return what is to be said at a moment, in seconds, at which there are so many workers."""
+        """Return a message, or None, for the number of *workers* at a time in seconds."""
         if workers:
             was_said, self._said_at, self._is_said = self._is_said, None, False
             return f"the cluster has {counted(workers, 'worker')} again" if was_said else None
@@ -152,7 +153,7 @@ class WorkerWatch:
 
 
 class DaskEngine:
-    """Gives each worker a call, and lets another one wait for it, as long as there are any."""
+    """Runs calls on Dask workers, and keeps one more queued per worker."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -163,21 +164,22 @@ class DaskEngine:
         self._look()
 
     def answers(self, calls: Iterable[Call]) -> Iterator[Answer]:
-        """Give the answer to each of *calls* as it comes. Raises `SchedulerLost`, and `UserMistake` for odd workers."""
+        """Yield answers as they come. Raises `SchedulerLost`, and `UserMistake` for workers of other versions."""
         left = iter(calls)
         futures: dict[Any, Call] = {}
         fetched: SimpleQueue[tuple[Any, Any]] = SimpleQueue()
 
         async def fetch(future: Any) -> None:
-            """Wait for a result, or for what was raised instead: something comes of each future, whatever happens."""
+            """Queue the result of a future, or its exception."""
             try:
                 fetched.put((future, await self._client.gather(future, asynchronous=True)))
-            except BaseException as problem:  # CancelledError is no Exception
+            # CancelledError is not an Exception.
+            except BaseException as problem:
                 fetched.put((future, problem))
 
         def submit() -> None:
             for call in islice(left, max(0, 2 * self._workers - len(futures))):
-                # never a name that was used before, for a scheduler remembers what has failed
+                # A new key each time, because a scheduler remembers failed ones.
                 key = f"{call.method}-{call.key}-{time.monotonic_ns():x}"
                 future = self._client.submit(answer_as, call, fingerprint(), key=key, pure=False)
                 futures[future] = call
@@ -194,21 +196,23 @@ class DaskEngine:
                     else:
                         answers.append(_answer(futures.pop(future), result))
                 self._look()
-                submit()  # first, so that no worker waits for what is made of the answers
+                # Before the answers are processed, so that workers do not wait for that.
+                submit()
                 yield from answers
         finally:
             for future in futures:
                 future.release()
 
     def _look(self, *, now: bool = False) -> None:
-        """Look whether the scheduler is there, and how many workers it has, now and then, or *now*."""
+        """Check the scheduler and its number of workers from time to time, or *now*. Raises `SchedulerLost`."""
         at = time.monotonic()
         if not now and at - self._looked_at < (_LOOK_EVERY_S if self._workers > 1 else 1):
             return
         self._looked_at = at
         try:
             workers = self._client.sync(self._client.scheduler.ncores, callback_timeout=_ANSWERS_WITHIN_S)
-        except TimeoutError:  # it may be busy; TimeoutError is an OSError
+        # It may be busy. TimeoutError is an OSError.
+        except TimeoutError:
             if self._client.status != "running" or time.monotonic() - self._seen_at > _SILENT_S:
                 raise SchedulerLost(_GONE) from None
         except OSError:
@@ -221,14 +225,14 @@ class DaskEngine:
 
 
 def answer_as(call: Call, expected: tuple[str, ...]) -> Any:
-    """Return the commit record of a part, done in a worker that is as its driver is. Raises `AnotherWorker`."""
+    """Run *call* in a worker, and return its record. Raises `AnotherWorker` if versions differ from *expected*."""
     if fingerprint() != expected:
         raise AnotherWorker(difference(expected, fingerprint()))
     return own_worker().record(call)
 
 
 def _check(client: Client) -> None:
-    """Raise `UserMistake` where a worker would find other things than we do. Later ones are checked as they work."""
+    """Raise `UserMistake` if a worker has other versions. Later workers are checked at each call."""
     try:
         fingerprints: dict[str, tuple[str, ...]] = client.run(fingerprint, on_error="raise")
     except ModuleNotFoundError as problem:
@@ -241,7 +245,7 @@ def _check(client: Client) -> None:
 
 
 def _waited_for(fetched: SimpleQueue[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
-    """What was fetched; waits a little where nothing was."""
+    """Yield fetched results; wait up to `_WAIT_S` for the first."""
     with suppress(Empty):
         yield fetched.get(timeout=_WAIT_S)
         while True:
@@ -249,10 +253,10 @@ def _waited_for(fetched: SimpleQueue[tuple[Any, Any]]) -> Iterator[tuple[Any, An
 
 
 def is_of_connection(result: Any, status: str) -> bool:
-    """Return whether fetching failed, and not the work: the result may be there yet, or be made once more.
+    """Return True if only the transfer of a result failed, so that it has to be fetched again.
 
-    *status* is the future's. A client that loses its scheduler cancels every future, also one whose result it was
-    just fetching: what is fetched again then says that it was cancelled, and no part is blamed.
+    *status* is the future's. A client that loses its scheduler cancels every future, also during a transfer. A second
+    transfer then fails by cancellation, and no part is blamed.
 
     >>> [is_of_connection(ConnectionResetError(), status) for status in ("finished", "cancelled", "error")]
     [True, True, False]
@@ -265,7 +269,7 @@ def is_of_connection(result: Any, status: str) -> bool:
 
 
 def _answer(call: Call, result: Any) -> Answer:
-    """What became of a call with this *result*, or with an exception instead."""
+    """Return the answer for a call from its result or exception. Raises `SchedulerLost` and `UserMistake`."""
     from distributed import KilledWorker
 
     if not isinstance(result, BaseException):
@@ -273,9 +277,9 @@ def _answer(call: Call, result: Any) -> Answer:
     if isinstance(result, CancelledError | asyncio.CancelledError):
         raise SchedulerLost(_GONE) from None
     if isinstance(result, KilledWorker):
-        return Answer(call, lost=f"{result.allowed_failures + 1} workers have ended over it")
+        return Answer(call, lost=f"it ended {result.allowed_failures + 1} workers")
     if isinstance(result, AnotherWorker | ModuleNotFoundError):
-        raise UserMistake(f"a worker of the cluster can't take part: {result}")
+        raise UserMistake(f"a worker of the cluster can't be used: {result}")
     return Answer(call, failed=reason_of(result))
 
 
@@ -285,5 +289,6 @@ def _require_dask() -> None:
     import distributed
 
     for name in (distributed.__name__, "tornado.application", *logging.root.manager.loggerDict):
-        if name.partition(".")[0] in (distributed.__name__, "tornado"):  # what it means is said here, in one line
+        # This module reports problems in one line.
+        if name.partition(".")[0] in (distributed.__name__, "tornado"):
             logging.getLogger(name).setLevel(logging.CRITICAL)

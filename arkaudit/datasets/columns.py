@@ -1,4 +1,4 @@
-"""The tables of a dataset, and their columns: names, types and meanings, which stay as they are."""
+"""The tables of a dataset: columns with their names, types and meanings, which must stay compatible."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 
 class ColumnKind(StrEnum):
-    """The type of a column, as Parquet has it."""
+    """The type of a column."""
 
     TEXT = "text"
     NUMBER = "integer"
@@ -26,19 +26,19 @@ class ColumnKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DatasetColumn:
-    """One column of a dataset."""
+    """A column of a dataset."""
 
     name: str
     kind: ColumnKind
     meaning: str
     unit: str = ""
     is_optional: bool = False
-    """Whether a cell may be missing (NULL)."""
+    """True if cells may be missing (NULL)."""
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetTable:
-    """One table of a dataset: what a row is, and its columns in their order."""
+    """A table of a dataset: the meaning of a row, and the columns in order."""
 
     name: str
     caption: str
@@ -50,30 +50,30 @@ _TEXTS, _PAIRS = ColumnKind.TEXTS, ColumnKind.PAIRS
 
 _WHERE = (
     DatasetColumn(
-        "document", _TEXT, "name as `arkaudit extract` has it: a path, and for what is in an archive `a.warc!/URL`, say"
+        "document", _TEXT, "name as in `arkaudit extract`: a path, or for a record of an archive such as `a.warc!/URL`"
     ),
-    DatasetColumn("source", _TEXT, "archive or file as it was named: `document` begins with it"),
-    DatasetColumn("record", _TEXT, "what it is in the archive: a path, a URL; empty for a whole file"),
+    DatasetColumn("source", _TEXT, "archive or file as named on the command line: `document` begins with it"),
+    DatasetColumn("record", _TEXT, "path or URL in the archive; empty for a whole file"),
 )
 
 DOCUMENTS = DatasetTable(
     "documents",
-    "One row per document that was read, or should have been; unique by document. An archive as such has a row only if "
-    "something in it, or all of it, could not be read.",
+    "One row per document, read or unreadable; unique by document. An archive itself has a row only if it, or a part "
+    "of it, could not be read.",
     (
         *_WHERE,
-        DatasetColumn("url", _TEXT, "URL at which a web archive has captured it; missing for others", "", True),
-        DatasetColumn("outcome", _TEXT, "read, or unreadable: then its findings say why"),
+        DatasetColumn("url", _TEXT, "URL of its capture in a web archive; missing for others", "", True),
+        DatasetColumn("outcome", _TEXT, "read, or unreadable (then its findings have the reason)"),
         DatasetColumn("media_type", _TEXT, "media type as the reader determined it; may be empty"),
-        DatasetColumn("title", _TEXT, "title that the document gives itself; may be empty"),
-        DatasetColumn("bytes", _LARGE, "size of what was read; missing where nothing was", "bytes", True),
-        DatasetColumn("sha256", _TEXT, "digest of what was read, in hexadecimal; missing where nothing was", "", True),
-        DatasetColumn("mentions", _NUMBER, "mentions of ARKs in it", "mentions"),
+        DatasetColumn("title", _TEXT, "title in the document; may be empty"),
+        DatasetColumn("bytes", _LARGE, "size; missing for a document that was not read", "bytes", True),
+        DatasetColumn("sha256", _TEXT, "digest in hexadecimal; missing for a document that was not read", "", True),
+        DatasetColumn("mentions", _NUMBER, "mentions of ARKs in the document", "mentions"),
     ),
 )
 MENTIONS = DatasetTable(
     "mentions",
-    "One row per place that cites an ARK, as decided on all documents of the dataset; unique by document and ordinal.",
+    "One row per place that cites an ARK, decided by all documents of the dataset; unique by document and ordinal.",
     (
         *_WHERE,
         DatasetColumn("ordinal", _NUMBER, "place among the mentions of the document", "number from 1"),
@@ -85,29 +85,29 @@ MENTIONS = DatasetTable(
         DatasetColumn("name", _TEXT, "base name, up to the first slash or dot"),
         DatasetColumn("qualifier", _TEXT, "components and variants, each with its delimiter; may be empty"),
         DatasetColumn("as_written", _TEXT, "the characters of the document, unchanged"),
-        DatasetColumn("repaired", _TEXT, "the same, whole again; hyphens, label and resolver as found"),
+        DatasetColumn("repaired", _TEXT, "the characters after repairs; hyphens, label and resolver as found"),
         DatasetColumn("role", _TEXT, "text, link-target, metadata, link-annotation or structured-data"),
         DatasetColumn("page", _NUMBER, "page of a paginated document; missing for others", "page number from 1", True),
         DatasetColumn("place", _TEXT, "element and attribute, or rectangle on the page in points; may be empty"),
-        DatasetColumn("spans", _PAIRS, "its positions in the reader's block of text: begin and end", "code points"),
-        DatasetColumn("context", _TEXT, "text around it"),
-        DatasetColumn("repairs", _TEXTS, "repairs that were made, in order"),
+        DatasetColumn("spans", _PAIRS, "positions in the reader's block of text: start and end", "code points"),
+        DatasetColumn("context", _TEXT, "surrounding text"),
+        DatasetColumn("repairs", _TEXTS, "repairs, in order"),
         DatasetColumn("resolver", _TEXT, "URL before the label, with its final slash; missing without one", "", True),
         DatasetColumn("inflection", _TEXT, "?info, ??, ? or empty"),
-        DatasetColumn("fragment", _TEXT, "what was written after #; may be empty"),
+        DatasetColumn("fragment", _TEXT, "text after #; may be empty"),
         DatasetColumn("confidence", _TEXT, "certain, likely or ambiguous"),
-        DatasetColumn("reason", _TEXT, "rule of the least sure decision"),
-        DatasetColumn("alternatives", _TEXTS, "ARKs that the other decisions would have given"),
-        DatasetColumn("check", _TEXT, "what its check character says: passes, fails, none or unknown"),
-        DatasetColumn("suggestions", _TEXTS, "ARKs that may have been meant where the check character fails"),
-        DatasetColumn("spelling", _TEXTS, "how its spelling departs from the specifications"),
+        DatasetColumn("reason", _TEXT, "rule of the least certain decision"),
+        DatasetColumn("alternatives", _TEXTS, "ARKs that other decisions would have given"),
+        DatasetColumn("check", _TEXT, "result of the check character: passes, fails, none or unknown"),
+        DatasetColumn("suggestions", _TEXTS, "ARKs that may have been meant if the check character fails"),
+        DatasetColumn("spelling", _TEXTS, "deviations of its spelling from the specifications"),
         DatasetColumn(
-            "citation", _NUMBER, "which citation of the document; a link and its text are one", "number from 1"
+            "citation", _NUMBER, "number of the citation in the document; a link and its text are one", "number from 1"
         ),
         DatasetColumn(
             "link_resolver",
             _TEXT,
-            "where a relative link of a web page leads to: URL before the label, by the URL and the base of the page; "
+            "URL before the label that a relative link of a web page resolves to, by the URL and base of the page; "
             "missing for others",
             "",
             True,
@@ -115,25 +115,21 @@ MENTIONS = DatasetTable(
         DatasetColumn(
             "decided",
             _NUMBER,
-            "1 when its own document decided it, 2 when all documents of the dataset decided it otherwise",
+            "1 if its own document decided it, 2 if all documents of the dataset changed that decision",
             "number from 1",
         ),
     ),
 )
 FINDINGS = DatasetTable(
     "findings",
-    "One row per remark that a reader must know about a document, an archive as such, or a folder that was named.",
+    "One row per problem or remark about a document, an archive, or a named folder.",
     (
         *_WHERE,
         DatasetColumn("kind", _TEXT, "kind of finding: unreadable, encrypted, damaged, namespace-mention …"),
         DatasetColumn("detail", _TEXT, "the finding in words"),
     ),
 )
-#: All of them.
 DATASET_TABLES = (DOCUMENTS, MENTIONS, FINDINGS)
-
-
-# The files of a dataset's tables: rows as Parquet, some thousands at a time in memory.
 
 _ROWS_A_GROUP = 20_000
 _TYPES = {
@@ -146,7 +142,7 @@ _TYPES = {
 
 
 def schema_of(table: DatasetTable) -> pa.Schema:
-    """Return the schema of a table's files, with the meaning of each column."""
+    """Return the Arrow schema of a table's files, with the meaning of each column."""
     fields = [
         pa.field(
             column.name,
@@ -160,7 +156,7 @@ def schema_of(table: DatasetTable) -> pa.Schema:
 
 
 class ParquetFile:
-    """One file of a table, to which rows are added; each is a list of its cells, in the order of the columns."""
+    """Writes rows, each a sequence of cells in the order of the columns, into a file of a table."""
 
     def __init__(self, table: DatasetTable, path: Path) -> None:
         self.rows = 0
@@ -169,7 +165,7 @@ class ParquetFile:
         self._writer = pq.ParquetWriter(path, self._schema, compression="zstd", write_page_checksum=True)
 
     def add(self, rows: Iterable[Sequence[Any]]) -> None:
-        """Add *rows*."""
+        """Add *rows*, and write full row groups."""
         for row in rows:
             self._rows.append(row)
             self.rows += 1
@@ -177,12 +173,13 @@ class ParquetFile:
                 self._flush()
 
     def close(self) -> None:
-        """Write what is left, and the end of the file."""
+        """Write the last rows, and close the file."""
         try:
             self._flush()
             self._writer.close()
         finally:
-            self._writer.is_open = False  # or its end prints a traceback of its own, on a full disk
+            # Otherwise its destructor prints a traceback on a full disk.
+            self._writer.is_open = False
 
     def _flush(self) -> None:
         if self._rows:
@@ -200,7 +197,7 @@ def _array(cells: Sequence[Any], kind: pa.DataType) -> pa.Array:
 
 
 def _sound(cell: Any) -> Any:
-    """Text with lone surrogates spelled out, which no file in UTF-8 can hold; likewise in a list.
+    """Return a text, or a list of texts, with lone surrogates escaped, which UTF-8 can't encode.
 
     >>> _sound("a\\ud800"), _sound(["\\udcff"]), _sound(None)
     ('a\\\\ud800', ['\\\\udcff'], None)

@@ -1,4 +1,4 @@
-"""Do what `arkaudit extract --out` does: make a dataset of what documents cite, or resume one."""
+"""Make or resume a dataset for `arkaudit extract --out`, and verify one."""
 
 from __future__ import annotations
 
@@ -32,9 +32,8 @@ from extractors.model.errors import PartsFailed, StorageFailed, UserMistake
 from reports.languages.display import counted
 
 _GZIP = b"\x1f\x8b"
-#: Bytes that a core reads in a second, compressed as they are, by the ends of file names; the first that fits counts.
-#: Those of WARC and WET files were measured in November 2026 on one core of a server; the others are guesses, and what
-#: has another name is taken for a PDF.
+#: Bytes (compressed) that a core reads per second, by suffix of the file name; the first match counts. Rates of WARC and
+#: WET files were measured in November 2026 on one core of a server; the others are guesses. Other names count as PDF.
 _RATES = (
     ((".wet.gz",), 11e6),
     ((".warc.gz",), 8e6),
@@ -45,17 +44,17 @@ _RATES = (
 _OTHER_RATE = 6e6
 
 
-#: Files, and what is to be said of the folders that held them.
+#: Files, and findings about their folders.
 Inputs = tuple[list[InputFile], list[FolderFinding]]
 
 
 def inputs_of(places: Iterable[str], out: str) -> Inputs:
-    """Return the files that *places* name, but for those of the dataset *out* itself. Raises `UserMistake`."""
+    """Return the files in *places* except those of the dataset *out* itself. Raises `UserMistake`."""
     places = list(places)
     objects = [name for name in places if is_object(name)]
     seeds = Seeds.of(name for name in places if not is_object(name))
     if seeds.urls:
-        raise UserMistake(f"a dataset is made of files, not of what is fetched: {seeds.urls[0]}")
+        raise UserMistake(f"a dataset is made of files, not of URLs: {seeds.urls[0]}")
     own = Path(out).resolve()
     below = f"{out.rstrip('/')}/"
     files = [finding for finding in objects_of(objects) if not finding.name.startswith(below)] if objects else []
@@ -65,7 +64,7 @@ def inputs_of(places: Iterable[str], out: str) -> Inputs:
 
 
 def lines_of(path: Path) -> list[str]:
-    """Return the lines of a list, which may be compressed by gzip, without empty ones. Raises `UserMistake`."""
+    """Return the non-empty lines of a file, which may be compressed by gzip. Raises `UserMistake`."""
     try:
         data = path.read_bytes()
         text = (gzip.decompress(data) if data.startswith(_GZIP) else data).decode("utf-8-sig", "surrogateescape")
@@ -73,12 +72,12 @@ def lines_of(path: Path) -> list[str]:
         raise UserMistake(f"{path} can't be read: {getattr(problem, 'strerror', None) or problem}") from None
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
-        raise UserMistake(f"{path} names nothing")
+        raise UserMistake(f"{path} is empty")
     return lines
 
 
 def estimate(parts: Sequence[Part]) -> str:
-    """Return the number of files, bytes and parts, and about how long a core takes to read them.
+    """Return a phrase with the number of files, bytes and parts, and the estimated time to read them.
 
     >>> estimate([Part("p000001", (InputFile("a.wet.gz", 110_000_000, ""),))])
     '1 file, 110.0 MB, 1 part, about 0.003 hours of one core'
@@ -98,17 +97,18 @@ def _input(path: Path) -> InputFile:
     try:
         stat = path.stat()
     except OSError as problem:
-        return InputFile(str(path), 0, str(problem.strerror))  # which will be a row that says so
+        # It becomes a row with this reason.
+        return InputFile(str(path), 0, str(problem.strerror))
     return InputFile(str(path), stat.st_size, str(stat.st_mtime_ns))
 
 
-#: Of how many documents it is said by name that they could not be read.
+#: Number of unreadable documents that a message names.
 _MOST_NAMES = 3
 _LOCK = "work/lock"
 
 
 def tell_of_dataset(places: Sequence[str], out: str, *, part_bytes: int = PART_BYTES) -> None:
-    """Say what there would be to read."""
+    """Print the amount of data that a command would read."""
     files, _ = _inputs(places, out)
     print(estimate(parts_of(files, part_bytes=part_bytes)))
 
@@ -116,11 +116,10 @@ def tell_of_dataset(places: Sequence[str], out: str, *, part_bytes: int = PART_B
 def make_dataset(
     places: Sequence[str], out: str, *, jobs: int, workers: str | None = None, part_bytes: int = PART_BYTES
 ) -> Made:
-    """Make the dataset *out* of the files in *places*, and return what was made; says how far it is.
+    """Make the dataset *out* from the files in *places*, and show progress.
 
-    It is made in this process, with *jobs* others for documents, or by *workers*: so many, or those of a scheduler.
-
-    Raises `UserMistake`, and OSError where the folder fails; ends with 3 when parts could not be read for now.
+    It is made in this process, with *jobs* others for documents, or by *workers*: a number of Dask workers, or the
+    address of a scheduler. Raises `UserMistake`, and OSError for an unusable folder; exits with 3 if parts failed.
     """
     if not is_object(out) and (why := unwritable(Path(out))) is not None:
         raise UserMistake(why)
@@ -136,7 +135,7 @@ def make_dataset(
 
 
 def check_dataset(folder: str) -> None:
-    """Print what is missing or damaged in the dataset at *folder*; exit with 1 if anything is. Raises `UserMistake`."""
+    """Print missing and damaged files of the dataset at *folder*; exit with 1 if any. Raises `UserMistake`."""
     storage = open_storage(folder)
     try:
         damage = list(damage_in(storage))
@@ -146,9 +145,9 @@ def check_dataset(folder: str) -> None:
     for line in damage:
         print(line)
     if damage:
-        say(f"{folder}: {counted(len(damage), 'file')} to be made again, by the command that made the dataset")
+        say(f"{folder}: {counted(len(damage), 'file')} missing or damaged; repeat the command that made the dataset")
         sys.exit(EXIT_FINDING)
-    say(f"{folder} is what was written: {counted(sum(len(table.files) for table in tables.values()), 'file')}")
+    say(f"{folder} is unchanged: {counted(sum(len(table.files) for table in tables.values()), 'file')}")
 
 
 def _inputs(places: Sequence[str], out: str) -> Inputs:
@@ -174,7 +173,7 @@ def _made(storage: Storage, inputs: Inputs, engine: Engine, progress: DatasetPro
     try:
         parts = planned(storage, *inputs, made_by=fingerprint(), part_bytes=part_bytes)
         return Making(storage, parts, engine, __version__, progress).made()
-    except (PartsFailed, StorageFailed, OSError) as problem:  # a disk that is full, say
+    except (PartsFailed, StorageFailed, OSError) as problem:
         end(EXIT_UNFINISHED, f"the dataset is not finished: {problem}; the same command resumes it")
 
 
@@ -184,28 +183,28 @@ def _tell(made: Made, out: str) -> None:
     say(f"{out}: {counted(tables['documents'].rows, 'document')}, {mentions}, {counted(made.manifest.parts, 'part')}")
     if made.unreadable:
         names = ", ".join(made.first_unreadable[:_MOST_NAMES])
-        say(f"{counted(made.unreadable, 'document')} could not be read (the table findings says why): {names}")
+        say(f"{counted(made.unreadable, 'document')} could not be read (reasons: table findings): {names}")
     if tables["mentions"].rows:
         say(after_dataset(out))
 
 
 def _check_place(storage: Storage) -> None:
-    """Raise `UserMistake` where something else is than a dataset, or a folder of one is a link to another place."""
+    """Raise `UserMistake` if the place holds other files than a dataset, or a folder of it is a symbolic link."""
     try:
         is_other = not storage.names("work/plans") and not _is_empty(storage)
     except StorageFailed as problem:
         end(EXIT_UNFINISHED, str(problem))
     if is_other:
-        raise UserMistake(f"{storage.place} is not empty, and no dataset")
+        raise UserMistake(f"{storage.place} is neither empty nor a dataset")
     if not is_object(storage.place):
         folders = ("work", *(f"work/{name}" for name in storage.folders("work")), *storage.folders(""))
         for name in folders:
             if Path(storage.place, name).is_symlink():
-                raise UserMistake(f"{storage.place}/{name} is a link: the folders of a dataset are its own")
+                raise UserMistake(f"{storage.place}/{name} is a link, which a dataset must not contain")
 
 
 def _is_empty(storage: Storage) -> bool:
-    """Return whether nothing is there but what a command makes that was killed before it had a plan."""
+    """Return True if the place only holds files of a command that was killed before it had a plan."""
     if storage.names("") or set(storage.folders("")) - {"work"}:
         return False
     in_work = set(storage.names("work")) | set(storage.folders("work"))
@@ -214,7 +213,7 @@ def _is_empty(storage: Storage) -> bool:
 
 @contextmanager
 def _alone_in(out: str) -> Iterator[None]:
-    """Keep other commands of machines that see the same folder out of it; object storage has no locks."""
+    """Lock the folder against other commands, also of other machines; object storage has no locks."""
     if is_object(out):
         yield
         return
@@ -228,21 +227,21 @@ def _alone_in(out: str) -> Iterator[None]:
 
 
 class DatasetProgress(Progress, Listener):
-    """The progress of a dataset: the parts that were read and decided, and what could not be read."""
+    """Shows the progress of a dataset: parts read and decided, and unreadable documents."""
 
     def __init__(self) -> None:
         super().__init__()
         self._parts_done = self._bytes_done = self._mentions = self._unreadable = 0
 
     def planned(self, parts: Sequence[Part], done: Sequence[Part]) -> None:
-        """All *parts* are known, and those that were *done* before."""
+        """Show all *parts*, and those that were *done* by an earlier command."""
         self.stage("parts read", len(parts), done=len(done))
         self._parts_done, self._bytes_done = len(done), sum(part.size for part in done)
         if done:
             say(f"resuming: {len(done):,} of {counted(len(parts), 'part')} had been read")
 
     def read(self, part: Part, record: ReadRecord) -> None:
-        """One more part was read."""
+        """Count a part that was read."""
         self._parts_done += 1
         self._bytes_done += part.size
         self._mentions += record.mentions
@@ -252,15 +251,15 @@ class DatasetProgress(Progress, Listener):
         self.show(self._parts_done, f", {self._bytes_done / 1e6:,.1f} MB, {mentions}{unread}")
 
     def set_back(self, part: Part, reason: str) -> None:
-        """A part was lost or has failed."""
+        """Report a part that failed."""
         say(f"part {part.key}: {reason}")
 
     def deciding(self, parts: int, done: int) -> None:
-        """All were read; so many are decided now."""
+        """Begin the second pass over *parts* parts."""
         self.stage("parts decided", parts, done=done)
         self._parts_done = done
 
     def decided(self, record: DecidedRecord) -> None:
-        """One more part was decided."""
+        """Count a part that was decided."""
         self._parts_done += 1
         self.show(self._parts_done)

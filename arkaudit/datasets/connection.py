@@ -1,7 +1,7 @@
-"""A dataset as tables of a DuckDB connection, of which no more is in memory than a limit allows.
+"""A dataset as tables of DuckDB, within a limit of memory.
 
-All mentions of a document are in one file, which makes most counts sums over files: only distinct ARKs are counted
-over all of them.
+All mentions of a document are in one file. Therefore most counts are sums over files, and only distinct ARKs are
+counted over all files at once.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     import duckdb
 
 
-#: DuckDB writes what goes beyond it into temporary files; a little more is taken besides.
+#: DuckDB's memory limit, beyond which it uses temporary files. The process needs a little more.
 MEMORY = "1GB"
-#: Files are counted in so many groups at most, each by one query.
+#: Maximum number of groups of files, each of which is counted by one query.
 _MOST_GROUPS = 100
 ROWS_AT_ONCE = 50_000
-#: The types of columns, as DuckDB calls them.
+#: DuckDB's names of the types of columns.
 _TYPES = {
     ColumnKind.TEXT: "VARCHAR",
     ColumnKind.NUMBER: "INTEGER",
@@ -43,12 +43,12 @@ _TYPES = {
 
 
 class DatasetUnreadable(ArkauditError):
-    """Raised when the files of a dataset are not there, or not what its manifest says."""
+    """Raised if files of a dataset are missing, or differ from its manifest."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpenDataset:
-    """A dataset that can be asked in SQL: the views ``documents``, ``mentions`` and ``findings``."""
+    """A dataset for SQL queries, with the views ``documents``, ``mentions`` and ``findings``."""
 
     connection: duckdb.DuckDBPyConnection
     manifest: Manifest
@@ -60,12 +60,12 @@ class OpenDataset:
             self.connection.execute(query)
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
-        """Return all rows that *query* gives. Raises `DatasetUnreadable`."""
+        """Return all rows of *query*. Raises `DatasetUnreadable`."""
         with _as_unreadable():
             return self.connection.execute(query).fetchall()
 
     def frames(self, query: str) -> Iterator[pd.DataFrame]:
-        """Yield what *query* gives, so many rows at once; at least one frame. Raises `DatasetUnreadable`."""
+        """Yield the result of *query* in frames of `ROWS_AT_ONCE`, at least one. Raises `DatasetUnreadable`."""
         with _as_unreadable():
             reader = self.connection.sql(query).to_arrow_reader(ROWS_AT_ONCE)
             is_first = True
@@ -76,13 +76,13 @@ class OpenDataset:
                 yield reader.schema.empty_table().to_pandas()
 
     def groups_of_files(self) -> Iterator[str]:
-        """Yield the mention files in groups, each as what follows ``FROM``: no document is in two of them."""
+        """Yield groups of mention files as ``FROM`` clauses. A document is in one group only."""
         size = -(-len(self.mention_files) // _MOST_GROUPS)
         for first in range(0, len(self.mention_files), size):
             yield _parquet(self.mention_files[first : first + size])
 
     def keep(self, name: str, columns: pa.Table) -> None:
-        """Keep a small table next to those of the dataset."""
+        """Create a temporary table from *columns*."""
         self.connection.register(f"_{name}", columns)
         self.run(f"CREATE TEMP TABLE {name} AS SELECT * FROM _{name}")
         self.connection.unregister(f"_{name}")
@@ -93,8 +93,8 @@ def open_dataset(place: str, *, threads: int, memory: str = MEMORY) -> Iterator[
     """Open the dataset in the folder *place*.
 
     Raises:
-        UserMistake: where there is no finished dataset, or DuckDB is missing.
-        DatasetUnreadable: where a file of it is missing.
+        UserMistake: There is no finished dataset, or DuckDB is missing.
+        DatasetUnreadable: A file is missing or damaged.
     """
     try:
         import duckdb
@@ -104,9 +104,10 @@ def open_dataset(place: str, *, threads: int, memory: str = MEMORY) -> Iterator[
     manifest = manifest_in(storage)
     folder = place.rstrip("/") if is_object(place) else str(Path(place).absolute())
     paths = {name: [f"{folder}/{file}" for file in table.files] for name, table in manifest.tables.items()}
-    if not is_object(place):  # whose files would come twice
+    # Files on object storage would be transferred twice.
+    if not is_object(place):
         for damage in damage_in(storage):
-            raise DatasetUnreadable(f"{folder}/{damage}: the command that made the dataset makes it again")
+            raise DatasetUnreadable(f"{folder}/{damage}: repeat the command that made the dataset")
     settings = {"memory_limit": memory, "threads": str(threads), "preserve_insertion_order": "false"}
     with tempfile.TemporaryDirectory(prefix="arkaudit-report-") as spilled:
         connection = duckdb.connect(":memory:", config={**settings, "temp_directory": spilled})
@@ -134,21 +135,21 @@ def _as_unreadable() -> Iterator[None]:
 
 
 def _check_columns(dataset: OpenDataset, table: DatasetTable, files: Sequence[str]) -> None:
-    """Raise `DatasetUnreadable` where a column of the *files* of a table is missing, or of another type."""
+    """Raise `DatasetUnreadable` if a column of a table's *files* is missing, or has another type."""
     there = {name: kind for name, kind, *_ in dataset.rows(f"DESCRIBE SELECT * FROM {_parquet(files[:1])}")}
     for column in table.columns:
         if there.get(column.name) != _TYPES[column.kind]:
-            raise DatasetUnreadable(f"{files[0]}: its column {column.name} is not as it should be")
+            raise DatasetUnreadable(f"{files[0]}: the column {column.name} is missing or has a wrong type")
 
 
 def _parquet(files: Sequence[str]) -> str:
-    """Return what reads *files* and nothing else: a folder called `naan=…` above them is no column of theirs."""
+    """Return the table function for *files*. A parent folder called `naan=…` must not become a column."""
     options = "hive_partitioning = false, union_by_name = false, filename = false, file_row_number = false"
     return f"read_parquet({_sql_list(files)}, {options}, binary_as_string = false)"
 
 
 def _sql_list(texts: Sequence[str]) -> str:
-    """The texts as a list in SQL.
+    """Return the texts as a list in SQL.
 
     >>> _sql_list(["a", "it's"])
     "['a', 'it''s']"
@@ -157,9 +158,9 @@ def _sql_list(texts: Sequence[str]) -> str:
     return f"[{', '.join(quoted)}]"
 
 
-# What is counted of a dataset, as temporary tables that the published tables are made of.
+# -- counts, as temporary tables for the published tables
 
-#: The mentions of some files, with a number for each document: numbers are counted several times as fast as names.
+#: Mentions of some files with a number for each document, because counting numbers is several times as fast.
 _NUMBERED = """
     SELECT number, citation, ordinal, ark, naan, coalesce(shoulder, '') AS shoulder, coalesce(resolver, '') AS resolver,
         repairs, len(repairs) > 0 AS is_repaired, confidence = 'ambiguous' AS is_unsure, as_written, repaired, document
@@ -199,7 +200,7 @@ _BY_HOST = """
           FROM numbered JOIN resolver_host USING (resolver) GROUP BY host, number)
     GROUP BY host
 """
-#: The tables to which each group of files adds its counts. The first example of a repair is the least by document.
+#: The tables to which each group of files adds its counts. The example of a repair is the first by document.
 _TABLES = {
     "cited_in_files (naan VARCHAR, shoulder VARCHAR, citations BIGINT, documents BIGINT)": _CITED,
     "by_document (document VARCHAR, places BIGINT, citations BIGINT, arks BIGINT, repaired BIGINT, mended BIGINT, "
@@ -208,8 +209,8 @@ _TABLES = {
     "example STRUCT(document VARCHAR, ordinal INTEGER, as_written VARCHAR, repaired VARCHAR))": _BY_REPAIR,
     "by_host (host VARCHAR, citations BIGINT, documents BIGINT)": _BY_HOST,
 }
-#: The part of a document's name by which its section is known: one value for very many documents. Names with blanks
-#: or control characters are asked about whole.
+#: The part of a document's name that determines its section, shared by many documents. Names with spaces or control
+#: characters are not shortened.
 _SECTION_KEY = r"""
     CASE WHEN regexp_matches(document, '[\x00-\x20]') THEN document
          WHEN regexp_matches(document, '^https?://', 'i')
@@ -220,9 +221,9 @@ _SECTION_KEY = r"""
 
 
 def count(dataset: OpenDataset) -> None:
-    """Make the tables ``ark``, ``cited``, ``by_document``, ``by_repair``, ``by_host``, ``resolver_host``, ``section``.
+    """Create ``ark``, ``cited``, ``by_document``, ``by_repair``, ``by_host``, ``resolver_host`` and ``section``.
 
-    Raises `arkaudit.datasets.connection.DatasetUnreadable`.
+    Raises `DatasetUnreadable`.
     """
     dataset.run("CREATE TEMP TABLE ark AS SELECT DISTINCT ark, naan, coalesce(shoulder, '') AS shoulder FROM mentions")
     _find_hosts(dataset)
@@ -243,14 +244,14 @@ def count(dataset: OpenDataset) -> None:
 
 
 def _find_hosts(dataset: OpenDataset) -> None:
-    """Find the host of each resolver."""
+    """Create the table ``resolver_host`` with the host of each resolver."""
     resolvers = [resolver for (resolver,) in dataset.rows("SELECT DISTINCT coalesce(resolver, '') FROM mentions")]
     hosts = pa.array(map(host, resolvers), pa.string())
     dataset.keep("resolver_host", pa.table({"resolver": pa.array(resolvers, pa.string()), "host": hosts}))
 
 
 def _find_sections(dataset: OpenDataset) -> None:
-    """Find the section of each document."""
+    """Create the table ``section`` with the section of each document."""
     keys = [key for (key,) in dataset.rows(f"SELECT DISTINCT {_SECTION_KEY} FROM documents")]
     names = pa.table({"key": pa.array(keys, pa.string()), "section": pa.array(map(section, keys), pa.string())})
     dataset.keep("section_key", names)

@@ -1,4 +1,4 @@
-"""The documents of a dataset with what they cite, as a crawl of the same documents has them."""
+"""The documents of a dataset with their citations, in the form of a crawl, for a check."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from extractors.model.documents import Finding, Role
 from extractors.model.errors import UserMistake
 from extractors.wraps.rules import Confidence
 
-#: A dataset of so many documents and mentions at most is taken whole.
+#: Number of documents and mentions up to which all documents are taken.
 WHOLE_ROWS = 1_000_000
-#: Of a larger one so many documents are taken for each ARK as it is asked for, or as many as there are.
+#: Number of documents of a larger dataset that are taken for each target.
 DOCUMENTS_AN_ARK = 3
 _ROWS_AT_ONCE = 5_000
-#: What says how an ARK is asked for. A dataset of an earlier version has no ``link_resolver``.
+#: Columns that determine a target. A dataset of an earlier version has no ``link_resolver``.
 _TARGET = ("ark", "repaired", "resolver", "link_resolver")
 
 Row = Mapping[str, Any]
@@ -41,28 +41,28 @@ Target = tuple[Ark, str]
 
 @dataclass(slots=True)
 class DatasetDocuments:
-    """A finished dataset, of which a check takes the documents."""
+    """A finished dataset as the input of a check."""
 
     place: str
-    """The folder or prefix as it was named."""
+    """The folder or prefix as the user named it."""
     storage: Storage
     manifest: Manifest
     whole_rows: int = WHOLE_ROWS
     notes: list[tuple[str, Finding]] = field(default_factory=list)
-    """What is to be known besides, and by what: complete when all records were given."""
+    """Findings and their subjects, complete after all records were given."""
 
     @classmethod
     def at(cls, folder: str) -> DatasetDocuments:
-        """Return the dataset at *folder*. Raises `UserMistake` where there is none that is finished."""
+        """Return the finished dataset at *folder*. Raises `UserMistake`."""
         storage = open_storage(folder)
         manifest = manifest_in(storage)
         for damage in () if is_object(folder) else damage_in(storage):
-            raise UserMistake(f"{folder} can't be read: {damage}: the command that made the dataset makes it again")
+            raise UserMistake(f"{folder} can't be read: {damage}: repeat the command that made the dataset")
         return cls(folder.rstrip("/") or folder, storage, manifest)
 
     @property
     def has_arks(self) -> bool:
-        """True if anything in it cites an ARK."""
+        """True if the dataset has mentions of ARKs."""
         return self.manifest.tables["mentions"].rows > 0
 
     @property
@@ -73,11 +73,11 @@ class DatasetDocuments:
 
     @property
     def digest(self) -> str:
-        """Return what is another when the dataset is."""
+        """A short text that identifies the content of the dataset."""
         return f"sha256 {hashlib.sha256(self.manifest.to_bytes()).hexdigest()[:16]}"
 
     def targets(self, resolver: str) -> list[Target]:
-        """Return each ARK with each URL that asks for it, once, sorted; *resolver* is asked about those without one."""
+        """Return distinct ARKs with their request URLs, sorted; ARKs cited without a resolver get *resolver*."""
         targets: set[Target] = set()
         for name in self.manifest.tables["mentions"].files:
             with self._opened(name) as file, self._as_written(name):
@@ -86,9 +86,9 @@ class DatasetDocuments:
         return sorted(targets)
 
     def records(self, resolver: str) -> Iterator[DocumentRecord]:
-        """Give the rows about the documents that are taken, in their order, with all that each of them cites.
+        """Yield records of the documents with all their citations, in order.
 
-        Raises `UserMistake` where a file of the dataset is missing or damaged.
+        Raises `UserMistake` if a file of the dataset is missing or damaged.
         """
         self.notes = []
         taken = mentions = 0
@@ -107,7 +107,7 @@ class DatasetDocuments:
     def _records_of(
         self, files: Mapping[str, pq.ParquetFile], chosen: frozenset[str] | None, resolver: str
     ) -> Iterator[DocumentRecord]:
-        """The rows about the *chosen* documents of one part; mentions are in the order of the documents."""
+        """Yield records of the *chosen* documents of one part, whose mentions are in the order of the documents."""
         at = now()
         findings: defaultdict[str, list[Finding]] = defaultdict(list)
         for row in _rows(files.get("findings"), None):
@@ -120,7 +120,7 @@ class DatasetDocuments:
                 continue
             mentions: tuple[CitedMention, ...] = ()
             if document["document"] == name:
-                with self._as_written(f"what {name} cites"):
+                with self._as_written(f"the citations of {name}"):
                     mentions = tuple(
                         CitedMention(_mention(row), _url(row, resolver), decided=DecidedOn(row["decided"]))
                         for row in rows
@@ -130,7 +130,7 @@ class DatasetDocuments:
                 record = _record(document, mentions, own_findings, at)
             yield record
         if name:
-            raise UserMistake(f"{self.place} can't be read: it cites ARKs in {name}, which is none of its documents")
+            raise UserMistake(f"{self.place} can't be read: it has citations of {name}, but not this document")
         self.notes += ((subject, finding) for subject, some in findings.items() for finding in some)
 
     def _what_is_left_out(self, taken: int, mentions: int) -> Finding:
@@ -138,12 +138,12 @@ class DatasetDocuments:
         return Finding(
             "documents-left-out",
             f"{taken:,} of {tables['documents'].rows:,} documents are here, with {mentions:,} of "
-            f"{tables['mentions'].rows:,} mentions of ARKs: {DOCUMENTS_AN_ARK} that cite each ARK as it is asked for, "
-            "or as many as there are; `arkaudit report --dataset` counts all",
+            f"{tables['mentions'].rows:,} mentions of ARKs: at most {DOCUMENTS_AN_ARK} for each ARK at a URL; "
+            "`arkaudit report --dataset` counts all",
         )
 
     def _parts(self) -> Iterator[dict[str, str]]:
-        """The files of each part, by their tables."""
+        """Yield the files of each part, by table."""
         parts: defaultdict[str, dict[str, str]] = defaultdict(dict)
         for table, files in self.manifest.tables.items():
             for name in files.files:
@@ -156,24 +156,25 @@ class DatasetDocuments:
             with self.storage.local(name) as path, pq.ParquetFile(path) as file:
                 self._check_columns(name, file.schema_arrow)
                 yield file
-        except (OSError, pa.ArrowException) as problem:  # Arrow raises either for what is damaged
+        # Arrow raises either for damaged files.
+        except (OSError, pa.ArrowException) as problem:
             why = "is missing" if isinstance(problem, FileNotFoundError) else str(problem).partition("\n")[0]
             raise UserMistake(f"{self.place} can't be read: {name}: {why}") from None
 
     def _check_columns(self, name: str, schema: pa.Schema) -> None:
-        """Raise `UserMistake` where a file has not the columns of its table."""
+        """Raise `UserMistake` unless a file has the columns of its table."""
         table = next(
             (candidate for candidate in DATASET_TABLES if candidate.name == PurePosixPath(name).parts[0]), None
         )
         for expected in schema_of(table) if table is not None else ():
             if expected.name not in schema.names or schema.field(expected.name).type != expected.type:
                 raise UserMistake(
-                    f"{self.place} can't be read: {name}: its column {expected.name} is not as it should be"
+                    f"{self.place} can't be read: {name}: the column {expected.name} is missing or has a wrong type"
                 )
 
     @contextmanager
     def _as_written(self, what: str) -> Iterator[None]:
-        """Raise `UserMistake` where a value is none that arkaudit has written."""
+        """Raise `UserMistake` for values that arkaudit does not write."""
         try:
             yield
         except (ValueError, LookupError, TypeError, AttributeError) as problem:
@@ -181,7 +182,7 @@ class DatasetDocuments:
 
 
 def _chosen(file: pq.ParquetFile | None, cited: Counter[tuple[str | None, ...]]) -> frozenset[str]:
-    """The documents of a part that are taken, so that each ARK has some; *cited* counts those, from part to part."""
+    """Return documents of a part so that each target has some; *cited* counts them across parts."""
     if file is None:
         return frozenset()
     names = ["document", *_TARGET]
@@ -197,7 +198,7 @@ def _chosen(file: pq.ParquetFile | None, cited: Counter[tuple[str | None, ...]])
 
 
 def _distinct(file: pq.ParquetFile, names: list[str]) -> pa.Table:
-    """The distinct rows of some columns, in order; a small file may hold very many equal ones."""
+    """Return the distinct rows of some columns, in order, batch by batch: a small file may hold many equal rows."""
     batches = (pa.table(batch) for batch in file.iter_batches(_ROWS_AT_ONCE, columns=names))
     some = [batch.group_by(names, use_threads=False).aggregate([]) for batch in batches]
     if not some:
@@ -206,7 +207,7 @@ def _distinct(file: pq.ParquetFile, names: list[str]) -> pa.Table:
 
 
 def _rows(file: pq.ParquetFile | None, chosen: frozenset[str] | None) -> Iterator[Row]:
-    """The rows of a file about the *chosen* documents, or about all."""
+    """Yield the rows of a file about the *chosen* documents, or about all."""
     if file is None:
         return
     wanted = None if chosen is None else pa.array(sorted(chosen), pa.string())
@@ -218,7 +219,7 @@ def _rows(file: pq.ParquetFile | None, chosen: frozenset[str] | None) -> Iterato
 def _record(
     document: Row, mentions: tuple[CitedMention, ...], findings: tuple[Finding, ...], at: str
 ) -> DocumentRecord:
-    """The row about a document; when it was read, a dataset doesn't know, so that it was when it was taken."""
+    """Return the record of a document; *at* replaces the time of reading, which a dataset does not have."""
     return DocumentRecord(
         url=document["document"],
         found_on=document["source"] if document["record"] else None,
@@ -256,5 +257,5 @@ def _mention(row: Row) -> Mention:
 
 
 def _url(row: Row, resolver: str) -> str:
-    """The URL that asks for the object of a mention; a relative link is asked for where it leads."""
+    """Return the request URL of a mention."""
     return mention_url(row["repaired"], row["resolver"], row["link_resolver"], resolver)

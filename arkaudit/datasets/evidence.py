@@ -1,4 +1,4 @@
-"""The evidence of a whole dataset, as files: what is whole in it, and what its names have in common."""
+"""The evidence of a whole dataset as files: its complete ARKs, and the shapes learned from their names."""
 
 from __future__ import annotations
 
@@ -17,11 +17,8 @@ from extractors.model.check_characters import CheckCharacterRule, Zones, learned
 from extractors.processes.codec import decoded, encoded
 from extractors.wraps.evidence import Evidence, Kind, Shape, Shapes, qualifier_words
 
-# Normal forms of ARKs, sorted, as a column of Arrow: millions of them, looked up in a file that is memory-mapped.
-
-
-#: Bytes of names, and columns, that are sorted together; each column may be a file that is mapped, and a process can't
-#: have very many of these. So many sorted columns are then merged, and so many names at a time.
+#: Bytes and columns that are sorted together: each column may be a mapped file, whose number the system limits.
+#: Then the number of sorted columns that are merged, and of names at a time.
 _GATHERED_BYTES = 2**26
 _GATHERED_COLUMNS = 1_000
 _MERGED_COLUMNS = 16
@@ -29,7 +26,7 @@ _MERGED_NAMES = 250_000
 
 
 class SortedNames(Sequence[str]):
-    """Sorted texts, without a Python object for each; pickled, they are two pieces of bytes.
+    """A sequence of sorted texts in two buffers, without a Python object for each text.
 
     >>> names = SortedNames.of(["ark:1/b", "ark:1/a"])
     >>> names[0], len(names), list(names)
@@ -42,12 +39,12 @@ class SortedNames(Sequence[str]):
 
     @classmethod
     def of(cls, names: Iterable[str]) -> SortedNames:
-        """Return distinct *names* in their order."""
+        """Return distinct *names*, sorted."""
         return cls.of_column(column_of(names))
 
     @classmethod
     def of_column(cls, column: pa.LargeBinaryArray) -> SortedNames:
-        """Return the names of a sorted column, without a copy."""
+        """Return the names of a sorted column without copying them."""
         if not len(column):
             return cls(b"\0" * 8, b"")
         _, offsets, text = column.buffers()
@@ -74,13 +71,13 @@ class SortedNames(Sequence[str]):
 
 
 def column_of(names: Iterable[str]) -> pa.LargeBinaryArray:
-    """Return distinct *names*, sorted, as a column: their order as bytes is that of their code points."""
+    """Return distinct *names* as a sorted column. UTF-8 bytes have the order of code points."""
     encoded = sorted({name.encode("utf-8", "surrogatepass") for name in names})
     return pa.array(encoded, pa.large_binary())
 
 
 def joined(columns: Iterable[pa.LargeBinaryArray]) -> pa.LargeBinaryArray:
-    """Return the distinct names of many columns, sorted, as one column; holds little more than that."""
+    """Return the distinct names of many columns as one sorted column, with little more memory than that takes."""
     ordered: list[pa.LargeBinaryArray] = []
     gathered: list[pa.LargeBinaryArray] = []
     size = 0
@@ -96,13 +93,13 @@ def joined(columns: Iterable[pa.LargeBinaryArray]) -> pa.LargeBinaryArray:
 
 
 def _sorted(columns: Sequence[pa.LargeBinaryArray]) -> pa.LargeBinaryArray:
-    """The distinct names of some columns, sorted."""
+    """Return the distinct names of some columns, sorted."""
     distinct = pc.unique(pa.chunked_array(columns, pa.large_binary()))
     return distinct.take(pc.sort_indices(distinct))
 
 
 def _merged(columns: Sequence[pa.LargeBinaryArray]) -> pa.LargeBinaryArray:
-    """The distinct names of columns that are sorted, range by range."""
+    """Return the distinct names of sorted columns, merged range by range."""
     sequences = [SortedNames.of_column(column) for column in columns]
     longest = max(sequences, key=len)
     bounds = [longest[place] for place in range(_MERGED_NAMES, len(longest), _MERGED_NAMES)]
@@ -118,29 +115,28 @@ def _merged(columns: Sequence[pa.LargeBinaryArray]) -> pa.LargeBinaryArray:
 
 
 def write_names(column: pa.LargeBinaryArray, path: Path) -> None:
-    """Write a column into a file that `read_names` maps."""
+    """Write a column into a file for `read_names`."""
     table = pa.table({"name": column})
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table)
 
 
 def read_names(path: Path) -> pa.LargeBinaryArray:
-    """Return the column in a file, mapped to memory and not read. Raises `pyarrow.ArrowInvalid` for any other file."""
+    """Return the memory-mapped column in a file. Raises `pyarrow.ArrowInvalid` for any other file."""
     column = pa.ipc.open_file(pa.memory_map(str(path))).read_all().column("name")
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-#: The files of the evidence.
 NAMES_FILE = "whole.arrow"
 LEARNED_FILE = "learned.json"
 
-#: ARKs of which the bases are gathered before those that were there already are dropped.
+#: Number of ARKs that are processed together.
 _AT_ONCE = 100_000
 _DIGEST_DIGITS = 16
 
 
 def digest_of(column: pa.LargeBinaryArray) -> str:
-    """Return what names the evidence that a sorted column of normal forms gives.
+    """Return the digest that identifies the evidence from a sorted column of normal forms.
 
     >>> digest_of(pa.array([b"ark:1/a"], pa.large_binary()))
     'da1824647c6a125b'
@@ -152,7 +148,7 @@ def digest_of(column: pa.LargeBinaryArray) -> str:
 
 
 def evidence_of(names: SortedNames) -> Evidence:
-    """Return what `Evidence.of` gives for the same ARKs, without all of them as objects at the same time.
+    """Return the same as `Evidence.of`, without an object for each ARK at the same time.
 
     >>> arks = [Ark("12148", "btv1b84", "/f1.item"), Ark("12148", "btv1b84")]
     >>> found, expected = evidence_of(SortedNames.of(map(str, arks))), Evidence.of(arks)
@@ -170,7 +166,7 @@ def evidence_of(names: SortedNames) -> Evidence:
 
 @dataclass(frozen=True, slots=True)
 class _Learned:
-    """What names have taught, as JSON has it: no key of an object is a pair there."""
+    """The shapes and zones learned from names, for JSON, whose keys can't be pairs."""
 
     by_kind: list[tuple[Kind, Shape]]
     by_naan: dict[str, Shape]
@@ -179,14 +175,14 @@ class _Learned:
 
 
 def learned_json(evidence: Evidence) -> bytes:
-    """Return all of *evidence* but its names, as JSON."""
+    """Return *evidence* without its names, as JSON."""
     shapes = evidence.shapes
     qualifiers, zones = sorted(evidence.qualifiers), list(evidence.zones.learned.items())
     return encoded(_Learned(list(shapes.by_kind.items()), dict(shapes.by_naan), qualifiers, zones))
 
 
 def read_evidence(names_file: Path, learned: bytes) -> Evidence:
-    """Return the evidence that is kept in a file of names, mapped to memory, and as JSON."""
+    """Return the evidence from a file of names, which is memory-mapped, and from JSON."""
     kept = decoded(learned, _Learned)
     names = SortedNames.of_column(read_names(names_file))
     shapes = Shapes(dict(kept.by_kind), kept.by_naan)
@@ -194,14 +190,14 @@ def read_evidence(names_file: Path, learned: bytes) -> Evidence:
 
 
 def _bases_of_qualified(names: SortedNames) -> Iterator[pa.LargeBinaryArray]:
-    """The normal forms of those of *names* that have a qualifier, without it, some at a time."""
+    """Yield columns of the bases of those *names* that have a qualifier."""
     for start in range(0, len(names), _AT_ONCE):
         arks = map(Ark.of_normal_form, names[start : start + _AT_ONCE])
         yield column_of(str(ark.base) for ark in arks if ark.qualifier)
 
 
 def _bases(names: SortedNames, others: SortedNames) -> Iterator[Ark]:
-    """The distinct ARKs without qualifiers: those among *names*, and those of *others* that are not among these."""
+    """Yield distinct ARKs without qualifiers: those among *names*, then *others* that are not among them."""
     yield from (ark for ark in _arks(names) if not ark.qualifier)
     whole = Evidence(names)
     yield from (Ark.of_normal_form(other) for other in others if not whole.holds(other))

@@ -1,7 +1,7 @@
 """The two passes of a dataset over its parts.
 
-In the first, the bytes of a part become its documents, and their ARKs that are whole. In the second, the documents are
-decided on the evidence of all parts, and become rows of the dataset's tables.
+The first pass reads the files of a part into documents, and collects their complete ARKs. The second pass decides
+doubtful mentions by the evidence of all parts, and writes the rows of the tables.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from extractors.processes.worker import WorkerExecutor, shared
 from extractors.two_passes import document_of, parts_reading
 from extractors.wraps.evidence import Evidence
 
-#: Where the results of the first pass are, of the second one, and the evidence that this rests on.
+#: Folders of the results of the first pass, of the second pass, and of the evidence.
 READ = "work/read"
 DECIDED = "work/decided"
 EVIDENCE = "work/evidence"
@@ -52,11 +52,12 @@ class ReadRecord:
     unreadable: int
     mentions: int
     sha256: tuple[str, str]
-    """Of the file with its documents, and of that with its names."""
+    """Digests of the file of documents and of the file of names."""
     killed: int = 0
-    """Documents whose process was killed from outside, as a system does without memory: the next command reads them."""
+    """Number of documents whose process was killed from outside, for example for lack of memory. The next command reads
+    them again."""
     first_unreadable: tuple[str, ...] = ()
-    """The names of a few that could not be read."""
+    """Names of the first unreadable documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +66,9 @@ class DecidedRecord:
 
     attempt: str
     rows: dict[str, int]
-    """By table; those without rows have no file."""
+    """Number of rows by table; tables without rows have no file."""
     sha256: dict[str, str]
-    """Of the file of each table that has one."""
+    """Digest of the file by table."""
 
 
 def read_record_file(key: str) -> str:
@@ -76,17 +77,17 @@ def read_record_file(key: str) -> str:
 
 
 def documents_file(key: str, attempt: str) -> str:
-    """Return the name of the file that has the documents of a part."""
+    """Return the name of the file of documents of a part."""
     return f"{READ}/{key}-{attempt}.jsonl.zst"
 
 
 def names_file(key: str, attempt: str) -> str:
-    """Return the name of the file that has the ARKs of a part that are whole."""
+    """Return the name of the file of complete ARKs of a part."""
     return f"{READ}/{key}-{attempt}.whole.arrow"
 
 
 def decided_record_file(key: str, digest: str) -> str:
-    """Return the name of the commit record of a part, decided on the evidence of *digest*."""
+    """Return the name of the commit record of a part that was decided on the evidence of *digest*."""
     return f"{DECIDED}/{digest}/{key}.json"
 
 
@@ -96,18 +97,18 @@ def table_file(table: str, key: str, digest: str, attempt: str) -> str:
 
 
 def files_of_read(key: str, record: ReadRecord) -> dict[str, str]:
-    """Return the files of a part that was read, and their digests."""
+    """Return the digests of the files of a part that was read, by name."""
     names = documents_file(key, record.attempt), names_file(key, record.attempt)
     return dict(zip(names, record.sha256, strict=True))
 
 
 def files_of_decided(key: str, digest: str, record: DecidedRecord) -> dict[str, str]:
-    """Return the files of a part that was decided, and their digests."""
+    """Return the digests of the files of a part that was decided, by name."""
     return {table_file(table, key, digest, record.attempt): sha256 for table, sha256 in record.sha256.items()}
 
 
 def _committed(storage: Storage, name: str, record: Record, files: Iterable[str]) -> Record:
-    """Keep the commit *record* of a part; where there is one already, that counts, and *files* are removed."""
+    """Store and return a commit record; if there is one already, return that and remove *files*."""
     if storage.create(name, encoded(record) + b"\n"):
         return record
     for file in files:
@@ -115,24 +116,24 @@ def _committed(storage: Storage, name: str, record: Record, files: Iterable[str]
     return decoded(storage.read(name) or b"", type(record))
 
 
-# Documents between the two passes of a dataset: one line of JSON each, with its mentions and doubts about them.
+# -- the file of documents between the passes: one line of JSON per document
 
-#: The codec of the files that hold them.
+#: Compression of the file.
 _CODEC = "zstd"
 
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
-    """What a document was before it was read."""
+    """The source of a document."""
 
     source: str
-    """The archive or file that it is, or is in."""
+    """The archive or file."""
     url: str | None = None
     size: int | None = None
-    """Its bytes; None for what has none of its own."""
+    """Size in bytes; None for a folder or an archive itself."""
     sha256: str | None = None
     link_resolvers: Mapping[int, str] = field(default_factory=dict)
-    """The resolvers that relative links mean, by the places of their mentions."""
+    """Resolvers of relative links, by the index of the mention."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,16 +149,16 @@ def _lines_in(path: Path) -> Iterator[Iterator[bytes]]:
         yield iter(lines.readline, b"")
 
 
-# The first pass.
+# -- the first pass
 
-#: Of so many documents that could not be read a record has the names.
+#: Number of unreadable documents that a record names.
 _MOST_NAMES = 3
 
 
 def read_part(storage: Storage, part: Part, executor: WorkerExecutor, folder: str = "") -> ReadRecord:
-    """Read *part*, unless it has been read already, and return its commit record: the first one counts.
+    """Read *part* unless it has a commit record, and return the record.
 
-    Local paths are taken from *folder*. Raises OSError and `StorageFailed` where the storage fails, or an input there.
+    Local paths are relative to *folder*. Raises OSError and `StorageFailed` if the storage fails.
     """
     done = storage.read(read_record_file(part.key))
     if done is not None:
@@ -169,7 +170,7 @@ def read_part(storage: Storage, part: Part, executor: WorkerExecutor, folder: st
 
 
 def record_as_unreadable(storage: Storage, part: Part, reason: str) -> ReadRecord:
-    """Keep that the files of *part* could not be read, and why; returns the commit record that counts."""
+    """Record the files of *part* as unreadable for a *reason*, and return the commit record."""
     documents = [Document(_name_of(file), (), (Finding(KILLED, reason),)) for file in part.files]
     return _published(storage, part.key, documents, ())
 
@@ -180,7 +181,7 @@ def _name_of(file: InputFile) -> str:
 
 
 def _parts_of(file: InputFile, folder: str) -> Iterator[two_passes.Part]:
-    """The documents in a file. Raises `StorageFailed` when an object could not be read, which is no damage to it."""
+    """Yield the documents in a file. Raises `StorageFailed` if the storage fails, which is not damage to the file."""
     source = _name_of(file)
     if not is_object(source):
         yield from documents_in_file(Path(folder, file.name), source)
@@ -189,12 +190,12 @@ def _parts_of(file: InputFile, folder: str) -> Iterator[two_passes.Part]:
         with opened_object(source) as stream:
             yield from documents_in(stream, source, path=source.rpartition("/")[2])
     except FileNotFoundError:
-        yield Document(source, (), (Finding("unreadable", "there is no such object any more"),))
+        yield Document(source, (), (Finding("unreadable", "the object no longer exists"),))
 
 
 @dataclass(frozen=True, slots=True)
 class _ReadDocument:
-    """A document that was read, as a line, and what is counted of it."""
+    """A document as a line, with its counts."""
 
     line: bytes
     name: str
@@ -202,11 +203,11 @@ class _ReadDocument:
     is_unreadable: bool
     is_killed: bool
     whole: tuple[str, ...]
-    """Normal forms of its ARKs about which nothing had to be decided."""
+    """Normal forms of its complete ARKs."""
 
 
 def read_of(part: two_passes.Part, extraction: Extraction | None) -> _ReadDocument:
-    """Return what is kept of the document that *part* is, or that was read of it."""
+    """Return the line and counts of the document that *part* is, or that *extraction* read from it."""
     document, origin = document_of(part, extraction), _Origin(part.name)
     if isinstance(part, ArchiveMember):
         resolvers: dict[int, str] = {}
@@ -228,7 +229,7 @@ def read_of(part: two_passes.Part, extraction: Extraction | None) -> _ReadDocume
 
 
 def _published(storage: Storage, key: str, said: Iterable[Document], read: Iterable[_ReadDocument]) -> ReadRecord:
-    """Write the documents and names of a part, then its commit record; what is *said* of its files comes first."""
+    """Write the documents (*said* ones without content first) and names of a part, then its commit record."""
     mentions = killed = 0
     unreadable: list[str] = []
     whole: set[str] = set()
@@ -252,21 +253,22 @@ def _published(storage: Storage, key: str, said: Iterable[Document], read: Itera
     return _committed(storage, read_record_file(key), record, names)
 
 
-# The second pass.
+# -- the second pass
 
-#: The name by which processes share the evidence.
+#: The name of the evidence that processes share.
 SHARED = "evidence of a dataset"
 
 Rows = dict[str, list[list[Any]]]
 
 
 def evidence_in(storage: Storage, digest: str) -> Evidence:
-    """Return the evidence of *digest*, its names mapped to memory. Raises FileNotFoundError."""
+    """Return the evidence of *digest* with memory-mapped names. Raises FileNotFoundError."""
     learned = storage.read(f"{EVIDENCE}/{digest}/{LEARNED_FILE}")
     with storage.local(f"{EVIDENCE}/{digest}/{NAMES_FILE}") as names:
         if learned is None:
             raise FileNotFoundError(f"{EVIDENCE}/{digest}/{LEARNED_FILE}")
-        return read_evidence(names, learned)  # which stays mapped, also when the file is removed
+        # The names stay mapped when the file is removed.
+        return read_evidence(names, learned)
 
 
 def decide_part(
@@ -277,9 +279,10 @@ def decide_part(
     evidence: Evidence,
     executor: WorkerExecutor | None = None,
 ) -> DecidedRecord:
-    """Decide a part, unless that was done already, and return its commit record: the first one counts.
+    """Decide a part unless it has a commit record, and return the record.
 
-    *executor* shares the evidence; without one, everything is done here. Raises OSError where the storage fails.
+    The processes of *executor* share the evidence; without one, this process decides. Raises OSError if the storage
+    fails.
     """
     done = storage.read(decided_record_file(key, digest))
     if done is not None:
@@ -307,7 +310,7 @@ def decide_part(
 
 
 def _rows_of(lines: Iterator[bytes], evidence: Evidence, executor: WorkerExecutor | None) -> Iterator[Rows]:
-    """The rows of a part, batch by batch; an archive that is said to be damaged twice is one document."""
+    """Yield the rows of a part in batches; several rows about one archive become one document."""
     here = partial(rows_of_lines, evidence=evidence)
     batched = batches(lines, len)
     archives: set[str] = set()
@@ -323,7 +326,7 @@ def _rows_of(lines: Iterator[bytes], evidence: Evidence, executor: WorkerExecuto
 
 
 def decide_lines(batch: Sequence[bytes]) -> Rows:
-    """Return the rows of documents, decided on the evidence that all processes share."""
+    """Return the rows of documents, decided on the shared evidence."""
     return rows_of_lines(batch, shared(SHARED))
 
 
@@ -333,7 +336,7 @@ def rows_of_lines(batch: Sequence[bytes], evidence: Evidence) -> Rows:
     for line in batch:
         read = decoded(line, _Line)
         origin, document = read.origin, read.document.decided_on(evidence)
-        # in its source: nothing for a whole file
+        # Empty for a whole file.
         record = document.name.removeprefix(origin.source).removeprefix(INSIDE)
         where = [document.name, origin.source, record]
         if not document.is_folder and (origin.size is not None or document.is_unreadable):
@@ -356,7 +359,7 @@ _CELLS = [column.name for column in MENTIONS.columns[3:]]
 
 
 def _mention_cells(alone: Document, document: Document, origin: _Origin) -> Iterator[list[Any]]:
-    """The cells of the mentions of a *document*, which *alone* may have said otherwise."""
+    """Yield cells of the mentions of a *document*; *alone* is the same document before the second pass."""
     again = {
         doubt.index
         for doubt in alone.unresolved

@@ -1,7 +1,4 @@
-"""The plan of a dataset: which files make which part. It only grows, by parts for files that come later.
-
-Pure, but for `planned`, which keeps what it has decided.
-"""
+"""The plan of a dataset: the files of each part. Later commands only add parts for new files."""
 
 from __future__ import annotations
 
@@ -24,9 +21,6 @@ from extractors.model.documents import Finding
 from extractors.model.errors import UserMistake
 from extractors.processes.codec import decoded, encoded, plain
 
-# The fingerprint of all that decides which ARKs are found in a document.
-
-
 #: Libraries that read documents.
 _READERS = (
     "beautifulsoup4", "ijson", "lxml", "markdown-it-py", "pikepdf", "pymarc", "pypdfium2", "regex",
@@ -36,14 +30,15 @@ _MISSING = "missing"
 
 @cache
 def fingerprint() -> tuple[str, ...]:
-    """Return the version of arkaudit, and what else two processes have in common that find the same.
+    """Return the versions that determine which ARKs are found: arkaudit, its code, Python and reading libraries.
 
-    That is Python, the libraries that read documents, and our own code, which a developer changes between versions.
+    The code has a digest, because developers change it between versions.
 
     >>> fingerprint()[0] == f"arkaudit {__version__}"
     True
     """
-    from importlib import metadata  # which takes longer than all that follows
+    # A slow import.
+    from importlib import metadata
 
     def installed(package: str) -> str:
         try:
@@ -62,7 +57,7 @@ def fingerprint() -> tuple[str, ...]:
 
 
 def code_digest(*folders: Path) -> str:
-    """Return a digest of the modules in *folders*: of their names and texts, however lines end."""
+    """Return a digest of the names and texts of the modules in *folders*, independent of line ends."""
     digest = hashlib.sha256()
     for folder in folders:
         for path in sorted(folder.rglob("*.py")):
@@ -72,7 +67,7 @@ def code_digest(*folders: Path) -> str:
 
 
 def difference(expected: Iterable[str], actual: Iterable[str]) -> str:
-    """Return in words what was *actual* of another version than is *expected*.
+    """Return a phrase about versions in *actual* that differ from *expected*.
 
     >>> difference(("arkaudit 1", "lxml 6"), ("arkaudit 1", "lxml 5"))
     'lxml 5 instead of lxml 6'
@@ -85,12 +80,13 @@ def difference(expected: Iterable[str], actual: Iterable[str]) -> str:
         for name in here
         if there.get(name, here[name]) != here[name]
     ]
-    if here.keys() != there.keys():  # what is named follows from the code
+    # The names depend on the code.
+    if here.keys() != there.keys():
         words.append("another code")
     return ", ".join(words)
 
 
-#: Compressed bytes that make a part, and files that do.
+#: Compressed bytes of a part, and its maximum number of files.
 PART_BYTES = 128 * 2**20
 PART_FILES = 1_000
 
@@ -100,13 +96,13 @@ _FORMAT = "arkaudit dataset plan 1"
 _KEY = re.compile(r"p[0-9]{6,}")
 
 
-#: The name of a folder that was named, and what was noticed about it.
+#: The name of an input folder, and a finding about it.
 FolderFinding = tuple[str, Finding]
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some files that are read together: nothing of them is in the dataset, or all."""
+    """Files that are processed and committed together."""
 
     key: str
     """``p000001``; its halves are ``p000001a`` and ``p000001b``."""
@@ -115,12 +111,12 @@ class Part:
 
     @property
     def size(self) -> int:
-        """Return the bytes of its files."""
+        """Total size of its files in bytes."""
         return sum(file.size for file in self.files)
 
     @property
     def halves(self) -> tuple[Part, Part]:
-        """Return two parts with half of its files each."""
+        """Two parts with half of its files each."""
         middle = (len(self.files) + 1) // 2
         return Part(f"{self.key}a", self.files[:middle], self.folders), Part(f"{self.key}b", self.files[middle:])
 
@@ -133,7 +129,7 @@ def parts_of(
     part_bytes: int = PART_BYTES,
     part_files: int = PART_FILES,
 ) -> list[Part]:
-    """Return the parts that *files* make: whole files, by name, so many as are about *part_bytes* together.
+    """Divide *files*, sorted by name, into parts of about *part_bytes*.
 
     >>> some = [InputFile(name, size, "") for name, size in (("c", 5), ("a", 60), ("b", 70), ("d", 200))]
     >>> [[file.name for file in part.files] for part in parts_of(some, part_bytes=100)]
@@ -163,10 +159,9 @@ def planned(
     made_by: Sequence[str],
     part_bytes: int = PART_BYTES,
 ) -> list[Part]:
-    """Return all parts of the dataset in *storage*, with new ones for those of *files* that it doesn't have yet.
+    """Add parts for new *files* to the plan in *storage*, and return all parts.
 
-    Raises `UserMistake` where files have changed since they were planned, or something else has planned them than what
-    it is to be *made_by* (`arkaudit.datasets.plan`).
+    Raises `UserMistake` if planned files have changed, or if the plan was made by another `fingerprint` than *made_by*.
     """
     while True:
         names = storage.names(_PLANS)
@@ -174,7 +169,7 @@ def planned(
         more = _more(storage, parts, files, folders, part_bytes)
         if not more:
             return list(_halved(storage, parts))
-        # or another process has added one: then once more
+        # If another process has added a plan of this name, the next loop reads it.
         lines = (encoded(line) + b"\n" for line in (_PlanHead(_FORMAT, list(made_by)), *more))
         storage.create(f"{_PLANS}/{len(names) + 1:05}.jsonl", b"".join(lines))
 
@@ -186,7 +181,7 @@ def _more(
     folders: Sequence[FolderFinding],
     part_bytes: int,
 ) -> list[Part]:
-    """The parts that there must be besides those that are planned."""
+    """Return parts for files and findings that are not planned yet. Raises `UserMistake` if a file has changed."""
     planned_files = {file.name: file for part in parts for file in part.files}
     said = {finding for part in parts for finding in part.folders}
     new = []
@@ -195,21 +190,19 @@ def _more(
         if before is None:
             new.append(file)
         elif before != file:
-            raise UserMistake(
-                f"{file.name} is not what it was when {storage.place} was planned: make another dataset of it"
-            )
+            raise UserMistake(f"{file.name} has changed since {storage.place} was planned: make a new dataset")
     new_folders = [finding for finding in dict.fromkeys(folders) if finding not in said]
     first = 1 + max((int(part.key[1:]) for part in parts), default=0)
     return parts_of(new, new_folders, first=first, part_bytes=part_bytes)
 
 
 def mark_halved(storage: Storage, part: Part) -> None:
-    """Keep that *part* is read as two halves from now on."""
+    """Record that *part* is read as two halves from now on."""
     storage.create(f"{_HALVED}/{part.key}.json", b"{}\n")
 
 
 def _halved(storage: Storage, parts: Iterable[Part]) -> Iterator[Part]:
-    """Return *parts*, with the halves of those that were halved in their places."""
+    """Yield *parts*, with halved ones replaced by their halves."""
     marked = {name.removesuffix(".json") for name in storage.names(_HALVED)}
     for part in parts:
         yield from _halved(storage, part.halves) if part.key in marked else [part]
@@ -217,36 +210,36 @@ def _halved(storage: Storage, parts: Iterable[Part]) -> Iterator[Part]:
 
 @dataclass(frozen=True, slots=True)
 class _PlanHead:
-    """The first line of a plan; each that follows is a part."""
+    """The first line of a plan; each further line is a part."""
 
     format: str
     made_by: list[str]
 
 
 def _parts_in(storage: Storage, name: str, made_by: Sequence[str]) -> Iterator[Part]:
-    """The parts of one plan. Raises `UserMistake` for a plan that something else has made, and for what is no plan."""
+    """Yield the parts of one plan. Raises `UserMistake` for an invalid plan, or one of another version."""
     try:
         lines = io.BytesIO(storage.read(f"{_PLANS}/{name}") or b"")
         head = decoded(lines.readline(), _PlanHead)
         if head.format != _FORMAT:
-            raise ValueError("it is of something else")
+            raise ValueError("it has another format")
         if another := difference(made_by, head.made_by):
             raise UserMistake(
-                f"{storage.place} was begun with {another}, which may find other things: "
-                "resume with that, or make a new one"
+                f"{storage.place} was begun with {another}, which may find other ARKs: "
+                "resume it with that version, or make a new dataset"
             )
         for line in lines:
             part = decoded(line, Part)
             if not _KEY.fullmatch(part.key) or any("\0" in file.name for file in part.files):
-                raise ValueError("it names what no plan names")
+                raise ValueError("it has invalid names")
             yield part
     except ValueError:
         raise UserMistake(
-            f"{storage.place} is no dataset that this version can resume: {_PLANS}/{name} is no plan"
+            f"this version can't resume the dataset {storage.place}: {_PLANS}/{name} is not a plan"
         ) from None
 
 
-# The manifest of a dataset: what it consists of. It comes last, and readers trust nothing else.
+# -- the manifest, which is written last. Readers use only the files that it lists.
 
 MANIFEST = "manifest.json"
 FORMAT = "arkaudit dataset"
@@ -259,14 +252,14 @@ class TableFiles:
 
     rows: int
     files: tuple[str, ...]
-    """Their names, relative to the dataset, in the order of the parts; at least one."""
+    """Names relative to the dataset, in the order of the parts; at least one."""
     sha256: tuple[str, ...]
-    """Their digests in hexadecimal, in the same order."""
+    """Digests in hexadecimal, in the same order."""
 
 
 @dataclass(frozen=True, slots=True)
 class InputTotal:
-    """How much a dataset was made of."""
+    """The number and size of input files."""
 
     files: int
     bytes: int
@@ -274,61 +267,60 @@ class InputTotal:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a dataset consists of."""
+    """The content of a dataset."""
 
     format: str
     format_version: int
     arkaudit: str
-    """The version that made it."""
+    """The version of arkaudit that made it."""
     evidence: str
-    """The digest of the evidence that its doubtful mentions were decided on."""
+    """The digest of the evidence that decided its doubtful mentions."""
     inputs: InputTotal
     parts: int
     tables: dict[str, TableFiles]
 
     def to_bytes(self) -> bytes:
-        """Return the manifest as its file has it."""
+        """Return the manifest as JSON."""
         return json.dumps(plain(self), indent=1).encode() + b"\n"
 
     @classmethod
     def of_bytes(cls, data: bytes) -> Manifest:
-        """Return the manifest in a file. Raises ValueError for what is none, or of a version that is not known."""
+        """Return the manifest in JSON. Raises ValueError if it is invalid or of an unknown version."""
         manifest = decoded(data, cls)
         if manifest.format != FORMAT:
-            raise ValueError("it is of something else")
+            raise ValueError("it has another format")
         if manifest.format_version != FORMAT_VERSION:
-            raise ValueError(f"its format is version {manifest.format_version}, and {FORMAT_VERSION} is known here")
+            raise ValueError(f"its format has version {manifest.format_version}; this program reads {FORMAT_VERSION}")
         for table in DATASET_TABLES:
             if table.name not in manifest.tables:
-                raise ValueError(f"something is missing: {table.name!r}")
+                raise ValueError(f"the table {table.name!r} is missing")
             files = manifest.tables[table.name]
             if files.rows < 0 or not files.files or len(files.sha256) != len(files.files):
-                fault = "a table is not counted, or a file of it is not named or has no digest"
-                raise ValueError(fault)
+                raise ValueError(f"the table {table.name!r} has a wrong number of rows, files or digests")
             for name in files.files:
                 path = PurePosixPath(name)
                 if "\\" in name or ".." in path.parts or path.is_absolute():
-                    raise ValueError(f"{name!r} is no file of the dataset")
+                    raise ValueError(f"{name!r} is not inside the dataset")
         return manifest
 
 
 def damage_in(storage: Storage) -> Iterator[str]:
-    """Yield what is wrong with the files of the dataset in *storage*, of which each is read. Raises `UserMistake`."""
+    """Read all files of the dataset in *storage*, and yield messages about damage. Raises `UserMistake`."""
     for table in manifest_in(storage).tables.values():
         for name, digest in zip(table.files, table.sha256, strict=True):
             now = storage.digest(name)
             if now is None:
                 yield f"{name} is missing"
             elif now != digest:
-                yield f"{name} is not what was written"
+                yield f"{name} is damaged"
 
 
 def manifest_in(storage: Storage) -> Manifest:
-    """Return the manifest of the dataset in *storage*. Raises `UserMistake` where there is none that can be read."""
+    """Return the manifest of the dataset in *storage*. Raises `UserMistake` if it is missing or invalid."""
     data = storage.read(MANIFEST)
     if data is None:
-        begun = " yet: the command that makes it has not come to its end" if storage.names("work/plans") else ""
-        raise UserMistake(f"{storage.place} is no dataset{begun}")
+        begun = " yet: the command that makes it has not finished" if storage.names("work/plans") else ""
+        raise UserMistake(f"{storage.place} is not a dataset{begun}")
     try:
         return Manifest.of_bytes(data)
     except ValueError as problem:

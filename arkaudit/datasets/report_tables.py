@@ -1,7 +1,6 @@
-"""The tables of a report on a dataset: those of a report on a store that need no answer of a server.
+"""The tables of a report on a dataset: those of a report on a store that need no requests.
 
-No ARK has been asked for, so that none is judged. The rows are those that a store has when a crawl has read the same
-documents and nothing has been checked.
+All ARKs count as not judged. The rows are the same as after a crawl of the same documents without a check.
 """
 
 from __future__ import annotations
@@ -48,30 +47,29 @@ from reports.tables.summary import cited_sentence
 
 Frames = Iterator[pd.DataFrame]
 
-#: So many mentions at most are repeated one by one, in `citations`; of more, those that are doubtful or examples.
+#: Number of mentions up to which `citations` has all of them; beyond it, only doubtful ones and examples.
 MOST_CITATIONS = 1_000_000
-#: What an ``ark`` implies (`extractors.model.ark.Ark.implied`): what precedes each dot, and each slash in front
-#: of the first one, but for that after the NAAN.
+#: SQL for `extractors.model.ark.Ark.implied`: the text before each dot, and before each slash in front of the first
+#: dot, except the slash after the NAAN.
 IMPLIED = """
     [left(ark, i - 1) FOR i IN range(1, length(ark) + 1)
      IF ark[i] = '.' OR (ark[i] = '/' AND i > instr(ark, '/') AND i < instr(ark || '.', '.'))]
 """
-#: An ARK without its qualifier.
+#: Matches an ARK without its qualifier.
 _BASE = "^ark:[^/]*/[^/.]*"
 _NOT_JUDGED = "0 AS works, 0 AS fails, 0 AS unreachable, {} AS not_judged"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DatasetTable:
-    """A table of a report on a dataset, and how its rows are had: in pieces, for there may be millions."""
+    """A table of a report on a dataset, whose rows come in pieces because there may be millions."""
 
     definition: TableDefinition
     pieces: Callable[[OpenDataset, pd.DataFrame], Frames] | str
-    """Of a dataset that has been counted, and what the NAAN registry says (`reports.store.frames.registered_names`);
-    or the query that gives them."""
+    """A query, or a function of a counted dataset and the NAAN registry (`reports.store.frames.registered_names`)."""
 
     def frames(self, dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
-        """Yield its rows in their order, with the columns of its definition; what no document says is empty."""
+        """Yield its rows in order, with the columns of its definition; unknown ones are empty."""
         names = [column.name for column in self.definition.columns]
         query = self.pieces
         frames = dataset.frames(query) if isinstance(query, str) else query(dataset, registered)
@@ -188,7 +186,7 @@ def _groups(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
     )
 
 
-#: What may have been meant, as `extract` says; names that any document cites come first, broken ones, too.
+#: Suggestions of `extract`, with names that a document cites first.
 _CHECK_FAILURES = f"""
     WITH failing AS (
         SELECT ark, any_value(naan) AS naan, max(suggestions) AS suggestions,
@@ -209,12 +207,12 @@ _CHECK_FAILURES = f"""
 
 
 def has_all_citations(dataset: OpenDataset) -> bool:
-    """Return whether `citations` has every mention of a dataset: that of a large one would be another copy."""
+    """Return True if `citations` has every mention of a dataset; for a large one it would be another copy."""
     return dataset.manifest.tables["mentions"].rows <= MOST_CITATIONS
 
 
 def _citations(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
-    """Every mention; of a large dataset only those that can be read otherwise, and examples and tests."""
+    """Yield every mention; for a large dataset only those with alternatives, examples and tests."""
     is_test = "naan IN ({})".format(", ".join(f"'{naan}'" for naan in sorted(SKIPPED_NAANS)))
     is_meant = "true" if has_all_citations(dataset) else f"len(alternatives) > 0 OR decided > 1 OR {is_test}"
     for rows in dataset.frames(
@@ -238,7 +236,7 @@ def _citations(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
 
 
 def _asked_url(repaired: str, resolver: object, link_resolver: object) -> str:
-    """The URL that asks for the object of a mention; a resolver that is missing is NaN here."""
+    """Return the request URL of a mention; a missing resolver is NaN."""
     named, of_page = (cell if isinstance(cell, str) else None for cell in (resolver, link_resolver))
     return mention_url(repaired, named, of_page, GLOBAL_RESOLVER)
 
@@ -258,17 +256,17 @@ _CITED_HOSTS = """
 
 
 def _of_datasets_only(*_: object) -> pd.DataFrame:
-    raise TypeError("this table is made of datasets only")
+    raise TypeError("this table exists only for datasets")
 
 
 CITED_HOSTS = TableDefinition(
     "cited_hosts",
     "By cited resolver",
-    "One row per host with which ARKs are cited; an ARK that is cited with several counts at each. The row without a "
+    "One row per host in cited URLs of ARKs; an ARK that is cited with several hosts counts at each. The row without a "
     "host has the ARKs that are cited without a resolver.",
     _of_datasets_only,
     (
-        text_column("host", "host of the resolver as cited, with its port unless that goes without saying"),
+        text_column("host", "host of the resolver as cited, with its port unless it is the default"),
         ARKS_COLUMN,
         CITATIONS_COLUMN,
         DOCUMENTS_COLUMN,
@@ -277,23 +275,22 @@ CITED_HOSTS = TableDefinition(
 
 CHECK_FAILURES = TableDefinition(
     "check_failures",
-    "Check characters that fail",
-    "One row per ARK whose last character should confirm the others and does not, where names are known to have one.",
+    "Wrong check characters",
+    "One row per ARK with a wrong check character, among names that are known to have one.",
     _of_datasets_only,
     (
         ark_column("ark", "ARK in normal form"),
         NAAN_COLUMN,
-        text_column("suggestions", "ARKs that may have been meant: one character differs, and the check fits"),
+        text_column("suggestions", "ARKs that may have been meant: one character differs, and the check is right"),
         CITATIONS_COLUMN,
         DOCUMENTS_COLUMN,
-        text_column("as_written", "what the document contains there"),
+        text_column("as_written", "the characters of the document, unchanged"),
         url_column("first_document", "document with the first citation"),
     ),
 )
 
 SUMMARY = DatasetTable(sums.SUMMARY, _summary)
 NAANS = DatasetTable(overviews.NAANS, _naans)
-#: All of them, in their order.
 DATASET_REPORT = (
     SUMMARY,
     NAANS,
@@ -309,22 +306,20 @@ DATASET_REPORT = (
 )
 
 
-# Do what `arkaudit report --dataset` does: count what a dataset cites, show it in brief, write its tables.
+# -- `arkaudit report --dataset`
 
 _MOST_SHOWN = 20
 
 
 def report_on_dataset(folder: str, out: Path | None, formats: Sequence[str], language: Language = ENGLISH) -> None:
-    """Print what the dataset at *folder* cites in brief, and write its tables into *out*, where one is named.
-
-    What is printed is in *language*; the tables, which programs read, are in none.
+    """Print a summary of the dataset at *folder* in *language*, and write its tables into *out*, if given.
 
     Raises `UserMistake`, `arkaudit.datasets.connection.DatasetUnreadable`, `reports.exports.ReportUnwritable` and
     `arkaudit.output_rows.OutputUnwritable`.
     """
     unknown = [name for name in formats if name not in TABLE_FORMATS]
     if unknown:
-        raise UserMistake(f"a report on a dataset is had as {' or '.join(TABLE_FORMATS)}, not as {unknown[0]}")
+        raise UserMistake(f"formats of a report on a dataset are {' and '.join(TABLE_FORMATS)}, not {unknown[0]}")
     if out is not None:
         check_out(out, formats)
     registered = registered_names(load_registry(cache_folder()))
@@ -345,5 +340,5 @@ def report_on_dataset(folder: str, out: Path | None, formats: Sequence[str], lan
         console.print(naan_table(naans, headings, _MOST_SHOWN, language))
     if out is not None:
         if not is_whole:
-            say(f"more than {MOST_CITATIONS:,} mentions: citations has the doubtful ones; the dataset has all of them")
+            say(f"more than {MOST_CITATIONS:,} mentions: citations has only the doubtful ones; the dataset has all")
         say(place_sentence(out, language))

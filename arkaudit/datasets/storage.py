@@ -1,4 +1,4 @@
-"""The place of a dataset: files that appear whole, and records that only the first who makes them gets to make."""
+"""The storage of a dataset: atomic writes of files, and records that only one process can create."""
 
 from __future__ import annotations
 
@@ -19,17 +19,16 @@ from urllib.parse import urlsplit
 from crawler.model.durable_files import make_folder, put_in_place
 from extractors.model.errors import StorageFailed, UserMistake
 
-# Object storage (S3 and what speaks like it): documents are read from there, and datasets are made there.
-
+# -- object storage (S3 and compatible services)
 
 _SCHEME = "s3"
-#: What is fetched of an object at a time.
+#: Size of the blocks that are fetched of an object.
 _BLOCK_BYTES = 8 * 2**20
 _WILD = frozenset("*?[")
 
 
 def is_object(name: str) -> bool:
-    """Return whether *name* names objects, and no local file.
+    """Return True if *name* is a URL of objects, not a local path.
 
     >>> is_object("s3://bucket/a.warc.gz"), is_object("papers/")
     (True, False)
@@ -38,7 +37,7 @@ def is_object(name: str) -> bool:
 
 
 class ObjectStorage:
-    """The objects below a prefix, as the place of a dataset."""
+    """The objects below a prefix as the storage of a dataset; methods as in `LocalStorage`."""
 
     def __init__(self, url: str) -> None:
         self.place = checked(url).rstrip("/")
@@ -46,42 +45,43 @@ class ObjectStorage:
         self._scratch = tempfile.TemporaryDirectory(prefix="arkaudit-")
 
     def create(self, name: str, data: bytes) -> bool:
-        """Make an object on the condition that there is none."""
+        """Create an object unless it exists; return True if this call created it."""
         with _failing(self.place), contextlib.suppress(FileExistsError):
             object_files().pipe_file(self._key(name), data, mode="create")
             return True
-        return self.read(name) == data  # it was made, but the answer got lost, and it was asked again
+        # It has this content if it was created, but the answer was lost and the request repeated.
+        return self.read(name) == data
 
     def replace(self, name: str, data: bytes) -> None:
-        """Make an object, or another one in its place."""
+        """Create or replace an object."""
         with _failing(self.place):
             object_files().pipe_file(self._key(name), data)
 
     def scratch(self) -> contextlib.AbstractContextManager[Path]:
-        """Give a local file."""
+        """Give the path of a temporary local file."""
         return _scratch_in(Path(self._scratch.name))
 
     def put(self, scratch: Path, name: str) -> None:
-        """Send a local file there."""
+        """Upload a local file."""
         with _failing(self.place):
             object_files().put_file(str(scratch), self._key(name))
 
     def read(self, name: str) -> bytes | None:
-        """Return what is in an object."""
+        """Return the content of an object, or None."""
         with _failing(self.place), contextlib.suppress(FileNotFoundError):
             return bytes(object_files().cat_file(self._key(name)))
         return None
 
     @contextlib.contextmanager
     def local(self, name: str) -> Iterator[Path]:
-        """A copy, which is removed afterwards."""
+        """Give a local copy, which is removed afterwards."""
         with self.scratch() as path:
             with _failing(self.place):
                 object_files().get_file(self._key(name), str(path))
             yield path
 
     def digest(self, name: str) -> str | None:
-        """Return the SHA-256 of an object."""
+        """Return the SHA-256 of an object, or None."""
         digest = hashlib.sha256()
         try:
             with opened_object(f"{self.place}/{name}") as stream:
@@ -92,11 +92,11 @@ class ObjectStorage:
         return digest.hexdigest()
 
     def names(self, folder: str) -> list[str]:
-        """The names of the objects in a folder."""
+        """Return the names of the objects in a folder."""
         return [name for name, kind in self._listed(folder) if kind == "file"]
 
     def folders(self, folder: str) -> list[str]:
-        """The names of the folders in a folder."""
+        """Return the names of the folders in a folder."""
         return [name for name, kind in self._listed(folder) if kind == "directory"]
 
     def remove(self, name: str) -> None:
@@ -105,7 +105,7 @@ class ObjectStorage:
             object_files().rm_file(self._key(name))
 
     def remove_folder(self, folder: str) -> None:
-        """Do nothing: a folder in which there is no object is none."""
+        """Do nothing: empty folders don't exist on object storage."""
 
     def _key(self, name: str) -> str:
         return f"{self._prefix}/{name}".rstrip("/")
@@ -121,34 +121,28 @@ class ObjectStorage:
 
 
 class WatchedStream(io.BufferedIOBase):
-    """The content of an object; it remembers what has failed, whatever its reader takes that for."""
+    """The content of an object. It remembers the first failure, which its reader may take for damage."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
         self.failure: Exception | None = None
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Return up to *size* bytes."""
         return bytes(self._watched(self._stream.read, -1 if size is None else size))
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        """Go to a position."""
         return int(self._watched(self._stream.seek, offset, whence))
 
     def tell(self) -> int:
-        """Return the position."""
         return int(self._stream.tell())
 
     def readable(self) -> bool:
-        """Return that it can be read."""
         return True
 
     def seekable(self) -> bool:
-        """Return that its position can be set."""
         return True
 
     def close(self) -> None:
-        """Let it go."""
         self._stream.close()
         super().close()
 
@@ -162,7 +156,7 @@ class WatchedStream(io.BufferedIOBase):
 
 @contextlib.contextmanager
 def opened_object(url: str) -> Iterator[BinaryIO]:
-    """Give the content of an object. Raises FileNotFoundError, and `StorageFailed` whenever reading it has failed."""
+    """Give the content of an object. Raises FileNotFoundError, and `StorageFailed` after any failure to read it."""
     with _failing(url):
         stream = WatchedStream(object_files().open(url, "rb", cache_type="readahead", block_size=_BLOCK_BYTES))
     try:
@@ -174,9 +168,9 @@ def opened_object(url: str) -> Iterator[BinaryIO]:
 
 
 def objects_of(places: Iterable[str]) -> list[InputFile]:
-    """Return the objects that *places* name: one, all below a prefix, or those that fit a pattern.
+    """Return the objects in *places*: each is an object, a prefix or a pattern.
 
-    Raises `UserMistake` for a place where there is none, and `StorageFailed`.
+    Raises `UserMistake` for a place without objects, and `StorageFailed`.
     """
     inputs: list[InputFile] = []
     folders: dict[str, dict[str, Any]] = {}
@@ -187,24 +181,25 @@ def objects_of(places: Iterable[str]) -> list[InputFile]:
                 some = object_files().glob(key, detail=True).values()
             else:
                 parent = key.rpartition("/")[0]
-                if parent not in folders:  # once for all that a long list names there
+                # A long list may name many objects of one folder.
+                if parent not in folders:
                     folders[parent] = {entry["name"]: entry for entry in _entries(parent)} if "/" in key else {}
                 at_key = folders[parent].get(key)
                 is_file = at_key is not None and at_key["type"] == "file"
                 some = [at_key] if is_file else object_files().find(key.rstrip("/"), detail=True).values()
             objects = [_input(entry) for entry in some if entry and entry["type"] == "file"]
         if not objects:
-            raise UserMistake(f"there is nothing at {url}")
+            raise UserMistake(f"there is no object at {url}")
         inputs += objects
     return inputs
 
 
 def checked(url: str) -> str:
-    """Return *url* if it can be used as it is. Raises `UserMistake`, also where what reads it isn't installed."""
+    """Return *url* if it is valid. Raises `UserMistake` if it is not, or s3fs is missing."""
     if "@" in urlsplit(url).netloc:
-        raise UserMistake("keys belong into the environment (AWS_ACCESS_KEY_ID …), not into an address")
+        raise UserMistake("put keys into the environment (AWS_ACCESS_KEY_ID …), not into an address")
     if not urlsplit(url).netloc:
-        raise UserMistake(f"no bucket is named: {url!r}")
+        raise UserMistake(f"{url!r} has no bucket")
     if find_spec("s3fs") is None:
         raise UserMistake(f"{url} needs s3fs: pip install 'arkaudit[s3]'")
     return url
@@ -223,7 +218,7 @@ def _input(entry: dict[str, Any]) -> InputFile:
 
 @cache
 def object_files() -> Any:
-    """Return the file system of fsspec in which objects are; what it needs to know is in the environment."""
+    """Return the fsspec file system of the objects, which is configured by the environment."""
     import fsspec
 
     return fsspec.filesystem(_SCHEME, use_listings_cache=False)
@@ -231,23 +226,24 @@ def object_files() -> Any:
 
 @contextlib.contextmanager
 def _failing(url: str) -> Iterator[None]:
-    """Raise `StorageFailed` for whatever goes wrong, but for what is missing or there already."""
+    """Raise `StorageFailed` for all exceptions except missing or existing files."""
     try:
         yield
     except (FileNotFoundError, FileExistsError, UserMistake, StorageFailed):
         raise
-    except Exception as problem:  # of botocore, aiohttp, asyncio, the system …
+    # Exceptions of botocore, aiohttp, asyncio, the system …
+    except Exception as problem:
         raise StorageFailed(f"{url}: {reason_of(problem)}") from None
 
 
 def reason_of(problem: BaseException) -> str:
-    """Return what went wrong, in a line."""
+    """Return type and message of an exception in a line."""
     return f"{type(problem).__name__}: {problem}".partition("\n")[0][:300]
 
 
 @contextlib.contextmanager
 def _scratch_in(folder: Path) -> Iterator[Path]:
-    """Give a file that isn't there yet, and remove what is left of it."""
+    """Give the path of a new file in *folder*, and remove the file afterwards if it is still there."""
     path = folder / secrets.token_hex(8)
     try:
         yield path
@@ -255,24 +251,24 @@ def _scratch_in(folder: Path) -> Iterator[Path]:
         path.unlink(missing_ok=True)
 
 
-#: Where files are written before they are put into their place.
+#: The folder of files that are still being written.
 SCRATCH = "work/scratch"
 
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """A file that a dataset is made of."""
+    """An input file of a dataset."""
 
     name: str
-    """Its path or URL, as it was given."""
+    """Path or URL, as given."""
     size: int
-    """Its bytes, compressed as it is."""
+    """Size in bytes, compressed."""
     stamp: str
-    """What is another when the file has changed: a moment, or what its storage calls an entity tag."""
+    """The time of the last change, or the entity tag of an object."""
 
 
 class LocalStorage:
-    """Files by names with slashes, below a folder of this machine, or of one that several machines share.
+    """Files below a local or shared folder, by names with slashes.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -284,62 +280,62 @@ class LocalStorage:
     def __init__(self, folder: Path) -> None:
         self._folder = folder.absolute()
         self.place = str(self._folder)
-        """The folder or URL, for a program that opens it elsewhere."""
+        """The folder or URL, for another process that opens it."""
 
     def create(self, name: str, data: bytes) -> bool:
-        """Make a file unless there is one already, whole and durable; returns whether it was made.
+        """Create a durable file unless it exists; return True if this call created it.
 
-        It becomes a link to one that is whole, which fails if there is one already.
+        A hard link to a complete scratch file fails if the name exists.
         """
         with self.scratch() as scratch:
             scratch.write_bytes(data)
             try:
                 put_in_place((scratch, self._target(name)), replaces=False)
             except FileExistsError:
-                # over NFS, it may have been made while the answer got lost, and been asked for again
+                # Over NFS, the link may have been made although the answer was lost and the request repeated.
                 return scratch.stat().st_nlink == 2
         return True
 
     def replace(self, name: str, data: bytes) -> None:
-        """Make a file, or another one in its place, whole and durable."""
+        """Create or replace a durable file atomically."""
         with self.scratch() as scratch:
             scratch.write_bytes(data)
             self.put(scratch, name)
 
     def scratch(self) -> contextlib.AbstractContextManager[Path]:
-        """Give a local file that isn't there yet, to be written and put into its place: on the same file system."""
+        """Give the path of a scratch file on the same file system, for `put`."""
         folder = self._folder / SCRATCH
         folder.mkdir(parents=True, exist_ok=True)
         return _scratch_in(folder)
 
     def put(self, scratch: Path, name: str) -> None:
-        """Move a scratch file into its place, durable."""
+        """Move a scratch file to its place, durably."""
         put_in_place((scratch, self._target(name)))
 
     def read(self, name: str) -> bytes | None:
-        """Return what is in a file, or None where there is none; a pipe, or what else is none, is not read."""
+        """Return the content of a regular file, or None."""
         path = self._folder / name
         return path.read_bytes() if path.is_file() else None
 
     @contextlib.contextmanager
     def local(self, name: str) -> Iterator[Path]:
-        """A local file with the same content: the file itself. Raises FileNotFoundError."""
+        """Give the path of a local file with the content. Raises FileNotFoundError."""
         path = self._folder / name
         if not path.is_file():
             raise FileNotFoundError(path)
         yield path
 
     def digest(self, name: str) -> str | None:
-        """Return the SHA-256 of a file in hexadecimal, or None where there is none."""
+        """Return the SHA-256 of a file in hexadecimal, or None."""
         path = self._folder / name
         return digest_of_file(path) if path.is_file() else None
 
     def names(self, folder: str) -> list[str]:
-        """The names of the files in a folder, without it, sorted; none where there is no such folder."""
+        """Return the sorted names of the files in a folder, without its path; empty if there is no such folder."""
         return sorted(entry.name for entry in self._listed(folder) if entry.is_file())
 
     def folders(self, folder: str) -> list[str]:
-        """The names of the folders in a folder, likewise."""
+        """Return the sorted names of the folders in a folder."""
         return sorted(entry.name for entry in self._listed(folder) if entry.is_dir())
 
     def _listed(self, folder: str) -> list[os.DirEntry[str]]:
@@ -349,11 +345,11 @@ class LocalStorage:
             return []
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
+        """Remove a file, if it exists."""
         (self._folder / name).unlink(missing_ok=True)
 
     def remove_folder(self, folder: str) -> None:
-        """Remove a folder, if nothing is in it."""
+        """Remove a folder, if it is empty."""
         with contextlib.suppress(OSError):
             (self._folder / folder).rmdir()
 
@@ -369,17 +365,16 @@ def digest_of_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-#: The place of a dataset; what each of its methods promises is said at those of a folder.
 Storage = LocalStorage | ObjectStorage
 
 
 def open_storage(name: str) -> Storage:
-    """Return the storage at *name*, a folder or a prefix. Raises `UserMistake` where there can be none."""
+    """Return the storage at *name*, a folder or a URL prefix. Raises `UserMistake`."""
     if "://" in name:
         if not is_object(name):
-            raise UserMistake(f"a dataset is in a folder, or at s3://BUCKET/PREFIX, not at {name}")
+            raise UserMistake(f"a dataset needs a folder or s3://BUCKET/PREFIX, not {name}")
         return ObjectStorage(name)
     folder = Path(name)
     if folder.exists() and not folder.is_dir():
-        raise UserMistake(f"{name} is no folder: a dataset is one")
+        raise UserMistake(f"{name} is not a folder, which a dataset needs")
     return LocalStorage(folder)

@@ -1,1 +1,1 @@
-"""The demo: a document site, a real resolver and some odd ones on this machine's loopback, and the whole audit."""
+"""The demo: a whole audit of a document site, a real resolver and invented ones on this machine's loopback."""

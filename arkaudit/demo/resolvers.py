@@ -1,7 +1,7 @@
-"""Resolvers for the loopback web, each a function from what was asked to a `Reply`.
+"""Resolvers for the loopback web, each a function from a request target to a `DemoAnswer`.
 
-The documents name real institutions, as any document does; what these functions answer is
-invented, after behaviours that resolvers really show. Those that misbehave have names that no one can own.
+The documents name real institutions, as any document does. The answers are invented after the behaviour of real
+resolvers. Hosts that misbehave have names under ``.example``.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from extractors.model.ark import Ark
 from extractors.model.normalize import NotAnArk
 
-#: Longer than the demo waits for an answer.
+#: Delay that exceeds the timeout of the demo.
 TOO_SLOW_S = 12.0
 
 
 @dataclass(frozen=True, slots=True)
 class DemoAnswer:
-    """An HTTP answer, and how long it takes to come."""
+    """An HTTP answer, and its delay."""
 
     status: int
     body: str | bytes = ""
@@ -31,7 +31,7 @@ class DemoAnswer:
     delay_s: float = 0.0
 
 
-#: From the request target (path and query, as sent) to the answer.
+#: A function from the request target (path and query, as sent) to the answer.
 Behaviour = Callable[[str], DemoAnswer]
 
 NOT_FOUND = DemoAnswer(404, "<title>404 Not Found</title><h1>Not Found</h1>")
@@ -43,12 +43,12 @@ _UNT = """metadc107835 metapth304825 metapth346793 metadc406416 metadc1033338 me
 _BODLEIAN = "x05d86p0901q x03j3333070j x0ww72b989xj x0gx41mh87jf"
 _ARKLET = """t1pg22p71 t00000018 t1pg9dv6k t78s5b569 t2s47dp7t t58d0dn7n t4sj1rf0v t9x09qv5c t48q2f20n t70w4tz8j
     t8cg89f76"""
-#: The names that the real resolver is given.
+#: Names in the database of the real resolver.
 ARKLET_NAMES: tuple[str, ...] = tuple(_ARKLET.split())
 
 
 def _asked(target: str) -> tuple[Ark | None, str]:
-    """The ARK and the query of a request target; percent-encoding of the label is understood."""
+    """Return the ARK, if any, and the query of a request target; the label may be percent-encoded."""
     path, _, query = target.partition("?")
     path = re.sub("%3a", ":", re.sub("%2f", "/", path, flags=re.IGNORECASE), flags=re.IGNORECASE)
     try:
@@ -63,7 +63,7 @@ def _page(title: str, *sentences: str) -> str:
 
 
 def global_resolver(target: str) -> DemoAnswer:
-    """Sends every ARK on to the resolver of its NAAN, the inflection with it, as N2T does."""
+    """Redirect every ARK with its inflection to the resolver of its NAAN, as N2T does."""
     ark, _ = _asked(target)
     resolvers = {
         "12148": "https://gallica.bnf.fr",
@@ -83,7 +83,7 @@ def global_resolver(target: str) -> DemoAnswer:
 
 
 def with_erc(target: str) -> DemoAnswer:
-    """Answers ``?info`` and ``??`` with an ERC in text/plain that names the ARK and states a commitment."""
+    """Answer ``?info`` and ``??`` with an ERC in text/plain that names the ARK and states a commitment."""
     ark, query = _asked(target)
     if ark is None or ark.name not in _UNT.split():
         return NOT_FOUND
@@ -100,7 +100,7 @@ def with_erc(target: str) -> DemoAnswer:
 
 
 def query_ignored(target: str) -> DemoAnswer:
-    """Shows the same page whatever the query."""
+    """Show the same page for any query."""
     ark, _ = _asked(target)
     if ark is None or ark.name not in _GALLICA.split():
         return NOT_FOUND
@@ -110,7 +110,7 @@ def query_ignored(target: str) -> DemoAnswer:
 
 
 def related(target: str) -> DemoAnswer:
-    """Sends on, by 303, to a description of a manuscript that is on a shelf."""
+    """Redirect by 303 to the description of a physical manuscript."""
     ark, query = _asked(target)
     if target.startswith("/catalogue/"):
         return DemoAnswer(
@@ -122,38 +122,38 @@ def related(target: str) -> DemoAnswer:
 
 
 def missing(_: str) -> DemoAnswer:
-    """Knows nothing."""
+    """Answer 404 to all requests."""
     return DemoAnswer(404, _page("Not found", "No such object."))
 
 
 def withdrawn(_: str) -> DemoAnswer:
-    """Everything is gone."""
+    """Answer 410 to all requests."""
     return DemoAnswer(410, _page("Gone", "This resolver has been switched off."))
 
 
 def circle(target: str) -> DemoAnswer:
-    """Sends round in a circle."""
+    """Redirect in a circle."""
     path = target.partition("?")[0]
     return DemoAnswer(302, location=path.removesuffix("/round") if path.endswith("/round") else path + "/round")
 
 
 def slow(_: str) -> DemoAnswer:
-    """Answers when no one waits any more."""
+    """Answer after the client's timeout."""
     return DemoAnswer(200, _page("At last", "Thank you for waiting."), delay_s=TOO_SLOW_S)
 
 
 def pretending(target: str) -> DemoAnswer:
-    """Says 200 and means 404."""
+    """Answer 200 with a page that means 404."""
     return DemoAnswer(200, _page("Page not found", f"We could not find {target.partition('?')[0]}. Try our search."))
 
 
 def guarded(_: str) -> DemoAnswer:
-    """Lets no program in."""
+    """Refuse programs by 403."""
     return DemoAnswer(403, _page("Forbidden", "Are you a robot?"))
 
 
 def plain(target: str) -> DemoAnswer:
-    """A small collection by plain http; describes its objects in HTML."""
+    """Show a small collection by plain http, with descriptions in HTML."""
     ark, query = _asked(target)
     if ark is None or ark.name not in ("b3xx0k", "b3ww9m"):
         return NOT_FOUND
@@ -166,7 +166,7 @@ def plain(target: str) -> DemoAnswer:
 
 
 def landing(target: str) -> DemoAnswer:
-    """The page of an item: where the real resolver sends people."""
+    """Show the page of an item, the target of the real resolver."""
     name = target.partition("?")[0].removeprefix("/details/")
     if name not in ARKLET_NAMES:
         return NOT_FOUND
@@ -174,13 +174,13 @@ def landing(target: str) -> DemoAnswer:
 
 
 def term(target: str) -> DemoAnswer:
-    """The definition of a term."""
+    """Show the definition of a term."""
     if target.startswith("/p0v"):
         return DemoAnswer(200, _page("high water", "The highest level reached by a flood at a gauge.", "ark:99152/p0v"))
     return NOT_FOUND
 
 
-#: Scheme and host, and how it behaves.
+#: Behaviour by scheme and host.
 HOSTS: Mapping[tuple[str, str], Behaviour] = {
     ("https", "n2t.net"): global_resolver,
     ("https", "digital.library.unt.edu"): with_erc,

@@ -1,4 +1,4 @@
-"""`arkaudit demo`: the loopback web is started, the command is run on it as a user would, and the result is shown."""
+"""`arkaudit demo`: start the loopback web, run the command on it as a user would, and show the result."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from arkaudit.demo.web import ARKLET_HOST, SEED, LoopbackWeb
 from crawler.model.registry import CACHE_VARIABLE
 from reports.exports import check_out
 
-#: What the demo's report is made of.
+#: Formats of the demo's report.
 FORMATS = ("html", "csv", "md")
-#: The demo owns its hosts, so it need not wait between requests to them.
+#: The demo owns its hosts, so it does not wait between requests.
 _CONFIGURATION = """\
 # The configuration of the demo: it is the operator of all hosts, so their interval is 0.
 seeds = ["{seed}"]
@@ -41,7 +41,7 @@ connect_to = [
 
 
 def configuration(web: LoopbackWeb, store: Path) -> str:
-    """An ``arkaudit.toml`` that leads every host of the demo to the loopback web, and no other name anywhere."""
+    """Return an ``arkaudit.toml`` that routes the hosts of the demo to the loopback web and fails other names."""
     return _CONFIGURATION.format(
         seed=SEED,
         store=store,
@@ -54,9 +54,9 @@ def configuration(web: LoopbackWeb, store: Path) -> str:
 
 @contextmanager
 def loopback_audit(store: Path | None = None) -> Iterator[Path]:
-    """Give an ``arkaudit.toml`` whose hosts all answer on this machine's loopback, as long as the context lasts.
+    """Give the path of an ``arkaudit.toml`` whose hosts answer on loopback until the context ends.
 
-    For trying things out: no packet leaves this machine. The *store* is next to it unless another file is named.
+    No packet leaves this machine. The *store* is next to the file by default.
     """
     with LoopbackWeb() as web, tempfile.TemporaryDirectory(prefix="arkaudit-demo-") as folder:
         config = Path(folder, "arkaudit.toml")
@@ -65,9 +65,9 @@ def loopback_audit(store: Path | None = None) -> Iterator[Path]:
 
 
 def show(out: Path, console: Console, *, lang: str | None = None) -> int:
-    """Run the demo, with a report in the language of this code; returns the exit code of the audit.
+    """Run the demo with a report in the language *lang*, and return the exit code of the audit.
 
-    Raises `reports.exports.ReportUnwritable`, before anything has begun.
+    Raises `reports.exports.ReportUnwritable` before it starts.
     """
     out = out.absolute()
     check_out(out, FORMATS)
@@ -78,7 +78,7 @@ def show(out: Path, console: Console, *, lang: str | None = None) -> int:
         console.print(opening_words(out, spoken), highlight=False, markup=False, soft_wrap=True)
         command = [*OWN_PROCESS, "run", "-c", str(config), "--out", str(out), *spoken]
         formats = [word for name in FORMATS for word in ("--format", name)]
-        # What is known of NAANs is what is built in, so that the report is the same on every machine.
+        # An empty cache, so that only built-in NAANs are known and the report is the same on every machine.
         environment = {**os.environ, CACHE_VARIABLE: str(folder)}
         code = subprocess.run([*command, *formats], check=False, cwd=folder, env=environment).returncode
         if code == 0:
@@ -90,7 +90,7 @@ def show(out: Path, console: Console, *, lang: str | None = None) -> int:
 
 
 def _conformance(config: Path, environment: Mapping[str, str]) -> str:
-    """How well arklet does what the specification asks of a resolver, in a line."""
+    """Return the command and the last line of a conformance test of arklet."""
     tested = ["conform", f"https://{ARKLET_HOST}/", "--ark", f"ark:13960/{ARKLET_NAMES[0]}"]
     done = subprocess.run(
         [*OWN_PROCESS, *tested, "-c", str(config), "--quiet"],
@@ -105,7 +105,7 @@ def _conformance(config: Path, environment: Mapping[str, str]) -> str:
 
 
 def opening_words(out: Path, options: Sequence[str] = ()) -> str:
-    """Return what is said before the audit."""
+    """Return the text before the audit."""
     shown = " ".join(["arkaudit run -c arkaudit.toml --out", out.name, *options])
     return (
         f"A library's site, Internet Archive's arklet and {len(HOSTS)} other hosts answer on loopback; "
@@ -114,7 +114,7 @@ def opening_words(out: Path, options: Sequence[str] = ()) -> str:
 
 
 def closing_words(out: Path) -> str:
-    """Return where to look next."""
+    """Return the text after the audit."""
     return (
         f"Open that page in a browser. The tables are in {out / 'tables'}, "
         f"every request and answer in {out / 'audit.db'}."

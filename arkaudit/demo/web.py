@@ -1,4 +1,4 @@
-"""The loopback web: every host on a port of its own, with a certificate of an authority made for the occasion."""
+"""The loopback web: each host has its own port, and a certificate from a temporary authority."""
 
 from __future__ import annotations
 
@@ -21,15 +21,14 @@ import trustme
 
 from arkaudit.demo.resolvers import ARKLET_NAMES, HOSTS, NOT_FOUND, Behaviour, DemoAnswer
 
-# A resolver that we did not write: Internet Archive's arklet, as it is, on SQLite.
-
+# -- a real resolver: Internet Archive's arklet, unchanged, on SQLite
 
 ARKLET_HOST = "ark.archive.org"
 _NAAN = 13960
 
 
 def arklet_application(database: Path) -> Callable[..., Any]:
-    """arklet's WSGI application over a new *database*, with the demo's ARKs bound to their landing pages."""
+    """Return arklet's WSGI application with a new *database* that binds the demo's ARKs to their landing pages."""
     import django
     from arklet.entrypoints import settings as arklets_own
     from django.conf import settings
@@ -44,13 +43,15 @@ def arklet_application(database: Path) -> Callable[..., Any]:
         "DATABASES": {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": str(database)}},
         "MIGRATION_MODULES": {"ark": None},
     }
-    if settings.configured:  # by another loopback web of this process: Django is set up once
+    # Django can be set up only once in a process.
+    if settings.configured:
         connections.settings["default"]["NAME"] = str(database)
         del connections["default"]
     else:
         settings.configure(**{**own, **ours})
         django.setup()
-    logging.getLogger("django.request").setLevel(logging.CRITICAL)  # a 404 is what the demo wants to see
+    # Django logs each 404, which the demo provokes.
+    logging.getLogger("django.request").setLevel(logging.CRITICAL)
     logging.getLogger("arklet").setLevel(logging.CRITICAL)
     call_command("migrate", run_syncdb=True, verbosity=0)
 
@@ -78,7 +79,7 @@ SEED = f"https://{SITE_HOST}/"
 
 
 def document_site(target: str) -> DemoAnswer:
-    """The document that the library has at a path."""
+    """Show the document of the library at a path."""
     name = target.partition("?")[0].lstrip("/") or "index.html"
     document = files("arkaudit.demo").joinpath("site", name)
     if "/" in name or not document.is_file():
@@ -87,12 +88,12 @@ def document_site(target: str) -> DemoAnswer:
 
 
 class _DemoServer:
-    """A server that holds no process up and says nothing of clients that hang up."""
+    """A server that does not delay the end of the process, and ignores clients that hang up."""
 
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that stops reading, as ours does when it has seen enough, is no error of the server."""
+        """Do nothing: the crawler closes connections after it has read enough."""
 
 
 class _Server(_DemoServer, ThreadingHTTPServer):
@@ -109,12 +110,12 @@ class _QuietWsgiHandler(WSGIRequestHandler):
 
 
 class LoopbackWeb:
-    """A context manager: inside it, `connect_to` and `ca_file` lead every host of the demo to a server here."""
+    """A context manager that runs the servers; `connect_to` and `ca_file` are the settings to reach them."""
 
     def __init__(self) -> None:
         self.connect_to: list[str] = []
         self.requests: list[tuple[str, str]] = []
-        """Every request that a host got: host and target, in order of arrival."""
+        """Host and target of each request, in order of arrival."""
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
@@ -142,7 +143,7 @@ class LoopbackWeb:
         if scheme == "https":
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             authority.issue_cert(host).configure_cert(context)
-            # The handshake belongs to the connection's own thread: a slow client must not hold up the others.
+            # The handshake runs in the thread of the connection, so that a slow client does not block the others.
             server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         thread.start()
