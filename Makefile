@@ -1,27 +1,27 @@
-# make demo   sets everything up and runs the whole audit on real documents, over a web on loopback
-# make examples  brings docs/examples up to date with what the demo reports
-# make picture   makes the pictures of the README and the documentation anew, with Chromium
-# make test   sets everything up and runs the tests that answer in minutes; ARGS='-k verdict' chooses among them
+# make demo   sets up .venv and runs a whole audit of real documents on loopback
+# make examples  updates docs/examples from the demo's report
+# make picture   updates the pictures of the README and the documentation, with Chromium
+# make test   sets up .venv and runs the tests that take minutes; ARGS='-k verdict' selects among them
 # make test-all  runs all tests
-# make properties  looks for new counterexamples to what the tests say of any text, for as long as that takes
-# make fuzz   looks for bytes that break a promise, guided by coverage; SECONDS=60 for each of eight targets
-# make audit  asks whether a vulnerability is known of what is installed, where a network allows
-# make lock   brings constraints.txt up to date with pyproject.toml
-# make catalogues  brings the sentences to translate up to date with the code
-# make bench  measures speed, each figure beside a named baseline in the same run
-# make docs   builds the site of the documentation, and fails for a link that leads nowhere
+# make properties  searches for new counterexamples to property tests
+# make fuzz   searches for failing inputs, guided by coverage; SECONDS=60 is the time of each target
+# make audit  checks the installed versions for known vulnerabilities (needs a network)
+# make lock   updates constraints.txt from pyproject.toml
+# make catalogues  updates the catalogues of translations from the code
+# make bench  measures speed, each figure next to a named baseline of the same run
+# make docs   builds the site of the documentation, and fails for broken links
 # make man    writes the manual pages into build/man
 # make ark-server  sets up a second resolver, for tests that are skipped without it
 # make pywb   sets up a web archive, for tests that are skipped without it
-# make lint   format, style, types, and which way imports point
+# make lint   checks format, style, types and the direction of imports
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/uv pip install --quiet --python
-# COVERED='-m coverage run' measures the branches that the tests take, also in processes that they start.
+# COVERED='-m coverage run' measures branch coverage, also of child processes.
 PYTEST := $(BIN)/python $(COVERED) -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
-# Tests and benchmarks start the program many times: it is compiled once, also where Python is told to keep no bytecode.
+# Tests and benchmarks start the program many times, so Python must keep its bytecode.
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo demo-anew examples picture catalogues test test-all ark-server pywb properties fuzz audit lock bench lint format docs man build clean
@@ -30,7 +30,7 @@ export PYTHONDONTWRITEBYTECODE :=
 demo: $(VENV)/installed
 	$(BIN)/arkaudit demo --out demo-report
 
-# From nothing, as the second run of a store has another one to be compared with.
+# From an empty folder, because a second run in a store would be compared with the first.
 demo-anew: $(VENV)/installed
 	rm -rf demo-report
 	$(BIN)/arkaudit demo --out demo-report
@@ -53,7 +53,7 @@ test-all: $(VENV)/compiled
 properties: $(VENV)/installed
 	$(BIN)/python -m pytest -q --hypothesis-profile=search -m hypothesis
 
-# Every benchmark runs, also behind one that misses its floor. The last line says what nothing was compared with.
+# All benchmarks run, even if one misses its floor. The last line lists missing baselines.
 bench: $(VENV)/installed $(VENV)/linkchecker/installed $(VENV)/lychee/installed
 	@command -v rg >/dev/null || { test "$$(id -u)" = 0 && apt-get install --yes ripgrep >/dev/null 2>&1; } || true
 	@failed=0; missing=; for each in start scan find cores archives dataset_report growth html_pages pdf crawl memory judging makespan late_turns links own_hosts history page; do $(BIN)/python -m benchmarks.$$each || failed=1; done; \
@@ -80,8 +80,8 @@ man: $(VENV)/installed
 build: $(VENV)/installed
 	$(BIN)/python -m build --outdir dist .
 
-# Versions and digests come from constraints.txt, so that two installations are the same, byte for byte. uv takes ten
-# seconds where pip takes two minutes; pip, which reads a pip.conf too, where uv reaches no index.
+# Versions and digests come from constraints.txt, so that installations are identical. uv takes ten seconds, pip two
+# minutes. pip is the fallback if uv reaches no index, because it also reads pip.conf.
 $(VENV)/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "Python 3.11 or newer is needed; $$($(PYTHON) --version) was found. Try: make PYTHON=python3.12" >&2; exit 2; }
@@ -95,12 +95,12 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	@$(INSTALL) $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
-# Several processes run the tests. One compiles the modules first, or each of them would.
+# Compile the modules once, or each of the test processes would.
 $(VENV)/compiled: $(VENV)/installed
 	@$(BIN)/python -m pytest -qq --collect-only -p no:xdist >/dev/null 2>&1 || true
 	@touch $@
 
-# The versions that stand in constraints.txt are kept where they still fit; take one out to have its newest.
+# Versions in constraints.txt are kept if they still fit; delete one to get its newest.
 lock:
 	@$(PYTHON) -m venv --clear $(VENV)-lock
 	@$(VENV)-lock/bin/python -m pip install --quiet --disable-pip-version-check uv
@@ -109,15 +109,15 @@ lock:
 	@sed -i '1i # The versions that are tested together, for Python 3.11 to 3.13 and every platform, with the digests of their files.\n# Installed by `make` with --require-hashes; renewed by `make lock`, which keeps all versions that still fit.' constraints.txt
 	@rm -rf $(VENV)-lock
 
-# Of what is known of the versions in constraints.txt; asks pypi.org.
+# Known vulnerabilities of the versions in constraints.txt, from pypi.org.
 audit: $(VENV)/installed
 	@$(PYTHON) -c 'import json, urllib.request as u; json.load(u.urlopen("https://pypi.org/pypi/regex/2026.11.15/json", timeout=20))["vulnerabilities"]' 2>/dev/null \
-		|| { echo "pypi.org can't be reached, so that nothing was audited" >&2; exit 0; } \
+		|| { echo "pypi.org can't be reached; the audit was skipped" >&2; exit 0; } \
 		&& { test -x $(VENV)/audit/bin/pip-audit || { $(PYTHON) -m venv --clear $(VENV)/audit \
 		&& $(VENV)/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit; }; } \
 		&& $(VENV)/audit/bin/pip-audit --progress-spinner off --disable-pip --require-hashes --requirement constraints.txt
 
-# In an environment of its own, for atheris has no wheels for some versions of Python; SECONDS is for each target.
+# A separate environment, because atheris has no wheels for some versions of Python.
 SECONDS ?= 60
 fuzz: $(VENV)/fuzz/installed
 	@$(VENV)/fuzz/bin/python -m fuzz $(SECONDS)
@@ -131,7 +131,7 @@ $(VENV)/fuzz/installed: $(VENV)/installed
 
 ark-server: $(VENV)/ark-server/installed
 
-# In an environment of its own: its libraries want older versions of ours.
+# A separate environment, because it needs older versions of the libraries.
 $(VENV)/ark-server/installed: $(VENV)/installed tests/ark_server.txt
 	@$(PYTHON) -m venv --clear $(VENV)/ark-server
 	@$(INSTALL) $(VENV)/ark-server/bin/python --only-binary :all: --requirement tests/ark_server.txt
@@ -139,13 +139,13 @@ $(VENV)/ark-server/installed: $(VENV)/installed tests/ark_server.txt
 
 pywb: $(VENV)/pywb/installed
 
-# Likewise. surt alone has no wheel; it is plain Python.
+# A separate environment for the same reason. Only surt has no wheel; it is plain Python.
 $(VENV)/pywb/installed: $(VENV)/installed tests/pywb.txt
 	@$(PYTHON) -m venv --clear $(VENV)/pywb
 	@$(INSTALL) $(VENV)/pywb/bin/python --only-binary :all: --no-binary surt --requirement tests/pywb.txt
 	@touch $@
 
-# In an environment of its own, for it is only measured beside ours; a benchmark can do without it.
+# Separate environments for baselines of benchmarks, which are optional.
 $(VENV)/linkchecker/installed: $(VENV)/installed benchmarks/linkchecker.txt
 	@$(PYTHON) -m venv --clear $(VENV)/linkchecker
 	@$(INSTALL) $(VENV)/linkchecker/bin/python --only-binary :all: --requirement benchmarks/linkchecker.txt \

@@ -1,8 +1,8 @@
-"""How fast `extract` reads web archives: pages (WARC), their text (WET), and PDFs in a ZIP, none of which cites an ARK.
+"""Speed of `extract` over web archives without ARKs: pages (WARC), their text (WET), and PDFs in a ZIP.
 
-That is what nearly all of a web archive is. The archive of a library's own site is another thing: small pages, of which
-each tenth cites an ARK. Measured is the CPU time of the whole command with one process, its start
-taken off, for so much raw data; beside it, what FastWARC takes to read the same pages and lxml to parse each.
+Another archive resembles that of a library's own site: small pages, with an ARK in every tenth. The figure is the CPU
+time of the whole command with one process, without its start. The baseline reads the pages by FastWARC and parses them
+by lxml.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from benchmarks.pdf import prose_pdf
 from benchmarks.prose import prose
 
 PAGES = 600
-SMALL_PAGES, SMALL_CHARS = 6_000, 2_000  # 5 kB with head, script and menu
+#: A page has 5 kB with head, script and menu.
+SMALL_PAGES, SMALL_CHARS = 6_000, 2_000
 TEXTS, TEXT_CHARS = 8_000, 6_000
 PDFS, PDF_PAGES = 30, 12
-#: MB/s of raw data a core; for PDF, pages a second.
+#: MB/s of raw data per core; for PDF, pages per second.
 FLOORS = {"WARC": 30.0, "WARC of small pages with ARKs": 3.0, "WET": 25.0, "PDF": 200.0}
 _BASELINE = """
 import sys, lxml.html
@@ -37,7 +38,7 @@ for record in ArchiveIterator(open(sys.argv[1], "rb"), record_types=WarcRecordTy
 
 
 def main() -> int:
-    """Prints a line for each kind; 1 below a floor."""
+    """Print a line for each kind; return 1 below a floor."""
     failed = False
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -59,7 +60,7 @@ def main() -> int:
 
 
 def _archives(place: Path) -> Iterable[tuple[str, Path, float, str]]:
-    """Make the archives; give each kind with its file, its size and the unit of that a second."""
+    """Make the archives, and yield kind, file, size and unit of speed of each."""
     random = Random(5)
     pages = [made_page(random, 0, random.choice((0.1, 0.4, 0.9))) for _ in range(PAGES)]
     heads = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
@@ -83,7 +84,7 @@ def _archives(place: Path) -> Iterable[tuple[str, Path, float, str]]:
 
 
 def _records(kind: str, media_type: str, blocks: Iterable[bytes]) -> bytes:
-    """Return a WARC file with each of *blocks* as a record, packed by itself as in web archives."""
+    """Return a WARC file with each of *blocks* as a record, compressed separately as in web archives."""
     written = io.BytesIO()
     for number, block in enumerate(blocks):
         head = (

@@ -1,7 +1,7 @@
-"""A bare Scrapy spider, to measure beside: it follows links and counts pages, and that is all.
+"""A bare Scrapy spider as a baseline: it only follows links and counts pages.
 
-It has our download handler, so that requests go out as ours do, and Scrapy's own settings otherwise, unless it is
-tuned by its settings: then those of ours that make a crawl faster.
+It uses arkaudit's download handler, so that requests are the same, and otherwise Scrapy's settings. If *tuned*, it also
+has the settings of arkaudit that make a crawl faster.
 
     python -m benchmarks.bare_spider URL [tuned]
 """
@@ -42,7 +42,7 @@ class BareSpider(scrapy.Spider):
 
 
 def settings(url: str, *, is_tuned: bool) -> dict[str, Any]:
-    """What the spider needs to reach the host of *url*, as often as it likes."""
+    """Return settings to crawl the host of *url* without a throttle."""
     host = urlsplit(url).netloc
     tuned: dict[str, Any] = {
         "DOWNLOAD_HANDLERS": {"http": _HANDLER, "https": _HANDLER},
@@ -67,7 +67,7 @@ def settings(url: str, *, is_tuned: bool) -> dict[str, Any]:
 
 
 def main(arguments: list[str]) -> None:
-    """Crawls, and prints how many pages there were."""
+    """Crawl, and print the number of pages."""
     url, *rest = arguments
     process = AsyncCrawlerProcess(settings(url, is_tuned=rest == ["tuned"]))
     process.crawl(BareSpider, url=url)

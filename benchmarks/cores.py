@@ -1,6 +1,6 @@
-"""How much sooner `extract` reads a folder with two processes than with one, by the clock: PDFs, HTML and text.
+"""Speed of `extract` with two processes relative to one, by the clock, over folders of PDFs, HTML and text.
 
-Both take turns; their results must be the same, byte for byte. On a machine with one core nothing is measured.
+Both take turns, and must print the same bytes. The benchmark needs two cores.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ AIM = 1.8
 
 
 def main() -> int:
-    """Prints the ratios; 1 below a floor."""
+    """Print the ratios; return 1 below a floor."""
     if cores() < 2:
-        print("cores: there is only one, so nothing was compared")
+        print("cores: skipped, because this machine has only one")
         return 0
     failed, figures = False, []
     with tempfile.TemporaryDirectory() as place:
@@ -36,7 +36,7 @@ def main() -> int:
                 one_s, one_cpu_s, one = _extracted(folder, 1)
                 two_s, two_cpu_s, two = _extracted(folder, 2)
                 if one != two:
-                    print(f"cores: two processes give something else than one for {kind}")
+                    print(f"cores: two processes print something else than one for {kind}")
                     return 1
                 ratios.append(one_s / two_s)
                 extra.append(two_cpu_s / one_cpu_s)
@@ -45,7 +45,7 @@ def main() -> int:
             failed = failed or ratio < FLOORS[kind]
             words = f"{kind} {ratio:.2f} (floor {FLOORS[kind]}) at {median(extra):.2f} of the CPU"
             figures.append(f"{words}, {median(rates):.0f} documents/s")
-    print(f"cores: two processes beside one (aim {AIM}): {'; '.join(figures)}")
+    print(f"cores: two processes relative to one (aim {AIM}): {'; '.join(figures)}")
     return int(failed)
 
 
@@ -64,7 +64,7 @@ def _folders(place: Path) -> dict[str, Path]:
 
 
 def _extracted(folder: Path, jobs: int) -> tuple[float, float, bytes]:
-    """Seconds by the clock and of CPU, and what was printed."""
+    """Run `extract`, and return seconds by the clock, seconds of CPU, and its output."""
     command = [sys.executable, "-P", "-m", "arkaudit", "extract", "--jobs", str(jobs), str(folder)]
     before, started = _children_cpu_s(), time.perf_counter()
     done = subprocess.run(command, check=True, capture_output=True)

@@ -1,11 +1,10 @@
-"""How many pages a second a crawl gets through on one core, beside a bare Scrapy spider and LinkChecker.
+"""Pages per second of a crawl on one core, compared with a bare Scrapy spider and LinkChecker.
 
-The site is on loopback, served from the other core where there is one. Measured is the whole process, from its start
-to its end, by the clock and by the time of the core that it took, which other programs don't change as much and which
-decides: ours reads each page, finds the ARKs in it, and keeps both in a store. The bare spider only follows links
-(`benchmarks/bare_spider.py`), over the same download handler: once with Scrapy's own settings, and once with those of
-ours that are quicker. LinkChecker's throttle is lifted by the header that it wants for that. All take turns in several
-rounds, and of each the best counts: what other programs take is nobody's speed.
+The site is on loopback, served from another core if there is one. Whole processes are measured by the clock and by CPU
+time, which decides because other programs disturb it less. arkaudit reads each page, finds its ARKs, and stores both.
+The bare spider only follows links (`benchmarks/bare_spider.py`) by the same download handler, once with Scrapy's
+settings and once with faster ones. A header of the site lifts LinkChecker's throttle. All take turns in several rounds,
+and the best of each counts.
 
     python -m benchmarks.crawl [PAGES [ROUNDS]]
 """
@@ -27,21 +26,21 @@ from benchmarks.site import LINKS, Site, served
 PAGES, ROUNDS = "2000", "3"
 AIM, FLOOR = 2.0, 1.1
 AT_ONCE = 64
-#: `make bench` sets it up; its libraries are its own.
+#: `make bench` installs it in an environment of its own.
 LINKCHECKER = Path(os.environ.get("LINKCHECKER", Path(sys.prefix, "linkchecker", "bin", "linkchecker")))
 OURS, BARE, TUNED, OTHER = "arkaudit", "bare Scrapy", "bare Scrapy, tuned", "LinkChecker"
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Crawl:
-    """What one crawl of the site took."""
+    """The time of one crawl of the site."""
 
     cpu_s: float
     wall_s: float
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Prints a table; 1 when ours is slower than its floor."""
+    """Print a table; return 1 if arkaudit is slower than its floor."""
     pages, rounds = (int(each) for each in [*arguments, *(PAGES, ROUNDS)[len(arguments) :]])
     cores = sorted(os.sched_getaffinity(0))
     best: dict[str, Crawl] = {}
@@ -63,12 +62,12 @@ def main(arguments: Sequence[str] = ()) -> int:
             f"{bare.cpu_s / seen.cpu_s:6.2f} of bare Scrapy"
         )
     if OTHER not in best:
-        print(f"  LinkChecker is not there ({LINKCHECKER}), and was not measured: make bench sets it up")
+        print(f"  LinkChecker was not measured, because {LINKCHECKER} is missing: make bench installs it")
     return int(times < FLOOR)
 
 
 def _commands(site: Site, folder: Path, number: int) -> Mapping[str, Sequence[str]]:
-    """How each of them is called; ours with a new store every time."""
+    """Return the command of each program; arkaudit's has a new store for each *number*."""
     ours = folder / "arkaudit.toml"
     ours.write_text(configuration(site))
     other = folder / "linkcheckerrc"
@@ -87,7 +86,7 @@ def _commands(site: Site, folder: Path, number: int) -> Mapping[str, Sequence[st
 
 
 def configuration(site: Site) -> str:
-    """Our configuration, by which the host of *site* is one's own, and may be asked without intervals."""
+    """Return a configuration with the host of *site* as the operator's own, without intervals."""
     host = f"127.0.0.1:{site.port}"
     return (
         f'[network]\nonly_routed = true\nconnect_to = ["{host}={host}"]\n\n'
@@ -96,7 +95,7 @@ def configuration(site: Site) -> str:
 
 
 def _crawled(command: Sequence[str], site: Site, pages: int, folder: Path, *, core: int) -> Crawl:
-    """What a crawl took, on one core; it must have had every page."""
+    """Return the time of a crawl on one core. Raises SystemExit unless it fetched every page once."""
     cpu_s, started = _cpu_s(), time.perf_counter()
     done = subprocess.run(
         command,
@@ -115,7 +114,7 @@ def _crawled(command: Sequence[str], site: Site, pages: int, folder: Path, *, co
 
 
 def environment(folder: Path) -> Mapping[str, str]:
-    """Ours, in which what Python has compiled is kept, as it is wherever programs are installed."""
+    """Return the environment of a measured command: Python keeps its bytecode, as in an installation."""
     variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return variables | {"ARKAUDIT_CACHE": str(folder / "cache"), "PYTHONPATH": str(Path.cwd())}
 

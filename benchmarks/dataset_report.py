@@ -1,7 +1,6 @@
-"""How long a report on a dataset takes, and how much memory: by default 10 million mentions in 1 million documents.
+"""Time and memory of a report on a generated dataset, by default of 10 million mentions in 1 million documents.
 
-The dataset is made by a script. Its report is made twice, and must be the same, byte for byte. As an argument, another
-number of millions of mentions.
+The report is made twice, and must be the same, byte for byte. An argument sets another number of millions of mentions.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from arkaudit.datasets.plan import MANIFEST, Manifest, TableFiles
 PART = 1_000_000
 MENTIONS_PER_DOCUMENT = 10
 ARKS_OF_MENTIONS = 20
-"""One distinct ARK for so many mentions."""
+"""Number of mentions per distinct ARK."""
 FLOOR_S, FLOOR_MB = 40.0, 2000.0
 _MENTION = f"""
     SELECT 'papers/' || d % 997 || '/' || d || '.pdf' AS document, 'papers/' || d % 997 || '/' || d || '.pdf' AS source,
@@ -50,7 +49,7 @@ _FINDING = "SELECT 'a' AS document, 'a' AS source, '' AS record, 'damaged' AS ki
 
 
 def main() -> int:
-    """Prints time and memory; 1 above a bound, for ten million mentions, or where two reports differ."""
+    """Print time and memory; return 1 above a bound for ten million mentions, or if two reports differ."""
     millions = int(sys.argv[1]) if len(sys.argv) > 1 else 10
     with tempfile.TemporaryDirectory() as folder:
         dataset = Path(folder, "ds")
@@ -65,7 +64,7 @@ def main() -> int:
 
 
 def _make(place: Path, millions: int) -> None:
-    """Make a dataset of so many million mentions."""
+    """Make a dataset of *millions* of mentions."""
     files: dict[str, list[str]] = {table.name: [] for table in DATASET_TABLES}
     arks, documents = millions * PART // ARKS_OF_MENTIONS, PART // MENTIONS_PER_DOCUMENT
     for table in files:
@@ -88,7 +87,7 @@ def _make(place: Path, millions: int) -> None:
 
 
 def _reported(dataset: Path, out: Path) -> tuple[float, float, str]:
-    """Seconds of CPU, megabytes at most, and a digest of all tables."""
+    """Make a report, and return seconds of CPU, maximum megabytes, and a digest of all tables."""
     command = [sys.executable, "-P", "-m", "arkaudit", "report", "--dataset", str(dataset), "--out", str(out)]
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(command, check=True, capture_output=True)

@@ -1,7 +1,7 @@
-"""How fast ARKs are found in prose with one in two kilobytes, and where the time goes; beside a naive pattern.
+"""Speed of finding ARKs in prose with one per two kilobytes, with a profile, relative to a naive pattern.
 
-The naive pattern (``ark:/?`` and what follows up to a blank) finds half of the broken ones, and repairs nothing. Then
-the whole way from bytes to mentions, for documents that are dense with ARKs. All is CPU time.
+The naive pattern (``ark:/?`` and the text up to a space) finds half of the broken ARKs, and repairs none. Then whole
+documents with many ARKs are read, from bytes to mentions. All times are CPU times.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NAIVE = re.compile(r"(?:https?://\S*?/)?ark:/?\d{5}/\S+", re.IGNORECASE)
 
 
 def main() -> int:
-    """Prints the speed and the shares of the modules; 1 below the floor."""
+    """Print the speed and the shares of modules; return 1 below a floor."""
     text = with_arks(CHARS, every=EVERY, seed=2)
     ours = median(_seconds(lambda: find_arks(text)) for _ in range(ROUNDS))
     scan = median(_seconds(lambda: list(label_signs(text))) for _ in range(ROUNDS))
@@ -52,7 +52,7 @@ def main() -> int:
 
 
 def _dense_documents() -> Iterator[tuple[str, bytes]]:
-    """Yield documents with an ARK in each line, under names that tell what they are."""
+    """Yield names and bytes of documents with an ARK in each line."""
     random = Random(3)
     names = ["".join(random.choices("0123456789bcdfghjkmnpqrstvwxz", k=12)) for _ in range(DENSE)]
     words = "of the list is at https://n2t.net/ark:/67531"
@@ -73,7 +73,7 @@ def _seconds(work: object) -> float:
 
 
 def _shares(text: str) -> str:
-    """The modules that take most of the time, by a profile, which makes small functions look slower than they are."""
+    """Return the shares of the slowest modules by a profile, which exaggerates small functions."""
     profile = cProfile.Profile()
     profile.runcall(find_arks, text)
     spent: dict[str, float] = defaultdict(float)

@@ -1,4 +1,4 @@
-"""The time to read texts made to be slow grows no faster than they do."""
+"""Growth of the time to read texts that are made to be slow, relative to their length."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from extractors.find import find_arks
 
 CHARS = 20_000
 TIMES = 8
-#: An eightfold text may take twelve times as long: caches are left, and other programs run.
+#: An eightfold text may take twelve times as long, because it exceeds caches and other programs run.
 MOST_GROWTH = 12.0
 SLOWEST_MB_S = 0.05
 
@@ -41,7 +41,7 @@ TEXTS: Mapping[str, Callable[[int], str]] = {
 
 
 def main() -> int:
-    """Prints the slowest and the fastest growing; 1 if one is out of bounds."""
+    """Print the slowest text and the fastest growing one; return 1 if a bound is exceeded."""
     rows = []
     for why, text in TEXTS.items():
         short, long = _seconds(text(CHARS)), _seconds(text(TIMES * CHARS))
@@ -56,7 +56,7 @@ def main() -> int:
 
 
 def _seconds(text: str) -> float:
-    """The best of three: what other programs take isn't ours."""
+    """Return the shortest of three CPU times."""
     taken = []
     for _ in range(3):
         started = time.process_time()

@@ -1,10 +1,9 @@
-"""A report over a year of audits of 200,000 ARKs, in time and memory, on one core; and what is due, at once.
+"""Time and memory of a report over a year of audits of 200,000 ARKs, on one core, and time of a check with nothing due.
 
-The report is all tables, the page and the CSV files. Reading is measured apart,
-the same columns of the same rows from SQLite and from Parquet files: which of the two the reports should read
-(docs/adr/0024). `python -m benchmarks.history STORE` keeps the store that it makes, or takes the one that is there;
-`python -m benchmarks.history --ten-times STORE OUT` measures the report alone, of 10,000,000 observations of 2,000,000
-ARKs: it takes some 8 GB and is in no bound.
+The report has all tables, the page and the CSV files. Reading the same rows from SQLite and from Parquet is measured
+separately, because reports could read either (docs/adr/0024). `python -m benchmarks.history STORE` makes the store, or
+uses an existing one. `python -m benchmarks.history --ten-times STORE OUT` measures a report of 10,000,000 observations
+of 2,000,000 ARKs, which takes some 8 GB and has no bound.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ from benchmarks.years import make, multiply
 
 MOST_S = 45.0
 MOST_BYTES = 1_300_000_000
-#: A check with nothing due may take so long, of the processor's time: other programs run beside it. It takes 1.9 to
-#: 2.3: to start 0.8, to read 200,000 ARKs as values 0.9, to look at them twice 0.3.
+#: Bound on the CPU time of a check with nothing due. It takes 1.9 to 2.3 s: 0.8 to start, 0.9 to read 200,000 ARKs, 0.3
+#: to decide about them twice.
 MOST_DUE_S = 2.5
 
 
 def main() -> int:
-    """Prints where the time goes; 1 if a bound is missed."""
+    """Print the times; return 1 if a bound is exceeded."""
     with tempfile.TemporaryDirectory() as folder:
         store = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(folder, "audit.db")
         if not store.exists():
@@ -47,13 +46,13 @@ def main() -> int:
         f"200,000 ARKs in {report['seconds']:.1f} s (bound {MOST_S:.0f}; {stages}) and "
         f"{report['bytes'] / 1e6:,.0f} MB (bound {MOST_BYTES / 1e6:,.0f}); {reading['rows']:,} rows are read in "
         f"{reading['sqlite']:.1f} s from SQLite, {reading['parquet']:.1f} s from Parquet that took "
-        f"{reading['export']:.0f} s to write; nothing due is said in {due:.1f} s (bound {MOST_DUE_S:.1f})"
+        f"{reading['export']:.0f} s to write; a check with nothing due takes {due:.1f} s (bound {MOST_DUE_S:.1f})"
     )
     return int(report["seconds"] > MOST_S or report["bytes"] > MOST_BYTES or due > MOST_DUE_S)
 
 
 def _measured(part: str, *paths: Path) -> dict[str, Any]:
-    """The figures of one part, from a process of its own, on one core."""
+    """Measure one part in a child process on one core, and return its figures."""
     command = [sys.executable, "-m", "benchmarks.history", f"--{part}", *map(str, paths)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     found: dict[str, Any] = json.loads(done.stdout)
@@ -68,7 +67,7 @@ def _report(store: Path, out: Path) -> dict[str, Any]:
     tables: dict[str, float] = {}
 
     class Timed(Tables):
-        """Tables that tell how long each of them takes; others are written in between."""
+        """Tables that record the time of each."""
 
         def __getitem__(self, name: str) -> Any:
             before = _clock()
@@ -90,14 +89,14 @@ def _report(store: Path, out: Path) -> dict[str, Any]:
 
 
 def _ten_times(store: Path, out: Path) -> dict[str, Any]:
-    """The figures of a report over ten times as much; the store is made if it is not there."""
+    """Return the figures of a report over a tenfold store, which is made if it does not exist."""
     if not store.exists():
         make(store)
         multiply(store, 10)
     return _report(store, out)
 
 
-#: What a report needs of its three greatest tables: of all runs but for the mentions, which are those of the last one.
+#: Columns that a report needs from the three largest tables; of mentions only the rows of the last run.
 _READ = {
     "verdict": "ark naan request_url object object_evidence metadata metadata_evidence commitment commitment_evidence "
     "commitment_parsed final_url hop_count request_count rests_on did_you_mean naan_policy remarks",
@@ -109,7 +108,7 @@ _READ = {
 
 
 def _reading(store: Path, parquet: Path) -> dict[str, float]:
-    """How long the same rows take, from either; JSON stays text."""
+    """Return the times to read the same rows from either, with JSON as text."""
     import pyarrow.parquet as pq
 
     from reports.store.frames import read
@@ -163,7 +162,7 @@ def _nothing_due(store: Path, folder: Path) -> float:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     command = [sys.executable, "-m", "arkaudit", "check", "--due", "--only-routed", "--store", store, "-c", config]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert "nothing is due" in done.stderr, done.stderr
+    assert "no ARK is due" in done.stderr, done.stderr
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 

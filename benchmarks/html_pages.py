@@ -1,9 +1,8 @@
-"""How fast the whole way from a page to its mentions is, beside a bare pass of lxml over the same pages.
+"""Speed from a page to its mentions, relative to a bare pass of lxml over the same pages.
 
-The baseline decodes, parses (`lxml.html.fromstring`) and collects texts, tails and attribute values in one `iter()`:
-what any extraction with lxml costs before it has looked for anything. Beside it stands the same with the plainer
-elements of `lxml.etree`. The pages are made here, about 100 kB each, and always the same. (This file is not named
-``html.py``, for it would stand in the place of Python's own module of that name.)
+The baseline decodes, parses (`lxml.html.fromstring`) and collects texts, tails and attribute values in one `iter()`.
+That is the minimum of any extraction with lxml. A second baseline uses the plainer elements of `lxml.etree`. The generated pages
+have about 100 kB each, and are always the same. (A module named ``html.py`` would hide Python's own.)
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ PAGE_CHARS = 100_000
 WORDS = """
     the of and a to in archive manuscript collection record object digital library link mark book work museum note
     folio image page view item title author date source right network context about reading number card room
-""".split()  # noqa: SIM905 (as a list, 35 lines)
+""".split()  # noqa: SIM905
 
 
 def main() -> int:
-    """Prints one line for each kind of page; 1 if one is read slower than its floor."""
+    """Print a line for each kind of page; return 1 below a floor."""
     is_slow = False
     for kind, arks_per_page, link_share, floor in (
         ("prose without an ARK", 0, 0.1, 0.9),
@@ -47,8 +46,9 @@ def main() -> int:
 
 
 def _ratio(baseline: Callable[[bytes], object], pages: Sequence[bytes]) -> float:
-    """The median over rounds, in which both take turns, of how fast extraction is beside *baseline*."""
-    _seconds(_extracted, pages)  # imports and first allocations are nobody's speed
+    """Return the median of the speed relative to *baseline*, over rounds in which both take turns."""
+    # Without the time of imports and first allocations.
+    _seconds(_extracted, pages)
     return median(_seconds(baseline, pages) / _seconds(_extracted, pages) for _ in range(ROUNDS))
 
 
@@ -81,7 +81,7 @@ def _collected(root: Any) -> list[str | None]:
 
 
 def made_page(chance: random.Random, arks: int, link_share: float, chars: int = PAGE_CHARS) -> bytes:
-    """A page as a library's site may have it: head, scripts, navigation, prose, lists, tables."""
+    """Return a page like those of a library: head, scripts, navigation, prose, lists, tables."""
     pieces = list(_pieces(chance, link_share, chars))
     for _ in range(arks):
         name = "".join(chance.choices("0123456789bcdfghjkmnpqrstvwxz", k=9))

@@ -1,7 +1,7 @@
-"""What judging a run takes: the memory for each of its ARKs, of which there may be a million, and the time.
+"""Memory and time of judging a run, for each further ARK.
 
-A made-up run of one resolver is judged again from its store, in a process of its own, once with few ARKs and once with
-many. What grows is the list of the ARKs and where each ends; what was observed is in memory a few ARKs at a time.
+A generated run of one resolver is judged from its store in a child process, once with few ARKs and once with many. Only
+the list of ARKs and their final URLs should grow; observations are in memory for a few ARKs at a time.
 
     python -m benchmarks.judging [FEW [MANY]]
 """
@@ -24,7 +24,7 @@ MOST_BYTES = 2_500
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Prints one line; 1 when each ARK takes more memory than it may."""
+    """Print a line; return 1 if an ARK takes too much memory."""
     few, many = (int(each) for each in [*arguments, *(FEW, MANY)[len(arguments) :]])
     (few_bytes, _), (many_bytes, many_s) = _judged(few), _judged(many)
     each = (many_bytes - few_bytes) / (many - few)
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] = ()) -> int:
 
 
 def _judged(arks: int) -> tuple[int, float]:
-    """The most bytes that judging so many ARKs had in memory, and the seconds that it took."""
+    """Judge a run of *arks*, and return the maximum memory in bytes and the time in seconds."""
     with tempfile.TemporaryDirectory(prefix="arkaudit-judging-") as folder:
         store = make_store(Path(folder, "audit.db"), arks=arks)
         spawning = get_context("spawn")

@@ -1,8 +1,8 @@
-"""How many hosts one machine asks once a second each without a late turn.
+"""Share of late requests when one machine asks more than a thousand hosts once a second each.
 
-A thousand and more hosts on loopback are asked about a few ARKs each, a second apart. A turn is late when it comes
-much later than the interval after the one before, and a host's first much later than the audit's: then the machine, and
-not politeness, is what the audit waits for. The hosts' own log, which the kernel writes, tells.
+Hosts on loopback are asked about a few ARKs each, a second apart. A request is late if it comes much later than the
+interval after the previous one, or, for the first of a host, after the first of the audit. Then the machine limits the
+audit instead of politeness. Times come from the hosts' log with timestamps of the kernel.
 
     python -m benchmarks.late_turns [HOSTS [ARKS [INTERVAL]]]
 """
@@ -16,14 +16,14 @@ from itertools import pairwise
 from benchmarks.makespan import audited
 
 HOSTS, ARKS, INTERVAL = "1250", "2", "1.0"
-#: A turn that comes this much later than it may, as a share of the interval, is late.
+#: Delay, as a share of the interval, beyond which a request is late.
 LATE = 0.1
-#: So many times the least that the intervals allow may the asking take.
+#: Bound on the duration, relative to the minimum that the intervals allow.
 MOST, AIM = 8.0, 1.1
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Prints two lines; 1 when asking takes longer than it may."""
+    """Print two lines; return 1 if the bound is exceeded."""
     hosts, arks, interval = [*arguments, *(HOSTS, ARKS, INTERVAL)[len(arguments) :]]
     interval_s = float(interval)
     seen = audited([f"h{number:04}.example" for number in range(int(hosts))], int(arks), interval_s)

@@ -1,11 +1,11 @@
-"""How much CPU a request of `check` takes, beside a page of a bare Scrapy spider, and beside a request of lychee.
+"""CPU time of a request of `check`, relative to a page of a bare Scrapy spider and to a request of lychee.
 
-The bare spider follows the links of another site on loopback, as many as there are requests here, and reads nothing
-(`benchmarks/bare_spider.py`). lychee, the link checker in Rust, has the same list of URLs.
+The bare spider follows the same number of links of another site on loopback without reading pages
+(`benchmarks/bare_spider.py`). lychee, a link checker in Rust, gets the same list of URLs.
 
-One host on loopback answers for all; both may have twenty requests under way there, and no pause between them. What
-they do is not the same: lychee asks each URL once and looks at the status. We ask each ARK for its object, its metadata
-and its commitment, ask for names that can't exist beside them, read every answer, keep all of it, and judge.
+One host on loopback answers all requests, up to twenty at a time without pauses. The work differs: lychee requests each
+URL once and looks at the status. arkaudit requests object, metadata and commitment of each ARK, and names that can't
+exist, reads every answer, stores it, and judges.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from benchmarks.makespan import NAAN, serve
 from benchmarks.site import served
 
 ARKS = 2_000
-#: A request of ours takes so much of a page of the bare spider's, whole processes.
+#: CPU time of a request relative to a page of the bare spider, for whole processes.
 MOST, AIM = 0.9, 0.4
 AT_A_TIME = 20
 _LYCHEE = Path(sys.prefix, "lychee", "bin", "lychee")
@@ -42,7 +42,7 @@ class Measured:
 
     @property
     def per_request(self) -> float:
-        """Milliseconds of CPU."""
+        """Milliseconds of CPU per request."""
         return self.cpu_s / self.requests * 1000
 
     def __str__(self) -> str:
@@ -50,10 +50,10 @@ class Measured:
 
 
 def main() -> int:
-    """Prints two lines; 1 when ours takes more than it may."""
+    """Print two lines; return 1 if the bound is exceeded."""
     ours, again = _measured(_check), _measured(_check)
     bare = _bare(ours.requests)
-    theirs = _measured(_lychee) if _LYCHEE.exists() else "lychee is not here to compare with"
+    theirs = _measured(_lychee) if _LYCHEE.exists() else "lychee is not installed"
     share = min(ours.per_request, again.per_request) / bare.per_request
     print(
         f"links: a request of check takes {share:.2f} of a page of bare Scrapy (at most {MOST:g}, aim {AIM:g}): "

@@ -1,9 +1,8 @@
-"""How long a whole check of many hosts takes, beside the least that their intervals allow.
+"""Duration of a whole check of many hosts, relative to the minimum that their intervals allow.
 
 Two hundred hosts on loopback are asked about fifty ARKs each, with half a second between two requests to a host. The
-bound is what no polite program can be faster than: the host that was asked most often, by its own log, one interval
-after another. The makespan is that of the whole command, from its start to its end. Nothing may be gained by asking
-sooner: the shortest gap in the hosts' logs, which the kernel writes, is printed, too.
+bound is the number of intervals at the host with most requests. The makespan is the time of the whole command. The
+shortest gap in the hosts' logs, with timestamps of the kernel, shows that no interval was shortened.
 
     python -m benchmarks.makespan [HOSTS [ARKS [INTERVAL]]]
 """
@@ -29,12 +28,13 @@ from pathlib import Path
 from benchmarks.crawl import environment
 
 HOSTS, ARKS, INTERVAL_S = "200", "50", "0.5"
-#: So many times the bound may the whole command take.
+#: Maximum and aim of the makespan relative to the bound.
 MOST, AIM = 1.30, 1.10
-#: The clock of the kernel for what arrives, and ours for what is sent, may differ by so much.
+#: Allowed difference between the kernel's timestamps of arrival and the program's clock.
 TOLERANCE_S = 0.01
-_SO_TIMESTAMPNS = 35  # of Linux; Python has no name for it
-#: Five digits, as in practice: a NAAN with letters is read the long way, which takes ten times as long.
+#: A socket option of Linux, which Python has no name for.
+_SO_TIMESTAMPNS = 35
+#: Five digits, as in practice; NAANs with letters take a slower path.
 NAAN = "90909"
 _PAGE = f"<!DOCTYPE html><title>Notebook {{name}}</title><p>ark:/{NAAN}/{{name}}<p>{{words}}"
 _RECORD = (
@@ -46,17 +46,17 @@ _WORDS = "Forty leaves, with drawings of the harbour. " * 40
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What was seen of one run of the command; moments are those of the machine's clock."""
+    """The times of one run of the command, by the machine's clock."""
 
     starts: Mapping[str, Sequence[float]]
-    """When requests came, by host."""
+    """Times of requests, by host."""
     begun: float
     ended: float
     cpu_s: float
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Prints two lines; 1 when the makespan is beyond the bound, or a gap was too short."""
+    """Print two lines; return 1 if the makespan is too long, or a gap too short."""
     hosts, arks, interval = [*arguments, *(HOSTS, ARKS, INTERVAL_S)[len(arguments) :]]
     interval_s = float(interval)
     names = [f"h{number:04}.example" for number in range(int(hosts))]
@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] = ()) -> int:
 
 
 def audited(names: Sequence[str], arks: int, interval_s: float) -> Audit:
-    """The run of a check of so many ARKs at each of the hosts of these *names*."""
+    """Run a check of *arks* at each of the hosts *names*, and return its times."""
     spawning = multiprocessing.get_context("spawn")
     ours, theirs = spawning.Pipe()
     server = spawning.Process(target=serve, args=(theirs,), daemon=True)
@@ -116,14 +116,15 @@ def _cpu_s() -> float:
 
 
 def serve(pipe: Connection, rest_of_page: str = "") -> None:
-    """Answers for every host, in a process of its own, until it is stopped; then reports when each was asked.
+    """Answer for all hosts until *pipe* gets a message, then send the times of requests by host.
 
     Pages end with *rest_of_page*.
     """
     starts: defaultdict[str, list[float]] = defaultdict(list)
     listener = socket.create_server(("127.0.0.1", 0), backlog=4096)
     listener.setblocking(False)
-    listener.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)  # and so for what it accepts
+    # Accepted connections inherit the option.
+    listener.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
     pipe.send(listener.getsockname()[1])
     with selectors.DefaultSelector() as waiting:
         waiting.register(listener, selectors.EVENT_READ)
@@ -142,7 +143,7 @@ def serve(pipe: Connection, rest_of_page: str = "") -> None:
 
 
 def _answered(connection: socket.socket, starts: defaultdict[str, list[float]], rest_of_page: str) -> bool:
-    """Whether there was a request on a connection, which has been answered; requests come in one piece here."""
+    """Answer a request, which arrives in one piece; return False if the connection is closed."""
     try:
         received, ancillary, _, _ = connection.recvmsg(65536, 256)
     except OSError:

@@ -1,7 +1,7 @@
-"""How much more memory a crawl of many pages takes than one of few: what is in memory is bounded, the rest is stored.
+"""Memory of a crawl of many pages, relative to one of few pages.
 
-Measured is the most that the command's own process ever had resident, as the kernel tells at its end; processes that
-parse what might crash are not started for pages as small as these. The site is that of `benchmarks.crawl`.
+The figure is the maximum resident size of the command's process. Processes for parsers are not started for small pages
+such as these. The site is that of `benchmarks.crawl`.
 
     python -m benchmarks.memory [FEW [MANY]]
 """
@@ -24,7 +24,7 @@ MOST = 1.25
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Prints one line; 1 when the longer crawl takes more than it may."""
+    """Print a line; return 1 if the longer crawl takes too much memory."""
     few, many = (int(each) for each in [*arguments, *(FEW, MANY)[len(arguments) :]])
     (few_bytes, few_s), (many_bytes, many_s) = _crawled(few), _crawled(many)
     growth = many_bytes / few_bytes
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] = ()) -> int:
 
 
 def _crawled(pages: int) -> tuple[int, float]:
-    """The most bytes that a crawl of a site of so many pages had in memory, and the seconds that it took."""
+    """Crawl a site of *pages*, and return the maximum memory in bytes and the time in seconds."""
     with served(pages) as site, tempfile.TemporaryDirectory(prefix="arkaudit-memory-") as name:
         folder = Path(name)
         folder.joinpath("arkaudit.toml").write_text(configuration(site))

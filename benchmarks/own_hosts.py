@@ -1,7 +1,7 @@
-"""How much sooner a crawl of a host of one's own ends with two processes that read than with one, by the clock.
+"""Speed of a crawl of the operator's own host with two reading processes relative to one, by the clock.
 
-Such a host may be asked without pauses, so that reading PDFs is what takes time. Both numbers of processes take turns;
-what they keep must be the same.
+Such a host is asked without pauses, so that reading PDFs takes most of the time. Both take turns, and must store the
+same mentions.
 
     python -m benchmarks.own_hosts [ROUNDS]
 """
@@ -29,20 +29,20 @@ from benchmarks.pdf import prose_pdf
 
 ROUNDS = "3"
 PDFS, PDF_PAGES = 120, 100
-#: So much sooner a crawl of PDFs ends with two processes at least.
+#: Minimum of the speed with two processes relative to one.
 FLOOR = 1.2
 AT_A_TIME = 20
 
-#: The command; at its end it tells what CPU it took itself, and what its processes did.
+#: Runs the command, and writes the CPU times of its own process and of its children.
 _PROGRAM = """
 import atexit, json, resource, sys
 from arkaudit.__main__ import main
 place = sys.argv.pop(1)
-def told():
+def write_times():
     used = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     with open(place, "w") as file:
         json.dump([each.ru_utime + each.ru_stime for each in used], file)
-atexit.register(told)
+atexit.register(write_times)
 main()
 """
 _CITED = (
@@ -62,7 +62,7 @@ class Audit:
 
     @property
     def own_ms(self) -> float:
-        """Milliseconds of CPU that its own process took for a request."""
+        """Milliseconds of CPU of its own process per request."""
         return self.own_cpu_s / self.requests * 1000
 
     def __str__(self) -> str:
@@ -72,14 +72,14 @@ class Audit:
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Prints the figures; 1 when two processes don't end sooner."""
+    """Print the figures; return 1 below the floor."""
     [rounds] = (int(text) for text in [*arguments, ROUNDS][:1])
     if cores() < 2:
-        print("own hosts: there is only one core, so nothing was compared")
+        print("own hosts: skipped, because this machine has only one core")
         return 0
     pairs = [(_crawl(1), _crawl(2)) for _ in range(rounds)]
     if any(one.kept != two.kept for one, two in pairs):
-        print("own hosts: two processes give something else than one")
+        print("own hosts: two processes store something else than one")
         return 1
     by_clock = median(one.seconds / two.seconds for one, two in pairs)
     print(f"own hosts: crawl of PDFs, two processes next to one: {by_clock:.2f} (floor {FLOOR:g})")
@@ -102,7 +102,7 @@ def _crawl(jobs: int) -> Audit:
 def _measured(
     command: Sequence[str], port: int, jobs: int, kept: str
 ) -> tuple[float, float, float, Sequence[tuple[object, ...]]]:
-    """Seconds by the clock, CPU of its own and of others, and what is kept, of a run on the host at this *port*."""
+    """Run a command on the host at *port*; return seconds, CPU times of its own and of others, and stored rows."""
     with tempfile.TemporaryDirectory(prefix="arkaudit-own-hosts-") as place:
         folder = Path(place)
         (folder / "arkaudit.toml").write_text(
@@ -150,7 +150,7 @@ class _Shelf(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Nothing is written down."""
+        """Log nothing."""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How heavy the page is over 100,000 ARKs, and how fast a real browser opens it and answers a filter."""
+"""Size of the page with 100,000 ARKs, and the times in which a real browser opens and filters it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tests.browser import Page, browser_page, chromium
 
 ARKS = 100_000
 MOST_MB = 25.0
-#: A filter, a search and an order are answered by then.
+#: Bound on the time of a filter, a search or an order.
 MOST_ANSWER_MS = 200.0
-#: A small page can be used by then; the demo's is of this size.
+#: ARKs of a small page, such as the demo's, and the bound on the time to open it.
 FEW_ARKS = 100
 MOST_OPEN_S = 1.0
 
@@ -31,16 +31,17 @@ ANSWERS = {
 
 
 def main() -> int:
-    """Prints size, time to open and time to answer; 1 if one is out of bounds."""
+    """Print the size and the times; return 1 if a bound is exceeded."""
     if chromium() is None:
-        print("page: no Chromium here, so nothing was measured")
+        print("page: skipped, because Chromium is not installed")
         return 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         large, small = (_page(folder, arks) for arks in (ARKS, FEW_ARKS))
         megabytes = large.stat().st_size / 1e6
         with browser_page(folder / "profile") as browser:
-            browser.open(small)  # the first page of a browser pays for its start
+            # The first page includes the start of the browser.
+            browser.open(small)
             opened = min(_opening_s(browser, small) for _ in range(3))
             opened_large = _opening_s(browser, large)
             browser.settled("arkaudit.show('arks').then(shown => { window.commands = shown; })")
@@ -61,13 +62,13 @@ def _page(folder: Path, arks: int) -> Path:
 
 
 def _opening_s(browser: Page, index: Path) -> float:
-    """From the beginning of navigation until the table of all ARKs has answered a search."""
+    """Return the time from navigation until the table of all ARKs has answered a search."""
     browser.open(index)
     return float(browser.settled(_USABLE)) / 1000
 
 
 def _best_ms(browser: Page, code: str) -> float:
-    """The best of three, the first of which may have to prepare a column."""
+    """Return the shortest of three times; the first may include the preparation of a column."""
     return min(float(browser.value(_TIMED.format(what=code))) for _ in range(3))
 
 

@@ -1,7 +1,7 @@
-"""How fast the PDF reader is, as a part of the speed of PDFium's own text extraction over the same files.
+"""Speed of the PDF reader relative to PDFium's own text extraction over the same files.
 
-Two kinds: prose as most PDFs hold it, with an ARK on every tenth page; and the PDFs of the demo, where nearly every
-line is near an ARK, so that the geometry of all pages must be looked at.
+Files are of two kinds: prose with an ARK on every tenth page; and the PDFs of the demo, where nearly every line is
+near an ARK, so that the geometry of all pages matters.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PROSE = (
 
 
 def main() -> int:
-    """Prints one line; 1 if prose is read slower than the floor allows."""
+    """Print a line; return 1 if prose is read slower than the floor."""
     prose = _ratio([prose_pdf()])
     dense = _ratio([path.read_bytes() for path in sorted(DEMO.glob("*.pdf"))])
     print(
@@ -41,8 +41,9 @@ def main() -> int:
 
 
 def _ratio(files: Sequence[bytes]) -> float:
-    """The median over rounds, in which both take turns, of how fast the reader is beside PDFium alone."""
-    _seconds(read_pdf, files)  # imports and first allocations are nobody's speed
+    """Return the median of the speed relative to PDFium, over rounds in which both take turns."""
+    # Without the time of imports and first allocations.
+    _seconds(read_pdf, files)
     return median(_seconds(_text_by_pdfium, files) / _seconds(read_pdf, files) for _ in range(ROUNDS))
 
 
@@ -54,7 +55,7 @@ def _seconds(read: Callable[[bytes], object], files: Sequence[bytes]) -> float:
 
 
 def _text_by_pdfium(data: bytes) -> list[str]:
-    """The baseline: the text of each page, as the bindings' documentation gets it."""
+    """Return the text of each page, as in the documentation of pypdfium2."""
     texts = []
     with PdfDocument(data) as document:
         for page in document:
@@ -66,9 +67,7 @@ def _text_by_pdfium(data: bytes) -> list[str]:
 
 
 def prose_pdf(*, pages: int = PAGES, first: int = 0) -> bytes:
-    """A document of plain pages, the pages of a long one from the *first* on; every tenth cites an ARK, broken over two
-    lines.
-    """
+    """Return a PDF of plain pages numbered from *first*; every tenth cites an ARK that is broken over two lines."""
     document = pikepdf.new()
     font = document.make_indirect(
         pikepdf.Dictionary(Type=pikepdf.Name.Font, Subtype=pikepdf.Name.Type1, BaseFont=pikepdf.Name("/Times-Roman"))

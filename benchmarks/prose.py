@@ -1,4 +1,4 @@
-"""Prose to measure on: made from a seed, so that each run measures the same."""
+"""Random prose from a seed, so that each run measures the same text."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _LINE_CHARS = 76
 
 
 def prose(chars: int, *, seed: int, colons: bool = True) -> str:
-    """So many characters of English-like sentences in lines of 76, with a colon in every eighth or so."""
+    """Return *chars* characters of English-like sentences in lines of 76; about every ninth ends with a colon."""
     random = Random(seed)
     pieces: list[str] = []
     size = line = 0
@@ -74,7 +74,7 @@ def prose(chars: int, *, seed: int, colons: bool = True) -> str:
 
 
 def with_arks(chars: int, *, every: int, seed: int) -> str:
-    """Prose with one ARK in *every* so many characters."""
+    """Return prose with an ARK after each *every* characters."""
     random = Random(seed)
     text = prose(chars, seed=seed)
     return "".join(f"{text[at : at + every]} {_ark(random)} " for at in range(0, len(text), every))

@@ -1,7 +1,7 @@
-"""Whether two checkouts say the same of some stores, byte for byte, in every format; for whoever makes reports faster.
+"""Compare the reports of two checkouts on some stores, byte for byte in every format, after changes for speed.
 
-`python -m benchmarks.same_reports OTHER STORE...` compares this checkout with the one in the folder OTHER. A store is
-reported as it stands, its first run and its last alone, the last since the first, in another language, and in part.
+`python -m benchmarks.same_reports OTHER STORE...` compares this checkout with the one in the folder OTHER. The reports
+cover the whole audit, the first and the last run, changes since the first run, another language, and one NAAN.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-#: Stores of more bytes are not written in formats that hold a Python value for each cell.
+#: Size in bytes from which stores are not reported in formats that need a Python value for each cell.
 LARGE = 200_000_000
 _SLOW = ("json", "xlsx", "markdown")
 _HERE = Path(__file__).parent.parent
 
 
 def main() -> int:
-    """Print what differs; 1 if anything does."""
+    """Print the files that differ; return 1 if there are any."""
     other, *stores = map(Path, sys.argv[1:])
     differing = 0
     for store in stores:
@@ -35,7 +35,7 @@ def main() -> int:
 
 
 def _made_by(checkout: Path, store: Path) -> Mapping[str, str]:
-    """The digest of each file, as the code in *checkout* makes them."""
+    """Return the digest of each file that the code in *checkout* makes."""
     command = [sys.executable, "-P", __file__, "--digests", str(store)]
     environment = {**os.environ, "PYTHONPATH": str(checkout)}
     done = subprocess.run(command, cwd=checkout, env=environment, check=True, capture_output=True, text=True)
@@ -44,7 +44,7 @@ def _made_by(checkout: Path, store: Path) -> Mapping[str, str]:
 
 
 def digests(name: str) -> Iterator[tuple[str, str]]:
-    """The digest of each file of each report about a store."""
+    """Yield title and digest of each file of each report about a store."""
     from reports.exports import FORMATS, write_report
     from reports.store.frames import load_frames
     from reports.tables.report_tables import Report

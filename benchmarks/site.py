@@ -1,4 +1,4 @@
-"""A site to crawl: any number of pages, made from their numbers, on loopback, by a process of its own.
+"""A site on loopback for crawls: any number of pages, generated from their numbers, in a child process.
 
 A page has about 4 kB: a title, some prose, three ARKs and ten links. From page 0 all others can be reached.
 """
@@ -18,25 +18,25 @@ from benchmarks.prose import prose
 from extractors.model.check_characters import check_character
 
 LINKS = 10
-#: So many of a page's links lead to pages that no page before it leads to; the others lead anywhere.
+#: Number of links of a page to new pages; the others are random.
 _CHILDREN = 3
 _PARAGRAPHS = [prose(700, seed=seed) for seed in range(40)]
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A site that is being served."""
+    """A running site."""
 
     port: int
     _pipe: Connection
 
     @property
     def url(self) -> str:
-        """Where to begin."""
+        """The URL of the first page."""
         return f"http://127.0.0.1:{self.port}/"
 
     def taken(self) -> tuple[int, int]:
-        """How many requests came since this was last asked, and how many different pages they were for."""
+        """Return the numbers of requests and of distinct pages since the last call."""
         self._pipe.send("taken")
         requests, pages = self._pipe.recv()
         return requests, pages
@@ -44,7 +44,7 @@ class Site:
 
 @contextmanager
 def served(pages: int, *, core: int | None = None, rest_of_page: str = "") -> Iterator[Site]:
-    """A site of so many pages, served on this core for as long as the context lasts; each ends with *rest_of_page*."""
+    """Serve a site of *pages* on a core until the context ends; each page ends with *rest_of_page*."""
     spawning = multiprocessing.get_context("spawn")
     ours, theirs = spawning.Pipe()
     server = spawning.Process(target=_serve, args=(theirs, pages, core, rest_of_page), daemon=True)
@@ -57,7 +57,7 @@ def served(pages: int, *, core: int | None = None, rest_of_page: str = "") -> It
 
 
 def path(number: int) -> str:
-    """The path of a page.
+    """Return the path of a page.
 
     >>> path(0), path(17)
     ('/', '/collection/17.html')
@@ -66,7 +66,7 @@ def path(number: int) -> str:
 
 
 def page(number: int, pages: int, rest_of_page: str = "") -> bytes:
-    """A page of a site that has so many, which ends with *rest_of_page*."""
+    """Return a page of a site of *pages*, which ends with *rest_of_page*."""
     chance = Random(number)
     children = range(_CHILDREN * number + 1, _CHILDREN * number + 1 + _CHILDREN)
     links = [each for each in children if each < pages]
@@ -84,7 +84,7 @@ def page(number: int, pages: int, rest_of_page: str = "") -> bytes:
 
 
 def _name(stem: str) -> str:
-    """A name as those who assign it do: with its check character, or it would be taken for mistyped."""
+    """Return a name with its check character; without it, it would count as mistyped."""
     return stem + check_character(stem)
 
 
@@ -92,7 +92,7 @@ def _name(stem: str) -> str:
 
 
 class _Conversation(asyncio.Protocol):
-    """Answers on one connection; requests come without a body, and one after the other."""
+    """Answers requests without a body on one connection, one after the other."""
 
     def __init__(self, pages: int, asked: list[str], rest_of_page: str) -> None:
         self._pages = pages
@@ -119,7 +119,7 @@ class _Conversation(asyncio.Protocol):
             return b"HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 9\r\n\r\nNot here\n"
         self._asked.append(target)
         body = page(number, self._pages, self._rest_of_page)
-        # LinkChecker asks a host that sends this header as often as that allows (its httpurl.py).
+        # This header lifts LinkChecker's throttle (see its httpurl.py).
         head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {len(body)}\r\nLinkChecker: yes\r\n\r\n"
         return head.encode() + body
 

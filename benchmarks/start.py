@@ -1,7 +1,7 @@
-"""How much CPU time a command takes that has next to nothing to do, beside the import of what it can't do without.
+"""CPU time of commands with little work, relative to the import of the libraries that they need.
 
-That is click for ``--help``; lxml and regex beside it for `extract`; and Scrapy's process, SQLAlchemy and pydantic for
-`check` of one ARK, which a server on loopback answers. Best of several rounds, in turns.
+These are click for ``--help``; also lxml and regex for `extract`; and Scrapy, SQLAlchemy and pydantic for `check` of
+one ARK, which a server on loopback answers. The best of several rounds counts, in which all take turns.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _LEAST = {
     "check": "import click, lxml.html, pydantic, regex, sqlalchemy; from scrapy.crawler import AsyncCrawlerProcess; "
     "import scrapy.core.downloader.handlers.http11",
 }
-#: At least so much of the time goes into those imports: what is below has begun to import what it doesn't use.
+#: Minimum share of these imports. A command below it imports modules that it doesn't use.
 FLOORS = {"--help": 0.5, "extract": 0.14, "check": 0.3}
-#: Seconds of CPU to reach, on a machine as quick as the first one that this was measured on.
+#: Aims in seconds of CPU, on the machine of the first measurement.
 AIMS = {"--help": 0.15, "extract": 0.45, "check": 1.2}
 
 
 def main() -> int:
-    """Prints the times; 1 below a floor."""
+    """Print the times; return 1 below a floor."""
     with tempfile.TemporaryDirectory() as folder:
         document = Path(folder, "letter.txt")
         document.write_text("The scan is ark:/12148/bpt6k107371t.\n")
@@ -52,7 +52,7 @@ def main() -> int:
                 least[name] = min(least[name], _cpu_s(["-c", _LEAST[name]]))
         server.shutdown()
     figures = (
-        f"{name} {ours[name]:.2f} s of CPU (aim {AIMS[name]}), of which its libraries take "
+        f"{name} {ours[name]:.2f} s of CPU (aim {AIMS[name]}), share of its libraries "
         f"{least[name] / ours[name]:.2f} (floor {FLOORS[name]})"
         for name in commands
     )
@@ -67,7 +67,7 @@ class _Answer(BaseHTTPRequestHandler):
         self.wfile.write(f"<title>A map</title><p>{self.path}".encode())
 
     def log_message(self, *_: object) -> None:
-        """Nothing is written down."""
+        """Log nothing."""
 
 
 def _cpu_s(arguments: list[str]) -> float:

@@ -1,4 +1,4 @@
-"""Stores of any size, made up: many ARKs of many providers, cited in many documents, asked in one run or several."""
+"""Generated stores of any size: ARKs of many providers, cited in many documents, checked in one or several runs."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from extractors.model.ark import shoulder_of
 NAANS: Final = ("53355", "61903", "65665", "67531", "81055", "86073", "20775", "24407", "31389", "45487", "54721")
 _ALPHABET: Final = "0123456789bcdfghjkmnpqrstvwxz"
 _FIRST: Final = datetime(2026, 1, 5, 3, 0, tzinfo=UTC)
-#: What becomes of an ARK, and how often.
+#: Outcomes of ARKs, weighted by repetition.
 _FATES: Final = ("resolved",) * 88 + ("broken",) * 6 + ("timeout",) * 3 + ("blocked",) * 3
 
 
 def make_store(path: Path, *, arks: int, runs: int = 1, asked_share: float = 1.0, seed: int = 1) -> Path:
-    """A store at *path* with *runs* runs a month apart; each asks *asked_share* of *arks* ARKs, the last one too."""
+    """Make a store at *path* with *runs* a month apart, each of which checks *asked_share* of *arks* ARKs."""
     engine = create_engine(URL.create("sqlite", database=str(path)))
     schema.tables.create_all(engine)
     engine.dispose()
@@ -88,7 +88,7 @@ def _run(run_id: int) -> dict[str, Any]:
     }
 
 
-#: ARKs that one document cites.
+#: Number of ARKs per document.
 _IN_DOCUMENT: Final = 100
 
 

@@ -1,4 +1,4 @@
-"""A store as twelve audits of 200,000 ARKs leave it, made by a script: 1,000,000 observations."""
+"""A generated store of twelve audits of 200,000 ARKs with 1,000,000 observations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from extractors.model.ark import Ark
 
 RUNS, ARKS, OBSERVATIONS = 12, 200_000, 1_000_000
 NAANS, HOSTS, DOCUMENTS = 60, 400, 5_000
-#: A run asks about this many of every eighteen ARKs, and about the metadata of two of three that work.
+#: A run checks this many of every eighteen ARKs, and the metadata of two of three that work.
 ASKED, OF = 5, 18
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
 _TEXT = "the river has a bridge of seven arches that was built when the town was still inside its walls " * 2
@@ -29,11 +29,11 @@ _TEXT = "the river has a bridge of seven arches that was built when the town was
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """One ARK, and how it will fare."""
+    """An ARK and its future outcomes."""
 
     number: int
     dies_in: int
-    """The run from which on it fails; never for most."""
+    """The first run in which it fails; beyond the last run for most."""
 
     @property
     def naan(self) -> str:
@@ -52,7 +52,7 @@ class Subject:
         return f"https://{self.host}/{self.ark}"
 
     def status(self, run: int) -> int | None:
-        """What it answers in a run: one host is down now and then, one world-wide failure is in the seventh run."""
+        """Return the status in a run: hosts are down now and then, and all of them in the seventh run."""
         if run == 7 or (self.number % HOSTS + run) % 97 == 0:
             return None
         if self.number % 50 == 3:
@@ -61,7 +61,7 @@ class Subject:
 
 
 def make(path: Path) -> None:
-    """Write the store; the same each time."""
+    """Write the store, the same each time."""
     lots = random.Random(2026)
     subjects = [Subject(n, lots.randrange(2, 40) if lots.random() < 0.5 else 99) for n in range(ARKS)]
     Store.open(path).close()
@@ -79,7 +79,7 @@ def make(path: Path) -> None:
         rebuild(connection)
 
 
-#: The columns of each table that name an ARK, and are to be told apart, and the keys that are to be moved.
+#: Columns of each table that name an ARK, which copies change.
 _NAMING: Mapping[str, tuple[str, ...]] = {
     "ark": ("ark", "name"),
     "document": ("url", "final_url", "hops"),
@@ -93,9 +93,9 @@ _KEYS = {f"{table}_id" for table in _NAMING}
 
 
 def multiply(path: Path, times: int) -> None:
-    """Put all ARKs of a store that `make` has made into it *times* over, each time under other names.
+    """Multiply the ARKs of a store from `make`, under other names, within minutes.
 
-    So ten million observations are there in minutes. Landing pages are those of the first ARKs, and so are all hosts.
+    The copies have the landing pages and hosts of the first ARKs.
     """
     with closing(sqlite3.connect(path)) as raw:
         raw.execute("PRAGMA synchronous=OFF")
@@ -115,7 +115,7 @@ def multiply(path: Path, times: int) -> None:
 
 
 def _copied(column: str, is_named: bool, number: int, last: Mapping[str, int]) -> str:
-    """A column of the copy of this *number*: its keys behind those of all copies before, its names told apart."""
+    """Return the SQL expression of a column for a copy: keys continue those of the last copy, names differ."""
     if column in _KEYS:
         return f"{column} + {number * last[column]}"
     return f"replace(replace({column}, 'bc', 'bc{number}b'), '/library.', '/library{number}.')" if is_named else column
@@ -156,7 +156,7 @@ def _add_run(raw: sqlite3.Connection, run: int, subjects: list[Subject], keys: _
 
 
 def _into(table: Table, width: int | None = None) -> str:
-    """The statement that adds a row of the first *width* columns of *table*, or of all; the others have one."""
+    """Return the statement that inserts the first *width* columns of *table*, or all; others get their defaults."""
     names = [column.name for column in table.columns][:width]
     return f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
 

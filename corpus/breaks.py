@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Documents in which names break, or seem to go on, where only layout tells: marks, gutters, columns, letterspacing.
+"""Make documents whose breaks only the layout explains: marks, gutters, columns, letterspacing.
 
-    python corpus/breaks.py            make them again (WeasyPrint and Typst for the PDFs: pip install weasyprint typst)
+    python corpus/breaks.py            all of them (WeasyPrint and Typst for the PDFs: pip install weasyprint typst)
     python corpus/breaks.py KIND …     only those of these kinds
 
 `make.py` makes the texts and pages with all others, and the PDFs with --pdf.
@@ -44,7 +44,7 @@ Render = Callable[[Citation, str], str]
 
 
 class _Texts:
-    """Paragraphs with citations of their own, by the half and the kind of the document."""
+    """Random paragraphs with citations, reproducible for each half and kind of document."""
 
     def __init__(self, half: str, kind: str, language: str) -> None:
         random = Random(f"{half} breaks {kind}")
@@ -53,7 +53,7 @@ class _Texts:
         self.random = random
 
     def paragraphs(self, count: int) -> list[Paragraph]:
-        """So many paragraphs of one citation each."""
+        """Return *count* paragraphs with one citation each."""
         found: list[Paragraph] = []
         while len(found) < count:
             citation = next(self._source)
@@ -64,7 +64,7 @@ class _Texts:
 
 
 def texts(half: str) -> Iterator[Document]:
-    """Plain texts, program text and a page."""
+    """Yield plain texts, program texts and a page."""
     language = {"dev": "de", "held-out": "fr"}[half]
     for kind, made in (("gutter", _gutter), ("soft-blank", _soft_blank), ("comments", _comments)):
         known = _Texts(half, kind, language)
@@ -83,7 +83,8 @@ def texts(half: str) -> Iterator[Document]:
         known = _Texts(half, kind, language)
         paragraphs = known.paragraphs(24)
         yield _document(f"layout/{kind}-{language}.txt", kind, language, table(paragraphs, known), paragraphs)
-    if half == "held-out":  # its page would cite an ARK that another document has
+    # The page of this half would cite an ARK of another document.
+    if half == "held-out":
         return
     paragraphs = _Texts(half, "marks-html", language).paragraphs(16)
     raised = '<span style="vertical-align:super;font-size:70%">{}</span>'
@@ -92,8 +93,8 @@ def texts(half: str) -> Iterator[Document]:
 
 
 def pdfs(half: str) -> Iterator[Document]:
-    """PDFs by WeasyPrint and Typst."""
-    import typst  # only for whoever makes them again
+    """Yield PDFs by WeasyPrint, Typst and LaTeX."""
+    import typst
     from weasyprint import HTML
 
     language = {"dev": "en", "held-out": "de"}[half]
@@ -167,7 +168,7 @@ def _typst(text: str) -> str:
 
 
 def _broken(citation: Citation) -> str:
-    """With a place to break before each letter and digit."""
+    """Return a citation for Typst with a possible break before each letter and digit."""
     return re.sub(r"(?<=[\w/.:=-])(?=\w)", "\N{ZERO WIDTH SPACE}", _typst(citation.written))
 
 
@@ -177,13 +178,13 @@ def _lines(paragraph: Paragraph, width: int) -> list[str]:
 
 
 def _gutter(paragraphs: list[Paragraph], _: Random) -> bytes:
-    """Each line with its number in the left margin; as long words don't fit, they break anywhere."""
+    """Return narrow text with line numbers in the left margin, where long words break anywhere."""
     lines = [line for paragraph in paragraphs for line in _lines(paragraph, 40)]
     return "".join(f"{number:4}  {line}\n" for number, line in enumerate(lines, start=1)).encode()
 
 
 def _soft_blank(paragraphs: list[Paragraph], random: Random) -> bytes:
-    """A soft hyphen within each name, and the blank that was made of the line's end."""
+    """Return text with a soft hyphen and a space (a former line end) within each name."""
 
     def broken(citation: Citation, _: str) -> str:
         written = citation.written
@@ -195,7 +196,7 @@ def _soft_blank(paragraphs: list[Paragraph], random: Random) -> bytes:
 
 
 def _comments(paragraphs: list[Paragraph], _: Random) -> bytes:
-    """Comments of a program."""
+    """Return a program with wrapped comments."""
     pieces = []
     for number, paragraph in enumerate(paragraphs):
         pieces += [f"# {line}" for line in _lines(paragraph, 58)] + [f"item_{number} = {number}", ""]
@@ -203,7 +204,7 @@ def _comments(paragraphs: list[Paragraph], _: Random) -> bytes:
 
 
 def _commented(paragraphs: list[Paragraph], mark: str, code: str) -> bytes:
-    """Comments of a program, each with a line of code below: some wrapped, some of one line that ends with its ARK."""
+    """Return a program with comments above its lines: some wrapped, some of one line that ends with an ARK."""
     pieces = []
     for number, paragraph in enumerate(paragraphs):
         if number % 2:
@@ -219,12 +220,12 @@ def _cited(paragraph: Paragraph) -> Citation:
 
 
 def _cell(random: Random) -> str:
-    """What stands beside an ARK in a table."""
+    """Return text for the cell next to an ARK."""
     return random.choice((str(random.randint(2, 999)), str(random.randint(1500, 1960)), f"{random.randint(2, 40)} ff."))
 
 
 def _rows(paragraphs: list[Paragraph], known: _Texts, width: int) -> Iterator[list[tuple[str, str]]]:
-    """The rows of a table of plain text, line by line: the ARK broken at *width*, and what stands beside it."""
+    """Yield rows of a plain text table as lines of two cells: a piece of the ARK, broken at *width*, and other text."""
     for index, paragraph in enumerate(paragraphs):
         left = textwrap.wrap(_cited(paragraph).written, width, break_on_hyphens=False)
         prose = str(paragraph[0]).strip() if index % 3 == 0 else _cell(known.random)
@@ -234,14 +235,14 @@ def _rows(paragraphs: list[Paragraph], known: _Texts, width: int) -> Iterator[li
 
 
 def _barred(paragraphs: list[Paragraph], known: _Texts) -> bytes:
-    """A table drawn with bars and rules, the ARKs in its second column."""
+    """Return a table drawn with bars and rules, with the ARKs in its second column."""
     rule = f"+{'-' * 22}+{'-' * 24}+\n"
     rows = ("".join(f"| {right:20} | {left:22} |\n" for left, right in row) for row in _rows(paragraphs, known, 22))
     return (rule + rule.join(rows) + rule).encode()
 
 
 def _laid_out(paragraphs: list[Paragraph], known: _Texts) -> bytes:
-    """A table whose columns only blanks part, as a page's layout is kept in plain text."""
+    """Return a table whose columns are separated by spaces only."""
     rows = (
         "".join(f"{left:28}  {right}".rstrip() + "\n" for left, right in row) for row in _rows(paragraphs, known, 28)
     )
@@ -254,7 +255,7 @@ def _typst_table(paragraphs: list[Paragraph], random: Random) -> str:
 
 
 def _table_page(paragraphs: list[Paragraph], language: str, random: Random) -> str:
-    """A table whose ARKs stand in narrow cells, with numbers beside them."""
+    """Return a page with a table of ARKs in narrow cells between numbers."""
     css = (
         "@page{size:A5;margin:1.5cm} table{table-layout:fixed;width:100%;font:9pt 'Liberation Sans'}"
         "td{word-break:break-all;vertical-align:top} td.a{width:3.2cm}"
@@ -268,7 +269,7 @@ def _table_page(paragraphs: list[Paragraph], language: str, random: Random) -> s
 
 
 def main() -> None:
-    """Make the documents of both halves again, and put the truth about them into that of their half."""
+    """Write the documents of both halves, and update their lines in the files of truth."""
     only = set(sys.argv[1:])
     for half in ("dev", "held-out"):
         truth = HERE / half / "truth.jsonl"

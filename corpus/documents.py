@@ -1,4 +1,4 @@
-"""A document of the corpus and the truth about it, as it is written to the disk."""
+"""A document of the corpus with its truth, for writing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document that was made, and the truth about it."""
+    """A generated document and the ARKs that it cites."""
 
     path: str
     """Under ``HALF/documents``; its first part is the group."""
@@ -19,10 +19,10 @@ class Document:
     data: bytes
     arks: tuple[str, ...]
     followers: tuple[str, ...] = ()
-    """For each ARK what stands behind it, where that is the point."""
+    """The kind of text behind each ARK, in documents about that."""
 
     def truth(self) -> str:
-        """Its line of ``truth.jsonl``."""
+        """Return the line for ``truth.jsonl``."""
         row: dict[str, object] = {
             "document": self.path,
             "kind": self.kind,

@@ -1,4 +1,4 @@
-"""Texts that look as if they held ARKs and hold none, or few: words that end in a label, templates, wild-cards."""
+"""Texts with few or no ARKs but many similar strings: words that end in a label, templates, wild-cards."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from documents import Document
 from names import Citation
 
-#: Without any ARK. What is here is not an ARK to any reader, however it is spelled.
+#: Texts without ARKs.
 _NONE = {
     "dev": {
         "prose-en.txt": """\
@@ -64,7 +64,7 @@ Dinamarca: 45/1997. Patriark: 12148/abc. remark: 12345/x6. El Ark: 1936/37 fue s
     },
 }
 
-#: With as many ARKs as there are ``{}``, among the same false friends.
+#: Texts with an ARK for each ``{}`` among false friends.
 _FEW = {
     "dev": """\
 # The repository's house style
@@ -86,7 +86,7 @@ remark: siehe {}, früher bulwark:/12345/x6
 """,
 }
 
-#: More of them, each of its own kind of text; as many ARKs as there are ``{}``.
+#: Texts of other kinds, with an ARK for each ``{}``.
 _MORE = {
     "dev": {
         "mapping.py": (
@@ -318,7 +318,7 @@ Dänemark: 45/1997 und is_dark: 12345/1 sind keine.
 
 
 def false_friends(half: str, source: Iterator[Citation]) -> Iterator[Document]:
-    """The documents of one half that tempt a finder."""
+    """Yield the documents of one half that provoke false finds."""
     for name, text in _NONE[half].items():
         yield Document(f"false-friends/{name}", "tempting", name[-6:-4], "known", text.encode(), ())
     template = _FEW[half]

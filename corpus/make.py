@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Make the labelled corpus again: documents whose ARKs are known, and the truth about them.
+"""Make the labelled corpus: documents with known ARKs, and the truth about them.
 
-    python corpus/make.py            the texts and the HTML pages (GNU coreutils and groff)
-    python corpus/make.py --pdf      the PDFs as well (also LaTeX, LibreOffice and Chromium)
+    python corpus/make.py            the texts and the HTML pages (needs GNU coreutils and groff)
+    python corpus/make.py --pdf      the PDFs as well (also needs LaTeX, LibreOffice and Chromium)
 
-Everything comes from seeds: the same tools write the same bytes, except for PDFs, where fonts and versions matter.
-The documents are kept in the repository, so that nobody needs this script to be measured by them. On Debian:
+All content comes from fixed seeds: the same tools write the same bytes, except for PDFs, which depend on fonts and
+versions. The documents are in the repository, so that measurements don't need this script. On Debian:
 apt-get install groff texlive-latex-extra texlive-fonts-recommended texlive-lang-french fonts-lmodern
 libreoffice-writer chromium
 """
@@ -38,11 +38,11 @@ import typeset  # noqa: E402  (the demo's typesetters, with their fixed dates)
 
 HALVES = ("dev", "held-out")
 LANGUAGES = ("en", "fr", "de", "es")
-#: The language that only one half has, besides the four.
+#: A fifth language, which only one half has.
 FIFTH = {"dev": "nl", "held-out": "it"}
 EPOCH = typeset.DEFAULT_EPOCH
 
-#: Widths that a wrapper is used with; another one is drawn for each document.
+#: Widths for each wrapper, from which each document gets one at random.
 _WIDTHS = {
     "fold": (50, 60, 72, 80, 100),
     "fold-s": (24, 32, 40, 72),
@@ -54,7 +54,7 @@ _WIDTHS = {
 }
 _ANY_WIDTH = (30, 36, 40, 48, 60, 66, 72, 80, 96)
 
-#: PDFs by half: recipe, language, authorities.
+#: PDFs of each half: recipe, language, kind of NAANs.
 _PDFS = {
     "dev": (
         ("latex-url", "en", "known"),
@@ -101,7 +101,7 @@ _PAGES = {
 
 
 class Half:
-    """One half of the corpus: its own texts, its own authorities, its own seeds."""
+    """One half of the corpus, with its own texts, authorities and seeds."""
 
     def __init__(self, half: str) -> None:
         self.half = half
@@ -111,7 +111,7 @@ class Half:
         }
 
     def documents(self, *, pdf: bool) -> Iterator[Document]:
-        """All documents of this half; the PDFs only on request."""
+        """Yield all documents of this half; PDFs only if *pdf*."""
         yield from self._plain()
         yield from self._negatives()
         yield from self._pages()
@@ -123,7 +123,7 @@ class Half:
             yield from breaks.pdfs(self.half)
 
     def _paragraphs(self, language: str, source: Iterator[Citation], count: int, random: Random) -> list[Paragraph]:
-        """Paragraphs of two to five sentences that cite *count* ARKs together."""
+        """Return paragraphs of two to five sentences with *count* citations in total."""
         prose = Prose(language, self.half, random)
         paragraphs: list[Paragraph] = []
         left = count
@@ -164,7 +164,7 @@ class Half:
     def _ended_lines(
         self, language: str, naans: str, kinds: list[str], width: int, random: Random
     ) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-        """A text in which each ARK ends its line, whole, and something of one of *kinds* begins the next."""
+        """Return a text whose ARKs end their lines, followed by text of *kinds*, with its ARKs and followers."""
         prose = Prose(language, self.half, random)
         paragraphs, arks, followers = [], [], []
         for kind in kinds:
@@ -198,7 +198,7 @@ class Half:
         for recipe, language, naans in _PDFS[self.half]:
             random = Random(f"{self.half} pdf {recipe}")
             authorities = KNOWN if naans == "known" else UNSEEN
-            # A source of its own, so that the PDFs draw the same ARKs whatever becomes of the texts.
+            # A separate source, so that changes of the texts do not change the PDFs.
             source = citations(authorities[self.half], random)
             paragraphs = self._paragraphs(language, source, 30, random)
             suffix, source_of = _PDF_SOURCES[recipe]
@@ -218,7 +218,7 @@ def _arks(paragraphs: list[Paragraph]) -> tuple[str, ...]:
 
 
 def _whole_lines(text: str, width: int) -> list[str]:
-    """*text* in lines of *width*, with ARKs whole; as it is when *width* is 0."""
+    """Return *text* in lines of *width* without breaking ARKs; unchanged if *width* is 0."""
     if not width:
         return text.split("\n")
     return [
@@ -229,7 +229,7 @@ def _whole_lines(text: str, width: int) -> list[str]:
 
 
 def write(half: str, *, pdf: bool) -> None:
-    """Write the documents and the truth of one half; without *pdf*, keep the PDFs and their truth as they are."""
+    """Write the documents and the truth of one half; without *pdf*, keep the PDFs and their truth."""
     folder = HERE / half / "documents"
     truth = HERE / half / "truth.jsonl"
     kept = []
@@ -249,7 +249,7 @@ def write(half: str, *, pdf: bool) -> None:
 
 
 def main() -> int:
-    """Make both halves; 0 if all went well, else 1 and one message."""
+    """Make both halves; return 1 after a message if a typesetter fails, else 0."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pdf", action="store_true", help="typeset the PDFs again, too")
     asked = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Documents for real typesetters and browsers: LaTeX, OpenDocument and HTML sources, each breaking ARKs its own way."""
+"""LaTeX, OpenDocument and HTML sources, whose typesetters and browsers break ARKs in different ways."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from urllib.parse import quote
 
 from names import Citation
 
-#: A run of text, in which some stretches are ARKs.
+#: A sequence of text and citations.
 Paragraph = tuple[str | Citation, ...]
 _PARTS = re.compile(r"(?<=[^\W_])(?=[^\W_])")
 _TEX_SPECIAL = re.compile(r"[#$%&_{}]")
 
 
 def rendered(paragraph: Paragraph, text: Callable[[str], str], ark: Callable[[Citation], str]) -> str:
-    """*paragraph* with *text* and *ark* written as a format wants them."""
+    """Return *paragraph* with its texts and citations converted by *text* and *ark*."""
     return "".join(text(each) if isinstance(each, str) else ark(each) for each in paragraph)
 
 
 def tex_text(text: str) -> str:
-    """*text* for LaTeX."""
+    """Return *text* escaped for LaTeX."""
     return _TEX_SPECIAL.sub(lambda char: "\\" + char[0], text).replace("~", "\\textasciitilde{}")
 
 
 def with_joints(text: str, joint: str) -> str:
-    """*text* with *joint* between any two letters or digits."""
+    """Return *text* with *joint* between any two letters or digits."""
     return _PARTS.sub(lambda _: joint, text)
 
 
@@ -68,12 +68,12 @@ def _url(citation: Citation) -> str:
 
 
 def latex_url(paragraphs: list[Paragraph], language: str) -> str:
-    """The url package as it comes: breaks at URL punctuation only."""
+    """Use the url package with its defaults: breaks at URL punctuation only."""
     return _tex(paragraphs, language, _url, r"\usepackage{url}")
 
 
 def latex_hyphens(paragraphs: list[Paragraph], language: str) -> str:
-    """hyperref, breaks also behind real hyphens, Latin Modern, microtype; every URL is a link."""
+    """Use hyperref with breaks after hyphens too, Latin Modern and microtype; every URL is a link."""
     return _tex(
         paragraphs,
         language,
@@ -83,22 +83,22 @@ def latex_hyphens(paragraphs: list[Paragraph], language: str) -> str:
 
 
 def latex_xurl(paragraphs: list[Paragraph], language: str) -> str:
-    """xurl without links: breaks anywhere, with glue in lines that would be loose."""
+    """Use xurl without links: breaks anywhere."""
     return _tex(paragraphs, language, _url, r"\usepackage{lmodern,xurl}")
 
 
 def latex_xurl_links(paragraphs: list[Paragraph], language: str) -> str:
-    """xurl with hyperref: breaks anywhere, every URL is a link."""
+    """Use xurl with hyperref: breaks anywhere, every URL is a link."""
     return _tex(paragraphs, language, _url, r"\usepackage{lmodern,xurl,hyperref}")
 
 
 def latex_plain(paragraphs: list[Paragraph], language: str) -> str:
-    """ARKs as ordinary text; where babel is French, a thin space before each colon."""
+    """Typeset ARKs as ordinary text; French babel puts a thin space before each colon."""
     return _tex(paragraphs, language, lambda each: tex_text(each.written), r"\usepackage{lmodern}\sloppy")
 
 
 def latex_discretionary(paragraphs: list[Paragraph], language: str) -> str:
-    r"""ARKs with ``\-`` between letters and digits: a hyphen where they break."""
+    r"""Put ``\-`` between letters and digits of ARKs: breaks get a hyphen."""
     preamble = r"\usepackage{lmodern}\sloppy"
     return _tex(
         paragraphs,
@@ -109,7 +109,7 @@ def latex_discretionary(paragraphs: list[Paragraph], language: str) -> str:
 
 
 def latex_footnotes(paragraphs: list[Paragraph], language: str) -> str:
-    """Each ARK in a footnote of its own, in small type, broken anywhere."""
+    """Put each ARK into a footnote, in small type, where it breaks anywhere."""
     return _tex(
         paragraphs,
         language,
@@ -170,12 +170,12 @@ def _odt(paragraphs: list[Paragraph], language: str, ark: Callable[[Citation], s
 
 
 def libreoffice_columns(paragraphs: list[Paragraph], language: str) -> str:
-    """Three columns, hyphenated where a dictionary is installed; long tokens break behind ``/`` or anywhere."""
+    """Use three columns, hyphenated if a dictionary is installed; long tokens break after ``/`` or anywhere."""
     return _odt(paragraphs, language, lambda each: html.escape(each.written))
 
 
 def libreoffice_soft(paragraphs: list[Paragraph], language: str) -> str:
-    """Three columns, soft hyphens between the letters and digits of ARKs."""
+    """Use three columns and soft hyphens between letters and digits of ARKs."""
     return _odt(paragraphs, language, lambda each: with_joints(html.escape(each.written), "\N{SOFT HYPHEN}"))
 
 
@@ -205,24 +205,24 @@ def _escaped(citation: Citation) -> str:
 
 
 def chromium_break_all(paragraphs: list[Paragraph], language: str) -> str:
-    """``word-break: break-all``: words and ARKs break at the margin."""
+    """Use ``word-break: break-all``: words and ARKs break at the margin."""
     return _page(paragraphs, language, _escaped, "word-break: break-all")
 
 
 def chromium_anywhere(paragraphs: list[Paragraph], language: str) -> str:
-    """``overflow-wrap: anywhere``: tokens break at the margin where nothing else helps."""
+    """Use ``overflow-wrap: anywhere``: only tokens wider than the column break anywhere."""
     return _page(paragraphs, language, _escaped, "overflow-wrap: anywhere; hyphens: auto")
 
 
 def chromium_soft(paragraphs: list[Paragraph], language: str) -> str:
-    """Soft hyphens, which Chromium prints as U+2010."""
+    """Use soft hyphens, which Chromium prints as U+2010."""
     return _page(
         paragraphs, language, lambda each: with_joints(_escaped(each), "&shy;"), "overflow-wrap: anywhere; columns: 4"
     )
 
 
 def chromium_links(paragraphs: list[Paragraph], language: str) -> str:
-    """Links, with a ``<wbr>`` behind each thirtieth character of their text."""
+    """Use links with a ``<wbr>`` after every thirty characters of their text."""
 
     def ark(citation: Citation) -> str:
         pieces = re.findall(r".{1,30}", citation.written)
@@ -236,11 +236,11 @@ def _link(citation: Citation, visible: str) -> str:
     return f'<a href="{html.escape(target)}">{visible}</a>'
 
 
-# HTML that is read as such
+# HTML pages
 
 
 def html_links(paragraphs: list[Paragraph], language: str, _: Random) -> str:
-    """Links whose text is the ARK, broken by ``<wbr>``, soft hyphens and newlines in the source."""
+    """Use links with the ARK as their text, broken by ``<wbr>``, soft hyphens and newlines."""
     joints = iter(range(1_000_000))
 
     def ark(citation: Citation) -> str:
@@ -253,7 +253,7 @@ def html_links(paragraphs: list[Paragraph], language: str, _: Random) -> str:
 
 
 def html_text(paragraphs: list[Paragraph], language: str, random: Random) -> str:
-    """No links: bare ARKs, with markup and invisible joints inside them."""
+    """Use bare ARKs without links, with markup and invisible characters inside."""
 
     def ark(citation: Citation) -> str:
         head, label, rest = re.split(r"(ark:/?)", citation.written, maxsplit=1, flags=re.IGNORECASE)
@@ -265,7 +265,7 @@ def html_text(paragraphs: list[Paragraph], language: str, random: Random) -> str
 
 
 def html_encoded(paragraphs: list[Paragraph], language: str, _: Random) -> str:
-    """ARKs in the queries of other addresses, percent-encoded, and in attributes that aren't links."""
+    """Put ARKs, percent-encoded, into queries of other URLs, and into attributes that aren't links."""
     counter = iter(range(1_000_000))
 
     def ark(citation: Citation) -> str:
@@ -278,7 +278,7 @@ def html_encoded(paragraphs: list[Paragraph], language: str, _: Random) -> str:
 
 
 def html_metadata(paragraphs: list[Paragraph], language: str, _: Random) -> str:
-    """Metadata of the page, in elements and in JSON-LD; the running text has none."""
+    """Put ARKs only into metadata elements and JSON-LD, not into the running text."""
     found = [each for paragraph in paragraphs for each in paragraph if isinstance(each, Citation)]
     first, second, third = found[0::3], found[1::3], found[2::3]
     meta = [f'<meta name="DC.identifier" content="{_escaped(each)}">' for each in first]

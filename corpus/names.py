@@ -1,4 +1,4 @@
-"""ARKs that nobody assigned: names in the form of each authority, made from a seed, and the URLs that carry them."""
+"""Invented ARKs: random names in the form of each authority, and URLs with them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _FIELD = re.compile(r"\{([a-zA-Z])(\d*)\}")
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """How one authority writes its ARKs.
+    """The forms of one authority's ARKs.
 
     In a form, ``{d6}`` is six digits, ``{e4}`` four betanumeric characters, ``{w1}`` a word; ``{k}`` is the NOID
     check character over the name so far, ``{K}`` over NAAN, slash and name.
@@ -45,7 +45,7 @@ class Authority:
     names: tuple[str, ...]
     resolvers: tuple[str, ...]
     qualifiers: tuple[str, ...] = ()
-    """Forms of what may stand behind a name; most ARKs have none."""
+    """Forms of qualifiers, which less than half of the ARKs get."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,12 @@ class Citation:
     """An ARK as a document cites it."""
 
     ark: str
-    """Without resolver, in the new label form: ``ark:12148/bpt6k107371t``."""
+    """The ARK without resolver, in the new label form: ``ark:12148/bpt6k107371t``."""
     written: str
 
 
 def check_character(covered: str) -> str:
-    """The NOID check character: the sum of position times ordinal, modulo 29.
+    """Return the NOID check character: the sum of position times ordinal, modulo 29.
 
     >>> check_character("13030/xf93gt2")
     'q'
@@ -68,7 +68,7 @@ def check_character(covered: str) -> str:
 
 
 def filled(form: str, random: Random, *, naan: str = "") -> str:
-    """*form* with its fields filled at random, from left to right."""
+    """Return *form* with its fields replaced by random values, from left to right."""
     text, position = "", 0
     for field in _FIELD.finditer(form):
         text += form[position : field.start()]
@@ -88,7 +88,7 @@ def filled(form: str, random: Random, *, naan: str = "") -> str:
 
 
 def citations(authorities: tuple[Authority, ...], random: Random) -> Iterator[Citation]:
-    """Endless citations, the authorities in turn; no base name comes twice."""
+    """Yield citations of distinct base names without end, from all authorities in turn."""
     taken: set[str] = set()
     while True:
         for authority in random.sample(authorities, len(authorities)):
@@ -118,7 +118,7 @@ _UUID = "{x8}-{x4}-4{x3}-a{x3}-{x12}"
 _BNF_PAGES = ("/f{n}.item", "/f{n}.planchecontact", "/f{n}.image.r=Dumas", "/f{n}.item.zoom", ".texteImage")
 _BNF_IIIF = ("/f{n}/full/full/0/native.jpg", "/f{n}/{d3},{d3},1{d3},1{d3}/full/0/default.jpg")
 
-#: By half of the corpus. No authority's form stands in both: a NAAN may, with other shoulders.
+#: Authorities by half of the corpus. Both halves may have a NAAN, but with different shoulders.
 KNOWN: dict[str, tuple[Authority, ...]] = {
     "dev": (
         Authority(
@@ -167,7 +167,7 @@ KNOWN: dict[str, tuple[Authority, ...]] = {
         Authority("61903", ("3:1:{F4}-{F4}-{F}", "3:1:{F4}-{F4}-{F3}"), ("https://www.familysearch.org/",)),
         Authority("13960", ("t{d}{b2}{d2}{b}{d}{K}", "t{d2}{b}{d}{b}{d2}{K}"), ("https://archive.example.org/", *_N2T)),
         Authority("65665", ("nv9{x8}{x4}4{x3}a{x3}{x12}", f"m3{_UUID}", f"3{_UUID}"), ("http://n2t.net/",)),
-        # Nothing stands behind these names: normalization would move a component before the period.
+        # Without qualifiers: normalization would move a component before the period.
         Authority(
             "81055",
             ("vdc_100{d9}.0x0000{x2}", "vdc_00000{d5}{X2}.0x000001"),
@@ -179,7 +179,7 @@ KNOWN: dict[str, tuple[Authority, ...]] = {
     ),
 }
 
-#: Authorities that no table and no study knows: the NAANs are not registered, the hosts are not real.
+#: Invented authorities, with unregistered NAANs and hosts that don't exist.
 UNSEEN: dict[str, tuple[Authority, ...]] = {
     "dev": (
         Authority("30512", ("g4{e6}{K}",), ("https://id.stadtarchiv.example/", "https://n2t.net/")),

@@ -1,4 +1,4 @@
-"""ARKs whose spelling is odd though no line breaks them: encodings, other schemes, French blanks, full width."""
+"""ARKs in odd spellings on one line: encodings, other schemes, French spaces, full width."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _FORMS: tuple[Callable[[Citation], str], ...] = (
 
 
 def odd_forms(half: str, source: Iterator[Citation]) -> Document:
-    """One text with two ARKs in each odd form."""
+    """Return a text with two ARKs in each odd form."""
     random = Random(f"{half} odd forms")
     language = {"dev": "fr", "held-out": "en"}[half]
     prose = Prose(language, half, random)

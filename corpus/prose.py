@@ -1,4 +1,4 @@
-"""What stands around the ARKs: sentences of literature, entries as catalogues have them, and what begins a line."""
+"""The text around ARKs: sentences of literature, catalogue entries, and beginnings of the next line."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _SIZES = ("4to", "8vo", "12mo", "fol.", "16mo", "23 cm", "in-8°", "in-12", "31 
 _ROMAN = ("ii", "iv", "vii", "ix", "xiv", "xvi", "XII", "XVIII", "XXIV", "LIX")
 _SERIES = ("MS", "Add. MS", "Cod.", "Ms. fr.", "Hs.", "Mss/", "Inc.", "Rés.", "NAF", "2 J", "E-supp.", "Sig.")
 
-#: Entries as catalogues, notes and bibliographies write them: the first half of each list is for dev, the second for
-#: held-out. ``{m}`` is a name, ``{y}`` a year, ``{n}`` a number, ``{z}`` a size, ``{r}`` roman, ``{s}`` a series.
+#: Catalogue entries, notes and bibliographies: the first half of each list for dev, the second for held-out. ``{m}`` is
+#: a name, ``{y}`` a year, ``{n}`` a number, ``{z}`` a size, ``{r}`` roman, ``{s}`` a series.
 _ENTRIES = {
     "en": (
         "{s}{n}, fols. {n}r-{n}v; {y}; {z}, one quire wanting, bound in limp vellum with traces of two ties.",
@@ -85,7 +85,7 @@ _ENTRIES = {
     ),
 }
 
-#: What leads to an ARK, and how it is fenced in; ``{}`` is the ARK. The last ones run on without punctuation.
+#: Phrases around an ARK (``{}``); the last ones continue without punctuation.
 _LEADS = {
     "en": ("See {}.", "({})", "Digitized: {};", "cf. {},", "the scan at {} and", "Permalink {}", "available as {} in"),
     "fr": ("Voir {}.", "({})", "Numérisé : {} ;", "cf. {},", "l'image {} et", "Notice {}", "consultable sous {} dans"),
@@ -118,23 +118,23 @@ class Prose:
         self._random = random
 
     def sentence(self) -> str:
-        """One sentence of literature or, where the language has them, one catalogue entry."""
+        """Return a sentence of literature or, if the language has them, a catalogue entry."""
         if self._entries and self._random.random() < 0.35:
             return slots_filled(self._random.choice(self._entries), self._random)
         return self._random.choice(self._sentences)
 
     def led_to(self, written: str) -> str:
-        """*written* as a sentence, or the end or the beginning of one, leads to it."""
+        """Return *written* in a phrase that introduces it."""
         fenced = self._random.choice(_FENCES).format(written)
         return self._random.choice(_LEADS[self.language]).format(fenced)
 
     def crawl_request(self) -> str:
-        """What stands before an ARK that ends its line."""
+        """Return a phrase that introduces an ARK at the end of its line."""
         return self._random.choice(_LEADS[self.language]).partition("{}")[0].strip("( ")
 
 
 def slots_filled(entry: str, random: Random) -> str:
-    """*entry* with names, years, numbers, sizes, roman numerals and series for its slots."""
+    """Return *entry* with random names, years, numbers, sizes, roman numerals and series."""
     fills: dict[str, Callable[[], str]] = {
         "m": lambda: random.choice(_NAMES),
         "y": lambda: str(random.randint(1488, 1968)),
@@ -146,8 +146,7 @@ def slots_filled(entry: str, random: Random) -> str:
     return re.sub(r"\{(\w)\}", lambda slot: fills[slot[1]](), entry)
 
 
-#: What begins the line behind an ARK that ends there, by kind: a choice for every language, or one for each. ``{…}``
-#: are the fields of `names.filled`.
+#: Beginnings of the line after an ARK, by kind, for all languages or for each. ``{…}`` are fields of `names.filled`.
 _FOLLOWERS: dict[str, str | dict[str, str]] = {
     "word": {
         "en": "whereas|manuscript|copied|letters",
@@ -215,7 +214,7 @@ FOLLOWER_KINDS = (*_FOLLOWERS, ANOTHER_ARK)
 
 
 def follower(kind: str, language: str, random: Random, *, fill: Callable[[str, Random], str]) -> str:
-    """What begins the line behind an ARK, of one of `FOLLOWER_KINDS` but `ANOTHER_ARK`."""
+    """Return the beginning of the line after an ARK; *kind* is one of `FOLLOWER_KINDS` except `ANOTHER_ARK`."""
     choices = _FOLLOWERS[kind]
     if isinstance(choices, dict):
         choices = choices[language]

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Precision and recall of extraction over the labelled corpus, by half, group, kind, language and what NAANs are known.
+"""Precision and recall of extraction over the labelled corpus, by half, group, kind, language and kind of NAANs.
 
-    python corpus/score.py                  the figures
-    python corpus/score.py --show 50        and 50 misses and false finds, with what stands there (only of dev)
-    python corpus/score.py --raise-floors   floors.toml, each floor raised to what is reached; none is lowered
+    python corpus/score.py                  print the figures
+    python corpus/score.py --show 50        also print 50 misses and false finds with their text (only of dev)
+    python corpus/score.py --raise-floors   raise the floors in floors.toml to the figures reached
 
-Identity is compared after removing resolver, label form, query, fragment, hyphens and final structural characters.
-Counted are distinct ARKs of a document.
+ARKs are compared without resolver, label form, query, fragment, hyphens and final structural characters. Each distinct
+ARK of a document counts once.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from extractors.wraps.rules import Confidence
 HERE = Path(__file__).resolve().parent
 FLOORS = HERE / "floors.toml"
 HALVES = ("dev", "held-out")
-#: What a floor must be exceeded by before it should be raised.
+#: Difference from which a floor should be raised.
 SLACK = 0.005
 
-#: Classes of breaks by kinds of documents: for each of them alone confidence is to be right.
+#: Classes of breaks, by kind of document. Confidence must be calibrated in each class.
 BREAK_CLASSES = {
     "comments": re.compile("comments"),
     "gutters": re.compile("gutter|lineno"),
@@ -58,30 +58,31 @@ class Document:
     language: str
     naans: str
     arks: frozenset[str]
-    """Identities of the ARKs that it cites."""
+    """Identities of the ARKs that the document cites."""
     followers: Mapping[str, str]
-    """What stands behind an ARK, where that is the point."""
+    """The kind of text behind an ARK, in documents about that."""
 
     @property
     def group(self) -> str:
-        """``plain``, ``negatives``, ``html``, ``pdf``, ``layout`` or ``false-friends``."""
+        """One of ``plain``, ``negatives``, ``html``, ``pdf``, ``layout`` and ``false-friends``."""
         return self.path.partition("/")[0]
 
     @property
     def file(self) -> Path:
-        """Where it lies."""
+        """The path of the file."""
         return HERE / self.half / "documents" / self.path
 
     @property
     def break_class(self) -> str:
-        """What breaks its names, or stands beside them, as far as only layout tells; else its group."""
+        """The class of its breaks or, if there is none, its group."""
         return next((name for name, kinds in BREAK_CLASSES.items() if kinds.search(self.kind)), self.group)
 
     @cached_property
     def figures(self) -> tuple[tuple[str, str], ...]:
-        """The figures that it counts in: table and row."""
+        """Table and row of each figure in which the document counts."""
         of_kind = f"{self.group} {self.kind}"
-        if self.group == "layout":  # the texts of the others are as many in each language
+        # The languages of this group are not balanced.
+        if self.group == "layout":
             return (("group", self.group), ("kind", of_kind))
         return (
             ("group", self.group),
@@ -93,7 +94,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many ARKs there are, how many were found, and how many of those are right."""
+    """Numbers of ARKs: true ones, found ones, and found ones that are right."""
 
     right: int = 0
     found: int = 0
@@ -104,17 +105,17 @@ class Tally:
 
     @property
     def precision(self) -> float:
-        """The share of what was found that is right; 1 when nothing was found."""
+        """The share of found ARKs that are right; 1 without found ARKs."""
         return self.right / self.found if self.found else 1.0
 
     @property
     def recall(self) -> float:
-        """The share of what is there that was found; 1 when nothing is there."""
+        """The share of true ARKs that were found; 1 without true ARKs."""
         return self.right / self.true if self.true else 1.0
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of both; 1 when nothing is there and nothing was found.
+        """The harmonic mean of both; 1 without true or found ARKs.
 
         >>> Tally(right=3, found=4, true=5).f1
         0.6666666666666666
@@ -126,7 +127,7 @@ Figures = Mapping[str, Mapping[str, Tally]]
 
 
 def identity(ark: str) -> str:
-    """The form in which ARKs are compared.
+    """Return the form in which ARKs are compared.
 
     >>> identity("https://n2t.net/ARK:/B5937/d1-x/c2.?lang=fr")
     'ark:b5937/d1x/c2'
@@ -139,7 +140,7 @@ def identity(ark: str) -> str:
 
 
 def documents(half: str) -> list[Document]:
-    """The documents of one half, in the order of its truth."""
+    """Return the documents of one half, in the order of the file of truth."""
     lines = (HERE / half / "truth.jsonl").read_text("utf-8").splitlines()
     return [_document(half, json.loads(line)) for line in lines]
 
@@ -157,19 +158,19 @@ def _strings(value: object) -> list[str]:
 
 
 def mentions_in(corpus: Iterable[Document]) -> dict[str, tuple[Mention, ...]]:
-    """What extraction finds in each document, by its path; decided as ``arkaudit extract`` does."""
+    """Return the mentions of each document by path, decided as by ``arkaudit extract``."""
     read = {document.path: extraction_of(document.file.read_bytes(), name=document.file.name) for document in corpus}
     evidence = Evidence.of(ark for extraction in read.values() for ark in extraction.whole)
     return {path: with_evidence(each.mentions, each.unresolved, evidence) for path, each in read.items()}
 
 
 def identities(mentions: Mapping[str, tuple[Mention, ...]]) -> dict[str, set[str]]:
-    """The identities of *mentions*, by document."""
+    """Return the identities of *mentions*, by document."""
     return {path: {identity(str(mention.ark)) for mention in found} for path, found in mentions.items()}
 
 
 def calibration(corpus: Iterable[Document], mentions: Mapping[str, tuple[Mention, ...]]) -> dict[str, tuple[int, int]]:
-    """For each confidence how many mentions are wrong, and how many there are; false friends apart."""
+    """Return the numbers of wrong mentions and of all mentions by confidence, without false friends."""
     counts = {confidence.token: (0, 0) for confidence in sorted(Confidence, reverse=True)}
     for document in corpus:
         if document.group == "false-friends":
@@ -184,7 +185,7 @@ def calibration(corpus: Iterable[Document], mentions: Mapping[str, tuple[Mention
 def calibration_by_class(
     corpus: Iterable[Document], mentions: Mapping[str, tuple[Mention, ...]]
 ) -> dict[str, dict[str, tuple[int, int]]]:
-    """The same for each class of breaks."""
+    """Return the calibration of each class of breaks."""
     classes: dict[str, list[Document]] = defaultdict(list)
     for document in corpus:
         if document.group != "false-friends":
@@ -193,7 +194,7 @@ def calibration_by_class(
 
 
 def interval(part: int, whole: int) -> tuple[float, float]:
-    """Wilson's interval of 95 % for the share *part* of *whole*.
+    """Return Wilson's interval of 95 % for the share *part* of *whole*.
 
     >>> low, high = interval(1, 200)
     >>> f"{low:.4f} to {high:.4f}"
@@ -208,7 +209,7 @@ def interval(part: int, whole: int) -> tuple[float, float]:
 
 
 def figures(corpus: list[Document], found: Mapping[str, set[str]]) -> Figures:
-    """All figures over *corpus*: by table, then by row."""
+    """Return all figures of *corpus*, by table and row."""
     tallies: dict[str, dict[str, Tally]] = defaultdict(lambda: defaultdict(Tally))
     for document in corpus:
         got = found[document.path]
@@ -219,17 +220,17 @@ def figures(corpus: list[Document], found: Mapping[str, set[str]]) -> Figures:
 
 
 def floors() -> dict[str, dict[str, dict[str, float]]]:
-    """The F1 that each figure must reach: by half, table and row."""
+    """Return the F1 that each figure must reach, by half, table and row."""
     return tomllib.loads(FLOORS.read_text("utf-8")) if FLOORS.exists() else {}
 
 
 def raised(known: Mapping[str, float], reached: Mapping[str, Tally]) -> dict[str, float]:
-    """The floors of one table, each raised to what is reached (rounded down), and none lowered."""
+    """Return the floors of one table, raised to the figures *reached* (rounded down) and never lowered."""
     return {row: max(known.get(row, 0.0), math.floor(tally.f1 * 10_000) / 10_000) for row, tally in reached.items()}
 
 
 def floors_text(all_floors: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
-    """The contents of ``floors.toml``."""
+    """Return the content of ``floors.toml``."""
     lines = [
         "# F1 that extraction must reach on the labelled corpus. Floors only rise:",
         "# corpus/score.py --raise-floors",
@@ -242,7 +243,7 @@ def floors_text(all_floors: Mapping[str, Mapping[str, Mapping[str, float]]]) -> 
 
 
 def misses(corpus: list[Document], found: Mapping[str, set[str]]) -> Iterator[str]:
-    """Each ARK that was missed, with what stands there, and each that was found and isn't there."""
+    """Yield a line for each missed ARK, with its place in the text, and for each false find."""
     for document in corpus:
         got = found[document.path]
         text = "" if document.path.endswith(".pdf") else document.file.read_text("utf-8", errors="replace")
@@ -254,7 +255,7 @@ def misses(corpus: list[Document], found: Mapping[str, set[str]]) -> Iterator[st
 
 
 def _standing_there(text: str, ark: str) -> str:
-    """The place of *text* where *ark* stands, broken as it is there, and the beginning of what follows."""
+    """Return the part of *text* that holds *ark*, maybe broken, with the text around it."""
     bare = ark.removeprefix("ark:")
     place = re.search(r"[^\w/]{0,8}?".join(re.escape(char) for char in bare), text, re.IGNORECASE)
     return f"\n         {text[max(place.start() - 12, 0) : place.end() + 24]!r}" if place else ""
@@ -297,7 +298,7 @@ def _print_followers(corpus: list[Document], found: Mapping[str, set[str]]) -> N
 
 
 def main() -> int:
-    """Print the figures, and what else was asked for; always 0."""
+    """Print the figures, do the tasks of the options, and return 0."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--show", type=int, default=0, metavar="N", help="print N misses and false finds of dev")
     parser.add_argument("--raise-floors", action="store_true", help="write floors.toml; no floor is lowered")

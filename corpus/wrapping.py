@@ -1,4 +1,4 @@
-"""What mail programs, editors and typesetters do to long tokens where a line ends: GNU's own tools, and imitations."""
+"""Line breaks as mail programs, editors and typesetters make them: GNU tools, and imitations of others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Wrapper = Callable[[str, int, Random], bytes]
 
 
 class ToolMissing(Exception):
-    """Raised when a command that breaks lines isn't installed."""
+    """Raised if a command that breaks lines isn't installed."""
 
 
 def _piped(command: list[str], text: str) -> bytes:
@@ -28,22 +28,22 @@ def _piped(command: list[str], text: str) -> bytes:
 
 
 def fold(text: str, width: int, _: Random) -> bytes:
-    """GNU fold: at every *width*th byte, through words and through the bytes of one character."""
+    """Break at every *width*th byte, even within a character, by GNU fold."""
     return _piped(["fold", f"-w{width}"], text)
 
 
 def fold_s(text: str, width: int, _: Random) -> bytes:
-    """GNU fold -s: at blanks where there are any."""
+    """Break at spaces if possible, by GNU fold -s."""
     return _piped(["fold", "-s", f"-w{width}"], text)
 
 
 def fmt(text: str, width: int, _: Random) -> bytes:
-    """GNU fmt: long tokens stand out of the paragraph."""
+    """Break at spaces only, so that long tokens exceed the width, by GNU fmt."""
     return _piped(["fmt", f"-w{width}"], text)
 
 
 def nroff(text: str, width: int, _: Random) -> bytes:
-    """GNU nroff, justified: `\\:` lets a URL break without a hyphen, words are hyphenated."""
+    """Justify and hyphenate by GNU nroff; `\\:` lets a URL break without a hyphen."""
     lines = []
     for line in text.splitlines():
         tokens = [_for_nroff(token) for token in line.split(" ")]
@@ -57,27 +57,27 @@ def nroff(text: str, width: int, _: Random) -> bytes:
 
 
 def python(text: str, width: int, _: Random) -> bytes:
-    """Python's textwrap as it comes: long words are broken anywhere, others after their hyphens."""
+    """Break long words anywhere and others after hyphens, by Python's textwrap."""
     return _each_line(text, lambda line: textwrap.wrap(line, width))
 
 
 def python_whole(text: str, width: int, _: Random) -> bytes:
-    """Python's textwrap, breaking neither long words nor at hyphens."""
+    """Break at spaces only, by Python's textwrap."""
     return _each_line(text, lambda line: textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False))
 
 
 def at_url_joints(text: str, width: int, _: Random) -> bytes:
-    """As typesetters break URLs: after ``/ . ? = &``, nowhere else."""
+    """Break URLs only after ``/ . ? = &``, like typesetters."""
     return _each_line(text, lambda line: _filled(line, width, lambda token: _URL_JOINT.split(token), ""))
 
 
 def anywhere(text: str, width: int, _: Random) -> bytes:
-    """As ``overflow-wrap: anywhere`` and xurl: words stay whole, URLs and ARKs break at the margin."""
+    """Break URLs and ARKs anywhere but not words, like ``overflow-wrap: anywhere`` and xurl."""
     return _each_line(text, lambda line: _filled(line, width, list, ""))
 
 
 def hyphenated(mark: str) -> Wrapper:
-    """As a hyphenating typesetter: *mark* at each break, in words and between letters and digits of URLs and ARKs."""
+    """Return a wrapper that breaks words, URLs and ARKs with a hyphenation *mark*."""
 
     def wrapped(text: str, width: int, _: Random) -> bytes:
         return _each_line(text, lambda line: _filled(line, width, _hyphenation_parts, mark))
@@ -86,17 +86,17 @@ def hyphenated(mark: str) -> Wrapper:
 
 
 def quoted(text: str, width: int, random: Random) -> bytes:
-    """As mail programs quote what others had wrapped: ``> `` at each line's start, two deep at times."""
+    """Put ``> `` or ``>> `` before each wrapped line, like mail programs."""
     return _prefixed(anywhere(text, width - 2, random), lambda: "> " if random.random() < 0.7 else ">> ")
 
 
 def indented(text: str, width: int, random: Random) -> bytes:
-    """A block that stands in from the margin."""
+    """Indent wrapped paragraphs."""
     return _prefixed(anywhere(text, width - 6, random), lambda: " " * random.choice((4, 6, 8)))
 
 
 def numbered(text: str, width: int, random: Random) -> bytes:
-    """A numbered list with hanging lines."""
+    """Make a numbered list with hanging lines."""
     paragraphs = [each for each in text.split("\n") if each]
     items = []
     for number, paragraph in enumerate(paragraphs, start=1):
@@ -107,7 +107,7 @@ def numbered(text: str, width: int, random: Random) -> bytes:
 
 
 def paged(text: str, width: int, random: Random) -> bytes:
-    """As a PDF's text: a form feed, a running head and a page number each 24 lines, wherever that falls."""
+    """Insert a form feed, a running head and a page number every 24 lines, like the text of a PDF."""
     lines = anywhere(text, width, random).decode().splitlines()
     pages = [lines[start : start + 24] for start in range(0, len(lines), 24)]
     head = random.choice(("Collections and Catalogues", "Annales du port", "Mitteilungen", "Boletín"))
@@ -141,7 +141,7 @@ def _for_nroff(token: str) -> str:
 
 
 def is_ark(token: str) -> bool:
-    """Whether a token holds an ARK or a URL."""
+    """Return True if a token holds an ARK or a URL."""
     return bool(_LABEL_IN.search(token))
 
 
@@ -156,7 +156,7 @@ def _hyphenation_parts(token: str) -> list[str]:
 
 
 def _filled(line: str, width: int, parts_of: Callable[[str], list[str]], mark: str) -> list[str]:
-    """*line* in lines of at most *width*, tokens with an ARK (all, where there is a mark) broken into parts."""
+    """Return *line* in lines of at most *width*; tokens with an ARK (with a *mark* all tokens) may break."""
     lines, current = [], ""
     for token in line.split(" "):
         parts = parts_of(token) if mark or is_ark(token) else [token]

@@ -1,7 +1,7 @@
-"""What the catalogues hold: every sentence of a report, taken from the code and the template; for those who translate.
+"""Update the catalogues of translations: ``python -m deploy.catalogues``.
 
-``python -m deploy.catalogues`` brings each ``.po`` file up to date: new sentences stand there without a
-translation, and those that are said no more are gone.
+It extracts every sentence of a report from code and template into each ``.po`` file. New sentences have no translation
+yet, and unused ones are removed.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from babel.messages.pofile import read_po, write_po
 
 from reports.languages import FOLDER, NAMES
 
-#: The languages that have a file; English stands in the code.
+#: Languages with a catalogue; English is in the code.
 TRANSLATED: Final = tuple(code for code in NAMES if code != "en")
-#: Where sentences stand, and how they are read there.
+#: Files with sentences, and Babel's methods to extract them.
 _SOURCES: Final = {"reports": [("**.py", "python"), ("**.j2", "jinja2")], "arkaudit": [("reporting.py", "python")]}
-#: What is given a sentence, besides what gettext itself knows: where among its arguments that stands.
+#: Functions beside gettext's that take a sentence, and the position of that argument.
 _KEYWORDS: Final = (
     {**DEFAULT_KEYWORDS, "Forms": (1, 2), "TableDefinition": (2,)},
     {"TableDefinition": (3,)},
@@ -32,12 +32,12 @@ _KEYWORDS: Final = (
         for kind in ["text", "token", "url", "naan", "ark", "count", "number", "share", "truth", "moment"]
     },
 )
-#: A file says when it was begun; a newer day would change it, and say nothing.
+#: A fixed creation date, so that files do not change without a reason.
 _BEGUN: Final = datetime(2026, 11, 23, tzinfo=UTC)
 
 
 def extracted() -> Catalog:
-    """Every sentence that the code and the template have to say."""
+    """Return the catalogue of all sentences in code and template."""
     catalogue = Catalog(project="arkaudit", charset="utf-8")
     for keywords, (folder, methods) in product(_KEYWORDS, _SOURCES.items()):
         for name, _, message, comments, context in extract_from_dir(
@@ -53,7 +53,7 @@ def extracted() -> Catalog:
 
 
 def kept(code: str) -> Catalog:
-    """The catalogue of a language as it is kept."""
+    """Return the stored catalogue of a language."""
     path = FOLDER / f"{code}.po"
     if not path.exists():
         return Catalog(locale=code, project="arkaudit", charset="utf-8")
@@ -62,7 +62,7 @@ def kept(code: str) -> Catalog:
 
 
 def text_of(catalogue: Catalog) -> bytes:
-    """A catalogue as a file: the same sentences give the same bytes."""
+    """Return a catalogue as a ``.po`` file; the same sentences give the same bytes."""
     catalogue.creation_date = catalogue.revision_date = _BEGUN
     for message in catalogue:
         message.locations = sorted({(name, 0) for name, _ in message.locations})
@@ -72,14 +72,14 @@ def text_of(catalogue: Catalog) -> bytes:
 
 
 def updated(code: str) -> Catalog:
-    """The catalogue of a language with every sentence, and no other."""
+    """Return the catalogue of a language with exactly the sentences in use."""
     catalogue = kept(code)
     catalogue.update(extracted(), no_fuzzy_matching=True)
     return catalogue
 
 
 def untranslated(catalogue: Catalog) -> list[Message]:
-    """The sentences, but for the header, that lack a translation, or a form of it."""
+    """Return the sentences without a translation, or without one of its forms."""
     return [message for message in catalogue if message.id and not all(_strings(message))]
 
 
@@ -89,7 +89,7 @@ def _strings(message: Message) -> tuple[str, ...]:
 
 
 def main(folder: Path = FOLDER) -> None:
-    """Bring every catalogue up to date, and tell what is to be translated."""
+    """Update every catalogue, and print the number of untranslated sentences."""
     for code in TRANSLATED:
         catalogue = updated(code)
         (folder / f"{code}.po").write_bytes(text_of(catalogue))

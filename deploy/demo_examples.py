@@ -1,4 +1,4 @@
-"""Brings the examples in the documentation up to date: what is the same in every run of the demo.
+"""Update the examples in the documentation from the parts of the demo's report that are the same in every run.
 
 python -m deploy.demo_examples demo-report/audit.db docs/examples
 """
@@ -19,25 +19,24 @@ from reports.tables.definitions import TableDefinition
 from reports.tables.report_tables import TABLES, Report
 from reports.tables.summary import REQUESTS_SENT
 
-#: Tables whose very rows depend on which answer came first (which ARK represents its shoulder is a matter of chance),
-#: or that hold nothing but times.
+#: Tables whose rows depend on the order of answers (which ARK represents a shoulder), or that only hold times.
 LEFT_OUT = frozenset({"requests", "conformance", "outages", "persistence", "runs"})
-#: How often a host that is silent was asked depends on what else was going on.
+#: The number of attempts at a silent host, which depends on timing.
 _ATTEMPTS = re.compile(r"; asked \d+ times(?:; before: [\w ,-]+)?")
-#: How long the attempts of a question took, and how many questions that made of an ARK.
+#: The duration of attempts, and the number of questions.
 _TIMES = re.compile(r" over [0-9]+ s\b|[0-9]+ questions asked about [^;\n]*;? ?")
 
 
-#: When it was: the day of the demo, and its moments.
+#: Dates and times of the demo.
 _MOMENTS = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?: [0-9]{2}:[0-9]{2}:[0-9]{2} UTC)?")
 _SOME_DAY = "2026-11-01"
 
 
 def examples(store: Path) -> Mapping[str, str]:
-    """The files of the documentation by name: tables as CSV without columns of time and cost, and the summary.
+    """Return the example files by name: tables as CSV, and the summary.
 
-    All days are one. Left out are the columns that a definition says vary, the counts of requests and of attempts, and
-    the tables `LEFT_OUT`.
+    All dates are replaced by one. Columns that vary, numbers of requests and attempts, and the tables `LEFT_OUT` are
+    left out.
     """
     report = Report.of(load_frames(store))
     tables = {
@@ -56,10 +55,11 @@ def _without_chance(report: Report, definition: TableDefinition) -> pd.DataFrame
 
 
 def write(store: Path, folder: Path) -> None:
-    """Bring the examples in *folder* up to date."""
+    """Update the examples in *folder*."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in examples(store).items():
-        (folder / name).write_bytes(text.encode())  # as it is: cells hold line breaks of every kind
+        # As bytes, because cells hold all kinds of line breaks.
+        (folder / name).write_bytes(text.encode())
 
 
 if __name__ == "__main__":

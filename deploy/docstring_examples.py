@@ -1,4 +1,4 @@
-"""Examples of docstrings as blocks of code on the page about the library: an extension of Griffe."""
+"""A Griffe extension that shows examples in docstrings as code blocks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import griffe
 
 
 def fenced(text: str) -> str:
-    r"""Return a docstring whose examples stand between fences; Markdown would take ``>>>`` for a quotation.
+    r"""Return a docstring with its examples in fenced blocks; Markdown would take ``>>>`` for a quotation.
 
     >>> fenced("Add.\n\n>>> 1 + 1\n2\n\nMore.")
     'Add.\n\n```python\n>>> 1 + 1\n2\n```\n\nMore.'
@@ -20,9 +20,9 @@ def fenced(text: str) -> str:
 
 
 class DocstringExamples(griffe.Extension):
-    """Puts the examples of each docstring between fences."""
+    """Fences the examples of each docstring."""
 
     def on_instance(self, *, obj: griffe.Object, **_: Any) -> None:
-        """Change the docstring of *obj*, if it has one."""
+        """Fence the examples in the docstring of *obj*."""
         if obj.docstring is not None:
             obj.docstring.value = fenced(obj.docstring.value)

@@ -1,5 +1,6 @@
-"""The command with all of its commands imported, for the pages about them; `python -m deploy.documented_commands DIR`
-writes manual pages.
+"""The command-line interface with all commands imported, for its documentation.
+
+`python -m deploy.documented_commands DIR` writes manual pages.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from arkaudit.cli import cli as lazy
 
 _CONTEXT = click.Context(lazy, info_name="arkaudit")
 
-#: `arkaudit`, as a group like any other.
+#: `arkaudit` as an ordinary group.
 cli = click.Group(
     "arkaudit",
     help=lazy.help,
@@ -30,7 +31,7 @@ cli = click.Group(
 
 
 def one_a_line(text: str) -> str:
-    r"""Return the help of a command with each example in a paragraph of its own: a manual page joins lines.
+    r"""Return the help of a command with each example as a paragraph, because manual pages join lines.
 
     >>> one_a_line("Do it.\n\n\b\narkaudit a\narkaudit b")
     'Do it.\n\narkaudit a\n\narkaudit b'
@@ -40,7 +41,7 @@ def one_a_line(text: str) -> str:
 
 
 def as_code(text: str) -> str:
-    r"""Return the help of a command with its examples as a block of code, as Markdown has it.
+    r"""Return the help of a command with its examples as a Markdown code block.
 
     >>> as_code("Do it.\n\n\b\narkaudit a\narkaudit b")
     'Do it.\n\n    arkaudit a\n    arkaudit b'
@@ -50,7 +51,7 @@ def as_code(text: str) -> str:
 
 
 def reshape(shaped: Callable[[str], str]) -> None:
-    """Let the help of every command be *shaped*."""
+    """Convert the help of every command by *shaped*."""
     waiting: list[click.Command] = [cli]
     while waiting:
         command = waiting.pop()
@@ -59,7 +60,7 @@ def reshape(shaped: Callable[[str], str]) -> None:
 
 
 def main() -> None:
-    """Write a manual page for each command into a folder."""
+    """Write a manual page for each command into the given folder."""
     [folder] = sys.argv[1:]
     Path(folder).mkdir(parents=True, exist_ok=True)
     reshape(one_a_line)

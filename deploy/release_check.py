@@ -1,4 +1,4 @@
-"""Say whether a tag may be released: the version, the changelog and CITATION.cff must name the same, and a date.
+"""Check a tag before its release against the version, the changelog with its date, and CITATION.cff.
 
 python deploy/release_check.py v0.1.0
 """
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def faults(tag: str, *, version: str, changelog: str, citation: str) -> Iterator[str]:
-    r"""Yield what keeps *tag* from being released; *changelog* and *citation* are the texts of these files.
+    r"""Yield the reasons against releasing *tag*; *changelog* and *citation* are the texts of these files.
 
     >>> list(faults("v0.1.0", version="0.1.0", changelog="## 0.1.0, 2026-12-01\n", citation="version: 0.1.0\n"))
     []
@@ -30,7 +30,7 @@ def faults(tag: str, *, version: str, changelog: str, citation: str) -> Iterator
 
 
 def version_of(source: str) -> str:
-    """Return the version that arkaudit/__init__.py states. Raises ValueError.
+    """Return the version in the text of arkaudit/__init__.py. Raises ValueError.
 
     >>> version_of('__version__ = "0.1.0"')
     '0.1.0'
@@ -42,7 +42,7 @@ def version_of(source: str) -> str:
 
 
 def main() -> int:
-    """Print what is wrong; 1 if anything is."""
+    """Print faults, and return 1 if there are any."""
     [tag] = sys.argv[1:]
     found = list(
         faults(

@@ -1,7 +1,6 @@
-"""Give what is published the address of the repository that publishes it: links of the README, and the project's URLs.
+"""Write the address of the repository into links of the README and into the project's URLs, for a release.
 
-On PyPI a link to `docs/usage.md` leads nowhere. The address is known where a release is built, and nowhere else: a fork
-publishes its own.
+On PyPI relative links do not work. The address is only known in the build of a release, because a fork has another.
 
 python deploy/release_links.py https://github.com/OWNER/arkaudit v0.1.0
 """
@@ -19,7 +18,7 @@ _IMAGE = ("png", "svg", "jpg")
 
 
 def linked_description(text: str, repository: str, tag: str) -> str:
-    """Return Markdown whose links to files lead to those of *tag* in *repository*, pictures to the files themselves.
+    """Return Markdown with links to files replaced by URLs of *tag* in *repository* (raw files for pictures).
 
     >>> linked_description("[all](LICENSE), [out](https://a.example/)", "https://github.com/o/a", "v1")
     '[all](https://github.com/o/a/blob/v1/LICENSE), [out](https://a.example/)'
@@ -35,7 +34,7 @@ def linked_description(text: str, repository: str, tag: str) -> str:
 
 
 def project_urls(repository: str, tag: str) -> str:
-    """Return the table of pyproject.toml with the addresses of the project.
+    """Return the table ``project.urls`` for pyproject.toml.
 
     >>> print(project_urls("https://github.com/o/a", "v1").splitlines()[1])
     Source = "https://github.com/o/a"
@@ -53,7 +52,7 @@ def project_urls(repository: str, tag: str) -> str:
 
 
 def main() -> None:
-    """Rewrite README.md and pyproject.toml of the checkout that is built."""
+    """Rewrite README.md and pyproject.toml of this checkout."""
     repository, tag = sys.argv[1:]
     readme, project = ROOT / "README.md", ROOT / "pyproject.toml"
     readme.write_text(linked_description(readme.read_text("utf-8"), repository, tag), "utf-8")

@@ -1,7 +1,6 @@
-"""The pages of the documentation's site that are made of other files: a hook of MkDocs.
+"""An MkDocs hook that adds pages from files outside `docs/`: the README as start page, changes, architecture …
 
-The start page is the README, so that what a project says first is written once; changes, architecture and the measure
-of extraction are pages, too. Links between all of them lead to the pages.
+Links between these files are converted to links between pages.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).parent.parent
 
-#: Pages, and the files of the repository that they are made of.
+#: Pages, and their files in the repository.
 PAGES: Final = {
     "index.md": "README.md",
     "changelog.md": "CHANGELOG.md",
@@ -37,13 +36,13 @@ Made from the commands themselves; `arkaudit COMMAND --help` says the same.
     :style: plain
     :list_subcommands: True
 """
-#: Where a link to the folder of decisions leads: the site has no page for a folder.
+#: The target of links to the folder of decisions, for which the site has no page.
 _FIRST_DECISION: Final = "adr/0001-exact-request-targets.md"
 _LINK: Final = re.compile(r"(\]\(|^\[[^\]]+\]: )([^)#\s]+)(#[^)\s]*)?", re.MULTILINE)
 
 
 def linked(text: str, source: str) -> str:
-    """Return Markdown of the file *source* whose links to files lead to their pages, from a page of the top folder.
+    """Return the Markdown of the file *source* with links to files replaced by links to pages.
 
     >>> linked("[more](docs/verdicts.md#rules), [all](LICENSE), [out](https://example.org/)", "README.md")
     '[more](verdicts.md#rules), [all](LICENSE), [out](https://example.org/)'
@@ -72,7 +71,7 @@ def linked(text: str, source: str) -> str:
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
-    """Add the pages that are made of other files."""
+    """Add the pages, for MkDocs."""
     from mkdocs.structure.files import File
 
     from deploy.documented_commands import as_code, reshape
@@ -86,6 +85,6 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Lead links of a page to files outside of its folder to their pages."""
+    """Convert links of a page to files outside its folder, for MkDocs."""
     source = page.file.src_uri
     return markdown if source in PAGES or "/" in source else linked(markdown, f"docs/{source}")

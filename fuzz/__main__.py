@@ -1,4 +1,4 @@
-"""Runs one target, or all in turn: ``python -m fuzz SECONDS [TARGET…]``. What fails is kept beside the corpus."""
+"""Run the given targets, or all, one by one: ``python -m fuzz SECONDS [TARGET…]``. Failing inputs are kept."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-#: Names of the targets, without what they import: only the process that runs one may, so that it is instrumented.
+#: Names of the targets. Their module must only be imported in the process that instruments it.
 NAMES = (
     "find",
     "readers",
@@ -25,7 +25,7 @@ _MOST_MB = 2048
 
 
 def main() -> int:
-    """Run each target in a process of its own; returns 1 if any has failed."""
+    """Run each target in its own process, and return 1 if one failed."""
     seconds, names = int(sys.argv[1]), sys.argv[2:] or NAMES
     failed = []
     for name in names:
@@ -35,7 +35,7 @@ def main() -> int:
         where = (f"-artifact_prefix={HERE / 'found'}/{name}-", str(found), str(HERE / "corpus" / name))
         done = subprocess.run([sys.executable, "-m", "fuzz.one", name, *limits, *where], cwd=HERE.parent, check=False)
         failed += [name] if done.returncode else []
-    print(f"failed: {', '.join(failed)}; see fuzz/found" if failed else "nothing has failed")
+    print(f"failed: {', '.join(failed)}; see fuzz/found" if failed else "no target failed")
     return 1 if failed else 0
 
 

@@ -1,4 +1,4 @@
-"""Runs one target under atheris, with all that it imports of ours instrumented."""
+"""Run one target under atheris, with the project's modules instrumented."""
 
 from __future__ import annotations
 

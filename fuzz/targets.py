@@ -1,8 +1,7 @@
-"""Coverage-guided fuzzing of what reads strangers' bytes, by atheris: ``make fuzz``.
+"""Targets of coverage-guided fuzzing by atheris: ``make fuzz``.
 
-Each target takes any bytes, and fails where one of the promises of its function is broken: most of all that it never
-raises. What it once failed on, and some honest beginnings, are in `fuzz/corpus/`, which
-`tests/test_fuzz_corpus.py` runs without atheris.
+Each target takes any bytes, and fails if its function breaks a promise, above all that it never raises. Seeds and
+former failures are in `fuzz/corpus/`, which `tests/test_fuzz_corpus.py` runs without atheris.
 """
 
 from __future__ import annotations
@@ -48,12 +47,12 @@ from extractors.model.errors import UserMistake
 from extractors.model.formats import parse_content_type
 from reports.store.frames import StoreUnreadable, read
 
-#: The names under which readers are tried, so that each is: the first byte chooses.
+#: File names that select the readers; the first byte of an input chooses one.
 NAMES = (
     *("a.html", "a.xml", "a.txt", "a.md", "a.rst", "a.tex", "a.bib", "a.csv", "a.tsv", "a.json", "a.jsonl", "a.mrc"),
     *("a.docx", "a.xlsx", "a.pptx", "a.odt", "a.epub", "a.pdf", "a.rtf", "a.eml", ""),
 )
-#: The types of answers, and the headers, that are tried: the first byte chooses.
+#: Media types and, below, headers of answers; the first byte of an input chooses one.
 MEDIA_TYPES = (
     "text/html",
     "text/plain",
@@ -74,7 +73,7 @@ _SECRET = "S3cr3t/42+x"
 
 
 def find(data: bytes) -> None:
-    """ARKs in any text have spans within it, in order."""
+    """Find ARKs in any text; their spans must lie within it."""
     text = data.decode("utf-8", "replace")
     for mention in find_arks(text):
         for start, end in mention.spans:
@@ -82,12 +81,12 @@ def find(data: bytes) -> None:
 
 
 def readers(data: bytes) -> None:
-    """Any bytes are a document of any format."""
+    """Read any bytes as a document of any format."""
     extraction_of(data[1:], name=NAMES[data[0] % len(NAMES)] if data else "")
 
 
 def answers(data: bytes) -> None:
-    """Any bytes are an answer of any media type, which is judged, and perhaps a list of documents."""
+    """Read and judge any bytes as an answer of any media type, then read them as a source."""
     media_type = MEDIA_TYPES[data[0] % len(MEDIA_TYPES)] if data else None
     answer = read_answer(data[1:], media_type)
     _judge(
@@ -101,7 +100,7 @@ def answers(data: bytes) -> None:
 
 
 def headers(data: bytes) -> None:
-    """Any bytes are the value of any header that is read, and the answer that has it is judged."""
+    """Read any bytes as the value of any header, and judge an answer with it."""
     name = HEADERS[data[0] % len(HEADERS)] if data else HEADERS[0]
     value = data[1:].decode("latin-1")
     retry_after_s(value, at=_AT)
@@ -116,7 +115,7 @@ def headers(data: bytes) -> None:
 
 
 def _judge(headers: Mapping[str, str], *, location: str | None = None, **seen: Any) -> None:
-    """Judge an answer with these headers as that for the object, for its metadata and for the control."""
+    """Judge an answer with these headers for the object, its metadata and the control."""
     hop = Hop(_URL, "GET", _AT, 200, headers=headers, location=location)
     ark = Ark.parse("ark:/98765/x12")
     answer = AnswerFacts(
@@ -126,7 +125,7 @@ def _judge(headers: Mapping[str, str], *, location: str | None = None, **seen: A
 
 
 def robots(data: bytes) -> None:
-    """Any bytes are a robots.txt, of which the rules for us say what Protego reads in the whole."""
+    """Read any bytes as a robots.txt."""
     text = rules_text(data)
     ours = Protego.parse(applicable_rules(text, "arkaudit").decode())
     for path in ("/", "/a", "/ark:/12148/x"):
@@ -134,7 +133,7 @@ def robots(data: bytes) -> None:
 
 
 def archives(data: bytes) -> None:
-    """Any bytes are an archive of any kind, or a document; what comes out of it is bounded."""
+    """Read any bytes as an archive; the size of its members must be limited."""
     limits = Limits(member_bytes=2**16, total_bytes=2**20, ratio=1, members=100)
     parts = members(io.BytesIO(data), name="a", path="a", limits=limits)
     size = sum(len(part.data) for part in parts if isinstance(part, ArchiveMember))
@@ -142,7 +141,7 @@ def archives(data: bytes) -> None:
 
 
 def stores(data: bytes) -> None:
-    """Any bytes in place of some of a store's are a store, or damage that is told."""
+    """Overwrite a part of a store by any bytes; it must be readable, or damaged with a `StoreError`."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.db"
         whole = bytearray(_store())
@@ -158,7 +157,7 @@ def stores(data: bytes) -> None:
 
 
 def cells(data: bytes) -> None:
-    """Any bytes in a cell are told, or read."""
+    """Put any bytes into a cell of a store; they must be readable, or damage with a `StoreError`."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.db"
         path.write_bytes(_store())
@@ -179,7 +178,7 @@ def cells(data: bytes) -> None:
 
 
 def ledgers(data: bytes) -> None:
-    """Any bytes are a ledger, or a fault in one line; its schedule can be read, and written again as it was."""
+    """Read any bytes as a ledger; a fault must be one line, and the ledger must stay the same when read again."""
     now = datetime(2026, 11, 22, tzinfo=UTC)
     with tempfile.TemporaryDirectory() as folder:
         ledger = Ledger(Path(folder), "a")
@@ -194,7 +193,7 @@ def ledgers(data: bytes) -> None:
 
 
 def toml(data: bytes) -> None:
-    """Any bytes are a configuration, or a mistake in one line."""
+    """Read any bytes as a configuration and as a file of decisions; a fault must be one line."""
     with tempfile.NamedTemporaryFile(suffix=".toml") as file:
         file.write(data)
         file.flush()
@@ -218,7 +217,7 @@ def _require_one_line(words: str) -> None:
 
 
 def redaction(data: bytes) -> None:
-    """What hides a secret hides it wherever it stands."""
+    """Redact a secret between any bytes."""
     cleaned = Redactor.of([_SECRET]).bytes(data + _SECRET.encode() + data)
     assert _SECRET.encode() not in cleaned
     assert HIDDEN.encode() in cleaned or b"[\0s\0" in cleaned
@@ -228,7 +227,7 @@ _made: list[bytes] = []
 
 
 def _store() -> bytes:
-    """The bytes of a small store with a row in most of its tables."""
+    """Return the bytes of a small store."""
     if not _made:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "a.db"
