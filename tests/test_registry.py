@@ -87,7 +87,7 @@ def test_a_url_is_fetched_kept_and_asked_again_only_for_what_is_newer(tmp_path: 
     assert [done.returncode for done in (first, second, third)] == [0, 0, 0], first.stderr
     assert "a new copy of the NAAN registry of 2026-01-02" in first.stderr
     assert "2 NAANs, 1 shoulders" in first.stderr
-    assert "nothing new" in second.stderr
+    assert "no change" in second.stderr
     assert "a new copy" in third.stderr
     heads = [head for head in server.heads if "robots.txt" not in head.partition("\r\n")[0]]
     conditions = [("If-None-Match: " + ETAG in head, "If-Modified-Since: Fri, 02 Jan" in head) for head in heads]
@@ -120,7 +120,7 @@ def test_redirects_are_followed_and_the_conditions_with_them(tmp_path: Path) -> 
         assert fetch(url, tmp_path).returncode == 0
         assert server.targets == ["/naan_records.json", "/moved/to", "/moved/here"]
         answers["/moved/here"] = reply("304 Not Modified")
-        assert "nothing new" in fetch(url, tmp_path).stderr
+        assert "no change" in fetch(url, tmp_path).stderr
         assert f"If-None-Match: {ETAG}" in server.heads[-1]
     assert load(tmp_path).source == url
 

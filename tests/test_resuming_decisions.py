@@ -114,7 +114,7 @@ def test_a_run_is_not_gone_on_with_by_another_key_as_hosts_may_answer_otherwise(
         decided = decide([begun], SEEDS, config(**options), resume=None)
         assert decided.run is None
         assert "differs in identity" in decided.remark
-    with pytest.raises(UserMistake, match="begun with identity = "):
+    with pytest.raises(UserMistake, match="began with identity = "):
         decide([begun], SEEDS, config(**other), resume=True)
     plan = decide([begun], SEEDS, config(), resume=True).plan
     with pytest.raises(UserMistake, match="configure the same \\[identity\\]"):

@@ -342,7 +342,7 @@ def test_pipe_is_no_ledger(tmp_path: Path) -> None:
     ledger = seen_long_ago(tmp_path)
     ledger.unlink()
     os.mkfifo(ledger)
-    with pytest.raises(UserMistake, match="it is no file"):
+    with pytest.raises(UserMistake, match="it is not a file"):
         Ledger(ledger.parent, "theses").content(NOW)
 
 

@@ -141,7 +141,7 @@ def test_nothing_is_decided_of_what_is_yet_to_come(tmp_path: Path) -> None:
         ('[[acknowledge]]\nreason = "why"\n', "acknowledge.0: must have one of"),
         (
             '[[acknowledge]]\nark = "ark:1/x5"\n[[acknowledge]]\nark = "ark:/1/x-5"\n',
-            "acknowledge.1: 'ark:/1/x-5' is in acknowledge.0 already",
+            "acknowledge.1: 'ark:/1/x-5' is already in acknowledge.0",
         ),
         ('[[acknowledge]]\nark = "ark:1/x5"\nuntil = 2027-01-01\n', "0.until: there is no such setting"),
         ('[[forgive]]\nark = "ark:1/x5"\n', "forgive: there is no such setting"),

@@ -50,7 +50,7 @@ _TEXTS, _PAIRS = ColumnKind.TEXTS, ColumnKind.PAIRS
 
 _WHERE = (
     DatasetColumn(
-        "document", _TEXT, "name as in `arkaudit extract`: a path, or for a record of an archive such as `a.warc!/URL`"
+        "document", _TEXT, "name as in `arkaudit extract`: a path, or `a.warc!/URL` for a record of an archive"
     ),
     DatasetColumn("source", _TEXT, "archive or file as named on the command line: `document` begins with it"),
     DatasetColumn("record", _TEXT, "path or URL in the archive; empty for a whole file"),
