@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from arkaudit.exits import EXIT_INTERRUPTED, INTERRUPTED, heed_at_once
+from arkaudit.exits import EXIT_INTERRUPTED, INTERRUPTED, handle_signals_early
 
 #: Beginning of a child process's command line. -P ignores packages of the same names in the working directory.
 OWN_PROCESS = (sys.executable, "-P", "-m", "arkaudit")
@@ -13,7 +13,7 @@ def main() -> None:
     """Run the command, and exit with 130 if it is interrupted while its modules are imported."""
     try:
         # First, because the import below takes a second.
-        heed_at_once()
+        handle_signals_early()
         from arkaudit.cli import main as command
 
         command()

@@ -113,7 +113,7 @@ class Audit:
     is_read: bool = False
     """True once all documents are read, so that the set of ARKs to request is final."""
     logged: RequestLogs | None = None
-    of_run: dict[str, Any] = field(default_factory=dict)
+    spider_arguments: dict[str, Any] = field(default_factory=dict)
     """Arguments of every spider."""
 
     def run(self, command: str, decision: ResumeDecision | None = None) -> int:
@@ -122,8 +122,8 @@ class Audit:
         The store holds its verdicts afterwards. Raises `AuditInterrupted` or `crawler.store.StoreUnwritable` if the
         run could not finish. It can be resumed then: all observations until that moment are stored.
         """
-        if self._asks_strangers():
-            tell_who_asks(self.config)
+        if self._contacts_foreign_hosts():
+            warn_if_anonymous(self.config)
         named = [self.dataset.place] if self.dataset is not None else []
         named += self.seeds.names if self.seeds is not None else []
         self.run_id = begin(self.config, self.store, command, named, decision)
@@ -132,8 +132,8 @@ class Audit:
             say(f"{document_name(folder)}: {finding.kind}: {finding.detail}")
         self.is_read = self.targets is not None
         probed = {(result.host, result.port) for result in self.store.tls_results(self.run_id)}
-        self.of_run = {"store": self.store, "run_id": self.run_id, "probed_hosts": probed}
-        with ended(self.store, self.run_id, self._judge_what_is_settled), ExitStack() as stack:
+        self.spider_arguments = {"store": self.store, "run_id": self.run_id, "probed_hosts": probed}
+        with record_end(self.store, self.run_id, self._judge_complete_targets), ExitStack() as stack:
             if self.seeds is not None:
                 self.logged = logged_requests(self.seeds.logs, self.config)
             progress = stack.enter_context(RunProgress())
@@ -141,7 +141,7 @@ class Audit:
             self._judge(progress)
         return self.run_id
 
-    def _asks_strangers(self) -> bool:
+    def _contacts_foreign_hosts(self) -> bool:
         """Return True if the run may send requests to hosts that are not the operator's own."""
         config = self.config
         if config.network.only_routed:
@@ -159,19 +159,19 @@ class Audit:
     # -- spiders
 
     def _crawl(self, stack: ExitStack, progress: RunProgress) -> None:
-        def scraped(item: object) -> None:
+        def on_item(item: object) -> None:
             if isinstance(item, DocumentRecord):
                 self.on_document(item)
 
-        def started(crawler: Crawler) -> None:
+        def on_start(crawler: Crawler) -> None:
             progress.watch(crawler)
-            crawler.signals.connect(scraped, signal=signals.item_scraped, weak=False)
+            crawler.signals.connect(on_item, signal=signals.item_scraped, weak=False)
 
         stages = []
         jobs = self.config.jobs or cores()
         executor = stack.enter_context(document_executor(jobs))
         if self.dataset is not None:
-            self._take(self.dataset, progress)
+            self._record_dataset(self.dataset, progress)
         if self.seeds is not None:
             documents = partial(self._documents, self.seeds, executor, progress)
             stages.append(SpiderStage(DocumentsSpider, documents))
@@ -182,9 +182,9 @@ class Audit:
         # Scrapy's default is 5 MB, enough for two processes.
         window = _AHEAD_BYTES * max(jobs, 2)
         settings = self.config.settings() | {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": window}
-        note_bugs(run_stages(stages, settings, on_start=started))
+        note_bugs(run_stages(stages, settings, on_start=on_start))
 
-    def _take(self, dataset: DatasetDocuments, progress: RunProgress) -> None:
+    def _record_dataset(self, dataset: DatasetDocuments, progress: RunProgress) -> None:
         """Store the documents of a dataset in batches."""
         progress.stage("documents")
         records = dataset.records(self.config.resolver)
@@ -199,7 +199,7 @@ class Audit:
         """Return the arguments of the documents spider; *executor* runs the parsers."""
         progress.stage("documents", done=self.store.counts(self.run_id)["documents"])
         return {
-            **self.of_run,
+            **self.spider_arguments,
             "plan": crawl_plan(self.config, seeds),
             "files": seeds.files,
             "source_files": seeds.named_files,
@@ -210,7 +210,7 @@ class Audit:
 
     def _arks(self, progress: RunProgress) -> dict[str, Any]:
         """Return the arguments of the arks spider. All documents are read by then."""
-        config, asked = self.config, self._settled(as_asked=True)
+        config, asked = self.config, self._run_targets(as_asked=True)
         frontier = Frontier(self.store, self.run_id, ARKS)
         done = frontier.counts()[FrontierState.DONE]
 
@@ -232,8 +232,13 @@ class Audit:
             rendering=config.render.enabled,
             patience=config.patience,
         )
-        given = {"targets": asked, "readings": self._possible(), "rules": rules, "rendering": config.render.options}
-        return {**self.of_run, **given}
+        given = {
+            "targets": asked,
+            "readings": self._candidate_readings(),
+            "rules": rules,
+            "rendering": config.render.options,
+        }
+        return {**self.spider_arguments, **given}
 
     def _mementos(self, progress: RunProgress) -> dict[str, Any]:
         """Judge the ARKs, and return the arguments of the spider that searches archives for those that fail."""
@@ -246,11 +251,11 @@ class Audit:
         failing = list(wishes)
         progress.stage("archived copies", len(failing))
         given = {"timegate": wanted.timegate, "targets": failing, "patience": self.config.patience}
-        return {**self.of_run, **given}
+        return {**self.spider_arguments, **given}
 
     # -- targets and their background
 
-    def _settled(self, *, as_asked: bool = False) -> list[Target]:
+    def _run_targets(self, *, as_asked: bool = False) -> list[Target]:
         """Return the ARKs of the run with their URLs; with *as_asked*, as cited before answers settled doubts."""
         if self.targets is not None:
             return list(self.targets)
@@ -267,11 +272,11 @@ class Audit:
         cited = self.store.cited_arks(self.run_id, as_asked=as_asked)
         return sorted((ark, url) for ark, url in cited if not self.registry.names_only(ark))
 
-    def _possible(self) -> dict[str, Sequence[CandidateReading]]:
+    def _candidate_readings(self) -> dict[str, Sequence[CandidateReading]]:
         return {**other_readings(self.store.open_mentions(self.run_id)), **self.readings}
 
     def _background(self) -> Background:
-        return Background(self.registry, self._possible(), self.config.closed_collections)
+        return Background(self.registry, self._candidate_readings(), self.config.closed_collections)
 
     # -- verdicts
 
@@ -281,7 +286,7 @@ class Audit:
             return
         background = self._background()
         settle_readings(self.store, self.run_id)
-        asked = self._settled()
+        asked = self._run_targets()
         registry = background.registry.entries if background.registry else ()
         rest = (asked, sorted(background.readings.items()), background.closed, registry)
         basis = fingerprint([__version__, *map(repr, rest)])
@@ -298,14 +303,14 @@ class Audit:
         )
         self.is_judged = True
 
-    def _judge_what_is_settled(self, interrupt: BaseException) -> None:
+    def _judge_complete_targets(self, interrupt: BaseException) -> None:
         """Judge the targets whose questions are all answered, unless the *interrupt* demands an immediate end.
 
         Verdicts that need the whole run wait for its end. A question that still has attempts left has not failed.
         """
         is_patient = isinstance(interrupt, RunInterrupted) and not interrupt.at_once
         is_open = is_patient and self.is_read and not self.is_judged
-        targets = self._settled(as_asked=True) if is_open else []
+        targets = self._run_targets(as_asked=True) if is_open else []
         if targets:
             judge_settled(self.store, self.run_id, targets, self._background(), on_verdict=self.on_verdict)
 
@@ -326,7 +331,7 @@ def logged_requests(logs: Mapping[str, Sequence[Path]], config: Config) -> Reque
 
 
 @contextmanager
-def ended(
+def record_end(
     store: Store, run_id: int, on_interrupt: Callable[[BaseException], None] = lambda interrupt: None
 ) -> Iterator[None]:
     """Store the final state of a run; call *on_interrupt* before that if a signal ended it.
@@ -371,7 +376,7 @@ def begin(config: Config, store: Store, command: str, named: Sequence[str], deci
     )
 
 
-def tell_who_asks(config: Config) -> None:
+def warn_if_anonymous(config: Config) -> None:
     """Ask the user for a contact if requests do not name one."""
     if config.is_anonymous:
         say("no contact given: hosts can't tell who is asking; give an address by --contact")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: Command line of the child. -P ignores packages of the same names in the working directory.
 _CHILD = (sys.executable, "-P", "-m", "arkaudit.check_process")
-_MOST_SAID = 100
+_MAX_QUOTED = 100
 
 
 class CheckFailed(ArkauditError):
@@ -78,7 +78,7 @@ def check(
     asked = [str(arks)] if isinstance(arks, str | Ark) else [str(ark) for ark in arks]
     if not asked:
         return []
-    verdicts = _judged_apart(
+    verdicts = _check_in_child(
         {
             "asked": asked,
             "config": None if config is None else str(Path(config).absolute()),
@@ -90,7 +90,7 @@ def check(
     return verdicts[0] if isinstance(arks, str | Ark) else verdicts
 
 
-def _judged_apart(request: Mapping[str, Any]) -> list[Verdict]:
+def _check_in_child(request: Mapping[str, Any]) -> list[Verdict]:
     child = subprocess.Popen(_CHILD, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         answer, _ = child.communicate(pickle.dumps(request))
@@ -113,7 +113,7 @@ def _answer(request: Mapping[str, Any]) -> list[Verdict] | BaseException:
     """Return the verdicts for *request*, or the exception that `check` raises."""
     from rich.console import Console
 
-    from arkaudit.checking import judged_lines
+    from arkaudit.checking import judge_lines
     from arkaudit.config_files import load
     from arkaudit.exits import quiet
     from arkaudit.logs import start
@@ -127,13 +127,13 @@ def _answer(request: Mapping[str, Any]) -> list[Verdict] | BaseException:
     mentions = [mention_in(text) for text in asked]
     for text, mention in zip(asked, mentions, strict=True):
         if not isinstance(mention, Mention):
-            return NotAnArk(f"{text[:_MOST_SAID]!r} {mention}")
+            return NotAnArk(f"{text[:_MAX_QUOTED]!r} {mention}")
     path, store = request["config"], request["store"]
     try:
         config = load(path and Path(path), request["settings"])
         quiet.is_on = not request["progress"]
         start(config, lambda: Console(stderr=True))
-        verdicts, run = judged_lines(asked, mentions, config, store and Path(store))
+        verdicts, run = judge_lines(asked, mentions, config, store and Path(store))
     except (StoreError, UserMistake) as problem:
         return type(problem)(str(problem))
     if run.was_interrupted:

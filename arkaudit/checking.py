@@ -13,8 +13,8 @@ from arkaudit import output_rows as rows
 from arkaudit.audits import Target
 from arkaudit.config import Config
 from arkaudit.exits import say
-from arkaudit.explaining import Observed, explanation
-from arkaudit.resuming import Begun, fingerprint, opened
+from arkaudit.explaining import RunObservations, explanation
+from arkaudit.resuming import OpenRun, fingerprint, open_run
 from crawler.answers.mementos import MementoRecord
 from crawler.history.news import count_words
 from crawler.history.rechecking import KnownArk
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 
 #: Families of outcomes that the summary lists as problems, the most severe first.
-_AMISS = (Family.FAILS, Family.UNREACHABLE)
+_PROBLEM_FAMILIES = (Family.FAILS, Family.UNREACHABLE)
 #: Number of lines without an ARK that get a message of their own, and characters of each that it quotes.
-_MOST_FAULTS, _MOST_SAID = 10, 100
+_MAX_FAULTS, _MAX_QUOTED = 10, 100
 
 
 #: An ARK and its request URL.
@@ -80,7 +80,7 @@ class CheckRun:
     was_interrupted: bool
     decided: Mapping[Pair, Treated]
     """Triage decisions."""
-    observed: Observed | None
+    observed: RunObservations | None
     """All observations, if verdicts are explained."""
     mementos: Mapping[str, MementoRecord]
     """Archived copies of failing ARKs, by request URL."""
@@ -88,7 +88,7 @@ class CheckRun:
     """Documents and pages of the store that cite the first failing ARKs."""
 
 
-def checked(
+def check_lines(
     asked: Sequence[str],
     config: Config,
     store_file: Path | None,
@@ -103,12 +103,12 @@ def checked(
     resumed. Raises `crawler.store.StoreError`, and `extractors.model.errors.UserMistake` if no line holds an ARK or
     the options contradict the check to resume.
     """
-    verdicts, run = judged_lines(asked, _mentions_of(asked), config, store_file, explain=explain, resume=resume)
+    verdicts, run = judge_lines(asked, _mentions_of(asked), config, store_file, explain=explain, resume=resume)
     judged = [(text, one) for text, one in zip(asked, verdicts, strict=True) if one is not None]
     return _result(judged, run, lines or {})
 
 
-def judged_lines(
+def judge_lines(
     asked: Sequence[str],
     mentions: Sequence[Mention | str],
     config: Config,
@@ -117,11 +117,11 @@ def judged_lines(
     explain: bool = False,
     resume: bool | None = None,
 ) -> tuple[list[Verdict | str | None], CheckRun]:
-    """Resolve and judge *mentions*, those of the lines *asked*; raise the errors of `checked`.
+    """Resolve and judge *mentions*, those of the lines *asked*; raise the errors of `check_lines`.
 
     The result of a line is its verdict, the reason why it holds no ARK, or None if an interruption came first.
     """
-    with opened("check", [fingerprint(asked)], config, store_file, resume=resume) as begun:
+    with open_run("check", [fingerprint(asked)], config, store_file, resume=resume) as begun:
         targets = _targets(mentions, begun.config)
         readings = readings_of_mentions((mention, url) for mention, (_, url) in targets.items())
         run = _run(begun, list(dict.fromkeys(targets.values())), readings, explain=explain)
@@ -134,18 +134,18 @@ def judged_lines(
     return [verdict_on(one) if isinstance(one, Mention) else one for one in mentions], run
 
 
-def checked_again(again: Sequence[KnownArk], config: Config, store_file: Path, *, explain: bool) -> CheckResult:
+def recheck_arks(again: Sequence[KnownArk], config: Config, store_file: Path, *, explain: bool) -> CheckResult:
     """Request ARKs of a store again at the URLs of their last check.
 
     A check of the same ARKs that was killed before it judged anything is resumed. Raises `crawler.store.StoreError`.
     """
     targets = [(Ark.parse(due_ark.ark), due_ark.request_url) for due_ark in again]
     seeds = ["due", fingerprint([f"{ark} {url}" for ark, url in targets])]
-    with opened("check", seeds, config, store_file, resume=None) as begun:
+    with open_run("check", seeds, config, store_file, resume=None) as begun:
         return _result_by_url(_run(begun, targets, explain=explain))
 
 
-def checked_dataset(
+def check_dataset_arks(
     dataset: DatasetDocuments, config: Config, store_file: Path | None, *, explain: bool, resume: bool | None = None
 ) -> CheckResult:
     """Store the documents of a *dataset*, then resolve each ARK that they cite once at each request URL.
@@ -154,14 +154,14 @@ def checked_dataset(
     `extractors.model.errors.UserMistake` if the dataset is unreadable or the options contradict the check to resume.
     """
     seeds = [dataset.place, dataset.digest]
-    with opened("check", seeds, config, store_file, resume=resume) as begun:
+    with open_run("check", seeds, config, store_file, resume=resume) as begun:
         # A part of a dataset does not show how many more documents cite an ARK.
         most = None if dataset.is_whole else MOST_PLACES
         return _result_by_url(_run(begun, dataset=dataset, explain=explain, most_places=most))
 
 
 def _run(
-    begun: Begun,
+    begun: OpenRun,
     targets: Sequence[Target] | None = None,
     readings: Mapping[str, Sequence[CandidateReading]] | None = None,
     *,
@@ -172,36 +172,36 @@ def _run(
     """Run a check of *targets* or of a *dataset*; judge a finished one again by its observations."""
     verdicts: dict[Pair, Verdict] = {}
 
-    def hear(verdict: Verdict) -> None:
+    def collect(verdict: Verdict) -> None:
         verdicts[_pair(verdict)] = verdict
 
     store, config = begun.store, begun.config
     was_interrupted = False
-    if begun.finished is not None:
-        run_id = begun.finished
+    if begun.finished_run is not None:
+        run_id = begun.finished_run
         registry = load_registry(cache_folder())
         if targets is None:
             targets = sorted((ark, url) for ark, url in store.cited_arks(run_id) if not registry.names_only(ark))
             readings = other_readings(store.open_mentions(run_id))
         background = Background(registry, readings or {}, closed=config.closed_collections)
         for verdict in verdicts_of_run(store, run_id, targets, background):
-            hear(verdict)
+            collect(verdict)
     else:
         try:
             audit = audits.Audit(
-                config, store, dataset=dataset, targets=targets, readings=readings or {}, on_verdict=hear
+                config, store, dataset=dataset, targets=targets, readings=readings or {}, on_verdict=collect
             )
             run_id = audit.run("check", begun.decision)
         except audits.AuditInterrupted as stopped:
             run_id, was_interrupted = stopped.run_id, True
     decided = store.treated(run_id)
-    first_amiss = _amiss(verdicts.values(), decided)[:MOST_FAULTS]
-    places = store.places_of([_pair(verdict) for verdict in first_amiss])
+    first_problems = _problems(verdicts.values(), decided)[:MOST_FAULTS]
+    places = store.places_of([_pair(verdict) for verdict in first_problems])
     return CheckRun(
         verdicts,
         was_interrupted,
         decided,
-        Observed(store.observations(run_id)) if explain else None,
+        RunObservations(store.observations(run_id)) if explain else None,
         {record.request_url: record for record in store.mementos(run_id)},
         {pair: some[:most_places] for pair, some in places.items()},
     )
@@ -232,7 +232,7 @@ def _result(
             printed.append(rows.invalid_row(text, verdict))
         if not is_known:
             raised.append(printed[-1]["object"]["outcome"])
-    amiss = _amiss(distinct.values(), run.decided)
+    problems = _problems(distinct.values(), run.decided)
 
     def fault(verdict: Verdict) -> Fault:
         pair, outcome = _pair(verdict), verdict.object.outcome
@@ -247,10 +247,10 @@ def _result(
         run.was_interrupted,
         tuple(raised),
         count_words(run.decided),
-        faults=tuple(map(fault, amiss[:MOST_FAULTS])),
-        fault_count=len(amiss),
+        faults=tuple(map(fault, problems[:MOST_FAULTS])),
+        fault_count=len(problems),
         families=tuple(FAMILY_OF[verdict.object.outcome] for verdict in distinct.values()),
-        first_failing=next(iter(texts[_pair(amiss[0])])) if amiss else None,
+        first_failing=next(iter(texts[_pair(problems[0])])) if problems else None,
     )
 
 
@@ -258,10 +258,10 @@ def _pair(verdict: Verdict) -> Pair:
     return str(verdict.ark), verdict.request_url
 
 
-def _amiss(verdicts: Iterable[Verdict], decided: Mapping[Pair, Treated]) -> list[Verdict]:
+def _problems(verdicts: Iterable[Verdict], decided: Mapping[Pair, Treated]) -> list[Verdict]:
     """Return failing ARKs, then unreachable ones, without known problems."""
     raised = [one for one in verdicts if not _is_known(one, decided)]
-    return [one for family in _AMISS for one in raised if FAMILY_OF[one.object.outcome] is family]
+    return [one for family in _PROBLEM_FAMILIES for one in raised if FAMILY_OF[one.object.outcome] is family]
 
 
 def _is_known(verdict: Verdict, decided: Mapping[Pair, Treated]) -> bool:
@@ -299,7 +299,7 @@ def _mentions_of(asked: Sequence[str]) -> list[Mention | str]:
     mentions = [mention_in(text) for text in asked]
     pairs = zip(asked, mentions, strict=True)
     faults = [(text, why) for text, why in pairs if not isinstance(why, Mention)]
-    words = [f"{text[:_MOST_SAID]!r} {why}" for text, why in faults[:_MOST_FAULTS]]
+    words = [f"{text[:_MAX_QUOTED]!r} {why}" for text, why in faults[:_MAX_FAULTS]]
     if faults and len(faults) == len(mentions):
         more = f"; {len(faults) - 1} more lines hold no ARK" if len(faults) > 1 else ""
         raise UserMistake(f"nothing to check: {words[0]}{more}")

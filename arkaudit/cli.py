@@ -20,7 +20,7 @@ from arkaudit.exits import (
     end,
     end_for,
     flush_results,
-    heed_signals,
+    handle_signals,
     open_streams,
     quiet,
 )
@@ -139,7 +139,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     seeds are unreadable; 130 interrupted.
     """
     open_streams()
-    heed_signals()
+    handle_signals()
     try:
         try:
             cli.main(arguments, prog_name="arkaudit", standalone_mode=False)

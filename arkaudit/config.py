@@ -259,7 +259,7 @@ class Render(_Section):
         return None if browser is None else RenderOptions(browser, limits)
 
 
-class Closed(_Section):
+class ClosedArks(_Section):
     """A collection without public access: a refusal there is intended."""
 
     arks: ArkBeginning
@@ -293,9 +293,9 @@ class Recheck(RecheckDays):
     @property
     def intervals(self) -> RecheckPolicy:
         """The intervals between checks, by state, NAAN and host."""
-        by_naan = {name: _given(days) for name, days in self.naan.items()}
-        by_host = {name: _given(days) for name, days in self.host.items()}
-        return RecheckPolicy(Intervals(**_given(self)), by_naan, by_host)
+        by_naan = {name: _set_days(days) for name, days in self.naan.items()}
+        by_host = {name: _set_days(days) for name, days in self.host.items()}
+        return RecheckPolicy(Intervals(**_set_days(self)), by_naan, by_host)
 
     @property
     def status_policy(self) -> StatusPolicy:
@@ -303,7 +303,7 @@ class Recheck(RecheckDays):
         return StatusPolicy(strikes=self.strikes, days=self.strike_days)
 
 
-def _given(days: RecheckDays) -> dict[str, float]:
+def _set_days(days: RecheckDays) -> dict[str, float]:
     values = ((name, getattr(days, name)) for name in RecheckDays.model_fields)
     return {name: value for name, value in values if value is not None}
 
@@ -373,7 +373,7 @@ class Config(_Section):
     log: Log = Log()
     memento: Memento = Memento()
     render: Render = Render()
-    closed: list[Closed] = []
+    closed: list[ClosedArks] = []
     recheck: Recheck = Recheck()
     notify: Notify = Notify()
     report: ReportOptions = ReportOptions()
@@ -397,7 +397,7 @@ class Config(_Section):
         """Headers and cookies for the operator's own hosts."""
         return Credentials(
             {
-                Origin.named(name): Credential(_shown(host.headers), _shown(host.cookies))
+                Origin.named(name): Credential(_plain_values(host.headers), _plain_values(host.cookies))
                 for name, host in self.hosts.items()
                 if host.headers or host.cookies
             }
@@ -466,11 +466,11 @@ class Config(_Section):
 
 
 def _log_in(name: str, form: LogInForm) -> LogIn:
-    values, signs = _shown(form.fields), form.success
+    values, signs = _plain_values(form.fields), form.success
     secrets = tuple(values[field] for field, value in form.fields.items() if isinstance(value, SecretStr))
     return LogIn(Origin.named(name), form.url, values, secrets, signs.status, signs.cookie, signs.text)
 
 
-def _shown(values: Mapping[str, str | SecretStr]) -> dict[str, str]:
+def _plain_values(values: Mapping[str, str | SecretStr]) -> dict[str, str]:
     """Return the values with secrets in plain text."""
     return {name: value.get_secret_value() if isinstance(value, SecretStr) else value for name, value in values.items()}

@@ -13,7 +13,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from arkaudit.config import Config
-from arkaudit.exits import question_for_nearest
+from arkaudit.exits import suggest_nearest
 from crawler.spiders.seeds import relative_to
 from extractors.model.errors import UserMistake
 from extractors.model.files import read_whole
@@ -83,7 +83,7 @@ def load(path: Path | None, overrides: dict[str, Any], *, audit: str | None = No
     """
     audits = load_audits(path, overrides) if path else {}
     if audit is None:
-        return audits[None] if path else _validated({}, overrides, None)
+        return audits[None] if path else _validate({}, overrides, None)
     if audit not in audits:
         names = ", ".join(name for name in audits if name) or "none"
         raise ConfigError(f"{path or 'without a configuration'}: no audit is named {audit!r}; there are: {names}")
@@ -97,28 +97,28 @@ def load_audits(path: Path, overrides: dict[str, Any] | None = None) -> dict[str
     """
     values = _file_values(path)
     named = values.pop("audits", {})
-    configs: dict[str | None, Config] = {None: _validated(values, overrides or {}, path)}
+    configs: dict[str | None, Config] = {None: _validate(values, overrides or {}, path)}
     if not isinstance(named, dict) or not all(isinstance(table, dict) for table in named.values()):
         raise ConfigError(f"{_at(path)}audits: must be tables, one for each named audit ([audits.NAME])")
     for name, own in named.items():
         if not _NAME.fullmatch(name):
             raise ConfigError(f"{_at(path)}audits: {name!r} is not a valid name: use letters, digits, - and _")
-        inner = {"store": path.parent / f"{name}.db", **_merged(values, own), "name": name}
-        configs[name] = _validated(inner, overrides or {}, path, within=("audits", name))
+        inner = {"store": path.parent / f"{name}.db", **_merge(values, own), "name": name}
+        configs[name] = _validate(inner, overrides or {}, path, within=("audits", name))
     _refuse_shared_stores(configs, path)
     return configs
 
 
-def _merged(general: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+def _merge(general: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
     """Merge *own* values into *general* ones, table by table."""
     both = general | own
     for key in general.keys() & own.keys():
         if isinstance(general[key], dict) and isinstance(own[key], dict):
-            both[key] = _merged(general[key], own[key])
+            both[key] = _merge(general[key], own[key])
     return both
 
 
-def _validated(
+def _validate(
     values: dict[str, Any], overrides: dict[str, Any], path: Path | None, *, within: tuple[str, ...] = ()
 ) -> Config:
     values = deepcopy(values)
@@ -159,7 +159,7 @@ def first_fault(problem: ValidationError, section: type[BaseModel]) -> tuple[lis
     location = [str(part) for part in first["loc"]]
     words = first["msg"].removeprefix("Value error, ")
     if first["type"] == "extra_forbidden":
-        near = question_for_nearest(location[-1], _settings_of(section, location[:-1]))
+        near = suggest_nearest(location[-1], _settings_of(section, location[:-1]))
         words = f"there is no such setting{near}"
     return location, words + (f" (and {len(others)} more)" if others else "")
 

@@ -12,7 +12,7 @@ from arkaudit import audits
 from arkaudit.config import Config, Host
 from arkaudit.exits import note_bugs
 from arkaudit.progress import RunProgress
-from arkaudit.resuming import fingerprint, opened
+from arkaudit.resuming import fingerprint, open_run
 from arkaudit.setting_values import resolver_url
 from crawler.conformance.conformance import questions_of, requirements
 from crawler.conformance.plan import NAMES_A_MINUTE, NamedArk, Probe, comparison_probes, probes
@@ -110,15 +110,15 @@ def answers(
 
     Raises `UserMistake`, `arkaudit.audits.AuditInterrupted` and `crawler.store.StoreError`.
     """
-    with opened("conform", test.seeds, config, store_file, resume=resume) as begun:
-        run_id = begun.finished
+    with open_run("conform", test.seeds, config, store_file, resume=resume) as begun:
+        run_id = begun.finished_run
         if run_id is None:
             run_id = audits.begin(begun.config, begun.store, "conform", test.seeds, begun.decision)
             _ask(test.probes, begun.config, begun.store, run_id)
         yield begun.store.observations(run_id)
 
 
-def with_own(config: Config, resolver: str) -> Config:
+def with_own_resolver(config: Config, resolver: str) -> Config:
     """Return *config* with *resolver* as the user's own host, at the rate that the test needs."""
     host = host_of(resolver)
     pace = Host(interval=min(config.politeness.delay, 60 / NAMES_A_MINUTE))
@@ -131,8 +131,8 @@ def _ask(probes: Sequence[Probe], config: Config, store: Store, run_id: int) -> 
 
     hosts = {host_of(probe.url) for probe in probes}
     if not config.network.only_routed and not all(map(config.owns, hosts)):
-        audits.tell_who_asks(config)
-    with audits.ended(store, run_id), RunProgress() as progress:
+        audits.warn_if_anonymous(config)
+    with audits.record_end(store, run_id), RunProgress() as progress:
         urls = {probe.request_url for probe in probes if probe.question is Question.OBJECT}
         left = urls - Frontier(store, run_id, ConformanceSpider.name).settled()
         progress.stage("ARKs", len(urls), done=len(urls) - len(left), urls=left)

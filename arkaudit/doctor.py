@@ -49,7 +49,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
+class Diagnosis:
     """The result of a check and its message."""
 
     name: str
@@ -57,16 +57,16 @@ class Examined:
     words: str
 
 
-def _good(name: str, words: str) -> Examined:
-    return Examined(name, State.GOOD, words)
+def _good(name: str, words: str) -> Diagnosis:
+    return Diagnosis(name, State.GOOD, words)
 
 
-def _note(name: str, words: str) -> Examined:
-    return Examined(name, State.NOTE, words)
+def _note(name: str, words: str) -> Diagnosis:
+    return Diagnosis(name, State.NOTE, words)
 
 
-def _fault(name: str, words: str) -> Examined:
-    return Examined(name, State.FAULT, words)
+def _fault(name: str, words: str) -> Diagnosis:
+    return Diagnosis(name, State.FAULT, words)
 
 
 #: The extras of pyproject.toml: the module that each installs, and its purpose.
@@ -89,7 +89,7 @@ def examine(config_file: Path | None, store: Path | None, *, show: str) -> None:
 
     Without *config_file*, ``arkaudit.toml`` is checked if it exists.
     """
-    rows = list(_examined(config_file, store))
+    rows = list(_diagnose(config_file, store))
     if show == "json":
         write_json([asdict(row) for row in rows])
     else:
@@ -103,18 +103,18 @@ def examine(config_file: Path | None, store: Path | None, *, show: str) -> None:
         sys.exit(EXIT_FINDING)
 
 
-def _examined(config_file: Path | None, store: Path | None) -> Iterator[Examined]:
+def _diagnose(config_file: Path | None, store: Path | None) -> Iterator[Diagnosis]:
     words = f"{__version__}, Python {python_version()}, {platform(terse=True)}"
     yield _good("arkaudit", words)
-    yield examined_extras({name: find_spec(module) is not None for name, (module, _) in EXTRAS.items()})
-    yield examined_names(dict(foreign_packages([str(Path.cwd()), *filter(None, sys.path)])))
-    yield examined_sandbox(_means_held)
-    yield examined_browser(find_browser(), is_root=os.geteuid() == 0)
+    yield diagnose_extras({name: find_spec(module) is not None for name, (module, _) in EXTRAS.items()})
+    yield diagnose_names(dict(foreign_packages([str(Path.cwd()), *filter(None, sys.path)])))
+    yield diagnose_sandbox(_means_held)
+    yield diagnose_browser(find_browser(), is_root=os.geteuid() == 0)
     file = config_file or Path("arkaudit.toml")
     if config_file is None and not file.exists():
         words = "none: there is no arkaudit.toml here; name another file by -c"
         yield _note("configuration", words)
-        yield examined_contact({None: Config()})
+        yield diagnose_contact({None: Config()})
     else:
         try:
             audits = load_audits(file)
@@ -124,27 +124,27 @@ def _examined(config_file: Path | None, store: Path | None) -> Iterator[Examined
             names = ", ".join(name for name in audits if name)
             held = f", with {counted(len(audits) - 1, 'named audit')}: {names}" if names else ""
             yield _good("configuration", f"{file} is valid{held}")
-            yield examined_contact(audits)
-            yield examined_archive(audits)
-            yield examined_hosts(audits)
+            yield diagnose_contact(audits)
+            yield diagnose_archive(audits)
+            yield diagnose_hosts(audits)
             variables = {name for config in audits.values() for name in config.notify.variables}
             for name in sorted(variables):
                 if not os.environ.get(name):
                     words = f"set the environment variable {name}, which notify.urls uses"
                     yield _fault("notify", words)
-            yield from _examined_stores(audits, given=store)
+            yield from _diagnose_stores(audits, given=store)
             store = None
     if store is not None:
-        yield examined_store(store)
-    yield examined_cache(cache_folder())
-    yield examined_registry(load_registry(cache_folder()), datetime.now(UTC))
-    yield examined_proxies(getproxies())
+        yield diagnose_store(store)
+    yield diagnose_cache(cache_folder())
+    yield diagnose_registry(load_registry(cache_folder()), datetime.now(UTC))
+    yield diagnose_proxies(getproxies())
 
 
-def examined_extras(is_installed: Mapping[str, bool]) -> Examined:
+def diagnose_extras(is_installed: Mapping[str, bool]) -> Diagnosis:
     """Report the installed extras.
 
-    >>> examined_extras({"dns": True, "demo": False}).words
+    >>> diagnose_extras({"dns": True, "demo": False}).words
     "dns. Not installed: demo (demo). To install one: pip install 'arkaudit[demo]'"
     """
     here = ", ".join(name for name, is_here in is_installed.items() if is_here) or "none"
@@ -156,10 +156,10 @@ def examined_extras(is_installed: Mapping[str, bool]) -> Examined:
     return _note("extras", f"{here}. Not installed: {lacking}. {install}")
 
 
-def examined_names(foreign: Mapping[str, str]) -> Examined:
+def diagnose_names(foreign: Mapping[str, str]) -> Diagnosis:
     """Report foreign modules with the name of a package of arkaudit; *foreign* maps names to files.
 
-    >>> examined_names({"crawler": "/project/crawler/__init__.py"}).words.partition(":")[0]
+    >>> diagnose_names({"crawler": "/project/crawler/__init__.py"}).words.partition(":")[0]
     '/project/crawler/__init__.py has the name of a package of arkaudit'
     """
     if not foreign:
@@ -175,10 +175,10 @@ def _means_held() -> frozenset[Means]:
         return worker.call()
 
 
-def examined_sandbox(means_held: Callable[[], frozenset[Means]]) -> Examined:
+def diagnose_sandbox(means_held: Callable[[], frozenset[Means]]) -> Diagnosis:
     """Report how processes that parse documents are confined; *means_held* starts one and asks it.
 
-    >>> examined_sandbox(lambda: frozenset(Means)).words
+    >>> diagnose_sandbox(lambda: frozenset(Means)).words
     'documents are parsed in a process that the kernel confines (landlock, seccomp)'
     """
     try:
@@ -197,10 +197,10 @@ def examined_sandbox(means_held: Callable[[], frozenset[Means]]) -> Examined:
     return _good("parsing", f"{words} ({', '.join(mean.value for mean in Means)})")
 
 
-def examined_browser(browser: Path | None, *, is_root: bool) -> Examined:
+def diagnose_browser(browser: Path | None, *, is_root: bool) -> Diagnosis:
     """Report the Chromium for pages that need JavaScript.
 
-    >>> examined_browser(Path("/usr/bin/chromium"), is_root=False).words
+    >>> diagnose_browser(Path("/usr/bin/chromium"), is_root=False).words
     '/usr/bin/chromium renders pages that need JavaScript, if [render] is enabled'
     """
     if browser is None:
@@ -212,10 +212,10 @@ def examined_browser(browser: Path | None, *, is_root: bool) -> Examined:
     return _good("browser", f"{browser} {words}")
 
 
-def examined_contact(audits: Mapping[str | None, Config]) -> Examined:
+def diagnose_contact(audits: Mapping[str | None, Config]) -> Diagnosis:
     """Report whether requests name a contact.
 
-    >>> examined_contact({None: Config()}).state
+    >>> diagnose_contact({None: Config()}).state
     <State.NOTE: 'note'>
     """
     anonymous = [name or "the top" for name, config in audits.items() if config.is_anonymous]
@@ -227,10 +227,10 @@ def examined_contact(audits: Mapping[str | None, Config]) -> Examined:
     return _note("contact", f"hosts can't tell who is asking{where}: {advice}")
 
 
-def examined_archive(audits: Mapping[str | None, Config]) -> Examined:
+def diagnose_archive(audits: Mapping[str | None, Config]) -> Diagnosis:
     """Report the archives that are asked about failing ARKs.
 
-    >>> examined_archive({None: Config()}).words
+    >>> diagnose_archive({None: Config()}).words
     'no archive is asked about ARKs that fail: [memento] timegate names one'
     """
     gates = {name or "the top": config.memento.timegate for name, config in audits.items()}
@@ -243,7 +243,7 @@ def examined_archive(audits: Mapping[str | None, Config]) -> Examined:
     return _good("archive", f"{asked} is asked about ARKs that fail{rest}")
 
 
-def examined_hosts(audits: Mapping[str | None, Config]) -> Examined:
+def diagnose_hosts(audits: Mapping[str | None, Config]) -> Diagnosis:
     """Report the hosts that get credentials or a log-in, without the secrets.
 
     The configuration is valid here, so all secrets are in the environment.
@@ -260,21 +260,21 @@ def examined_hosts(audits: Mapping[str | None, Config]) -> Examined:
     return _good("log-ins", "; ".join(parts))
 
 
-def _examined_stores(audits: Mapping[str | None, Config], *, given: Path | None) -> Iterator[Examined]:
+def _diagnose_stores(audits: Mapping[str | None, Config], *, given: Path | None) -> Iterator[Diagnosis]:
     if given is not None:
-        yield examined_store(given)
+        yield diagnose_store(given)
         return
     top = audits[None].store
     stores = {name: config.store for name, config in audits.items() if name and config.store}
     for name, store in stores.items() or ([("audit", top)] if top else []):
         if store.exists():
-            yield examined_store(store)
+            yield diagnose_store(store)
         else:
             words = f"{store} doesn't exist yet: the first run of {name} makes it"
             yield _good("store", words)
 
 
-def examined_store(store: Path) -> Examined:
+def diagnose_store(store: Path) -> Diagnosis:
     """Report the number of runs and the size of *store*, or why it can't be used."""
     from crawler.store import StoreError
     from reports.store.store_reading import StoreUnreadable, read
@@ -289,7 +289,7 @@ def examined_store(store: Path) -> Examined:
     return _good("store", f"{store} has {counted(runs, 'run')}, {megabytes}")
 
 
-def examined_cache(folder: Path) -> Examined:
+def diagnose_cache(folder: Path) -> Diagnosis:
     """Report whether the cache folder is usable, through which audits of this machine share the pace of hosts."""
     shared = "holds the pace of each host and the NAAN registry"
     is_new = not folder.exists()
@@ -307,10 +307,10 @@ def examined_cache(folder: Path) -> Examined:
     return _good("cache", f"{folder} {shared}")
 
 
-def examined_registry(registry: Registry, now: datetime) -> Examined:
+def diagnose_registry(registry: Registry, now: datetime) -> Diagnosis:
     """Report the age of the copy of the NAAN registry.
 
-    >>> examined_registry(Registry.builtin(), datetime.now(UTC)).state
+    >>> diagnose_registry(Registry.builtin(), datetime.now(UTC)).state
     <State.NOTE: 'note'>
     """
     advice = "run arkaudit registry update to fetch the newest"
@@ -328,10 +328,10 @@ def examined_registry(registry: Registry, now: datetime) -> Examined:
     return _good("NAAN registry", words)
 
 
-def examined_proxies(proxies: Mapping[str, str]) -> Examined:
+def diagnose_proxies(proxies: Mapping[str, str]) -> Diagnosis:
     """Report the proxies of requests, without the passwords in their addresses.
 
-    >>> examined_proxies({"https": "http://me:secret@proxy.example:3128"}).words
+    >>> diagnose_proxies({"https": "http://me:secret@proxy.example:3128"}).words
     'requests go through https: proxy.example:3128'
     """
     used = []

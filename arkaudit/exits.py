@@ -43,15 +43,15 @@ class OutputUnwritable(ArkauditError):
     """Raised when results can't be written, for example on a full disk."""
 
 
-def heed_at_once() -> None:
+def handle_signals_early() -> None:
     """Make SIGINT and SIGTERM end the command with one line and exit code 130, also during imports."""
     for number in (signal.SIGINT, signal.SIGTERM):
         # Shells ignore SIGINT for programs in the background.
         if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, interrupted)
+            signal.signal(number, raise_interrupt)
 
 
-def interrupted(_: int, frame: FrameType | None) -> NoReturn:
+def raise_interrupt(_: int, frame: FrameType | None) -> NoReturn:
     """Raise KeyboardInterrupt, or exit at once during an import, where libraries may swallow that exception."""
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
@@ -87,7 +87,7 @@ class Quiet:
 
 quiet = Quiet()
 
-withheld: Callable[[str], str] = str
+redact: Callable[[str], str] = str
 """Redacts secrets in a line; set by `arkaudit.logs.start`."""
 
 
@@ -99,7 +99,7 @@ def errors() -> Console:
     return Console(stderr=True, soft_wrap=True)
 
 
-class Aside(io.TextIOWrapper):
+class ForgivingStderr(io.TextIOWrapper):
     """Standard error that ignores write failures, so that a closed pipe does not stop a run."""
 
     def write(self, text: str) -> int:
@@ -139,12 +139,12 @@ def open_streams() -> None:
     if sys.stderr is sys.__stderr__:
         encoding = sys.stderr.encoding if sys.stderr else "utf-8"
         plain = open(2, "wb", closefd=False)  # noqa: SIM115
-        sys.stderr = Aside(plain, encoding=encoding, errors="backslashreplace", line_buffering=True)
+        sys.stderr = ForgivingStderr(plain, encoding=encoding, errors="backslashreplace", line_buffering=True)
 
 
-def heed_signals() -> None:
+def handle_signals() -> None:
     """Handle SIGTERM of a service manager and SIGHUP of a closed terminal like Ctrl-C."""
-    signal.signal(signal.SIGTERM, interrupted)
+    signal.signal(signal.SIGTERM, raise_interrupt)
     # `nohup` ignores it.
     if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
         signal.signal(signal.SIGHUP, _hung_up)
@@ -181,7 +181,7 @@ def say(text: str, *, level: int = logging.INFO) -> None:
     logger.log(level, "%s", text, extra={"is_shown": True})
     if quiet.is_on and level < logging.WARNING:
         return
-    sys.stderr.write(withheld(escaped(f"arkaudit: {text}")) + "\n")
+    sys.stderr.write(redact(escaped(f"arkaudit: {text}")) + "\n")
 
 
 def end(code: int, text: str) -> NoReturn:
@@ -306,12 +306,12 @@ def forget(stream: TextIO) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def question_for_nearest(word: str, words: Iterable[str]) -> str:
+def suggest_nearest(word: str, words: Iterable[str]) -> str:
     """Return the end of a message that suggests the *words* most like *word*; empty if all differ too much.
 
-    >>> question_for_nearest("dealy", ["delay", "timeout"]), question_for_nearest("brokn", ["broken", "broke", "gone"])
+    >>> suggest_nearest("dealy", ["delay", "timeout"]), suggest_nearest("brokn", ["broken", "broke", "gone"])
     ("; did you mean 'delay'?", "; did you mean 'broken' or 'broke'?")
-    >>> question_for_nearest("x", ["delay"])
+    >>> suggest_nearest("x", ["delay"])
     ''
     """
     near = get_close_matches(word.lower(), list(words), n=3, cutoff=0.7)
@@ -324,7 +324,7 @@ def question_for_nearest(word: str, words: Iterable[str]) -> str:
 _MOST_NAMES = 3
 
 
-def tell_ending(
+def print_ending(
     faults: Sequence[Fault], count: int, total: str, hint: str | None, language: Language = ENGLISH
 ) -> None:
     """Print the first of *count* faults, the *total*, and the *hint* about the next step."""
@@ -347,11 +347,11 @@ def with_config(config_file: Path | None) -> tuple[str | Path, ...]:
     return ("-c", config_file) if config_file is not None else ()
 
 
-def checked_words(families: Iterable[Family], without_ark: int, known_problems: str) -> str:
+def check_total(families: Iterable[Family], without_ark: int, known_problems: str) -> str:
     """Return the totals of a check: ARKs by family, lines *without ARK*, and the phrase about known problems.
 
     >>> from crawler.model.outcomes import Family
-    >>> checked_words([Family.WORKS, Family.WORKS, Family.FAILS], 1, "")
+    >>> check_total([Family.WORKS, Family.WORKS, Family.FAILS], 1, "")
     '3 ARKs checked: 2 work, 1 fails; 1 line holds no ARK'
     """
     from reports.tables.wording import FAMILY_COUNTS

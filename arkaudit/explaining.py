@@ -157,7 +157,7 @@ class Step:
         asked = words.format(host=host_of(observation.asked_url), label=label, ark=observation.ark)
         if observation.attempt > 1:
             asked = f"{asked.rstrip('.')}, once more: the failure may be temporary (attempt {observation.attempt})."
-        return cls(asked, observation.asked_url, tuple(_came(observation)), _meaning(observation))
+        return cls(asked, observation.asked_url, tuple(_answer_sentences(observation)), _answer_meaning(observation))
 
 
 def host_of(url: str) -> str:
@@ -171,7 +171,7 @@ def host_of(url: str) -> str:
 # -- answers
 
 
-def _came(observation: Observation) -> Iterator[str]:
+def _answer_sentences(observation: Observation) -> Iterator[str]:
     last = len(observation.hops) - 1
     for number, hop in enumerate(observation.hops):
         host = host_of(hop.url)
@@ -186,7 +186,7 @@ def _came(observation: Observation) -> Iterator[str]:
             shown = ""
             if number == last:
                 is_success = hop.status in SUCCESSES
-                shown = _shown(observation) if is_success else _quoted(observation)
+                shown = _describe_answer(observation) if is_success else _quote(observation)
             says = _STATUSES.get(hop.status) or _HUNDREDS.get(hop.status // 100, "gave an answer without a meaning")
             if hop.status == 404 and observation.question in _PAGES:
                 says = "has no such page"
@@ -194,10 +194,10 @@ def _came(observation: Observation) -> Iterator[str]:
     if observation.end in _ENDS:
         yield _ENDS[observation.end]
     if observation.rendering is not None:
-        yield from _rendered(observation.rendering)
+        yield from _rendering_sentences(observation.rendering)
 
 
-def _rendered(rendering: Rendering) -> Iterator[str]:
+def _rendering_sentences(rendering: Rendering) -> Iterator[str]:
     """Yield sentences about the requests of a browser that showed a page, and about missing answers."""
     asked = [hop for hop in rendering.requests if hop.location is None]
     addresses = counted(len(asked), "more address", "more addresses")
@@ -211,7 +211,7 @@ def _rendered(rendering: Rendering) -> Iterator[str]:
         yield f"It did not finish: {rendering.fault}."
 
 
-def _quoted(observation: Observation) -> str:
+def _quote(observation: Observation) -> str:
     """Return the beginning of a refusing page, and the wait that its host asks for."""
     text = observation.text or ""
     cut = "..." if len(text) > _MOST_QUOTED else ""
@@ -221,7 +221,7 @@ def _quoted(observation: Observation) -> str:
     return quoted + (f"; it asks to wait (Retry-After: {wish[:60]})" if wish else "")
 
 
-def _shown(observation: Observation) -> str:
+def _describe_answer(observation: Observation) -> str:
     """Return a phrase with the type, title and size of an answer."""
     kind = observation.media_type or "something without a type"
     if "html" in kind:
@@ -237,7 +237,7 @@ def _shown(observation: Observation) -> str:
 # -- meanings
 
 
-def _meaning(observation: Observation) -> str:
+def _answer_meaning(observation: Observation) -> str:
     if observation.end is not ChainEnd.ANSWERED or observation.status is None:
         return _UNANSWERED.get(
             observation.end, "So this request has no answer today, which proves nothing about the ARK."
@@ -301,7 +301,7 @@ def _refusal_meaning(observation: Observation, status: int) -> str:
 SHARED = frozenset({*CONTROLS, Question.POLICY_LINK, Question.WELL_KNOWN})
 
 
-class Observed:
+class RunObservations:
     """The observations of a run, indexed for the verdicts that rest on them."""
 
     def __init__(self, observations: Iterable[Observation]) -> None:
@@ -476,21 +476,21 @@ def lines(row: Row, width: int) -> Iterator[str]:
     yield escaped(row["ark"] or row["asked"])
     if row["ark"] is None:
         why = row["object"]["evidence"][0]
-        yield from _wrapped(f"This line holds no ARK: {why}.", width, "")
+        yield from _wrap(f"This line holds no ARK: {why}.", width, "")
         return
     short, *parts = row["explanation"]
-    yield from _wrapped(short["short"], width, "")
+    yield from _wrap(short["short"], width, "")
     for number, part in enumerate(parts, 1):
         yield ""
         if "conclusion" in part:
-            yield from _wrapped(part["conclusion"], width, "")
+            yield from _wrap(part["conclusion"], width, "")
             continue
-        yield from _wrapped(f"{number}. {part['asked']}", width, "   ")
+        yield from _wrap(f"{number}. {part['asked']}", width, "   ")
         yield f"   {escaped(part['url'])}"
         for detail in part["came"]:
-            yield from _wrapped(f"   - {detail}", width, "     ")
-        yield from _wrapped(f"   {part['means']}", width, "   ")
+            yield from _wrap(f"   - {detail}", width, "     ")
+        yield from _wrap(f"   {part['means']}", width, "   ")
 
 
-def _wrapped(text: str, width: int, indent: str) -> list[str]:
+def _wrap(text: str, width: int, indent: str) -> list[str]:
     return textwrap.wrap(escaped(text), width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

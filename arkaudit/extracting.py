@@ -91,7 +91,7 @@ _MOST_BYTES = 2**24
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Mistyped:
+class MistypedArk:
     """An ARK whose check character is wrong."""
 
     document: str
@@ -111,13 +111,13 @@ class Mistyped:
 
 def _line_of(document: str, as_written: str) -> int:
     """Return the number of the line of a file that holds *as_written*; 0 if it is not found."""
-    data = _beginning(document)
+    data = _read_beginning(document)
     at = data.find(as_written.split("\n")[0].strip().encode("utf-8", "replace"))
     return data.count(b"\n", 0, at) + 1 if at >= 0 else 0
 
 
 @lru_cache(maxsize=1)
-def _beginning(document: str) -> bytes:
+def _read_beginning(document: str) -> bytes:
     try:
         with Path(document).open("rb") as file:
             return file.read(_MOST_BYTES)
@@ -126,7 +126,7 @@ def _beginning(document: str) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountedDocument:
     """A rendered document and the counts of its citations."""
 
     made: Any
@@ -134,14 +134,14 @@ class Counted:
     citations: int
     repaired: int
     """Number of citations with repairs."""
-    mistyped: tuple[Mistyped, ...]
+    mistyped: tuple[MistypedArk, ...]
 
     @classmethod
-    def of(cls, render: Callable[[Document], Any], document: Document) -> Counted:
+    def of(cls, render: Callable[[Document], Any], document: Document) -> CountedDocument:
         """Render and count a document. It is a method of a module-level class, so that another process can run it."""
         mentions, name = document.mentions, document.name
         failing = (one for one in mentions if one.check is CheckCharacter.FAILS)
-        mistyped = {Mistyped(name, one.page or 0, one.as_written, one.suggestions) for one in failing}
+        mistyped = {MistypedArk(name, one.page or 0, one.as_written, one.suggestions) for one in failing}
         citations = {one.citation for one in mentions}
         repaired = {one.citation for one in mentions if one.repairs}
         return cls(render(document), len(citations), len(repaired), tuple(sorted(mistyped)))
@@ -159,9 +159,9 @@ class ExtractTotal:
     empty: int = 0
     """Documents without a byte."""
     unread: list[str] = field(default_factory=list)
-    mistyped: list[Mistyped] = field(default_factory=list)
+    mistyped: list[MistypedArk] = field(default_factory=list)
 
-    def add(self, counts: Counted) -> None:
+    def add(self, counts: CountedDocument) -> None:
         """Count what one document cites."""
         self.citations += counts.citations
         self.repaired += counts.repaired

@@ -174,42 +174,42 @@ def span(least: str, most: str) -> str:
 # -- `--dry-run`
 
 
-def tell_of_check(asked: Sequence[str], config: Config) -> None:
+def print_check_forecast(asked: Sequence[str], config: Config) -> None:
     """Print the forecast for a check of the lines *asked*."""
     from arkaudit.checking import targets
 
-    _tell_of_arks(targets(asked, config), config)
+    _print_ark_forecast(targets(asked, config), config)
 
 
-def tell_of_due(again: Sequence[KnownArk], config: Config) -> None:
+def print_due_forecast(again: Sequence[KnownArk], config: Config) -> None:
     """Print the forecast for a check of due ARKs."""
-    _tell_of_arks([(Ark.parse(due_ark.ark), due_ark.request_url) for due_ark in again], config)
+    _print_ark_forecast([(Ark.parse(due_ark.ark), due_ark.request_url) for due_ark in again], config)
 
 
-def tell_of_dataset(dataset: DatasetDocuments, config: Config) -> None:
+def print_dataset_forecast(dataset: DatasetDocuments, config: Config) -> None:
     """Print the forecast for a check of a *dataset*."""
     from crawler.model.registry import cache_folder
     from crawler.model.registry import load as load_registry
 
     registry = load_registry(cache_folder())
     targets = dataset.targets(config.resolver)
-    _tell_of_arks([(ark, url) for ark, url in targets if not registry.names_only(ark)], config)
+    _print_ark_forecast([(ark, url) for ark, url in targets if not registry.names_only(ark)], config)
 
 
-def _tell_of_arks(targets: Sequence[tuple[Ark, str]], config: Config) -> None:
-    _tell(plan_of_arks(_asked_at(targets, config), config.allowance), config)
+def _print_ark_forecast(targets: Sequence[tuple[Ark, str]], config: Config) -> None:
+    _print_forecast(plan_of_arks(_asked_at(targets, config), config.allowance), config)
 
 
-def tell_of_run(seeds: Seeds, config: Config, store_file: Path) -> None:
+def print_run_forecast(seeds: Seeds, config: Config, store_file: Path) -> None:
     """Print the forecast for a run over *seeds*, from the last one in the store.
 
     Raises `reports.store.store_reading.StoreUnreadable`.
     """
     past = last_run(store_file, seeds.names)
-    _tell(plan_of_crawl(seeds.urls, past, config.allowance), config)
+    _print_forecast(plan_of_crawl(seeds.urls, past, config.allowance), config)
 
 
-def _tell(plan: Forecast, config: Config) -> None:
+def _print_forecast(plan: Forecast, config: Config) -> None:
     """Print a forecast, after notes about requests whose number depends on answers."""
     if config.memento.timegate:
         say(f"for each ARK that fails, {config.memento.timegate} gets one to twenty requests more")

@@ -73,7 +73,7 @@ def start(config: Config | None, console: Callable[[], Console]) -> None:
         """Redact secrets in a line, in any encoding."""
         return masked(redactor.text(line))
 
-    exits.withheld = quiet
+    exits.redact = quiet
 
     def show(*failure: Any) -> None:
         sys.stderr.write(quiet("".join(traceback.format_exception(*failure))))

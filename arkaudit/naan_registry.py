@@ -27,7 +27,7 @@ from reports.tables.wording import PRACTICES
 _ORGANIZATIONS = {"NP": "not for profit", "FP": "for profit"}
 
 
-def bring_up_to_date(source: str | None, config: Config) -> None:
+def update_copy(source: str | None, config: Config) -> None:
     """Update the copy in the user's cache from *source*, by default the public registry, and print the result.
 
     Exits with 3 if the URL has no usable registry. Raises `UserMistake` for an unusable file or cache.

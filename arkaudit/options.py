@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from arkaudit.exits import NEVER, errors, question_for_nearest
+from arkaudit.exits import NEVER, errors, suggest_nearest
 
 if TYPE_CHECKING:
     from arkaudit.config import Config
@@ -124,7 +124,7 @@ class WordChoice(click.Choice[str]):
         if value in words:
             return str(value)
         others = f"; choose from {', '.join(words)}"
-        near = question_for_nearest(str(value), words) or others
+        near = suggest_nearest(str(value), words) or others
         raise click.BadParameter(f"there is no {value!r}{near}", ctx, param)
 
 
@@ -156,12 +156,12 @@ _VERBOSE = click.option(
 def with_options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
     """Return a decorator that adds *options* to a command, in their order."""
 
-    def added(command: Command) -> Command:
+    def decorate(command: Command) -> Command:
         for option in reversed(options):
             command = option(command)
         return command
 
-    return added
+    return decorate
 
 
 request_options = with_options(_CONFIG, *_REQUESTS, _VERBOSE)
@@ -262,7 +262,7 @@ def format_option(command: Command) -> Command:
     """Add the option for the formats of a report."""
     from reports.tables.wording import DEFAULT_FORMATS, FORMAT_MODULES, FORMATS
 
-    def chosen(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    def choose(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
         if EVERY not in given:
             return given or DEFAULT_FORMATS
         modules = {name: FORMAT_MODULES.get(name, "reports") for name in FORMATS}
@@ -274,7 +274,7 @@ def format_option(command: Command) -> Command:
         "--format",
         "formats",
         type=click.Choice([*FORMATS, EVERY]),
-        callback=chosen,
+        callback=choose,
         metavar="FORMAT",
         help=f"Repeatable.  [default: {' and '.join(DEFAULT_FORMATS)}]  {meanings}; {EVERY}.",
     )(command)

@@ -65,14 +65,14 @@ class Progress:
             self._bar.update(task, completed=done, description=f"{self._name}{more}")
         elif not quiet.is_on and now - self._last_line >= LINE_EVERY_S:
             self._last_line = now
-            sys.stderr.write(f"{self.line(done, more)}{self._left(done, now)}\n")
+            sys.stderr.write(f"{self.line(done, more)}{self._remaining_time(done, now)}\n")
 
     def line(self, done: int, more: str = "") -> str:
         """Return a line about the stage."""
         of = "" if self._total is None else f" of {self._total:,}"
         return f"{self._name}: {done:,}{of}{more}"
 
-    def _left(self, done: int, now: float) -> str:
+    def _remaining_time(self, done: int, now: float) -> str:
         if self._total is None or not self._before < done < self._total:
             return ""
         seconds = (self._total - done) * (now - self._began) / (done - self._before)

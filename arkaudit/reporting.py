@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from arkaudit.exits import EXIT_FINDING, OutputClosed, after_run, also_in, forget, say, tell_ending
+from arkaudit.exits import EXIT_FINDING, OutputClosed, after_run, also_in, forget, print_ending, say
 from arkaudit.output_rows import whole, write, write_json
 from crawler.model.observations import DocumentOutcome, Family
 from crawler.model.registry import cache_folder
@@ -47,7 +47,7 @@ logger.addHandler(logging.NullHandler())
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
+class WrittenReport:
     """The result of writing a report."""
 
     tokens: list[str]
@@ -73,7 +73,7 @@ def report_on(
     inventory: Path | None = None,
     spoken: Spoken | None = None,
     is_ending: bool = False,
-) -> Reported:
+) -> WrittenReport:
     """Print the summary of a run and write its report into *out*; if a format fails, the others are still written.
 
     At the end of a run (*is_ending*), failing ARKs and a hint are printed too. With an *inventory*, the report
@@ -88,7 +88,7 @@ def report_on(
             raise UserMistake(f"standard output takes one report: give one --format of {', '.join(single)}")
     elif out:
         check_out(out, formats)
-    listed = listed_in(inventory)
+    listed = load_inventory(inventory)
     registry = load_registry(cache_folder())
     wanted = choice or Choice()
     loaded = load_frames(store, run_id=run_id, since=since, registry=registry, inventory=listed)
@@ -98,7 +98,7 @@ def report_on(
     if to_stdout:
         with _read_as_far_as_wanted():
             write(text_of(Report.of(frames, wanted, spoken), formats[0]), sys.stdout)
-        return Reported(list(_tokens(frames)))
+        return WrittenReport(list(_tokens(frames)))
     report = Report.of(frames, wanted, spoken) if out else None
     paths = write_report(report, out, formats) if report and out else None
     language = (spoken or Spoken()).language
@@ -112,7 +112,7 @@ def report_on(
     written_to = place_sentence(paths.index or out, language) if paths and out else None
     if is_ending:
         faults, count = failing_arks(frames, language)
-        tell_ending(faults, count, verdict, written_to or after_run(store, language), language)
+        print_ending(faults, count, verdict, written_to or after_run(store, language), language)
     elif written_to:
         say(written_to)
     failed = paths.failed if paths else {}
@@ -122,10 +122,10 @@ def report_on(
         why = " ".join(f"{type(problem).__name__}: {problem}".split())[:_LONGEST_REASON]
         words = f"the report could not be made as {name}, which is a bug of arkaudit: {why}"
         say(words, level=logging.ERROR)
-    return Reported(list(_tokens(frames)), is_whole=not failed)
+    return WrittenReport(list(_tokens(frames)), is_whole=not failed)
 
 
-def listed_in(inventory: Path | None) -> pd.DataFrame | None:
+def load_inventory(inventory: Path | None) -> pd.DataFrame | None:
     """Return the ARKs of an inventory, if there is one. Raises `UserMistake`."""
     try:
         return None if inventory is None else read_inventory(inventory)
@@ -225,7 +225,7 @@ def _at_url(history: LifeAtUrl, *, is_unicode: bool) -> Iterator[str]:
         yield f"  {history.spark(is_unicode=is_unicode)}"
     lines, state = [], None
     for check in history.checks:
-        lines.append((check.at, 0, _checked(check, state)))
+        lines.append((check.at, 0, _check_words(check, state)))
         state = check.state
     for event in history.events:
         lines.append((event.at, 1, f"  {': '.join(filter(None, (event.event, event.detail)))}"))
@@ -234,7 +234,7 @@ def _at_url(history: LifeAtUrl, *, is_unicode: bool) -> Iterator[str]:
         yield f"  {at[:16].replace('T', ' ')}  {words}"
 
 
-def _checked(check: Checked, was: str | None) -> str:
+def _check_words(check: Checked, was: str | None) -> str:
     state = check.state if was in (None, check.state) else f"{was} > {check.state}"
     status = f" {check.status}" if check.status is not None else ""
     suspect = " [in a suspect run]" if check.is_suspect else ""

@@ -138,7 +138,7 @@ def with_settings_of(plan: RunPlan, config: Config) -> Config:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class OpenRun:
     """An open store, and the run to begin or resume in it."""
 
     store: Store
@@ -146,7 +146,7 @@ class Begun:
     decision: ResumeDecision
 
     @property
-    def finished(self) -> int | None:
+    def finished_run(self) -> int | None:
         """The id of the run if it is finished, else None."""
         run = self.decision.run
         return run.run_id if run is not None and run.is_finished else None
@@ -157,9 +157,9 @@ class Begun:
 
 
 @contextmanager
-def opened(
+def open_run(
     command: str, seeds: Sequence[str], config: Config, store_file: Path | None, *, resume: bool | None
-) -> Iterator[Begun]:
+) -> Iterator[OpenRun]:
     """Open the store at *store_file*, decide about its runs, and print a message if an old run is used.
 
     Raises `UserMistake` or `crawler.store.StoreUnopenable` before anything is written.
@@ -179,7 +179,7 @@ def opened(
         elif run is not None:
             begun = f"begun {run.started_at[:19]}Z (--no-resume begins a new one)"
             say(f"resuming run {run.run_id}, {begun}")
-        yield Begun(store, with_settings_of(decision.plan, config), decision)
+        yield OpenRun(store, with_settings_of(decision.plan, config), decision)
 
 
 def note_reported(store_file: Path, run_id: int) -> None:

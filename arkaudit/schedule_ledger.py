@@ -178,7 +178,7 @@ class LedgerContent:
         )
         return cls(_in_utc(content.since, place="since"), tuple(entries))
 
-    def clamped(self, now: datetime) -> LedgerContent:
+    def clamp_to(self, now: datetime) -> LedgerContent:
         """Return the content with times in the future (beyond clock differences) set to *now*."""
 
         def clamp(at: datetime) -> datetime:
@@ -232,8 +232,8 @@ class Ledger:
         Times after *now* are corrected, with a warning. Raises `UserMistake` for an unreadable ledger, which stays
         unchanged.
         """
-        stored = self._read()
-        content = (stored or LedgerContent(now)).clamped(now)
+        stored = self._load()
+        content = (stored or LedgerContent(now)).clamp_to(now)
         if content != stored:
             self._write(content)
         if stored is not None and content != stored:
@@ -248,12 +248,12 @@ class Ledger:
         if not self._folder.is_dir():
             return False
         try:
-            with self._held(0):
+            with self._acquire(0):
                 return False
         except Timeout:
             return True
 
-    def _held(self, patience_s: float) -> AbstractContextManager[object]:
+    def _acquire(self, patience_s: float) -> AbstractContextManager[object]:
         """Take the lock. Raises Timeout, or `UserMistake` if the lock file can't be used."""
         try:
             return self._lock.acquire(timeout=patience_s)
@@ -269,7 +269,7 @@ class Ledger:
         self._make_folder()
         try:
             # `is_running` of another process may hold it for a moment.
-            lock = self._held(_PROBING_S)
+            lock = self._acquire(_PROBING_S)
         except Timeout:
             raise Running(f"the audit {self.name} is running already") from None
         with lock:
@@ -298,7 +298,7 @@ class Ledger:
         except OSError as problem:
             raise UserMistake(f"the ledger of runs can't be kept in {self._folder}: {problem.strerror}") from None
 
-    def _read(self) -> LedgerContent | None:
+    def _load(self) -> LedgerContent | None:
         try:
             if not self._file.exists():
                 return None

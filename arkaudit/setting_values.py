@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import regex
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
-from arkaudit.exits import question_for_nearest
+from arkaudit.exits import suggest_nearest
 from crawler.model.addresses import AddressGuard, Routes
 from crawler.model.resolving import url_fault
 from crawler.sources.gate import LinkPatterns
@@ -127,7 +127,7 @@ _DURATION = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,3})?)\s*(?P<unit>[smh
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
-def _beginning(text: str) -> None:
+def _ark_beginning(text: str) -> None:
     try:
         ClosedCollection.of(text)
     except NotAnArk:
@@ -137,7 +137,7 @@ def _beginning(text: str) -> None:
 def _language(word: str | None) -> None:
     if word is not None and word not in LANGUAGE_WORDS:
         there_are = f"; choose from {', '.join(LANGUAGE_WORDS)}"
-        near = question_for_nearest(word, LANGUAGE_WORDS) or there_are
+        near = suggest_nearest(word, LANGUAGE_WORDS) or there_are
         raise ValueError(f"there is no language {word!r}{near}")
 
 
@@ -225,7 +225,7 @@ SecondsOrNone = Annotated[float | None, BeforeValidator(_seconds)]
 CronExpression = Annotated[str, _taken_by(_cron)]
 ZoneName = Annotated[str, _taken_by(_zone)]
 #: A NAAN, or the beginning of ARKs.
-ArkBeginning = Annotated[str, _taken_by(_beginning)]
+ArkBeginning = Annotated[str, _taken_by(_ark_beginning)]
 LanguageCode = Annotated[str | None, _taken_by(_language)]
 #: Switches for features that need an extra.
 NamesLookedUp = Annotated[bool, AfterValidator(lambda is_on: _with_extra(is_on, "dns", "dnspython", "dns"))]

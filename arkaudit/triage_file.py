@@ -22,7 +22,7 @@ from extractors.model.errors import UserMistake
 from reports.languages.display import counted
 
 
-def _listed(value: Any) -> Any:
+def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
@@ -38,7 +38,7 @@ def _not_blank(text: str) -> str:
     return text
 
 
-Targets = Annotated[list[str], BeforeValidator(_listed), Field(min_length=1)]
+Targets = Annotated[list[str], BeforeValidator(_as_list), Field(min_length=1)]
 Nonblank = Annotated[str, AfterValidator(_not_blank)]
 
 
@@ -53,12 +53,12 @@ class _Entry(BaseModel):
     reason: str = ""
 
 
-class _Ignored(_Entry):
+class _IgnoreEntry(_Entry):
     reason: Nonblank
     until: date
 
 
-class _Assigned(_Entry):
+class _AssignEntry(_Entry):
     to: Nonblank
 
 
@@ -66,8 +66,8 @@ class _TriageFile(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     acknowledge: list[_Entry] = []
-    ignore: list[_Ignored] = []
-    assign: list[_Assigned] = []
+    ignore: list[_IgnoreEntry] = []
+    assign: list[_AssignEntry] = []
     recheck: list[_Entry] = []
 
 
@@ -109,8 +109,8 @@ def _decisions(file: _TriageFile, path: Path, now: datetime) -> Iterator[tuple[T
             [(kind, targets)] = given
             # Today's date may still be in the future in UTC.
             at = min(entry.at or now, now)
-            until = entry.until if isinstance(entry, _Ignored) else None
-            to = entry.to if isinstance(entry, _Assigned) else None
+            until = entry.until if isinstance(entry, _IgnoreEntry) else None
+            to = entry.to if isinstance(entry, _AssignEntry) else None
             for target in targets:
                 try:
                     meant = target_of(kind, target)
@@ -160,7 +160,7 @@ def apply_to(store: Store, given: TriageFile) -> None:
     say(f"{counted(len(given.decisions), 'decision')} in the file: {new} new or changed, {gone} withdrawn")
 
 
-def tell_idle(idle: Sequence[TriageDecision], given: TriageFile | None, store_file: Path) -> None:
+def report_idle(idle: Sequence[TriageDecision], given: TriageFile | None, store_file: Path) -> None:
     """Report decisions that match no ARK of the store, with their places in the file."""
     places = given.places if given is not None else {}
     for decision in idle[:_MOST_IDLE]:
@@ -180,16 +180,16 @@ def triage_of(config: Config, *, now: datetime) -> TriageFile | None:
     return load_triage(config.triage, now=now) if config.triage else None
 
 
-def tell_idle_in(store_file: Path, config: Config | None, *, is_read_only: bool = False) -> None:
+def report_idle_in(store_file: Path, config: Config | None, *, is_read_only: bool = False) -> None:
     """Report decisions that match no ARK of the store at a path, which may be *read-only*."""
     if is_read_only:
         idle = in_store(store_file, triaging.idle)
     else:
-        with opened_store(store_file) as store:
+        with open_store(store_file) as store:
             idle = store.idle_decisions()
     if idle:
         given = triage_of(config, now=datetime.now(UTC)) if config is not None else None
-        tell_idle(idle, given, store_file)
+        report_idle(idle, given, store_file)
 
 
 Found = TypeVar("Found")
@@ -205,7 +205,7 @@ def in_store(store_file: Path, work: Callable[[Connection], Found]) -> Found:
     return read(store_file, work)
 
 
-def opened_store(store_file: Path) -> Store:
+def open_store(store_file: Path) -> Store:
     """Open the existing store at a path. Raises `UserMistake` and `StoreError`."""
     if not store_file.is_file():
         raise UserMistake(f"there is no store at {store_file}")

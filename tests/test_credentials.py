@@ -170,7 +170,10 @@ def test_what_a_document_says_before_a_host_is_not_sent(folder: Path) -> None:
 
 
 MISTAKES = {
-    "a variable that isn't there": ('headers = { X-Key = { env = "NO_SUCH" } }', "environment variable NO_SUCH is not set"),
+    "a variable that isn't there": (
+        'headers = { X-Key = { env = "NO_SUCH" } }',
+        "environment variable NO_SUCH is not set",
+    ),
     "a header that can't be given": ('headers = { "Host" = "t0ken-open-sesame" }', "'Host'"),
     "a header's name with a line break": ('headers = { "X\\r\\nY" = "t0ken-open-sesame" }', "X\\r\\nY"),
     "a value with a line break": ('headers = { X-Key = "t0ken-open-sesame\\r\\nX: y" }', "printable ASCII"),

@@ -16,12 +16,12 @@ from arkaudit.doctor import (
     EXTRAS,
     OLD_DAYS,
     State,
-    examined_cache,
-    examined_contact,
-    examined_proxies,
-    examined_registry,
-    examined_sandbox,
-    examined_store,
+    diagnose_cache,
+    diagnose_contact,
+    diagnose_proxies,
+    diagnose_registry,
+    diagnose_sandbox,
+    diagnose_store,
 )
 from crawler.store.store import Store
 from extractors.model.naan import Registry
@@ -93,8 +93,8 @@ def test_a_configuration_that_is_named_must_be_there(tmp_path: Path) -> None:
 
 def test_a_cache_that_is_a_file_is_a_fault(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("")
-    assert examined_cache(tmp_path / "cache").state is State.FAULT
-    assert examined_cache(tmp_path / "new" / "cache").state is State.GOOD
+    assert diagnose_cache(tmp_path / "cache").state is State.FAULT
+    assert diagnose_cache(tmp_path / "new" / "cache").state is State.GOOD
 
 
 def test_audits_without_a_contact_are_named(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_audits_without_a_contact_are_named(tmp_path: Path) -> None:
         '[audits.theses]\nseeds = ["https://a.example/"]\n'
         '[audits.maps]\nseeds = ["https://b.example/"]\n[audits.maps.politeness]\ncontact = "me@b.example"\n'
     )
-    found = examined_contact(load_audits(config))
+    found = diagnose_contact(load_audits(config))
     assert found.state is State.NOTE
     assert "(the top, theses)" in found.words
 
@@ -112,7 +112,7 @@ def test_a_store_is_counted_and_left_as_it_is(tmp_path: Path) -> None:
     store = tmp_path / "a.db"
     Store.open(store).close()
     before = store.read_bytes(), sorted(tmp_path.iterdir())
-    assert "has 0 runs" in examined_store(store).words
+    assert "has 0 runs" in diagnose_store(store).words
     assert (store.read_bytes(), sorted(tmp_path.iterdir())) == before
 
 
@@ -120,19 +120,19 @@ def test_a_store_is_counted_and_left_as_it_is(tmp_path: Path) -> None:
 def test_a_registry_grows_old(days: int, state: State) -> None:
     now = datetime(2026, 11, 20, tzinfo=UTC)
     registry = Registry((), "https://n2t.example/", fetched_at=now - timedelta(days=days))
-    assert examined_registry(registry, now).state is state
+    assert diagnose_registry(registry, now).state is state
 
 
 def test_a_parsing_process_that_dies_is_a_fault_and_one_less_confined_a_note() -> None:
     def fails() -> frozenset[Means]:
         raise WorkerDied("it was killed")
 
-    assert examined_sandbox(fails).state is State.FAULT
-    assert examined_sandbox(frozenset).state is State.NOTE
+    assert diagnose_sandbox(fails).state is State.FAULT
+    assert diagnose_sandbox(frozenset).state is State.NOTE
 
 
 def test_the_password_of_a_proxy_is_not_shown() -> None:
-    found = examined_proxies({"http": "http://me:open-sesame@proxy.example:3128", "no": "localhost"})
+    found = diagnose_proxies({"http": "http://me:open-sesame@proxy.example:3128", "no": "localhost"})
     assert "open-sesame" not in found.words
     assert "proxy.example:3128" in found.words
 

@@ -259,9 +259,13 @@ def test_a_signal_lets_a_run_finish_what_it_has_in_flight(tmp_path: Path) -> Non
     ("text", "said"),
     [
         pytest.param(
-            "[audits.x]\nschedule = '0 3 *'", ": audits.x.schedule: '0 3 *' is not a cron expression", id="a schedule that is none"
+            "[audits.x]\nschedule = '0 3 *'",
+            ": audits.x.schedule: '0 3 *' is not a cron expression",
+            id="a schedule that is none",
         ),
-        pytest.param("[audits.x]\ntimezone = 'Mars'\n", ": audits.x.timezone: 'Mars' is not a time zone", id="no time zone"),
+        pytest.param(
+            "[audits.x]\ntimezone = 'Mars'\n", ": audits.x.timezone: 'Mars' is not a time zone", id="no time zone"
+        ),
         pytest.param(
             "[audits.x]\n[audits.x.politeness]\ntimeout = 30\ndelay = -1\n",
             ": audits.x.politeness.delay: ",

@@ -136,7 +136,10 @@ def test_nothing_is_decided_of_what_is_yet_to_come(tmp_path: Path) -> None:
         ('[[ignore]]\nark = "ark:1/x5"\nreason = "it moves"\n', "ignore.0.until: "),
         ('[[ignore]]\nark = "ark:1/x5"\nreason = ""\nuntil = 2027-01-01\n', "ignore.0.reason: "),
         ('[[ignore]]\nark = "ark:1/x5"\nreason = "r"\nuntil = "soon"\n', "ignore.0.until: "),
-        ('[[acknowledge]]\nark = "ark:1/x5"\n\n[[acknowledge]]\nark = "nothing"\n', "acknowledge.1.ark: 'nothing' is not an ARK"),
+        (
+            '[[acknowledge]]\nark = "ark:1/x5"\n\n[[acknowledge]]\nark = "nothing"\n',
+            "acknowledge.1.ark: 'nothing' is not an ARK",
+        ),
         ('[[acknowledge]]\nark = "ark:1/x5"\nhost = "a.example"\n', "acknowledge.0: must have one of"),
         ('[[acknowledge]]\nreason = "why"\n', "acknowledge.0: must have one of"),
         (

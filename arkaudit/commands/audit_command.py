@@ -57,16 +57,16 @@ def crawl(
     arkaudit crawl list:urls.txt --max-time 2h
     """
     from arkaudit import audits
-    from arkaudit.exits import after_crawl, tell_ending
-    from arkaudit.resuming import opened
+    from arkaudit.exits import after_crawl, print_ending
+    from arkaudit.resuming import open_run
     from reports.hints import Fault
     from reports.languages.display import counted
 
     config = config_of(config_file, options)
     seeds = seeds or tuple(config.seeds)
     named = _seeds(seeds, resume=resume)
-    with opened("crawl", seeds, config, store_file, resume=resume) as begun:
-        run_id = begun.finished
+    with open_run("crawl", seeds, config, store_file, resume=resume) as begun:
+        run_id = begun.finished_run
         if run_id is None:
             seeded = begun.seeds(named)
             audit = audits.Audit(begun.config, begun.store, seeded, resolve=False, on_document=_tell_findings)
@@ -79,7 +79,7 @@ def crawl(
     faults = [Fault(f"not read: {words}{f', found on {page}' if page else ''}") for words, page in unread]
     not_read = counts["documents"] - sum(counts[had] for had in ("read", "redirected", "referers"))
     hint = after_crawl(store_file, config_file) if counts["citations"] else None
-    tell_ending(
+    print_ending(
         faults if is_read else [],
         not_read if is_read else 0,
         f"{documents}, {read}, {citations}, in {store_file}",
@@ -128,37 +128,37 @@ def run(
     """
     from arkaudit import audits
     from arkaudit.notification import send_news
-    from arkaudit.reporting import listed_in, report_on
-    from arkaudit.resuming import note_reported, opened
-    from arkaudit.triage_file import apply_to, tell_idle, triage_of
+    from arkaudit.reporting import load_inventory, report_on
+    from arkaudit.resuming import note_reported, open_run
+    from arkaudit.triage_file import apply_to, report_idle, triage_of
     from crawler.model.outcomes import DocumentOutcome
     from reports.exports import check_out
     from reports.languages import Spoken
 
     config = config_of(config_file, options, audit=audit)
     decided = triage_of(config, now=datetime.now(UTC))
-    listed_in(config.inventory)
+    load_inventory(config.inventory)
     seeds = seeds or tuple(config.seeds)
     named = _seeds(seeds, resume=resume)
     store_file = store_file or config.store or Path("audit.db")
     if dry_run:
-        from arkaudit.forecast import tell_of_run
+        from arkaudit.forecast import print_run_forecast
 
-        tell_of_run(named, config, store_file)
+        print_run_forecast(named, config, store_file)
         return
     out = out or config.out
     if out:
         check_out(out, formats)
     with _turn(config, config_file, scheduled):
-        with opened("run", seeds, config, store_file, resume=resume) as begun:
+        with open_run("run", seeds, config, store_file, resume=resume) as begun:
             if decided is not None:
                 apply_to(begun.store, decided)
-            run_id = begun.finished
+            run_id = begun.finished_run
             if run_id is None:
                 seeded = begun.seeds(named)
                 one = audits.Audit(begun.config, begun.store, seeded, on_document=_tell_findings)
                 run_id = one.run("run", begun.decision)
-            tell_idle(begun.store.idle_decisions(), decided, store_file)
+            report_idle(begun.store.idle_decisions(), decided, store_file)
             is_read = begun.store.has_read_seed(run_id)
             unread = [words for words, _ in begun.store.unread(run_id)]
             dead_sources = begun.store.dead_sources(run_id)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arkaudit.exits import after_check, also_in, checked_words, end_interrupted, exit_on, say, tell_ending
+from arkaudit.exits import after_check, also_in, check_total, end_interrupted, exit_on, print_ending, say
 from arkaudit.options import (
     GroupedCommand,
     access_log_option,
@@ -97,9 +97,9 @@ def check(
     config = config_of(config_file, {**options, "conformance": conformance, "conformance_from": 1})
     dataset = _dataset(from_file)
     selection = _selection(naans, prefixes, hosts)
-    logged = _logged(from_file, config)
+    logged = _requests_in_logs(from_file, config)
     from_lines = {} if dataset is not None or logged else lines_of(from_file)
-    listed = _inventoried(inventory, selection)
+    listed = _arks_of_inventory(inventory, selection)
     asked = [text for given in (*arks, *from_lines.values()) for text in parted(given)]
     asked += [*logged, *listed]
     of_store = due or (bool(selection) and inventory is None)
@@ -121,29 +121,29 @@ def check(
         raise UserMistake(f"nothing to check: {why}")
     if of_store:
         store_file = store_file or config.store or Path("audit.db")
-        again = _to_check(store_file, config, selection, is_due=due, limit=limit, is_dry=dry_run)
+        again = _arks_to_check(store_file, config, selection, is_due=due, limit=limit, is_dry=dry_run)
         if not again:
             return
     if dry_run:
-        from arkaudit.forecast import tell_of_check, tell_of_dataset, tell_of_due
+        from arkaudit.forecast import print_check_forecast, print_dataset_forecast, print_due_forecast
 
         if dataset is not None:
-            tell_of_dataset(dataset, config)
+            print_dataset_forecast(dataset, config)
         else:
-            tell_of_due(again, config) if of_store else tell_of_check(asked, config)
+            print_due_forecast(again, config) if of_store else print_check_forecast(asked, config)
         return
     from rich.console import Console
 
-    from arkaudit.checking import checked, checked_again, checked_dataset
+    from arkaudit.checking import check_dataset_arks, check_lines, recheck_arks
     from arkaudit.explaining import print_explanations
     from arkaudit.output_rows import print_verdicts, write_jsonl
-    from arkaudit.triage_file import tell_idle_in
+    from arkaudit.triage_file import report_idle_in
 
     if of_store:
         assert store_file is not None
-        done = checked_again(again, config, store_file, explain=explain)
+        done = recheck_arks(again, config, store_file, explain=explain)
     elif dataset is not None:
-        done = checked_dataset(dataset, config, store_file, explain=explain, resume=resume)
+        done = check_dataset_arks(dataset, config, store_file, explain=explain, resume=resume)
     else:
         lines: defaultdict[str, list[str]] = defaultdict(list, logged)
         for number, line in from_lines.items():
@@ -151,7 +151,7 @@ def check(
                 lines[text].append(f"{from_file}:{number}")
         for text in listed:
             lines[text].append(str(inventory))
-        done = checked(asked, config, store_file, lines=lines, explain=explain, resume=resume)
+        done = check_lines(asked, config, store_file, lines=lines, explain=explain, resume=resume)
     with also_in(store_file):
         if form == "table":
             print_verdicts(done.rows, Console())
@@ -162,10 +162,10 @@ def check(
     if done.was_interrupted:
         end_interrupted(can_go_on=store_file is not None)
     if store_file is not None:
-        tell_idle_in(store_file, config)
-    total = checked_words(done.families, done.lines_without_ark, done.known)
+        report_idle_in(store_file, config)
+    total = check_total(done.families, done.lines_without_ark, done.known)
     hint = after_check(done.first_failing, store_file, config_file, is_explained=explain)
-    tell_ending(done.faults, done.fault_count, total, hint)
+    print_ending(done.faults, done.fault_count, total, hint)
     exit_on(fail_on, done.raised)
 
 
@@ -178,7 +178,7 @@ def _dataset(source: str | None) -> DatasetDocuments | None:
     return DatasetDocuments.at(source)
 
 
-def _logged(source: str | None, config: Config) -> dict[str, list[str]]:
+def _requests_in_logs(source: str | None, config: Config) -> dict[str, list[str]]:
     """Return the request URLs of ARKs in logs, the most frequent first, with the referring pages of each."""
     from crawler.model.crawl_requests import SourceKind
     from crawler.spiders.seeds import logs_at, ordered
@@ -206,13 +206,13 @@ def lines_of(source: str | None) -> dict[int, str]:
     return {number: line for number, line in numbered if line}
 
 
-def _inventoried(path: Path | None, selection: KnownSelection) -> list[str]:
+def _arks_of_inventory(path: Path | None, selection: KnownSelection) -> list[str]:
     """Return the selected ARKs of an inventory."""
     if path is None:
         return []
-    from arkaudit.reporting import listed_in
+    from arkaudit.reporting import load_inventory
 
-    listed = listed_in(path)
+    listed = load_inventory(path)
     assert listed is not None
     return [ark for ark in listed["ark"] if selection.names(ark, ark.partition(":")[2].partition("/")[0])]
 
@@ -227,7 +227,7 @@ def _selection(naans: tuple[str, ...], prefixes: tuple[str, ...], hosts: tuple[s
     return KnownSelection(tuple(naan.lower() for naan in naans), beginnings, tuple(host.lower() for host in hosts))
 
 
-def _to_check(
+def _arks_to_check(
     store_file: Path, config: Config, selection: KnownSelection, *, is_due: bool, limit: int | None, is_dry: bool
 ) -> list[KnownArk]:
     """Return at most *limit* ARKs of a *selection* in the store to check, in order, and print their number.

@@ -71,14 +71,14 @@ def conform(
     arkaudit conform https://new.example.org/ --against https://old.example.org/ --from names.txt
     arkaudit conform http://127.0.0.1:8000/ --ark ark:98765/x1 --only-routed --delay 0
     """  # fmt: skip
-    from arkaudit.conforming import ComparisonTest, answers, conformance_test, with_own
+    from arkaudit.conforming import ComparisonTest, answers, conformance_test, with_own_resolver
     from crawler.conformance.conformance import compare, results, untold
     from reports.conformance_report import COMPARISON_FORMATS, FORMATS, ConformanceReport
 
     if old is not None and (form not in COMPARISON_FORMATS or gone or sections or own):
         raise UserMistake("--against compares working ARKs, as text or json, without --gone, --only and --own")
     config = config_of(config_file, {**options, "resolver": tested})
-    config = with_own(config, tested) if own else config
+    config = with_own_resolver(config, tested) if own else config
     named = [*arks, *lines_of(from_file).values()]
     comparison = ComparisonTest.of(tested, old, named) if old is not None else None
     test = comparison or conformance_test(tested, named, gone, sections, is_own=own)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 from click.core import ParameterSource
 
-from arkaudit.exits import EXIT_FINDING, NEVER, after_extract, end_unread, errors, exit_on, say, tell_ending
+from arkaudit.exits import EXIT_FINDING, NEVER, after_extract, end_unread, errors, exit_on, print_ending, say
 from arkaudit.options import asked_level, config_of, cores, flag, jobs_option, repeatable, request_options
 from crawler.model.outcomes import DocumentOutcome
 from extractors.model.errors import UserMistake
@@ -98,7 +98,7 @@ def extract(
     """
     from arkaudit import logs
     from arkaudit import output_rows as rows
-    from arkaudit.extracting import Counted, ExtractTotal, documents, report_findings
+    from arkaudit.extracting import CountedDocument, ExtractTotal, documents, report_findings
     from crawler.spiders.seeds import Seeds
     from extractors.documents import MAIN_COLUMNS, MENTION_COLUMNS, mention_rows
 
@@ -133,7 +133,7 @@ def extract(
         to_findings = stack.enter_context(_writable(findings)) if findings else None
 
         def read(render: Callable[[Document], Any]) -> Iterator[Any]:
-            counted = partial(Counted.of, render)
+            counted = partial(CountedDocument.of, render)
             for rendered in documents(seeds, counted, standard_input="-" in places, jobs=processes, config=config):
                 document = rendered.summary
                 report_findings(document.name, document.findings, to_findings)
@@ -166,7 +166,7 @@ def extract(
     for mistyped in total.mistyped if is_failing else ():
         say(mistyped.words, level=logging.WARNING)
     faults = [] if is_failing else total.faults
-    tell_ending(
+    print_ending(
         faults,
         0 if is_failing else len(total.mistyped),
         total.words,

@@ -75,7 +75,7 @@ def report(
         _report_on_dataset(context, dataset, out, formats, lang)
         return
     from arkaudit.reporting import report_on
-    from arkaudit.triage_file import tell_idle_in
+    from arkaudit.triage_file import report_idle_in
 
     config = None
     if config_file is not None or audit is not None:
@@ -98,7 +98,7 @@ def report(
         inventory=inventory,
         spoken=Spoken.of(lang),
     )
-    tell_idle_in(store_file, config, is_read_only=True)
+    report_idle_in(store_file, config, is_read_only=True)
     exit_on(fail_on, summary.tokens, is_whole=summary.is_whole)
 
 

@@ -61,7 +61,7 @@ def schedule_list(config_file: Path, form: str) -> None:
     """Print the next run and the last result of each audit."""
     from arkaudit.output_rows import print_whole, write_json
 
-    audits = [row(audit, datetime.now(UTC)) for audit in planned_in(config_file)]
+    audits = [row(audit, datetime.now(UTC)) for audit in load_scheduled_audits(config_file)]
     if form == "json":
         write_json(audits)
     else:
@@ -77,7 +77,7 @@ def schedule_due(config_file: Path, dry_run: bool) -> None:
     An audit is due if its schedule had a time since its last start, or since its schedule was first seen. It runs once,
     even if several times have passed. Unfinished runs are resumed first.
     """
-    audits = planned_in(config_file)
+    audits = load_scheduled_audits(config_file)
     if dry_run:
         for audit in audits:
             due = audit.due(datetime.now(UTC))
@@ -98,7 +98,7 @@ def schedule_run(config_file: Path) -> None:
     On a signal (Ctrl-C, SIGTERM) running audits finish their requests in flight and end. They are resumed when this
     command is started again.
     """
-    sys.exit(serve(planned_in(config_file), Runs(config_file)))
+    sys.exit(serve(load_scheduled_audits(config_file), Runs(config_file)))
 
 
 @click.command()
@@ -134,7 +134,7 @@ _PATIENCE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class ScheduledAudit:
     """A named audit with a schedule."""
 
     name: str
@@ -149,21 +149,21 @@ class Planned:
         return due_now(self.schedule, content.entries, since=content.since, now=now)
 
 
-def planned(audits: Mapping[str | None, Config], config_file: Path) -> list[Planned]:
+def scheduled_audits(audits: Mapping[str | None, Config], config_file: Path) -> list[ScheduledAudit]:
     """Return the audits of a configuration that have a schedule, in order."""
     folder = config_file.parent / FOLDER
     return [
-        Planned(name, Schedule.parse(config.schedule, config.timezone), Ledger(folder, name))
+        ScheduledAudit(name, Schedule.parse(config.schedule, config.timezone), Ledger(folder, name))
         for name, config in audits.items()
         if name is not None and config.schedule is not None
     ]
 
 
-def planned_in(config_file: Path) -> list[Planned]:
+def load_scheduled_audits(config_file: Path) -> list[ScheduledAudit]:
     """Return the audits with a schedule in a file. Raises `ConfigError`, and `UserMistake` if there are none."""
     from arkaudit.config_files import load_audits
 
-    audits = planned(load_audits(config_file), config_file)
+    audits = scheduled_audits(load_audits(config_file), config_file)
     if not audits:
         raise UserMistake(f"{config_file} has no audit with a schedule: see [audits.NAME]")
     return audits
@@ -214,7 +214,7 @@ class Runs:
             again.start()
 
 
-def run_due(audits: Iterable[Planned], runs: Runs, *, now: Callable[[], datetime]) -> list[int]:
+def run_due(audits: Iterable[ScheduledAudit], runs: Runs, *, now: Callable[[], datetime]) -> list[int]:
     """Run due audits one after the other, and return their exit codes."""
     codes = []
     for audit in audits:
@@ -225,7 +225,7 @@ def run_due(audits: Iterable[Planned], runs: Runs, *, now: Callable[[], datetime
     return codes
 
 
-def serve(audits: Sequence[Planned], runs: Runs) -> int:
+def serve(audits: Sequence[ScheduledAudit], runs: Runs) -> int:
     """Run audits when they are due until a signal comes, or until all of them fail to start.
 
     Different audits run in parallel and share the throttle of each host. Return the highest exit code among the last
@@ -264,7 +264,7 @@ def serve(audits: Sequence[Planned], runs: Runs) -> int:
     return max((EXIT_UNFINISHED if code < 0 else code for code in failed), default=0)
 
 
-def _run_if_due(audit: Planned, runs: Runs, now: datetime) -> tuple[int | None, str]:
+def _run_if_due(audit: ScheduledAudit, runs: Runs, now: datetime) -> tuple[int | None, str]:
     """Run an audit if it is due; return the exit code, if any, and the problem that prevented the run."""
     try:
         due = audit.due(now)
@@ -306,7 +306,7 @@ _OUTCOMES = {
 }
 
 
-def row(audit: Planned, now: datetime) -> dict[str, Any]:
+def row(audit: ScheduledAudit, now: datetime) -> dict[str, Any]:
     """Return the next run and the last result of an audit, as JSON values."""
     is_running = audit.ledger.is_running()
     due = audit.due(now)

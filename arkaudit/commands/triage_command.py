@@ -109,11 +109,11 @@ def _decide(
     assignee: str | None = None,
 ) -> None:
     """Store a decision about each target, and print the number of ARKs. Raises `UserMistake` and `StoreError`."""
-    from arkaudit.triage_file import opened_store
+    from arkaudit.triage_file import open_store
 
     now = datetime.now(UTC)
     made = [TriageDecision(action, kind, target, now, reason, until, assignee) for kind, target in _targets(meant)]
-    with opened_store(store_file) as store:
+    with open_store(store_file) as store:
         touched = store.touched_by(made)
         store.decide(made)
     arks, troubled = _counts(touched)
@@ -188,10 +188,10 @@ def _counts(touched: Iterable[tuple[str, str, ArkState]]) -> tuple[int, int]:
 @click.option("--action", type=click.Choice([*TriageAction]), help="Only decisions of this kind.")
 def triage_forget(store_file: Path, action: str | None, **meant: Any) -> None:
     """Withdraw decisions about exactly these targets, named as in the decision."""
-    from arkaudit.triage_file import opened_store
+    from arkaudit.triage_file import open_store
 
     targets = set(_targets(meant))
-    with opened_store(store_file) as store:
+    with open_store(store_file) as store:
         decisions = [
             decision
             for decision in store.decisions()
@@ -215,10 +215,10 @@ def triage_apply(file: Path, store_file: Path) -> None:
     A configuration may name the file (triage = "triage.toml"); then each run applies it first. docs/triage.md has its
     format.
     """
-    from arkaudit.triage_file import apply_to, load_triage, opened_store
+    from arkaudit.triage_file import apply_to, load_triage, open_store
 
     given = load_triage(file, now=datetime.now(UTC))
-    with opened_store(store_file) as store:
+    with open_store(store_file) as store:
         apply_to(store, given)
 
 

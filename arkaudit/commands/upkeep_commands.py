@@ -150,9 +150,9 @@ def registry_update(source: str | None, config_file: Path | None, **options: Any
     arkaudit registry update naan_records.json
     """
 
-    from arkaudit.naan_registry import bring_up_to_date
+    from arkaudit.naan_registry import update_copy
 
-    bring_up_to_date(source, config_of(config_file, options))
+    update_copy(source, config_of(config_file, options))
 
 
 @registry.command("show", short_help="Show the registry's entry for a NAAN, a shoulder or an ARK.")

@@ -47,7 +47,7 @@ _ARKLET = """t1pg22p71 t00000018 t1pg9dv6k t78s5b569 t2s47dp7t t58d0dn7n t4sj1rf
 ARKLET_NAMES: tuple[str, ...] = tuple(_ARKLET.split())
 
 
-def _asked(target: str) -> tuple[Ark | None, str]:
+def _parse_target(target: str) -> tuple[Ark | None, str]:
     """Return the ARK, if any, and the query of a request target; the label may be percent-encoded."""
     path, _, query = target.partition("?")
     path = re.sub("%3a", ":", re.sub("%2f", "/", path, flags=re.IGNORECASE), flags=re.IGNORECASE)
@@ -64,7 +64,7 @@ def _page(title: str, *sentences: str) -> str:
 
 def global_resolver(target: str) -> DemoAnswer:
     """Redirect every ARK with its inflection to the resolver of its NAAN, as N2T does."""
-    ark, _ = _asked(target)
+    ark, _ = _parse_target(target)
     resolvers = {
         "12148": "https://gallica.bnf.fr",
         "13960": "https://ark.archive.org",
@@ -84,7 +84,7 @@ def global_resolver(target: str) -> DemoAnswer:
 
 def with_erc(target: str) -> DemoAnswer:
     """Answer ``?info`` and ``??`` with an ERC in text/plain that names the ARK and states a commitment."""
-    ark, query = _asked(target)
+    ark, query = _parse_target(target)
     if ark is None or ark.name not in _UNT.split():
         return NOT_FOUND
     title = f"Flood gauge readings, notebook {ark.name.strip('metadcph')}"
@@ -101,7 +101,7 @@ def with_erc(target: str) -> DemoAnswer:
 
 def query_ignored(target: str) -> DemoAnswer:
     """Show the same page for any query."""
-    ark, _ = _asked(target)
+    ark, _ = _parse_target(target)
     if ark is None or ark.name not in _GALLICA.split():
         return NOT_FOUND
     return DemoAnswer(
@@ -109,9 +109,9 @@ def query_ignored(target: str) -> DemoAnswer:
     )
 
 
-def related(target: str) -> DemoAnswer:
+def related_object(target: str) -> DemoAnswer:
     """Redirect by 303 to the description of a physical manuscript."""
-    ark, query = _asked(target)
+    ark, query = _parse_target(target)
     if target.startswith("/catalogue/"):
         return DemoAnswer(
             200, _page("A manuscript", "Parchment, 212 leaves, in the reading room.", target.rpartition("/")[2])
@@ -121,12 +121,12 @@ def related(target: str) -> DemoAnswer:
     return DemoAnswer(303, location=f"/catalogue/{ark.name}" + (f"?{query}" if query else ""))
 
 
-def missing(_: str) -> DemoAnswer:
+def not_found(_: str) -> DemoAnswer:
     """Answer 404 to all requests."""
     return DemoAnswer(404, _page("Not found", "No such object."))
 
 
-def withdrawn(_: str) -> DemoAnswer:
+def gone(_: str) -> DemoAnswer:
     """Answer 410 to all requests."""
     return DemoAnswer(410, _page("Gone", "This resolver has been switched off."))
 
@@ -142,19 +142,19 @@ def slow(_: str) -> DemoAnswer:
     return DemoAnswer(200, _page("At last", "Thank you for waiting."), delay_s=TOO_SLOW_S)
 
 
-def pretending(target: str) -> DemoAnswer:
+def soft_404(target: str) -> DemoAnswer:
     """Answer 200 with a page that means 404."""
     return DemoAnswer(200, _page("Page not found", f"We could not find {target.partition('?')[0]}. Try our search."))
 
 
-def guarded(_: str) -> DemoAnswer:
+def forbidden(_: str) -> DemoAnswer:
     """Refuse programs by 403."""
     return DemoAnswer(403, _page("Forbidden", "Are you a robot?"))
 
 
 def plain(target: str) -> DemoAnswer:
     """Show a small collection by plain http, with descriptions in HTML."""
-    ark, query = _asked(target)
+    ark, query = _parse_target(target)
     if ark is None or ark.name not in ("b3xx0k", "b3ww9m"):
         return NOT_FOUND
     if query == "info":
@@ -165,7 +165,7 @@ def plain(target: str) -> DemoAnswer:
     return DemoAnswer(200, _page(f"Logbook {ark.name}", "Thirty leaves, water-stained.", str(ark)))
 
 
-def landing(target: str) -> DemoAnswer:
+def landing_page(target: str) -> DemoAnswer:
     """Show the page of an item, the target of the real resolver."""
     name = target.partition("?")[0].removeprefix("/details/")
     if name not in ARKLET_NAMES:
@@ -186,14 +186,14 @@ HOSTS: Mapping[tuple[str, str], Behaviour] = {
     ("https", "digital.library.unt.edu"): with_erc,
     ("https", "gallica.bnf.fr"): query_ignored,
     ("https", "catalogue.bnf.fr"): query_ignored,
-    ("https", "medieval.bodleian.ox.ac.uk"): related,
-    ("https", "missing.example"): missing,
-    ("https", "withdrawn.example"): withdrawn,
+    ("https", "medieval.bodleian.ox.ac.uk"): related_object,
+    ("https", "missing.example"): not_found,
+    ("https", "withdrawn.example"): gone,
     ("http", "circle.example"): circle,
     ("https", "slow.example"): slow,
-    ("https", "pretend.example"): pretending,
-    ("https", "guarded.example"): guarded,
+    ("https", "pretend.example"): soft_404,
+    ("https", "guarded.example"): forbidden,
     ("http", "plain.example"): plain,
-    ("https", "archive.org"): landing,
+    ("https", "archive.org"): landing_page,
     ("https", "terms.example"): term,
 }

@@ -128,7 +128,7 @@ class LoopbackWeb:
                 server = _Server(("127.0.0.1", 0), self._handler(host, behaviour))
                 self._serve(scheme, host, authority, server)
             arklet = _WsgiServer(("127.0.0.1", 0), _QuietWsgiHandler)
-            arklet.set_app(self._noted(ARKLET_HOST, arklet_application(folder / "arklet.db")))
+            arklet.set_app(self._record_requests(ARKLET_HOST, arklet_application(folder / "arklet.db")))
             self._serve("https", ARKLET_HOST, authority, arklet)
         except BaseException:
             self._stack.close()
@@ -150,13 +150,13 @@ class LoopbackWeb:
         self._stack.callback(_stop, server, thread)
         self.connect_to.append(f"{host}:{443 if scheme == 'https' else 80}=127.0.0.1:{port}")
 
-    def _noted(self, host: str, application: Callable[..., Any]) -> Callable[..., Any]:
-        def noting(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+    def _record_requests(self, host: str, application: Callable[..., Any]) -> Callable[..., Any]:
+        def record(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
             query = environ.get("QUERY_STRING")
             self.requests.append((host, environ["PATH_INFO"] + (f"?{query}" if query else "")))
             return application(environ, start_response)
 
-        return noting
+        return record
 
     def _handler(self, host: str, behaviour: Behaviour) -> type[BaseHTTPRequestHandler]:
         web = self
