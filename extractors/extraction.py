@@ -18,6 +18,7 @@ from extractors.mentions.mention import (
     citation_findings,
     citation_numbers,
     completed,
+    cut_links,
     linked_arks,
     malformed_findings,
 )
@@ -39,7 +40,7 @@ from extractors.readers.markup.html import read_html
 from extractors.readers.markup.xml import read_xml
 from extractors.readers.plain import read_plain
 from extractors.wraps.evidence import Evidence
-from extractors.wraps.rules import Confidence
+from extractors.wraps.rules import CHECK_FAILS, Confidence
 
 Found = Mention | NamespaceMention
 
@@ -232,8 +233,11 @@ def described(
     if check is CheckCharacter.FAILS and ark not in suggested and has_time(ReadingStage.SUGGESTING, _NO_SUGGESTIONS):
         meant = suggestions(ark, zones=evidence.zones, fits=evidence.shapes.allows, is_seen=evidence.holds)
         suggested[ark] = tuple(str(suggestion.ark) for suggestion in meant)
+    is_doubtful = check is CheckCharacter.FAILS and mention.confidence is Confidence.CERTAIN  # by a learned zone
     return replace(
         mention,
+        confidence=Confidence.LIKELY if is_doubtful else mention.confidence,
+        reason=CHECK_FAILS if is_doubtful else mention.reason,
         check=check,
         suggestions=suggested.get(ark, ()),
         remarks=remarks(mention.repaired, ark, url_goes_on=Remark.URL_GOES_ON in mention.remarks),
@@ -271,8 +275,8 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
             done += searched
     in_targets = list(_mentions(chain.from_iterable(by_block)))
     linked = linked_arks(in_targets)
-    whole = {mention.ark for mention in in_targets}
-    evidence = Evidence.of(whole) if whole else Evidence()
+    targets = frozenset(mention.ark for mention in in_targets)
+    evidence = Evidence.of(targets, targets) if targets else Evidence()
     for index in texts:
         by_block[index], searched = _scanned(blocks[index], evidence, linked)
         done += searched
@@ -282,8 +286,10 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
     if _all_whole(chain.from_iterable(by_block)):
         return by_block, evidence
     unbroken = _mentions(chain.from_iterable(by_block))
-    whole |= {mention.ark for mention in unbroken if mention.reason == STANDS_WHOLE}
-    evidence = Evidence.of(whole)
+    cut = cut_links(_mentions(chain.from_iterable(by_block)), linked)
+    targets = frozenset(mention.ark for mention in in_targets if mention.link not in cut)
+    whole = targets | {mention.ark for mention in unbroken if mention.reason == STANDS_WHOLE}
+    evidence = Evidence.of(whole, targets)
     for index in texts:
         if not _all_whole(by_block[index]):
             again, _ = _scanned(blocks[index], evidence, linked)

@@ -159,7 +159,7 @@ def test_the_same_finding_is_told_once() -> None:
         pytest.param("ark:/76543/pf5<br>qqqq", "ark:76543/pf5qqqq", "stands whole elsewhere", id="a name that is cut"),
         pytest.param("ark:/76543/pf5-<br>qqqq", "ark:76543/pf5qqqq", "stands whole elsewhere", id="with a hyphen"),
         pytest.param(
-            "ark:/76543/p<br>f5<br>qq<br>qq", "ark:76543/pf5qqqq", "stands whole elsewhere", id="cut three times"
+            "ark:/76543/p<br>f5<br>qq<br>qq", "ark:76543/pf5qqqq", "its own link ends here", id="cut three times"
         ),
         pytest.param(
             "ark:/76543/pf5qqqq<br>4bis", "ark:76543/pf5qqqq", "stands whole elsewhere", id="a whole name, and a number"

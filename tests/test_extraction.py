@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from extractors.extraction import extraction_of
 from extractors.model.ark import Ark
-from extractors.wraps.evidence import Fit, Shapes
+from extractors.model.check_characters import CheckCharacter, check_character
+from extractors.wraps.evidence import Evidence, Fit, Shapes
+from extractors.wraps.rules import Confidence
+from tests.vectors import vectors
 
+names = st.text("0123456789bcdfgk", min_size=6, max_size=10).flatmap(
+    lambda stem: st.sampled_from([f"b{stem}", f"b{stem}" + check_character(f"b{stem}")])
+)
 WHOLE = "ark:/76543/pf1kq8x, ark:/76543/pf2m3zv and ark:/76543/pf9tt4w are intact. "
 
 
@@ -48,3 +60,22 @@ def test_a_namespace_is_a_finding_and_no_mention() -> None:
 def test_a_line_of_metadata_ends_an_ark_as_a_line_of_text_does() -> None:
     page = "<meta name='description' content='Scans: ark:/76543/x5abc\nThe letters'>"
     assert [str(mention.ark) for mention in extraction_of(page.encode(), name="a.html").mentions] == ["ark:76543/x5abc"]
+
+
+@pytest.mark.parametrize("vector", vectors("documents"))
+def test_a_document_gives_its_arks(vector: dict[str, Any]) -> None:
+    mentions = extraction_of(vector["source"].encode(), name=vector["name"]).mentions
+    described = [(str(mention.ark), mention.confidence.token, mention.repaired) for mention in mentions]
+    expected = vector["arks"]
+    assert [list(row[: len(claims)]) for row, claims in zip(described, expected, strict=True)] == expected
+
+
+@given(st.lists(st.tuples(names, st.sampled_from(["", "\n", "-\n", ", ", "\n14 ", "Maps ", "\\\n"])), max_size=6))
+def test_a_name_that_fails_its_check_character_is_never_certain_and_never_evidence(parts: list[tuple[str, str]]) -> None:
+    text = " ".join(f"see ark:/12148/{name}{end}{name[-2:]}" for name, end in parts)
+    extraction = extraction_of(text.encode(), name="a.txt")
+    for mention in extraction.mentions:
+        if mention.check is CheckCharacter.FAILS:
+            assert mention.confidence < Confidence.CERTAIN
+            assert mention.ark not in extraction.whole
+            assert not Evidence.of([mention.ark]).holds(str(mention.ark))

@@ -199,6 +199,21 @@ def test_a_link_that_goes_on_on_the_next_page_is_one_link():
     assert {anchor.link for anchor in text.anchors} == {target.link} == {1}
 
 
+@pytest.mark.parametrize(
+    ("naan", "name", "rest", "confidences"),
+    [("12148", "bpt6k407", "19286", ["certain", "likely"]), ("67531", "metadc107", "835b4", ["ambiguous", "ambiguous"])],
+    ids=["check character", "unknown"],
+)
+def test_link_annotation_cut_with_its_line_is_no_evidence(naan, name, rest, confidences):
+    url = f"https://r.example/ark:/{naan}/{name}"
+    lines_of_page = [[72, 700, f"The map is at {url}"], [72, 688, f"{rest} since the year 1902 in this"]]
+    data = typeset(lines_of_page, links=[(url.encode(), b"140 698 400 712")])
+    mentions = extraction_of(data, name="a.pdf").mentions
+    assert [str(mention.ark) for mention in mentions] == [f"ark:{naan}/{name}{rest}"] * 2
+    assert [mention.confidence.token for mention in mentions] == confidences
+    assert all(f"ark:{naan}/{name}" in mention.alternatives for mention in mentions[confidences.count("certain") :])
+
+
 def test_the_room_at_the_end_of_a_line_is_what_its_column_leaves():
     [text] = read_pdf(typeset(PARAGRAPH)).blocks
     line_slack = {text.text[:end].rpartition("\n")[2]: free_slots for end, free_slots in text.line_slack}

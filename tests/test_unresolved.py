@@ -21,8 +21,8 @@ BROKEN = "see ark:/76543/pf5\nb4x there"
 LONG = Ark.parse("ark:76543/pf5b4x")
 SHORT = Ark.parse("ark:76543/pf5")
 #: What leaves no doubt about it.
-JOINS = Evidence.of([LONG])
-ENDS = Evidence.of([SHORT])
+JOINS = Evidence.of([LONG], frozenset({LONG}))
+ENDS = Evidence.of([SHORT], frozenset({SHORT}))
 WHOLE_TARGET = Ark.parse("ark:81985/x5k3b4q7")
 
 _NUMBERS = st.integers(0, 99)

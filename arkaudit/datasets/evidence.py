@@ -156,12 +156,8 @@ def evidence_of(names: SortedNames) -> Evidence:
     (True, True)
     """
     others = SortedNames.of_column(joined(_bases_of_qualified(names)))
-    return Evidence(
-        names,
-        Shapes.learned(_bases(names, others)),
-        qualifier_words(_arks(names)),
-        zones=Zones(learned_zones(_bases(names, others))),
-    )
+    zones = Zones(learned_zones(_bases(names, others)))
+    return Evidence(names, Shapes.learned(_bases(names, others), zones), qualifier_words(_arks(names)), zones)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +195,10 @@ def _bases_of_qualified(names: SortedNames) -> Iterator[pa.LargeBinaryArray]:
 def _bases(names: SortedNames, others: SortedNames) -> Iterator[Ark]:
     """Yield distinct ARKs without qualifiers: those among *names*, then *others* that are not among them."""
     yield from (ark for ark in _arks(names) if not ark.qualifier)
-    whole = Evidence(names)
-    yield from (Ark.of_normal_form(other) for other in others if not whole.holds(other))
+    for other in others:
+        at = bisect_left(names, other)
+        if at == len(names) or names[at] != other:
+            yield Ark.of_normal_form(other)
 
 
 def _arks(names: Sequence[str]) -> Iterator[Ark]:

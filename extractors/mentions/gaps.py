@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
 import regex
@@ -207,7 +207,15 @@ class Gaps:
     """Decides about the gaps in one mention, and notes what it decided."""
 
     def __init__(
-        self, label: str, builder: ArkBuilder, block: Block, evidence: Evidence, notes: Notes, *, is_encoded: bool
+        self,
+        label: str,
+        builder: ArkBuilder,
+        block: Block,
+        evidence: Evidence,
+        notes: Notes,
+        *,
+        linked: Ark | None,
+        is_encoded: bool,
     ) -> None:
         self.ran_out = False
         """Whether the next word goes on where the piece of the text that is read ends."""
@@ -218,6 +226,7 @@ class Gaps:
         self._text = builder.offsets.text
         self._evidence = evidence
         self._notes = notes
+        self._linked = linked
         self._is_encoded = is_encoded
 
     def goes_on(self, pos: int) -> bool:
@@ -337,7 +346,7 @@ class Gaps:
         token = _TOKEN.match(text, pos + 1)
         if token.end() == len(text):
             self.ran_out = True
-        return Wrap(
+        wrap = Wrap(
             left=self._label + (self._builder.chars[:-1] if hyphen else self._builder.chars),
             right=unquote(token[0]) if self._is_encoded else token[0],
             hyphen=hyphen,
@@ -345,6 +354,8 @@ class Gaps:
             beyond=text[token.end() : token.end() + _BEYOND_CHARS],
             is_paged=self._block.page is not None,
         )
+        is_link_cut = wrap.is_paged and self._linked is not None and self._linked == wrap.ark
+        return replace(wrap, is_link_cut=True) if is_link_cut else wrap
 
     def _line_slack(self, pos: int) -> float | None:
         """Return how many more characters fit in the line whose break is at *pos*, if that is known."""

@@ -275,12 +275,38 @@ def linked_arks(mentions: Iterable[Mention]) -> Mapping[int, Ark]:
     }
 
 
-def completed(mentions: Iterable[Mention], linked: Mapping[int, Ark]) -> Iterator[Mention]:
-    """*mentions*, those whose text was cut off made whole by their own link.
+def cut_links(mentions: Iterable[Mention], linked: Mapping[int, Ark]) -> dict[int, Mention]:
+    """Return the texts that go on where the annotation of their own link ends, by the number of the link.
+
+    A viewer that makes links of lines cuts a URL at the end of its line.
+    """
+    return {
+        mention.link: mention
+        for mention in mentions
+        if mention.link in linked and mention.role is Role.TEXT and mention.page is not None
+        and "line wrap" in mention.repairs and is_cut_from(linked[mention.link], mention.ark)
+    }  # fmt: skip
+
+
+def completed(mentions: Sequence[Mention], linked: Mapping[int, Ark]) -> Iterator[Mention]:
+    """Yield *mentions*, each that was cut off made whole: a text by its own link, an annotation by its own text.
 
     A text that begins as its link's target does and then stops within a word shows the target.
     """
+    texts = cut_links(mentions, linked)
     for mention in mentions:
+        text = texts.get(mention.link) if mention.role is Role.LINK_ANNOTATION and mention.link is not None else None
+        if text is not None:
+            yield replace(
+                mention,
+                ark=text.ark,
+                repaired=text.repaired,
+                repairs=(*mention.repairs, "cut off"),
+                confidence=min(text.confidence, Confidence.LIKELY),
+                reason="its own text goes on",
+                alternatives=tuple(form for form in (str(mention.ark), *text.alternatives) if form != str(text.ark)),
+            )
+            continue
         target = linked.get(mention.link) if mention.link is not None and mention.role is Role.TEXT else None
         if target is None or not (is_cut_from(mention.ark, target) or _may_be_clipped(mention, target)):
             yield mention

@@ -19,6 +19,7 @@ from extractors.model.offset_map import ODD_BLANK, PARAGRAPH, UNSPACED, WRAP, Of
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.rules import (
     CHECK_CHARACTER,
+    CHECK_FAILS,
     LINK_ENDS,
     SHORTEST_CHECKED,
     WHOLE_ELSEWHERE,
@@ -126,7 +127,10 @@ class MentionReader:
         self._is_subfield = _SUBFIELD.search(self._text, max(0, self._start - _SUBFIELD_CHARS), self._start) is not None
         self._link = block.link_at(offsets.source_offset(at))
         self._linked = linked.get(self._link) if self._link is not None else None
-        self._gaps = Gaps(self._written_label, self._builder, block, evidence, self._notes, is_encoded=self._is_encoded)
+        self._gaps = Gaps(
+            self._written_label, self._builder, block, evidence, self._notes,
+            linked=self._linked, is_encoded=self._is_encoded,
+        )  # fmt: skip
         if self._written.wrapped:
             self._notes.repaired("line wrap")
 
@@ -419,6 +423,8 @@ class MentionReader:
                 notes.is_beyond_name |= bool(ark.qualifier)
         if any(start < at < end for at in block.page_breaks):
             notes.decisions.append(WrapDecision(True, "over the end of a page", Confidence.LIKELY))
+        if self._zones.check(ark) is CheckCharacter.FAILS:
+            notes.mark_likely(CHECK_FAILS)
         is_open = notes.confidence is Confidence.LIKELY and not notes.is_odd
         borne_out = self._borne_out(ark) if is_open else ""
         return Mention(
@@ -454,7 +460,7 @@ class MentionReader:
         form = str(ark)
         if self._linked == ark:
             return LINK_ENDS
-        is_elsewhere = self._evidence.holds(form) and not self._block.is_recognized
+        is_elsewhere = self._evidence.holds(form) and self._evidence.supports(ark) and not self._block.is_recognized
         if is_elsewhere and not any(map(self._evidence.holds, self._notes.alternatives)):
             return WHOLE_ELSEWHERE
         if len(ark.name) < SHORTEST_CHECKED:

@@ -18,7 +18,7 @@ from operator import attrgetter
 import regex
 
 from extractors.model.ark import Ark
-from extractors.model.check_characters import KNOWN, Zones, learned_zones
+from extractors.model.check_characters import KNOWN, CheckCharacter, Zones, learned_zones
 
 # The shapes of one authority's names, learned from those that are whole: evidence where a line breaks one.
 
@@ -99,8 +99,10 @@ class Shapes:
     by_naan: Mapping[str, Shape] = field(default_factory=dict)
 
     @classmethod
-    def learned(cls, bases: Iterable[Ark]) -> Shapes:
-        """The shapes that *bases*, distinct ARKs without qualifiers that are whole, agree on, in whatever order.
+    def learned(cls, bases: Iterable[Ark], zones: Zones = KNOWN) -> Shapes:
+        """Return the shapes that *bases*, distinct whole ARKs without qualifiers, agree on, in whatever order.
+
+        A name whose check character fails in *zones* is no evidence.
 
         >>> arks = [Ark.parse(f"ark:13960/{name}") for name in ("t1pg22p71", "t78s5b569", "t58d0dn7n")]
         >>> sorted(Shapes.learned(arks).by_kind[("13960", "t")].lengths)
@@ -109,6 +111,8 @@ class Shapes:
         kinds: dict[Kind, _Names] = defaultdict(_Names)
         naans: dict[str, _Names] = defaultdict(_Names)
         for base in bases:
+            if zones.check(base) is CheckCharacter.FAILS:
+                continue
             sorts = _sorts(base.name)
             kinds[kind_of(base)].add(base.name, sorts)
             naans[base.naan].add(base.name, sorts)
@@ -223,9 +227,11 @@ class Evidence:
     """The words that their qualifiers are made of."""
     zones: Zones = KNOWN
     """Where their check characters are."""
+    supported: frozenset[Ark] = frozenset()
+    """Those that independent support makes certain, as a complete link target does."""
 
     @classmethod
-    def of(cls, arks: Iterable[Ark]) -> Evidence:
+    def of(cls, arks: Iterable[Ark], supported: frozenset[Ark] = frozenset()) -> Evidence:
         """The evidence that *arks*, seen whole, give for those that may be broken; their order changes nothing.
 
         >>> Evidence.of([Ark.parse("ark:12148/btv1b84/f1.item"), Ark.parse("ark:12148/btv1b84")]).whole
@@ -234,7 +240,8 @@ class Evidence:
         distinct = sorted(set(arks), key=attrgetter("naan", "name", "qualifier"))  # their order, without comparing ARKs
         whole = tuple(sorted(map(str, distinct)))
         bases = dict.fromkeys(ark.base for ark in distinct)
-        return cls(whole, Shapes.learned(bases), qualifier_words(distinct), Zones(learned_zones(bases)))
+        zones = Zones(learned_zones(bases))
+        return cls(whole, Shapes.learned(bases, zones), qualifier_words(distinct), zones, supported)
 
     def begins_one(self, form: str) -> bool:
         """Return whether *form* is the beginning of an ARK that is whole elsewhere.
@@ -246,6 +253,11 @@ class Evidence:
         return at < len(self.whole) and self.whole[at].startswith(form)
 
     def holds(self, form: str) -> bool:
-        """Return whether *form* itself is whole elsewhere."""
+        """Return whether *form* itself is whole elsewhere. A name whose check character fails is no evidence."""
         at = bisect_left(self.whole, form)
-        return at < len(self.whole) and self.whole[at] == form
+        is_whole = at < len(self.whole) and self.whole[at] == form
+        return is_whole and self.zones.check(Ark.of_normal_form(form)) is not CheckCharacter.FAILS
+
+    def supports(self, ark: Ark) -> bool:
+        """Return whether *ark*, whole elsewhere, has independent support: a passing check character, a link target."""
+        return self.zones.check(ark) is CheckCharacter.PASSES or ark in self.supported

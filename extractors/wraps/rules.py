@@ -60,6 +60,8 @@ class Wrap:
     """The text after the next token."""
     is_paged: bool = False
     """Whether it is on a page, where what follows in the text need not be what follows for the eye."""
+    is_link_cut: bool = False
+    """True if the link annotation of this text ends with the line, too: a viewer that makes links of lines cuts both."""
 
     @property
     def next_part(self) -> str:
@@ -143,6 +145,7 @@ def _ark_of(text: str) -> Ark | None:
 #: The rules whose names others ask for.
 ANOTHER_BEGINS = "another identifier begins"
 CHECK_CHARACTER = "check character"
+CHECK_FAILS = "its check character fails"
 LINK_ENDS = "its own link ends here"
 NOTHING_FOLLOWS = "nothing that an ARK could hold follows"
 SHAPE = "the shape of its kind"
@@ -194,7 +197,7 @@ def no_name_yet(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     if wrap.ark:
         return None
     if wrap.joined is not None and evidence.holds(str(wrap.joined)):
-        return WrapDecision(True, WHOLE_ELSEWHERE)
+        return _as_elsewhere(wrap.joined, evidence, join=True)
     if _WORD.match(wrap.right) and not wrap.hyphen:
         return WrapDecision(False, "no name, and a word follows", Confidence.LIKELY)
     return WrapDecision(True, "no name yet", Confidence.LIKELY)
@@ -204,14 +207,21 @@ def whole_elsewhere(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     left, joined = wrap.ark, wrap.joined
     if left is None or joined is None:
         return None
-    ends, goes_on = evidence.holds(str(left)), joined != left and evidence.holds(str(joined))
+    ends = not wrap.is_link_cut and evidence.holds(str(left))
+    goes_on = joined != left and evidence.holds(str(joined))
     if ends and goes_on:  # both are whole elsewhere: other evidence decides
         return None
     if goes_on or (joined != left and not ends and wrap.is_wrapped_again and evidence.begins_one(str(joined))):
-        return WrapDecision(True, WHOLE_ELSEWHERE)
+        return _as_elsewhere(joined, evidence, join=True)
     if ends and not wrap.is_at_delimiter:
-        return WrapDecision(False, WHOLE_ELSEWHERE)
+        return _as_elsewhere(left, evidence, join=False)
     return None
+
+
+def _as_elsewhere(ark: Ark, evidence: Evidence, *, join: bool) -> WrapDecision:
+    """Return the decision for *ark*, which is whole elsewhere: certain only with independent support."""
+    confidence = Confidence.CERTAIN if evidence.supports(ark) else Confidence.LIKELY
+    return WrapDecision(join, WHOLE_ELSEWHERE, confidence)
 
 
 def check_character_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
