@@ -23,12 +23,12 @@ from extractors.mentions.fast_path import (
     is_no_label,
     may_hide_label,
 )
-from extractors.mentions.labels import label_signs
+from extractors.mentions.labels import BEFORE_LABEL, PERCENT, A, K, R, label_signs
 from extractors.mentions.mention import STANDS_WHOLE, Mention, NamespaceMention, completed, linked_arks
 from extractors.mentions.mention_reader import MentionReader
 from extractors.model.ark import Ark
 from extractors.model.documents import Anchor, Block, Role
-from extractors.model.offset_map import ODD_BLANK, UNSPACED, offset_map
+from extractors.model.offset_map import ODD_BLANK, offset_map
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.rules import ANOTHER_BEGINS, NEAR_CHARS, NOTHING_FOLLOWS, Confidence
 
@@ -36,24 +36,14 @@ __all__ = ["STANDS_WHOLE", "Mention", "NamespaceMention", "find_arks", "scan"]
 
 _GAP = r"(?:-?\n)?"  # a wrap, as repaired text has it
 _BLANK = rf"[\ {ODD_BLANK}]"
-_PERCENT = r"%(?:25)*"
-_A, _R, _K = (
-    rf"(?: {letter} | {_PERCENT} {code} )" for letter, code in (("a", "[46]1"), ("r", "[57]2"), ("k", "[46]b"))
-)
 _LABEL = regex.compile(
     rf"""
-    (?: (?<! [\p{{L}}\p{{N}}--{UNSPACED}] )
-      | (?<= {_PERCENT} [0-9a-f]{{2}} )
-      | (?<= [0-9]{{5}} / [^\s/]{{3,100}} ) (?= ark:/?[0-9]{{5}}/ )   # one glued to the other
-      | (?<= (?<! [^\s\f] ) [0-9]{{1,3}} )     # 12ark:/…, the mark of a footnote
-      | (?<= [$‡ǂ|][0-9a-z] )                    # $aark:/…, behind the code of a subfield
-      | (?<= (?<! \p{{L}} ) ark )                # ARKark:/…, where a heading is glued to its value
-    )
-    (?P<word> {_A} {_GAP} {_R} {_GAP} {_K} )
+    {BEFORE_LABEL}
+    (?P<word> {A} {_GAP} {R} {_GAP} {K} )
     (?: {_GAP} {_BLANK}?                       # French typography: a thin space before the colon
-        (?P<colon> : | {_PERCENT} 3a )
-        (?P<slashes> (?: {_GAP} [\n\ {ODD_BLANK}]{{0,2}} (?: / | {_PERCENT} 2f ) ){{0,3}} )
-      | (?<= info (?: : | {_PERCENT} 3a ) ark ) (?P<slashes> / | {_PERCENT} 2f )
+        (?P<colon> : | {PERCENT} 3a )
+        (?P<slashes> (?: {_GAP} [\n\ {ODD_BLANK}]{{0,2}} (?: / | {PERCENT} 2f ) ){{0,3}} )
+      | (?<= info (?: : | {PERCENT} 3a ) ark ) (?P<slashes> / | {PERCENT} 2f )
       | (?P<mapped> /?\+=? | _ )               # ark+=12148=btv1b8 in pairtrees, ark_12148_btv1b8 in file names
     )
     {_GAP} {_BLANK}?
@@ -62,7 +52,7 @@ _LABEL = regex.compile(
     regex.VERBOSE | regex.IGNORECASE | regex.VERSION1,
 )
 #: Where a label may begin: wider than `_LABEL`, at the speed of `re`, which leaps from one first letter to the next.
-_LETTERS = re.compile(r"[aA%](?:(?<=%)(?:25)*[46]1)?(?:-?\n)?(?:[rR]|%(?:25)*[57]2)(?:-?\n)?(?:[kK]|%(?:25)*[46][bB])")
+_LETTERS = re.compile(f"{A}{_GAP}{R}{_GAP}{K}")
 _PLAIN_LABELS = ("ark:/", "ark:")
 #: https://urldefense.proofpoint.com/v2/url?u=https-3A__n2t.net_ark-3A_12148_btv1b84&d=…
 _DEFENDER = "urldefense.proofpoint.com/v2/url?u="

@@ -11,6 +11,7 @@ from extractors.wraps.evidence import Evidence
 
 
 def read_fully(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> list[Mention | NamespaceMention]:
-    """Return what is in *block*, no sign of a label passed over and no mention read by one pattern."""
-    with patch.object(find, "clean_mention", return_value=None), patch.object(find, "is_no_label", return_value=False):
-        return list(find.read_block(block, evidence, linked))
+    """Return what is in *block*, searched for labels everywhere, and no mention read by one pattern."""
+    end = len(block.text)
+    with patch.object(find, "clean_mention", return_value=None):
+        return list(find._read(block, find._Region(0, end, [end], end), 0, evidence, linked))

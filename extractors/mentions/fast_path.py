@@ -12,7 +12,7 @@ from extractors.mentions.labels import label_signs
 from extractors.mentions.mention import STANDS_WHOLE, Mention
 from extractors.mentions.mention_reader import is_placeholder, shorter_names
 from extractors.model.ark import Ark
-from extractors.model.check_characters import Zones
+from extractors.model.check_characters import CheckCharacter, Zones
 from extractors.model.documents import Block, Role
 from extractors.wraps.rules import ANOTHER_BEGINS, Confidence
 
@@ -63,7 +63,8 @@ _BEFORE_BLANK = frozenset("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopq
 _MOST_BLANKS = 40
 
 #: Characters before a colon that are no k, nor what may be between a k and its colon, nor the mark of a quoted line.
-_NOT_K = frozenset("\"'()[]{}<,.!?=~@$^`+:_")
+#: A b ends the escape of a k.
+_NOT_K = frozenset("\"'()[]{}<,.!?=~@$^`+:_bB")
 _LETTERS_AND_DIGITS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
 _NOT_R = _LETTERS_AND_DIGITS - frozenset("rR")
 _NOT_A = _LETTERS_AND_DIGITS - frozenset("aA")
@@ -206,12 +207,13 @@ def may_hide_label(text: str, start: int, end: int) -> bool:
 
 
 def _ark(found: re.Match[str], zones: Zones) -> Ark | None:
-    """Return the ARK that was *found*; None for what has another label in it, a placeholder, or a shoulder alone."""
+    """Return the ARK that was *found*; None if it has another label, or is a placeholder, shoulder or doubtful name."""
     chars, naan, name, qualifier = found.group("chars", "naan", "name", "qualifier")
     if "ark" in chars.lower() or is_placeholder(chars):
         return None
     ark = Ark(naan, name.replace("-", ""), qualifier)
-    return None if zones.names_shoulder(ark) else ark
+    is_doubtful = zones.names_shoulder(ark) or zones.check(ark) is CheckCharacter.FAILS
+    return None if is_doubtful else ark
 
 
 def _resolver_start(text: str, first: int) -> int:

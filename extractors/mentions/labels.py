@@ -15,11 +15,35 @@ from html import unescape
 
 import regex
 
-#: Before the colon of a label is a k, or something that is neither letter nor digit (``ark :``, ``k&shy;:``); an o
-#: in ``info:ark/``.
-_NOT_BEFORE = frozenset("ABCDEFGHIJLMNPQRSTUVWXYZabcdefghijlmnpqrstuvwxyz0123456789")
-_COLON = re.compile(r":(?<=[^A-JL-NP-Za-jl-np-z0-9]:)")
+from extractors.model.offset_map import UNSPACED
 
+# The spellings of the label. Every pattern that looks for one is made of these.
+
+#: An escaped percent sign is escaped again by each program that an address passes through.
+PERCENT = "%(?:25)*+"
+#: The letters of the word: the full-width form, and the hexadecimal number of either case.
+_LETTERS = {"a": ("\uff41", "[46]1"), "r": ("\uff52", "[57]2"), "k": ("\uff4b", "[46][bB]")}
+#: The letters of the word in repaired text, where only percent escapes are left.
+A, R, K = (f"(?:{letter}|{letter.upper()}|{PERCENT}{number})" for letter, (_, number) in _LETTERS.items())
+#: The text before a label in repaired text: no letter or digit, unless a script parts no words or something ends there.
+BEFORE_LABEL = rf"""
+    (?: (?<! [\p{{L}}\p{{N}}--{UNSPACED}] )
+      | (?<= {PERCENT} [0-9a-f]{{2}} )
+      | (?<= \\ (?: [abefnrt] | f[a-z1-9] | f\([a-z]{{2}} ) )   # "\tark:", "\Nark:" of subtitles, "\fIark:" of troff
+      | (?<= [0-9]{{5}} / [^\s/]{{3,100}} ) (?= ark:/?[0-9]{{5}}/ )   # an ARK glued to the one before
+      | (?<= (?<! [^\s\f] ) [0-9]{{1,3}} )     # "12ark:", the mark of a footnote
+      | (?<= [$‡ǂ|][0-9a-z] )                    # "$aark:", the code of a subfield
+      | (?<= (?<! \p{{L}} ) ark )                # "ARKark:", a heading glued to its value
+    )
+    """
+
+#: Before the colon of a label is a k, the end of its escape (``%6b``), or something that is neither letter nor digit
+#: (``ark :``, ``k&shy;:``); an o in ``info:ark/``.
+_NOT_BEFORE = frozenset("ACDEFGHIJLMNPQRSTUVWXYZacdefghijlmnpqrstuvwxyz0123456789")
+_COLON = re.compile(r":(?<=[^AC-JL-NP-Zac-jl-np-z0-9]:)")
+
+#: A colon in the URLs that URL Defense (version 2) wraps: ``ark-3A_12148``.
+_DEFENDED_COLON = "-3A_"
 #: The other signs, each with the pattern that must match where it is.
 _RARE_SIGNS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("\N{FULLWIDTH COLON}", re.compile("")),
@@ -28,6 +52,7 @@ _RARE_SIGNS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("\\", re.compile(r"\\u003[aA]")),
     ("+", re.compile(r"(?:(?<=[aA][rR][kK])|(?<=[aA][rR][kK]/))\+=?[0-9a-z]")),  # ark+=12148=btv1b8, of pairtrees
     ("_", re.compile(r"(?<=[aA][rR][kK])_[0-9]{5}[_-][0-9A-Za-z]")),  # ark_12148_btv1b8, of file names
+    (_DEFENDED_COLON, re.compile("(?<=[aA][rR][kK])")),
 )
 _SAMPLE_CHARS = 2**16
 #: From so many colons in a sample, `re` is faster than a loop over `str.find`.
@@ -66,18 +91,15 @@ def _places(text: str, sign: str, start: int = 0, end: int | None = None) -> Ite
 
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
-#: The letters of the label, plain or escaped; `regex` folds the full-width ones with the rest.
-_A = r"(?: [a\uFF41] | % (?:25)*+ [46]1 | \\(?:u00|x)[46]1 )"
-_R = r"(?: [r\uFF52] | % (?:25)*+ [57]2 | \\(?:u00|x)[57]2 )"
-_K = r"(?: [k\uFF4B] | % (?:25)*+ [46]b | \\(?:u00|x)[46]b )"
-#: No letter before the label ("dark:text-white" is a class name), but the last of an escape is none: "%253Aark".
-_BEGINNING = r"""
-    (?: (?<! \p{L} ) | (?<= ark )              # "ARKark:": a heading glued to its value
-      | (?<= \$[0-9a-z] )                       # "$aark:": the code of a subfield
-      | (?<= [0-9]{5} / [^\s/]{3,100} ) (?= ark:/?[0-9]{5}/ )   # an ARK glued to the one before
-      | (?<= % (?:25)* [0-9a-f]{2} ) | (?<= \\(?:u[0-9a-f]{2}|x) [0-9a-f]{2} ) | (?<= \\ [bfnrt] ) )
-    """
-_SIGN = r"(?: /?\+ | [:\uFF1A_] | % (?:25)*+ 3 | \\ [ux] | & (?:\#|colon;) )"
+_FLAGS = regex.VERBOSE | regex.IGNORECASE | regex.VERSION1
+#: The letters of the label in a source, plain or escaped; `regex` folds the full-width ones with the rest.
+_A, _R, _K = (
+    rf"(?: [{letter}{wide}] | {PERCENT} {number} | \\(?:u00|x){number} )"
+    for letter, (wide, number) in _LETTERS.items()
+)
+#: The text before a label in a source: "dark:text-white" is a class name, but the last letter of an escape is none.
+_BEGINNING = rf"(?: (?<! \p{{L}} ) | (?<= \\(?:u[0-9a-f]{{2}}|x) [0-9a-f]{{2}} ) | {BEFORE_LABEL} )"
+_SIGN = rf"(?: /?\+ | [:\uFF1A_] | {PERCENT} 3 | \\ [ux] | & (?:\#|colon;) | {_DEFENDED_COLON} )"
 """After the k: the colon, what its escapes begin with, and what represents it in the names of files."""
 
 
@@ -93,16 +115,14 @@ _NO_LETTERS = frozenset("/ :(\"'\n")
 _ANY_SIGN = re.compile("[:+_%&\\\\\N{FULLWIDTH COLON}]")
 _LABEL = regex.compile(
     rf"{_word(_GAP)} {_SIGN}  |  o : {_A} {_GAP} {_R} {_GAP} {_K} {_GAP} /",  # info:ark/…
-    regex.VERBOSE | regex.IGNORECASE,
+    _FLAGS,
 )
 
 #: After the word, all of it side by side.
-_WORD_BEFORE = regex.compile(rf"(?<= {_word('')} )", regex.VERBOSE | regex.IGNORECASE)
+_WORD_BEFORE = regex.compile(rf"(?<= {_word('')} )", _FLAGS)
 _MARKUP_GAP = rf"(?: <[^<>]*+> | {_BETWEEN} | &\#[0-9]++; ){{0,40}}"
-_BEFORE_SIGN = regex.compile(rf"(?<= {_word(_MARKUP_GAP)} /? )", regex.VERBOSE | regex.IGNORECASE)
-_AFTER_SIGN = regex.compile(
-    rf": {_MARKUP_GAP} {_A} {_MARKUP_GAP} {_R} {_MARKUP_GAP} {_K} {_MARKUP_GAP} /", regex.VERBOSE | regex.IGNORECASE
-)
+_BEFORE_SIGN = regex.compile(rf"(?<= {_word(_MARKUP_GAP)} /? )", _FLAGS)
+_AFTER_SIGN = regex.compile(rf": {_MARKUP_GAP} {_A} {_MARKUP_GAP} {_R} {_MARKUP_GAP} {_K} {_MARKUP_GAP} /", _FLAGS)
 #: Each sign of `_SIGN`, with what its neighbours must be.
 _SIGNS = tuple(
     (sign, re.compile(pattern))
@@ -112,6 +132,7 @@ _SIGNS = tuple(
         ("\\", r"\\(?=[ux<])"),
         ("+", r"(?<![0-9A-JL-Za-jl-z])\+"),
         ("_", "(?<![0-9A-JL-Za-jl-z])_"),
+        (_DEFENDED_COLON, _DEFENDED_COLON),
         ("&amp;#", "&amp;(?=#)"),
         ("&amp;colon;", "&amp;(?=colon;)"),
         ("\N{FULLWIDTH COLON}", "\N{FULLWIDTH COLON}"),
@@ -125,7 +146,7 @@ _RUN = regex.compile(rf"(?: <[^<>]*+> | {_BETWEEN} | &\#[0-9]++; | / )*+", regex
 #: no escape ("mark"). `re` leaps from one to the next.
 _NO_NEIGHBOURS = (
     r"""(?![0-9A-Za-z,;=?!|@#()\[\]{}">])(?<![A-QS-Za-qs-z013-9,:!?/|=@#()\[\]{}"&<].)"""
-    r"(?<![B-Zb-z][rR].)(?<![G-JLMO-QSU-Zg-jlmo-qsu-z][Aa][Rr].)"
+    r"(?<![B-Zb-z][rR].)(?:(?<![G-JLMO-QSU-Zg-jlmo-qsu-z][Aa][Rr].)|(?<=\\f[A-Za-z][Aa][Rr].)|(?<=\\f\(..[Aa][Rr].))"
 )
 _LAST_LETTERS = (
     *((letter, re.compile(letter + _NO_NEIGHBOURS)) for letter in "kK\N{KELVIN SIGN}\uff2b\uff4b"),
@@ -210,7 +231,7 @@ def labelled(value: str) -> str | None:
 # with whatever tags, references and marks in between, before anything that may be a sign. Only "surely none" is said; in
 # any doubt the page is read.
 
-_BEHIND = regex.compile(rf"(?: <[^<>]*+> | {_BETWEEN} | / )*+ [:&<]?", regex.VERBOSE)
+_BEHIND = regex.compile(rf"(?: <[^<>]*+> | {_BETWEEN} | / )*+ (?: [:&<] | 3A_ )?", regex.VERBOSE)
 _BEFORE = regex.compile(rf"(?r)(?: <[^<>]*> | {_BETWEEN} )*", regex.VERBOSE)
 _MOST_BEFORE = 2000
 _ANY_TAG = re.compile("<[^<>]*>")
