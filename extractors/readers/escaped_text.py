@@ -45,6 +45,11 @@ _NAMED = {
     "textunderscore": "_", "textasciitilde": "~", "textendash": "\N{EN DASH}", "textemdash": "\N{EM DASH}",
     "textbackslash": "\\", "slash": "/", "colon": ":", "hyp": "-",
 }  # fmt: skip
+#: Commands in an address: those that represent a character, and those that leave nothing of themselves.
+_COMMAND = re.compile(
+    rf"\\(?:(?P<named>{'|'.join(name for name in _NAMED if name != 'slash')})(?![A-Za-z])(?:\{{\}}|\s+)?"
+    r"|[hv]space\*?\{[^{}]*\}|(?:penalty|hskip)\s?-?[0-9.]+(?:[a-z]{2})?|(?:url|\w*break|slash|string|protect|relax)(?![A-Za-z])\s*)"
+)
 #: Commands that leave a line as it is; what is in their braces is part of it.
 _INLINE = re.compile(
     r"text(?!super|sub)\w+|emph|uline|underline|[mh]box|allowbreak|nobreak|nolinebreak|relax|protect|string|leavevmode|noindent"
@@ -161,9 +166,8 @@ def _target(written: str, line_end: str = "") -> str:
     >>> _target("https://n2t.net/ark\\%3A/12345/%\n  x{\\_}5")
     'https://n2t.net/ark%3A/12345/x_5'
     """
-    joined = re.sub(
-        r"%?(?:(?<![ \t])[ \t]++)?+\n[ \t]*+", line_end, re.sub(r"\\(?:url|allowbreak|slash)\b\s*", "", written)
-    )
+    plain = _COMMAND.sub(lambda command: _NAMED.get(command["named"], ""), written)
+    joined = re.sub(r"%?(?:(?<![ \t])[ \t]++)?+\n[ \t]*+", line_end, plain)
     return re.sub(r"[{}]", "", _bare(joined)).strip()
 
 
