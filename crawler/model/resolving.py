@@ -66,7 +66,7 @@ def request_url(repaired: str, resolver: str | None, global_resolver: str) -> st
     elif _HTTP.match(resolver):
         url = repaired
     else:
-        url = "https://" + repaired
+        url = "https://" + repaired.removeprefix("//")
     return sendable(url)
 
 
@@ -75,11 +75,13 @@ def mention_url(repaired: str, resolver: str | None, of_page: str | None, global
 
     >>> mention_url("ark:/12148/btv1b84", None, "https://www.bnf.fr/r/", "https://n2t.net/")
     'https://www.bnf.fr/r/ark:/12148/btv1b84'
+    >>> mention_url("//bnf.fr/ark:/12148/btv1b84", "//bnf.fr/", "http://bnf.fr/", "https://n2t.net/")
+    'http://bnf.fr/ark:/12148/btv1b84'
     >>> mention_url("ark:/12148/btv1b84", None, None, "https://n2t.net/")
     'https://n2t.net/ark:/12148/btv1b84'
     """
     if of_page is not None:
-        return request_url(of_page + repaired, of_page, global_resolver)
+        return request_url(of_page + repaired.removeprefix(resolver or ""), of_page, global_resolver)
     return request_url(repaired, resolver, global_resolver)
 
 

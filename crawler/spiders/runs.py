@@ -175,12 +175,12 @@ def _decisions(mentions: Sequence[KeptMention], living: CandidateReading) -> Ite
             label = LABEL.search(repaired)
             before = repaired[: label.end()] if label else "ark:"
             repaired = before + living.spelled.removeprefix("ark:")
-        possible = dict.fromkeys((str(mention.ark), *mention.alternatives))
+        possible = dict.fromkeys((own.spelled, *mention.alternatives))
         again = replace(
             mention,
             ark=living.ark,
             repaired=repaired,
-            alternatives=tuple(other for other in possible if other != str(living.ark)),
+            alternatives=tuple(other for other in possible if Ark.parse(other) != living.ark),
             confidence=max(mention.confidence, Confidence.LIKELY),
             reason=LIVES,
         )

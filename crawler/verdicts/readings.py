@@ -275,7 +275,7 @@ def readings_of_mentions(mentions: Iterable[tuple[Mention, str]]) -> dict[str, t
 
 def _alternatives(mention: Mention, url: str) -> Iterator[CandidateReading]:
     for text in mention.alternatives:
-        yield CandidateReading(Ark.parse(text), _at(url, str(Ark.parse(text))))
+        yield CandidateReading(Ark.parse(text), _at(url, text))
 
 
 def readings_of(ark: Ark, url: str, others: Iterable[CandidateReading] = ()) -> tuple[CandidateReading, ...]:

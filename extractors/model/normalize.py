@@ -365,6 +365,16 @@ def normalize(ark: str, profile: Profile = Profile.DRAFT_2023) -> str:
     return form
 
 
+def with_hyphens(ark: str) -> str:
+    """Return the normal form of *ark* but for its hyphens, which some resolvers need.
+
+    >>> with_hyphens("ark:/61903/1:1:KX9W-TM2?x")
+    'ark:61903/1:1:KX9W-TM2'
+    """
+    steps = tuple(step for step in STEPS[Profile.DRAFT_2023] if step is not without_hyphens)
+    return _settled(_through(ark, CUT[Profile.DRAFT_2023]), steps)
+
+
 def _through(form: str, steps: tuple[Step, ...]) -> str:
     for step in steps:
         form = step(form)
