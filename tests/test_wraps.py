@@ -29,6 +29,7 @@ DIRECTIONS = {
     "no_name_yet": {"join", "end"},
     "whole_elsewhere": {"join", "end"},
     "check_character_decides": {"join", "end"},
+    "numbering_follows": {"end"},
     "shape_decides": {"join", "end"},
     "qualifier_decides": {"join", "end"},
     "hyphen_at_wrap": {"join"},
@@ -50,6 +51,7 @@ def wrap_of(row: Mapping[str, Any]) -> Wrap:
         line_slack=row.get("room"),
         beyond=row.get("beyond", ""),
         is_paged=row.get("paged", False),
+        is_numbered=row.get("numbered", False),
     )
 
 

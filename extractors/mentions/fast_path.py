@@ -10,7 +10,7 @@ import re
 
 from extractors.mentions.labels import label_signs
 from extractors.mentions.mention import STANDS_WHOLE, Mention
-from extractors.mentions.mention_reader import is_placeholder, shorter_names
+from extractors.mentions.mention_reader import COMPOUND, is_placeholder, shorter_names
 from extractors.model.ark import Ark
 from extractors.model.check_characters import CheckCharacter, Zones
 from extractors.model.documents import Block, Role
@@ -39,7 +39,7 @@ _VISIBLE = r"[!-$'-\[\]-~\xa1-\xac\xae-\u02ff\u0370-\u058f\u2010-\u2027\u4e00-\u
 _END = rf"""
     \.?
     (?: [ ]{{1,40}} (?= {_VISIBLE} )
-      | [)\]}}><|;`]
+      | [)\]}}>|;`] | <(?!\w{{1,20}}>)          # "<id>" is a variable
       | ["'] (?! [\s,+.&\\_]{{1,80}}+ [A-Za-z]{{0,2}} ["'] (?! https?: | ark: ) )
       | , (?= [ \r\n] | [!-$'-.:-\[\]-~] | \Z )
       | [:!] (?: \Z | [ ]{{1,40}} (?= {_VISIBLE} ) )
@@ -212,7 +212,7 @@ def _ark(found: re.Match[str], zones: Zones) -> Ark | None:
     if "ark" in chars.lower() or is_placeholder(chars):
         return None
     ark = Ark(naan, name.replace("-", ""), qualifier)
-    is_doubtful = zones.names_shoulder(ark) or zones.check(ark) is CheckCharacter.FAILS
+    is_doubtful = zones.names_shoulder(ark) or zones.check(ark) is CheckCharacter.FAILS or COMPOUND.fullmatch(name)
     return None if is_doubtful else ark
 
 

@@ -12,19 +12,23 @@ import regex
 from extractors.mentions.mention import STANDS_WHOLE
 from extractors.model.ark import Ark
 from extractors.model.documents import Block, Role
-from extractors.model.normalize import NotAnArk
+from extractors.model.check_characters import CheckCharacter
+from extractors.model.normalize import with_hyphens
 from extractors.model.offset_map import ODD_BLANK, WRAP, OffsetMap
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.rules import (
     NOTHING_FOLLOWS,
+    SHORTEST_CHECKED,
     Confidence,
     Rule,
     Wrap,
     WrapDecision,
     another_identifier,
+    ark_of,
     check_character_decides,
     decide,
     first_decision,
+    is_numbered,
     no_name_yet,
     nothing_follows,
     shape_decides,
@@ -143,7 +147,8 @@ class Notes:
 
     decisions: list[WrapDecision] = field(default_factory=list)
     repairs: list[str] = field(default_factory=list)
-    alternatives: list[str] = field(default_factory=list)
+    alternatives: dict[Ark, str] = field(default_factory=dict)
+    """Other readings, each as it was written: some resolvers need its hyphens."""
     is_beyond_name: bool = False
     """Whether it was doubtful what belongs to the qualifier: no check character covers that."""
     is_odd: bool = False
@@ -167,12 +172,9 @@ class Notes:
 
     def may_be(self, form: str) -> None:
         """It might also be *form*; nothing is noted where that is no ARK."""
-        try:
-            other = str(Ark.parse(form.rstrip(".,;:!?)")))
-        except NotAnArk:
-            return
-        if other not in self.alternatives:
-            self.alternatives.append(other)
+        written = form.rstrip(".,;:!?)-")
+        if other := ark_of(written):
+            self.alternatives.setdefault(other, with_hyphens(written))
 
     @property
     def confidence(self) -> Confidence:
@@ -199,6 +201,11 @@ _DASH_RULES = (another_identifier, whole_elsewhere, check_character_decides, sha
 _RESTS = regex.compile(r"(?=[^\s]*\d)[\p{L}\d/=_.-]")
 #: What was repaired where an ARK goes on over a gap.
 _REPAIRS = {WRAP: "line wrap", " ": "blank", ODD_BLANK: "no-break space"}
+_RIGHT_TO_LEFT = regex.compile(r"[\p{Hebrew}\p{Arabic}\p{Syriac}\p{Thaana}]")
+_NEAR_CHARS = 100
+_OWN_HYPHENS = re.compile(r"-|[0-9]:[0-9]:")
+#: A piece of a name after a wrong blank; a single letter is rather a check character than a word.
+_PIECE = re.compile(r"(?=[a-z]*[0-9]|[^\saeiouy](?![0-9A-Za-z]))[0-9a-z]{1,40}(?![0-9A-Za-z])")
 #: No typesetter breaks an identifier over more lines; a text that seems to is not one.
 _MOST_GAPS = 8
 
@@ -237,15 +244,33 @@ class Gaps:
             return False
         gap, wrap = self._text[pos], self._wrap(pos)
         decision = self._over_wrap(wrap) if gap == WRAP else self._over_blank(wrap, pos)
+        if gap == WRAP and _RIGHT_TO_LEFT.search(self._text, max(0, pos - _NEAR_CHARS), pos + _NEAR_CHARS):
+            self._notes.mark_likely("a line break in text from right to left")
+            self._notes.may_be(wrap.left if decision.join else wrap.left + wrap.right)
         self._notes.is_beyond_name |= wrap.is_beyond_name and decision.rule != NOTHING_FOLLOWS
         self._decided(decision, wrap)
         if decision.join:
             self._notes.repaired(_REPAIRS[gap])
-            # names such as UUIDs that have other hyphens keep theirs
-            if wrap.hyphen and "-" not in self._builder.name[:-1]:
+            # UUIDs and names of FamilySearch (1:1:CVLH-SJ7) have hyphens of their own, and keep them
+            if wrap.hyphen and not _OWN_HYPHENS.search(self._builder.name[:-1] + wrap.next_part):
                 self._builder.cut(1)
                 self._notes.repaired("hyphen at line wrap")
         return decision.join
+
+    def over_wrong_blank(self, pos: int) -> bool:
+        """Return whether a check character shows that the blank at *pos* was put into a name by mistake."""
+        if not (self._builder.chars and _PIECE.match(self._text, pos + 1)):
+            return False
+        wrap, check = self._wrap(pos), self._evidence.zones.check
+        left, joined = wrap.ark, wrap.joined
+        if joined is None or joined.qualifier or len(joined.name) < SHORTEST_CHECKED:
+            return False
+        if check(joined) is not CheckCharacter.PASSES or (left is not None and check(left) is not CheckCharacter.FAILS):
+            return False
+        self._notes.repaired("blank")
+        self._notes.mark_likely("a blank within the name")
+        self._notes.may_be(wrap.left)
+        return True
 
     def over_literals(self, after: int, *, is_joined: bool) -> bool:
         """Return whether the ARK goes on *after* the end of a string literal, in the next one.
@@ -353,6 +378,7 @@ class Gaps:
             line_slack=self._line_slack(pos) if text[pos] == WRAP else None,
             beyond=text[token.end() : token.end() + _BEYOND_CHARS],
             is_paged=self._block.page is not None,
+            is_numbered=text[pos] == WRAP and is_numbered(self._block.text, self._offsets.source_offset(pos)),
         )
         is_link_cut = wrap.is_paged and self._linked is not None and self._linked == wrap.ark
         return replace(wrap, is_link_cut=True) if is_link_cut else wrap

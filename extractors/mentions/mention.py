@@ -44,7 +44,7 @@ class Mention:
     reason: str
     """The rule of the least sure decision."""
     alternatives: tuple[str, ...]
-    """Normal forms that the other decisions would have given."""
+    """ARKs that the other decisions would have given, in normal form but for their hyphens."""
     fragment: str = ""
     """What was written after ``#``; never sent, no part of identity."""
     link: int | None = None
@@ -122,8 +122,10 @@ _SCHEME = regex.compile(
 )
 _ENCODED_SCHEME = regex.compile(r"https?%", regex.IGNORECASE)
 _EARLIER_LABEL = regex.compile(rf"(?r)(?<![\p{{L}}\p{{N}}])ark(?::|{_ESCAPED}3a)", regex.IGNORECASE)
+#: The beginning of a host that a blank is in: ``https://gallica. bnf.fr/``.
+_HOST_BEGUN = regex.compile(r"https?://(?:[\w-]+\.)*[ ]\Z", regex.IGNORECASE)
 _HOST_ONLY = regex.compile(
-    r"(?<![\w@.:/-])(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(?::\d+)?/(?:[\w.~-]+/)*\Z", regex.IGNORECASE
+    r"(?<![\w@.:/-])(?://)?(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(?::\d+)?/(?:[\w.~-]+/)*\Z", regex.IGNORECASE
 )
 
 
@@ -135,8 +137,8 @@ class WrittenResolver:
     """With its final slash, whole again; a host without a scheme is as it was written."""
     start: int
     """Where the mention begins in the repaired text."""
-    wrapped: bool = False
-    """Whether a line wrap was taken out of it."""
+    repair: str = ""
+    """The gap that was taken out of it: a line wrap or a blank."""
 
 
 def resolver_before(text: str, label_at: int) -> WrittenResolver:
@@ -158,7 +160,13 @@ def resolver_before(text: str, label_at: int) -> WrittenResolver:
         if written:
             return _resolver(written, label_at)
     host = _HOST_ONLY.search(lines[-1])
-    return WrittenResolver(host[0], label_at - len(host[0])) if host else WrittenResolver(None, label_at)
+    if host is None:
+        return WrittenResolver(None, label_at)
+    start = label_at - len(host[0])
+    begun = _HOST_BEGUN.search(text, max(0, start - _LOOK_BACK), start)
+    if begun is not None:
+        return WrittenResolver(begun[0].rstrip(" ") + host[0], begun.start(), "blank")
+    return WrittenResolver(host[0], start)
 
 
 def _first_line(text: str, label_at: int) -> int:
@@ -211,20 +219,22 @@ def _resolver(written: str, label_at: int) -> WrittenResolver:
         url = unquote(url)
     if not url.endswith("/") or "#" in url:
         return WrittenResolver(None, label_at)
-    return WrittenResolver(url, label_at - len(written), WRAP in written)
+    return WrittenResolver(url, label_at - len(written), "line wrap" if WRAP in written else "")
 
 
 # Where the relative link of a page leads.
 
 
 def relative_resolver(mention: Mention, reading: Reading, page_url: str) -> str | None:
-    """Return the resolver of an ARK in a relative link (``/ark:/12148/x``); none for ``ark:/…`` and for text.
+    """Return the resolver of an ARK in a relative link (``/ark:/12148/x``, ``//host/ark:/…``); None for any other.
 
     *reading* is that of the page, which is, or was, at *page_url* on the web.
     """
-    if mention.role is not Role.LINK_TARGET or mention.resolver is not None:
+    if mention.role is not Role.LINK_TARGET:
         return None
     base = urljoin(page_url, reading.base or "")
+    if mention.resolver is not None:
+        return web_url(base, mention.resolver) if mention.resolver.startswith("//") else None
     for block in reading.blocks:
         before, written, _ = block.text.strip().partition(mention.as_written)
         is_relative = before.endswith("/") and "?" not in before and ":" not in before

@@ -11,7 +11,7 @@ import regex
 
 from extractors.mentions.gaps import ArkBuilder, Gaps, Notes, mapped_ark
 from extractors.mentions.mention import Mention, NamespaceMention, WrittenResolver, is_cut_from, resolver_before
-from extractors.model.ark import Ark, Remark
+from extractors.model.ark import BETANUMERIC, Ark, Remark
 from extractors.model.check_characters import CheckCharacter, Zones, lower_case_form
 from extractors.model.documents import Block, Role
 from extractors.model.normalize import NotAnArk
@@ -25,25 +25,28 @@ from extractors.wraps.rules import (
     WHOLE_ELSEWHERE,
     Confidence,
     WrapDecision,
+    ark_of,
     may_be_rest,
 )
 
-#: A date in the place of NAAN and name, perhaps with a path after it: ``2023/11``, ``1999/12/24/map.jpg``.
-_DATE = re.compile(r"(?:1[5-9]|20)[0-9]{2}/(?:0?[1-9]|1[0-2])(?:/(?:0?[1-9]|[12][0-9]|3[01])(?:/.*)?)?\Z")
 #: Where a capitalized word may be glued to a name: ``bpt6k83669192Letters``.
-_GLUED_WORD = re.compile(r"(?<=[0-9a-z])(?=[A-Z][a-z])")
+_GLUED_WORD = re.compile(r"(?<=[0-9a-z])(?=-?[A-Z][a-z])")
+#: A word that a language joins to a name by a hyphen: ``s6x5nsjq-Seite``.
+COMPOUND = re.compile(r"(?P<stem>(?=[a-z]*[0-9])[0-9a-z]{4,})-[A-Z][a-z]{2,}")
 _WORD_AT_END = re.compile(r"(?P<stem>(?=[a-z]*[0-9])[0-9a-z]{4,})[A-Z][a-z]{2,}")
-#: A printf directive, or another sign that something is to be put in its place.
-_DIRECTIVE = re.compile(r"(?:%[sdi]|:\w+)\Z")
-_NAAN = re.compile(r"(?=[a-z]*[0-9])(?:[0-9a-z]{4,16}(?:-[0-9a-z]+)*|(?:[0-9]-*){5})\Z", re.IGNORECASE)
-_RUN = re.compile(r"[0-9A-Za-z=~*+@_$./-]+")
-_RUN_WITHOUT_SLASH = re.compile(r"[0-9A-Za-z=~*+@_$.-]+")
+#: All NAANs of the registry have five digits; the draft allows more, and betanumeric ones (2.3).
+_NAAN = re.compile(rf"(?=[a-z]*[0-9])(?:[{BETANUMERIC}]-*){{5,16}}\Z", re.IGNORECASE)
+_RUN = re.compile(r"(?:[0-9A-Za-z=~*+@_./-]|\$(?!\$[0-9a-z]))+")  # "$$2" begins a subfield of Aleph
+_RUN_WITHOUT_SLASH = re.compile(r"(?:[0-9A-Za-z=~*+@_.-]|\$(?!\$[0-9a-z]))+")
 _RUN_WITHOUT_DOLLAR = re.compile(r"[0-9A-Za-z=~*+@_./-]+")
 #: The sign of a MARC subfield before an ARK: ``$uhttps://…/ark:/…$yNotice``.
 _SUBFIELD = re.compile(r"[$‡ǂ|][0-9a-z] ?(?:\([^()$]*\))?\Z")
 _SUBFIELD_CHARS = 40
 #: Between two literals of one string, in two lines or joined: ``"ark:/12148/bpt6k10" + "7371t"``.
-_LITERALS = re.compile(r"([\"'])(?P<between>[ \n+.&\\_]{1,40})(?:[fFrRuUbB]{1,2}(?=[\"']))?\1(?=[\w/.=&~-])")
+_LITERALS = re.compile(r"([\"'])(?P<between>[ \n+.,&\\_]{1,40})(?:[fFrRuUbB]{1,2}(?=[\"']))?\1(?=[\w/.=&~-])")
+#: A call that joins its arguments, before the first of them: R, SQL, spreadsheets.
+_JOINING_CALL = re.compile(r"(?:paste0|str_c|concat|concatenate)\(\s{0,40}[\"'][^\"'\n]{0,200}\Z", re.IGNORECASE)
+_CALL_CHARS = 260
 _NEXT_LITERAL = re.compile(r"([\"'])\s{0,80},\s{0,80}\1(?P<next>[^\"'\n]{1,80})")
 _NAME_CHAR = regex.compile(r"[\p{L}\p{M}\p{Nd}--\p{Lm}]", regex.VERSION1)
 #: Scripts that put no blank between words: their letters after an ASCII name are the sentence around it.
@@ -52,19 +55,31 @@ _ESCAPE = re.compile(r"%(?:25)*[0-9A-Fa-f]{2}")
 _INFLECTION = re.compile(r"\?info(?![\w=&%])|\?\?(?!\?)")
 _BARE_INFLECTION = re.compile(r"\?(?=\Z|#)")
 _FRAGMENT = regex.compile(rf"(?:\?[^\s{ODD_BLANK}#<>\"]*)?#(?P<fragment>[^\s{ODD_BLANK}<>\"”»]*)")
-_ELLIPSIS = re.compile(r"\.{3}|…")
+_ELLIPSIS = re.compile(r"\[?(?:\.{3}|…)")
+#: A shortened text: ``ark:/53355/cl01...ge/12``.
+_SHORTENED = re.compile(r"\.{3}|…")
+#: The types of files that JabRef writes after a colon.
+_FILE_TYPE = re.compile(r"(?:URL|PDF|PostScript|HTML)(?![\w-])")
+#: No part of a name of FamilySearch, such as ``1:1:``, is so long.
+_LONG_PART = re.compile(r"[0-9A-Za-z]{4}\Z")
 _NEXT_IDENTIFIER = re.compile(r"ark:|https?:", re.IGNORECASE)
 _WRAP_AHEAD = re.compile(rf"-?{WRAP}")
 _LEADS_TO_LABEL = regex.compile(r"(?:(?<![\p{L}\p{N}])ark|https?)\Z", regex.IGNORECASE)
 _GLUED_LABEL = re.compile(r"/?[0-9]{5}/")
-_LONGEST_PLACEHOLDER = 24
 #: The whole name, what represents one: ``xxxxx``, ``ARKCODE``, ``arkName``, ``your-id``; never with a digit.
 _PLACEHOLDER = re.compile(
     r"/(?:[xX]{3,}|[nN]{4,}|(?:[A-Za-z]{1,6}[_-]?)?(?:ARK|ID|NAME|CODE|NOID|IDENTIFIER)(?:[_-]?[A-Z]{2,10})?"
     r"|(?:ark|your|my|the|some|base)?[_-]?(?:[Nn]ame|I[dD]|[Cc]ode|[Ii]dentifier)|(?:your|my)[_-][A-Za-z_-]+|ark[_-]id)(?=[/.]|\Z)"
 )
-#: A variable of a program or template in a name: ``$id``, ``btv1b$1``, ``@id``, ``@@id@@``, ``_ID_``, ``%(name)s``.
-_VARIABLE = re.compile(r"\$[A-Za-z_]\w+\Z|\$[0-9]\Z|(?:\A|/)\$\w+\Z|\A@+[A-Za-z]\w*@*\Z|\A_[A-Z_]+_\Z")
+#: A variable of a program or template: ``$id``, ``btv1b$1``, ``f%03d``, ``/:id``, ``/@@id@@``, ``/_ID_``.
+_VARIABLE = re.compile(
+    r"\$(?:[A-Za-z_]\w*|[0-9]\Z)|%(?:0[0-9]?)?[sdi](?![0-9A-Za-z])|(?<=/)(?::[A-Za-z]\w*|@+[A-Za-z]\w*@*|_[A-Z_]+_)\Z"
+)
+_VARIABLE_NAME = r"(?:\w+[_-])?(?:id|i|n|x|no|nr|num|number|name|page|folio|vue|view|ark|noid|code|identifier)"
+#: One in brackets: ``{n}``, ``${i}``, ``{{ id }}``, ``<id>``, ``[id]``, ``%(name)s``; ``{.class}`` is Markdown.
+_VARIABLE_AFTER = re.compile(
+    rf"[$#]?\{{(?![.#:])[^{{}}\s]{{0,40}}\}}|\{{[{{%]|<{_VARIABLE_NAME}>|\[{_VARIABLE_NAME}\]|(?<=%)\(", re.IGNORECASE
+)
 #: A regular expression goes on where the name stops: ``ark:/53355/cl([0-9]+)``, ``ark:/12148/(.*)``,
 #: ``ark:/88435/dc[0-9]{6}``, ``ark:/88435/dc\d+``; ``[3]`` and ``[3-5]`` are notes.
 _EXPRESSION = re.compile(r"\((?:\?[:P<]|\[|\\|\.[*+])|\[\^?(?:0-9|[A-Za-z]-[A-Za-z]|\\[dw])|\\[dw][+*{]")
@@ -131,8 +146,10 @@ class MentionReader:
             self._written_label, self._builder, block, evidence, self._notes,
             linked=self._linked, is_encoded=self._is_encoded,
         )  # fmt: skip
-        if self._written.wrapped:
-            self._notes.repaired("line wrap")
+        if self._written.repair:
+            self._notes.repaired(self._written.repair)
+        if self._written.repair == "blank":
+            self._notes.mark_likely("a blank within the host")
 
     @property
     def ran_out(self) -> bool:
@@ -148,7 +165,7 @@ class MentionReader:
         self._url_goes_on = self._is_encoded and re.match(r"/\w", self._text[end : end + 2]) is not None
         self._drop_tail()
         naan, slash, name = self._builder.chars.partition("/")
-        if not _NAAN.match(naan) or (len(naan) < 5 and _BLANK_BEHIND_COLON.search(self._label[0])):
+        if not _NAAN.match(naan):
             return None
         at = self._label.start()  # of the name of a host, whose port the NAAN is: http://ark:8080/
         is_host = (
@@ -158,8 +175,9 @@ class MentionReader:
             return None
         if not name:
             return self._namespace(slash) if len(naan) == 5 and not self._mapped else None
-        if not slash or self._is_template(end):
+        if not slash or self._is_template(end) or not self._has_name_before_variable(end):
             return None
+        name = self._builder.name
         if len(name) > MOST_NAME_CHARS:
             return self._overlong()
         if _QUERY_TEXT.match(name) or not _SOME_NAME.search(unquote(name)):
@@ -178,12 +196,15 @@ class MentionReader:
     def _parted(self, ark: Ark) -> Ark:
         """Return *ark* without a word glued to its name, where its check character passes only so."""
         shorter = shorter_names(ark, self._block, self._zones)
+        compound = COMPOUND.fullmatch(self._builder.name) if self._block.role is Role.TEXT else None
+        if compound and self._zones.check(ark) is not CheckCharacter.PASSES:
+            shorter = [Ark(ark.naan, compound["stem"])]
         if not shorter or self._linked == ark or self._evidence.holds(str(ark)):
             return ark
         name = shorter[0].name
         after = self._builder.name[len(name) :]
         is_word = self._builder.name.startswith(name) and _GLUED_WORD.match(name[-1] + after, 1) is not None
-        if is_word and self._zones.check(shorter[0]) is CheckCharacter.PASSES:
+        if is_word and (compound or self._zones.check(shorter[0]) is CheckCharacter.PASSES):
             self._builder.cut(len(after))
             self._notes.decided(WrapDecision(False, "a word is glued to it", Confidence.LIKELY), otherwise=str(ark))
             return shorter[0]
@@ -210,11 +231,14 @@ class MentionReader:
                     break
                 continue
             char, width = text[pos], 1
-            if (char in "$ǂ" and self._is_subfield) or (char in _GAPS and self._is_marked()):
+            if (char in "$ǂ" and self._is_subfield) or text.startswith("$$", pos) or (char in _GAPS and self._is_marked()):
                 break
             literals = _LITERALS.match(text, pos) if char in _QUOTES and self._block.role is Role.TEXT else None
             if literals:
-                is_joined = literals["between"].strip(" ") != ""
+                between = literals["between"].strip(" ")
+                if "," in between and not _JOINING_CALL.search(text, max(0, self._start - _CALL_CHARS), self._start):
+                    break
+                is_joined = between != ""
                 if not self._gaps.over_literals(literals.end(), is_joined=is_joined):
                     break
                 pos = literals.end()
@@ -224,10 +248,13 @@ class MentionReader:
                 pos += 1
                 continue
             if char in (WRAP, ODD_BLANK) or (char == " " and self._offsets.source_offset(pos) in self._block.seams):
-                if char == ODD_BLANK and self._offsets.written(pos) == "%20" and self._builder.has_slashes(2):
-                    self._builder.add("%20", pos, pos + 1)  # of the name of a file, in the qualifier
+                if char == ODD_BLANK and self._offsets.written(pos) == "%20" and self._is_in_qualifier():
+                    self._builder.add("%20", pos, pos + 1)  # of a search or the name of a file
                 elif not self._gaps.goes_on(pos):
                     break
+                pos += 1
+                continue
+            if char == " " and self._gaps.over_wrong_blank(pos):
                 pos += 1
                 continue
             if char == "%":
@@ -252,8 +279,9 @@ class MentionReader:
         following = self._text[after : after + 1]
         if char[0] == "%":
             return len(char) > 1 or _DIRECTIVE_BEHIND.match(self._text, after) is not None
-        if char == "/":  # the outer URL goes on after an encoded ARK
-            return not (raw and builder.has_slashes(1) and not builder.ends_with("/"))
+        if char == "/":  # the outer URL goes on after an encoded ARK, but not if only its label is encoded
+            is_outer = raw and builder.has_slashes(1) and not builder.ends_with("/")
+            return not is_outer or any(end - start == 1 for chars, start, end in builder.found if chars == "/")
         if _RUN.match(char):
             return True
         if _NAME_CHAR.match(char):
@@ -262,7 +290,12 @@ class MentionReader:
             if _WRAP_AHEAD.match(self._text, after):
                 return True
             first = self._text[after + 1 : after + 2] if following == "-" else following
-            return first.isalnum() and not _NEXT_IDENTIFIER.match(self._text, after)
+            if not first.isalnum() or _NEXT_IDENTIFIER.match(self._text, after) or self._is_whole_before_colon(after):
+                return False
+            if following.isdigit() and _LONG_PART.search(builder.chars):
+                self._notes.mark_likely("a number after a colon")
+                self._notes.may_be(self._written_label + builder.chars)
+            return True
         if char == ",":
             return builder.has_slashes(2) and (  # regions and sizes of IIIF: 0,0,100,100/!200,200 600,/0 /,600/
                 (following.isdigit() and (builder.last.isdigit() or builder.ends_with("/")))
@@ -271,6 +304,20 @@ class MentionReader:
         if char == "!":
             return following.isdigit() and builder.ends_with("/")
         return False
+
+    def _is_in_qualifier(self) -> bool:
+        """Return whether a qualifier has begun, and no sentence has ended."""
+        builder = self._builder
+        return builder.has_slashes(2) or ("." in builder.name and not builder.ends_with("."))
+
+    def _is_whole_before_colon(self, after: int) -> bool:
+        """Return whether the name before a colon passes its check character, or a type of file is *after* the colon.
+
+        JabRef writes ``file = {ark:/12148/bpt6k107371t/f1.item:URL}``.
+        """
+        if self._builder.name.endswith("/pct"):  # a size of IIIF
+            return False
+        return self._is_whole(self._builder.chars) or _FILE_TYPE.match(self._text, after) is not None
 
     def _is_marked(self) -> bool:
         """Return whether it ends with the mark of markup, doubled or opened before it: ``_see ark:/12148/btv1b84_``."""
@@ -353,18 +400,34 @@ class MentionReader:
     def _is_template(self, end: int) -> bool:
         """Return whether a placeholder is where a name should be: ``ark:/67531/{id}``, ``ark:/12148/xxxxx``."""
         chars = self._builder.chars
-        opened = self._text[end : end + 1] in ("{", "<", "[") and chars[-1] in "/=$"
+        opened = self._text[end : end + 1] in ("{", "<", "[") and chars[-1] in "/="
         if _EXPRESSION.match(self._text, end) or self._is_pattern():
             return True
-        if (
-            _DATE.match(chars)
-            or _VARIABLE.search(self._builder.name)
-            or (chars[-1] == "%" and self._text[end : end + 1] == "(")
-        ):
+        return opened or is_placeholder(chars)
+
+    def _has_name_before_variable(self, end: int) -> bool:
+        """Return whether a whole name was read; what a variable is part of is given back.
+
+        ``bpt6k107371t/f{n}.highres`` has one, ``bpt6k{id}`` and ``btv1b[...]`` have none.
+        """
+        chars = self._builder.chars
+        inside = _VARIABLE.search(chars, chars.find("/") + 1) or _SHORTENED.search(chars)
+        tail = self._text[self._builder.end : end]
+        if inside is None and (_VARIABLE_AFTER.match(self._text, end) is None or "/" in tail or "." in tail):
             return True
-        if opened or is_placeholder(chars):
-            return True
-        return len(chars) <= _LONGEST_PLACEHOLDER and _DIRECTIVE.match(self._builder.name) is not None
+        stem = chars[: inside.start()] if inside else chars.rstrip("$#%")
+        cut = max(stem.rfind("/"), stem.rfind("."))
+        if cut > chars.find("/"):
+            stem = stem[:cut]
+        elif not self._is_whole(stem):
+            return False
+        self._builder.cut(len(chars) - len(stem))
+        return True
+
+    def _is_whole(self, chars: str) -> bool:
+        """Return whether *chars*, NAAN and name, have a passing check character."""
+        read = ark_of(f"ark:{chars}")
+        return read is not None and len(read.name) >= SHORTEST_CHECKED and self._zones.check(read) is CheckCharacter.PASSES
 
     def _is_pattern(self) -> bool:
         """Return whether a star after a few letters represents all names that begin so: ``ark:/53355/cl*``.
@@ -441,7 +504,7 @@ class MentionReader:
             repairs=tuple(notes.repairs),
             confidence=Confidence.CERTAIN if borne_out else notes.confidence,
             reason=borne_out or notes.reason,
-            alternatives=() if borne_out else tuple(form for form in notes.alternatives if form != str(ark)),
+            alternatives=() if borne_out else tuple(form for other, form in notes.alternatives.items() if other != ark),
             fragment=self._fragment,
             link=self._link,
             remarks=(Remark.URL_GOES_ON,) if self._url_goes_on else (),
@@ -461,14 +524,14 @@ class MentionReader:
         if self._linked == ark:
             return LINK_ENDS
         is_elsewhere = self._evidence.holds(form) and self._evidence.supports(ark) and not self._block.is_recognized
-        if is_elsewhere and not any(map(self._evidence.holds, self._notes.alternatives)):
+        if is_elsewhere and not any(self._evidence.holds(str(other)) for other in self._notes.alternatives):
             return WHOLE_ELSEWHERE
         if len(ark.name) < SHORTEST_CHECKED:
             return ""
         if self._notes.is_beyond_name or self._zones.check(ark) is not CheckCharacter.PASSES:
             return ""
-        others = map(Ark.parse, self._notes.alternatives)
-        return "" if any(self._zones.check(other) is CheckCharacter.PASSES for other in others) else CHECK_CHARACTER
+        is_open = any(self._zones.check(other) is CheckCharacter.PASSES for other in self._notes.alternatives)
+        return "" if is_open else CHECK_CHARACTER
 
     def _note_uncertainty(self, chars: str, ark: Ark) -> None:
         """Return what else it may be: markup after a name, or a name that lost its case (draft-kunze-ark-38, 3.1)."""

@@ -28,6 +28,7 @@ _BREAK_AFTER = "/.=_:~+@%&?-"
 #: No line further away is evidence.
 NEAR_CHARS = 2500
 _NEAR_LINES = 12
+_LINE_NUMBER = regex.compile(r"\s{0,40}\(?(\d{1,4})(?:[.):]*(?=\s)|\Z)")
 _FEWEST_LINES = 4
 
 
@@ -60,6 +61,8 @@ class Wrap:
     """The text after the next token."""
     is_paged: bool = False
     """Whether it is on a page, where what follows in the text need not be what follows for the eye."""
+    is_numbered: bool = False
+    """Whether a number that begins the next line goes on with the numbers of the lines around it."""
     is_link_cut: bool = False
     """True if the link annotation of this text ends with the line, too: a viewer that makes links of lines cuts both."""
 
@@ -75,12 +78,12 @@ class Wrap:
     @property
     def ark(self) -> Ark | None:
         """The ARK, if it ends here."""
-        return _ark_of(self.left)
+        return ark_of(self.left)
 
     @property
     def joined(self) -> Ark | None:
         """The ARK, if it continues."""
-        return _ark_of(self.left + self.next_part)
+        return ark_of(self.left + self.next_part)
 
     @property
     def is_beyond_name(self) -> bool:
@@ -132,8 +135,35 @@ def slack_in_text(text: str, at: int) -> float | None:
     return max(lengths) - len(current)
 
 
+def is_numbered(text: str, at: int) -> bool:
+    """Return whether the line after the break at *at* begins with the next number of those that its neighbours have.
+
+    >>> text = "1. see it\n2. see ark:/12148/x5\n3. end"
+    >>> is_numbered(text, text.index("\n3")), is_numbered("see ark:/12148/x5\n3 maps", 17)
+    (True, False)
+    """
+    before = text[max(0, at - NEAR_CHARS) : at].split("\n")[-_NEAR_LINES:]
+    after = text[at : at + NEAR_CHARS].lstrip("\r").split("\n")[1 : _NEAR_LINES + 1]
+    numbers_before, (number, *numbers_after) = map(_line_number, before), [*map(_line_number, after)] or [None]
+    if number is None:
+        return False
+    earlier, later = {*numbers_before}, {*numbers_after}
+    if _line_number(before[-1]) == number - 1 or (number - 1 in earlier and number + 1 in later):
+        return True
+    if any(number - step in earlier and number + step in later for step in (5, 10)):
+        return True
+    near = {*map(_line_number, before[-2:]), *numbers_after[:2]}  # levels of GEDCOM
+    return len(near) > 1 and all(other is not None and abs(other - number) < 3 for other in near)
+
+
+def _line_number(line: str) -> int | None:
+    number = _LINE_NUMBER.match(line)
+    return int(number[1]) if number else None
+
+
 @lru_cache(maxsize=256)
-def _ark_of(text: str) -> Ark | None:
+def ark_of(text: str) -> Ark | None:
+    """Return the ARK that *text* is, or None."""
     try:
         return Ark.parse(text)
     except NotAnArk:
@@ -240,6 +270,12 @@ def check_character_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | No
     return None
 
 
+def numbering_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
+    if wrap.is_numbered and not wrap.hyphen:
+        return WrapDecision(False, "a number of the next line", Confidence.AMBIGUOUS)
+    return None
+
+
 def shape_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     left, joined = wrap.ark, wrap.joined
     if left is None or joined is None or left.name == joined.name:
@@ -287,6 +323,8 @@ def structure_before(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     ends_sentence = wrap.left.endswith(".") and _SENTENCE_START.match(wrap.right)
     if ends_sentence or _WORD.match(wrap.right):
         return WrapDecision(False, "a delimiter, then a word", Confidence.LIKELY)
+    if wrap.left.endswith(".") and _NUMBER.match(wrap.right):
+        return WrapDecision(False, "a full stop, then a number", Confidence.LIKELY)
     if _YEAR.match(wrap.right) or _DATE.match(wrap.right):
         return WrapDecision(False, "a delimiter, then a number", Confidence.AMBIGUOUS)
     return WrapDecision(True, "the line ends with a delimiter", Confidence.LIKELY)
@@ -323,6 +361,7 @@ RULES: tuple[Rule, ...] = (
     no_name_yet,
     whole_elsewhere,
     check_character_decides,
+    numbering_follows,
     shape_decides,
     qualifier_decides,
     hyphen_at_wrap,
