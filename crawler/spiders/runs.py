@@ -119,8 +119,9 @@ def url_again(before: Mention, again: Mention, url: str, *, resolver: str) -> st
     """
     if again.repaired == before.repaired:
         return url
-    is_bare_link = again.resolver is None and before.resolver is None and again.role is Role.LINK_TARGET
-    return mention_url(again.repaired, again.resolver, resolver_of(url) if is_bare_link else None, resolver)
+    is_relative = again.resolver == before.resolver and (again.resolver is None or again.resolver.startswith("//"))
+    of_page = resolver_of(url) if is_relative and again.role is Role.LINK_TARGET else None
+    return mention_url(again.repaired, again.resolver, of_page, resolver)
 
 
 #: The reason of a mention that was settled.

@@ -29,8 +29,8 @@ from extractors.wraps.rules import (
     may_be_rest,
 )
 
-#: Where a capitalized word may be glued to a name: ``bpt6k83669192Letters``.
-_GLUED_WORD = re.compile(r"(?<=[0-9a-z])(?=-?[A-Z][a-z])")
+#: Where something may be glued to a name: ``bpt6k83669192Letters``, ``bpt6k83669192_f1``.
+_GLUED_WORD = re.compile(r"(?<=[0-9a-z])(?=-?[A-Z][a-z]|[_~*=+@:$%])")
 #: A word that a language joins to a name by a hyphen: ``s6x5nsjq-Seite``.
 COMPOUND = re.compile(r"(?P<stem>(?=[a-z]*[0-9])[0-9a-z]{4,})-[A-Z][a-z]{2,}")
 _WORD_AT_END = re.compile(r"(?P<stem>(?=[a-z]*[0-9])[0-9a-z]{4,})[A-Z][a-z]{2,}")
@@ -540,6 +540,8 @@ class MentionReader:
             self._notes.may_be(self._written_label + chars.rstrip(_MARKUP_RUN))
         if _BLANK_BEHIND_COLON.search(self._label[0]) and not self._label["slashes"]:
             self._notes.mark_likely("a blank behind the label")
+        if not (len(ark.naan) == 5 and ark.naan.isdigit()):
+            self._notes.mark_likely("a NAAN unlike those of the registry")
         if self._written_label.isupper() and lower_case_form(self._written_label + chars, ark):
             self._notes.mark_likely("all in capitals")
             self._notes.may_be(str(ark).lower())
