@@ -96,7 +96,13 @@ def test_deciding_again_changes_nothing(crawled: Path) -> None:
         (Role.LINK_TARGET, "//a.example/", "http://a.example/ark:/81985/x5", "http://a.example/ark:/81985/x5k3"),
         (Role.TEXT, None, "https://old.example/ark:/81985/x5", "https://n2t.net/ark:/81985/x5k3"),
     ],
-    ids=["a relative link", "a link of the label alone", "a link with its resolver", "a link relative to its scheme", "text, after another setting"],
+    ids=[
+        "a relative link",
+        "a link of the label alone",
+        "a link with its resolver",
+        "a link relative to its scheme",
+        "text, after another setting",
+    ],
 )
 def test_what_is_decided_again_is_asked_for_where_it_was(
     role: Role, resolver: str | None, url: str, asked_again: str

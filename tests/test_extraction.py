@@ -79,7 +79,7 @@ def test_address_relative_to_its_scheme_takes_that_of_its_page() -> None:
 
 
 @given(st.lists(st.tuples(names, st.sampled_from(["", "\n", "-\n", ", ", "\n14 ", "Maps ", "\\\n"])), max_size=6))
-def test_a_name_that_fails_its_check_character_is_never_certain_and_never_evidence(parts: list[tuple[str, str]]) -> None:
+def test_failing_name_is_never_certain_and_never_evidence(parts: list[tuple[str, str]]) -> None:
     text = " ".join(f"see ark:/12148/{name}{end}{name[-2:]}" for name, end in parts)
     extraction = extraction_of(text.encode(), name="a.txt")
     for mention in extraction.mentions:

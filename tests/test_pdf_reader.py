@@ -201,7 +201,10 @@ def test_a_link_that_goes_on_on_the_next_page_is_one_link():
 
 @pytest.mark.parametrize(
     ("naan", "name", "rest", "confidences"),
-    [("12148", "bpt6k407", "19286", ["certain", "likely"]), ("67531", "metadc107", "835b4", ["ambiguous", "ambiguous"])],
+    [
+        ("12148", "bpt6k407", "19286", ["certain", "likely"]),
+        ("67531", "metadc107", "835b4", ["ambiguous", "ambiguous"]),
+    ],
     ids=["check character", "unknown"],
 )
 def test_link_annotation_cut_with_its_line_is_no_evidence(naan, name, rest, confidences):

@@ -11,8 +11,8 @@ import regex
 
 from extractors.mentions.mention import STANDS_WHOLE
 from extractors.model.ark import Ark
-from extractors.model.documents import Block, Role
 from extractors.model.check_characters import CheckCharacter
+from extractors.model.documents import Block, Role
 from extractors.model.normalize import with_hyphens
 from extractors.model.offset_map import ODD_BLANK, WRAP, OffsetMap
 from extractors.wraps.evidence import Evidence

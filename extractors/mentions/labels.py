@@ -29,7 +29,7 @@ A, R, K = (f"(?:{letter}|{letter.upper()}|{PERCENT}{number})" for letter, (_, nu
 BEFORE_LABEL = rf"""
     (?: (?<! [\p{{L}}\p{{N}}--{UNSPACED}] )
       | (?<= {PERCENT} [0-9a-f]{{2}} )
-      | (?<= \\ (?: [abefnrt] | f[a-z1-9] | f\([a-z]{{2}} ) )   # "\tark:", "\Nark:" of subtitles, "\fIark:" of troff
+      | (?<= \\ (?: u[0-9a-f]{{4}} | x[0-9a-f]{{2}} | [abefnrt] | f[a-z1-9] | f\([a-z]{{2}} ) )   # "\tark:", "\Nark:" of subtitles, "\fIark:" of troff
       | (?<= [0-9]{{5}} / [^\s/]{{3,100}} ) (?= ark:/?[0-9]{{5}}/ )   # an ARK glued to the one before
       | (?<= (?<! [^\s\f] ) [0-9]{{1,3}} )     # "12ark:", the mark of a footnote
       | (?<= [$‡ǂ|][0-9a-z] )                    # "$aark:", the code of a subfield
@@ -94,11 +94,10 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _FLAGS = regex.VERBOSE | regex.IGNORECASE | regex.VERSION1
 #: The letters of the label in a source, plain or escaped; `regex` folds the full-width ones with the rest.
 _A, _R, _K = (
-    rf"(?: [{letter}{wide}] | {PERCENT} {number} | \\(?:u00|x){number} )"
-    for letter, (wide, number) in _LETTERS.items()
+    rf"(?: [{letter}{wide}] | {PERCENT} {number} | \\(?:u00|x){number} )" for letter, (wide, number) in _LETTERS.items()
 )
 #: The text before a label in a source: "dark:text-white" is a class name, but the last letter of an escape is none.
-_BEGINNING = rf"(?: (?<! \p{{L}} ) | (?<= \\(?:u[0-9a-f]{{2}}|x) [0-9a-f]{{2}} ) | {BEFORE_LABEL} )"
+_BEGINNING = rf"(?: (?<! \p{{L}} ) | {BEFORE_LABEL} )"
 _SIGN = rf"(?: /?\+ | [:\uFF1A_] | {PERCENT} 3 | \\ [ux] | & (?:\#|colon;) | {_DEFENDED_COLON} )"
 """After the k: the colon, what its escapes begin with, and what represents it in the names of files."""
 

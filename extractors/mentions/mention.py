@@ -122,8 +122,12 @@ _SCHEME = regex.compile(
 )
 _ENCODED_SCHEME = regex.compile(r"https?%", regex.IGNORECASE)
 _EARLIER_LABEL = regex.compile(rf"(?r)(?<![\p{{L}}\p{{N}}])ark(?::|{_ESCAPED}3a)", regex.IGNORECASE)
-#: The beginning of a host that a blank is in: ``https://gallica. bnf.fr/``.
-_HOST_BEGUN = regex.compile(r"https?://(?:[\w-]+\.)*[ ]\Z", regex.IGNORECASE)
+#: A host that a blank is in: ``https://gallica. bnf.fr/``, ``https://gal lica.bnf.fr/``, ``https://bnf.fr /``.
+_SPACED_HOST = regex.compile(
+    r"(?r)https?://(?:(?:[\w-]+\.)*(?:[\w-]*)[ ](?=[./-])|(?:[\w-]*|(?:[\w-]+\.)+)[ ])[\w.-]*(?::\d+)?/(?:[\w.~-]+/)*\Z",
+    regex.IGNORECASE,
+)
+_SCHEME_AND_HOST = regex.compile(r"https?://(?:[\w-]+\.)+[a-z]{2,}[:/]", regex.IGNORECASE)
 _HOST_ONLY = regex.compile(
     r"(?<![\w@.:/-])(?://)?(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(?::\d+)?/(?:[\w.~-]+/)*\Z", regex.IGNORECASE
 )
@@ -159,14 +163,11 @@ def resolver_before(text: str, label_at: int) -> WrittenResolver:
         written = _own_part(WRAP.join(lines[first:]))
         if written:
             return _resolver(written, label_at)
+    spaced = _SPACED_HOST.search(text, max(0, label_at - _LOOK_BACK), label_at)
+    if spaced is not None and _SCHEME_AND_HOST.match(url := spaced[0].replace(" ", "")):
+        return WrittenResolver(url, spaced.start(), "blank")
     host = _HOST_ONLY.search(lines[-1])
-    if host is None:
-        return WrittenResolver(None, label_at)
-    start = label_at - len(host[0])
-    begun = _HOST_BEGUN.search(text, max(0, start - _LOOK_BACK), start)
-    if begun is not None:
-        return WrittenResolver(begun[0].rstrip(" ") + host[0], begun.start(), "blank")
-    return WrittenResolver(host[0], start)
+    return WrittenResolver(host[0], label_at - len(host[0])) if host else WrittenResolver(None, label_at)
 
 
 def _first_line(text: str, label_at: int) -> int:
@@ -291,10 +292,10 @@ def cut_links(mentions: Iterable[Mention], linked: Mapping[int, Ark]) -> dict[in
     A viewer that makes links of lines cuts a URL at the end of its line.
     """
     return {
-        mention.link: mention
+        link: mention
         for mention in mentions
-        if mention.link in linked and mention.role is Role.TEXT and mention.page is not None
-        and "line wrap" in mention.repairs and is_cut_from(linked[mention.link], mention.ark)
+        if (link := mention.link) is not None and link in linked and mention.role is Role.TEXT
+        and mention.page is not None and "line wrap" in mention.repairs and is_cut_from(linked[link], mention.ark)
     }  # fmt: skip
 
 

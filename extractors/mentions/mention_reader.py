@@ -31,8 +31,8 @@ from extractors.wraps.rules import (
 
 #: Where something may be glued to a name: ``bpt6k83669192Letters``, ``bpt6k83669192_f1``.
 _GLUED_WORD = re.compile(r"(?<=[0-9a-z])(?=-?[A-Z][a-z]|[_~*=+@:$%])")
-#: A word that a language joins to a name by a hyphen: ``s6x5nsjq-Seite``.
-COMPOUND = re.compile(r"(?P<stem>(?=[a-z]*[0-9])[0-9a-z]{4,})-[A-Z][a-z]{2,}")
+#: A word that a language joins to a name by a hyphen: ``s6x5nsjq-Seite``, ``s6x5nsjq-based``.
+COMPOUND = re.compile(r"(?P<stem>(?=[a-z]*[0-9])[0-9a-z]{4,})-(?:(?P<noun>[A-Z])[a-z]{2,}|[a-z]{3,})")
 _WORD_AT_END = re.compile(r"(?P<stem>(?=[a-z]*[0-9])[0-9a-z]{4,})[A-Z][a-z]{2,}")
 #: All NAANs of the registry have five digits; the draft allows more, and betanumeric ones (2.3).
 _NAAN = re.compile(rf"(?=[a-z]*[0-9])(?:[{BETANUMERIC}]-*){{5,16}}\Z", re.IGNORECASE)
@@ -43,7 +43,7 @@ _RUN_WITHOUT_DOLLAR = re.compile(r"[0-9A-Za-z=~*+@_./-]+")
 _SUBFIELD = re.compile(r"[$‡ǂ|][0-9a-z] ?(?:\([^()$]*\))?\Z")
 _SUBFIELD_CHARS = 40
 #: Between two literals of one string, in two lines or joined: ``"ark:/12148/bpt6k10" + "7371t"``.
-_LITERALS = re.compile(r"([\"'])(?P<between>[ \n+.,&\\_]{1,40})(?:[fFrRuUbB]{1,2}(?=[\"']))?\1(?=[\w/.=&~-])")
+_LITERALS = re.compile(r"([\"'])(?P<between>[ \n+.,&\\_|]{1,40})(?:[fFrRuUbB]{1,2}(?=[\"']))?\1(?=[\w/.=&~-])")
 #: A call that joins its arguments, before the first of them: R, SQL, spreadsheets.
 _JOINING_CALL = re.compile(r"(?:paste0|str_c|concat|concatenate)\(\s{0,40}[\"'][^\"'\n]{0,200}\Z", re.IGNORECASE)
 _CALL_CHARS = 260
@@ -52,6 +52,7 @@ _NAME_CHAR = regex.compile(r"[\p{L}\p{M}\p{Nd}--\p{Lm}]", regex.VERSION1)
 #: Scripts that put no blank between words: their letters after an ASCII name are the sentence around it.
 _UNSPACED = regex.compile(UNSPACED)
 _ESCAPE = re.compile(r"%(?:25)*[0-9A-Fa-f]{2}")
+_ENCODED_SLASH = re.compile(r"[0-9]{5}%(?:25)*2[Ff]")
 _INFLECTION = re.compile(r"\?info(?![\w=&%])|\?\?(?!\?)")
 _BARE_INFLECTION = re.compile(r"\?(?=\Z|#)")
 _FRAGMENT = regex.compile(rf"(?:\?[^\s{ODD_BLANK}#<>\"]*)?#(?P<fragment>[^\s{ODD_BLANK}<>\"”»]*)")
@@ -66,9 +67,9 @@ _NEXT_IDENTIFIER = re.compile(r"ark:|https?:", re.IGNORECASE)
 _WRAP_AHEAD = re.compile(rf"-?{WRAP}")
 _LEADS_TO_LABEL = regex.compile(r"(?:(?<![\p{L}\p{N}])ark|https?)\Z", regex.IGNORECASE)
 _GLUED_LABEL = re.compile(r"/?[0-9]{5}/")
-#: The whole name, what represents one: ``xxxxx``, ``ARKCODE``, ``arkName``, ``your-id``; never with a digit.
+#: The whole name, what represents one: ``xxxxx``, ``cbXXXX``, ``ARKCODE``, ``arkName``, ``your-id``; never with a digit.
 _PLACEHOLDER = re.compile(
-    r"/(?:[xX]{3,}|[nN]{4,}|(?:[A-Za-z]{1,6}[_-]?)?(?:ARK|ID|NAME|CODE|NOID|IDENTIFIER)(?:[_-]?[A-Z]{2,10})?"
+    r"/(?:[xX]{3,}|[nN]{4,}|[0-9a-z]{1,8}(?:x{4,}|X{4,}|N{4,})|(?:[A-Za-z]{1,6}[_-]?)?(?:ARK|ID|NAME|CODE|NOID|IDENTIFIER)(?:[_-]?[A-Z]{2,10})?"
     r"|(?:ark|your|my|the|some|base)?[_-]?(?:[Nn]ame|I[dD]|[Cc]ode|[Ii]dentifier)|(?:your|my)[_-][A-Za-z_-]+|ark[_-]id)(?=[/.]|\Z)"
 )
 #: A variable of a program or template: ``$id``, ``btv1b$1``, ``f%03d``, ``/:id``, ``/@@id@@``, ``/_ID_``.
@@ -125,7 +126,7 @@ class MentionReader:
         self._label = label
         colon, slashes = label["colon"] or ":", label["slashes"] or ""
         self._mapped = label["mapped"]
-        self._is_encoded = "%" in colon or "%" in slashes
+        self._is_encoded = "%" in colon or "%" in slashes or _ENCODED_SLASH.match(self._text, label.end()) is not None
         word = unquote(re.sub("%(?:25)+", "%", label["word"])).replace("-", "").replace(WRAP, "")
         self._written_label = word + ":" + "/" * (slashes.count("/") + len(re.findall("%(?:25)*2[fF]", slashes)))
         self._builder = ArkBuilder(offsets)
@@ -204,7 +205,8 @@ class MentionReader:
         name = shorter[0].name
         after = self._builder.name[len(name) :]
         is_word = self._builder.name.startswith(name) and _GLUED_WORD.match(name[-1] + after, 1) is not None
-        if is_word and (compound or self._zones.check(shorter[0]) is CheckCharacter.PASSES):
+        is_noun = compound is not None and compound["noun"] is not None
+        if (is_word and is_noun) or ((is_word or compound) and self._zones.check(shorter[0]) is CheckCharacter.PASSES):
             self._builder.cut(len(after))
             self._notes.decided(WrapDecision(False, "a word is glued to it", Confidence.LIKELY), otherwise=str(ark))
             return shorter[0]
@@ -231,7 +233,11 @@ class MentionReader:
                     break
                 continue
             char, width = text[pos], 1
-            if (char in "$ǂ" and self._is_subfield) or text.startswith("$$", pos) or (char in _GAPS and self._is_marked()):
+            if (
+                (char in "$ǂ" and self._is_subfield)
+                or text.startswith("$$", pos)
+                or (char in _GAPS and self._is_marked())
+            ):
                 break
             literals = _LITERALS.match(text, pos) if char in _QUOTES and self._block.role is Role.TEXT else None
             if literals:
@@ -411,6 +417,8 @@ class MentionReader:
         ``bpt6k107371t/f{n}.highres`` has one, ``bpt6k{id}`` and ``btv1b[...]`` have none.
         """
         chars = self._builder.chars
+        if self._linked is not None and (_SHORTENED.search(chars) or _ELLIPSIS.match(self._text, end)):
+            return False  # the link's target is the citation
         inside = _VARIABLE.search(chars, chars.find("/") + 1) or _SHORTENED.search(chars)
         tail = self._text[self._builder.end : end]
         if inside is None and (_VARIABLE_AFTER.match(self._text, end) is None or "/" in tail or "." in tail):
@@ -427,7 +435,9 @@ class MentionReader:
     def _is_whole(self, chars: str) -> bool:
         """Return whether *chars*, NAAN and name, have a passing check character."""
         read = ark_of(f"ark:{chars}")
-        return read is not None and len(read.name) >= SHORTEST_CHECKED and self._zones.check(read) is CheckCharacter.PASSES
+        return (
+            read is not None and len(read.name) >= SHORTEST_CHECKED and self._zones.check(read) is CheckCharacter.PASSES
+        )
 
     def _is_pattern(self) -> bool:
         """Return whether a star after a few letters represents all names that begin so: ``ark:/53355/cl*``.
