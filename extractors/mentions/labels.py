@@ -29,7 +29,8 @@ A, R, K = (f"(?:{letter}|{letter.upper()}|{PERCENT}{number})" for letter, (_, nu
 BEFORE_LABEL = rf"""
     (?: (?<! [\p{{L}}\p{{N}}--{UNSPACED}] )
       | (?<= {PERCENT} [0-9a-f]{{2}} )
-      | (?<= \\ (?: u[0-9a-f]{{4}} | x[0-9a-f]{{2}} | [abefnrt] | f[a-z1-9] | f\([a-z]{{2}} ) )   # "\tark:", "\Nark:" of subtitles, "\fIark:" of troff
+      | (?<= \\ (?: u[0-9a-f]{{4}} | x[0-9a-f]{{2}} | [abefnrt] ) )   # "\tark:", "\Nark:" of subtitles
+      | (?<= \\ f (?: [a-z1-9] | \([a-z]{{2}} ) )       # "\fIark:" of troff
       | (?<= [0-9]{{5}} / [^\s/]{{3,100}} ) (?= ark:/?[0-9]{{5}}/ )   # an ARK glued to the one before
       | (?<= (?<! [^\s\f] ) [0-9]{{1,3}} )     # "12ark:", the mark of a footnote
       | (?<= [$‡ǂ|][0-9a-z] )                    # "$aark:", the code of a subfield

@@ -198,7 +198,9 @@ class MentionReader:
         """Return *ark* without a word glued to its name, where its check character passes only so."""
         shorter = shorter_names(ark, self._block, self._zones)
         compound = COMPOUND.fullmatch(self._builder.name) if self._block.role is Role.TEXT else None
-        if compound and self._zones.check(ark) is not CheckCharacter.PASSES:
+        if compound and (
+            self._zones.check(ark) is not CheckCharacter.PASSES or self._is_whole(f"{ark.naan}/{compound['stem']}")
+        ):
             shorter = [Ark(ark.naan, compound["stem"])]
         if not shorter or self._linked == ark or self._evidence.holds(str(ark)):
             return ark
