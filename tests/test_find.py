@@ -41,6 +41,13 @@ def test_what_may_be_glued_to_a_name_on_a_page_is_not_certain(glued: str) -> Non
     assert mention.confidence.token == "likely"
 
 
+def test_page_with_text_from_right_to_left_is_likely_at_most() -> None:
+    for text in ("راجع ark:/67531/metadc107835 من", "ראו ark:/67531/metadc107835.\n\nעוד"):
+        [mention] = scan(Block(text, page=1), Evidence())
+        assert isinstance(mention, Mention)
+        assert (str(mention.ark), mention.confidence.token) == ("ark:67531/metadc107835", "likely")
+
+
 def cases() -> Iterator[Case]:
     """The marked-up texts: mentions between brackets, and below each text what is expected of them."""
     for file in sorted((FOLDER / "typeset").glob("*.txt")):

@@ -10,10 +10,11 @@ import re
 
 from extractors.mentions.labels import label_signs
 from extractors.mentions.mention import STANDS_WHOLE, Mention
-from extractors.mentions.mention_reader import COMPOUND, is_placeholder, shorter_names
+from extractors.mentions.mention_reader import COMPOUND, CONTEXT_CHARS, is_placeholder, shorter_names
 from extractors.model.ark import Ark
 from extractors.model.check_characters import CheckCharacter, Zones
 from extractors.model.documents import Block, Role
+from extractors.model.offset_map import RIGHT_TO_LEFT
 from extractors.wraps.rules import ANOTHER_BEGINS, Confidence
 
 _CHAR = "[0-9A-Za-z=~+_]"
@@ -246,4 +247,7 @@ def _may_be_on_page(block: Block, found: re.Match[str]) -> bool:
     """Return whether nothing is doubtful about what was *found* for standing on a page: at its end, before a line."""
     if found["another"] is not None:
         return False
-    return block.role is not Role.TEXT or found.end("chars") < len(block.text)
+    if block.role is not Role.TEXT:
+        return True
+    near = max(0, found.start() - CONTEXT_CHARS), found.end() + CONTEXT_CHARS
+    return found.end("chars") < len(block.text) and RIGHT_TO_LEFT.search(block.text, *near) is None

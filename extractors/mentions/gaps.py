@@ -14,7 +14,7 @@ from extractors.model.ark import Ark
 from extractors.model.check_characters import CheckCharacter
 from extractors.model.documents import Block, Role
 from extractors.model.normalize import with_hyphens
-from extractors.model.offset_map import ODD_BLANK, WRAP, OffsetMap
+from extractors.model.offset_map import ODD_BLANK, RIGHT_TO_LEFT, WRAP, OffsetMap
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.rules import (
     NOTHING_FOLLOWS,
@@ -201,7 +201,6 @@ _DASH_RULES = (another_identifier, whole_elsewhere, check_character_decides, sha
 _RESTS = regex.compile(r"(?=[^\s]*\d)[\p{L}\d/=_.-]")
 #: What was repaired where an ARK goes on over a gap.
 _REPAIRS = {WRAP: "line wrap", " ": "blank", ODD_BLANK: "no-break space"}
-_RIGHT_TO_LEFT = regex.compile(r"[\p{Hebrew}\p{Arabic}\p{Syriac}\p{Thaana}]")
 _NEAR_CHARS = 100
 _OWN_HYPHENS = re.compile(r"-|[0-9]:[0-9]:")
 #: A piece of a name after a wrong blank; a single letter is rather a check character than a word.
@@ -244,7 +243,7 @@ class Gaps:
             return False
         gap, wrap = self._text[pos], self._wrap(pos)
         decision = self._over_wrap(wrap) if gap == WRAP else self._over_blank(wrap, pos)
-        if gap == WRAP and _RIGHT_TO_LEFT.search(self._text, max(0, pos - _NEAR_CHARS), pos + _NEAR_CHARS):
+        if gap == WRAP and RIGHT_TO_LEFT.search(self._text, max(0, pos - _NEAR_CHARS), pos + _NEAR_CHARS):
             self._notes.mark_likely("a line break in text from right to left")
             self._notes.may_be(wrap.left if decision.join else wrap.left + wrap.right)
         self._notes.is_beyond_name |= wrap.is_beyond_name and decision.rule != NOTHING_FOLLOWS

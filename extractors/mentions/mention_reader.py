@@ -15,7 +15,7 @@ from extractors.model.ark import BETANUMERIC, Ark, Remark
 from extractors.model.check_characters import CheckCharacter, Zones, lower_case_form
 from extractors.model.documents import Block, Role
 from extractors.model.normalize import NotAnArk
-from extractors.model.offset_map import ODD_BLANK, PARAGRAPH, UNSPACED, WRAP, OffsetMap
+from extractors.model.offset_map import ODD_BLANK, PARAGRAPH, RIGHT_TO_LEFT, UNSPACED, WRAP, OffsetMap
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.rules import (
     CHECK_CHARACTER,
@@ -103,7 +103,7 @@ _TAIL = "./-:,!"
 #: A slash at the end of a URL, perhaps with what ends the sentence.
 _SLASH = re.compile(r"/[.:,!]*")
 _INVISIBLE = " \r\n\N{ZERO WIDTH SPACE}\N{WORD JOINER}"
-_CONTEXT_CHARS = 60
+CONTEXT_CHARS = 60
 #: A longer name, with its qualifier, is none: no URL of it could be asked for (`URL_LIMIT`).
 MOST_NAME_CHARS = 2**13
 _LONGEST_BLANK = 1000
@@ -334,7 +334,7 @@ class MentionReader:
             return False
         if self._builder.ends_with(2 * mark):
             return True
-        around = self._text[max(0, self._start - _CONTEXT_CHARS) : self._start].rpartition(PARAGRAPH)[2]
+        around = self._text[max(0, self._start - CONTEXT_CHARS) : self._start].rpartition(PARAGRAPH)[2]
         return re.search(rf"(?<![\w/]){re.escape(mark)}+(?=\S|\Z)", around) is not None
 
     def _is_spaced_colon(self, pos: int) -> bool:
@@ -462,7 +462,7 @@ class MentionReader:
 
     def _overlong(self) -> NamespaceMention:
         start, end = self._source_range()
-        shown = min(end, start + _CONTEXT_CHARS)
+        shown = min(end, start + CONTEXT_CHARS)
         text = self._block.text[start:shown]
         return NamespaceMention(text, (start, end), self._block.context(start, shown), is_overlong=True)
 
@@ -481,12 +481,12 @@ class MentionReader:
             for repair in self._offsets.repairs(self._start, self._builder.end):
                 notes.repaired(repair)
         chars = self._builder.chars
-        self._note_uncertainty(chars, ark)
+        is_page = block.page is not None and block.role is Role.TEXT  # other roles are one value
+        self._note_uncertainty(chars, ark, start, end, is_page=is_page)
         seams = block.seams
         if bisect_left(seams, start) < bisect_right(seams, end + 1):  # within the mention, or directly after it
             notes.decisions.append(WrapDecision(False, "the gaps on the page", Confidence.LIKELY))
             notes.is_beyond_name |= bool(ark.qualifier)
-        is_page = block.page is not None and block.role is Role.TEXT  # other roles are one value
         for rule, is_true in (
             ("read from a picture", block.is_recognized),
             ("its page ends here", is_page and not block.text[end:].strip(_INVISIBLE)),
@@ -545,13 +545,17 @@ class MentionReader:
         is_open = any(self._zones.check(other) is CheckCharacter.PASSES for other in self._notes.alternatives)
         return "" if is_open else CHECK_CHARACTER
 
-    def _note_uncertainty(self, chars: str, ark: Ark) -> None:
+    def _note_uncertainty(self, chars: str, ark: Ark, start: int, end: int, *, is_page: bool) -> None:
         """Return what else it may be: markup after a name, or a name that lost its case (draft-kunze-ark-38, 3.1)."""
         if chars[-1] in _MARKUP_RUN and self._block.role is Role.TEXT:
             self._notes.mark_likely("its last character may be markup")
             self._notes.may_be(self._written_label + chars.rstrip(_MARKUP_RUN))
         if _BLANK_BEHIND_COLON.search(self._label[0]) and not self._label["slashes"]:
             self._notes.mark_likely("a blank behind the label")
+        if is_page and RIGHT_TO_LEFT.search(self._block.text, max(0, start - CONTEXT_CHARS), end + CONTEXT_CHARS):
+            self._notes.mark_likely("a page with text from right to left")
+        if self._text.startswith("- ", self._builder.end) and self._block.role is Role.TEXT:
+            self._notes.mark_likely("a hyphen at its end")
         if not (len(ark.naan) == 5 and ark.naan.isdigit()):
             self._notes.mark_likely("a NAAN unlike those of the registry")
         if self._written_label.isupper() and lower_case_form(self._written_label + chars, ark):

@@ -24,6 +24,9 @@ ODD_BLANK = "\N{NO-BREAK SPACE}"
 #: For patterns: the letters of scripts that put no blank between words.
 UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
 
+#: Scripts that are written from right to left, as which a page may show the parts of an ARK in another order.
+RIGHT_TO_LEFT = regex.compile(r"[\p{Hebrew}\p{Arabic}\p{Syriac}\p{Thaana}]")
+
 _BREAK = r"(?: \r\n | [\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029] )"
 _BLANKS = r"[^\S\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]*+"  # possessive: long runs of blanks cost one look
 _SPECIAL = regex.compile(
