@@ -213,7 +213,8 @@ def _ark(found: re.Match[str], zones: Zones) -> Ark | None:
     if "ark" in chars.lower() or is_placeholder(chars):
         return None
     ark = Ark(naan, name.replace("-", ""), qualifier)
-    is_doubtful = zones.names_shoulder(ark) or zones.check(ark) is CheckCharacter.FAILS or COMPOUND.fullmatch(name)
+    is_compound = "-" in name and COMPOUND.fullmatch(name) is not None
+    is_doubtful = is_compound or zones.names_shoulder(ark) or zones.check(ark) is CheckCharacter.FAILS
     return None if is_doubtful else ark
 
 

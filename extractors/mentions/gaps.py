@@ -250,11 +250,14 @@ class Gaps:
         self._decided(decision, wrap)
         if decision.join:
             self._notes.repaired(_REPAIRS[gap])
-            # UUIDs and names of FamilySearch (1:1:CVLH-SJ7) have hyphens of their own, and keep them
-            if wrap.hyphen and not _OWN_HYPHENS.search(self._builder.name[:-1] + wrap.next_part):
-                self._builder.cut(1)
-                self._notes.repaired("hyphen at line wrap")
+            self._cut_hyphen_of(wrap)
         return decision.join
+
+    def _cut_hyphen_of(self, wrap: Wrap) -> None:
+        """Cut a typesetter's hyphen; UUIDs and names of FamilySearch (1:1:CVLH-SJ7) have their own, and keep them."""
+        if wrap.hyphen and not _OWN_HYPHENS.search(self._builder.name[:-1] + wrap.next_part):
+            self._builder.cut(1)
+            self._notes.repaired("hyphen at line wrap")
 
     def over_wrong_blank(self, pos: int) -> bool:
         """Return whether a check character shows that the blank at *pos* was put into a name by mistake."""
@@ -269,6 +272,7 @@ class Gaps:
         self._notes.repaired("blank")
         self._notes.mark_likely("a blank within the name")
         self._notes.may_be(wrap.left)
+        self._cut_hyphen_of(wrap)
         return True
 
     def over_literals(self, after: int, *, is_joined: bool) -> bool:
