@@ -39,7 +39,7 @@ def assert_same(block: Block, evidence: Evidence = EVIDENCE[0]) -> None:
 NAMES = (
     "btv1b8449691v", "x5", "x6", "c7", "xxx", "NAME", "name", "6H6-N49F7FRR-Q", "a--b", "b12345ark", "ark_12148_btv1b8",
     "a.b.c", "x/y.z", "x.a/y", "bpt6k1/f2.item", "_x", "x_", "a=", "a$", "a*", "$id", "@id", "x" * 130, "1:1:ABC",
-    "foohttp", "x/ark", "é", "bpt6k10", "7371t", "5",
+    "foohttp", "x/ark", "é", "bpt6k10", "7371t", "5", "bpt6k40719286",
 )  # fmt: skip
 RESOLVERS = (
     "https://n2t.net/", "http://ark.bnf.fr/", "https://a.org:80/x/", "https://ark:8080/", "http://", "n2t.net/",
@@ -53,7 +53,8 @@ BETWEEN = (
     "=", "+", "*", "_", "?", "??", "?info", "#a", "!", "\ufffe", "\x02", "\x0b", "\f", "\n\n12\n\f", "\u2028", "é",
     "é:", "漢", "k:", "k :", "k\n:", "ark", "ark ", "ARK:", "rk:", "dark: ", "mark:", "r", "k", "info:", "info:ark/",
     "ark+=", "ark_", "ark_ab123_x5", "http://", "https:", "www.", "12148", "2f", "%2f\n", "@", ":", ".pdf", "word ",
-    "Note: ", "a b " * 40, "x" * 130, "\uff41rk:", "", "",
+    "Note: ", "\\t", "\\fI", "\\u53c2", "%6b:", "$$2", "-Seite", "-based", "¬\n", "\\\n", "<id>", "{n}", ":12", "\u05d0",
+    "a b " * 40, "x" * 130, "\uff41rk:", "", "",
 )  # fmt: skip
 LABELS = ("ark:", "ark:/", "ark:/", "ark:/", "Ark:", "ark://", "ark:\n")
 NAANS = ("12148", "13030", "99999", "12345", "b5060", "1234", "123456")

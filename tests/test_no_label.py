@@ -32,7 +32,20 @@ SIGNS = [":", "&colon;", "&#58;", "&#58", "%3a", "%253A", "%&#51;a", "\\u003a", 
 SIGNS += ["&amp;colon;", "\uff1a", "&plus;", "&lowbar;", " :", "<b>:", "</script>:"]
 AROUND = ["/12148/x5", "12148/bpt6k10", " of Noah", "x", '="', '">', "'>", '<a href="', "<a title='", "<script>"]
 AROUND += ["</script>", "<script type=application/json>", '{"a":"', '"}', "link: ", "mark:", "info:", "dark:", "é", "1"]
-AROUND += ["%20", "\\n", "<title>T</title>", '"https://n2t.net/ark/12148/bpt6k10">', "<title/>", "<svg>"]
+AROUND += [
+    "%20",
+    "\\n",
+    "\\fI",
+    "\\f(CW",
+    "\\N",
+    "\\u4e2d",
+    "\\x20",
+    "\u4e2d",
+    "<title>T</title>",
+    '"https://n2t.net/ark/12148/bpt6k10">',
+    "<title/>",
+    "<svg>",
+]
 
 
 def letter(of):
@@ -188,6 +201,8 @@ BESIDE += [
     "%2F",
     "é",
     "中",
+    "\\t",
+    "\\fI",
     "(",
     "> ",
     "\n> ",
