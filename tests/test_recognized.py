@@ -1,4 +1,4 @@
-"""ALTO, PAGE XML and hOCR: lines as lines, and nothing certain without a check character or a link."""
+"""ALTO, PAGE XML, ABBYY XML and hOCR: lines as lines, and nothing certain without a check character or a link."""
 
 import pytest
 
@@ -36,12 +36,24 @@ def hocr(*lines):
     return f"<!DOCTYPE html><div class='ocr_page'><p class='ocr_par'>{texts}</p></div>"
 
 
+def abbyy(*lines):
+    chars = "".join(
+        f"<line l='0' r='{10 * len(line)}'>\n<formatting lang='fr'>\n"
+        + "".join(f"<charParams l='1'>{char}</charParams>\n" for char in line[:9])
+        + "".join(f"<charParams>\n<charRecVariants/>{char}</charParams>\n" for char in line[9:])
+        + "</formatting></line>"
+        for line in lines
+    )
+    namespace = "http://www.abbyy.com/FineReader_xml/FineReader10-schema-v1.xml"
+    return f"<document xmlns='{namespace}'><page><block><text><par>{chars}</par></text></block></page></document>"
+
+
 def found(source):
     mentions = extraction_of(source.encode(), name="a.html" if "DOCTYPE" in source else "a.xml").mentions
     return [(str(mention.ark), mention.confidence.token) for mention in mentions]
 
 
-@pytest.mark.parametrize("form", [alto, page, hocr])
+@pytest.mark.parametrize("form", [alto, page, hocr, abbyy])
 def test_lines_are_lines_and_nothing_is_certain_by_itself(form):
     whole = ("ark:53355/cl010066723", "likely")
     assert found(form(FULL, "ark:/53355/cl010066723", "1856 " + FULL)) == [whole]

@@ -258,6 +258,8 @@ _HTML_SKELETON = re.compile(r"<(?:!DOCTYPE\s+html|html|head|body)\b", re.IGNOREC
 _HTML_TAG = re.compile(
     r"a|b|br|center|div|font|form|h[1-6r]|i|img|li|link|meta|nav|ol|p|pre|s(?:cript|ection|pan|tyle)|table|title|ul"
 )
+#: The elements of Confluence's storage format, whose prefixes nothing declares; most others are those of HTML.
+_CONFLUENCE = re.compile(r"<(?:ac:[a-z]+-[a-z-]+|ri:(?:url|page|attachment))[\s>]")
 _BEGINNING = re.compile(
     r"""
     (?: \s++
@@ -320,7 +322,7 @@ def package_format_of(names: Iterable[str]) -> Format | None:
         return next(
             (kind for name in members for folder, kind in _OPC_FOLDERS.items() if name.startswith(folder)), None
         )
-    if "META-INF/container.xml" in members:
+    if "META-INF/container.xml" in members and "designmap.xml" not in members:  # which IDML has, an archive of XML
         return Format.EPUB
     return Format.ODT if {"content.xml", "META-INF/manifest.xml"} <= members else None
 
@@ -340,7 +342,7 @@ def format_by_content(head: bytes, start: str) -> Format | None:
     if root == "office:document":
         flat = _FLAT_TYPE.search(attributes)
         return _odf_format(flat[1] if flat else "text")
-    if doctype or "xmlns" in attributes or start.lstrip().startswith("<?xml"):
+    if doctype or "xmlns" in attributes or start.lstrip().startswith("<?xml") or (root and _CONFLUENCE.search(start)):
         return Format.XML
     if _is_pdf(head):
         return Format.PDF
@@ -406,7 +408,10 @@ def _member_names(data: bytes) -> list[str]:
                 return archive.namelist()
         except Exception:  # `zipfile` raises whatever a damaged directory makes its parts raise
             pass
-    names = ("[Content_Types].xml", "META-INF/container.xml", "META-INF/manifest.xml", "content.xml", *_OPC_FOLDERS)
+    names = (
+        *("[Content_Types].xml", "META-INF/container.xml", "META-INF/manifest.xml", "content.xml", "designmap.xml"),
+        *_OPC_FOLDERS,
+    )
     return [name for name in names if b"\0" + name.encode() in data[:_HEAD_BYTES]]
 
 

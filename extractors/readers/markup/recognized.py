@@ -1,4 +1,4 @@
-"""What programs have read from pictures (OCR): ALTO, PAGE XML and hOCR, line by line.
+"""What programs have read from pictures (OCR): ALTO, PAGE XML, ABBYY XML and hOCR, line by line.
 
 Whether an ARK goes on in the next line is decided as anywhere, with the space that was left in each. Where
 the program says itself that a word goes on (ALTO's ``SUBS_CONTENT``), the word is whole.
@@ -19,8 +19,9 @@ from extractors.model.documents import Block, Reading, Role
 Element: TypeAlias = Any
 """An `lxml.etree._Element`; its published types are those of lxml 4, with bytes for text and no entities."""
 
-#: The root elements of the XML formats.
-ROOTS = frozenset({"alto", "PcGts"})
+#: The root elements of the XML formats; that of ABBYY's is called `document`, as many others are.
+_ROOTS = frozenset({"alto", "PcGts"})
+_ABBYY_NAMESPACE = "http://www.abbyy.com/FineReader_xml/"
 #: The classes of hOCR for what is a line.
 _LINE_CLASSES = frozenset({"ocr_caption", "ocr_header", "ocr_line", "ocr_textfloat", "ocrx_line"})
 _HOCR = re.compile(r"""class\s*=\s*["']?(?:ocr_line|ocrx_word|ocr_page)\b""")
@@ -48,6 +49,15 @@ def local_name(qualified: str) -> str:
     return qualified.rpartition("}")[2].rpartition(":")[2]
 
 
+def is_recognized(root: Element) -> bool:
+    """Return True if a tree of XML is the result of a text recognition."""
+    return local_name(root.tag) in _ROOTS or _is_abbyy(root)
+
+
+def _is_abbyy(root: Element) -> bool:
+    return str(root.tag).startswith(f"{{{_ABBYY_NAMESPACE}")
+
+
 def is_hocr(markup: str) -> bool:
     """Return whether a page of HTML is hOCR.
 
@@ -66,7 +76,8 @@ def read_recognized(root: Element, media_type: str) -> Reading:
     >>> [(block.text, block.is_recognized) for block in read_recognized(root, "").blocks]
     [('ark:/12148/x5', True)]
     """
-    lines = {"alto": _alto_lines, "PcGts": _page_lines}.get(_name(root), _hocr_lines)
+    others = _abbyy_lines if _is_abbyy(root) else _hocr_lines
+    lines = {"alto": _alto_lines, "PcGts": _page_lines}.get(_name(root), others)
     regions = groupby(as_time_allows(lines(root), "line"), key=lambda placed: placed[0])
     blocks = [_block(location, [line for _, line in of_region]) for (_, location), of_region in regions]
     return Reading(media_type, (*_described(root), *(block for block in blocks if block.text)))
@@ -92,12 +103,12 @@ def _described(root: Element) -> Iterator[Block]:
     """What is said of the picture and its recognition, where that names an ARK."""
     for element in root.iter():
         name = _name(element)
-        if name == "Unicode" or not name:
+        if name in ("Unicode", "formatting") or not name:
             continue
         values = [
             (f"{name}/@{local_name(key)}", value) for key, value in element.attrib.items() if "CONTENT" not in key
         ]
-        if _name(root) in ROOTS and not len(element):
+        if is_recognized(root) and not len(element):
             values.append((name, element.text or ""))
         yield from (Block(value, Role.METADATA, place=location) for location, value in values if may_hold_ark(value))
 
@@ -137,6 +148,17 @@ def _page_lines(root: Element) -> Iterator[tuple[tuple[Element, str], _Line]]:
             points = next((child.get("points", "") for child in element if _name(child) == "Coords"), "")
             across = [float(x) for x in _POINT.findall(points)] or [0.0]
             yield (region, "TextRegion"), _Line(text, min(across), max(across))
+
+
+def _abbyy_lines(root: Element) -> Iterator[tuple[tuple[Element, str], _Line]]:
+    """The lines of ABBYY XML: the characters are elements of their own, or the text of a stretch of one font."""
+    for line in (element for element in root.iter() if _name(element) == "line"):
+        stretches = [element for element in line if _name(element) == "formatting"]
+        chars = [char for stretch in stretches for char in stretch if _name(char) == "charParams"]
+        # Within a character there may be its other readings, before it.
+        pieces = [piece for char in chars or stretches for piece in ([reading.tail for reading in char] or [char.text])]
+        text = "".join(piece.strip("\t\r\n") for piece in pieces if piece)
+        yield (line.getparent(), "par"), _Line(text.strip(), _number(line.get("l")), _number(line.get("r")))
 
 
 def _hocr_lines(root: Element) -> Iterator[tuple[tuple[Element, str], _Line]]:

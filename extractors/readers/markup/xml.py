@@ -1,4 +1,4 @@
-"""XML of any vocabulary: TEI, JATS, EAD, METS, Dublin Core and what else there is."""
+"""XML of any vocabulary: TEI, JATS, EAD, METS, Dublin Core, IDML, SVG, the storage format of Confluence …"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from extractors.model.budget import ReadingStage, has_time
 from extractors.model.decoding import decode, first_bytes
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.readers.markup.page import TextRun
-from extractors.readers.markup.recognized import ROOTS, Element, local_name, read_recognized
+from extractors.readers.markup.recognized import Element, is_recognized, local_name, read_recognized
 
 #: References to halves of a surrogate pair, which are no characters.
 _REFERENCE = r"""
@@ -63,19 +63,24 @@ _IDENTIFIERS_ALONE = _IDENTIFIERS | {"ext-link", "extref", "guid", "id", "link",
 #: Elements that are no part of the sentence in which they are.
 _APART = _IDENTIFIERS | frozenset(
     """
-    ab caption cell def div entry figdesc figure fn footnote head item l lg list listitem note p para row sec
-    section sup superscript table td th tr
+    ParagraphStyleRange ab caption cell def div entry figdesc figure fn footnote head item l lg list listitem note p
+    para row sec section sup superscript table td th tr
     """.split()  # noqa: SIM905
 )
 #: What is apart from a link even where it is within.
 _NOTES = frozenset({"fn", "footnote", "note"})
 #: Elements that only say how a piece of text looks; two of them side by side are one text.
 _INLINE = frozenset(
-    "b bold em emph hi highlight i italic rend sc span strong style u underline".split()  # noqa: SIM905
+    "b bold em emph hi highlight i italic rend sc span strong style tspan u underline".split()  # noqa: SIM905
 )
+#: Adobe's IDML and ICML: a stretch of paragraphs of one style. Its text is in `Content` elements, its paragraphs end
+#: with `Br`, and the blanks between elements mean nothing.
+_IDML_RANGE, _IDML_TEXT, _IDML_PARAGRAPH_END = "ParagraphStyleRange", "Content", "Br"
+#: Texts and pieces of texts in SVG, which has no lines: each says where it is.
+_PLACED = frozenset({"text", "tspan"})
 _LINE_BREAKS = frozenset({"br", "break", "cb", "lb", "pb"})
 _TITLES = frozenset({"article-title", "title", "titleproper"})
-_LINK_ATTRIBUTES = frozenset({"facs", "href", "instanceurl", "ref", "src", "target", "uri", "url"})
+_LINK_ATTRIBUTES = frozenset({"destinationurl", "facs", "href", "instanceurl", "ref", "src", "target", "uri", "url"})
 
 _SCHEMA_INSTANCE = "http://www.w3.org/2001/XMLSchema-instance"
 _XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
@@ -87,6 +92,9 @@ _BETWEEN_WORDS = frozenset(b" \t\r\n<>")
 _TAG = re.compile(rb"</?(?:[A-Za-z0-9_.-]+:)?(?P<name>[A-Za-z0-9_.-]+)(?:\s[^<>]*)?>")
 _MOST_TAIL = 8192
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+#: The beginning of XML that may be a fragment with several roots: there is no document type, and it isn't UTF-16.
+_FRAGMENT = re.compile(rb"(?:\xef\xbb\xbf)?(?:<\?xml[^>]*+>)?\s*+(?=<[^!?\0])")
+_WRAPPER = b"fragment"
 _DOCUMENT_NAME = re.compile(r"\.(?:x?html?|pdf|txt|xml)(?:[?#]|\Z)", re.IGNORECASE)
 
 
@@ -98,6 +106,28 @@ def read_xml(data: bytes) -> Reading:
     [('metadata', 'idno', 'ark:/12345/x5'), ('text', 'p', 'See ark:/12345/x6\\nnow')]
     """
     data, cut = _within_limits(data)
+    source = without_surrogates(_BLANKS_BEFORE_MARKUP.sub(b"", _whole_words(data)))
+    root, parser = _parsed(source)
+    fragment = _FRAGMENT.match(source) if faults_of(parser) else None
+    if fragment:
+        wrapped = fragment[0] + b"<%b>" % _WRAPPER + source[fragment.end() :] + b"</%b>" % _WRAPPER
+        root_of_all, wrapped_parser = _parsed(wrapped)
+        if root_of_all is not None and len(root_of_all) > 1:
+            root, parser = root_of_all, wrapped_parser
+    findings = cut or faults_of(parser)  # what was cut off is also malformed
+    if root is None:
+        decoded = decode(data)
+        blocks = (Block(decoded.text),) if decoded.text.strip() else ()
+        return Reading(MEDIA_TYPE, blocks, findings=findings + decoded.findings)
+    if is_recognized(root):
+        return replace(read_recognized(root, MEDIA_TYPE), findings=findings)
+    document = _Document(root)
+    links = tuple(dict.fromkeys(document.targets))
+    return Reading(MEDIA_TYPE, tuple(document.blocks()), links, root.get(_XML_BASE), document.title, findings)
+
+
+def _parsed(source: bytes) -> tuple[Element | None, etree.XMLParser]:
+    """Return the root element, or None if there is none, and the parser, which knows the faults."""
     # Strangers write this: no entity from outside, none from inside but plain text, and libxml2's own limits, among
     # them that a document's entities make no more than five times as much of it.
     parser = etree.XMLParser(
@@ -110,19 +140,9 @@ def read_xml(data: bytes) -> Reading:
         collect_ids=False,
     )
     try:
-        root = etree.fromstring(without_surrogates(_BLANKS_BEFORE_MARKUP.sub(b"", _whole_words(data))), parser)
+        return etree.fromstring(source, parser), parser
     except etree.XMLSyntaxError:
-        root = None
-    findings = cut or faults_of(parser)  # what was cut off is also malformed
-    if root is None:
-        decoded = decode(data)
-        blocks = (Block(decoded.text),) if decoded.text.strip() else ()
-        return Reading(MEDIA_TYPE, blocks, findings=findings + decoded.findings)
-    if local_name(root.tag) in ROOTS:
-        return replace(read_recognized(root, MEDIA_TYPE), findings=findings)
-    document = _Document(root)
-    links = tuple(dict.fromkeys(document.targets))
-    return Reading(MEDIA_TYPE, tuple(document.blocks()), links, root.get(_XML_BASE), document.title, findings)
+        return None, parser
 
 
 def _within_limits(data: bytes) -> tuple[bytes, tuple[Finding, ...]]:
@@ -178,6 +198,8 @@ class _Document:
         self._unit = ""
         """The element whose text is being gathered; empty between such elements."""
         self._run = TextRun()
+        self._baseline: str | None = None
+        """The `y` of the last line of a text in SVG."""
         for before in reversed(list(root.itersiblings(etree.Comment, preceding=True))):
             self._read_comment(before)
         self._read(root, None)
@@ -202,7 +224,7 @@ class _Document:
         opens_unit = not outer_unit or name in _APART
         if opens_unit:
             self._end_run()
-            self._unit = name if _has_own_text(element) else ""
+            self._unit = name if name == _IDML_RANGE or _has_own_text(element) else ""
         if name != "wbr":
             run.element()
         inner_link = None if name in _NOTES else link if own_link is None else own_link
@@ -210,7 +232,12 @@ class _Document:
             run.link(inner_link)
         if name in _LINE_BREAKS and element.get("break") != "no":
             run.break_line()
-        run.write(element.text or "")
+        elif name in _PLACED and self._begins_line(element):
+            run.break_line()
+        elif name == _IDML_PARAGRAPH_END and self._unit == _IDML_RANGE:
+            self._end_run()
+        if self._unit != _IDML_RANGE or name == _IDML_TEXT:
+            run.write(element.text or "")
         for child in element:
             if not has_time(ReadingStage.READING, "the document was not read to its end"):
                 break
@@ -220,13 +247,19 @@ class _Document:
                 self._read_comment(child)
             else:
                 self._read(child, inner_link)
-            run.write(child.tail or "")
+            if self._unit != _IDML_RANGE or name == _IDML_TEXT:
+                run.write(child.tail or "")
         if opens_unit:
             self._end_run()
             self._unit = outer_unit
         run.element()
         if inner_link != link:
             run.link(link)
+
+    def _begins_line(self, piece: Element) -> bool:
+        """Return True if a piece of a text in SVG is placed on another line than the piece before it."""
+        before, self._baseline = self._baseline, piece.get("y", self._baseline)
+        return self._baseline != before or piece.get("dy", "").strip("0.") != ""
 
     def _read_comment(self, comment: Element) -> None:
         """Read what an editor has noted; it is no part of the sentence in which it is."""
@@ -295,7 +328,8 @@ def _has_own_text(element: Element) -> bool:
     pieces = [element.text]
     for child in element:
         pieces.append(child.tail)
-        if child.tag is etree.Entity or (isinstance(child.tag, str) and local_name(child.tag) in _INLINE):
+        is_inline = isinstance(child.tag, str) and local_name(child.tag) in _INLINE
+        if child.tag is etree.Entity or (is_inline and element.tag != _WRAPPER.decode()):
             pieces.append(child.text)
     return any(piece and not piece.isspace() for piece in pieces)
 
