@@ -51,6 +51,7 @@ from reports.store.frames import StoreUnreadable, read
 NAMES = (
     *("a.html", "a.xml", "a.txt", "a.md", "a.rst", "a.tex", "a.bib", "a.csv", "a.tsv", "a.json", "a.jsonl", "a.mrc"),
     *("a.docx", "a.xlsx", "a.pptx", "a.odt", "a.epub", "a.pdf", "a.rtf", "a.eml", ""),
+    *("a.ged", "a.vcf", "a.ldif", "a.url"),
 )
 #: Media types and, below, headers of answers; the first byte of an input chooses one.
 MEDIA_TYPES = (

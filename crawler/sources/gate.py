@@ -99,8 +99,8 @@ class LinkPatterns:
 #: Names of files that are documents; the page that links to them is not asked what they are.
 _DOCUMENT_SUFFIXES = frozenset(
     """
-    .bib .csv .doc .docm .docx .dvi .epub .gz .json .jsonl .latex .marc .md .mrc .odp .ods .odt .pdf .ppt .pptx .ps .rtf
-    .tar .tei .tex .tgz .tsv .txt .warc .xls .xlsx .xml .zip
+    .bib .csv .doc .docm .docx .dvi .epub .ged .gz .ics .idml .json .jsonl .latex .ldif .marc .md .mrc .odp .ods .odt .pdf
+    .ppt .pptx .ps .rtf .tar .tei .tex .tgz .tsv .txt .vcf .warc .xls .xlsx .xml .zip
     """.split()  # noqa: SIM905 (as a list, thirty lines)
 )
 #: Names of files that serve how a page looks and works, next to those that no archive is searched for.

@@ -37,11 +37,19 @@ class Format(StrEnum):
     ODS = "ods"
     EPUB = "epub"
     MAIL = "mail"
+    RTF = "rtf"
+    GEDCOM = "gedcom"
+    CONTENT_LINES = "content-lines"
+    """vCard and iCalendar."""
+    LDIF = "ldif"
+    SHORTCUT = "shortcut"
 
 
 #: The media types and the ends of file names that claim each format.
 _LABELS: Mapping[Format, tuple[str, ...]] = {
     Format.BIBTEX: ("application/bibtex", "application/x-bibtex", "text/x-bibtex", ".bib", ".bibtex"),
+    Format.CONTENT_LINES: ("text/calendar", "text/directory", "text/vcard", "text/x-vcard", ".ics", ".vcard", ".vcf"),
+    Format.GEDCOM: ("application/x-gedcom", "text/vnd.familysearch.gedcom", ".ged", ".gedcom"),
     Format.HTML: ("application/xhtml+xml", "text/html", ".htm", ".html", ".xht", ".xhtml"),
     Format.JSON: ("application/json", ".geojson", ".ipynb", ".json", ".jsonld"),
     Format.JSON_LINES: (
@@ -63,12 +71,21 @@ _LABELS: Mapping[Format, tuple[str, ...]] = {
         ".sty",
         ".tex",
     ),
+    Format.LDIF: ("application/ldif", "text/x-ldif", ".ldif"),
     Format.MAIL: ("application/mbox", "message/rfc822", "multipart/related", ".eml", ".mbox", ".mht", ".mhtml"),
     Format.MARC: ("application/marc", ".marc", ".mrc"),
     Format.MARKDOWN: ("text/markdown", "text/x-markdown", ".markdown", ".md", ".qmd", ".rmd"),
     Format.PDF: ("application/pdf", "application/x-pdf", ".pdf"),
     Format.PLAIN: (".txt", ".yaml", ".yml"),
     Format.RESTRUCTURED: ("text/prs.fallenstein.rst", "text/x-rst", ".rest", ".rst"),
+    Format.RTF: ("application/rtf", "text/rtf", ".rtf"),
+    Format.SHORTCUT: (
+        "application/internet-shortcut",
+        "application/x-desktop",
+        "application/x-mswinurl",
+        ".desktop",
+        ".url",
+    ),
     Format.TABULAR: ("text/csv", "text/tab-separated-values", ".csv", ".tab", ".tsv"),
     Format.XML: ("application/xml", "text/xml", ".tei", ".xml"),
 }
@@ -76,7 +93,18 @@ _BY_LABEL = {label: kind for kind, labels in _LABELS.items() for label in labels
 #: Texts in a form of their own: a server sends them as text/plain for want of a better name, and they say nothing of their
 #: charset. Markup is not among them: sent so, it is shown as its source.
 PLAIN_TEXTS = frozenset(
-    {Format.BIBTEX, Format.JSON, Format.JSON_LINES, Format.LATEX, Format.MARKDOWN, Format.RESTRUCTURED, Format.TABULAR}
+    {
+        *(
+            Format.BIBTEX,
+            Format.CONTENT_LINES,
+            Format.GEDCOM,
+            Format.JSON,
+            Format.JSON_LINES,
+            Format.LATEX,
+            Format.LDIF,
+        ),
+        *(Format.MARKDOWN, Format.RESTRUCTURED, Format.SHORTCUT, Format.TABULAR),
+    }
 )
 
 
@@ -97,6 +125,7 @@ def format_of_text(head: bytes, start: str, media_type: str | None, name: str) -
 #: What ends a part of a format that is read as well in parts: a line, a record, a message.
 _PART_ENDS = {
     Format.BIBTEX: b"\n@",
+    Format.GEDCOM: b"\n0 ",
     Format.MAIL: b"\nFrom ",
     Format.MARC: b"\x1d",
     **dict.fromkeys(
@@ -232,6 +261,19 @@ _JSON = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+#: Formats whose documents begin with words that are theirs alone.
+_TEXT_BEGINNING = re.compile(
+    r"""
+    (?: [#;][^\n]*+\n | \s++ )*+
+    (?: (?P<RTF> \{\\rtf[0-9] )
+      | (?P<GEDCOM> 0\ HEAD\s )
+      | (?P<CONTENT_LINES> BEGIN:(?:VCARD|VCALENDAR)\s )
+      | (?P<LDIF> (?: version:\ ?1 (?: \n | \r ) (?: [#][^\n]*+\n | \s++ )*+ )? dn: (?: \ *+[\w.-]++\ *+= | :\ ?[\w+/]{4} ) )
+      | (?P<SHORTCUT> \[ (?: InternetShortcut | Desktop\ Entry ) \] )
+    )
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
 #: A line that is a whole object or array, and after it the beginning of another.
 _JSON_LINES = re.compile(r"[\s\x1e]*+ (?: \{ [^\n]* \} | \[ [^\n]* \] ) [ \t\r]*+ \n [\s\x1e]*+ [{[]", re.VERBOSE)
 
@@ -350,6 +392,9 @@ def format_by_content(head: bytes, start: str) -> Format | None:
         return Format.MARC
     if _is_mail(start):
         return Format.MAIL
+    text_beginning = _TEXT_BEGINNING.match(start)
+    if text_beginning and text_beginning.lastgroup:
+        return Format[text_beginning.lastgroup]
     if _JSON.match(start):
         return Format.JSON_LINES if _JSON_LINES.match(start) else Format.JSON
     if _BIBTEX.match(start):

@@ -230,9 +230,8 @@ class _Document:
         inner_link = None if name in _NOTES else link if own_link is None else own_link
         if inner_link != link:
             run.link(inner_link)
-        if name in _LINE_BREAKS and element.get("break") != "no":
-            run.break_line()
-        elif name in _PLACED and self._begins_line(element):
+        is_break = name in _LINE_BREAKS and element.get("break") != "no"
+        if is_break or (name in _PLACED and self._begins_line(element)):
             run.break_line()
         elif name == _IDML_PARAGRAPH_END and self._unit == _IDML_RANGE:
             self._end_run()

@@ -1,0 +1,221 @@
+"""Rich Text Format, as Word, LibreOffice, WordPad and TextEdit write it (RTF 1.9.1).
+
+striprtf, the library that there is, drops footnotes and takes quadratic time for links.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from extractors.mentions.labels import may_hold_ark
+from extractors.model.budget import as_time_allows
+from extractors.model.decoding import first_bytes, text_codec
+from extractors.model.documents import Finding, Reading, Role
+from extractors.readers.office.wordprocessing import hyperlink_target
+from extractors.readers.running_text import RunningText
+
+MEDIA_TYPE = "application/rtf"
+MOST_BYTES = 64 * 2**20
+_MOST_DEPTH = 1_000
+
+_TOKEN = re.compile(
+    rb"\\(?P<word>[A-Za-z]{1,32})(?P<number>-?[0-9]{1,10})? ?|\\'(?P<byte>[0-9A-Fa-f]{2})|\\(?P<symbol>.)"
+    rb"|(?P<brace>[{}])|[\r\n]+|(?P<text>[^\\{}\r\n]+|\\)",
+    re.DOTALL,
+)
+_CHARACTERS = {
+    **dict(zip("\\{}~-_", "\\{}\u00a0\u00ad\u2011", strict=True)),
+    **dict(zip("line lbr softline tab page emspace enspace".split(), "\n\n\n\t\f\u2003\u2002", strict=True)),  # noqa: SIM905
+    **dict(zip("bullet emdash endash".split(), "\u2022\u2014\u2013", strict=True)),  # noqa: SIM905
+    **dict(zip("lquote rquote ldblquote rdblquote".split(), "\u2018\u2019\u201c\u201d", strict=True)),  # noqa: SIM905
+}
+#: What ends a paragraph; a backslash at the end of a line is one.
+_PARAGRAPH_ENDS = frozenset({"par", "cell", "nestcell", "row", "nestrow", "sect", "column", "\n", "\r"})
+#: Groups with a text of their own, apart from the one around them.
+_STORIES = frozenset(
+    "annotation footer footerf footerl footerr footnote header headerf headerl headerr shptxt".split()  # noqa: SIM905
+)
+_NOTE_MARKS = frozenset({"chftn", "chatn"})
+#: Groups with a value that is about the document.
+_VALUES = frozenset({"doccomm", "hlinkbase", "keywords", "staticval", "subject", "title"})
+#: Groups that hold no text of the document. Those that begin with an asterisk hold none either, unless they are known.
+_PASSED_OVER = frozenset(
+    """
+    author bkmkend bkmkstart colortbl company creatim fonttbl fldtype info listtext manager nonshppict objdata operator
+    pict pntext printim propname rxe shprslt sp stylesheet tc template txe xe
+    """.split()  # noqa: SIM905
+)
+_KNOWN = _STORIES | _VALUES | {"fldinst", "shpinst", "userprops"}
+
+
+@dataclass(slots=True)
+class _Group:
+    """The state of a group; one within it begins with a copy."""
+
+    kind: str = ""
+    """The destination that it is, if that matters at its end."""
+    story: str = "p"
+    is_passed_over: bool = False
+    is_raised: bool = False
+    skipped: int = 1
+    """How many characters after one of Unicode say the same to old programs."""
+    value: list[str] | None = None
+    """The pieces of what isn't shown: a field's code, or a property of the document."""
+    link: int | None = None
+
+
+def read_rtf(data: bytes) -> Reading:
+    r"""The paragraphs, notes, links and properties of a document.
+
+    >>> read_rtf(rb"{\rtf1 See {\b ark:/13030/ft2ds}{\i vh392}\par}").blocks[0].text
+    'See ark:/13030/ft2dsvh392'
+    """
+    data, findings = first_bytes(data, MOST_BYTES)
+    document = _Document()
+    for token in as_time_allows(_tokens(data), "token"):
+        document.read(token)
+        if document.text.is_full:
+            break
+    text = document.close()
+    findings += text.findings
+    return Reading(MEDIA_TYPE, tuple(text.blocks), text.targets, title=document.title, findings=tuple(findings))
+
+
+def _tokens(data: bytes) -> Iterator[re.Match[bytes]]:
+    pos = 0
+    while token := _TOKEN.match(data, pos):
+        yield token
+        pos = token.end()
+        if token["word"] == b"bin":
+            pos += max(0, int(token["number"] or 0))
+
+
+class _Document:
+    """Takes the tokens of a document, and writes what a reader sees to a `RunningText`."""
+
+    def __init__(self) -> None:
+        self.text = RunningText()
+        self.text.begin("p")
+        self._groups = [_Group()]
+        self._charset = "cp1252"
+        self._pending: list[bytes] = []
+        """Text that isn't decoded yet: a character may be several escapes."""
+        self._to_skip = 0
+        self._is_starred = self._is_raised = False
+        self.title = ""
+
+    def close(self) -> RunningText:
+        """End what is open; return the text."""
+        self._write_pending()
+        while len(self._groups) > 1:
+            self._end_group()
+        self.text.close()
+        return self.text
+
+    def read(self, token: re.Match[bytes]) -> None:
+        """Go on with *token*."""
+        if token["text"] or token["byte"]:
+            chars = token["text"] or bytes.fromhex(token["byte"].decode())
+            if not self._groups[-1].is_passed_over:
+                self._pending.append(chars[self._to_skip :])
+            self._to_skip = max(0, self._to_skip - len(chars))
+        elif token["brace"]:
+            self._write_pending()
+            self._to_skip = 0
+            if token["brace"] == b"}":
+                self._end_group()
+            elif len(self._groups) > _MOST_DEPTH:
+                self.text.findings = (Finding("cut-off", f"not read beyond {_MOST_DEPTH} groups within one another"),)
+            else:
+                self._groups.append(replace(self._groups[-1], kind="", link=None))
+        elif token["symbol"] == b"*":
+            self._is_starred = True
+        elif token["word"] or token["symbol"]:
+            self._write_pending()
+            word, number = (token["word"] or token["symbol"]).decode("latin-1"), int(token["number"] or -1)
+            if self._to_skip and word != "u":
+                self._to_skip -= 1
+            elif word == "u":
+                self._to_skip = self._groups[-1].skipped
+                # Half of a surrogate pair is no character.
+                self._write(chr(number % 0x10000).encode("utf-8", "replace").decode())
+            elif word in _CHARACTERS:
+                self._write(_CHARACTERS[word])
+            else:
+                self._control(word, number)
+            self._is_starred = False
+
+    def _control(self, word: str, number: int) -> None:
+        """Read a control word: a destination, a formatting, the end of a paragraph …"""
+        group = self._groups[-1]
+        if word in _PASSED_OVER or (self._is_starred and word not in _KNOWN):
+            group.is_passed_over = True
+        elif word in _STORIES:
+            self.text.set_apart()
+            self.text.begin(word)
+            group.kind = group.story = word
+            group.is_passed_over = self._is_raised = group.is_raised = False
+        elif word in _VALUES or word == "fldinst":
+            group.kind, group.value, group.is_passed_over = word, [], False
+        elif word == "field":
+            group.kind = word
+        elif word in _PARAGRAPH_ENDS and not (group.is_passed_over or group.value):
+            self.text.end()
+            self.text.begin(group.story)
+        elif word in _NOTE_MARKS:
+            self.text.set_apart()
+        elif word in ("super", "up"):
+            group.is_raised = number != 0
+        elif word in ("plain", "nosupersub"):
+            group.is_raised = False
+        elif word == "deleted":
+            group.is_passed_over = number != 0
+        elif word == "uc":
+            group.skipped = max(0, number)
+        elif word == "ansicpg":
+            self._charset = text_codec(f"cp{number}") or self._charset
+
+    def _end_group(self) -> None:
+        if len(self._groups) == 1:
+            return
+        group = self._groups.pop()
+        if group.kind in _STORIES:
+            self.text.end()
+            self._is_raised = False
+        elif group.kind == "field" and group.link is not None:
+            self.text.close_link(group.link)
+        elif group.kind and group.value is not None:
+            self._end_value(group.kind, "".join(group.value))
+
+    def _end_value(self, kind: str, value: str) -> None:
+        """Read a whole value: that of a field leads somewhere, or holds what a reference manager keeps there."""
+        field = next((group for group in reversed(self._groups) if group.kind == "field"), None)
+        target = hyperlink_target(value) if kind == "fldinst" else ""
+        if target and field is not None and field.link is None:
+            field.link = self.text.add_link(target, field.story)
+            self.text.open_link(field.link)
+        elif may_hold_ark(value):
+            role = Role.STRUCTURED_DATA if kind == "fldinst" else Role.METADATA
+            self.text.add_value(value.strip(), kind, role)
+        if kind == "title":
+            self.title = value.strip()
+
+    def _write_pending(self) -> None:
+        if self._pending:
+            text = b"".join(self._pending).decode(self._charset, "replace")
+            self._pending.clear()
+            self._write(text)
+
+    def _write(self, text: str) -> None:
+        group = self._groups[-1]
+        if not text or group.is_passed_over:
+            return
+        if group.value is not None:
+            group.value.append(text)
+            return
+        if group.is_raised != self._is_raised:  # a raised number is the mark of a note
+            self.text.set_apart()
+            self._is_raised = group.is_raised
+        self.text.write(text)
