@@ -481,6 +481,26 @@ def test_damage_that_takes_a_repair(data):
     assert kinds(reading) in ([], ["repaired"])
 
 
+def test_text_whose_fonts_do_not_say_what_they_show_is_reported():
+    font = (
+        b"<</Type/Font/Subtype/Type0/BaseFont/X/Encoding/Identity-H/DescendantFonts[<</Type/Font/Subtype/CIDFontType2"
+        b"/BaseFont/X/CIDSystemInfo<</Registry(Adobe)/Ordering(Identity)/Supplement 0>>/FontDescriptor"
+        b"<</Type/FontDescriptor/FontName/X/Flags 4>>>>]>>"
+    )
+    page = PAGE.replace(b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>", font)
+
+    def shown_as(words, shift):
+        cids = b"".join(b"%04x" % (ord(char) + shift) for char in words)
+        return kinds(
+            read_pdf(pdf(CATALOG, ONE_PAGE, page, stream(b"BT /F 12 Tf 10 150 Td <%s> Tj ET" % cids), NOTHING))
+        )
+
+    assert shown_as("Voir la notice de la carte, puis le plan de la ville", 1) == ["no-text"]
+    # Fonts of old TeX do not say it either, but number letters as ASCII does.
+    assert shown_as("Voir la notice de la carte, puis le plan de la ville", 0) == []
+    assert kinds(read_pdf(pdf(CATALOG, ONE_PAGE, PAGE, lines("Xqwr zx ghtr"), NOTHING))) == []
+
+
 def test_a_page_that_fails_costs_that_page():
     pages = b"<</Type/Pages/Kids[3 0 R 2 0 R 3 0 R]/Count 3>>"  # the second kid is its own parent
     reading = read_pdf(pdf(CATALOG, pages, PAGE, lines("ark:/12345/x5 here"), NOTHING))

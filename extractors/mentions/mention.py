@@ -273,6 +273,9 @@ _NO_COLON_HINT = "/ark/"
 _NO_COLON = regex.compile(
     r"(?P<resolver>https?://[^\s/<>\"']+/(?:[\w.~-]+/)*?)ark/(?P<naan>[0-9]{5})/(?P<name>[0-9A-Za-z][\w=~*+@$/-]*(?:\.\w+)*)"
 )
+#: A label and the beginning of a name, with a blank after each character; words are not told apart from letters there.
+_LETTERSPACED_HINT = "k :"
+_LETTERSPACED = regex.compile(r"(?<!\S)(?i:a\sr\sk)\s:(?:\s/)?(?:\s\w){5,16}\s/(?:\s\S){1,40}(?!\S)")
 #: A link that only says ``ark:…``: no browser knows what to do with it.
 _BARE_SCHEME = regex.compile(r"\s*ark:", regex.IGNORECASE)
 
@@ -398,18 +401,24 @@ def citation_findings(mentions: Sequence[Mention], blocks: Sequence[Block]) -> t
 
 
 def malformed_findings(reading: Reading, mentions: Iterable[Mention]) -> tuple[Finding, ...]:
-    """Findings about URLs at a resolver that would be ARKs, but for the colon after the label.
+    """Findings about what would be ARKs: URLs at a resolver without the colon after the label, letterspaced text.
 
     A resolver is known, or one that an ARK of the document names. Other sites have folders of that name.
 
     >>> malformed_findings(Reading("", (Block("see https://n2t.net/ark/12148/bpt6k107371t."),)), ())[0].detail
     'https://n2t.net/ark/12148/bpt6k107371t has no colon behind its label; https://n2t.net/ark:12148/bpt6k107371t?'
     """
+    spaced = (block.text for block in reading.blocks if _LETTERSPACED_HINT in block.text)
+    details = {
+        f"{' '.join(name[0].split())!r} is letterspaced, and was not read"
+        for text in spaced
+        for name in _LETTERSPACED.finditer(text)
+    }
     texts = [text for text in (*(block.text for block in reading.blocks), *reading.links) if _NO_COLON_HINT in text]
-    if not texts:
+    if not (texts or details):
         return ()
     hosts = _KNOWN_RESOLVERS | {_host(mention.resolver) for mention in mentions if mention.resolver is not None}
-    details = {
+    details |= {
         f"{url[0]} has no colon behind its label; {url['resolver']}ark:{url['naan']}/{url['name']}?"
         for text in texts
         for url in _NO_COLON.finditer(text)

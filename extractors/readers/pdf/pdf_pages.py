@@ -278,6 +278,11 @@ _LINES_FROM_LABEL = 8
 _LABEL_CHARS = 8  # blanks within so many don't end a word
 _MOST_LABELS = 2_000
 
+#: In the languages of most documents that cite ARKs.
+_COMMON_WORD = re.compile(r"\b(?:and|d[aei]|de[nrst]|e[lnt]|i[nst]|l[aei]|l[eo]s|o[fn]|que|the|to|und)\b")
+_COMMON_SHARE = 0.03
+_SAMPLE = 200  # characters
+
 _FIRST_OBJECTS = 100
 MOST_OBJECTS = 300_000
 MOST_CHARS = 2_000_000
@@ -310,6 +315,8 @@ class PdfPage:
     """True if its text lies unseen over a picture, as programs put it there that recognize text (OCR)."""
     is_picture: bool = False
     """True if something is drawn on it, and none of it is text."""
+    is_garbled: bool = False
+    """True if its fonts don't say which characters they show, so that its text means nothing."""
     faults: tuple[str, ...] = ()
     """Which parts of it could not be read, and why."""
 
@@ -357,7 +364,7 @@ def _with_text(page: PdfiumPage, read: PdfPage, faults: list[str], *, continues:
     with closing(page.get_textpage()) as text_page:
         text = _text(text_page)
         is_picture = not text.strip() and not all(is_text for _, is_text in _first_objects(page))
-        read = replace(read, text=text, is_picture=is_picture)
+        read = replace(read, text=text, is_picture=is_picture, is_garbled=_is_garbled(text, text_page))
         if is_right_to_left(text):
             return attempted(faults, "geometry", lambda: _from_right_to_left(read, text_page), read)
         open_ends = open_lines(text)
@@ -381,6 +388,18 @@ def _with_text(page: PdfiumPage, read: PdfPage, faults: list[str], *, continues:
             return _with_geometry(placed, labels, ark_links, glyphs)
 
         return attempted(faults, "geometry", with_geometry, read)
+
+
+def _is_garbled(text: str, text_page: PdfTextPage) -> bool:
+    """Return True if PDFium knows no character for most glyphs, and hardly any of the *text* is a common word.
+
+    The fonts of old TeX don't say it either, but number most letters as ASCII does.
+    """
+    if len(_COMMON_WORD.findall(text)) > _COMMON_SHARE * len(text.split()) or _LABEL.search(text):
+        return False
+    sample = range(0, text_page.count_chars(), 1 + text_page.count_chars() // _SAMPLE)
+    unmapped = sum(pdfium.FPDFText_HasUnicodeMapError(text_page, index) == 1 for index in sample)
+    return 2 * unmapped > len(sample)
 
 
 def _from_right_to_left(read: PdfPage, text_page: PdfTextPage) -> PdfPage:

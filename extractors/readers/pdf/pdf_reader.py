@@ -309,13 +309,18 @@ def _pages(document: PdfDocument, findings: list[Finding]) -> Iterator[PdfPage]:
 
 
 def _without_text(pages: Sequence[PdfPage]) -> Iterator[Finding]:
-    """Yield a finding where most pages, or some, are pictures: what is on them was not read."""
+    """Yield a finding where most pages, or some, are pictures, or their text means nothing: it was not read."""
     pictures = [page.number for page in pages if page.is_picture]
+    garbled = [page.number for page in pages if page.is_garbled]
     drawn = len(pictures) + sum(bool(page.text.strip()) for page in pages)
-    if pictures:
-        numbers = f"the first is page {pictures[0]}"
-        detail = f"{len(pictures)} of {len(pages)} pages are pictures without text ({numbers}): nothing was read there"
-        yield Finding("no-text" if 2 * len(pictures) > drawn else "picture-page", detail)
+    for numbers, are, kind in (
+        (pictures, "are pictures without text", "picture-page"),
+        (garbled, "have text that means nothing, for their fonts do not say what they show", "unreadable-page"),
+    ):
+        if numbers:
+            first = f"the first is page {numbers[0]}"
+            detail = f"{len(numbers)} of {len(pages)} pages {are} ({first}): nothing was read there"
+            yield Finding("no-text" if 2 * len(numbers) > drawn else kind, detail)
 
 
 def _web_links(blocks: list[Block] | tuple[Block, ...]) -> tuple[str, ...]:
