@@ -271,6 +271,17 @@ def test_false_spaces(line, text):
     assert reading.blocks[0].text.splitlines()[1] == text
 
 
+@pytest.mark.parametrize("matrix", [b"1 0 0 1 72 500", b"0 1 -1 0 300 72", b"0 -1 1 0 300 700"])
+def test_turned_text_is_read_as_upright_text(matrix):
+    """Gaps are measured along the text, and links find the text under them."""
+    line = b"[(see)-400(https://n2t.net/ark:/53355/cl)-40(0100)-50(66723)] TJ"
+    target = b"https://n2t.net/ark:/53355/cl010066723"
+    reading = read_pdf(pages(b"BT /F 10 Tf %s Tm %s ET" % (matrix, line), links=[(target, b"0 0 612 792")]))
+    [block] = [block for block in reading.blocks if block.role is Role.TEXT]
+    assert (block.text, block.seams) == (f"see {target.decode()}", ())
+    assert [block.text[anchor.start : anchor.end] for anchor in block.anchors] == [block.text]
+
+
 def test_a_raised_footnote_mark_is_parted_from_the_ark_before_it():
     line = b"BT /F 10 Tf 72 700 Td (see ark:/12345/x54) Tj /F 6 Tf 4 Ts (12) Tj ET\n"
     flat = b"BT /F 10 Tf 72 688 Td (and ark:/12345/x54) Tj /F 10 Tf (12) Tj ET\n"

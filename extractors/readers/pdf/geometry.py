@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -47,6 +48,15 @@ class Box(NamedTuple):
         """Of the box of a character: that of its font."""
         return self.top - self.bottom
 
+    def turned(self, quarters: int) -> Box:
+        """The box on the page turned so that text upright is, which was drawn turned by so many quarters clockwise."""
+        left, bottom, right, top = self
+        if quarters == 1:
+            return Box(-top, left, -bottom, right)
+        if quarters == 2:
+            return Box(-right, -top, -left, -bottom)
+        return Box(bottom, -right, top, -left) if quarters == 3 else self
+
 
 class Line(NamedTuple):
     """A line of a page's text and where it is; offsets are code points in the text."""
@@ -85,6 +95,16 @@ class Glyphs:
     def __init__(self, text_page: PdfTextPage, char_index: Callable[[int], int] | None = None) -> None:
         self._page = text_page
         self._char_index = char_index
+        self.turns = frozenset({0})
+        """By how many quarters text on the page is turned: that of a table on its side, a margin, a page to be rotated."""
+
+    def look_for_turns(self, offsets: Iterable[int]) -> None:
+        """Find out how the text at *offsets* is turned; boxes are turned from here on, each with its character."""
+        self.turns = frozenset(map(self._turn, offsets)) | {0}
+
+    def _turn(self, offset: int) -> int:
+        angle = pdfium.FPDFText_GetCharAngle(self._page, self._index(offset))
+        return round(angle / (math.pi / 2)) % 4
 
     @classmethod
     def of(cls, text_page: PdfTextPage, text: str) -> Self | None:
@@ -101,7 +121,10 @@ class Glyphs:
         """The rectangle of the character's advance width and of its font, not of its letter."""
         box = pdfium.FS_RECTF()
         pdfium.FPDFText_GetLooseCharBox(self._page, self._index(offset), box)
-        return Box(box.left, box.bottom, box.right, box.top)
+        return self._upright(offset, Box(box.left, box.bottom, box.right, box.top))
+
+    def _upright(self, offset: int, box: Box) -> Box:
+        return box if len(self.turns) == 1 else box.turned(self._turn(offset))
 
     def boxes(self, offsets: Iterable[int]) -> list[Box]:
         """The rectangles of several characters."""
@@ -109,11 +132,12 @@ class Glyphs:
 
     def feet(self, offsets: Iterable[int]) -> list[float]:
         """The lowest points of the letters at *offsets*: most are on the base line of their line."""
-        left, right, foot, top = (ctypes.c_double() for _ in range(4))
+        left, right, bottom, top = edges = tuple(ctypes.c_double() for _ in range(4))
         feet = []
         for offset in offsets:
-            pdfium.FPDFText_GetCharBox(self._page, self._index(offset), left, right, foot, top)
-            feet.append(foot.value)
+            pdfium.FPDFText_GetCharBox(self._page, self._index(offset), *edges)
+            box = Box(left.value, bottom.value, right.value, top.value)
+            feet.append(self._upright(offset, box).bottom)
         return feet
 
     def center(self, offset: int) -> float:

@@ -378,6 +378,7 @@ def _with_text(page: PdfiumPage, read: PdfPage, faults: list[str], *, continues:
             glyphs = Glyphs.of(text_page, text)
             if glyphs is None:
                 return read
+            glyphs.look_for_turns(labels)
             shown, lines = text, lines_of(text, glyphs)
             if ZERO_WIDTH_SPACE in text:
                 shown = without_false_breaks(text, lines)
@@ -444,7 +445,9 @@ def _with_geometry(page: PdfPage, labels: Sequence[int], ark_links: set[str], gl
     if ark_links:
         rows = Rows(text, lines, glyphs)
         links = tuple(
-            link._replace(ranges=tuple(rows.under(link.box))) if link.box and link.uri in ark_links else link
+            link._replace(ranges=tuple(span for turn in glyphs.turns for span in rows.under(link.box.turned(turn))))
+            if link.box and link.uri in ark_links
+            else link
             for link in links
         )
     if not labels:
