@@ -25,29 +25,24 @@ _TOKEN = re.compile(
     rb"|(?P<brace>[{}])|[\r\n]+|(?P<text>[^\\{}\r\n]+|\\)",
     re.DOTALL,
 )
-_CHARACTERS = {
-    **dict(zip("\\{}~-_", "\\{}\u00a0\u00ad\u2011", strict=True)),
-    **dict(zip("line lbr softline tab page emspace enspace".split(), "\n\n\n\t\f\u2003\u2002", strict=True)),  # noqa: SIM905
-    **dict(zip("bullet emdash endash".split(), "\u2022\u2014\u2013", strict=True)),  # noqa: SIM905
-    **dict(zip("lquote rquote ldblquote rdblquote".split(), "\u2018\u2019\u201c\u201d", strict=True)),  # noqa: SIM905
-}
-#: What ends a paragraph; a backslash at the end of a line is one.
-_PARAGRAPH_ENDS = frozenset({"par", "cell", "nestcell", "row", "nestrow", "sect", "column", "\n", "\r"})
+_CHARACTERS = dict(
+    zip(
+        r"\ { } ~ - _ tab line lbr softline page bullet emdash endash lquote rquote ldblquote rdblquote".split(),  # noqa: SIM905
+        "\\{}\u00a0\u00ad\u2011\t\n\n\n\f\u2022\u2014\u2013\u2018\u2019\u201c\u201d",
+        strict=True,
+    )
+)
+#: What ends a paragraph, or a piece of one, as the mark of a note does. A backslash at the end of a line is one.
+_ENDS = frozenset({*"par cell nestcell row nestrow sect column chftn chatn".split(), "\n", "\r"})  # noqa: SIM905
 #: Groups with a text of their own, apart from the one around them.
 _STORIES = frozenset(
     "annotation footer footerf footerl footerr footnote header headerf headerl headerr shptxt".split()  # noqa: SIM905
 )
-_NOTE_MARKS = frozenset({"chftn", "chatn"})
 #: Groups with a value that is about the document.
 _VALUES = frozenset({"doccomm", "hlinkbase", "keywords", "staticval", "subject", "title"})
 #: Groups that hold no text of the document. Those that begin with an asterisk hold none either, unless they are known.
-_PASSED_OVER = frozenset(
-    """
-    author bkmkend bkmkstart colortbl company creatim fonttbl fldtype info listtext manager nonshppict objdata operator
-    pict pntext printim propname rxe shprslt sp stylesheet tc template txe xe
-    """.split()  # noqa: SIM905
-)
-_KNOWN = _STORIES | _VALUES | {"fldinst", "shpinst", "userprops"}
+_PASSED_OVER = frozenset("colortbl fonttbl info listtext pict pntext shprslt stylesheet tc xe".split())  # noqa: SIM905
+_KNOWN = _STORIES | _VALUES | {"fldinst"}
 
 
 @dataclass(slots=True)
@@ -80,7 +75,7 @@ def read_rtf(data: bytes) -> Reading:
             break
     text = document.close()
     findings += text.findings
-    return Reading(MEDIA_TYPE, tuple(text.blocks), text.targets, title=document.title, findings=tuple(findings))
+    return Reading(MEDIA_TYPE, tuple(text.blocks), text.targets, findings=tuple(findings))
 
 
 def _tokens(data: bytes) -> Iterator[re.Match[bytes]]:
@@ -104,7 +99,6 @@ class _Document:
         """Text that isn't decoded yet: a character may be several escapes."""
         self._to_skip = 0
         self._is_starred = self._is_raised = False
-        self.title = ""
 
     def close(self) -> RunningText:
         """End what is open; return the text."""
@@ -161,15 +155,11 @@ class _Document:
             group.kind, group.value, group.is_passed_over = word, [], False
         elif word == "field":
             group.kind = word
-        elif word in _PARAGRAPH_ENDS and not (group.is_passed_over or group.value):
+        elif word in _ENDS and not (group.is_passed_over or group.value):
             self.text.end()
             self.text.begin(group.story)
-        elif word in _NOTE_MARKS:
-            self.text.set_apart()
-        elif word in ("super", "up"):
-            group.is_raised = number != 0
-        elif word in ("plain", "nosupersub"):
-            group.is_raised = False
+        elif word in ("super", "up", "plain", "nosupersub"):
+            group.is_raised = number != 0 and word in ("super", "up")
         elif word == "deleted":
             group.is_passed_over = number != 0
         elif word == "uc":
@@ -199,8 +189,6 @@ class _Document:
         elif may_hold_ark(value):
             role = Role.STRUCTURED_DATA if kind == "fldinst" else Role.METADATA
             self.text.add_value(value.strip(), kind, role)
-        if kind == "title":
-            self.title = value.strip()
 
     def _write_pending(self) -> None:
         if self._pending:

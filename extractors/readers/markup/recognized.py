@@ -51,11 +51,7 @@ def local_name(qualified: str) -> str:
 
 def is_recognized(root: Element) -> bool:
     """Return True if a tree of XML is the result of a text recognition."""
-    return local_name(root.tag) in _ROOTS or _is_abbyy(root)
-
-
-def _is_abbyy(root: Element) -> bool:
-    return str(root.tag).startswith(f"{{{_ABBYY_NAMESPACE}")
+    return local_name(root.tag) in _ROOTS or _ABBYY_NAMESPACE in root.tag
 
 
 def is_hocr(markup: str) -> bool:
@@ -76,8 +72,7 @@ def read_recognized(root: Element, media_type: str) -> Reading:
     >>> [(block.text, block.is_recognized) for block in read_recognized(root, "").blocks]
     [('ark:/12148/x5', True)]
     """
-    others = _abbyy_lines if _is_abbyy(root) else _hocr_lines
-    lines = {"alto": _alto_lines, "PcGts": _page_lines}.get(_name(root), others)
+    lines = {"alto": _alto_lines, "PcGts": _page_lines, "document": _abbyy_lines}.get(_name(root), _hocr_lines)
     regions = groupby(as_time_allows(lines(root), "line"), key=lambda placed: placed[0])
     blocks = [_block(location, [line for _, line in of_region]) for (_, location), of_region in regions]
     return Reading(media_type, (*_described(root), *(block for block in blocks if block.text)))

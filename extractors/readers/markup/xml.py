@@ -94,7 +94,7 @@ _MOST_TAIL = 8192
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 #: The beginning of XML that may be a fragment with several roots: there is no document type, and it isn't UTF-16.
 _FRAGMENT = re.compile(rb"(?:\xef\xbb\xbf)?(?:<\?xml[^>]*+>)?\s*+(?=<[^!?\0])")
-_WRAPPER = b"fragment"
+_WRAPPED, _WRAPPER = b"%b<fragment>%b</fragment>", "fragment"
 _DOCUMENT_NAME = re.compile(r"\.(?:x?html?|pdf|txt|xml)(?:[?#]|\Z)", re.IGNORECASE)
 
 
@@ -110,8 +110,7 @@ def read_xml(data: bytes) -> Reading:
     root, parser = _parsed(source)
     fragment = _FRAGMENT.match(source) if faults_of(parser) else None
     if fragment:
-        wrapped = fragment[0] + b"<%b>" % _WRAPPER + source[fragment.end() :] + b"</%b>" % _WRAPPER
-        root_of_all, wrapped_parser = _parsed(wrapped)
+        root_of_all, wrapped_parser = _parsed(_WRAPPED % (fragment[0], source[fragment.end() :]))
         if root_of_all is not None and len(root_of_all) > 1:
             root, parser = root_of_all, wrapped_parser
     findings = cut or faults_of(parser)  # what was cut off is also malformed
@@ -328,7 +327,7 @@ def _has_own_text(element: Element) -> bool:
     for child in element:
         pieces.append(child.tail)
         is_inline = isinstance(child.tag, str) and local_name(child.tag) in _INLINE
-        if child.tag is etree.Entity or (is_inline and element.tag != _WRAPPER.decode()):
+        if child.tag is etree.Entity or (is_inline and element.tag != _WRAPPER):
             pieces.append(child.text)
     return any(piece and not piece.isspace() for piece in pieces)
 

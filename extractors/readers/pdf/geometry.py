@@ -50,12 +50,10 @@ class Box(NamedTuple):
 
     def turned(self, quarters: int) -> Box:
         """The box on the page turned so that text upright is, which was drawn turned by so many quarters clockwise."""
-        left, bottom, right, top = self
-        if quarters == 1:
-            return Box(-top, left, -bottom, right)
-        if quarters == 2:
-            return Box(-right, -top, -left, -bottom)
-        return Box(bottom, -right, top, -left) if quarters == 3 else self
+        box = self
+        for _ in range(quarters):
+            box = Box(-box.top, box.left, -box.bottom, box.right)
+        return box
 
 
 class Line(NamedTuple):
