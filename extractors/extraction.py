@@ -368,14 +368,13 @@ def read_short_text(
 #: fifth of a second, and most runs meet few of them. Its function is called as the format: `read_json_lines`.
 _READERS = {
     Format.BIBTEX: "escaped_text",
-    Format.CONTENT_LINES: "line_values",
     Format.DOCX: "office.office_reader",
     Format.EPUB: "office.epub",
     Format.GEDCOM: "line_values",
     Format.JSON: "structured_data",
     Format.JSON_LINES: "structured_data",
     Format.LATEX: "escaped_text",
-    Format.LDIF: "line_values",
+    Format.LINE_VALUES: "line_values",
     Format.MAIL: "mail",
     Format.MARC: "marc",
     Format.MARKDOWN: "markdown",
@@ -386,7 +385,6 @@ _READERS = {
     Format.PPTX: "office.office_reader",
     Format.RESTRUCTURED: "escaped_text",
     Format.RTF: "rtf",
-    Format.SHORTCUT: "line_values",
     Format.TABULAR: "structured_data",
     Format.XLSX: "office.office_reader",
 }

@@ -19,10 +19,8 @@ READERS = {
     "csv": structured_data.read_tabular,
     "json": structured_data.read_json,
     "jsonl": structured_data.read_json_lines,
-    "vcf": line_values.read_content_lines,
-    "ldif": line_values.read_ldif,
+    **dict.fromkeys(("vcf", "ldif", "url"), line_values.read_line_values),
     "ged": line_values.read_gedcom,
-    "url": line_values.read_shortcut,
     "rtf": rtf.read_rtf,
 }
 #: In a vector: this text is whatever it is, and only what is found in it matters.
@@ -84,6 +82,7 @@ def test_an_anchor_leads_to_the_target_of_its_number(suffix):
 def test_a_declared_charset_is_used(suffix):
     sources = {"csv": '"é: ark:/12345/x5"', "json": '["é: ark:/12345/x5"]', "jsonl": '["é: ark:/12345/x5"]'}
     sources |= {"vcf": "NOTE:é: ark:/12345/x5", "ldif": "note: é: ark:/12345/x5", "ged": "1 NOTE é: ark:/12345/x5"}
+    sources["url"] = "URL=é: ark:/12345/x5"
     source = sources.get(suffix, "@misc{k, note={é: ark:/12345/x5}}" if suffix == "bib" else "é: ark:/12345/x5")
     reading = READERS[suffix](source.encode("cp1252"), charset="iso-8859-1")
     assert texts(reading) == ["é: ark:/12345/x5"]

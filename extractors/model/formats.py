@@ -39,16 +39,13 @@ class Format(StrEnum):
     MAIL = "mail"
     RTF = "rtf"
     GEDCOM = "gedcom"
-    CONTENT_LINES = "content-lines"
-    """vCard and iCalendar."""
-    LDIF = "ldif"
-    SHORTCUT = "shortcut"
+    LINE_VALUES = "line-values"
+    """vCard, iCalendar, LDIF, and shortcuts to web pages."""
 
 
 #: The media types and the ends of file names that claim each format.
 _LABELS: Mapping[Format, tuple[str, ...]] = {
     Format.BIBTEX: ("application/bibtex", "application/x-bibtex", "text/x-bibtex", ".bib", ".bibtex"),
-    Format.CONTENT_LINES: ("text/calendar", "text/directory", "text/vcard", "text/x-vcard", ".ics", ".vcard", ".vcf"),
     Format.GEDCOM: ("application/x-gedcom", "text/vnd.familysearch.gedcom", ".ged", ".gedcom"),
     Format.HTML: ("application/xhtml+xml", "text/html", ".htm", ".html", ".xht", ".xhtml"),
     Format.JSON: ("application/json", ".geojson", ".ipynb", ".json", ".jsonld"),
@@ -71,7 +68,11 @@ _LABELS: Mapping[Format, tuple[str, ...]] = {
         ".sty",
         ".tex",
     ),
-    Format.LDIF: ("application/ldif", "text/x-ldif", ".ldif"),
+    Format.LINE_VALUES: (
+        *("application/internet-shortcut", "application/ldif", "application/x-desktop", "application/x-mswinurl"),
+        *("text/calendar", "text/directory", "text/vcard", "text/x-ldif", "text/x-vcard"),
+        *(".desktop", ".ics", ".ldif", ".url", ".vcard", ".vcf"),
+    ),
     Format.MAIL: ("application/mbox", "message/rfc822", "multipart/related", ".eml", ".mbox", ".mht", ".mhtml"),
     Format.MARC: ("application/marc", ".marc", ".mrc"),
     Format.MARKDOWN: ("text/markdown", "text/x-markdown", ".markdown", ".md", ".qmd", ".rmd"),
@@ -79,13 +80,6 @@ _LABELS: Mapping[Format, tuple[str, ...]] = {
     Format.PLAIN: (".txt", ".yaml", ".yml"),
     Format.RESTRUCTURED: ("text/prs.fallenstein.rst", "text/x-rst", ".rest", ".rst"),
     Format.RTF: ("application/rtf", "text/rtf", ".rtf"),
-    Format.SHORTCUT: (
-        "application/internet-shortcut",
-        "application/x-desktop",
-        "application/x-mswinurl",
-        ".desktop",
-        ".url",
-    ),
     Format.TABULAR: ("text/csv", "text/tab-separated-values", ".csv", ".tab", ".tsv"),
     Format.XML: ("application/xml", "text/xml", ".tei", ".xml"),
 }
@@ -94,16 +88,8 @@ _BY_LABEL = {label: kind for kind, labels in _LABELS.items() for label in labels
 #: charset. Markup is not among them: sent so, it is shown as its source.
 PLAIN_TEXTS = frozenset(
     {
-        *(
-            Format.BIBTEX,
-            Format.CONTENT_LINES,
-            Format.GEDCOM,
-            Format.JSON,
-            Format.JSON_LINES,
-            Format.LATEX,
-            Format.LDIF,
-        ),
-        *(Format.MARKDOWN, Format.RESTRUCTURED, Format.SHORTCUT, Format.TABULAR),
+        *(Format.BIBTEX, Format.GEDCOM, Format.JSON, Format.JSON_LINES, Format.LATEX, Format.LINE_VALUES),
+        *(Format.MARKDOWN, Format.RESTRUCTURED, Format.TABULAR),
     }
 )
 
@@ -267,9 +253,11 @@ _TEXT_BEGINNING = re.compile(
     (?: [#;][^\n]*+\n | \s++ )*+
     (?: (?P<RTF> \{\\rtf[0-9] )
       | (?P<GEDCOM> 0\ HEAD\s )
-      | (?P<CONTENT_LINES> BEGIN:(?:VCARD|VCALENDAR)\s )
-      | (?P<LDIF> (?: version:\ ?1 (?: \n | \r ) (?: [#][^\n]*+\n | \s++ )*+ )? dn: (?: \ *+[\w.-]++\ *+= | :\ ?[\w+/]{4} ) )
-      | (?P<SHORTCUT> \[ (?: InternetShortcut | Desktop\ Entry ) \] )
+      | (?P<LINE_VALUES>
+            BEGIN:(?:VCARD|VCALENDAR)\s
+          | (?: version:\ ?1 (?: \n | \r ) (?: [#][^\n]*+\n | \s++ )*+ )? dn: (?: \ *+[\w.-]++\ *+= | :\ ?[\w+/]{4} )
+          | \[ (?: InternetShortcut | Desktop\ Entry ) \]
+        )
     )
     """,
     re.VERBOSE | re.IGNORECASE,

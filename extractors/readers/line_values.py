@@ -1,4 +1,4 @@
-"""Formats with one value a line, which may go on in the next: vCard, iCalendar, LDIF, GEDCOM; shortcuts, where it can't."""
+"""Formats with one value a line: vCard, iCalendar and LDIF, which fold long lines; shortcuts to web pages; GEDCOM."""
 
 from __future__ import annotations
 
@@ -25,39 +25,25 @@ _FOLDS_AT_BLANKS = re.compile(rb"^VERSION:2\.1\s", re.IGNORECASE | re.MULTILINE)
 #: A value in quoted-printable, over all lines that end with an equals sign.
 _QUOTED_PRINTABLE = re.compile(rb"QUOTED-PRINTABLE(?:[^\r\n]*+(?<==)\r?\n)*+[^\r\n]*+", re.IGNORECASE)
 _SOFT_BREAK = re.compile(rb"=\r?\n")
-_PROPERTY = re.compile(
-    r"(?:[\w-]+\.)?(?P<name>[\w-]++)(?P<parameters>(?:;(?:[^:;\"]++|\"[^\"]*+\")*+)*+):(?P<value>.*+)"
+_NAMED_VALUE = re.compile(
+    r"(?:\w+\.)?(?P<name>[\w-]++)(?P<parameters>(?:;(?:[^:;\"]++|\"[^\"]*+\")*+|\[[^=]*+)*+)(?:=|:(?P<base64>:)?)(?P<value>.*+)"
 )
 _ESCAPED = re.compile(r"\\(.)")
 
-_LDIF_FOLD = re.compile(rb"\r?\n ")
-_LDIF_LINE = re.compile(r"(?P<name>[\w.-]++)(?:;[^:]*+)?:(?P<kind>[:<]?) *+(?P<value>.*+)")
-
 _GEDCOM_LINE = re.compile(r"[ \t]*+(?P<level>[0-9]{1,2}) ++(?:@[^@]++@ ++)?(?P<tag>\w++)(?: (?P<value>.*+))?")
 
-_SHORTCUT_LINE = re.compile(r"(?P<name>[^=\s\[]++)(?:\[[^=]*+)?=\s*+(?P<value>.*+)")
 
+def read_line_values(data: bytes, *, charset: str | None = None) -> Reading:
+    r"""The values that may name an ARK in vCards and calendars (RFC 6350, RFC 5545), LDIF (RFC 2849) and shortcuts.
 
-def read_content_lines(data: bytes, *, charset: str | None = None) -> Reading:
-    r"""The properties of vCards and calendars that may name an ARK (RFC 6350, RFC 5545).
+    Folds are undone before bytes are decoded, for a fold may part a character.
 
-    >>> read_content_lines(b"BEGIN:VCARD\r\nNOTE:ark:/12345/\r\n x5\\, at home\r\nEND:VCARD").blocks[0].text
+    >>> read_line_values(b"BEGIN:VCARD\r\nNOTE:ark:/12345/\r\n x5\\, at home\r\nEND:VCARD").blocks[0].text
     'ark:/12345/x5, at home'
     """
     unfolded = _QUOTED_PRINTABLE.sub(lambda value: _SOFT_BREAK.sub(b"", value[0]), data)
     unfolded = _FOLD.sub(b" " if _FOLDS_AT_BLANKS.search(data) else b"", unfolded)
-    media_type = "text/calendar" if b"BEGIN:VCALENDAR" in data[:100].upper() else "text/vcard"
-    return _reading(unfolded, charset, media_type, lambda lines: _values(lines, _PROPERTY.match, _property_value))
-
-
-def read_ldif(data: bytes, *, charset: str | None = None) -> Reading:
-    r"""The attributes of directory entries that may name an ARK (RFC 2849), base64 undone.
-
-    >>> read_ldif(b"dn: cn=x\nlabeledURI: ark:/12345/\n x5\n").blocks[0].text
-    'ark:/12345/x5'
-    """
-    unfolded = _LDIF_FOLD.sub(b"", data)
-    return _reading(unfolded, charset, "text/x-ldif", lambda lines: _values(lines, _LDIF_LINE.match, _attribute_value))
+    return _reading(unfolded, charset, "text/directory", _named_values)
 
 
 def read_gedcom(data: bytes, *, charset: str | None = None) -> Reading:
@@ -72,55 +58,33 @@ def read_gedcom(data: bytes, *, charset: str | None = None) -> Reading:
     return _reading(data, charset, "text/vnd.familysearch.gedcom", _gedcom_values)
 
 
-def read_shortcut(data: bytes, *, charset: str | None = None) -> Reading:
-    r"""The values of a shortcut to a web page (``.url`` of Windows, ``.desktop`` of Linux): each ends with its line.
-
-    >>> read_shortcut(b"[InternetShortcut]\r\nURL=https://n2t.net/ark:/12345/x5\r\nIconIndex=0").blocks[0].text
-    'https://n2t.net/ark:/12345/x5'
-    """
-    media_type = "application/internet-shortcut"
-    return _reading(
-        data, charset, media_type, lambda lines: _values(lines, _SHORTCUT_LINE.match, lambda parts: parts["value"])
-    )
-
-
 def _reading(
     data: bytes, charset: str | None, media_type: str, blocks_of: Callable[[Iterable[str]], Iterator[Block]]
 ) -> Reading:
-    """Return what *blocks_of* makes of the lines of a document. Folds are undone before: one may part a character."""
+    """Return what *blocks_of* makes of the lines of a document."""
     text, findings = text_of(data, MOST_BYTES, charset)
     lines = (line[0] for line in as_time_allows(_LINE.finditer(text), "line"))
     blocks = tuple(block for block in blocks_of(lines) if may_hold_ark(block.text))
     return Reading(media_type, blocks, findings=tuple(findings))
 
 
-def _values(
-    lines: Iterable[str], parts_of: Callable[[str], re.Match[str] | None], value_of: Callable[[re.Match[str]], str]
-) -> Iterator[Block]:
+def _named_values(lines: Iterable[str]) -> Iterator[Block]:
     for line in lines:
-        parts = parts_of(line)
-        if parts:
-            yield _block(line[: parts.start("value")], parts["name"])  # a parameter may lead somewhere
-            yield _block(value_of(parts), parts["name"])
-        else:
+        parts = _NAMED_VALUE.match(line)
+        if parts is None:
             yield _block(line, "")
+            continue
+        value = _ESCAPED.sub(lambda escape: "\n" if escape[1] in "nN" else escape[1], parts["value"])
+        if parts["base64"]:
+            value = base64.b64decode(value.encode("ascii", "ignore") + b"==").decode("utf-8", "replace")
+        elif "QUOTED-PRINTABLE" in parts["parameters"].upper():
+            value = quopri.decodestring(value.encode()).decode("utf-8", "replace")
+        yield _block(line[: parts.start("value")], parts["name"])  # a parameter may lead somewhere
+        yield _block(value, parts["name"])
 
 
 def _block(value: str, name: str) -> Block:
     return value_block(value, name, alone=Role.LINK_TARGET if name.upper() in _LINKS else Role.METADATA)
-
-
-def _property_value(parts: re.Match[str]) -> str:
-    value = parts["value"]
-    if "QUOTED-PRINTABLE" in parts["parameters"].upper():
-        value = quopri.decodestring(value.encode()).decode("utf-8", "replace")
-    return _ESCAPED.sub(lambda escape: "\n" if escape[1] in "nN" else escape[1], value)
-
-
-def _attribute_value(parts: re.Match[str]) -> str:
-    if parts["kind"] != ":":
-        return parts["value"]
-    return base64.b64decode(parts["value"].encode("ascii", "ignore") + b"==").decode("utf-8", "replace")
 
 
 def _gedcom_values(lines: Iterable[str]) -> Iterator[Block]:
