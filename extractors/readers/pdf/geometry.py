@@ -101,7 +101,7 @@ class Glyphs:
         self.turns = frozenset(map(self._turn, offsets)) | {0}
 
     def _turn(self, offset: int) -> int:
-        angle = pdfium.FPDFText_GetCharAngle(self._page, self._index(offset))
+        angle = float(pdfium.FPDFText_GetCharAngle(self._page, self._index(offset)))
         return round(angle / (math.pi / 2)) % 4
 
     @classmethod

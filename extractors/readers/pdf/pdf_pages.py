@@ -400,7 +400,7 @@ def _is_garbled(text: str, text_page: PdfTextPage) -> bool:
         return False
     sample = range(0, text_page.count_chars(), 1 + text_page.count_chars() // _SAMPLE)
     unmapped = sum(pdfium.FPDFText_HasUnicodeMapError(text_page, index) == 1 for index in sample)
-    return 2 * unmapped > len(sample)
+    return bool(2 * unmapped > len(sample))
 
 
 def _from_right_to_left(read: PdfPage, text_page: PdfTextPage) -> PdfPage:
