@@ -33,8 +33,8 @@ def main() -> int:
         for kind, folder in _folders(Path(place)).items():
             ratios, extra, rates = [], [], []
             for _ in range(ROUNDS):
-                one_s, one_cpu_s, one = _extracted(folder, 1)
-                two_s, two_cpu_s, two = _extracted(folder, 2)
+                one_s, one_cpu_s, one = _extract(folder, 1)
+                two_s, two_cpu_s, two = _extract(folder, 2)
                 if one != two:
                     print(f"cores: two processes print something else than one for {kind}")
                     return 1
@@ -63,7 +63,7 @@ def _folders(place: Path) -> dict[str, Path]:
     return folders
 
 
-def _extracted(folder: Path, jobs: int) -> tuple[float, float, bytes]:
+def _extract(folder: Path, jobs: int) -> tuple[float, float, bytes]:
     """Run `extract`, and return seconds by the clock, seconds of CPU, and its output."""
     command = [sys.executable, "-P", "-m", "arkaudit", "extract", "--jobs", str(jobs), str(folder)]
     before, started = _children_cpu_s(), time.perf_counter()

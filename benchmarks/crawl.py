@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.site import LINKS, Site, served
+from benchmarks.site import LINKS, Site, serve_site
 
 PAGES, ROUNDS = "2000", "3"
 AIM, FLOOR = 2.0, 1.1
@@ -44,10 +44,10 @@ def main(arguments: Sequence[str] = ()) -> int:
     pages, rounds = (int(each) for each in [*arguments, *(PAGES, ROUNDS)[len(arguments) :]])
     cores = sorted(os.sched_getaffinity(0))
     best: dict[str, Crawl] = {}
-    with served(pages, core=cores[-1]) as site, tempfile.TemporaryDirectory(prefix="arkaudit-crawl-") as folder:
+    with serve_site(pages, core=cores[-1]) as site, tempfile.TemporaryDirectory(prefix="arkaudit-crawl-") as folder:
         for number in range(rounds):
             for name, command in _commands(site, Path(folder), number).items():
-                seen = _crawled(command, site, pages, Path(folder), core=cores[0])
+                seen = _crawl(command, site, pages, Path(folder), core=cores[0])
                 best[name] = min(seen, best.get(name, seen))
     bare = best[BARE]
     times = bare.cpu_s / best[OURS].cpu_s
@@ -94,7 +94,7 @@ def configuration(site: Site) -> str:
     )
 
 
-def _crawled(command: Sequence[str], site: Site, pages: int, folder: Path, *, core: int) -> Crawl:
+def _crawl(command: Sequence[str], site: Site, pages: int, folder: Path, *, core: int) -> Crawl:
     """Return the time of a crawl on one core. Raises SystemExit unless it fetched every page once."""
     cpu_s, started = _cpu_s(), time.perf_counter()
     done = subprocess.run(

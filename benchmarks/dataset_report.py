@@ -54,8 +54,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         dataset = Path(folder, "ds")
         _make(dataset, millions)
-        seconds, megabytes, first = _reported(dataset, Path(folder, "first"))
-        _, _, second = _reported(dataset, Path(folder, "second"))
+        seconds, megabytes, first = _report(dataset, Path(folder, "first"))
+        _, _, second = _report(dataset, Path(folder, "second"))
     print(
         f"dataset_report: {millions} million mentions in {seconds:.0f} s of CPU (bound {FLOOR_S:.0f} for 10), "
         f"{megabytes:.0f} MB (bound {FLOOR_MB:.0f}); two reports are {'equal' if first == second else 'DIFFERENT'}"
@@ -86,7 +86,7 @@ def _make(place: Path, millions: int) -> None:
     (place / MANIFEST).write_bytes(manifest.to_bytes())
 
 
-def _reported(dataset: Path, out: Path) -> tuple[float, float, str]:
+def _report(dataset: Path, out: Path) -> tuple[float, float, str]:
     """Make a report, and return seconds of CPU, maximum megabytes, and a digest of all tables."""
     command = [sys.executable, "-P", "-m", "arkaudit", "report", "--dataset", str(dataset), "--out", str(out)]
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()

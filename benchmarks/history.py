@@ -34,8 +34,8 @@ def main() -> int:
         store = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(folder, "audit.db")
         if not store.exists():
             make(store)
-        report = _measured("report", store, Path(folder, "report"))
-        reading = _measured("reading", store, Path(folder, "parquet"))
+        report = _measure("report", store, Path(folder, "report"))
+        reading = _measure("reading", store, Path(folder, "parquet"))
         due = _nothing_due(store, Path(folder))
     slowest = sorted(report["tables"].items(), key=lambda each: -each[1])[:4]
     parts = ", ".join(f"{name} {seconds:.1f}" for name, seconds in slowest)
@@ -51,7 +51,7 @@ def main() -> int:
     return int(report["seconds"] > MOST_S or report["bytes"] > MOST_BYTES or due > MOST_DUE_S)
 
 
-def _measured(part: str, *paths: Path) -> dict[str, Any]:
+def _measure(part: str, *paths: Path) -> dict[str, Any]:
     """Measure one part in a child process on one core, and return its figures."""
     command = [sys.executable, "-m", "benchmarks.history", f"--{part}", *map(str, paths)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
@@ -66,7 +66,7 @@ def _report(store: Path, out: Path) -> dict[str, Any]:
 
     tables: dict[str, float] = {}
 
-    class Timed(Tables):
+    class TimedTables(Tables):
         """Tables that record the time of each."""
 
         def __getitem__(self, name: str) -> Any:
@@ -78,7 +78,7 @@ def _report(store: Path, out: Path) -> dict[str, Any]:
     begun = _clock()
     frames = load_frames(store)
     loaded = _clock()
-    write_report(Report(frames, Timed(frames)), out, ("csv", "html"))
+    write_report(Report(frames, TimedTables(frames)), out, ("csv", "html"))
     return {
         "load": loaded - begun,
         "tables": tables,
@@ -107,7 +107,7 @@ _READ = {
 }
 
 
-def _reading(store: Path, parquet: Path) -> dict[str, float]:
+def _measure_reading(store: Path, parquet: Path) -> dict[str, float]:
     """Return the times to read the same rows from either, with JSON as text."""
     import pyarrow.parquet as pq
 
@@ -127,9 +127,9 @@ def _reading(store: Path, parquet: Path) -> dict[str, float]:
             assert len(frame.to_pandas()) == rows[table]
 
     return {
-        "sqlite": _taken(lambda: read(store, from_sqlite)),
-        "export": _taken(lambda: export(store, parquet)),
-        "parquet": _taken(from_parquet),
+        "sqlite": _seconds(lambda: read(store, from_sqlite)),
+        "export": _seconds(lambda: export(store, parquet)),
+        "parquet": _seconds(from_parquet),
         "rows": sum(rows.values()),
     }
 
@@ -171,12 +171,12 @@ _STATES = ("healthy", "failing", "confirmed_broken", "blocked", "undetermined")
 _clock = time.process_time
 PARTS: Mapping[str, Callable[..., dict[str, Any]]] = {
     "--report": _report,
-    "--reading": _reading,
+    "--reading": _measure_reading,
     "--ten-times": _ten_times,
 }
 
 
-def _taken(work: Callable[[], object]) -> float:
+def _seconds(work: Callable[[], object]) -> float:
     begun = _clock()
     work()
     return _clock() - begun

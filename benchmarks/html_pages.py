@@ -48,8 +48,8 @@ def main() -> int:
 def _ratio(baseline: Callable[[bytes], object], pages: Sequence[bytes]) -> float:
     """Return the median of the speed relative to *baseline*, over rounds in which both take turns."""
     # Without the time of imports and first allocations.
-    _seconds(_extracted, pages)
-    return median(_seconds(baseline, pages) / _seconds(_extracted, pages) for _ in range(ROUNDS))
+    _seconds(_extract, pages)
+    return median(_seconds(baseline, pages) / _seconds(_extract, pages) for _ in range(ROUNDS))
 
 
 def _seconds(read: Callable[[bytes], object], pages: Sequence[bytes]) -> float:
@@ -59,19 +59,19 @@ def _seconds(read: Callable[[bytes], object], pages: Sequence[bytes]) -> float:
     return time.process_time() - started
 
 
-def _extracted(page: bytes) -> object:
+def _extract(page: bytes) -> object:
     return extraction_of(page, media_type="text/html")
 
 
 def _by_lxml_html(page: bytes) -> list[str | None]:
-    return _collected(lxml.html.fromstring(page.decode()))
+    return _collect(lxml.html.fromstring(page.decode()))
 
 
 def _by_etree(page: bytes) -> list[str | None]:
-    return _collected(etree.fromstring(page.decode(), etree.HTMLParser()))
+    return _collect(etree.fromstring(page.decode(), etree.HTMLParser()))
 
 
-def _collected(root: Any) -> list[str | None]:
+def _collect(root: Any) -> list[str | None]:
     collected: list[str | None] = []
     for element in root.iter():
         collected.append(element.text)

@@ -26,7 +26,7 @@ MOST_BYTES = 2_500
 def main(arguments: Sequence[str] = ()) -> int:
     """Print a line; return 1 if an ARK takes too much memory."""
     few, many = (int(each) for each in [*arguments, *(FEW, MANY)[len(arguments) :]])
-    (few_bytes, _), (many_bytes, many_s) = _judged(few), _judged(many)
+    (few_bytes, _), (many_bytes, many_s) = _judge_in_child(few), _judge_in_child(many)
     each = (many_bytes - few_bytes) / (many - few)
     print(
         f"judging: {each:.0f} bytes of memory for each more ARK (at most {MOST_BYTES}): {many_bytes / 1e6:.0f} MB at "
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     return int(each > MOST_BYTES)
 
 
-def _judged(arks: int) -> tuple[int, float]:
+def _judge_in_child(arks: int) -> tuple[int, float]:
     """Judge a run of *arks*, and return the maximum memory in bytes and the time in seconds."""
     with tempfile.TemporaryDirectory(prefix="arkaudit-judging-") as folder:
         store = make_store(Path(folder, "audit.db"), arks=arks)

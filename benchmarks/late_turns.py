@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from itertools import pairwise
 
-from benchmarks.makespan import audited
+from benchmarks.makespan import run_check
 
 HOSTS, ARKS, INTERVAL = "1250", "2", "1.0"
 #: Delay, as a share of the interval, beyond which a request is late.
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     """Print two lines; return 1 if the bound is exceeded."""
     hosts, arks, interval = [*arguments, *(HOSTS, ARKS, INTERVAL)[len(arguments) :]]
     interval_s = float(interval)
-    seen = audited([f"h{number:04}.example" for number in range(int(hosts))], int(arks), interval_s)
+    seen = run_check([f"h{number:04}.example" for number in range(int(hosts))], int(arks), interval_s)
     every = sorted(moment for moments in seen.starts.values() for moment in moments)
     turns = [pairwise([every[0], *sorted(moments)]) for moments in seen.starts.values()]
     gaps = [later - earlier for of_host in turns for earlier, later in of_host]

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from benchmarks.crawl import environment
 from benchmarks.makespan import NAAN, serve
-from benchmarks.site import served
+from benchmarks.site import serve_site
 
 ARKS = 2_000
 #: CPU time of a request relative to a page of the bare spider, for whole processes.
@@ -33,7 +33,7 @@ _LYCHEE = Path(sys.prefix, "lychee", "bin", "lychee")
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Measurement:
     """One run of a program."""
 
     requests: int
@@ -51,9 +51,9 @@ class Measured:
 
 def main() -> int:
     """Print two lines; return 1 if the bound is exceeded."""
-    ours, again = _measured(_check), _measured(_check)
+    ours, again = _measure(_check), _measure(_check)
     bare = _bare(ours.requests)
-    theirs = _measured(_lychee) if _LYCHEE.exists() else "lychee is not installed"
+    theirs = _measure(_lychee) if _LYCHEE.exists() else "lychee is not installed"
     share = min(ours.per_request, again.per_request) / bare.per_request
     print(
         f"links: a request of check takes {share:.2f} of a page of bare Scrapy (at most {MOST:g}, aim {AIM:g}): "
@@ -77,9 +77,9 @@ def _lychee(folder: Path, port: int) -> list[str]:
     return [str(_LYCHEE), "--no-progress", "--cache=false", *most, "urls.txt"]
 
 
-def _bare(pages: int) -> Measured:
+def _bare(pages: int) -> Measurement:
     cores = sorted(os.sched_getaffinity(0))
-    with served(pages, core=cores[-1]) as site, tempfile.TemporaryDirectory() as place:
+    with serve_site(pages, core=cores[-1]) as site, tempfile.TemporaryDirectory() as place:
         before, started = _children_cpu_s(), time.perf_counter()
         subprocess.run(
             [sys.executable, "-m", "benchmarks.bare_spider", site.url],
@@ -87,10 +87,10 @@ def _bare(pages: int) -> Measured:
             stdout=subprocess.DEVNULL,
             check=True,
         )
-        return Measured(pages, _children_cpu_s() - before, time.perf_counter() - started)
+        return Measurement(pages, _children_cpu_s() - before, time.perf_counter() - started)
 
 
-def _measured(command: object) -> Measured:
+def _measure(command: object) -> Measurement:
     assert callable(command)
     spawning = multiprocessing.get_context("spawn")
     ours, theirs = spawning.Pipe()
@@ -112,7 +112,7 @@ def _measured(command: object) -> Measured:
     server.terminate()
     assert done.returncode == 0, arguments
     assert requests >= ARKS, "some were not asked"
-    return Measured(requests, cpu_s, seconds)
+    return Measurement(requests, cpu_s, seconds)
 
 
 def _children_cpu_s() -> float:

@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     hosts, arks, interval = [*arguments, *(HOSTS, ARKS, INTERVAL_S)[len(arguments) :]]
     interval_s = float(interval)
     names = [f"h{number:04}.example" for number in range(int(hosts))]
-    seen = audited(names, int(arks), interval_s)
+    seen = run_check(names, int(arks), interval_s)
     every = sorted(moment for moments in seen.starts.values() for moment in moments)
     bound_s = max(len(moments) - 1 for moments in seen.starts.values()) * interval_s
     gap_s = min(later - earlier for moments in seen.starts.values() for earlier, later in pairwise(sorted(moments)))
@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     return int(ratio > MOST or gap_s < interval_s - TOLERANCE_S)
 
 
-def audited(names: Sequence[str], arks: int, interval_s: float) -> Audit:
+def run_check(names: Sequence[str], arks: int, interval_s: float) -> Audit:
     """Run a check of *arks* at each of the hosts *names*, and return its times."""
     spawning = multiprocessing.get_context("spawn")
     ours, theirs = spawning.Pipe()
@@ -137,12 +137,12 @@ def serve(pipe: Connection, rest_of_page: str = "") -> None:
                 if key.fileobj is listener:
                     connection, _ = listener.accept()
                     waiting.register(connection, selectors.EVENT_READ)
-                elif isinstance(key.fileobj, socket.socket) and not _answered(key.fileobj, starts, rest_of_page):
+                elif isinstance(key.fileobj, socket.socket) and not _respond(key.fileobj, starts, rest_of_page):
                     waiting.unregister(key.fileobj)
                     key.fileobj.close()
 
 
-def _answered(connection: socket.socket, starts: defaultdict[str, list[float]], rest_of_page: str) -> bool:
+def _respond(connection: socket.socket, starts: defaultdict[str, list[float]], rest_of_page: str) -> bool:
     """Answer a request, which arrives in one piece; return False if the connection is closed."""
     try:
         received, ancillary, _, _ = connection.recvmsg(65536, 256)

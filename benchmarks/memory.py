@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.crawl import configuration, environment
-from benchmarks.site import served
+from benchmarks.site import serve_site
 
 FEW, MANY = "2000", "50000"
 MOST = 1.25
@@ -26,7 +26,7 @@ MOST = 1.25
 def main(arguments: Sequence[str] = ()) -> int:
     """Print a line; return 1 if the longer crawl takes too much memory."""
     few, many = (int(each) for each in [*arguments, *(FEW, MANY)[len(arguments) :]])
-    (few_bytes, few_s), (many_bytes, many_s) = _crawled(few), _crawled(many)
+    (few_bytes, few_s), (many_bytes, many_s) = _crawl(few), _crawl(many)
     growth = many_bytes / few_bytes
     print(
         f"memory: {growth:.2f} times as much for {many} pages as for {few} (at most {MOST}): {many_bytes / 1e6:.0f} MB "
@@ -35,9 +35,9 @@ def main(arguments: Sequence[str] = ()) -> int:
     return int(growth > MOST)
 
 
-def _crawled(pages: int) -> tuple[int, float]:
+def _crawl(pages: int) -> tuple[int, float]:
     """Crawl a site of *pages*, and return the maximum memory in bytes and the time in seconds."""
-    with served(pages) as site, tempfile.TemporaryDirectory(prefix="arkaudit-memory-") as name:
+    with serve_site(pages) as site, tempfile.TemporaryDirectory(prefix="arkaudit-memory-") as name:
         folder = Path(name)
         folder.joinpath("arkaudit.toml").write_text(configuration(site))
         command = (sys.executable, "-m", "arkaudit", "crawl", site.url, "-c", "arkaudit.toml", "--store", "audit.db")

@@ -94,12 +94,12 @@ def _crawl(jobs: int) -> Audit:
     port = server.server_port
     for number in range(PDFS):
         _pdf(number)
-    measured = _measured(["crawl", f"http://127.0.0.1:{port}/"], port, jobs, _CITED)
+    measured = _measure(["crawl", f"http://127.0.0.1:{port}/"], port, jobs, _CITED)
     server.shutdown()
     return Audit(PDFS + 1, *measured)
 
 
-def _measured(
+def _measure(
     command: Sequence[str], port: int, jobs: int, kept: str
 ) -> tuple[float, float, float, Sequence[tuple[object, ...]]]:
     """Run a command on the host at *port*; return seconds, CPU times of its own and of others, and stored rows."""

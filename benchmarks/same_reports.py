@@ -27,14 +27,14 @@ def main() -> int:
     other, *stores = map(Path, sys.argv[1:])
     differing = 0
     for store in stores:
-        ours, theirs = (_made_by(checkout, store.resolve()) for checkout in (_HERE, other))
+        ours, theirs = (_reports_of(checkout, store.resolve()) for checkout in (_HERE, other))
         differing += ours != theirs
         names = [name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name)]
         print(f"{store}: {len(ours)} files", *(f"{name} differs" for name in sorted(names)), sep="; ", flush=True)
     return int(differing > 0)
 
 
-def _made_by(checkout: Path, store: Path) -> Mapping[str, str]:
+def _reports_of(checkout: Path, store: Path) -> Mapping[str, str]:
     """Return the digest of each file that the code in *checkout* makes."""
     command = [sys.executable, "-P", __file__, "--digests", str(store)]
     environment = {**os.environ, "PYTHONPATH": str(checkout)}

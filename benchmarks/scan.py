@@ -37,7 +37,7 @@ def main() -> int:
     colons = text.count(":") / len(text) * 1000
     if shutil.which("rg") is None:
         ours = median(_seconds_of_scan(text) for _ in range(ROUNDS))
-        print(f"{_speed(text, ours, colons)}; ripgrep is not installed")
+        print(f"{_speed_words(text, ours, colons)}; ripgrep is not installed")
         return 0
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "prose.txt"
@@ -46,13 +46,13 @@ def main() -> int:
     ours, theirs = (median(each) for each in zip(*pairs, strict=True))
     ratio = median(ripgrep / scan for scan, ripgrep in pairs)
     print(
-        f"{_speed(text, ours, colons)}, {ratio:.2f} of the speed of rg -i 'ark:' "
+        f"{_speed_words(text, ours, colons)}, {ratio:.2f} of the speed of rg -i 'ark:' "
         f"({len(text) / theirs / 1e6:,.0f} MB/s; floor {FLOOR})"
     )
     return int(ratio < FLOOR)
 
 
-def _speed(text: str, seconds: float, colons: float) -> str:
+def _speed_words(text: str, seconds: float, colons: float) -> str:
     speed = len(text) / seconds / 1e6
     return f"scan: {speed:,.0f} MB/s over text without ARKs ({colons:.1f} colons in 1,000 characters)"
 

@@ -35,7 +35,7 @@ class Site:
         """The URL of the first page."""
         return f"http://127.0.0.1:{self.port}/"
 
-    def taken(self) -> tuple[int, int]:
+    def take_counts(self) -> tuple[int, int]:
         """Return the numbers of requests and of distinct pages since the last call."""
         self._pipe.send("taken")
         requests, pages = self._pipe.recv()
@@ -43,7 +43,7 @@ class Site:
 
 
 @contextmanager
-def served(pages: int, *, core: int | None = None, rest_of_page: str = "") -> Iterator[Site]:
+def serve_site(pages: int, *, core: int | None = None, rest_of_page: str = "") -> Iterator[Site]:
     """Serve a site of *pages* on a core until the context ends; each page ends with *rest_of_page*."""
     spawning = multiprocessing.get_context("spawn")
     ours, theirs = spawning.Pipe()
@@ -132,10 +132,10 @@ def _number(target: str) -> int | None:
 def _serve(pipe: Connection, pages: int, core: int | None, rest_of_page: str) -> None:
     if core is not None:
         os.sched_setaffinity(0, {core})
-    asyncio.run(_served(pipe, pages, rest_of_page))
+    asyncio.run(_run_server(pipe, pages, rest_of_page))
 
 
-async def _served(pipe: Connection, pages: int, rest_of_page: str) -> None:
+async def _run_server(pipe: Connection, pages: int, rest_of_page: str) -> None:
     loop = asyncio.get_running_loop()
     asked: list[str] = []
 

@@ -141,7 +141,7 @@ def _url(ark: str) -> str:
     return f"https://n2t.net/{ark}"
 
 
-def _landing(ark: str) -> str:
+def _landing_url(ark: str) -> str:
     naan, _, name = ark.removeprefix("ark:").partition("/")
     return f"https://digital.{naan}.example/items/{name}"
 
@@ -157,10 +157,16 @@ def _observations(run_id: int, names: list[str], asked: list[int], fates: list[s
                 "method": "GET",
                 "at": at,
                 "status": 302,
-                "location": _landing(ark),
+                "location": _landing_url(ark),
                 "elapsed_s": 0.1 + place % 97 / 500,
             },
-            {"url": _landing(ark), "method": "GET", "at": at, "status": status, "elapsed_s": 0.2 + place % 89 / 300},
+            {
+                "url": _landing_url(ark),
+                "method": "GET",
+                "at": at,
+                "status": status,
+                "elapsed_s": 0.2 + place % 89 / 300,
+            },
         ]
         yield {
             "run_id": run_id,
@@ -173,7 +179,7 @@ def _observations(run_id: int, names: list[str], asked: list[int], fates: list[s
             "chain_end": "answered" if status else "timeout",
             "detail": "",
             "status": status,
-            "final_url": _landing(ark),
+            "final_url": _landing_url(ark),
             "hop_count": 1,
             "hops": json.dumps(hops),
             "body_complete": 1,
@@ -191,14 +197,14 @@ def _verdicts(run_id: int, names: list[str], asked: list[int], fates: list[str])
             "ark_id": number,
             "request_url": _url(ark),
             "object": fate,
-            "object_evidence": json.dumps([f"{_landing(ark)} came to {fate} after 1 redirect"]),
+            "object_evidence": json.dumps([f"{_landing_url(ark)} came to {fate} after 1 redirect"]),
             "metadata": "query-ignored" if fine else "not-asked",
             "metadata_evidence": '["?info gave the object\'s own answer again"]',
             "metadata_parsed": "{}",
             "commitment": "undetermined",
             "commitment_evidence": '["no genuine metadata answer, so nothing could be read"]',
             "commitment_parsed": "{}",
-            "final_url": None if fate == "timeout" else _landing(ark),
+            "final_url": None if fate == "timeout" else _landing_url(ark),
             "hop_count": 1,
             "request_count": 2,
             "remarks": "[]",

@@ -104,7 +104,7 @@ def multiply(path: Path, times: int) -> None:
         for number in range(1, times):
             for name, naming in _NAMING.items():
                 columns = [column.name for column in schema.tables.tables[name].columns]
-                copied = ", ".join(_copied(column, column in naming, number, last) for column in columns)
+                copied = ", ".join(_copy_expression(column, column in naming, number, last) for column in columns)
                 raw.execute(
                     f"INSERT INTO {name} ({', '.join(columns)}) "
                     f"SELECT {copied} FROM {name} WHERE {name}_id <= {last[f'{name}_id']}"
@@ -114,7 +114,7 @@ def multiply(path: Path, times: int) -> None:
         raw.commit()
 
 
-def _copied(column: str, is_named: bool, number: int, last: Mapping[str, int]) -> str:
+def _copy_expression(column: str, is_named: bool, number: int, last: Mapping[str, int]) -> str:
     """Return the SQL expression of a column for a copy: keys continue those of the last copy, names differ."""
     if column in _KEYS:
         return f"{column} + {number * last[column]}"

@@ -77,9 +77,9 @@ def texts(half: str) -> Iterator[Document]:
     ):
         known = _Texts(half, kind, language)
         paragraphs = known.paragraphs(24)
-        data = _commented(paragraphs, mark, code)
+        data = _comments_with_code(paragraphs, mark, code)
         yield _document(f"layout/{kind}-{language}.{suffix}", kind, language, data, paragraphs)
-    for kind, table in (("table-bars", _barred), ("table-blanks", _laid_out)):
+    for kind, table in (("table-bars", _bar_table), ("table-blanks", _space_table)):
         known = _Texts(half, kind, language)
         paragraphs = known.paragraphs(24)
         yield _document(f"layout/{kind}-{language}.txt", kind, language, table(paragraphs, known), paragraphs)
@@ -115,9 +115,9 @@ def pdfs(half: str) -> Iterator[Document]:
         data = HTML(string=_page(paragraphs, language, css, render)).write_pdf()
         yield _document(f"pdf/{kind}-{language}.pdf", kind, language, data, paragraphs)
     for kind, setup, render in (
-        ("typst-gutter", '#set par.line(numbering: "1")\n', lambda each, _: _broken(each)),
-        ("typst-columns", "#set page(columns: 2)\n#set par(justify: true)\n", lambda each, _: _broken(each)),
-        ("typst-table", "", lambda each, _: _broken(each)),
+        ("typst-gutter", '#set par.line(numbering: "1")\n', lambda each, _: _with_breaks(each)),
+        ("typst-columns", "#set page(columns: 2)\n#set par(justify: true)\n", lambda each, _: _with_breaks(each)),
+        ("typst-table", "", lambda each, _: _with_breaks(each)),
     ):
         known = _Texts(half, kind, language)
         paragraphs = known.paragraphs(24)
@@ -125,7 +125,7 @@ def pdfs(half: str) -> Iterator[Document]:
         if kind == "typst-table":
             source += _typst_table(paragraphs, known.random)
         else:
-            source += "\n\n".join(_rendered(each, _typst, render) for each in paragraphs)
+            source += "\n\n".join(_render(each, _typst, render) for each in paragraphs)
         with tempfile.TemporaryDirectory(prefix="corpus-") as folder:
             written = Path(folder, "document.typ")
             written.write_text(source, "utf-8")
@@ -135,9 +135,7 @@ def pdfs(half: str) -> Iterator[Document]:
 
     for kind, setup in (("latex-lineno", "\\linenumbers"), ("latex-lineno-right", "\\rightlinenumbers")):
         paragraphs = _Texts(half, kind, language).paragraphs(24)
-        body = "\n\n".join(
-            _rendered(each, tex_text, lambda cited, _: f"\\url{{{cited.written}}}") for each in paragraphs
-        )
+        body = "\n\n".join(_render(each, tex_text, lambda cited, _: f"\\url{{{cited.written}}}") for each in paragraphs)
         with tempfile.TemporaryDirectory(prefix="corpus-") as folder:
             written = Path(folder, "document.tex")
             written.write_text(_NUMBERED_TEX % (setup, body), "utf-8")
@@ -153,13 +151,13 @@ def _document(path: str, kind: str, language: str, data: bytes, paragraphs: list
     return Document(path, kind, language, "known", data, arks)
 
 
-def _rendered(paragraph: Paragraph, escaped: Callable[[str], str], render: Render) -> str:
+def _render(paragraph: Paragraph, escaped: Callable[[str], str], render: Render) -> str:
     mark = _MARKS[sum(map(ord, str(paragraph[0]))) % len(_MARKS)]
     return "".join(render(each, mark) if isinstance(each, Citation) else escaped(each) for each in paragraph)
 
 
 def _page(paragraphs: list[Paragraph], language: str, css: str, render: Render) -> str:
-    body = "\n".join(f"<p>{_rendered(each, html.escape, render)}</p>" for each in paragraphs)
+    body = "\n".join(f"<p>{_render(each, html.escape, render)}</p>" for each in paragraphs)
     return f'<!doctype html><html lang="{language}"><meta charset="utf-8"><style>{css}</style>\n{body}\n</html>'
 
 
@@ -167,13 +165,13 @@ def _typst(text: str) -> str:
     return re.sub(r"([\\#$*_`<>@\[\]~\"'/=+-])", r"\\\1", text)
 
 
-def _broken(citation: Citation) -> str:
+def _with_breaks(citation: Citation) -> str:
     """Return a citation for Typst with a possible break before each letter and digit."""
     return re.sub(r"(?<=[\w/.:=-])(?=\w)", "\N{ZERO WIDTH SPACE}", _typst(citation.written))
 
 
 def _lines(paragraph: Paragraph, width: int) -> list[str]:
-    text = _rendered(paragraph, str, lambda each, _: each.written)
+    text = _render(paragraph, str, lambda each, _: each.written)
     return textwrap.wrap(text, width, break_long_words=True, break_on_hyphens=False)
 
 
@@ -186,13 +184,13 @@ def _gutter(paragraphs: list[Paragraph], _: Random) -> bytes:
 def _soft_blank(paragraphs: list[Paragraph], random: Random) -> bytes:
     """Return text with a soft hyphen and a space (a former line end) within each name."""
 
-    def broken(citation: Citation, _: str) -> str:
+    def break_citation(citation: Citation, _: str) -> str:
         written = citation.written
         inside = [at for at in range(len(written) - 6, len(written)) if re.match(r"\w\w", written[at - 1 : at + 1])]
         at = random.choice(inside or [len(written) - 3])
         return f"{written[:at]}\N{SOFT HYPHEN} {written[at:]}"
 
-    return "\n\n".join(_rendered(each, str, broken) for each in paragraphs).encode()
+    return "\n\n".join(_render(each, str, break_citation) for each in paragraphs).encode()
 
 
 def _comments(paragraphs: list[Paragraph], _: Random) -> bytes:
@@ -203,19 +201,19 @@ def _comments(paragraphs: list[Paragraph], _: Random) -> bytes:
     return "\n".join(pieces).encode()
 
 
-def _commented(paragraphs: list[Paragraph], mark: str, code: str) -> bytes:
+def _comments_with_code(paragraphs: list[Paragraph], mark: str, code: str) -> bytes:
     """Return a program with comments above its lines: some wrapped, some of one line that ends with an ARK."""
     pieces = []
     for number, paragraph in enumerate(paragraphs):
         if number % 2:
-            pieces += [f"{mark}See {_cited(paragraph).written}"]
+            pieces += [f"{mark}See {_citation(paragraph).written}"]
         else:
             pieces += [mark + line for line in _lines(paragraph, 54)]
         pieces += [code.format(n=number), ""]
     return "\n".join(pieces).encode()
 
 
-def _cited(paragraph: Paragraph) -> Citation:
+def _citation(paragraph: Paragraph) -> Citation:
     return next(each for each in paragraph if isinstance(each, Citation))
 
 
@@ -227,21 +225,21 @@ def _cell(random: Random) -> str:
 def _rows(paragraphs: list[Paragraph], known: _Texts, width: int) -> Iterator[list[tuple[str, str]]]:
     """Yield rows of a plain text table as lines of two cells: a piece of the ARK, broken at *width*, and other text."""
     for index, paragraph in enumerate(paragraphs):
-        left = textwrap.wrap(_cited(paragraph).written, width, break_on_hyphens=False)
+        left = textwrap.wrap(_citation(paragraph).written, width, break_on_hyphens=False)
         prose = str(paragraph[0]).strip() if index % 3 == 0 else _cell(known.random)
         right = textwrap.wrap(prose, 20)[:4]
         count = max(len(left), len(right))
         yield list(zip(left + [""] * (count - len(left)), right + [""] * (count - len(right)), strict=True))
 
 
-def _barred(paragraphs: list[Paragraph], known: _Texts) -> bytes:
+def _bar_table(paragraphs: list[Paragraph], known: _Texts) -> bytes:
     """Return a table drawn with bars and rules, with the ARKs in its second column."""
     rule = f"+{'-' * 22}+{'-' * 24}+\n"
     rows = ("".join(f"| {right:20} | {left:22} |\n" for left, right in row) for row in _rows(paragraphs, known, 22))
     return (rule + rule.join(rows) + rule).encode()
 
 
-def _laid_out(paragraphs: list[Paragraph], known: _Texts) -> bytes:
+def _space_table(paragraphs: list[Paragraph], known: _Texts) -> bytes:
     """Return a table whose columns are separated by spaces only."""
     rows = (
         "".join(f"{left:28}  {right}".rstrip() + "\n" for left, right in row) for row in _rows(paragraphs, known, 28)
@@ -250,7 +248,10 @@ def _laid_out(paragraphs: list[Paragraph], known: _Texts) -> bytes:
 
 
 def _typst_table(paragraphs: list[Paragraph], random: Random) -> str:
-    cells = (f"[{_broken(_cited(each))}], [{_typst(_cell(random))}], [{_typst(_cell(random))}]" for each in paragraphs)
+    cells = (
+        f"[{_with_breaks(_citation(each))}], [{_typst(_cell(random))}], [{_typst(_cell(random))}]"
+        for each in paragraphs
+    )
     return "#table(columns: (3.4cm, 1fr, 1fr), stroke: none,\n" + ",\n".join(cells) + ")\n"
 
 
@@ -261,7 +262,7 @@ def _table_page(paragraphs: list[Paragraph], language: str, random: Random) -> s
         "td{word-break:break-all;vertical-align:top} td.a{width:3.2cm}"
     )
     rows = (
-        f"<tr><td>{_cell(random)}<td class=a>{html.escape(_cited(each).written)}<td>{_cell(random)}"
+        f"<tr><td>{_cell(random)}<td class=a>{html.escape(_citation(each).written)}<td>{_cell(random)}"
         for each in paragraphs
     )
     head = f'<!doctype html><html lang="{language}"><meta charset="utf-8"><style>{css}</style>\n'

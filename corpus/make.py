@@ -27,7 +27,7 @@ import markup
 from documents import Document
 from falsefriends import false_friends
 from markup import Paragraph
-from names import KNOWN, UNSEEN, Citation, citations, filled
+from names import KNOWN, UNSEEN, Citation, citations, fill
 from oddforms import odd_forms
 from prose import ANOTHER_ARK, FOLLOWER_KINDS, Prose, follower
 from wrapping import WRAPPERS
@@ -177,7 +177,7 @@ class Half:
                 followers.append("sentence")
                 behind = second.written + ","
             else:
-                behind = follower(kind, language, random, fill=filled)
+                behind = follower(kind, language, random, fill=fill)
             before = f"{prose.sentence()} {prose.lead()} {citation.written}"
             after = (
                 f"{behind.rstrip(' ')} {prose.sentence()}" if not behind.endswith("\n") else behind + prose.sentence()
@@ -210,7 +210,7 @@ class Half:
 
 
 def _as_text(paragraph: Paragraph) -> str:
-    return markup.rendered(paragraph, str, lambda citation: citation.written)
+    return markup.render(paragraph, str, lambda citation: citation.written)
 
 
 def _arks(paragraphs: list[Paragraph]) -> tuple[str, ...]:

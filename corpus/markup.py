@@ -18,7 +18,7 @@ _PARTS = re.compile(r"(?<=[^\W_])(?=[^\W_])")
 _TEX_SPECIAL = re.compile(r"[#$%&_{}]")
 
 
-def rendered(paragraph: Paragraph, text: Callable[[str], str], ark: Callable[[Citation], str]) -> str:
+def render(paragraph: Paragraph, text: Callable[[str], str], ark: Callable[[Citation], str]) -> str:
     """Return *paragraph* with its texts and citations converted by *text* and *ark*."""
     return "".join(text(each) if isinstance(each, str) else ark(each) for each in paragraph)
 
@@ -59,7 +59,7 @@ _NARROW = "a4paper,10pt,twocolumn"
 def _tex(
     paragraphs: list[Paragraph], language: str, ark: Callable[[Citation], str], preamble: str, options: str = _NARROW
 ) -> str:
-    body = "\n\n".join(rendered(each, tex_text, ark) for each in paragraphs)
+    body = "\n\n".join(render(each, tex_text, ark) for each in paragraphs)
     return _TEX_PAGE.substitute(options=options, preamble=_BABEL[language] + "\n" + preamble, body=body)
 
 
@@ -163,9 +163,7 @@ $body
 
 
 def _odt(paragraphs: list[Paragraph], language: str, ark: Callable[[Citation], str]) -> str:
-    body = "\n".join(
-        f'<text:p text:style-name="Body">{rendered(each, html.escape, ark)}</text:p>' for each in paragraphs
-    )
+    body = "\n".join(f'<text:p text:style-name="Body">{render(each, html.escape, ark)}</text:p>' for each in paragraphs)
     return _ODT_PAGE.substitute(language=language, body=body)
 
 
@@ -196,28 +194,28 @@ $body
 
 
 def _page(paragraphs: list[Paragraph], language: str, ark: Callable[[Citation], str], css: str) -> str:
-    body = "\n".join(f"<p>{rendered(each, html.escape, ark)}</p>" for each in paragraphs)
+    body = "\n".join(f"<p>{render(each, html.escape, ark)}</p>" for each in paragraphs)
     return _HTML_PAGE.substitute(language=language, css=css, body=body)
 
 
-def _escaped(citation: Citation) -> str:
+def _escape(citation: Citation) -> str:
     return html.escape(citation.written)
 
 
 def chromium_break_all(paragraphs: list[Paragraph], language: str) -> str:
     """Use ``word-break: break-all``: words and ARKs break at the margin."""
-    return _page(paragraphs, language, _escaped, "word-break: break-all")
+    return _page(paragraphs, language, _escape, "word-break: break-all")
 
 
 def chromium_anywhere(paragraphs: list[Paragraph], language: str) -> str:
     """Use ``overflow-wrap: anywhere``: only tokens wider than the column break anywhere."""
-    return _page(paragraphs, language, _escaped, "overflow-wrap: anywhere; hyphens: auto")
+    return _page(paragraphs, language, _escape, "overflow-wrap: anywhere; hyphens: auto")
 
 
 def chromium_soft(paragraphs: list[Paragraph], language: str) -> str:
     """Use soft hyphens, which Chromium prints as U+2010."""
     return _page(
-        paragraphs, language, lambda each: with_joints(_escaped(each), "&shy;"), "overflow-wrap: anywhere; columns: 4"
+        paragraphs, language, lambda each: with_joints(_escape(each), "&shy;"), "overflow-wrap: anywhere; columns: 4"
     )
 
 
@@ -281,10 +279,10 @@ def html_metadata(paragraphs: list[Paragraph], language: str, _: Random) -> str:
     """Put ARKs only into metadata elements and JSON-LD, not into the running text."""
     found = [each for paragraph in paragraphs for each in paragraph if isinstance(each, Citation)]
     first, second, third = found[0::3], found[1::3], found[2::3]
-    meta = [f'<meta name="DC.identifier" content="{_escaped(each)}">' for each in first]
+    meta = [f'<meta name="DC.identifier" content="{_escape(each)}">' for each in first]
     meta += [f'<link rel="alternate" href="https://n2t.net/{each.ark}">' for each in second]
     records = [{"@type": "CreativeWork", "@id": each.written, "inLanguage": language} for each in third]
     linked = json.dumps({"@context": "https://schema.org", "@graph": records}, indent=1).replace("/", "\\/")
-    text = "\n".join(f"<p>{rendered(each, html.escape, lambda _: '…')}</p>" for each in paragraphs)
+    text = "\n".join(f"<p>{render(each, html.escape, lambda _: '…')}</p>" for each in paragraphs)
     body = "\n".join(meta) + f'\n<script type="application/ld+json">\n{linked}\n</script>\n{text}'
     return _HTML_PAGE.substitute(language=language, css="", body=body)

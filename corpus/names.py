@@ -67,7 +67,7 @@ def check_character(covered: str) -> str:
     return BETANUMERIC[total % len(BETANUMERIC)]
 
 
-def filled(form: str, random: Random, *, naan: str = "") -> str:
+def fill(form: str, random: Random, *, naan: str = "") -> str:
     """Return *form* with its fields replaced by random values, from left to right."""
     text, position = "", 0
     for field in _FIELD.finditer(form):
@@ -93,18 +93,18 @@ def citations(authorities: tuple[Authority, ...], random: Random) -> Iterator[Ci
     while True:
         for authority in random.sample(authorities, len(authorities)):
             while True:
-                name = filled(random.choice(authority.names), random, naan=authority.naan)
+                name = fill(random.choice(authority.names), random, naan=authority.naan)
                 if name.endswith("-") or f"{authority.naan}/{name}" in taken:
                     continue
                 break
             taken.add(f"{authority.naan}/{name}")
             qualifier = ""
             if authority.qualifiers and random.random() < 0.4:
-                qualifier = filled(random.choice(authority.qualifiers), random)
-            yield _cited(authority, name + qualifier, random)
+                qualifier = fill(random.choice(authority.qualifiers), random)
+            yield _cite(authority, name + qualifier, random)
 
 
-def _cited(authority: Authority, name: str, random: Random) -> Citation:
+def _cite(authority: Authority, name: str, random: Random) -> Citation:
     label = random.choices(("ark:/", "ark:", "ARK:/"), weights=(60, 37, 3))[0]
     resolver = random.choice(authority.resolvers) if random.random() < 0.6 else ""
     if resolver:

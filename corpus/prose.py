@@ -120,7 +120,7 @@ class Prose:
     def sentence(self) -> str:
         """Return a sentence of literature or, if the language has them, a catalogue entry."""
         if self._entries and self._random.random() < 0.35:
-            return slots_filled(self._random.choice(self._entries), self._random)
+            return fill_slots(self._random.choice(self._entries), self._random)
         return self._random.choice(self._sentences)
 
     def led_to(self, written: str) -> str:
@@ -133,7 +133,7 @@ class Prose:
         return self._random.choice(_LEADS[self.language]).partition("{}")[0].strip("( ")
 
 
-def slots_filled(entry: str, random: Random) -> str:
+def fill_slots(entry: str, random: Random) -> str:
     """Return *entry* with random names, years, numbers, sizes, roman numerals and series."""
     fills: dict[str, Callable[[], str]] = {
         "m": lambda: random.choice(_NAMES),

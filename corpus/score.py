@@ -224,7 +224,7 @@ def floors() -> dict[str, dict[str, dict[str, float]]]:
     return tomllib.loads(FLOORS.read_text("utf-8")) if FLOORS.exists() else {}
 
 
-def raised(known: Mapping[str, float], reached: Mapping[str, Tally]) -> dict[str, float]:
+def raise_floors(known: Mapping[str, float], reached: Mapping[str, Tally]) -> dict[str, float]:
     """Return the floors of one table, raised to the figures *reached* (rounded down) and never lowered."""
     return {row: max(known.get(row, 0.0), math.floor(tally.f1 * 10_000) / 10_000) for row, tally in reached.items()}
 
@@ -314,7 +314,7 @@ def main() -> int:
         _print_followers(corpus, found)
         _print_calibration(half, calibration(corpus, mentions))
         _print_calibration_by_class(half, calibration_by_class(corpus, mentions))
-        new[half] = {table: raised(known.get(half, {}).get(table, {}), rows) for table, rows in reached.items()}
+        new[half] = {table: raise_floors(known.get(half, {}).get(table, {}), rows) for table, rows in reached.items()}
         if half == "dev":
             for line, _ in zip(misses(corpus, found), range(asked.show), strict=False):
                 print(line)

@@ -20,7 +20,7 @@ class ToolMissing(Exception):
     """Raised if a command that breaks lines isn't installed."""
 
 
-def _piped(command: list[str], text: str) -> bytes:
+def _pipe(command: list[str], text: str) -> bytes:
     path = shutil.which(command[0])
     if path is None:
         raise ToolMissing(f"{command[0]} isn't installed")
@@ -29,17 +29,17 @@ def _piped(command: list[str], text: str) -> bytes:
 
 def fold(text: str, width: int, _: Random) -> bytes:
     """Break at every *width*th byte, even within a character, by GNU fold."""
-    return _piped(["fold", f"-w{width}"], text)
+    return _pipe(["fold", f"-w{width}"], text)
 
 
 def fold_s(text: str, width: int, _: Random) -> bytes:
     """Break at spaces if possible, by GNU fold -s."""
-    return _piped(["fold", "-s", f"-w{width}"], text)
+    return _pipe(["fold", "-s", f"-w{width}"], text)
 
 
 def fmt(text: str, width: int, _: Random) -> bytes:
     """Break at spaces only, so that long tokens exceed the width, by GNU fmt."""
-    return _piped(["fmt", f"-w{width}"], text)
+    return _pipe(["fmt", f"-w{width}"], text)
 
 
 def nroff(text: str, width: int, _: Random) -> bytes:
@@ -52,7 +52,7 @@ def nroff(text: str, width: int, _: Random) -> bytes:
         )
         lines.append(f"\\&{joined}" if joined else "")
     source = f".pl 100000\n.ll {width}n\n.ad b\n.hy\n" + "\n".join(lines)
-    printed = _piped(["nroff", "-Tutf8", "-c"], source).decode()
+    printed = _pipe(["nroff", "-Tutf8", "-c"], source).decode()
     return re.sub(r"\x1b\[[\d;]*m|.\x08", "", printed).strip("\n").encode() + b"\n"
 
 
@@ -68,34 +68,34 @@ def python_whole(text: str, width: int, _: Random) -> bytes:
 
 def at_url_joints(text: str, width: int, _: Random) -> bytes:
     """Break URLs only after ``/ . ? = &``, like typesetters."""
-    return _each_line(text, lambda line: _filled(line, width, lambda token: _URL_JOINT.split(token), ""))
+    return _each_line(text, lambda line: _fill(line, width, lambda token: _URL_JOINT.split(token), ""))
 
 
 def anywhere(text: str, width: int, _: Random) -> bytes:
     """Break URLs and ARKs anywhere but not words, like ``overflow-wrap: anywhere`` and xurl."""
-    return _each_line(text, lambda line: _filled(line, width, list, ""))
+    return _each_line(text, lambda line: _fill(line, width, list, ""))
 
 
-def hyphenated(mark: str) -> Wrapper:
+def hyphenate(mark: str) -> Wrapper:
     """Return a wrapper that breaks words, URLs and ARKs with a hyphenation *mark*."""
 
-    def wrapped(text: str, width: int, _: Random) -> bytes:
-        return _each_line(text, lambda line: _filled(line, width, _hyphenation_parts, mark))
+    def wrap(text: str, width: int, _: Random) -> bytes:
+        return _each_line(text, lambda line: _fill(line, width, _hyphenation_parts, mark))
 
-    return wrapped
+    return wrap
 
 
-def quoted(text: str, width: int, random: Random) -> bytes:
+def quote_mail(text: str, width: int, random: Random) -> bytes:
     """Put ``> `` or ``>> `` before each wrapped line, like mail programs."""
-    return _prefixed(anywhere(text, width - 2, random), lambda: "> " if random.random() < 0.7 else ">> ")
+    return _prefix(anywhere(text, width - 2, random), lambda: "> " if random.random() < 0.7 else ">> ")
 
 
-def indented(text: str, width: int, random: Random) -> bytes:
+def indent(text: str, width: int, random: Random) -> bytes:
     """Indent wrapped paragraphs."""
-    return _prefixed(anywhere(text, width - 6, random), lambda: " " * random.choice((4, 6, 8)))
+    return _prefix(anywhere(text, width - 6, random), lambda: " " * random.choice((4, 6, 8)))
 
 
-def numbered(text: str, width: int, random: Random) -> bytes:
+def number_items(text: str, width: int, random: Random) -> bytes:
     """Make a numbered list with hanging lines."""
     paragraphs = [each for each in text.split("\n") if each]
     items = []
@@ -106,7 +106,7 @@ def numbered(text: str, width: int, random: Random) -> bytes:
     return ("\n".join(items) + "\n").encode()
 
 
-def paged(text: str, width: int, random: Random) -> bytes:
+def paginate(text: str, width: int, random: Random) -> bytes:
     """Insert a form feed, a running head and a page number every 24 lines, like the text of a PDF."""
     lines = anywhere(text, width, random).decode().splitlines()
     pages = [lines[start : start + 24] for start in range(0, len(lines), 24)]
@@ -126,13 +126,13 @@ WRAPPERS: dict[str, Wrapper] = {
     "textwrap-whole": python_whole,
     "url-joints": at_url_joints,
     "anywhere": anywhere,
-    "hyphen": hyphenated("-"),
-    "hyphen-2010": hyphenated("\N{HYPHEN}"),
-    "soft-hyphen": hyphenated("\N{SOFT HYPHEN}"),
-    "quoted": quoted,
-    "indented": indented,
-    "numbered": numbered,
-    "paged": paged,
+    "hyphen": hyphenate("-"),
+    "hyphen-2010": hyphenate("\N{HYPHEN}"),
+    "soft-hyphen": hyphenate("\N{SOFT HYPHEN}"),
+    "quoted": quote_mail,
+    "indented": indent,
+    "numbered": number_items,
+    "paged": paginate,
 }
 
 
@@ -155,7 +155,7 @@ def _hyphenation_parts(token: str) -> list[str]:
     return re.split(r"(?<=[^\W_])(?=[^\W_])|(?<=[/.])(?=\w)", token)
 
 
-def _filled(line: str, width: int, parts_of: Callable[[str], list[str]], mark: str) -> list[str]:
+def _fill(line: str, width: int, parts_of: Callable[[str], list[str]], mark: str) -> list[str]:
     """Return *line* in lines of at most *width*; tokens with an ARK (with a *mark* all tokens) may break."""
     lines, current = [], ""
     for token in line.split(" "):
@@ -188,7 +188,7 @@ def _how_many_fit(parts: list[str], room: int, mark: str) -> int:
     return len(parts)
 
 
-def _prefixed(wrapped: bytes, prefix: Callable[[], str]) -> bytes:
+def _prefix(wrapped: bytes, prefix: Callable[[], str]) -> bytes:
     paragraphs = wrapped.decode().split("\n\n")
     out = []
     for paragraph in paragraphs:

@@ -36,7 +36,7 @@ _KEYWORDS: Final = (
 _BEGUN: Final = datetime(2026, 11, 23, tzinfo=UTC)
 
 
-def extracted() -> Catalog:
+def extract_sentences() -> Catalog:
     """Return the catalogue of all sentences in code and template."""
     catalogue = Catalog(project="arkaudit", charset="utf-8")
     for keywords, (folder, methods) in product(_KEYWORDS, _SOURCES.items()):
@@ -52,7 +52,7 @@ def extracted() -> Catalog:
     return catalogue
 
 
-def kept(code: str) -> Catalog:
+def load_catalogue(code: str) -> Catalog:
     """Return the stored catalogue of a language."""
     path = FOLDER / f"{code}.po"
     if not path.exists():
@@ -71,14 +71,14 @@ def text_of(catalogue: Catalog) -> bytes:
     return sink.getvalue()
 
 
-def updated(code: str) -> Catalog:
+def update_catalogue(code: str) -> Catalog:
     """Return the catalogue of a language with exactly the sentences in use."""
-    catalogue = kept(code)
-    catalogue.update(extracted(), no_fuzzy_matching=True)
+    catalogue = load_catalogue(code)
+    catalogue.update(extract_sentences(), no_fuzzy_matching=True)
     return catalogue
 
 
-def untranslated(catalogue: Catalog) -> list[Message]:
+def untranslated_sentences(catalogue: Catalog) -> list[Message]:
     """Return the sentences without a translation, or without one of its forms."""
     return [message for message in catalogue if message.id and not all(_strings(message))]
 
@@ -91,9 +91,12 @@ def _strings(message: Message) -> tuple[str, ...]:
 def main(folder: Path = FOLDER) -> None:
     """Update every catalogue, and print the number of untranslated sentences."""
     for code in TRANSLATED:
-        catalogue = updated(code)
+        catalogue = update_catalogue(code)
         (folder / f"{code}.po").write_bytes(text_of(catalogue))
-        print(f"{code}: {len(catalogue)} sentences, {len(untranslated(catalogue))} to translate", file=sys.stderr)
+        print(
+            f"{code}: {len(catalogue)} sentences, {len(untranslated_sentences(catalogue))} to translate",
+            file=sys.stderr,
+        )
 
 
 if __name__ == "__main__":

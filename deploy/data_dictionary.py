@@ -57,10 +57,11 @@ Row = tuple[str, str, str, str]
 def page() -> str:
     """Return the page as Markdown."""
     stored = (
-        _table(name, table.comment or "", map(_stored, table.columns)) for name, table in schema.tables.tables.items()
+        _table(name, table.comment or "", map(_stored_row, table.columns))
+        for name, table in schema.tables.tables.items()
     )
-    published = (_table(f"{table.name}.csv", table.caption, map(_published, table.columns)) for table in TABLES)
-    of_datasets = (_table(table.name, table.caption, map(_of_dataset, table.columns)) for table in DATASET_TABLES)
+    published = (_table(f"{table.name}.csv", table.caption, map(_published_row, table.columns)) for table in TABLES)
+    of_datasets = (_table(table.name, table.caption, map(_dataset_row, table.columns)) for table in DATASET_TABLES)
     parts = [_INTRODUCTION, _STORED, *stored, _PUBLISHED, *published, _DATASET, *of_datasets]
     return "\n".join(parts).rstrip() + "\n"
 
@@ -75,18 +76,18 @@ def _lines(rows: Iterable[Row]) -> Iterator[str]:
         yield f"| `{name}` | {kind} | {unit} | {meaning} |"
 
 
-def _stored(column: StoredColumn[object]) -> Row:
+def _stored_row(column: StoredColumn[object]) -> Row:
     kind = str(column.type)
     kind = kind if kind == "JSON" else kind.lower()
     unit = "ISO 8601, UTC" if isinstance(column.type, schema.Moment) else column.info.get("unit", "")
     return column.name, f"{kind}, optional" if column.nullable else kind, unit, column.comment or ""
 
 
-def _published(column: Column) -> Row:
+def _published_row(column: Column) -> Row:
     return column.name, str(column.type), column.unit, column.meaning
 
 
-def _of_dataset(column: DatasetColumn) -> Row:
+def _dataset_row(column: DatasetColumn) -> Row:
     kind = f"{column.kind}, optional" if column.is_optional else str(column.kind)
     return column.name, kind, column.unit, column.meaning
 

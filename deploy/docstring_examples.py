@@ -7,10 +7,10 @@ from typing import Any
 import griffe
 
 
-def fenced(text: str) -> str:
+def fence_examples(text: str) -> str:
     r"""Return a docstring with its examples in fenced blocks; Markdown would take ``>>>`` for a quotation.
 
-    >>> fenced("Add.\n\n>>> 1 + 1\n2\n\nMore.")
+    >>> fence_examples("Add.\n\n>>> 1 + 1\n2\n\nMore.")
     'Add.\n\n```python\n>>> 1 + 1\n2\n```\n\nMore.'
     """
     paragraphs = text.split("\n\n")
@@ -25,4 +25,4 @@ class DocstringExamples(griffe.Extension):
     def on_instance(self, *, obj: griffe.Object, **_: Any) -> None:
         """Fence the examples in the docstring of *obj*."""
         if obj.docstring is not None:
-            obj.docstring.value = fenced(obj.docstring.value)
+            obj.docstring.value = fence_examples(obj.docstring.value)

@@ -41,12 +41,12 @@ _FIRST_DECISION: Final = "adr/0001-exact-request-targets.md"
 _LINK: Final = re.compile(r"(\]\(|^\[[^\]]+\]: )([^)#\s]+)(#[^)\s]*)?", re.MULTILINE)
 
 
-def linked(text: str, source: str) -> str:
+def link_pages(text: str, source: str) -> str:
     """Return the Markdown of the file *source* with links to files replaced by links to pages.
 
-    >>> linked("[more](docs/verdicts.md#rules), [all](LICENSE), [out](https://example.org/)", "README.md")
+    >>> link_pages("[more](docs/verdicts.md#rules), [all](LICENSE), [out](https://example.org/)", "README.md")
     '[more](verdicts.md#rules), [all](LICENSE), [out](https://example.org/)'
-    >>> linked("[what it is](../CHANGELOG.md)", "docs/api.md")
+    >>> link_pages("[what it is](../CHANGELOG.md)", "docs/api.md")
     '[what it is](changelog.md)'
     """
     folder = Path(source).parent
@@ -78,7 +78,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
     reshape(as_code)
     for page, source in PAGES.items():
-        text = linked((ROOT / source).read_text(encoding="utf-8"), source)
+        text = link_pages((ROOT / source).read_text(encoding="utf-8"), source)
         files.append(File.generated(config, page, content=text))
     files.append(File.generated(config, "commands.md", content=_COMMANDS))
     return files
@@ -87,4 +87,4 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Convert links of a page to files outside its folder, for MkDocs."""
     source = page.file.src_uri
-    return markdown if source in PAGES or "/" in source else linked(markdown, f"docs/{source}")
+    return markdown if source in PAGES or "/" in source else link_pages(markdown, f"docs/{source}")

@@ -198,18 +198,18 @@ def toml(data: bytes) -> None:
     with tempfile.NamedTemporaryFile(suffix=".toml") as file:
         file.write(data)
         file.flush()
-        for read_file in (_configured, _triaged):
+        for read_file in (_load_config, _load_triage):
             try:
                 read_file(Path(file.name))
             except ConfigError as mistake:
                 _require_one_line(str(mistake))
 
 
-def _configured(path: Path) -> None:
+def _load_config(path: Path) -> None:
     load(path, {})
 
 
-def _triaged(path: Path) -> None:
+def _load_triage(path: Path) -> None:
     load_triage(path, now=datetime(2026, 11, 22, tzinfo=UTC))
 
 

@@ -14,9 +14,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from arkaudit.datasets.build import Making, PartWorker
+from arkaudit.datasets.build import DatasetMaker, PartWorker
 from arkaudit.datasets.columns import MENTIONS
-from arkaudit.datasets.plan import Manifest, planned
+from arkaudit.datasets.plan import Manifest, extend_plan
 from arkaudit.datasets.storage import InputFile, LocalStorage, digest_of_file
 from extractors.documents import MENTION_COLUMNS
 
@@ -94,9 +94,9 @@ def files_of(paths: list[Path]) -> list[InputFile]:
 def make(out: Path, paths: list[Path], storage: LocalStorage | None = None, *, part_bytes: int = 1_500) -> None:
     """Make a dataset in this process, in small parts."""
     storage = storage or LocalStorage(out)
-    parts = planned(storage, files_of(paths), made_by=[f"arkaudit {VERSION}"], part_bytes=part_bytes)
+    parts = extend_plan(storage, files_of(paths), made_by=[f"arkaudit {VERSION}"], part_bytes=part_bytes)
     with PartWorker(1) as worker:
-        Making(storage, parts, worker, VERSION).made()
+        DatasetMaker(storage, parts, worker, VERSION).make()
 
 
 class _DyingStorage(LocalStorage):
@@ -161,10 +161,10 @@ def _ends_at(out: Path, paths: list[Path], step: int) -> bool:
     child = os.fork()
     if not child:
         storage = _DyingStorage(out, step)
-        parts = planned(storage, files_of(paths), made_by=[f"arkaudit {VERSION}"], part_bytes=1_500)
+        parts = extend_plan(storage, files_of(paths), made_by=[f"arkaudit {VERSION}"], part_bytes=1_500)
         worker = PartWorker(1)
         worker._storages[storage.place] = storage
-        Making(storage, parts, worker, VERSION).made()
+        DatasetMaker(storage, parts, worker, VERSION).make()
         os._exit(0)
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)

@@ -15,8 +15,8 @@ from arkaudit.datasets.evidence import (
     SortedNames,
     column_of,
     evidence_of,
-    joined,
     learned_json,
+    merge_columns,
     read_evidence,
     read_names,
     write_names,
@@ -41,7 +41,7 @@ def parts_of(evidence: Evidence) -> tuple[object, ...]:
 @given(ARKS, st.randoms())
 def test_evidence_from_names_is_that_of_the_arks(arks: list[Ark], chance: random.Random) -> None:
     columns = [column_of(map(str, chance.sample(arks, len(arks) // 2))), column_of(map(str, arks))]
-    names = SortedNames.of_column(joined(columns))
+    names = SortedNames.of_column(merge_columns(columns))
     expected = Evidence.of(arks)
     assert parts_of(evidence_of(names)) == parts_of(expected)
     for form in [*map(str, arks), "ark:12148/b", "ark:"]:
@@ -100,11 +100,11 @@ def test_many_columns_are_joined_range_by_range(monkeypatch: pytest.MonkeyPatch)
             monkeypatch.setattr(evidence_module, f"_{name}", limit)
         chance.shuffle(names)
         columns = [column_of(names[start : start + 50]) for start in range(0, len(names), 50)]
-        assert list(SortedNames.of_column(joined(columns))) == sorted(set(names))
+        assert list(SortedNames.of_column(merge_columns(columns))) == sorted(set(names))
 
 
 def test_no_names_give_no_evidence(tmp_path: Path) -> None:
     write_names(column_of([]), tmp_path / "whole.arrow")
     kept = read_evidence(tmp_path / "whole.arrow", learned_json(Evidence.of([])))
     assert parts_of(kept) == parts_of(Evidence.of([]))
-    assert list(joined([])) == []
+    assert list(merge_columns([])) == []

@@ -22,10 +22,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from arkaudit.datasets.build import MANIFEST, Making, PartWorker
+from arkaudit.datasets.build import MANIFEST, DatasetMaker, PartWorker
 from arkaudit.datasets.columns import DATASET_TABLES, ColumnKind
 from arkaudit.datasets.passes import READ
-from arkaudit.datasets.plan import planned
+from arkaudit.datasets.plan import extend_plan
 from arkaudit.datasets.storage import LocalStorage
 from arkaudit.exits import code_of
 from extractors.processes.worker import WorkerExecutor
@@ -504,16 +504,16 @@ class Killing(WorkerExecutor):
 def test_a_document_whose_process_was_killed_is_read_by_the_next_command(tmp_path: Path) -> None:
     shutil.copy(ROOT / "arkaudit" / "demo" / "site" / "flood-marks.pdf", tmp_path / "a.pdf")
     storage = LocalStorage(tmp_path / "ds")
-    parts = planned(storage, files_of([tmp_path / "a.pdf"]), made_by=["arkaudit 0"])
+    parts = extend_plan(storage, files_of([tmp_path / "a.pdf"]), made_by=["arkaudit 0"])
     with PartWorker(1) as worker:
         killing = worker._executor = Killing(1)
         killing.kills = 1
-        made = Making(storage, parts, worker, VERSION).made()
+        made = DatasetMaker(storage, parts, worker, VERSION).make()
         assert (made.unreadable, [row["kind"] for row in rows_in(tmp_path / "ds", "findings")]) == (
             1,
             ["parser-killed"],
         )
-        made = Making(storage, parts, worker, VERSION).made()
+        made = DatasetMaker(storage, parts, worker, VERSION).make()
     assert made.unreadable == 0
     assert len(rows_in(tmp_path / "ds", "mentions")) > 5
     assert [row["outcome"] for row in rows_in(tmp_path / "ds", "documents")] == ["read"]

@@ -23,7 +23,7 @@ import reports
 from arkaudit.config_files import ConfigError, load
 from crawler.asking.probes import SHOULDERS_A_RESOLVER
 from crawler.model.observations import CONFORMANCE, ObjectOutcome
-from deploy.catalogues import TRANSLATED, extracted, kept, untranslated, updated
+from deploy.catalogues import TRANSLATED, extract_sentences, load_catalogue, untranslated_sentences, update_catalogue
 from deploy.catalogues import text_of as text_of_catalogue
 from reports.exports import text_of, write_report
 from reports.languages import FOLDER, LANGUAGES, NAMES, Forms, Spoken
@@ -55,9 +55,9 @@ FRENCH, GERMAN, SPANISH = (LANGUAGES[code] for code in ("fr", "de", "es"))
 @pytest.mark.parametrize("code", TRANSLATED)
 def test_a_catalogue_holds_every_sentence_and_no_other(code: str) -> None:
     again = "run: make catalogues, then translate what is empty"
-    assert (FOLDER / f"{code}.po").read_bytes() == text_of_catalogue(updated(code)), again
-    assert [message.id for message in untranslated(kept(code))] == [], again
-    assert not any(message.fuzzy for message in kept(code) if message.id)
+    assert (FOLDER / f"{code}.po").read_bytes() == text_of_catalogue(update_catalogue(code)), again
+    assert [message.id for message in untranslated_sentences(load_catalogue(code))] == [], again
+    assert not any(message.fuzzy for message in load_catalogue(code) if message.id)
 
 
 @pytest.mark.parametrize("code", TRANSLATED)
@@ -103,7 +103,7 @@ _NEVER_SAID: Mapping[str, Sequence[str]] = {
 @pytest.mark.parametrize("code", NAMES)
 def test_a_language_has_one_word_for_each_thing(code: str) -> None:
     never = _NEVER_SAID.get(code, ())
-    catalogue = extracted() if code == "en" else kept(code)
+    catalogue = extract_sentences() if code == "en" else load_catalogue(code)
     for message in catalogue:
         said = message.id if code == "en" else message.string
         for sentence in said if isinstance(said, tuple) else (said,):
@@ -112,7 +112,7 @@ def test_a_language_has_one_word_for_each_thing(code: str) -> None:
 
 @pytest.mark.parametrize("code", TRANSLATED)
 def test_a_translation_has_the_places_and_the_forms_of_its_sentence(code: str) -> None:
-    catalogue = kept(code)
+    catalogue = load_catalogue(code)
     assert catalogue.num_plurals == 2
     for message in catalogue:
         if message.id:
@@ -159,7 +159,7 @@ def test_a_careless_translation_is_found(sentence: Any, said: Any, what: str) ->
 
 def test_no_sentence_hides_where_the_tool_does_not_look() -> None:
     """A sentence inside of an f-string, or put together from parts, would be in no catalogue."""
-    ids = [message.id if isinstance(message.id, tuple) else (message.id,) for message in extracted()]
+    ids = [message.id if isinstance(message.id, tuple) else (message.id,) for message in extract_sentences()]
     known = {sentence for forms in ids for sentence in forms}
     texts = {"gettext": 1, "N_": 1, "pgettext": 2, "ngettext": 2, "npgettext": 3, "Forms": 2}
     for path in Path(reports.__file__).parent.rglob("*.py"):

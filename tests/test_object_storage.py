@@ -18,10 +18,10 @@ import fsspec
 import pytest
 from moto.server import ThreadedMotoServer
 
-from arkaudit.datasets.build import Making, PartWorker
+from arkaudit.datasets.build import DatasetMaker, PartWorker
 from arkaudit.datasets.columns import DATASET_TABLES
-from arkaudit.datasets.plan import manifest_in, planned
-from arkaudit.datasets.storage import ObjectStorage, objects_of, open_storage, opened_object
+from arkaudit.datasets.plan import extend_plan, manifest_in
+from arkaudit.datasets.storage import ObjectStorage, objects_of, open_object, open_storage
 from extractors.model.errors import PartsFailed, StorageFailed, UserMistake
 from tests.cutting_proxy import cutting
 from tests.dataset_world import VERSION, content_of, make, write_documents
@@ -73,9 +73,9 @@ def sent(files: Any, folder: Path) -> list[Path]:
 
 def make_there(places: list[str], out: str, *, part_bytes: int = 1_500) -> None:
     storage = open_storage(out)
-    parts = planned(storage, objects_of(places), made_by=[f"arkaudit {VERSION}"], part_bytes=part_bytes)
+    parts = extend_plan(storage, objects_of(places), made_by=[f"arkaudit {VERSION}"], part_bytes=part_bytes)
     with PartWorker(1) as worker:
-        Making(storage, parts, worker, VERSION).made()
+        DatasetMaker(storage, parts, worker, VERSION).make()
 
 
 def rows_there(out: str, tmp_path: Path) -> dict[str, list[str]]:
@@ -121,7 +121,7 @@ def test_the_first_who_makes_an_object_has_made_it(bucket: Any) -> None:
 
 def _read_on(bucket: Any, place: str) -> None:
     """Read an object that goes away meanwhile, as a reader of archives does: what fails is damage to it."""
-    with opened_object(place) as stream:
+    with open_object(place) as stream:
         assert stream.read(4) == b"PK\x03\x04"
         bucket.rm_file(place)
         with contextlib.suppress(Exception):

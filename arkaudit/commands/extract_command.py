@@ -190,7 +190,7 @@ def _extract_into(
     options: dict[str, Any],
 ) -> None:
     """Make a dataset."""
-    from arkaudit.datasets.command import make_dataset, tell_of_dataset
+    from arkaudit.datasets.command import make_dataset, print_amount
     from arkaudit.datasets.plan import PART_BYTES
 
     if _MISTYPED in fail_on:
@@ -206,7 +206,7 @@ def _extract_into(
     config = config_of(config_file, options)
     part_bytes = part_size * 2**20 if part_size else PART_BYTES
     if dry_run:
-        tell_of_dataset(places, out, part_bytes=part_bytes)
+        print_amount(places, out, part_bytes=part_bytes)
         return
     made = make_dataset(places, out, jobs=jobs or config.jobs or cores(), workers=workers, part_bytes=part_bytes)
     if not made.manifest.inputs.files or 0 < made.unreadable == made.manifest.tables["documents"].rows:

@@ -24,8 +24,8 @@ from arkaudit.datasets.evidence import (
     SortedNames,
     digest_of,
     evidence_of,
-    joined,
     learned_json,
+    merge_columns,
     read_names,
     write_names,
 )
@@ -133,7 +133,7 @@ def own_worker() -> PartWorker:
 
 #: Names of files that `_clean` may remove: of parts (`p000001-3f0c9a1b2c4d5e6f-8c1d22aa.parquet`), evidence, empty
 #: tables, and scratch files.
-OUR_NAMES = re.compile(
+DATASET_FILES = re.compile(
     rf"p[0-9]{{6,}}[ab]*(?:\.json|-[0-9a-f]{{8}}\.(?:jsonl\.zst|whole\.arrow)|-[0-9a-f]{{16}}-[0-9a-f]{{8}}\.parquet)"
     rf"|none-[0-9a-f]{{16}}\.parquet|{re.escape(LEARNED_FILE)}|{re.escape(NAMES_FILE)}|[0-9a-f]{{16}}"
 )
@@ -155,24 +155,24 @@ class Engine(Protocol):
 class Listener:
     """Callbacks about the progress of a dataset, which do nothing here."""
 
-    def planned(self, parts: Sequence[Part], done: Sequence[Part]) -> None:
+    def show_plan(self, parts: Sequence[Part], done: Sequence[Part]) -> None:
         """Receive all *parts*, and those that were *done* by an earlier command."""
 
-    def read(self, part: Part, record: ReadRecord) -> None:
+    def count_read(self, part: Part, record: ReadRecord) -> None:
         """Count a part that was read."""
 
     def set_back(self, part: Part, reason: str) -> None:
         """Report a part that failed, and will be tried again."""
 
-    def deciding(self, parts: int, done: int) -> None:
+    def begin_deciding(self, parts: int, done: int) -> None:
         """Begin the second pass over *parts* parts."""
 
-    def decided(self, record: DecidedRecord) -> None:
+    def count_decided(self, record: DecidedRecord) -> None:
         """Count a part that was decided."""
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class FinishedDataset:
     """A finished dataset."""
 
     manifest: Manifest
@@ -182,7 +182,7 @@ class Made:
 
 
 @dataclass(slots=True)
-class Making:
+class DatasetMaker:
     """Makes the dataset in *storage* from *parts*."""
 
     storage: Storage
@@ -193,22 +193,22 @@ class Making:
     folder: str = field(default_factory=lambda: str(Path.cwd()))
     """The folder of relative local paths."""
 
-    def made(self) -> Made:
+    def make(self) -> FinishedDataset:
         """Make the dataset. Raises `PartsFailed`, and OSError if the storage fails."""
-        read = self._read()
+        read = self._read_parts()
         digest = self._evidence(read)
-        decided = self._decided(read, digest)
+        decided = self._decide_parts(read, digest)
         manifest = self._manifest(read, decided, digest)
         self.storage.replace(MANIFEST, manifest.to_bytes())
         _clean(self.storage, manifest, read)
         unreadable = [name for record in read.values() for name in record.first_unreadable]
-        return Made(manifest, sum(record.unreadable for record in read.values()), unreadable)
+        return FinishedDataset(manifest, sum(record.unreadable for record in read.values()), unreadable)
 
     # -- the first pass
 
-    def _read(self) -> dict[str, ReadRecord]:
+    def _read_parts(self) -> dict[str, ReadRecord]:
         """Read the parts that have no valid record yet, and return the records of all parts in order."""
-        committed = _committed(self.storage, READ)
+        committed = _committed_keys(self.storage, READ)
         records: dict[str, ReadRecord] = {}
         for part in self.parts:
             if part.key in committed:
@@ -218,7 +218,7 @@ class Making:
                     self.listener.set_back(part, f"{problem}; it is read again")
                     self._forget(part.key)
         done = [part for part in self.parts if part.key in records]
-        self.listener.planned(self.parts, done)
+        self.listener.show_plan(self.parts, done)
         todo = [part for part in self.parts if part.key not in records]
         reading_again = _Retries()
         while todo or reading_again.alone:
@@ -235,7 +235,7 @@ class Making:
                     answer = replace(answer, record=passes.record_as_unreadable(self.storage, part, answer.lost))
                 if answer.record is not None:
                     records[part.key] = answer.record
-                    self.listener.read(part, answer.record)
+                    self.listener.count_read(part, answer.record)
         if reading_again.problem:
             raise PartsFailed(reading_again.problem)
         ordered = [key for part in self.parts for key in _keys(part, reading_again.halves)]
@@ -270,7 +270,7 @@ class Making:
 
     def _evidence(self, read: Mapping[str, ReadRecord]) -> str:
         """Write the evidence of all parts, and return its digest."""
-        column = joined(self._columns(read))
+        column = merge_columns(self._columns(read))
         digest = digest_of(column)
         with self.storage.scratch() as scratch:
             write_names(column, scratch)
@@ -286,8 +286,8 @@ class Making:
 
     # -- the second pass
 
-    def _decided(self, read: Mapping[str, ReadRecord], digest: str) -> dict[str, DecidedRecord]:
-        committed = _committed(self.storage, f"{passes.DECIDED}/{digest}")
+    def _decide_parts(self, read: Mapping[str, ReadRecord], digest: str) -> dict[str, DecidedRecord]:
+        committed = _committed_keys(self.storage, f"{passes.DECIDED}/{digest}")
         records: dict[str, DecidedRecord] = {}
         for key in read:
             if key in committed:
@@ -300,7 +300,7 @@ class Making:
                 except _NotSound as reason:
                     self.listener.set_back(Part(key, ()), f"{reason}; it is decided again")
                     self.storage.remove(passes.decided_record_file(key, digest))
-        self.listener.deciding(len(read), len(records))
+        self.listener.begin_deciding(len(read), len(records))
         calls: Iterable[Call] = (
             Call(key, "decide", (self.storage.place, key, record.attempt, digest))
             for key, record in read.items()
@@ -312,7 +312,7 @@ class Making:
             for answer in self.engine.answers(calls):
                 if answer.record is not None:
                     records[answer.call.key] = answer.record
-                    self.listener.decided(answer.record)
+                    self.listener.count_decided(answer.record)
                 else:
                     again.append(answer.call)
                     problem = f"part {answer.call.key}: {answer.lost or answer.failed}"
@@ -375,7 +375,7 @@ class _Retries:
         return ()
 
 
-def _committed(storage: Storage, folder: str) -> set[str]:
+def _committed_keys(storage: Storage, folder: str) -> set[str]:
     """Return the keys of the parts with a commit record in a folder."""
     return {name.removesuffix(".json") for name in storage.names(folder) if name.endswith(".json")}
 
@@ -417,5 +417,5 @@ def _clean(storage: Storage, manifest: Manifest, read: Mapping[str, ReadRecord])
 
 def _remove_others(storage: Storage, folder: str, kept: set[str]) -> None:
     for name in storage.names(folder):
-        if f"{folder}/{name}" not in kept and OUR_NAMES.fullmatch(name):
+        if f"{folder}/{name}" not in kept and DATASET_FILES.fullmatch(name):
             storage.remove(f"{folder}/{name}")

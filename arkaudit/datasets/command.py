@@ -11,17 +11,17 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from arkaudit import __version__
-from arkaudit.datasets.build import OUR_NAMES, Engine, Listener, Made, Making, PartWorker
+from arkaudit.datasets.build import DATASET_FILES, DatasetMaker, Engine, FinishedDataset, Listener, PartWorker
 from arkaudit.datasets.passes import DecidedRecord, ReadRecord
 from arkaudit.datasets.plan import (
     PART_BYTES,
     FolderFinding,
     Part,
     damage_in,
+    extend_plan,
     fingerprint,
     manifest_in,
     parts_of,
-    planned,
 )
 from arkaudit.datasets.storage import SCRATCH, InputFile, Storage, is_object, objects_of, open_storage
 from arkaudit.exits import EXIT_FINDING, EXIT_UNFINISHED, after_dataset, end, say
@@ -107,7 +107,7 @@ _MOST_NAMES = 3
 _LOCK = "work/lock"
 
 
-def tell_of_dataset(places: Sequence[str], out: str, *, part_bytes: int = PART_BYTES) -> None:
+def print_amount(places: Sequence[str], out: str, *, part_bytes: int = PART_BYTES) -> None:
     """Print the amount of data that a command would read."""
     files, _ = _inputs(places, out)
     print(estimate(parts_of(files, part_bytes=part_bytes)))
@@ -115,7 +115,7 @@ def tell_of_dataset(places: Sequence[str], out: str, *, part_bytes: int = PART_B
 
 def make_dataset(
     places: Sequence[str], out: str, *, jobs: int, workers: str | None = None, part_bytes: int = PART_BYTES
-) -> Made:
+) -> FinishedDataset:
     """Make the dataset *out* from the files in *places*, and show progress.
 
     It is made in this process, with *jobs* others for documents, or by *workers*: a number of Dask workers, or the
@@ -127,10 +127,10 @@ def make_dataset(
     storage = open_storage(out)
     _check_place(storage)
     with _engine(workers, jobs) as engine, _alone_in(out), DatasetProgress() as progress:
-        made = _made(storage, inputs, engine, progress, part_bytes)
+        made = _make(storage, inputs, engine, progress, part_bytes)
     for folder, finding in inputs[1]:
         say(f"{folder}: {finding.kind}: {finding.detail}")
-    _tell(made, out)
+    _print_total(made, out)
     return made
 
 
@@ -169,15 +169,17 @@ def _engine(workers: str | None, jobs: int) -> Iterator[Engine]:
         yield engine
 
 
-def _made(storage: Storage, inputs: Inputs, engine: Engine, progress: DatasetProgress, part_bytes: int) -> Made:
+def _make(
+    storage: Storage, inputs: Inputs, engine: Engine, progress: DatasetProgress, part_bytes: int
+) -> FinishedDataset:
     try:
-        parts = planned(storage, *inputs, made_by=fingerprint(), part_bytes=part_bytes)
-        return Making(storage, parts, engine, __version__, progress).made()
+        parts = extend_plan(storage, *inputs, made_by=fingerprint(), part_bytes=part_bytes)
+        return DatasetMaker(storage, parts, engine, __version__, progress).make()
     except (PartsFailed, StorageFailed, OSError) as problem:
         end(EXIT_UNFINISHED, f"the dataset is not finished: {problem}; the same command resumes it")
 
 
-def _tell(made: Made, out: str) -> None:
+def _print_total(made: FinishedDataset, out: str) -> None:
     tables = made.manifest.tables
     mentions = counted(tables["mentions"].rows, "mention of an ARK", "mentions of ARKs")
     say(f"{out}: {counted(tables['documents'].rows, 'document')}, {mentions}, {counted(made.manifest.parts, 'part')}")
@@ -208,7 +210,7 @@ def _is_empty(storage: Storage) -> bool:
     if storage.names("") or set(storage.folders("")) - {"work"}:
         return False
     in_work = set(storage.names("work")) | set(storage.folders("work"))
-    return in_work <= {"lock", "scratch", "plans"} and all(map(OUR_NAMES.fullmatch, storage.names(SCRATCH)))
+    return in_work <= {"lock", "scratch", "plans"} and all(map(DATASET_FILES.fullmatch, storage.names(SCRATCH)))
 
 
 @contextmanager
@@ -233,14 +235,14 @@ class DatasetProgress(Progress, Listener):
         super().__init__()
         self._parts_done = self._bytes_done = self._mentions = self._unreadable = 0
 
-    def planned(self, parts: Sequence[Part], done: Sequence[Part]) -> None:
+    def show_plan(self, parts: Sequence[Part], done: Sequence[Part]) -> None:
         """Show all *parts*, and those that were *done* by an earlier command."""
         self.stage("parts read", len(parts), done=len(done))
         self._parts_done, self._bytes_done = len(done), sum(part.size for part in done)
         if done:
             say(f"resuming: {len(done):,} of {counted(len(parts), 'part')} had been read")
 
-    def read(self, part: Part, record: ReadRecord) -> None:
+    def count_read(self, part: Part, record: ReadRecord) -> None:
         """Count a part that was read."""
         self._parts_done += 1
         self._bytes_done += part.size
@@ -254,12 +256,12 @@ class DatasetProgress(Progress, Listener):
         """Report a part that failed."""
         say(f"part {part.key}: {reason}")
 
-    def deciding(self, parts: int, done: int) -> None:
+    def begin_deciding(self, parts: int, done: int) -> None:
         """Begin the second pass over *parts* parts."""
         self.stage("parts decided", parts, done=done)
         self._parts_done = done
 
-    def decided(self, record: DecidedRecord) -> None:
+    def count_decided(self, record: DecidedRecord) -> None:
         """Count a part that was decided."""
         self._parts_done += 1
         self.show(self._parts_done)

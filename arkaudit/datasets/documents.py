@@ -80,7 +80,7 @@ class DatasetDocuments:
         """Return distinct ARKs with their request URLs, sorted; ARKs cited without a resolver get *resolver*."""
         targets: set[Target] = set()
         for name in self.manifest.tables["mentions"].files:
-            with self._opened(name) as file, self._as_written(name):
+            with self._open(name) as file, self._require_own_values(name):
                 distinct = _distinct(file, [*_TARGET])
                 targets.update((Ark.parse(row["ark"]), _url(row, resolver)) for row in distinct.to_pylist())
         return sorted(targets)
@@ -95,8 +95,8 @@ class DatasetDocuments:
         cited: Counter[tuple[str | None, ...]] = Counter()
         for part in self._parts():
             with ExitStack() as stack:
-                files = {table: stack.enter_context(self._opened(name)) for table, name in part.items()}
-                chosen = None if self.is_whole else _chosen(files.get("mentions"), cited)
+                files = {table: stack.enter_context(self._open(name)) for table, name in part.items()}
+                chosen = None if self.is_whole else _choose_documents(files.get("mentions"), cited)
                 for record in self._records_of(files, chosen, resolver):
                     taken += 1
                     mentions += len(record.mentions)
@@ -120,13 +120,13 @@ class DatasetDocuments:
                 continue
             mentions: tuple[CitedMention, ...] = ()
             if document["document"] == name:
-                with self._as_written(f"the citations of {name}"):
+                with self._require_own_values(f"the citations of {name}"):
                     mentions = tuple(
                         CitedMention(_mention(row), _url(row, resolver), decided=DecidedOn(row["decided"]))
                         for row in rows
                     )
                 name, rows = next(cited, ("", iter(())))
-            with self._as_written(f"the row about {document['document']}"):
+            with self._require_own_values(f"the row about {document['document']}"):
                 record = _record(document, mentions, own_findings, at)
             yield record
         if name:
@@ -151,7 +151,7 @@ class DatasetDocuments:
         yield from parts.values()
 
     @contextmanager
-    def _opened(self, name: str) -> Iterator[pq.ParquetFile]:
+    def _open(self, name: str) -> Iterator[pq.ParquetFile]:
         try:
             with self.storage.local(name) as path, pq.ParquetFile(path) as file:
                 self._check_columns(name, file.schema_arrow)
@@ -173,7 +173,7 @@ class DatasetDocuments:
                 )
 
     @contextmanager
-    def _as_written(self, what: str) -> Iterator[None]:
+    def _require_own_values(self, what: str) -> Iterator[None]:
         """Raise `UserMistake` for values that arkaudit does not write."""
         try:
             yield
@@ -181,7 +181,7 @@ class DatasetDocuments:
             raise UserMistake(f"{self.place} can't be read: {what}: {problem}") from None
 
 
-def _chosen(file: pq.ParquetFile | None, cited: Counter[tuple[str | None, ...]]) -> frozenset[str]:
+def _choose_documents(file: pq.ParquetFile | None, cited: Counter[tuple[str | None, ...]]) -> frozenset[str]:
     """Return documents of a part so that each target has some; *cited* counts them across parts."""
     if file is None:
         return frozenset()

@@ -76,7 +76,7 @@ def column_of(names: Iterable[str]) -> pa.LargeBinaryArray:
     return pa.array(encoded, pa.large_binary())
 
 
-def joined(columns: Iterable[pa.LargeBinaryArray]) -> pa.LargeBinaryArray:
+def merge_columns(columns: Iterable[pa.LargeBinaryArray]) -> pa.LargeBinaryArray:
     """Return the distinct names of many columns as one sorted column, with little more memory than that takes."""
     ordered: list[pa.LargeBinaryArray] = []
     gathered: list[pa.LargeBinaryArray] = []
@@ -85,20 +85,20 @@ def joined(columns: Iterable[pa.LargeBinaryArray]) -> pa.LargeBinaryArray:
         gathered.append(column)
         size += column.nbytes
         if size > _GATHERED_BYTES or len(gathered) >= _GATHERED_COLUMNS:
-            ordered.append(_sorted(gathered))
+            ordered.append(_sort_names(gathered))
             gathered, size = [], 0
         if len(ordered) >= _MERGED_COLUMNS:
-            ordered = [_merged(ordered)]
-    return _merged([*ordered, _sorted(gathered)])
+            ordered = [_merge_sorted(ordered)]
+    return _merge_sorted([*ordered, _sort_names(gathered)])
 
 
-def _sorted(columns: Sequence[pa.LargeBinaryArray]) -> pa.LargeBinaryArray:
+def _sort_names(columns: Sequence[pa.LargeBinaryArray]) -> pa.LargeBinaryArray:
     """Return the distinct names of some columns, sorted."""
     distinct = pc.unique(pa.chunked_array(columns, pa.large_binary()))
     return distinct.take(pc.sort_indices(distinct))
 
 
-def _merged(columns: Sequence[pa.LargeBinaryArray]) -> pa.LargeBinaryArray:
+def _merge_sorted(columns: Sequence[pa.LargeBinaryArray]) -> pa.LargeBinaryArray:
     """Return the distinct names of sorted columns, merged range by range."""
     sequences = [SortedNames.of_column(column) for column in columns]
     longest = max(sequences, key=len)
@@ -109,7 +109,7 @@ def _merged(columns: Sequence[pa.LargeBinaryArray]) -> pa.LargeBinaryArray:
     for place in range(len(bounds) + 1):
         stops = [stops_of_column[place] for stops_of_column in ends]
         ranges = zip(columns, starts, stops, strict=True)
-        pieces.append(_sorted([column.slice(start, stop - start) for column, start, stop in ranges]))
+        pieces.append(_sort_names([column.slice(start, stop - start) for column, start, stop in ranges]))
         starts = stops
     return pa.concat_arrays(pieces)
 
@@ -155,13 +155,13 @@ def evidence_of(names: SortedNames) -> Evidence:
     >>> list(found.whole) == list(expected.whole), found.qualifiers == expected.qualifiers
     (True, True)
     """
-    others = SortedNames.of_column(joined(_bases_of_qualified(names)))
+    others = SortedNames.of_column(merge_columns(_bases_of_qualified(names)))
     zones = Zones(learned_zones(_bases(names, others)))
     return Evidence(names, Shapes.learned(_bases(names, others), zones), qualifier_words(_arks(names)), zones)
 
 
 @dataclass(frozen=True, slots=True)
-class _Learned:
+class _LearnedData:
     """The shapes and zones learned from names, for JSON, whose keys can't be pairs."""
 
     by_kind: list[tuple[Kind, Shape]]
@@ -174,12 +174,12 @@ def learned_json(evidence: Evidence) -> bytes:
     """Return *evidence* without its names, as JSON."""
     shapes = evidence.shapes
     qualifiers, zones = sorted(evidence.qualifiers), list(evidence.zones.learned.items())
-    return encoded(_Learned(list(shapes.by_kind.items()), dict(shapes.by_naan), qualifiers, zones))
+    return encoded(_LearnedData(list(shapes.by_kind.items()), dict(shapes.by_naan), qualifiers, zones))
 
 
 def read_evidence(names_file: Path, learned: bytes) -> Evidence:
     """Return the evidence from a file of names, which is memory-mapped, and from JSON."""
-    kept = decoded(learned, _Learned)
+    kept = decoded(learned, _LearnedData)
     names = SortedNames.of_column(read_names(names_file))
     shapes = Shapes(dict(kept.by_kind), kept.by_naan)
     return Evidence(names, shapes, frozenset(kept.qualifiers), zones=Zones(dict(kept.zones)))

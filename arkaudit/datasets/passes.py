@@ -22,7 +22,7 @@ import pyarrow as pa
 from arkaudit.datasets.columns import DATASET_TABLES, MENTIONS, ParquetFile
 from arkaudit.datasets.evidence import LEARNED_FILE, NAMES_FILE, column_of, read_evidence, write_names
 from arkaudit.datasets.plan import Part
-from arkaudit.datasets.storage import InputFile, Storage, digest_of_file, is_object, opened_object
+from arkaudit.datasets.storage import InputFile, Storage, digest_of_file, is_object, open_object
 from extractors import two_passes
 from extractors.archives.members import INSIDE, ArchiveMember
 from extractors.documents import Document, document_name, documents_in, documents_in_file, mention_row, whole_arks
@@ -107,7 +107,7 @@ def files_of_decided(key: str, digest: str, record: DecidedRecord) -> dict[str, 
     return {table_file(table, key, digest, record.attempt): sha256 for table, sha256 in record.sha256.items()}
 
 
-def _committed(storage: Storage, name: str, record: Record, files: Iterable[str]) -> Record:
+def _commit(storage: Storage, name: str, record: Record, files: Iterable[str]) -> Record:
     """Store and return a commit record; if there is one already, return that and remove *files*."""
     if storage.create(name, encoded(record) + b"\n"):
         return record
@@ -166,13 +166,13 @@ def read_part(storage: Storage, part: Part, executor: WorkerExecutor, folder: st
     about_folders = [Document(folder, (), (finding,), is_folder=True) for folder, finding in part.folders]
     parts = (found for file in part.files for found in _parts_of(file, folder))
     results = parts_reading(executor, read_of).results(parts, part_weight)
-    return _published(storage, part.key, about_folders, chain.from_iterable(results))
+    return _publish(storage, part.key, about_folders, chain.from_iterable(results))
 
 
 def record_as_unreadable(storage: Storage, part: Part, reason: str) -> ReadRecord:
     """Record the files of *part* as unreadable for a *reason*, and return the commit record."""
     documents = [Document(_name_of(file), (), (Finding(KILLED, reason),)) for file in part.files]
-    return _published(storage, part.key, documents, ())
+    return _publish(storage, part.key, documents, ())
 
 
 def _name_of(file: InputFile) -> str:
@@ -187,7 +187,7 @@ def _parts_of(file: InputFile, folder: str) -> Iterator[two_passes.Part]:
         yield from documents_in_file(Path(folder, file.name), source)
         return
     try:
-        with opened_object(source) as stream:
+        with open_object(source) as stream:
             yield from documents_in(stream, source, path=source.rpartition("/")[2])
     except FileNotFoundError:
         yield Document(source, (), (Finding("unreadable", "the object no longer exists"),))
@@ -228,7 +228,7 @@ def read_of(part: two_passes.Part, extraction: Extraction | None) -> _ReadDocume
     )
 
 
-def _published(storage: Storage, key: str, said: Iterable[Document], read: Iterable[_ReadDocument]) -> ReadRecord:
+def _publish(storage: Storage, key: str, said: Iterable[Document], read: Iterable[_ReadDocument]) -> ReadRecord:
     """Write the documents (*said* ones without content first) and names of a part, then its commit record."""
     mentions = killed = 0
     unreadable: list[str] = []
@@ -250,7 +250,7 @@ def _published(storage: Storage, key: str, said: Iterable[Document], read: Itera
         storage.put(arks, names[1])
     first = tuple(unreadable[:_MOST_NAMES])
     record = ReadRecord(attempt, len(unreadable), mentions, digests, killed, first)
-    return _committed(storage, read_record_file(key), record, names)
+    return _commit(storage, read_record_file(key), record, names)
 
 
 # -- the second pass
@@ -306,7 +306,7 @@ def decide_part(
         for table in filled:
             storage.put(scratches[table], names[table])
     decided = DecidedRecord(attempt, counts, digests)
-    return _committed(storage, decided_record_file(key, digest), decided, names.values())
+    return _commit(storage, decided_record_file(key, digest), decided, names.values())
 
 
 def _rows_of(lines: Iterator[bytes], evidence: Evidence, executor: WorkerExecutor | None) -> Iterator[Rows]:

@@ -40,14 +40,14 @@ def fingerprint() -> tuple[str, ...]:
     # A slow import.
     from importlib import metadata
 
-    def installed(package: str) -> str:
+    def installed_version(package: str) -> str:
         try:
             return metadata.version(package)
         except metadata.PackageNotFoundError:
             return _MISSING
 
     python = ".".join(platform.python_version_tuple()[:2])
-    versions = (f"{name} {installed(name)}" for name in _READERS)
+    versions = (f"{name} {installed_version(name)}" for name in _READERS)
     return (
         f"arkaudit {__version__}",
         f"code {code_digest(Path(extractors.__file__).parent, Path(__file__).parent)}",
@@ -151,7 +151,7 @@ def parts_of(
     ]
 
 
-def planned(
+def extend_plan(
     storage: Storage,
     files: Sequence[InputFile],
     folders: Sequence[FolderFinding] = (),
@@ -168,7 +168,7 @@ def planned(
         parts = [part for name in names for part in _parts_in(storage, name, made_by)]
         more = _more(storage, parts, files, folders, part_bytes)
         if not more:
-            return list(_halved(storage, parts))
+            return list(_split_halved(storage, parts))
         # If another process has added a plan of this name, the next loop reads it.
         lines = (encoded(line) + b"\n" for line in (_PlanHead(_FORMAT, list(made_by)), *more))
         storage.create(f"{_PLANS}/{len(names) + 1:05}.jsonl", b"".join(lines))
@@ -201,11 +201,11 @@ def mark_halved(storage: Storage, part: Part) -> None:
     storage.create(f"{_HALVED}/{part.key}.json", b"{}\n")
 
 
-def _halved(storage: Storage, parts: Iterable[Part]) -> Iterator[Part]:
+def _split_halved(storage: Storage, parts: Iterable[Part]) -> Iterator[Part]:
     """Yield *parts*, with halved ones replaced by their halves."""
     marked = {name.removesuffix(".json") for name in storage.names(_HALVED)}
     for part in parts:
-        yield from _halved(storage, part.halves) if part.key in marked else [part]
+        yield from _split_halved(storage, part.halves) if part.key in marked else [part]
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,13 +40,13 @@ class ObjectStorage:
     """The objects below a prefix as the storage of a dataset; methods as in `LocalStorage`."""
 
     def __init__(self, url: str) -> None:
-        self.place = checked(url).rstrip("/")
+        self.place = require_valid_url(url).rstrip("/")
         self._prefix = self.place.partition("://")[2]
         self._scratch = tempfile.TemporaryDirectory(prefix="arkaudit-")
 
     def create(self, name: str, data: bytes) -> bool:
         """Create an object unless it exists; return True if this call created it."""
-        with _failing(self.place), contextlib.suppress(FileExistsError):
+        with _raise_storage_failed(self.place), contextlib.suppress(FileExistsError):
             object_files().pipe_file(self._key(name), data, mode="create")
             return True
         # It has this content if it was created, but the answer was lost and the request repeated.
@@ -54,7 +54,7 @@ class ObjectStorage:
 
     def replace(self, name: str, data: bytes) -> None:
         """Create or replace an object."""
-        with _failing(self.place):
+        with _raise_storage_failed(self.place):
             object_files().pipe_file(self._key(name), data)
 
     def scratch(self) -> contextlib.AbstractContextManager[Path]:
@@ -63,12 +63,12 @@ class ObjectStorage:
 
     def put(self, scratch: Path, name: str) -> None:
         """Upload a local file."""
-        with _failing(self.place):
+        with _raise_storage_failed(self.place):
             object_files().put_file(str(scratch), self._key(name))
 
     def read(self, name: str) -> bytes | None:
         """Return the content of an object, or None."""
-        with _failing(self.place), contextlib.suppress(FileNotFoundError):
+        with _raise_storage_failed(self.place), contextlib.suppress(FileNotFoundError):
             return bytes(object_files().cat_file(self._key(name)))
         return None
 
@@ -76,7 +76,7 @@ class ObjectStorage:
     def local(self, name: str) -> Iterator[Path]:
         """Give a local copy, which is removed afterwards."""
         with self.scratch() as path:
-            with _failing(self.place):
+            with _raise_storage_failed(self.place):
                 object_files().get_file(self._key(name), str(path))
             yield path
 
@@ -84,7 +84,7 @@ class ObjectStorage:
         """Return the SHA-256 of an object, or None."""
         digest = hashlib.sha256()
         try:
-            with opened_object(f"{self.place}/{name}") as stream:
+            with open_object(f"{self.place}/{name}") as stream:
                 while piece := stream.read(_BLOCK_BYTES):
                     digest.update(piece)
         except FileNotFoundError:
@@ -93,15 +93,15 @@ class ObjectStorage:
 
     def names(self, folder: str) -> list[str]:
         """Return the names of the objects in a folder."""
-        return [name for name, kind in self._listed(folder) if kind == "file"]
+        return [name for name, kind in self._list_folder(folder) if kind == "file"]
 
     def folders(self, folder: str) -> list[str]:
         """Return the names of the folders in a folder."""
-        return [name for name, kind in self._listed(folder) if kind == "directory"]
+        return [name for name, kind in self._list_folder(folder) if kind == "directory"]
 
     def remove(self, name: str) -> None:
         """Remove an object."""
-        with _failing(self.place), contextlib.suppress(FileNotFoundError):
+        with _raise_storage_failed(self.place), contextlib.suppress(FileNotFoundError):
             object_files().rm_file(self._key(name))
 
     def remove_folder(self, folder: str) -> None:
@@ -110,9 +110,9 @@ class ObjectStorage:
     def _key(self, name: str) -> str:
         return f"{self._prefix}/{name}".rstrip("/")
 
-    def _listed(self, folder: str) -> list[tuple[str, str]]:
+    def _list_folder(self, folder: str) -> list[tuple[str, str]]:
         key = self._key(folder)
-        with _failing(self.place), contextlib.suppress(FileNotFoundError):
+        with _raise_storage_failed(self.place), contextlib.suppress(FileNotFoundError):
             entries = object_files().ls(key, detail=True)
             return sorted(
                 (entry["name"].rpartition("/")[2], entry["type"]) for entry in entries if entry["name"] != key
@@ -128,10 +128,10 @@ class WatchedStream(io.BufferedIOBase):
         self.failure: Exception | None = None
 
     def read(self, size: int | None = -1, /) -> bytes:
-        return bytes(self._watched(self._stream.read, -1 if size is None else size))
+        return bytes(self._remember_failure(self._stream.read, -1 if size is None else size))
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        return int(self._watched(self._stream.seek, offset, whence))
+        return int(self._remember_failure(self._stream.seek, offset, whence))
 
     def tell(self) -> int:
         return int(self._stream.tell())
@@ -146,7 +146,7 @@ class WatchedStream(io.BufferedIOBase):
         self._stream.close()
         super().close()
 
-    def _watched(self, call: Any, *arguments: Any) -> Any:
+    def _remember_failure(self, call: Any, *arguments: Any) -> Any:
         try:
             return call(*arguments)
         except Exception as problem:
@@ -155,9 +155,9 @@ class WatchedStream(io.BufferedIOBase):
 
 
 @contextlib.contextmanager
-def opened_object(url: str) -> Iterator[BinaryIO]:
+def open_object(url: str) -> Iterator[BinaryIO]:
     """Give the content of an object. Raises FileNotFoundError, and `StorageFailed` after any failure to read it."""
-    with _failing(url):
+    with _raise_storage_failed(url):
         stream = WatchedStream(object_files().open(url, "rb", cache_type="readahead", block_size=_BLOCK_BYTES))
     try:
         with stream:
@@ -175,8 +175,8 @@ def objects_of(places: Iterable[str]) -> list[InputFile]:
     inputs: list[InputFile] = []
     folders: dict[str, dict[str, Any]] = {}
     for url in places:
-        key = checked(url).partition("://")[2]
-        with _failing(url):
+        key = require_valid_url(url).partition("://")[2]
+        with _raise_storage_failed(url):
             if _WILD & set(key):
                 some = object_files().glob(key, detail=True).values()
             else:
@@ -194,7 +194,7 @@ def objects_of(places: Iterable[str]) -> list[InputFile]:
     return inputs
 
 
-def checked(url: str) -> str:
+def require_valid_url(url: str) -> str:
     """Return *url* if it is valid. Raises `UserMistake` if it is not, or s3fs is missing."""
     if "@" in urlsplit(url).netloc:
         raise UserMistake("put keys into the environment (AWS_ACCESS_KEY_ID …), not into an address")
@@ -225,7 +225,7 @@ def object_files() -> Any:
 
 
 @contextlib.contextmanager
-def _failing(url: str) -> Iterator[None]:
+def _raise_storage_failed(url: str) -> Iterator[None]:
     """Raise `StorageFailed` for all exceptions except missing or existing files."""
     try:
         yield
@@ -332,13 +332,13 @@ class LocalStorage:
 
     def names(self, folder: str) -> list[str]:
         """Return the sorted names of the files in a folder, without its path; empty if there is no such folder."""
-        return sorted(entry.name for entry in self._listed(folder) if entry.is_file())
+        return sorted(entry.name for entry in self._list_folder(folder) if entry.is_file())
 
     def folders(self, folder: str) -> list[str]:
         """Return the sorted names of the folders in a folder."""
-        return sorted(entry.name for entry in self._listed(folder) if entry.is_dir())
+        return sorted(entry.name for entry in self._list_folder(folder) if entry.is_dir())
 
-    def _listed(self, folder: str) -> list[os.DirEntry[str]]:
+    def _list_folder(self, folder: str) -> list[os.DirEntry[str]]:
         try:
             return list(os.scandir(self._folder / folder))
         except (FileNotFoundError, NotADirectoryError):
