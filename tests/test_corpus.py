@@ -95,7 +95,7 @@ def test_each_figure_has_a_floor() -> None:
 
 def test_floors_only_rise() -> None:
     tallies = {"better": score.Tally(9, 10, 10), "worse": score.Tally(5, 10, 10), "new": score.Tally(2, 3, 3)}
-    assert score.raised({"better": 0.8, "worse": 0.8, "gone": 0.5}, tallies) == {
+    assert score.raise_floors({"better": 0.8, "worse": 0.8, "gone": 0.5}, tallies) == {
         "better": 0.9,
         "worse": 0.8,
         "new": 0.6666,
