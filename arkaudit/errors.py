@@ -8,10 +8,8 @@ ArkauditError
 │   ├── ConfigError             an invalid configuration, with the key or the line
 │   ├── KeyUnusable, ValueError a file without a private key, or readable by others
 │   └── Running                 a named audit is already running
-├── BadSchedule, ValueError     an invalid cron expression or time zone
 ├── CheckFailed                 `check`: its process ended without verdicts
 ├── PartsFailed                 parts of a dataset failed, maybe temporarily
-│   └── SchedulerLost           the scheduler of a cluster is gone
 ├── StorageFailed               object storage failed
 ├── AnotherWorker               a worker of a cluster has other versions
 ├── RunInterrupted              a signal ended a run; its observations are kept
@@ -24,7 +22,6 @@ ArkauditError
 │   ├── StoreUnwritable         the disk is full, or the file was removed
 │   └── StoreDamaged            the content can't be read
 ├── StoreUnreadable             `load_report`: there is no such store or run
-├── DatasetUnreadable           a file of a dataset is missing or damaged
 ├── UnknownTable, KeyError      `AuditFrames.table`: the report has no such table
 ├── UnknownWord, ValueError     a column holds a word outside its vocabulary
 ├── InventoryUnreadable         an inventory is invalid

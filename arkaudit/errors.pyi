@@ -2,10 +2,7 @@ from arkaudit.audits import AuditInterrupted as AuditInterrupted
 from arkaudit.check_process import CheckFailed as CheckFailed
 from arkaudit.config_files import ConfigError as ConfigError
 from arkaudit.datasets.cluster import AnotherWorker as AnotherWorker
-from arkaudit.datasets.cluster import SchedulerLost as SchedulerLost
-from arkaudit.datasets.connection import DatasetUnreadable as DatasetUnreadable
 from arkaudit.exits import OutputUnwritable as OutputUnwritable
-from arkaudit.schedule_ledger import BadSchedule as BadSchedule
 from arkaudit.schedule_ledger import Running as Running
 from crawler.model.addresses import BadRoute as BadRoute
 from crawler.model.resolving import BadLocation as BadLocation

@@ -207,7 +207,6 @@ def code_of(ending: BaseException) -> int:
     """Return the exit code for an exception: 1, like Python's own, for a bug."""
     import click
 
-    from arkaudit.datasets.connection import DatasetUnreadable
     from crawler.store import StoreDamaged, StoreUnopenable, StoreUnwritable
     from extractors.model.errors import PartsFailed, RunInterrupted, StorageFailed, UserMistake
     from reports.exports import ReportUnwritable
@@ -218,7 +217,7 @@ def code_of(ending: BaseException) -> int:
             return code
         case OutputClosed() | SystemExit(code=None):
             return 0
-        case UserMistake() | StoreUnopenable() | StoreUnreadable() | DatasetUnreadable():
+        case UserMistake() | StoreUnopenable() | StoreUnreadable():
             return EXIT_MISTAKE
         case ReportUnwritable() | click.ClickException():
             return EXIT_MISTAKE

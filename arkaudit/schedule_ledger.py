@@ -20,7 +20,7 @@ from filelock import FileLock, Timeout
 
 from arkaudit.exits import code_of, say
 from crawler.model.durable_files import durable_file
-from extractors.model.errors import ArkauditError, UserMistake
+from extractors.model.errors import UserMistake
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -35,10 +35,6 @@ _PROBING_S = 1.0
 _ENDED = frozenset({0, 1, 2})
 
 
-class BadSchedule(ArkauditError, ValueError):
-    """Raised by `Schedule.parse` for an invalid cron expression or time zone."""
-
-
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """A cron expression and its time zone."""
@@ -49,7 +45,7 @@ class Schedule:
 
     @classmethod
     def parse(cls, expression: str, zone: str | None = None) -> Schedule:
-        """Return the schedule of five cron fields (six with seconds first). Raises `BadSchedule`.
+        """Return the schedule of five cron fields (six with seconds first). Raises `ValueError`.
 
         >>> Schedule.parse("0 3 * * MON", "Europe/Paris").expression
         '0 3 * * MON'
@@ -60,12 +56,12 @@ class Schedule:
             schedule = cls(expression, ZoneInfo(zone) if zone else None)
         # ZoneInfoNotFoundError is a KeyError.
         except (ValueError, OSError, KeyError):
-            raise BadSchedule(f"{zone!r} is not a time zone") from None
+            raise ValueError(f"{zone!r} is not a time zone") from None
         try:
             schedule.next_after(datetime(2026, 1, 1, tzinfo=UTC))
         except (CronSimError, StopIteration):
             words = f"{expression!r} is not a cron expression that ever occurs (minute hour day month weekday)"
-            raise BadSchedule(words) from None
+            raise ValueError(words) from None
         return schedule
 
     def next_after(self, moment: datetime) -> datetime:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from arkaudit.datasets.connection import DatasetUnreadable, open_dataset
+from arkaudit.datasets.connection import open_dataset
 from arkaudit.datasets.documents import DatasetDocuments
 from crawler.store.store import Store
 from extractors.model.errors import UserMistake
@@ -308,7 +308,7 @@ def test_a_dataset_with_other_columns_is_told_in_a_line(tmp_path: Path, column: 
     with pytest.raises(UserMistake, match=f"the column {column} is missing or has a wrong type"):
         list(DatasetDocuments.at(str(tmp_path / "ds")).records("https://r.example/"))
     with (
-        pytest.raises(DatasetUnreadable, match=f"the column {column} is missing"),
+        pytest.raises(UserMistake, match=f"the column {column} is missing"),
         open_dataset(str(tmp_path / "ds"), threads=1),
     ):
         pass

@@ -16,9 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from arkaudit.datasets import report_tables
-from arkaudit.datasets.connection import DatasetUnreadable, open_dataset
+from arkaudit.datasets.connection import open_dataset
 from arkaudit.datasets.report_tables import CHECK_FAILURES, CITED_HOSTS, DATASET_REPORT, IMPLIED
-from arkaudit.exits import code_of
 from extractors.model.ark import Ark
 from extractors.model.naan import Registry
 from reports.store.frames import registered_names
@@ -199,11 +198,11 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     missing = tmp_path / "ds" / manifest["tables"]["mentions"]["files"][0]
     missing.unlink()
     done = run_command("report", "--dataset", tmp_path / "ds", "--out", tmp_path / "out")
-    assert (done.returncode, done.stderr.count("\n")) == (code_of(DatasetUnreadable()), 1)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert missing.name in done.stderr
     missing.write_bytes(b"PAR1 this is no Parquet PAR1")
     done = run_command("report", "--dataset", tmp_path / "ds", "--out", tmp_path / "out")
-    assert (done.returncode, done.stderr.count("\n")) == (code_of(DatasetUnreadable()), 1)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert not (tmp_path / "out").exists()
 
 

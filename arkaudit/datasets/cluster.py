@@ -44,10 +44,6 @@ _WAIT_S = 0.5
 _ALONE_S = 20.0
 
 
-class SchedulerLost(PartsFailed):
-    """Raised if the scheduler is gone."""
-
-
 class AnotherWorker(ArkauditError):
     """Raised by a worker whose versions differ from the driver's."""
 
@@ -164,7 +160,7 @@ class DaskEngine:
         self._look()
 
     def answers(self, calls: Iterable[Call]) -> Iterator[Answer]:
-        """Yield answers as they come. Raises `SchedulerLost`, and `UserMistake` for workers of other versions."""
+        """Yield answers as they come. Raises `PartsFailed`, and `UserMistake` for workers of other versions."""
         left = iter(calls)
         futures: dict[Any, Call] = {}
         fetched: SimpleQueue[tuple[Any, Any]] = SimpleQueue()
@@ -204,7 +200,7 @@ class DaskEngine:
                 future.release()
 
     def _look(self, *, now: bool = False) -> None:
-        """Check the scheduler and its number of workers from time to time, or *now*. Raises `SchedulerLost`."""
+        """Check the scheduler and its number of workers from time to time, or *now*. Raises `PartsFailed`."""
         at = time.monotonic()
         if not now and at - self._looked_at < (_LOOK_EVERY_S if self._workers > 1 else 1):
             return
@@ -214,9 +210,9 @@ class DaskEngine:
         # It may be busy. TimeoutError is an OSError.
         except TimeoutError:
             if self._client.status != "running" or time.monotonic() - self._seen_at > _SILENT_S:
-                raise SchedulerLost(_GONE) from None
+                raise PartsFailed(_GONE) from None
         except OSError:
-            raise SchedulerLost(_GONE) from None
+            raise PartsFailed(_GONE) from None
         else:
             self._workers = max(1, sum(workers.values()))
             self._seen_at = time.monotonic()
@@ -269,13 +265,13 @@ def is_of_connection(result: Any, status: str) -> bool:
 
 
 def _answer(call: Call, result: Any) -> Answer:
-    """Return the answer for a call from its result or exception. Raises `SchedulerLost` and `UserMistake`."""
+    """Return the answer for a call from its result or exception. Raises `PartsFailed` and `UserMistake`."""
     from distributed import KilledWorker
 
     if not isinstance(result, BaseException):
         return Answer(call, result)
     if isinstance(result, CancelledError | asyncio.CancelledError):
-        raise SchedulerLost(_GONE) from None
+        raise PartsFailed(_GONE) from None
     if isinstance(result, KilledWorker):
         return Answer(call, lost=f"it ended {result.allowed_failures + 1} workers")
     if isinstance(result, AnotherWorker | ModuleNotFoundError):

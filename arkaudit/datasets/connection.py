@@ -19,7 +19,7 @@ import pyarrow as pa
 from arkaudit.datasets.columns import DATASET_TABLES, ColumnKind, DatasetTable
 from arkaudit.datasets.plan import Manifest, damage_in, manifest_in
 from arkaudit.datasets.storage import is_object, object_files, open_storage
-from extractors.model.errors import ArkauditError, UserMistake
+from extractors.model.errors import UserMistake
 from reports.tables.definitions import host
 from reports.tables.overviews import section
 
@@ -42,10 +42,6 @@ _TYPES = {
 }
 
 
-class DatasetUnreadable(ArkauditError):
-    """Raised if files of a dataset are missing, or differ from its manifest."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class OpenDataset:
     """A dataset for SQL queries, with the views ``documents``, ``mentions`` and ``findings``."""
@@ -55,17 +51,17 @@ class OpenDataset:
     mention_files: Sequence[str]
 
     def run(self, query: str) -> None:
-        """Run a statement. Raises `DatasetUnreadable`."""
+        """Run a statement. Raises `UserMistake`."""
         with _as_unreadable():
             self.connection.execute(query)
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
-        """Return all rows of *query*. Raises `DatasetUnreadable`."""
+        """Return all rows of *query*. Raises `UserMistake`."""
         with _as_unreadable():
             return self.connection.execute(query).fetchall()
 
     def frames(self, query: str) -> Iterator[pd.DataFrame]:
-        """Yield the result of *query* in frames of `ROWS_AT_ONCE`, at least one. Raises `DatasetUnreadable`."""
+        """Yield the result of *query* in frames of `ROWS_AT_ONCE`, at least one. Raises `UserMistake`."""
         with _as_unreadable():
             reader = self.connection.sql(query).to_arrow_reader(ROWS_AT_ONCE)
             is_first = True
@@ -93,8 +89,7 @@ def open_dataset(place: str, *, threads: int, memory: str = MEMORY) -> Iterator[
     """Open the dataset in the folder *place*.
 
     Raises:
-        UserMistake: There is no finished dataset, or DuckDB is missing.
-        DatasetUnreadable: A file is missing or damaged.
+        UserMistake: There is no finished dataset, a file is missing or damaged, or DuckDB is missing.
     """
     try:
         import duckdb
@@ -107,7 +102,7 @@ def open_dataset(place: str, *, threads: int, memory: str = MEMORY) -> Iterator[
     # Files on object storage would be transferred twice.
     if not is_object(place):
         for damage in damage_in(storage):
-            raise DatasetUnreadable(f"{folder}/{damage}: repeat the command that made the dataset")
+            raise UserMistake(f"{folder}/{damage}: repeat the command that made the dataset")
     settings = {"memory_limit": memory, "threads": str(threads), "preserve_insertion_order": "false"}
     with tempfile.TemporaryDirectory(prefix="arkaudit-report-") as spilled:
         connection = duckdb.connect(":memory:", config={**settings, "temp_directory": spilled})
@@ -131,15 +126,15 @@ def _as_unreadable() -> Iterator[None]:
     try:
         yield
     except (duckdb.Error, pa.ArrowException, OSError) as problem:
-        raise DatasetUnreadable(f"the dataset can't be read: {str(problem).splitlines()[0]}") from None
+        raise UserMistake(f"the dataset can't be read: {str(problem).splitlines()[0]}") from None
 
 
 def _check_columns(dataset: OpenDataset, table: DatasetTable, files: Sequence[str]) -> None:
-    """Raise `DatasetUnreadable` if a column of a table's *files* is missing, or has another type."""
+    """Raise `UserMistake` if a column of a table's *files* is missing, or has another type."""
     there = {name: kind for name, kind, *_ in dataset.rows(f"DESCRIBE SELECT * FROM {_parquet(files[:1])}")}
     for column in table.columns:
         if there.get(column.name) != _TYPES[column.kind]:
-            raise DatasetUnreadable(f"{files[0]}: the column {column.name} is missing or has a wrong type")
+            raise UserMistake(f"{files[0]}: the column {column.name} is missing or has a wrong type")
 
 
 def _parquet(files: Sequence[str]) -> str:
@@ -223,7 +218,7 @@ _SECTION_KEY = r"""
 def count(dataset: OpenDataset) -> None:
     """Create ``ark``, ``cited``, ``by_document``, ``by_repair``, ``by_host``, ``resolver_host`` and ``section``.
 
-    Raises `DatasetUnreadable`.
+    Raises `UserMistake`.
     """
     dataset.run("CREATE TEMP TABLE ark AS SELECT DISTINCT ark, naan, coalesce(shoulder, '') AS shoulder FROM mentions")
     _find_hosts(dataset)

@@ -314,7 +314,7 @@ _MOST_SHOWN = 20
 def report_on_dataset(folder: str, out: Path | None, formats: Sequence[str], language: Language = ENGLISH) -> None:
     """Print a summary of the dataset at *folder* in *language*, and write its tables into *out*, if given.
 
-    Raises `UserMistake`, `arkaudit.datasets.connection.DatasetUnreadable`, `reports.exports.ReportUnwritable` and
+    Raises `UserMistake`, `reports.exports.ReportUnwritable` and
     `arkaudit.output_rows.OutputUnwritable`.
     """
     unknown = [name for name in formats if name not in TABLE_FORMATS]
