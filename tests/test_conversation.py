@@ -28,8 +28,8 @@ R = "https://r.example/"
 RECORD = "erc:\nwho: Rossi, Ada\nwhat: Notebook\nwhen: 1952\nwhere: ark:12x45/{name}\n"
 ONCE = Patience(attempts=1)
 RULES = AskingRules(registry=Registry((), "a test"), resolver=R, patience=ONCE, conformance=False)
-Answer = Callable[[str], int | str | tuple[str, str]]
-"""A status, a page, or the address to which a redirect leads with the page there."""
+Answer = Callable[[str], int | str | tuple[int | str, str]]
+"""A status, a page, or a page with its status or the address to which a redirect leads."""
 
 
 def target(name: str) -> tuple[Ark, str]:
@@ -58,6 +58,9 @@ class World:
     def observe(self, ask: Ask) -> Observation:
         answered = self.answer(ask.url)
         at = "2026-11-21T10:00:00.000+00:00"
+        if isinstance(answered, tuple) and isinstance(answered[0], int):
+            status, body = answered
+            return observation_of(ask, (Hop(ask.url, "GET", at, status),), body)
         if isinstance(answered, tuple):
             url, body = answered
             return observation_of(ask, (Hop(ask.url, "GET", at, 302, location=url), Hop(url, "GET", at, 200)), body)
@@ -169,6 +172,22 @@ def test_a_closed_collection_that_refuses_is_asked_for_a_control() -> None:
     )
     assert Question.CONTROL in questions(World(["x5"], refusing, closed).talk(), target("x5")[1])
     assert Question.CONTROL not in questions(World(["x5"], refusing).talk(), target("x5")[1])
+
+
+@pytest.mark.parametrize(
+    ("control", "outcome", "asked"),
+    [
+        (404, "explained", [Question.OBJECT, Question.CONTROL, Question.INFO]),
+        (410, "broken", [Question.OBJECT, Question.CONTROL, Question.OTHER_LABEL]),
+    ],
+)
+def test_gone_with_a_word_of_withdrawal_is_held_against_the_control(
+    control: int, outcome: str, asked: list[Question], tmp_path: Path
+) -> None:
+    page = "<title>Borta</title><p>Posten togs bort"
+    world = World(["x5"], lambda url: (410, page) if url.partition("?")[0].endswith("/x5") else control)
+    assert questions(world.talk(), world.targets[0][1]) == asked
+    assert judged(world, tmp_path) == {"x5": outcome}
 
 
 def test_spellings_are_asked_of_a_resolver_once_a_shoulder() -> None:

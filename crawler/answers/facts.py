@@ -405,6 +405,11 @@ class AnswerFacts:
         text = self.text or ""
         return text.startswith("{") and _TOMBSTONE_KEY.search(text) is not None
 
+    @cached_property
+    def may_be_explained(self) -> bool:
+        """True if it is a 410 with a word of withdrawal: what a control gets shows whether that is about its object."""
+        return self.is_answered and self.status == 410 and self.words.word_of_withdrawal(None) is not None
+
     @property
     def is_error_record(self) -> bool:
         """True if it is a record of an error."""

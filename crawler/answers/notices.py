@@ -10,8 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, PhraseMatch, Phrases, plain, quirks
-from crawler.answers.withdrawals import ARK_OR_URL, Withdrawal, is_one_of_several, withdrawals_in
+from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, PhraseMatch, Phrases, bare, plain, quirks
+from crawler.answers.withdrawals import (
+    ARK_OR_URL,
+    Withdrawal,
+    is_no_fact,
+    is_one_of_several,
+    sentences,
+    withdrawals_in,
+)
 
 #: So many characters before words of absence say whether two pages say them in one sentence.
 _LEADING_WORDS = 40
@@ -40,6 +47,8 @@ _PAGE_CHARS = 14
 _LEAD_WORDS = 4
 #: Within so many characters before a phrase is the word that makes it a guess.
 _GUESS_CHARS = 24
+#: French requests have the participle's letters: "supprimez", "supprimer" next to "supprimé".
+_INFINITIVE = re.compile(r"e(?:r|z|ns)\b")
 #: The years of a site, and of no object.
 _COPYRIGHT = re.compile(r"(?:\u00a9|\(c\)|copyright)[^\d.]{0,30}(?:\d{4}\W{0,3}){1,2}", re.IGNORECASE)
 _404_TITLE = re.compile(r"\W*404\b(?!\s*+(?:-\s*+)?(?:p|pages|leaves)\b)")
@@ -241,6 +250,22 @@ class PageWords:
         said = withdrawals_in(self.title, self.headings, self.text[:NOTICE_CHARS])
         return frozenset(withdrawal.words for withdrawal in said)
 
+    @cached_property
+    def sure_words_of_withdrawal(self) -> tuple[tuple[str, bool], ...]:
+        """The words of withdrawal in its notice that are no guess, and whether each is said as a fact."""
+        return tuple(
+            (phrase.words, not is_no_fact(bare(sentence[: phrase.start])))
+            for sentence in sentences(f"{self.title}. {self.text[:NOTICE_CHARS]}")
+            for phrase in quirks().words_of_withdrawal.in_plain(sentence)
+            if _is_sure(sentence, phrase) and not _INFINITIVE.match(sentence, phrase.end - 1)
+        )
+
+    def word_of_withdrawal(self, control: PageWords | None) -> str | None:
+        """The first sure word of withdrawal that the *control*'s page lacks; its sentence need not name the object."""
+        of_control = {words for words, _ in control.sure_words_of_withdrawal} if control is not None else set()
+        said = (words for words, is_fact in self.sure_words_of_withdrawal if is_fact)
+        return next((words for words in said if words not in of_control), None)
+
     def withdrawals(self, own: str, name: str, control: PageWords | None) -> Iterator[Withdrawal]:
         """The sentences of its title, headings and *own* first sentences on a withdrawal that the *control*'s lack."""
         to_control = frozenset() if control is None else control.words_of_withdrawal
@@ -354,11 +379,12 @@ def sure_words(phrases: Phrases, text: str, control: PageWords | None = None) ->
     """The first of *phrases* in *text* that is no guess, and that the answer about an invented name doesn't have."""
     plain_text = plain(text)
     of_control = {phrase.words for phrase in phrases.all_in(control.text if control else "")}
-    for phrase in phrases.in_plain(plain_text):
-        before = plain(plain_text[max(0, phrase.start - _GUESS_CHARS) : phrase.start]) + " "
-        is_guess = any(before[guess.end] == " " for guess in quirks().unsure.all_in(before))
-        if is_guess or phrase.words in of_control:
-            continue
-        if not is_one_of_several(plain_text[phrase.end :]):
-            return phrase.words
-    return None
+    sure = (phrase.words for phrase in phrases.in_plain(plain_text) if _is_sure(plain_text, phrase))
+    return next((words for words in sure if words not in of_control), None)
+
+
+def _is_sure(plain_text: str, phrase: PhraseMatch) -> bool:
+    """Return whether a phrase is no guess, as in "may have been removed" or "removed, or renamed"."""
+    before = plain(plain_text[max(0, phrase.start - _GUESS_CHARS) : phrase.start]) + " "
+    is_guess = any(before[guess.end] == " " for guess in quirks().unsure.all_in(before))
+    return not is_guess and not is_one_of_several(plain_text[phrase.end :])

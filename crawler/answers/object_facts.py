@@ -20,6 +20,7 @@ from crawler.answers.notices import PageWords, sure_words
 from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, bare, plain, quirks
 from crawler.answers.withdrawals import Withdrawal, speaks_of_withdrawal
 from crawler.model.observations import ObjectOutcome
+from crawler.model.resolving import same_host
 from extractors.model.ark import Ark
 from extractors.model.normalize import NotAnArk
 
@@ -355,6 +356,14 @@ class ObjectFacts:
         _, _, rest = self.answer.words.notice.partition(claim)
         return bool(_YEAR.search(claim) or _YEAR.match(rest))
 
+    @property
+    def _is_told_apart_there(self) -> bool:
+        """True if the host that answers gives the control another status: then its own is about this very name."""
+        control = self.control
+        if control is None or not control.is_answered or control.status == self.answer.status:
+            return False
+        return same_host(control.final_url, self.answer.final_url)
+
     @cached_property
     def explanation(self) -> str | None:
         """The words by which a refusal explains itself, if it does, and speaks of this object (2023, 5.1)."""
@@ -362,6 +371,8 @@ class ObjectFacts:
         is_404 = answer.status == 404
         if is_404 and self.claim and self._is_claim_of_this_alone:
             return self.claim
+        if answer.status == 410 and self._is_told_apart_there and (word := words.word_of_withdrawal(self._control_words)):
+            return word
         if not is_404 and (self.regional or answer.has_json_tombstone):
             return self.regional or "tombstone"
         is_this = not is_404 and quirks().this_object.this_object.search(words.notice) is not None

@@ -248,6 +248,7 @@ class Quirks(_Section):
     withdrawn: PhraseList
     withdrawal: Mapping[str, Any]
     """The words with which a sentence says that an object is gone, by their parts in it."""
+    gone: PhraseList
     regional: PhraseList
     """Of what may not be shown where we are."""
     tombstone: PhraseList
@@ -280,6 +281,12 @@ class Quirks(_Section):
         """
         gone = [bare(part) for parts in self.withdrawal["gone"].values() for part in parts]
         return Phrases.of(phrase for phrase in self.withdrawn.phrases if not any(part in phrase for part in gone))
+
+    @cached_property
+    def words_of_withdrawal(self) -> Phrases:
+        """Words of withdrawal, whatever was withdrawn."""
+        parts = chain.from_iterable(self.withdrawal["gone"].values())
+        return Phrases.of((*parts, *self.withdrawn.phrases, *self.gone.phrases))
 
     def challenge_in_headers(self, headers: Mapping[str, str]) -> str | None:
         """The challenge that a hop's headers name, if one."""

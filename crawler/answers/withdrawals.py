@@ -118,7 +118,7 @@ def _said_in(sentence: str) -> Withdrawal | None:
     plain_text, words = bare(shown), _words()
     for match in words.gone.finditer(plain_text):
         lead, rest = plain_text[: match.start()], plain_text[match.end() :]
-        if _NO_FACT.search(lead) or _OR_BEFORE.search(lead):
+        if is_no_fact(lead):
             continue
         if is_one_of_several(rest) or _PROVENANCE.search(rest):
             continue
@@ -150,6 +150,20 @@ def _said_in(sentence: str) -> Withdrawal | None:
 def speaks_of_withdrawal(part: str) -> bool:
     """Return whether a part of a sentence has a word for what becomes of what is withdrawn: "the PDF was deleted"."""
     return _words().gone.search(bare(plain(part))) is not None
+
+
+def sentences(text: str) -> Iterator[str]:
+    """The sentences of a text, in plain form."""
+    return (plain(part) for part in _SENTENCE_END.split(text) if part.strip())
+
+
+def is_no_fact(lead: str) -> bool:
+    """Return whether the words before one of withdrawal make it a condition, a negation, a wish or a guess.
+
+    >>> is_no_fact("this record was not "), is_no_fact("this record was ")
+    (True, False)
+    """
+    return bool(_NO_FACT.search(lead) or _OR_BEFORE.search(lead))
 
 
 def is_one_of_several(rest: str) -> bool:

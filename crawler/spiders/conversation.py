@@ -341,7 +341,7 @@ class Conversation:
 
     def _next(self, case: Case) -> Iterator[Outgoing]:
         """The next question about an ARK: the spellings that mean the same, other readings, other places, metadata."""
-        if self._awaits_control(case) and self._may_be_soft(case):
+        if self._awaits_control(case) and (self._may_be_soft(case) or self._may_be_explained(case)):
             # Only the control can show whether to ask for its object elsewhere.
             self._wait_for(self._neighbourhood(case), case)
             return
@@ -392,6 +392,15 @@ class Conversation:
             and place_beside(case.answers, case.places) is not None
             and seems_absent(living)
         )
+
+    def _may_be_explained(self, case: Case) -> bool:
+        """Return whether a 410 answers that the control may show to be an explanation."""
+        return reached(case.answers) is None and case.answers[Question.OBJECT].may_be_explained
+
+    def _is_explained(self, case: Case) -> bool:
+        """Return whether such a 410 is one, by the answer to the control."""
+        control = self._controls.get(self._neighbourhood(case))
+        return self._may_be_explained(case) and ObjectFacts(case.answers[Question.OBJECT], control).explanation is not None
 
     def _is_soft(self, case: Case) -> bool:
         """Return whether such a page is that of a name that can't exist."""
@@ -458,7 +467,7 @@ class Conversation:
         neighbourhood = self._neighbourhood(case)
         is_asked = (neighbourhood, Question.CONTROL) in self._asked
         is_open = is_asked and neighbourhood not in self._controls
-        return is_open and reached(case.answers) is not None
+        return is_open and (reached(case.answers) is not None or self._may_be_explained(case))
 
     # -- what is known of a resolver, and asked about it
 
@@ -472,6 +481,7 @@ class Conversation:
             own_path=self._paths.get(origin),
             has_asked_path=origin in self._paths,
             is_soft=self._is_soft(case),
+            is_explained=self._is_explained(case),
             takes_label=self._label_forms.is_settled(case.first_url, case.answers.get(Question.OBJECT)),
         )
 
@@ -529,7 +539,7 @@ class Conversation:
         """
         answer = case.answers[question]
         is_left_out = question not in ACCESS or case.is_guess or case.is_landing_asked
-        if is_left_out or not answer.is_redirected or not answer.is_success:
+        if is_left_out or not answer.is_redirected or not (answer.is_success or answer.may_be_explained):
             return
         url = answer.final_url
         pattern, host, control = landing_pattern(url), urlsplit(url).netloc, landing_control(url)
@@ -587,8 +597,8 @@ class Conversation:
         answer = case.answers[Question.OBJECT]
         if closed_for(case.ark, self._rules.closed) and answer.asks_for_a_right:
             return answer
-        is_gone = answer.is_answered and answer.status == 404
-        return answer if is_gone and ObjectFacts(answer).claim is not None else None
+        is_gone = answer.is_answered and answer.status == 404 and ObjectFacts(answer).claim is not None
+        return answer if is_gone or answer.may_be_explained else None
 
     def _is_new(self, neighbourhood: Neighbourhood, question: Question) -> bool:
         return (neighbourhood, question) not in self._asked

@@ -272,7 +272,7 @@ def judge(answers: AnswersByQuestion, *, context: VerdictContext | None = None) 
         around.control_as_written,
         *around.controls_again,
         around.control_info,
-        around.control_landing if access.answer.is_success else None,
+        around.control_landing if access.answer.is_success or access.answer.may_be_explained else None,
         around.control_rendered if Question.RENDERED in answers else None,
         around.own_path,
         policy,
@@ -378,6 +378,8 @@ def facts_at_landing(facts: ObjectFacts, landing: AnswerFacts | None) -> ObjectF
     if landing_pattern(answer.final_url) != landing_pattern(landing.asked_url):
         return facts
     with_landing = replace(facts, control=landing)
+    if not answer.is_success:
+        return with_landing
     if with_landing.reply is ControlContrast.REFUSED_THERE:
         is_title_alone = answer.words.is_titled_absent and not answer.words.is_absence_repeated
         is_kept = facts.weight_of_signs is Signs.SEVERAL and not is_title_alone
