@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
-from crawler.answers.erc import EZID_ESCAPE, Erc, Record, parse_ercs
+from crawler.answers.erc import EZID_ESCAPE, Erc, Record, elements, parse_ercs
 from crawler.answers.likeness import TEXT_LIMIT, sketch
 from crawler.answers.structured import from_json, from_turtle, from_xml, from_yaml
 from crawler.model.observations import MOST_ARKS, Observation, PageFacts
@@ -26,10 +26,8 @@ _TURTLE = re.compile(r"\s*(?:#.*\n\s*)*(?:@?(?:prefix|base)\s|<(?:https?|urn|ark
 _ERROR = re.compile(r"\s*error\s*:\s*(?P<words>\S.{0,500})", re.IGNORECASE)
 #: An ERC whose lines are parted for a browser.
 _BROKEN = re.compile(r"\s*erc\s*:[^\n<]{0,500}<br\b", re.IGNORECASE)
-#: The XML of another profile in an answer of EZID: "crossref: <?xml …", with its line ends escaped.
-_PROFILE = re.compile(
-    r"success:\s*+(?P<ark>\S++).*+\n(?:(?!crossref:|datacite:).*+\n)*+(?:crossref|datacite):\s*+(?P<xml><.*+)"
-)
+#: An element whose value is XML, as in answers of EZID in another profile: "crossref: <?xml …", its line ends escaped.
+_WITH_XML = re.compile(r"^[a-z][\w.]{0,40}:\s*+<", re.IGNORECASE | re.MULTILINE)
 _BREAK = re.compile(r"<br\s*/?>\s*", re.IGNORECASE)
 _NESTED = re.compile(
     r"^(?:erc(?:-\w++)?.*+\n|---[^\S\n]*+\n(?:[^\S\n]*+\n)*+)(?:\#.*+\n)*+[ \t]++[\w/-]++\s*+:", re.MULTILINE
@@ -59,12 +57,8 @@ def parse_record(media_type: str | None, text: str, ark: Ark | None = None) -> R
 def _anvl(text: str, ark: Ark | None) -> Record | None:
     if error := _ERROR.match(text):
         return {"error": {"error": error["words"]}}
-    if profile := _PROFILE.match(text):
-        xml = EZID_ESCAPE.sub(lambda match: unquote(match[0]), profile["xml"])
-        elements = from_xml(xml.encode("utf-8", "replace"), enough=2) or {}
-        if elements:
-            named = {"identifier": profile["ark"]}
-            return {kind: values | named for kind, values in elements.items()}
+    if _WITH_XML.search(text) and (described := _in_element(text)):
+        return described
     ercs = parse_ercs(_BREAK.sub("\n", text) if _BROKEN.match(text) else text)
     if not ercs:
         return None
@@ -72,6 +66,16 @@ def _anvl(text: str, ark: Ark | None) -> Record | None:
     if "naa" in record and "erc" not in record:
         return {"registry": record["naa"]}
     return record
+
+
+def _in_element(text: str) -> Record | None:
+    """The description in XML that is the value of an element, with the ARK that the others name."""
+    values = dict(elements(text))
+    written = next((value for value in values.values() if value.startswith("<")), "")
+    xml = EZID_ESCAPE.sub(lambda match: unquote(match[0]), written)
+    record = from_xml(xml.encode("utf-8", "replace"), enough=2) or {}
+    named = {"identifier": values[label] for label in ("where", "success") if label in values}
+    return {kind: described | named for kind, described in record.items()} or None
 
 
 def _of_set(ercs: Sequence[Erc], ark: Ark | None) -> Erc:

@@ -7,7 +7,7 @@ send is read, and nothing is raised: what is no element is passed over.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import unquote
@@ -229,6 +229,8 @@ MOST_LINES = 5_000
 MOST_VALUES = 500
 #: Records of a set that are looked through for the one that was asked for.
 MOST_RECORDS = 200
+#: Blocks that are read within one another.
+_MOST_NESTED = 4
 
 _LABEL = re.compile(
     r"""
@@ -382,7 +384,7 @@ def parse_ercs(text: str) -> tuple[Erc, ...]:
     builder = _Builder()
     builders = [builder]
     is_ezid = text.lstrip().startswith("success:")
-    for label, value in _elements(text):
+    for label, value in elements(text):
         value = EZID_ESCAPE.sub(lambda match: unquote(match[0]), value) if is_ezid and label != "erc" else value
         if builder.begins_another(label) and len(builders) < MOST_RECORDS:
             builder = builder.following()
@@ -438,8 +440,8 @@ class _Builder:
         self._kind, self._opened, self._is_over = kind, True, False
         self._segments.setdefault(kind, [])
         if re.match(r"who\s*:", value):
-            # a whole record in one escaped value, as EZID's profile allows, or indented below the segment's label
-            for inner, inner_value in _elements(_INNER_BREAK.sub("\n", value)):
+            # a whole record in one escaped value, as EZID's profile allows
+            for inner, inner_value in elements(_INNER_BREAK.sub("\n", value)):
                 self.add(inner, inner_value)
         elif value:
             self._put_all(kind, value, QUESTIONS)
@@ -488,22 +490,49 @@ def _without_repeats(kind: str, elements: Iterable[Element]) -> Segment:
     return Segment(kind, tuple(merged.values()))
 
 
-def _elements(text: str) -> Iterator[tuple[str, str]]:
-    """Labels and unfolded values; a blank line gives an empty label; a comment is as if it were absent (7.1)."""
+def elements(text: str, nesting: int = 0) -> Iterator[tuple[str, str]]:
+    """Labels and unfolded values; a blank line gives an empty label; a comment is as if it were absent (7.1).
+
+    An indented block of elements below a label without a value is read as they are, under that label's name.
+
+    >>> list(elements("dc:\\n  title: A map:\\n    a study\\n  date: 1784"))
+    [('dc.title', 'A map: a study'), ('dc.date', '1784')]
+    """
     label, parts = "", [""]
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n", MOST_LINES)[:MOST_LINES]
     for line in lines:
         if line.startswith("#"):
             continue
         if line[:1] in (" ", "\t") and label and line.strip():
-            parts.append(line.strip())
+            parts.append(line)
             continue
         if label:
-            yield label, " ".join(part for part in parts if part)
+            yield from _unfolded(label, parts, nesting)
         label, parts = "", [""]
         if not line.strip():
             yield "", ""
         elif match := _LABEL.match(line):
             label, parts = match["label"], [match["value"].strip()]
     if label:
-        yield label, " ".join(part for part in parts if part)
+        yield from _unfolded(label, parts, nesting)
+
+
+def _unfolded(label: str, parts: Sequence[str], nesting: int) -> Iterator[tuple[str, str]]:
+    """The element of a label and its lines, or those of the block below it."""
+    value, *lines = parts
+    block = [] if value or nesting >= _MOST_NESTED or Element(label, ()).name in _KNOWN else _block(lines, nesting)
+    is_segment = _SEGMENT.fullmatch(label) is not None
+    if not block or is_segment:
+        yield label, "" if block else " ".join(filter(None, map(str.strip, parts)))
+    for inner, inner_value in block:
+        yield inner if is_segment else f"{label}.{inner.rpartition('.')[2]}", inner_value
+
+
+def _block(lines: Sequence[str], nesting: int) -> list[tuple[str, str]]:
+    """The elements that indented lines are, if one of them is known; else none, for a value may have a colon."""
+    if not lines or not _LABEL.match(lines[0].strip()):
+        return []
+    margin = len(lines[0]) - len(lines[0].lstrip())
+    straight = (line[margin:] if not line[:margin].strip() else line.lstrip() for line in lines)
+    inner = [(label, value) for label, value in elements("\n".join(straight), nesting + 1) if label]
+    return inner if any(Element(label, ()).name in _KNOWN for label, _ in inner) else []
