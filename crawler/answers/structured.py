@@ -35,7 +35,8 @@ _KEYS_OF = {
     "who": ("who", "creator", "creators", "author", "contributor", "publisher", "maker", "artist"),
     "what": ("what", "title", "titles", "name", "label", "preflabel", "headline"),
     "when": (
-        "when", "date", "datecreated", "datepublished", "issued", "created", "year", "publicationyear",
+        "when", "date", "publicationdate", "datecreated", "datepublished", "issued", "year", "publicationyear",
+        "created",
     ),
     "where": ("where", "identifier", "identifiers", "id", "@id", "ark", "url", "permalink"),
 }  # fmt: skip
@@ -76,6 +77,10 @@ _COUNTS = ("total", "count", "numfound", "totalitems", "totalresults", "totalhit
 _NAMING_THINGS = frozenset({"@id", "id", "identifier", "ark", "url"})
 _SEPARATORS = re.compile(r"[:./#]")
 _NAMING_KEYS = ("@value", "name", "title", "value", "identifier", "@id")
+#: How a person's name is written in parts, without underscores.
+_FAMILY, _GIVEN = ("familyname", "family", "lastname"), ("givenname", "given", "firstname")
+#: Keys below which a repository's record of a deposit has the description of what was deposited.
+_ENVELOPED = frozenset({"metadata", "attributes", "descriptivemetadata"})
 _MOST_KEYS = 500
 _MOST_DEPTH = 4
 
@@ -137,7 +142,7 @@ class _PlainLoader(yaml.BaseLoader):
 
 def record_of(value: Any, kind: str) -> Record | None:
     """The record in a parsed structure: segments of an ERC, a registry's definition, an error, or a description."""
-    mapping = value if isinstance(value, Mapping) and _says_enough(value) else _describing(value)
+    mapping = _enveloped(value) if isinstance(value, Mapping) and _says_enough(value) else _describing(value)
     if mapping is None:
         return None
     segments = _segments(mapping)
@@ -165,7 +170,7 @@ def kernel(values: Mapping[str, str]) -> dict[str, str]:
     """
     plain: dict[str, str] = {}
     for key, value in values.items():
-        plain.setdefault(plain_key(key), value)
+        plain.setdefault(plain_key(key).replace("_", ""), value)
     answers: dict[str, str] = {}
     for key, question in KERNEL.items():
         if plain.get(key):
@@ -251,7 +256,25 @@ def _describing(value: Any, depth: int = 0) -> Mapping[str, Any] | None:
         return nested if nested is not None and _telling(nested) > 1 else None
     if nested is None or _telling(nested) <= max(_telling(value), 1):
         return value
-    return {**_flat(value), **nested}
+    return _merged(value, nested)
+
+
+def _enveloped(mapping: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A mapping with the description below one of its keys, if only that says who made what."""
+    if "who" in kernel(_strings(mapping)):
+        return mapping
+    for key, inner in mapping.items():
+        if plain_key(key).replace("_", "") in _ENVELOPED and isinstance(inner, Mapping):
+            if {"who", "what"} <= kernel(_strings(inner)).keys():
+                return _merged(mapping, inner)
+    return mapping
+
+
+def _merged(outer: Mapping[Any, Any], inner: Mapping[Any, Any]) -> dict[Any, Any]:
+    """A description with what its envelope says besides; the date of a deposit is not the object's."""
+    answered = kernel(_strings(inner)).keys()
+    flat = _flat(outer)
+    return {**{key: flat[key] for key in flat if kernel({str(key): "x"}).keys().isdisjoint(answered)}, **inner}
 
 
 def _flat(mapping: Mapping[Any, Any]) -> dict[Any, Any]:
@@ -318,12 +341,22 @@ def _text(value: Any) -> str:
     return encodable(written)
 
 
-def _name_in(value: Any) -> str | None:
-    """A text itself, or the name of what has one."""
+def _name_in(value: Any, depth: int = 0) -> str | None:
+    """A text itself, or the name of what has one, also in parts or further in.
+
+    >>> _name_in({"person_or_org": {"family_name": "Rossi", "given_name": "Ada"}, "role": {"id": "author"}})
+    'Rossi, Ada'
+    """
     if isinstance(value, str):
         return value
-    names = [value.get(key) for key in _NAMING_KEYS] if isinstance(value, Mapping) else []
-    return next((name for name in names if isinstance(name, str) and name), None)
+    if not isinstance(value, Mapping):
+        return None
+    names = [value.get(key) for key in _NAMING_KEYS]
+    named = next((name for name in names if isinstance(name, str) and name), None)
+    parts = {plain_key(key).replace("_", ""): part for key, part in value.items() if isinstance(part, str) and part}
+    halves = [next((parts[key] for key in keys if key in parts), "") for keys in (_FAMILY, _GIVEN)]
+    inner = (_name_in(part, depth + 1) for part in value.values() if isinstance(part, Mapping) and depth < 2)
+    return named or ", ".join(filter(None, halves)) or next(filter(None, inner), None)
 
 
 def encodable(text: str) -> str:
