@@ -74,8 +74,8 @@ def _in_element(text: str) -> Record | None:
     written = next((value for value in values.values() if value.startswith("<")), "")
     xml = EZID_ESCAPE.sub(lambda match: unquote(match[0]), written)
     record = from_xml(xml.encode("utf-8", "replace"), enough=2) or {}
-    named = {"identifier": values[label] for label in ("where", "success") if label in values}
-    return {kind: described | named for kind, described in record.items()} or None
+    identifier = values.get("success", values.get("where", ""))
+    return {kind: {**described, "identifier": identifier} for kind, described in record.items()} or None
 
 
 def _of_set(ercs: Sequence[Erc], ark: Ark | None) -> Erc:

@@ -110,11 +110,16 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
     refresh = next((refresh_target(tag.get("content", "")) for tag in metas), None)
     own_text, headings = own_part(page)
     text = " ".join(part for part in (" ".join((title or "").split()), own_text) if part)
+    challenge = quirks().challenge_in_page(source, title, text)
+    if challenge is not None:
+        shown, own = _without_asides(markup, charset)
+        if not quirks().speaks_of_check(own):
+            challenge = quirks().challenge_in_page(shown, title, own)
     facts = PageFacts(
         arks=tuple(dict.fromkeys(named))[:MOST_ARKS],
         canonical=canonical,
         refresh=refresh,
-        challenge=quirks().challenge_in_page(source, title, text),
+        challenge=challenge,
         asks_password=any(tag.get("type") == "password" for tag in inputs),
         runs_scripts=runs_scripts,
         signs_on=any(_SIGNS_ON.search(tag.get("name", "")) for tag in inputs),
@@ -122,6 +127,40 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
         kernel_values=kernel_values,
     )
     return title, text, facts, _record(lines, graph) or embedded
+
+
+def _without_asides(markup: bytes, charset: str | None) -> tuple[str, str]:
+    """The source and the own text of a page without what it hides, and without the forms that people fill in.
+
+    A widget that checks for programs in such a place does not keep anybody from the page.
+    """
+    page = parsed(markup, charset)
+    hiding = {name for style in page.iter("style") for name in _HIDDEN_NAME.findall(style.text or "")}
+    forms = [form for form in page.iter("form") if any(map(_is_filled_in, form.iter("input", "textarea", "select")))]
+    others = (tag for tag in page.iter("*") if tag is not page)
+    hidden = (tag for tag in others if _is_hidden(tag) or not hiding.isdisjoint(_names(tag)))
+    for tag in [*forms, *hidden]:
+        tag.tag = _SITES
+    etree.strip_elements(page, _SITES, with_tail=False)
+    source = etree.tostring(page, encoding="unicode", method="html")
+    etree.strip_elements(page, *_HIDDEN, with_tail=False)
+    return source, own_part(page)[0]
+
+
+def _is_filled_in(field: Page) -> bool:
+    return field.tag != "input" or field.get("type", "text").lower() in ("text", "email", "search", "tel", "url")
+
+
+def _is_hidden(tag: Page) -> bool:
+    """Return whether an element is not shown, by itself or by a class that most style sheets hide."""
+    is_closed = tag.tag == "dialog" and "open" not in tag.attrib
+    hides = "hidden" in tag.attrib or _HIDING.search(tag.get("style", "")) is not None
+    return is_closed or hides or not _HIDING_CLASSES.isdisjoint(_names(tag))
+
+
+def _names(tag: Page) -> set[str]:
+    """The selectors of an element by its classes and its identifier."""
+    return {*(f".{name}" for name in tag.get("class", "").split()), f"#{tag.get('id', '')}"}
 
 
 def _is_script(tag: Page) -> bool:
@@ -295,6 +334,9 @@ _SITES_ROLES = frozenset({"navigation", "banner", "contentinfo", "search", "dial
 _SITES_NAMES = frozenset({"title", "nav", "dialog", "select"})
 _BLOCKS = frozenset({"ul", "ol", "dl", "table", "tr", "td", "div", "section", "aside", "p", "map", "center"})
 _HIDING = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_HIDING_CLASSES = frozenset({".hidden", ".d-none", ".is-hidden", ".hide", ".modal"})
+#: A name in a style sheet that is all of a selector, and hides.
+_HIDDEN_NAME = re.compile(r"([.#][\w-]++)\s*+\{[^{}]*?display\s*+:\s*+none")
 _LETTER = re.compile(r"[^\W\d_]")
 _NO_LETTERS = re.compile(r"[\W\d_]+")
 #: What elements are called that are taken out.

@@ -219,9 +219,13 @@ class AnswerFacts:
 
     @cached_property
     def challenge(self) -> str | None:
-        """The known check for programs that it is, by its headers or its page, unless that describes an object."""
+        """The known check for programs that it is, by its headers or its page, unless that describes an object.
+
+        Some checks pass the Open Graph elements of the page through for previews: these say nothing.
+        """
         in_headers = quirks().challenge_in_headers(self.headers)
-        tells = self.tells_of_object or self.is_record or declares(self.own_places)
+        places = (where for where in self.own_places if not where.startswith("og:"))
+        tells = self.tells_of_object or self.is_record or declares(places)
         return in_headers or (None if tells and self.is_success else self.seen.facts.challenge)
 
     @cached_property

@@ -11,14 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, PhraseMatch, Phrases, bare, plain, quirks
-from crawler.answers.withdrawals import (
-    ARK_OR_URL,
-    Withdrawal,
-    is_no_fact,
-    is_one_of_several,
-    sentences,
-    withdrawals_in,
-)
+from crawler.answers.withdrawals import ARK_OR_URL, Withdrawal, is_no_fact, is_one_of_several, sentences, withdrawals_in
 
 #: So many characters before words of absence say whether two pages say them in one sentence.
 _LEADING_WORDS = 40

@@ -371,7 +371,8 @@ class ObjectFacts:
         is_404 = answer.status == 404
         if is_404 and self.claim and self._is_claim_of_this_alone:
             return self.claim
-        if answer.status == 410 and self._is_told_apart_there and (word := words.word_of_withdrawal(self._control_words)):
+        word = words.word_of_withdrawal(self._control_words) if answer.may_be_explained else None
+        if word and self._is_told_apart_there:
             return word
         if not is_404 and (self.regional or answer.has_json_tombstone):
             return self.regional or "tombstone"

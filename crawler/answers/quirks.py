@@ -23,6 +23,8 @@ OPENING_CHARS = 400
 
 #: So many letters next to a sign of a challenge say nothing else.
 _FEW_LETTERS = 12
+#: A check without a known widget has no more letters.
+_FEW_SENTENCES = 300
 _TITLE_PARTS = re.compile(r"\s[|\u2013\u2014\u00b7\u2022\u203a-]\s")
 _STATUS = re.compile(r"\A\W*(?:(?:http\s)?(?:error|status|fehler|erreur)\W*)?(?:[45]\d\d)?\W*")
 #: What may be between the parts of a phrase.
@@ -322,8 +324,13 @@ class Quirks(_Section):
             if said and self._says_no_more(words, said[0]):
                 return challenge.name
         is_checked = any(part in source for part in self.check.widget)
-        is_puzzle = is_checked and self.check.word.is_in_plain(f"{heading} {words}")
+        is_script = "<script" in source and self.check.refusing.is_in_plain(body) and _letters(body) <= _FEW_SENTENCES
+        is_puzzle = (is_checked or is_script) and self.check.word.is_in_plain(f"{heading} {words}")
         return "a puzzle for people" if is_puzzle else None
+
+    def speaks_of_check(self, text: str) -> bool:
+        """Return whether a text says hardly anything, or speaks of permissions, browsers and programs."""
+        return self._says_no_more(plain(text), "")
 
     def challenge_in_title(self, title: str) -> str | None:
         """The challenge whose title is all that a part of *title* says, but for a status and "error".
@@ -341,8 +348,8 @@ class Quirks(_Section):
 
     def _says_no_more(self, body: str, said: str) -> bool:
         """Return whether a text says hardly anything besides, or speaks of permissions, browsers and programs."""
-        rest = body.replace(said, " ")
-        is_all = sum(map(str.isalpha, rest)) <= _FEW_LETTERS
+        rest = body.replace(said, " ") if said else body
+        is_all = _letters(rest) <= _FEW_LETTERS
         return is_all or self.check.refusing.is_in_plain(rest) or self.check.word.is_in_plain(rest)
 
     def host_reason(self, host: str, status: int) -> str | None:
@@ -402,6 +409,10 @@ _BARE = _Bare({ord("\N{LATIN SMALL LETTER DOTLESS I}"): "i"})
 def bare(text: str) -> str:
     """*text* without accents, as long as it was."""
     return text if text.isascii() else text.translate(_BARE)
+
+
+def _letters(text: str) -> int:
+    return sum(map(str.isalpha, text))
 
 
 def _is_all(part: str, phrase: str) -> bool:

@@ -263,11 +263,10 @@ def _enveloped(mapping: Mapping[str, Any]) -> Mapping[str, Any]:
     """A mapping with the description below one of its keys, if only that says who made what."""
     if "who" in kernel(_strings(mapping)):
         return mapping
-    for key, inner in mapping.items():
-        if plain_key(key).replace("_", "") in _ENVELOPED and isinstance(inner, Mapping):
-            if {"who", "what"} <= kernel(_strings(inner)).keys():
-                return _merged(mapping, inner)
-    return mapping
+    enveloped = (inner for key, inner in mapping.items() if plain_key(key).replace("_", "") in _ENVELOPED)
+    described = (inner for inner in enveloped if isinstance(inner, Mapping))
+    telling = (inner for inner in described if {"who", "what"} <= kernel(_strings(inner)).keys())
+    return next((_merged(mapping, inner) for inner in telling), mapping)
 
 
 def _merged(outer: Mapping[Any, Any], inner: Mapping[Any, Any]) -> dict[Any, Any]:

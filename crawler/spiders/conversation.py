@@ -399,8 +399,10 @@ class Conversation:
 
     def _is_explained(self, case: Case) -> bool:
         """Return whether such a 410 is one, by the answer to the control."""
+        if not self._may_be_explained(case):
+            return False
         control = self._controls.get(self._neighbourhood(case))
-        return self._may_be_explained(case) and ObjectFacts(case.answers[Question.OBJECT], control).explanation is not None
+        return ObjectFacts(case.answers[Question.OBJECT], control).explanation is not None
 
     def _is_soft(self, case: Case) -> bool:
         """Return whether such a page is that of a name that can't exist."""
