@@ -369,6 +369,9 @@ def own_part(page: Page) -> tuple[str, tuple[str, ...]]:
     ('A map Ink on paper', ('A map',))
     """
     etree.strip_elements(page, "title", with_tail=False)
+    for cell in page.iter("td", "th"):
+        if cell.getprevious() is not None or cell.getparent().getprevious() is not None:
+            cell.text = f" | {cell.text or ''}"  # no sentence goes on in the next cell
     whole = _folded(page)
     elements = list(page.iter("*"))
     weights, sites = _weighed(elements)

@@ -37,6 +37,13 @@ _NO_FACT = re.compile(
 )
 #: The other half of such a guess: "moved or", before "deleted".
 _OR_BEFORE = re.compile(r"\b(?:or|oder|ou|o|of|eller|lub|albo|nebo|alebo|vagy|sau|или|або|veya|ya da|tai|ή)\s*\Z")
+#: A sale from which a thing was withdrawn, before words of withdrawal: the record of that thing was not.
+_SALE = re.compile(
+    r"\b(?:(?:lot|los|lote|lotto|kavel)s?\s\d+|sale|auction|sotheby\w*|christie\w*|bonhams|drouot|auktion|versteigerung|vente|encheres"
+    r"|adjug\w*|subasta|asta|leilao|veiling)\b"
+)
+#: So many characters before words of withdrawal may be the sale.
+_SALE_CHARS = 80
 #: The history of a thing before it came here, which then is here.
 _PROVENANCE = re.compile(
     r"\b(?:bought|acquired|purchased|sold|donated|bequeathed|presented to|erworben|angekauft|gekauft|verkauft"
@@ -91,10 +98,14 @@ def withdrawals_in(
     """
     control_words = set(of_control)
     calling = [name for name in names if len(name) >= 8 and not speaks_of_withdrawal(name)]
+    before = ""
     for sentence, where in _sentences(title, headings, text):
         for name in calling:
             sentence = sentence.replace(name, "@@")
         withdrawal = _said_in(ARK_OR_URL.sub("@@", sentence))
+        is_sold, before = _SALE.search(bare(plain(before[-_SALE_CHARS:]))), sentence
+        if withdrawal is not None and is_sold and not withdrawal.names_object:
+            continue
         if withdrawal is not None and withdrawal.words not in control_words:
             yield replace(withdrawal, place=where)
 
@@ -120,7 +131,7 @@ def _said_in(sentence: str) -> Withdrawal | None:
         lead, rest = plain_text[: match.start()], plain_text[match.end() :]
         if is_no_fact(lead):
             continue
-        if is_one_of_several(rest) or _PROVENANCE.search(rest):
+        if is_one_of_several(rest) or _PROVENANCE.search(rest) or _SALE.search(lead[-_SALE_CHARS:]):
             continue
         if _HAVING.search(lead) and (object_ := words.at_once.match(rest)):
             said = shown[match.start() : match.end() + object_.end()]
