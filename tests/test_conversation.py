@@ -304,6 +304,42 @@ def test_a_landing_host_is_asked_for_what_cannot_exist_once_a_pattern_of_its_add
     assert set(judged(world, tmp_path).values()) == {ObjectOutcome.SOFT_404}
 
 
+MADE_UP = [
+    "Whether the lamp of a captain may be mended is a question for the tailor, who walks upon the quay",
+    "Nobody weighed the thunder before breakfast, and so a baker kept his promises in glass bottles",
+    "Take two windows, fold them gently under the moon, and stir until each parliament of frogs is quiet",
+    "Seventeen almanacs agreed that ladders dream downward; their colonel returned his shadow with interest",
+]
+
+
+@pytest.mark.parametrize("place", ["", "https://land.example/"])
+@pytest.mark.parametrize(
+    ("pages", "outcome"),
+    [
+        (MADE_UP, ObjectOutcome.UNDETERMINED),
+        ([*MADE_UP[:2], *["The catalogue has no such shelf mark"] * 9], "resolved"),
+    ],
+    ids=["made up for each name", "an object each, and one page for all other names"],
+)
+def test_pages_made_up_for_each_name_show_no_object(pages: list[str], outcome: str, place: str, tmp_path: Path) -> None:
+    shown: dict[str, str] = {}
+
+    def answer(url: str) -> int | str | tuple[str, str]:
+        name = url.partition("?")[0].rpartition("/")[2]
+        if place and url.startswith(R):
+            return (f"{place}{name}", page(name)) if name in ("x5", "x6") else 404
+        return page(name)
+
+    def page(name: str) -> str:
+        others = (text for text in pages if text not in shown.values() or text in pages[4:])
+        return f"<p>{shown.setdefault(name, next(others, pages[-1]))}"
+
+    world = World(["x5", "x6"], answer)
+    world.talk()
+    assert [each.question for each in world.seen].count(Question.CONTROL_OTHER) == 1
+    assert judged(world, tmp_path) == {"x5": outcome, "x6": outcome}
+
+
 LOG_IN = "<title>Sign in</title><form><input type=password></form>"
 
 

@@ -47,6 +47,7 @@ ELSEWHERE = {
 CONTROLS = {
     "control": Question.CONTROL,
     "control_landing": Question.CONTROL_LANDING,
+    "control_other": Question.CONTROL_OTHER,
     "control_info": Question.CONTROL_INFO,
     "control_rendered": Question.CONTROL_RENDERED,
 }
@@ -92,7 +93,11 @@ def judged(vector: dict[str, Any]) -> Verdict:
     """The verdict on a vector."""
     url = vector.get("url", URL)
     answers = {Question(name): facts(Question(name), told, url) for name, told in vector["answers"].items()}
-    controls = {name: facts(question, vector[name], url) for name, question in CONTROLS.items() if name in vector}
+    controls: dict[str, Any] = {
+        name: facts(question, vector[name], url) for name, question in CONTROLS.items() if name in vector
+    }
+    if "control_other" in controls:
+        controls["other_controls"] = [controls.pop("control_other")]
     return judge(
         answers,
         context=VerdictContext(

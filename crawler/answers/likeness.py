@@ -6,7 +6,7 @@ import re
 import zlib
 from collections.abc import Iterable, Sequence
 from heapq import nsmallest
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from urllib.parse import urlsplit
 
 import regex
@@ -32,6 +32,9 @@ _CUT_WORDS = 2
 _TELLING_WORDS = 3
 #: Sketches this alike are of the same page; one hash in thirty-two may differ.
 SAME_SKETCH = 0.96
+
+#: An answer that differs so many times more from two controls than they from each other is none of their kind.
+_MUCH_MORE = 3
 
 #: By the regex module, which leaps to where one may begin. What is white space is what it is to Python.
 ANY_ARK = regex.compile(r"(?:https?://[^\s\x1c-\x1f]{0,500}?/)?ark:/?[^\s\x1c-\x1f]+", regex.IGNORECASE)
@@ -129,6 +132,32 @@ def has_nothing_of_its_own(answer: Observation, control: Observation, again: Ite
     kept = first.intersection(*others)
     changes = any(len(first ^ words) > FEW_WORDS for words in others)
     return changes and len(kept - _words_in(control, names)) <= FEW_WORDS
+
+
+def differs_at_random(answer: Observation, control: Observation, other: Observation) -> bool:
+    """Return whether two controls have no more in common against an answer than either has with that by chance.
+
+    Pages for unknown names are alike in a title, or in sentences that the object's page lacks, whatever news, times and
+    numbers of requests they show each time. Pages that are made up for each name have nothing in common.
+    """
+    if control.title and control.title == other.title != answer.title:
+        return False
+    pages = (answer, control, other)
+    names = tuple(name for page in pages for name in (page.asked_url, last_part(page.asked_url)))
+    own, first, second = (_steady_words(page, names) for page in pages)
+    between = len(set(first) ^ set(second))
+    if not between or _MUCH_MORE * between < min(len(set(own) ^ set(first)), len(set(own) ^ set(second))):
+        return False
+    phrases, *others = (set(pairwise(words)) for words in (own, first, second))
+    in_common = others[0] & others[1] - phrases
+    by_chance = max(len(phrases & others[0] - others[1]), len(phrases & others[1] - others[0]))
+    return len(in_common) <= 2 * by_chance + FEW_WORDS
+
+
+def _steady_words(answer: Observation, names: tuple[str, ...]) -> list[str]:
+    """The words of a page without those that have digits: times, numbers of requests, keys."""
+    text = _without_names(answer.text or "", names).lower()
+    return [word for part in text.split() if not any(map(str.isdigit, part)) for word in _WORD.findall(part)]
 
 
 def _is_once_more(other: Observation, answer: Observation, url_without_query: str) -> bool:

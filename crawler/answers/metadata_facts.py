@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from crawler.answers.answer import STRUCTURED, is_textual, nobody_can_tell
-from crawler.answers.claims import declares
+from crawler.answers.claims import declares, subject_of
 from crawler.answers.erc import QUESTIONS, missing_code, says_something
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import ANY_ARK, last_part, likeness, same_answer, same_beginning, same_page
@@ -24,6 +24,7 @@ from crawler.model.observations import ChainEnd, Observation
 from crawler.model.resolving import INFLECTIONS, SUCCESSES, same_host
 from extractors.find import find_arks
 from extractors.model.ark import Ark
+from extractors.model.normalize import NotAnArk
 
 #: Questions that a page or a structured record must answer to pass for a description.
 ENOUGH_ANSWERS = 3
@@ -50,6 +51,8 @@ class MetadataFacts:
     """The answer to an inflection for a name that can't exist at the same resolver."""
     changed_controls: Sequence[AnswerFacts] = ()
     """Answers to a control that was asked again, and did not get what it had got before."""
+    is_object_shown: bool = True
+    """Whether the object was found to be there; if not, a record of a name that can't exist makes any doubtful."""
 
     @property
     def asked(self) -> str:
@@ -110,7 +113,13 @@ class MetadataFacts:
         if record is None:
             return same_answer(self.answer.seen, self.control.seen)
         names = (last_part(self.answer.asked_url), last_part(self.control.asked_url))
-        return other is not None and _impersonal(record, names) == _impersonal(other, names)
+        if other is None or _impersonal(record, names) == _impersonal(other, names):
+            return other is not None
+        try:
+            invented = Ark.parse(self.control.asked_url.partition("?")[0])
+        except NotAnArk:
+            return False
+        return not self.is_object_shown and subject_of(other, invented).names_this is not None
 
     # -- too little to say
 

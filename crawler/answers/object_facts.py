@@ -15,7 +15,14 @@ from urllib.parse import urlsplit
 from crawler.answers.answer import nobody_can_tell
 from crawler.answers.claims import declares
 from crawler.answers.facts import AnswerFacts
-from crawler.answers.likeness import has_nothing_of_its_own, last_part, own_words, same_answer, same_page
+from crawler.answers.likeness import (
+    differs_at_random,
+    has_nothing_of_its_own,
+    last_part,
+    own_words,
+    same_answer,
+    same_page,
+)
 from crawler.answers.notices import PageWords, sure_words
 from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, bare, plain, quirks
 from crawler.answers.withdrawals import Withdrawal, speaks_of_withdrawal
@@ -68,6 +75,8 @@ class ControlContrast(StrEnum):
 
     THE_SAME = "the same page"
     ANOTHER = "another page"
+    AT_RANDOM = "another page, as each name gets"
+    """Another page, as a second name that can't exist got: pages are made up for names, and say nothing of them."""
     NO_OTHER = "a page that differs no more than the object's own does each time"
     """Another page, as the object's own is each time: only news or advertisements differ."""
     NOT_COMPARED = "a success that can't be compared"
@@ -98,6 +107,8 @@ class ObjectFacts:
     """How many other ARKs ended at the same URL in this run."""
     again: Sequence[AnswerFacts] = ()
     """Further answers at the object's place: how it differs from itself."""
+    others: Sequence[AnswerFacts] = ()
+    """Answers to second names that can't exist."""
     changed_controls: Sequence[AnswerFacts] = ()
     """Answers to a control that was asked again, and did not get what it had got before."""
 
@@ -121,6 +132,8 @@ class ObjectFacts:
             return ControlContrast.THE_SAME
         if nobody_can_tell(answer.seen, control.seen):
             return ControlContrast.NOT_COMPARED
+        if any(map(self._is_made_up, self.others)):
+            return ControlContrast.AT_RANDOM
         again = [other.seen for other in self.again]
         is_own = not has_nothing_of_its_own(answer.seen, control.seen, again)
         return ControlContrast.ANOTHER if is_own else ControlContrast.NO_OTHER
@@ -140,6 +153,15 @@ class ObjectFacts:
         if absence is None or other_absence is None:
             return False
         return same_page(absence, other_absence, last_part(one.asked_url), last_part(other.asked_url))
+
+    def _is_made_up(self, other: AnswerFacts) -> bool:
+        """Return whether a second control got a page that is as different from the first one's as the object's is."""
+        control = self.control
+        if control is None or not same_host(other.asked_url, control.asked_url):
+            return False
+        if not other.is_success or ObjectFacts(other, control)._is_answered_alike(control):
+            return False
+        return differs_at_random(self.answer.seen, control.seen, other.seen)
 
     @cached_property
     def wall(self) -> AnswerFacts | None:
@@ -194,7 +216,8 @@ class ObjectFacts:
         """True if it says that it is its ARK's, or speaks of an object, where the control's page does not."""
         values = self.answer.kernel_values
         told_to_control = self.control.kernel_values if self.control is not None else {}
-        return self.declares_itself or (self.answer.tells_of_object and values != told_to_control)
+        is_described = self.answer.tells_of_object and values != told_to_control
+        return self.declares_itself or (is_described and self.reply is not ControlContrast.AT_RANDOM)
 
     # -- whether it is a page for what is not there
 

@@ -27,6 +27,8 @@ ENOUGH_NAMES = 3
 _INVENTED = 10
 #: and so many do where a wrong check character rules it out.
 _INVENTED_CHECKED = 4
+#: What makes other names of the same seed.
+_OTHER = " other"
 _CONSONANTS = "".join(letter for letter in BETANUMERIC if letter.isalpha())
 _HEXADECIMAL_LETTERS = "abcdef"
 _HEXADECIMAL = re.compile(r"[0-9a-f-]{16,}\Z")
@@ -92,11 +94,12 @@ def place_of(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}/"
 
 
-def control_ark(ark: Ark, resolver: str) -> Ark:
+def control_ark(ark: Ark, resolver: str, *, other: bool = False) -> Ark:
     """A name under the NAAN and shoulder of *ark* that can't exist at *resolver*.
 
     It has the real one's shape: a digit means a digit and a letter for a letter, in the alphabet of its kind;
-    its check character is wrong where one is known. The same name comes out again for the same ARK and place.
+    its check character is wrong where one is known. The same name comes out again for the same ARK and place, and an
+    *other* one if asked for.
 
     >>> real = Ark.parse("ark:12148/btv1b8449691v")
     >>> control = control_ark(real, "https://n2t.net/")
@@ -108,7 +111,7 @@ def control_ark(ark: Ark, resolver: str) -> Ark:
     is_checked = KNOWN.check(ark) in (CheckCharacter.PASSES, CheckCharacter.FAILS)
     least = _INVENTED_CHECKED if is_checked else _INVENTED
     shape = _padded(ark.name[len(kept) :], least)
-    seed = hashlib.sha256(f"{resolver} {ark.naan} {kept} {len(shape)}".encode()).digest()
+    seed = hashlib.sha256(f"{resolver} {ark.naan} {kept} {len(shape)}{_OTHER * other}".encode()).digest()
     letters = _HEXADECIMAL_LETTERS if _HEXADECIMAL.match(ark.name) else _CONSONANTS
     name = kept + _stand_in(shape, letters, _octets(seed))
     invented = Ark(ark.naan, name)
@@ -142,14 +145,14 @@ def _stand_in(shape: str, letters: str, octets: Iterator[int]) -> str:
     return made
 
 
-def control_url(url: str, ark: Ark, registry: Registry) -> str | None:
-    """The URL that asks where *url* does for a name that can't exist; None where no such URL can be made.
+def control_url(url: str, ark: Ark, registry: Registry, *, other: bool = False) -> str | None:
+    """The URL that asks where *url* does for a name that can't exist, or an *other* one; None where none can be made.
 
     >>> control_url("https://n2t.net/ark:/12148/btv1b8449691v", Ark.parse("ark:12148/btv1b8449691v"),
     ...             Registry.builtin()).startswith("https://n2t.net/ark:/12148/btv1")
     True
     """
-    invented = control_ark(ark, place_of(url))
+    invented = control_ark(ark, place_of(url), other=other)
     label = LABEL.search(url)
     if label is not None:
         slash = "/" if url.endswith("/") else ""  # some know no name without it, and would refuse any
@@ -168,8 +171,8 @@ def landing_pattern(url: str) -> str:
     return _with_names(url, lambda name: "*")
 
 
-def landing_control(url: str) -> str:
-    """The URL of a thing that can't exist where redirects have led.
+def landing_control(url: str, *, other: bool = False) -> str:
+    """The URL of a thing that can't exist where redirects have led, or of an *other* one.
 
     The last segment of the path is changed, or the values of the query, and all segments that are numbers: sites that
     know a thing by its number show it whatever the title after the number is.
@@ -177,7 +180,7 @@ def landing_control(url: str) -> str:
     >>> landing_control("https://library.example/item/7.html").startswith("https://library.example/item/")
     True
     """
-    octets = _octets(hashlib.sha256(landing_pattern(url).encode()).digest())
+    octets = _octets(hashlib.sha256(f"{landing_pattern(url)}{_OTHER * other}".encode()).digest())
 
     def invented(name: str) -> str:
         head, slash, last = unquote(name).rpartition("/")

@@ -108,6 +108,8 @@ class Question(StrEnum):
     """The same at another place, where the success of the resolver as written was held against its own control."""
     CONTROL_AGAIN = "control again"
     """The control once more, after several objects had got one answer that the first control had not."""
+    CONTROL_OTHER = "other control"
+    """Another name that can't exist, where the first got another page than the object: two of them are to be alike."""
     CONTROL_LANDING = "control landing"
     """A name that can't exist at the host where redirects have led, of which the resolver's control says nothing."""
     CONTROL_INFO = "control ?info"

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import same_answer
-from crawler.answers.object_facts import ObjectFacts
+from crawler.answers.object_facts import ControlContrast, ObjectFacts
 from crawler.asking.probes import (
     ENOUGH_NAMES,
     SHOULDERS_A_RESOLVER,
@@ -141,6 +141,8 @@ class Case:
     answers: dict[Question, AnswerFacts] = field(default_factory=dict)
     is_landing_asked: bool = False
     """Whether a control was asked for where redirects have led."""
+    is_other_asked: bool = False
+    """Whether a second control was asked for because of it."""
     is_rendered: bool = False
     """Whether a browser was asked to show it."""
     open: int = 0
@@ -217,6 +219,8 @@ class Conversation:
         self._policies: set[str] = set()
         self._landings: defaultdict[str, set[str]] = defaultdict(set)
         """By host, the patterns of addresses to which redirects have led, and at which a control was asked for."""
+        self._others: set[Hashable] = set()
+        """The neighbourhoods, and the patterns of addresses at landing hosts, with a second control."""
         self._label_forms = LabelForms()
         self._asked: set[tuple[Neighbourhood, Question]] = set()
         neighbours = Counter[Neighbourhood]()
@@ -276,6 +280,8 @@ class Conversation:
                 sharing.open -= 1
                 yield from self._control_again(sharing)
                 yield from self._finish(sharing)
+        if question in (Question.CONTROL, Question.CONTROL_ELSEWHERE, Question.CONTROL_LANDING):
+            yield from self._other_control(case, AnswerFacts(observation))
         if question is Question.WELL_KNOWN:
             origin = origin_of(observation.asked_url)
             self._paths[origin] = resolver_path(observation)
@@ -289,6 +295,8 @@ class Conversation:
         yield from self._about_resolver(case, question)
         yield from self._about_landing(case, question)
         yield from self._about_wall(case, question)
+        if question in ACCESS and (control := self._controls.get(self._neighbourhood(case))) is not None:
+            yield from self._other_control(case, control)
         yield from self._next(case)
         yield from self._go_on_with([case_ for case_ in self._waiting.values() if case_.waits_for(case.request_url)])
 
@@ -554,6 +562,26 @@ class Conversation:
         case.is_landing_asked = True
         yield self._ask(case, Question.CONTROL_LANDING, control)
 
+    def _other_control(self, case: Case, control: AnswerFacts) -> Iterator[Ask]:
+        """Ask for a second name that can't exist, once a neighbourhood, where *control* got another page than an object.
+
+        Hosts that make up a page for each name give every one another.
+        """
+        living, is_landing = reached(case.answers), control.seen.question is Question.CONTROL_LANDING
+        if living is None or case.is_guess or case.is_other_asked or control.text is None:
+            return
+        subject = landing_pattern(control.asked_url) if is_landing else self._neighbourhood(case)
+        if subject in self._others or ObjectFacts(living, control).reply is not ControlContrast.ANOTHER:
+            return
+        if is_landing:
+            url: str | None = landing_control(living.final_url, other=True)
+        else:
+            url = self._control_url(case, living.asked_url, other=True)
+        if url is not None:
+            self._others.add(subject)
+            case.is_other_asked = True
+            yield self._ask(case, Question.CONTROL_OTHER, url)
+
     def _about_wall(self, case: Case, question: Question) -> Iterator[Ask]:
         """Ask for the control again where another object has got the same answer: all may have to log in by now."""
         answer = case.answers[question]
@@ -586,11 +614,11 @@ class Conversation:
         if asked is not None:
             yield self._ask(case, Question.CONTROL_AGAIN, asked)
 
-    def _control_url(self, case: Case, asked_url: str) -> str | None:
+    def _control_url(self, case: Case, asked_url: str, *, other: bool = False) -> str | None:
         """Return the control of an answer at *asked_url*; it has the shape of the neighbourhood's first target."""
         is_labelled = LABEL.search(asked_url) is not None
         shaped_by = self._speakers.get(self._neighbourhood(case), case.ark) if is_labelled else case.ark
-        return control_url(asked_url, shaped_by, self._rules.registry)
+        return control_url(asked_url, shaped_by, self._rules.registry, other=other)
 
     def _refusal(self, case: Case) -> AnswerFacts | None:
         """The answer for an object that is closed, as it is meant to be, or withdrawn: a control says whether each

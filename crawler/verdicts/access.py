@@ -22,12 +22,15 @@ _EXPLAINABLE = frozenset({401, 403, 404, 410, 451})
 
 _YES, _SOFT, _OPEN = ObjectOutcome.RESOLVED, ObjectOutcome.SOFT_404, ObjectOutcome.UNDETERMINED
 _PROVES_NOTHING = ((_OPEN, _YES), (_OPEN, _OPEN), (_SOFT, _OPEN))
+#: Replies by which a page says nothing of its name.
+_FOR_ANY_NAME = frozenset({ControlContrast.THE_SAME, ControlContrast.AT_RANDOM})
 _COUNTS = ((_YES, _YES), (_YES, _YES), (_SOFT, _OPEN))
 #: What a success is worth, by the reply to the control: with no sign of absence, one, and several; each where the page
 #: doesn't say by itself that it is this ARK's, and where it does.
 _BY_REPLY = {
     ControlContrast.THE_SAME: ((_OPEN, _YES), (_SOFT, _OPEN), (_SOFT, _OPEN)),
     ControlContrast.ANOTHER: _COUNTS,
+    ControlContrast.AT_RANDOM: _PROVES_NOTHING,
     ControlContrast.NO_OTHER: _PROVES_NOTHING,
     ControlContrast.NOT_COMPARED: _PROVES_NOTHING,
     ControlContrast.REFUSED_THERE: ((_YES, _YES), (_YES, _YES), (_YES, _YES)),
@@ -104,6 +107,8 @@ def _grounds(facts: ObjectFacts) -> tuple[str, ...]:
         grounds.append(f"a name that can't exist is answered {control.status}")
     if reply is ControlContrast.ANOTHER:
         grounds.append("a name that can't exist gets another page")
+    if reply is ControlContrast.AT_RANDOM:
+        grounds.append("each of two names that can't exist gets another page, so that a page is made up for any name")
     if reply is ControlContrast.NO_OTHER:
         grounds.append(
             "a name that can't exist gets a page that differs from this one no more than this one does from itself,"
@@ -248,16 +253,14 @@ _SPECIAL_PAGES = (
     ),
     _success(
         "the page says of the object that it was withdrawn, and the control gets another reply",
-        lambda facts: facts.reply is not ControlContrast.THE_SAME and facts.withdrawal is not None,
+        lambda facts: facts.reply not in _FOR_ANY_NAME and facts.withdrawal is not None,
         ObjectOutcome.EXPLAINED,
         lambda facts: f"the page explains that the object is not there any more: {facts.withdrawal!r}",
         "2023, 5.1",
     ),
     _success(
         "the page is a tombstone by form, or says that it is not shown where we are; the control gets another reply",
-        lambda facts: (
-            facts.reply is not ControlContrast.THE_SAME and (facts.tombstone is not None or facts.regional is not None)
-        ),
+        lambda facts: facts.reply not in _FOR_ANY_NAME and (facts.tombstone is not None or facts.regional is not None),
         ObjectOutcome.EXPLAINED,
         lambda facts: (
             f"the page is a tombstone by its form: {facts.tombstone!r}"

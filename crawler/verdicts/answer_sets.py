@@ -20,7 +20,14 @@ K = TypeVar("K")
 _CONTROLS = (Question.CONTROL, Question.CONTROL_ELSEWHERE, Question.CONTROL_INFO, Question.CONTROL_RENDERED)
 #: Questions whose answers bear on many ARKs, next to the one for which they were put.
 SHARED = frozenset(
-    {*_CONTROLS, Question.CONTROL_AGAIN, Question.CONTROL_LANDING, Question.POLICY_LINK, Question.WELL_KNOWN}
+    {
+        *_CONTROLS,
+        Question.CONTROL_AGAIN,
+        Question.CONTROL_OTHER,
+        Question.CONTROL_LANDING,
+        Question.POLICY_LINK,
+        Question.WELL_KNOWN,
+    }
 )
 
 
@@ -62,11 +69,13 @@ class AnswerSets:
     _controls: dict[tuple[str, str, Question], list[AnswerFacts]]
     controls_again: dict[str, list[AnswerFacts]]
     """The answers to controls that were asked again, by the resolver."""
+    other_controls: dict[str, list[AnswerFacts]]
+    """The answers to second controls, by the resolver or the landing host."""
 
     @classmethod
     def of(cls, observations: Iterable[Observation]) -> AnswerSets:
         """Sort *observations*, which may come in any order."""
-        answer_sets = cls({}, {}, {}, {}, {}, {})
+        answer_sets = cls({}, {}, {}, {}, {}, {}, {})
         for observation in observations:
             answer_sets.add(observation)
         return answer_sets
@@ -79,6 +88,8 @@ class AnswerSets:
             self._controls.setdefault(key, []).append(AnswerFacts(observation))
         elif observation.question is Question.CONTROL_AGAIN:
             self.controls_again.setdefault(place_of(observation.asked_url), []).append(AnswerFacts(observation))
+        elif observation.question is Question.CONTROL_OTHER:
+            self.other_controls.setdefault(place_of(observation.asked_url), []).append(AnswerFacts(observation))
         elif observation.question is Question.CONTROL_LANDING:
             _keep_last(self._landings, landing_pattern(observation.asked_url), observation)
         elif observation.question is Question.POLICY_LINK:

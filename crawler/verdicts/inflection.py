@@ -357,6 +357,8 @@ def judge_inflections(
     living: AnswerFacts,
     control: AnswerFacts | None,
     changed_controls: Sequence[AnswerFacts] = (),
+    *,
+    is_object_shown: bool = True,
 ) -> tuple[ServiceVerdict[MetadataOutcome] | None, tuple[Question, ...]]:
     """Return the best of what the inflections gave, with the reasons of all, and which of them describe the object.
 
@@ -368,7 +370,9 @@ def judge_inflections(
         if question in answers:
             answer = answers[question]
             at_base = by_url.get(answer.asked_url.partition("?")[0], living)
-            verdicts[question] = METADATA_RULES.judge(MetadataFacts(answer, at_base, control, changed_controls))
+            verdicts[question] = METADATA_RULES.judge(
+                MetadataFacts(answer, at_base, control, changed_controls, is_object_shown)
+            )
     if not verdicts:
         return None, ()
     describing = tuple(one for one, verdict in verdicts.items() if verdict.outcome in DESCRIBED)

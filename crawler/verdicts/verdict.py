@@ -223,6 +223,8 @@ class VerdictContext:
     """The same of the resolver as written, also where another one has reached the object."""
     controls_again: Sequence[AnswerFacts] = ()
     """The same of the resolver as written, asked again after several objects had got one answer."""
+    other_controls: Sequence[AnswerFacts] = ()
+    """What second names that can't exist got there, or where redirects have led."""
     control_info: AnswerFacts | None = None
     """The same as *control*, to an inflection."""
     control_landing: AnswerFacts | None = None
@@ -255,7 +257,13 @@ def judge(answers: AnswersByQuestion, *, context: VerdictContext | None = None) 
     """The verdict on one ARK at one request URL, from the *answers* about it, of which the object's is one."""
     around = context or VerdictContext()
     access = decide_access(answers, around)
-    described, describing = judge_inflections(answers, access.answer, around.control_info, around.changed_controls)
+    described, describing = judge_inflections(
+        answers,
+        access.answer,
+        around.control_info,
+        around.changed_controls,
+        is_object_shown=access.family is Family.WORKS,
+    )
     metadata = described or UNASKED_RULES.judge(access)
     commitment = COMMITMENT_RULES.judge(CommitmentFacts(answers, metadata, describing))
     is_stated = commitment.outcome is CommitmentOutcome.STATED
@@ -271,6 +279,7 @@ def judge(answers: AnswersByQuestion, *, context: VerdictContext | None = None) 
         around.control,
         around.control_as_written,
         *around.controls_again,
+        *around.other_controls,
         around.control_info,
         around.control_landing if access.answer.is_success or access.answer.may_be_explained else None,
         around.control_rendered if Question.RENDERED in answers else None,
@@ -339,7 +348,7 @@ def _access(way: Question, answer: AnswerFacts, around: VerdictContext, answers:
     is_as_written = place_of(answer.asked_url) == place_of(written)
     control = (around.control_as_written if is_as_written else None) or around.control
     neighbours = around.neighbours if way is Question.OBJECT else 0
-    beside = facts_beside(answer, answers, control, neighbours)
+    beside = replace(facts_beside(answer, answers, control, neighbours), others=around.other_controls)
     facts = facts_at_landing(beside, around.control_landing)
     if is_as_written:
         facts = replace(facts, changed_controls=around.changed_controls)
@@ -383,7 +392,7 @@ def facts_at_landing(facts: ObjectFacts, landing: AnswerFacts | None) -> ObjectF
     if with_landing.reply is ControlContrast.REFUSED_THERE:
         is_title_alone = answer.words.is_titled_absent and not answer.words.is_absence_repeated
         is_kept = facts.weight_of_signs is Signs.SEVERAL and not is_title_alone
-    elif with_landing.reply is ControlContrast.ANOTHER:
+    elif with_landing.reply in (ControlContrast.ANOTHER, ControlContrast.AT_RANDOM):
         is_kept = False
     else:
         is_own = answer.is_record or answer.tells_of_object or landing.places_of(answer.ark)
