@@ -113,7 +113,7 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
     challenge = quirks().challenge_in_page(source, title, text)
     if challenge is not None:
         shown, own = _without_asides(markup, charset)
-        if not quirks().speaks_of_check(own):
+        if not quirks().speaks_of_check(f"{title} {own}"):
             challenge = quirks().challenge_in_page(shown, title, own)
     facts = PageFacts(
         arks=tuple(dict.fromkeys(named))[:MOST_ARKS],
@@ -207,10 +207,21 @@ def _record(lines: str, graph: Iterable[Any]) -> Record | None:
     """An ERC in the page's lines, opened by its label; else what its JSON-LD describes."""
     opening = re.search(r"^[^\S\n]*(?:erc|erc\.who)\s*:", lines, re.MULTILINE)
     if opening:
-        erc = parse_erc(lines[opening.start() :].lstrip())
+        erc = parse_erc(_without_gaps(lines[opening.start() :].lstrip()))
         if erc is not None and erc.anchoring is not None and len(erc.anchoring.elements) >= 2:
             return erc.display()
     return record_of(list(graph), "json-ld")
+
+
+def _without_gaps(text: str) -> str:
+    """The lines of an ERC without the empty ones that markup makes before its elements."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        label = line.partition(":")[0].strip().lower()
+        while lines and not lines[-1].strip() and (label in QUESTIONS or label.startswith("erc")):
+            lines.pop()
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def _embedded(page: Page) -> Record | None:

@@ -329,6 +329,14 @@ class AnswerFacts:
         return words.is_short and says_so
 
     @property
+    def is_site(self) -> bool:
+        """True if resolvers led straight to the home page of another host, as the ARK of a web site does."""
+        name, urls = self.ark.name, [hop.url for hop in self.hops]
+        is_straight = all(name in url or is_home_page(url, name) for url in urls)
+        is_sign_alone = self._ends_at_home_page and len(self.signs_of_absence) == 1
+        return is_sign_alone and is_straight and not same_host(urls[0], urls[-1])
+
+    @property
     def _ends_at_home_page(self) -> bool:
         """True if redirects lead to the home page of a site, without the name in a fragment for its scripts to read.
 

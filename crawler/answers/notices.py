@@ -21,6 +21,8 @@ FIRST_SENTENCES_CHARS = 700
 _FEW_WORDS_CHARS = 300
 #: A longer text is more than a word for nothing.
 _LABEL_CHARS = 60
+#: A page of a thing has more letters beside its title.
+_FEW_WORDS_LETTERS = 20
 #: So many letters before words of absence name no object.
 _FEW_LETTERS = 6
 _TITLE_PARTS = re.compile(
@@ -42,6 +44,8 @@ _LEAD_WORDS = 4
 _GUESS_CHARS = 24
 #: French requests have the participle's letters: "supprimez", "supprimer" next to "supprimé".
 _INFINITIVE = re.compile(r"e(?:r|z|ns)\b")
+#: The name of a host, between "the domain" and "is for sale".
+_HOST = re.compile(r"(?<![\w.-])[\w-]++(?:\.[\w-]++)+")
 #: The years of a site, and of no object.
 _COPYRIGHT = re.compile(r"(?:\u00a9|\(c\)|copyright)[^\d.]{0,30}(?:\d{4}\W{0,3}){1,2}", re.IGNORECASE)
 _404_TITLE = re.compile(r"\W*404\b(?!\s*+(?:-\s*+)?(?:p|pages|leaves)\b)")
@@ -132,12 +136,20 @@ class PageWords:
 
         So much has a number, as the year or the shelf mark of a record that is called "Not found".
         """
-        rest = plain(_COPYRIGHT.sub(" ", ARK_OR_URL.sub(" ", own)))
-        for part in (self.title, *self.title_parts):
-            rest = rest.replace(plain(part), " ")
+        rest = self._beside_title(own)
         if not any(map(str.isdigit, rest)) or says_not_found(rest) is not None:
             return False
         return _beside_absence(rest) > _FEW_LETTERS
+
+    def says_other(self, own: str) -> bool:
+        """Return whether *own*, its text or a part of it, has more than its title and a few words."""
+        return sum(map(str.isalpha, self._beside_title(own))) > _FEW_WORDS_LETTERS
+
+    def _beside_title(self, own: str) -> str:
+        rest = plain(_COPYRIGHT.sub(" ", ARK_OR_URL.sub(" ", own)))
+        for part in (self.title, *self.title_parts):
+            rest = rest.replace(plain(part), " ")
+        return rest
 
     @cached_property
     def is_all_absence(self) -> bool:
@@ -171,7 +183,7 @@ class PageWords:
     @cached_property
     def idle_host(self) -> str | None:
         """The words by which its title, or its opening where it is short, says that its host has nothing to show."""
-        return quirks().idle.first_in(self.beginning if self.is_short else plain(self.title))
+        return quirks().idle.first_in(plain(_HOST.sub(" ", self.beginning if self.is_short else self.title)))
 
     @cached_property
     def withdrawn(self) -> str | None:

@@ -249,6 +249,23 @@ class ObjectFacts:
         """Its text without what the control's page at the same host begins and ends with."""
         return own_words(self.answer.seen, self.control.seen if self.control is not None else None)
 
+    @property
+    def is_site(self) -> bool:
+        """True if the resolver leads for this object alone, and for no unknown name, to the home page of another host.
+
+        What else that host answers says nothing of its home page.
+        """
+        return self.reply is ControlContrast.REFUSED_BEFORE and self.answer.is_site and not self.neighbours
+
+    @property
+    def is_page_of_unknown_host(self) -> bool:
+        """True if the reply to the control says nothing of the host that answers, and no ARK of a site leads there."""
+        answer = self.answer
+        if self.is_site:
+            return False
+        is_moved = answer.is_redirected or answer.words.is_titled_absent or answer.words.idle_host is not None
+        return is_moved and self.reply in (ControlContrast.REFUSED_BEFORE, ControlContrast.NOTHING)
+
     @cached_property
     def only_absence(self) -> str | None:
         """The words by which it says at once that what was asked for is not there, if it says little else."""
@@ -334,6 +351,8 @@ class ObjectFacts:
             return path
         if titled is None or len(parts) == 1 or not answer.own_places:
             return None
+        if not self._is_confirmed(titled) and answer.words.says_other(self.own_words):
+            return None  # what a picture is called
         tells = answer.tells_of_object or answer.is_record or self._is_retraction(titled)
         return None if tells else answer.seen.title
 

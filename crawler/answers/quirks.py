@@ -329,8 +329,10 @@ class Quirks(_Section):
         return "a puzzle for people" if is_puzzle else None
 
     def speaks_of_check(self, text: str) -> bool:
-        """Return whether a text says hardly anything, or speaks of permissions, browsers and programs."""
-        return self._says_no_more(plain(text), "")
+        """Return whether a text says hardly anything, or speaks of a check, of permissions, browsers and programs."""
+        words = plain(text)
+        is_said = any(part in words for challenge in self.challenge for part in challenge.text)
+        return is_said or self._says_no_more(words, "")
 
     def challenge_in_title(self, title: str) -> str | None:
         """The challenge whose title is all that a part of *title* says, but for a status and "error".

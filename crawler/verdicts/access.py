@@ -313,13 +313,23 @@ _SPECIAL_PAGES = (
         "nothing is known of the host that answers, and its page may be one for anything",
         lambda facts: (
             worth(facts) is _YES
-            and facts.reply in (ControlContrast.REFUSED_BEFORE, ControlContrast.NOTHING)
-            and (facts.answer.is_redirected or facts.answer.words.is_titled_absent)
-            and facts.answer.is_page_of_host
             and not facts.is_particular
+            and facts.answer.is_page_of_host
+            and facts.is_page_of_unknown_host
         ),
         ObjectOutcome.UNDETERMINED,
         lambda facts: [*_grounds(facts), "nothing shows what this host answers for what it does not have"],
+    ),
+    _success(
+        "redirects led to a search that finds nothing, and nothing contradicts",
+        lambda facts: (
+            worth(facts) is _YES
+            and not facts.is_particular
+            and facts.answer.is_search
+            and facts.answer.words.absence is not None
+        ),
+        ObjectOutcome.UNDETERMINED,
+        _grounds,
     ),
     _success(
         "the page has no words, and refreshes to another place",

@@ -382,7 +382,7 @@ def facts_at_landing(facts: ObjectFacts, landing: AnswerFacts | None) -> ObjectF
     """
     answer = facts.answer
     says_nothing = (ControlContrast.REFUSED_BEFORE, ControlContrast.NOTHING)
-    if landing is None or not answer.is_redirected or facts.reply not in says_nothing:
+    if landing is None or not answer.is_redirected or facts.reply not in says_nothing or facts.is_site:
         return facts
     if landing_pattern(answer.final_url) != landing_pattern(landing.asked_url):
         return facts
