@@ -51,7 +51,8 @@ _PROVENANCE = re.compile(
     r"|\b(?:until|till|bis|jusqu'en|hasta|fino al|ate|tot)\s(?:\w+\s){0,3}(?:1\d{3}|20[01]\d)\b"
 )
 _ALTERNATIVE = re.compile(
-    r"\A[^.;]{0,40}?(?:,|\b)\s*(?:or|oder|ou|eller|lub|albo|nebo|alebo|vagy|sau|или|або|veya|veja|tai|ή)\b"
+    r"\A[^.;:]{0,40}?(?:,|\b)\s*(?:or|oder|ou|eller|lub|albo|nebo|alebo|vagy|sau|или|або|veya|veja|tai|ή)\b"
+    r"(?!\s(?:more|mehr|plus|mais))"
     r"|\A[^.;]{0,20}?\b(?:o|of|u)\s(?:mov|elim|camb|trasl|mod|borr|no\b|nunca|ha\b|spost|rimoss|canc|verpl|verw|gewijz|bestaat|nooit)"
 )
 #: "Removed to London".
