@@ -136,31 +136,16 @@ def _without_asides(markup: bytes, charset: str | None) -> tuple[str, str]:
     """
     page = parsed(markup, charset)
     hiding = {name for style in page.iter("style") for name in _HIDDEN_NAME.findall(style.text or "")}
-    forms = [form for form in page.iter("form") if any(map(_is_filled_in, form.iter("input", "textarea", "select")))]
-    others = (tag for tag in page.iter("*") if tag is not page)
-    hidden = (tag for tag in others if _is_hidden(tag) or not hiding.isdisjoint(_names(tag)))
-    for tag in [*forms, *hidden]:
+    for tag in list(page.iterdescendants("*")):
+        names = {f"#{tag.get('id')}", *(f".{name}" for name in tag.get("class", "").split())}
+        if not names.isdisjoint(hiding):
+            tag.tag = _SITES
+    for tag in _ASIDES(page):
         tag.tag = _SITES
     etree.strip_elements(page, _SITES, with_tail=False)
     source = etree.tostring(page, encoding="unicode", method="html")
     etree.strip_elements(page, *_HIDDEN, with_tail=False)
     return source, own_part(page)[0]
-
-
-def _is_filled_in(field: Page) -> bool:
-    return field.tag != "input" or field.get("type", "text").lower() in ("text", "email", "search", "tel", "url")
-
-
-def _is_hidden(tag: Page) -> bool:
-    """Return whether an element is not shown, by itself or by a class that most style sheets hide."""
-    is_closed = tag.tag == "dialog" and "open" not in tag.attrib
-    hides = "hidden" in tag.attrib or _HIDING.search(tag.get("style", "")) is not None
-    return is_closed or hides or not _HIDING_CLASSES.isdisjoint(_names(tag))
-
-
-def _names(tag: Page) -> set[str]:
-    """The selectors of an element by its classes and its identifier."""
-    return {*(f".{name}" for name in tag.get("class", "").split()), f"#{tag.get('id', '')}"}
 
 
 def _is_script(tag: Page) -> bool:
@@ -207,21 +192,10 @@ def _record(lines: str, graph: Iterable[Any]) -> Record | None:
     """An ERC in the page's lines, opened by its label; else what its JSON-LD describes."""
     opening = re.search(r"^[^\S\n]*(?:erc|erc\.who)\s*:", lines, re.MULTILINE)
     if opening:
-        erc = parse_erc(_without_gaps(lines[opening.start() :].lstrip()))
+        erc = parse_erc(lines[opening.start() :].lstrip())
         if erc is not None and erc.anchoring is not None and len(erc.anchoring.elements) >= 2:
             return erc.display()
     return record_of(list(graph), "json-ld")
-
-
-def _without_gaps(text: str) -> str:
-    """The lines of an ERC without the empty ones that markup makes before its elements."""
-    lines: list[str] = []
-    for line in text.split("\n"):
-        label = line.partition(":")[0].strip().lower()
-        while lines and not lines[-1].strip() and (label in QUESTIONS or label.startswith("erc")):
-            lines.pop()
-        lines.append(line)
-    return "\n".join(lines)
 
 
 def _embedded(page: Page) -> Record | None:
@@ -345,7 +319,15 @@ _SITES_ROLES = frozenset({"navigation", "banner", "contentinfo", "search", "dial
 _SITES_NAMES = frozenset({"title", "nav", "dialog", "select"})
 _BLOCKS = frozenset({"ul", "ol", "dl", "table", "tr", "td", "div", "section", "aside", "p", "map", "center"})
 _HIDING = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-_HIDING_CLASSES = frozenset({".hidden", ".d-none", ".is-hidden", ".hide", ".modal"})
+#: What a page hides by itself, or by a class that most style sheets hide, and forms that people fill in.
+_ASIDES: Any = etree.XPath(
+    "//*[@hidden or contains(translate(@style, ' ', ''), 'display:none')] | //dialog[not(@open)]"
+    " | //form[.//textarea or .//select or .//input[not(@type) or contains(' text email search tel url ', @type)]]"
+    + "".join(
+        f" | //*[contains(concat(' ', normalize-space(@class), ' '), ' {name} ')]"
+        for name in ("hidden", "d-none", "is-hidden", "hide", "modal")
+    )
+)
 #: A name in a style sheet that is all of a selector, and hides.
 _HIDDEN_NAME = re.compile(r"([.#][\w-]++)\s*+\{[^{}]*?display\s*+:\s*+none")
 _LETTER = re.compile(r"[^\W\d_]")

@@ -414,7 +414,7 @@ class _Builder:
         return following
 
     def add(self, label: str, value: str) -> None:
-        if label == "":  # a blank line: what follows belongs to the record only where a segment's label says so
+        if label == "":  # a blank line: only segments, and questions that have no answer yet, go on with the record
             self._is_over = self._opened and any(self._segments.values())
             return
         dotted = _DOTTED.match(label)
@@ -430,8 +430,11 @@ class _Builder:
         elif label == "naa" and not value:
             self._kind, self._opened = "naa", True
             self._segments.setdefault("naa", [])
-        elif not self._is_over:
+        elif not self._is_over or (label in QUESTIONS and label not in self._labels()):
             self._put(self._kind, label, value)
+
+    def _labels(self) -> set[str]:
+        return {element.label for element in self._segments.get(self._kind, ())}
 
     def _open(self, kind: str, value: str) -> None:
         if kind == "erc" and self._segments.get("erc"):

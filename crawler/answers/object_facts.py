@@ -398,14 +398,6 @@ class ObjectFacts:
         _, _, rest = self.answer.words.notice.partition(claim)
         return bool(_YEAR.search(claim) or _YEAR.match(rest))
 
-    @property
-    def _is_told_apart_there(self) -> bool:
-        """True if the host that answers gives the control another status: then its own is about this very name."""
-        control = self.control
-        if control is None or not control.is_answered or control.status == self.answer.status:
-            return False
-        return same_host(control.final_url, self.answer.final_url)
-
     @cached_property
     def explanation(self) -> str | None:
         """The words by which a refusal explains itself, if it does, and speaks of this object (2023, 5.1)."""
@@ -413,8 +405,8 @@ class ObjectFacts:
         is_404 = answer.status == 404
         if is_404 and self.claim and self._is_claim_of_this_alone:
             return self.claim
-        word = words.word_of_withdrawal(self._control_words) if answer.may_be_explained else None
-        if word and self._is_told_apart_there:
+        word = words.word_of_withdrawal(self._control_words) if answer.status == 410 else None
+        if word and self.reply is ControlContrast.REFUSED_THERE and self.control and self.control.status != 410:
             return word
         if not is_404 and (self.regional or answer.has_json_tombstone):
             return self.regional or "tombstone"

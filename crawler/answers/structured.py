@@ -77,10 +77,10 @@ _COUNTS = ("total", "count", "numfound", "totalitems", "totalresults", "totalhit
 _NAMING_THINGS = frozenset({"@id", "id", "identifier", "ark", "url"})
 _SEPARATORS = re.compile(r"[:./#]")
 _NAMING_KEYS = ("@value", "name", "title", "value", "identifier", "@id")
-#: How a person's name is written in parts, without underscores.
-_FAMILY, _GIVEN = ("familyname", "family", "lastname"), ("givenname", "given", "firstname")
+#: The parts of a person's name in their order, without underscores.
+_PERSON = ("familyname", "family", "lastname", "givenname", "given", "firstname")
 #: Keys below which a repository's record of a deposit has the description of what was deposited.
-_ENVELOPED = frozenset({"metadata", "attributes", "descriptivemetadata"})
+_ENVELOPED = frozenset({"metadata", "attributes"})
 _MOST_KEYS = 500
 _MOST_DEPTH = 4
 
@@ -142,7 +142,7 @@ class _PlainLoader(yaml.BaseLoader):
 
 def record_of(value: Any, kind: str) -> Record | None:
     """The record in a parsed structure: segments of an ERC, a registry's definition, an error, or a description."""
-    mapping = _enveloped(value) if isinstance(value, Mapping) and _says_enough(value) else _describing(value)
+    mapping = value if isinstance(value, Mapping) and _says_enough(value) else _describing(value)
     if mapping is None:
         return None
     segments = _segments(mapping)
@@ -203,7 +203,9 @@ def plain_key(key: Any) -> str:
 def _says_enough(mapping: Mapping[str, Any]) -> bool:
     """Return whether a mapping answers enough by itself; what else it says may be one level further in."""
     is_record = _segments(mapping) or _is_registry(mapping) or _is_error(mapping)
-    return bool(is_record or len(kernel(_strings(mapping))) > 1) and not is_sites(mapping)
+    answers = kernel(_strings(mapping))
+    is_enveloped = "who" not in answers and not _ENVELOPED.isdisjoint(map(plain_key, mapping))
+    return bool(is_record or (len(answers) > 1 and not is_enveloped)) and not is_sites(mapping)
 
 
 def _is_error(mapping: Mapping[str, Any]) -> bool:
@@ -247,7 +249,7 @@ def _describing(value: Any, depth: int = 0) -> Mapping[str, Any] | None:
     if isinstance(value, list):
         items = value[:_MOST_KEYS] if depth < _MOST_DEPTH else ()
         parts = [part for item in items if (part := _describing(item, depth + 1))]
-        return max(parts, key=lambda part: (names_ark(part), _telling(part)), default=None)
+        return max(parts, key=lambda part: (names_ark(part) and _telling(part) > 1, _telling(part)), default=None)
     if not isinstance(value, Mapping):
         return None
     inner = [item for item in list(value.values())[:_MOST_KEYS] if isinstance(item, Mapping | list)]
@@ -257,16 +259,6 @@ def _describing(value: Any, depth: int = 0) -> Mapping[str, Any] | None:
     if nested is None or _telling(nested) <= max(_telling(value), 1):
         return value
     return _merged(value, nested)
-
-
-def _enveloped(mapping: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A mapping with the description below one of its keys, if only that says who made what."""
-    if "who" in kernel(_strings(mapping)):
-        return mapping
-    enveloped = (inner for key, inner in mapping.items() if plain_key(key).replace("_", "") in _ENVELOPED)
-    described = (inner for inner in enveloped if isinstance(inner, Mapping))
-    telling = (inner for inner in described if {"who", "what"} <= kernel(_strings(inner)).keys())
-    return next((_merged(mapping, inner) for inner in telling), mapping)
 
 
 def _merged(outer: Mapping[Any, Any], inner: Mapping[Any, Any]) -> dict[Any, Any]:
@@ -282,7 +274,8 @@ def _flat(mapping: Mapping[Any, Any]) -> dict[Any, Any]:
 
 
 def _telling(mapping: Mapping[str, Any]) -> int:
-    return len(kernel(_strings(mapping))) + 4 * len(_segments(mapping))
+    answers = kernel(_strings(mapping))
+    return len(answers) + ("who" in answers) + 4 * len(_segments(mapping))
 
 
 def _is_of_story(key: str) -> bool:
@@ -353,9 +346,9 @@ def _name_in(value: Any, depth: int = 0) -> str | None:
     names = [value.get(key) for key in _NAMING_KEYS]
     named = next((name for name in names if isinstance(name, str) and name), None)
     parts = {plain_key(key).replace("_", ""): part for key, part in value.items() if isinstance(part, str) and part}
-    halves = [next((parts[key] for key in keys if key in parts), "") for keys in (_FAMILY, _GIVEN)]
+    person = ", ".join(parts[key] for key in _PERSON if key in parts)
     inner = (_name_in(part, depth + 1) for part in value.values() if isinstance(part, Mapping) and depth < 2)
-    return named or ", ".join(filter(None, halves)) or next(filter(None, inner), None)
+    return named or person or next(filter(None, inner), None)
 
 
 def encodable(text: str) -> str:

@@ -118,8 +118,8 @@ class AskingContext:
     """Whether its host was asked for that."""
     is_soft: bool = False
     """Whether the success for the object is one that a name which can't exist gets, too: its page is of nothing."""
-    is_explained: bool = False
-    """Whether the refusal of the object explains it, next to what a name that can't exist gets."""
+    control: AnswerFacts | None = None
+    """What a name that can't exist gets."""
     takes_label: bool = False
     """Whether who has the last word (`label_place`) has answered for some ARK with this label form."""
 
@@ -142,7 +142,7 @@ def next_question(
     if living is None:
         # Its resolver knows an object that it explains to be gone, and may still have its metadata.
         is_gone = asked.is_answered and asked.status == 410
-        is_known = context.is_explained or (is_gone and ObjectFacts(asked).explanation is not None)
+        is_known = is_gone and ObjectFacts(asked, context.control).explanation is not None
         elsewhere = None if is_known else _next_place(answers, context, places, first_url)
         if elsewhere is not None:
             return elsewhere

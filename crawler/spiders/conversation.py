@@ -405,13 +405,6 @@ class Conversation:
         """Return whether a 410 answers that the control may show to be an explanation."""
         return reached(case.answers) is None and case.answers[Question.OBJECT].may_be_explained
 
-    def _is_explained(self, case: Case) -> bool:
-        """Return whether such a 410 is one, by the answer to the control."""
-        if not self._may_be_explained(case):
-            return False
-        control = self._controls.get(self._neighbourhood(case))
-        return ObjectFacts(case.answers[Question.OBJECT], control).explanation is not None
-
     def _is_soft(self, case: Case) -> bool:
         """Return whether such a page is that of a name that can't exist."""
         living, control = reached(case.answers), self._controls.get(self._neighbourhood(case))
@@ -491,7 +484,7 @@ class Conversation:
             own_path=self._paths.get(origin),
             has_asked_path=origin in self._paths,
             is_soft=self._is_soft(case),
-            is_explained=self._is_explained(case),
+            control=self._controls.get(self._neighbourhood(case)),
             takes_label=self._label_forms.is_settled(case.first_url, case.answers.get(Question.OBJECT)),
         )
 
