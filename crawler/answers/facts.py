@@ -332,12 +332,13 @@ class AnswerFacts:
     def is_site(self) -> bool:
         """True if resolvers led straight to the home page of another host, as the ARK of a web site does."""
         name, urls = self.ark.name, [hop.url for hop in self.hops]
+        last = urlsplit(urls[-1])
+        host = (last.hostname or "").removeprefix("www.")
+        if last.query or host in self.words.title.lower():  # a waiting room; the title of most parked domains
+            return False
         is_straight = all(name in url or is_home_page(url, name) for url in urls)
-        host = (urlsplit(urls[-1]).hostname or "").removeprefix("www.")  # the title of most parked domains
-        is_sign_alone = (
-            self._ends_at_home_page and len(self.signs_of_absence) == 1 and host not in self.words.title.lower()
-        )
-        return is_sign_alone and is_straight and not same_host(urls[0], urls[-1])
+        is_sign_alone = self._ends_at_home_page and len(self.signs_of_absence) == 1
+        return is_straight and is_sign_alone and not same_host(urls[0], urls[-1])
 
     @property
     def _ends_at_home_page(self) -> bool:

@@ -35,7 +35,7 @@ _KEYS_OF = {
     "who": ("who", "creator", "creators", "author", "contributor", "publisher", "maker", "artist"),
     "what": ("what", "title", "titles", "name", "label", "preflabel", "headline"),
     "when": (
-        "when", "date", "publicationdate", "datecreated", "datepublished", "issued", "year", "publicationyear",
+        "when", "date", "publicationdate", "publisheddate", "datecreated", "datepublished", "issued", "year", "publicationyear",
         "created",
     ),
     "where": ("where", "identifier", "identifiers", "id", "@id", "ark", "url", "permalink"),
@@ -76,7 +76,7 @@ _FOUND = ("results", "items", "docs", "hits", "records", "data")
 _COUNTS = ("total", "count", "numfound", "totalitems", "totalresults", "totalhits", "size")
 _NAMING_THINGS = frozenset({"@id", "id", "identifier", "ark", "url"})
 _SEPARATORS = re.compile(r"[:./#]")
-_NAMING_KEYS = ("@value", "name", "title", "value", "identifier", "@id")
+_NAMING_KEYS = ("@value", "name", "title", "value", "full_name", "fullName", "literal", "identifier", "@id")
 #: The parts of a person's name in their order, without underscores.
 _PERSON = ("familyname", "family", "lastname", "givenname", "given", "firstname")
 #: Keys below which a repository's record of a deposit has the description of what was deposited.
