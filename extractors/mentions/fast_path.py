@@ -88,9 +88,9 @@ _MAY_HIDE = re.compile(
 def clean_value(block: Block, zones: Zones) -> Mention | None:
     """The mention in a *block* that is an ARK and nothing else, such as a link target; None if it isn't surely that.
 
-    >>> clean_value(Block("https://n2t.net/ark:/12148/btv1b84", Role.LINK_TARGET), Zones())
-    <Mention ark:12148/btv1b84, certain>
-    >>> clean_value(Block("ark:/12148/btv1b84?info", Role.LINK_TARGET), Zones())
+    >>> clean_value(Block("https://n2t.net/ark:/12148/btv1b842", Role.LINK_TARGET), Zones())
+    <Mention ark:12148/btv1b842, certain>
+    >>> clean_value(Block("ark:/12148/btv1b842?info", Role.LINK_TARGET), Zones())
     """
     text = block.text
     if len(text) > _LONGEST_VALUE or (found := _VALUE.match(text)) is None:
@@ -112,10 +112,10 @@ def clean_value(block: Block, zones: Zones) -> Mention | None:
 def clean_mention(block: Block, first: int, start: int, end: int, zones: Zones) -> Mention | None:
     """The mention whose label begins at *first*, if it is clean as far as the text between *start* and *end* shows.
 
-    >>> text = "see https://n2t.net/ark:/12148/btv1b84, a scan"
+    >>> text = "see https://n2t.net/ark:/12148/btv1b842, a scan"
     >>> clean_mention(Block(text), 20, 0, len(text), Zones())
-    <Mention ark:12148/btv1b84, certain>
-    >>> clean_mention(Block("ark:/12148/btv1b84-\\n49691v"), 0, 0, 26, Zones())
+    <Mention ark:12148/btv1b842, certain>
+    >>> clean_mention(Block("ark:/12148/btv1b842-\\n49691v"), 0, 0, 26, Zones())
     """
     text = block.text
     if not text.startswith("ark:", first):

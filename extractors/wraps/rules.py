@@ -136,7 +136,7 @@ def slack_in_text(text: str, at: int) -> float | None:
 
 
 def is_numbered(text: str, at: int) -> bool:
-    """Return whether the line after the break at *at* begins with the next number of those that its neighbours have.
+    r"""Return whether the line after the break at *at* begins with the next number of those that its neighbours have.
 
     >>> text = "1. see it\n2. see ark:/12148/x5\n3. end"
     >>> is_numbered(text, text.index("\n3")), is_numbered("see ark:/12148/x5\n3 maps", 17)
