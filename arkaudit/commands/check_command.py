@@ -52,9 +52,9 @@ if TYPE_CHECKING:
 @store_file_option(help="Keep every request and answer in this file.")
 @resume_option
 @flag("--due", help="Check the ARKs of the store that are due, longest ago first.  [store: audit.db]")
-@repeatable("--naan", "naans", metavar="NAAN", help="Check the ARKs of the store under this NAAN. Repeatable.")
-@repeatable("--prefix", "prefixes", metavar="ARK", help="… that begin with this. Repeatable.")
-@repeatable("--host", "hosts", metavar="HOST", help="… whose request URL has this host. Repeatable.")
+@repeatable("--naan", "chosen_naans", metavar="NAAN", help="Check the ARKs of the store under this NAAN. Repeatable.")
+@repeatable("--prefix", "prefixes", metavar="ARK", help="Check those that begin with this. Repeatable.")
+@repeatable("--host", "hosts", metavar="HOST", help="Check those whose request URL has this host. Repeatable.")
 @click.option("--limit", type=click.IntRange(min=1), help="With --due, --naan …: maximum number of ARKs.")
 @fail_on_option
 @request_options
@@ -69,7 +69,7 @@ def check(
     store_file: Path | None,
     resume: bool | None,
     due: bool,
-    naans: tuple[str, ...],
+    chosen_naans: tuple[str, ...],
     prefixes: tuple[str, ...],
     hosts: tuple[str, ...],
     limit: int | None,
@@ -96,7 +96,7 @@ def check(
         raise UserMistake(f"a table has no explanations: {advice}")
     config = config_of(config_file, {**options, "conformance": conformance, "conformance_from": 1})
     dataset = _dataset(from_file)
-    selection = _selection(naans, prefixes, hosts)
+    selection = _selection(chosen_naans, prefixes, hosts)
     logged = _requests_in_logs(from_file, config)
     from_lines = {} if dataset is not None or logged else lines_of(from_file)
     listed = _arks_of_inventory(inventory, selection)
