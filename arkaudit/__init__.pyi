@@ -1,4 +1,4 @@
-from arkaudit.check_process import check as check
+from arkaudit.audits.check_process import check as check
 from crawler.model.observations import Verdict as Verdict
 from extractors.documents import Document as Document
 from extractors.find import find_arks as find_arks

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from arkaudit.exits import EXIT_INTERRUPTED, INTERRUPTED, handle_signals_early
+from arkaudit.output.exits import EXIT_INTERRUPTED, INTERRUPTED, handle_signals_early
 
 #: Beginning of a child process's command line. -P ignores packages of the same names in the working directory.
 OWN_PROCESS = (sys.executable, "-P", "-m", "arkaudit")

@@ -10,7 +10,7 @@ from importlib import import_module
 import click
 
 from arkaudit import __version__
-from arkaudit.exits import (
+from arkaudit.output.exits import (
     EXIT_FINDING,
     EXIT_INTERRUPTED,
     EXIT_MISTAKE,
@@ -29,7 +29,7 @@ from extractors.model.errors import UserMistake
 
 def with_output_options(command: click.Command) -> click.Command:
     """Add ``--quiet`` and ``--color`` to a command, or to each command of a group."""
-    from arkaudit.options import WordChoice
+    from arkaudit.commands.options import WordChoice
 
     if isinstance(command, click.Group):
         for subcommand in command.commands.values():

@@ -1,9 +1,9 @@
-from arkaudit.audits import AuditInterrupted as AuditInterrupted
-from arkaudit.check_process import CheckFailed as CheckFailed
-from arkaudit.config_files import ConfigError as ConfigError
+from arkaudit.audits.audit import AuditInterrupted as AuditInterrupted
+from arkaudit.audits.check_process import CheckFailed as CheckFailed
+from arkaudit.configuration.config_files import ConfigError as ConfigError
 from arkaudit.datasets.cluster import AnotherWorker as AnotherWorker
-from arkaudit.exits import OutputUnwritable as OutputUnwritable
-from arkaudit.schedule_ledger import Running as Running
+from arkaudit.output.exits import OutputUnwritable as OutputUnwritable
+from arkaudit.schedules.ledger import Running as Running
 from crawler.model.addresses import BadRoute as BadRoute
 from crawler.model.resolving import BadLocation as BadLocation
 from crawler.politeness.throttle import NotAsked as NotAsked

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from arkaudit.options import cores
+from arkaudit.commands.options import cores
 from benchmarks.pdf import prose_pdf
 from benchmarks.prose import with_arks
 

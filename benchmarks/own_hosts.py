@@ -23,7 +23,7 @@ from pathlib import Path
 from statistics import median
 from threading import Thread
 
-from arkaudit.options import cores
+from arkaudit.commands.options import cores
 from benchmarks.crawl import environment
 from benchmarks.pdf import prose_pdf
 

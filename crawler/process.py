@@ -31,7 +31,7 @@ def _switched_on(components: Mapping[str, int | None]) -> dict[str, int | None]:
 #: Settings of the command, which reports and keeps by itself what Scrapy's extensions would.
 _OF_COMMAND = {
     "SPIDER_MODULES": [],  # stages name their classes
-    "LOG_INSTALL_ROOT_HANDLER": False,  # default True. The command says where its log goes (arkaudit/logs.py).
+    "LOG_INSTALL_ROOT_HANDLER": False,  # default True. The command says where its log goes (arkaudit/output/logs.py).
     "STATS_DUMP": False,  # default True.
     "STATS_CLASS": "scrapy.statscollectors.DummyStatsCollector",  # default in memory. No one reads what it counts.
     "EXTENSIONS_BASE": {  # default eleven. What is only set to None is imported all the same, aiohttp with it: 0.2 s.

@@ -19,9 +19,9 @@ from protego import Protego
 from scrapy import Request
 from scrapy.http import Response
 
-from arkaudit.config_files import ConfigError, load
-from arkaudit.schedule_ledger import Ledger, Schedule, due_now
-from arkaudit.triage_file import load_triage
+from arkaudit.configuration.config_files import ConfigError, load
+from arkaudit.schedules.ledger import Ledger, Schedule, due_now
+from arkaudit.upkeep.triage_file import load_triage
 from crawler.answers.answer import read_answer
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.mementos import memento_links

@@ -38,7 +38,7 @@ settings.load_profile("quick")
 
 #: A test that reaches one of these modules starts a process, a server or a browser.
 PROCESS_MODULES = {
-    "arkaudit.check_process",
+    "arkaudit.audits.check_process",
     "arkaudit.demo.web",
     "extractors.isolated",
     "extractors.processes.worker",

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from arkaudit.stores import problems
+from arkaudit.upkeep.stores import problems
 from crawler.history.ark_status import ArkState
 from crawler.history.rechecking import Intervals, KnownArk, RecheckPolicy, due, without_times_ahead
 from crawler.history.run_times import clamped

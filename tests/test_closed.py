@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from arkaudit.config_files import ConfigError, load
+from arkaudit.configuration.config_files import ConfigError, load
 from crawler.model.observations import Question
 from crawler.verdicts.verdict import ClosedCollection, VerdictContext, closed_for, judge
 from extractors.model.ark import Ark

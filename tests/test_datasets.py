@@ -27,7 +27,7 @@ from arkaudit.datasets.columns import DATASET_TABLES, ColumnKind
 from arkaudit.datasets.passes import READ
 from arkaudit.datasets.plan import extend_plan
 from arkaudit.datasets.storage import LocalStorage
-from arkaudit.exits import code_of
+from arkaudit.output.exits import code_of
 from extractors.processes.worker import WorkerExecutor
 from tests.dataset_world import VERSION, content_of, extracted_rows, files_of, make, rows_in, write_documents
 from tests.loopback import ON_LOOPBACK, clean_environment, run_command

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from arkaudit.config_files import load_audits
-from arkaudit.doctor import (
+from arkaudit.configuration.config_files import load_audits
+from arkaudit.upkeep.doctor import (
     EXTRAS,
     OLD_DAYS,
     State,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from arkaudit.forecast import Forecast, HostPlan, PastRun, plan_of_arks, plan_of_crawl
+from arkaudit.audits.forecast import Forecast, HostPlan, PastRun, plan_of_arks, plan_of_crawl
 from crawler.model.observations import HostTraffic
 from crawler.politeness.pacing import Allowance
 from extractors.model.ark import Ark

@@ -30,8 +30,8 @@ PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
 #: Asks about ARKs at exactly these URLs, whatever a reader of documents would make of them.
 ASK = """
 import json, sys
-from arkaudit.audits import Audit
-from arkaudit.config_files import load
+from arkaudit.audits.audit import Audit
+from arkaudit.configuration.config_files import load
 from crawler.store.store import Store
 from extractors.model.ark import Ark
 told = json.load(sys.stdin)

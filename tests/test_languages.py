@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reports
-from arkaudit.config_files import ConfigError, load
+from arkaudit.configuration.config_files import ConfigError, load
 from crawler.asking.probes import SHOULDERS_A_RESOLVER
 from crawler.model.observations import CONFORMANCE, ObjectOutcome
 from deploy.catalogues import TRANSLATED, extract_sentences, load_catalogue, untranslated_sentences, update_catalogue

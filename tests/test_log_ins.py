@@ -13,7 +13,7 @@ from scrapy import Request
 from scrapy.http import Response
 from scrapy.http.cookies import CookieJar
 
-from arkaudit.config_files import ConfigError, load
+from arkaudit.configuration.config_files import ConfigError, load
 from crawler.wire.credentialed import Sessions
 from crawler.wire.credentials import Credential, Credentials, LogIn, NoLogIn, Origin, filled_form
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from arkaudit import logs
-from arkaudit.config_files import load
-from arkaudit.exits import say
+from arkaudit.configuration.config_files import load
+from arkaudit.output import logs
+from arkaudit.output.exits import say
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
 
 ARK = "ark:/12x45/x5"
@@ -74,7 +74,7 @@ def test_how_a_command_ends_is_written_down_too(tmp_path: Path) -> None:
     done = run_command("check", "-c", tmp_path / "arkaudit.toml", *ON_LOOPBACK, "http://127.0.0.1:9/ark:/12x45/x5")
     missing = run_command("check", "-c", tmp_path / "arkaudit.toml", "--from", tmp_path / "none.txt")
     assert (done.returncode, missing.returncode) == (0, 2)
-    assert "ERROR arkaudit.exits: " in log.read_text()
+    assert "ERROR arkaudit.output.exits: " in log.read_text()
     assert missing.stderr.count("none.txt") == 1
 
 

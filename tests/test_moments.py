@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arkaudit.schedule_ledger import Due, Schedule, ScheduledRun, due_now
+from arkaudit.schedules.ledger import Due, Schedule, ScheduledRun, due_now
 from tests.vectors import vectors
 
 

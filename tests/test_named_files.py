@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from arkaudit.config_files import load
-from arkaudit.triage_file import load_triage
+from arkaudit.configuration.config_files import load
+from arkaudit.upkeep.triage_file import load_triage
 from crawler.wire.identity import read_key
 from extractors.model.errors import ArkauditError
 from reports.store.inventory import read_inventory

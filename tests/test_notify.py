@@ -16,8 +16,8 @@ from aiosmtpd.smtp import AuthResult, LoginPassword
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arkaudit.config import Config, Notify
-from arkaudit.notification import HEADINGS, MOST_LISTED, ArkFacts, _code, message, send_news
+from arkaudit.configuration.config import Config, Notify
+from arkaudit.schedules.notification import HEADINGS, MOST_LISTED, ArkFacts, _code, message, send_news
 from crawler.history.news import News, NewsItem
 from crawler.model.observations import Family, MetadataOutcome, ObjectOutcome, ServiceVerdict, Verdict
 from crawler.store.store import Store

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from arkaudit.doctor import EXTRAS
+from arkaudit.upkeep.doctor import EXTRAS
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = {"arkaudit", "crawler", "extractors", "reports"}

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 import trustme
 
-from arkaudit.config_files import ConfigError, load
+from arkaudit.configuration.config_files import ConfigError, load
 from crawler.politeness.pacing import Allowance
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, outcomes, reply, run_command
 from tests.waiting import PATIENCE_S, rows_if_any, wait_until

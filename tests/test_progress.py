@@ -6,9 +6,9 @@ from itertools import count
 
 import pytest
 
-from arkaudit.audits import AuditInterrupted
-from arkaudit.exits import end_for
-from arkaudit.progress import RunProgress
+from arkaudit.audits.audit import AuditInterrupted
+from arkaudit.output.exits import end_for
+from arkaudit.output.progress import RunProgress
 from crawler.model.observations import ChainEnd, Observation, Question
 from extractors.model.ark import Ark
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arkaudit.explaining import Step
+from arkaudit.output.explaining import Step
 from crawler.answers.facts import AnswerFacts
 from crawler.asking.probes import Shoulders, control_ark, control_url
 from crawler.asking.questions import AskingContext, Places, label_place, next_question, question_url, reached

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arkaudit.config_files import ConfigError, load
+from arkaudit.configuration.config_files import ConfigError, load
 from crawler.history.ark_status import ArkState
 from crawler.history.rechecking import Intervals, KnownArk, RecheckPolicy, due, due_at, next_due_at
 from crawler.history.triaging import KnownSelection, beginning_of

@@ -16,9 +16,9 @@ from filelock import lock_descriptor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arkaudit.exits import exit_on
-from arkaudit.output_rows import csv_line
-from arkaudit.reporting import report_on
+from arkaudit.output.exits import exit_on
+from arkaudit.output.output_rows import csv_line
+from arkaudit.output.reporting import report_on
 from reports.exports import ReportUnwritable, check_out, write_report
 from reports.formats.table_files import csv_text
 from reports.languages.display import defused

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arkaudit.reporting import MOST_NAANS, main_table, summary_lines
+from arkaudit.output.reporting import MOST_NAANS, main_table, summary_lines
 from crawler.model import schema
 from crawler.model.observations import FAMILY_OF, CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
 from reports.languages.display import ColumnType

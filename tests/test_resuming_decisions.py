@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from arkaudit.config import Config
-from arkaudit.config_files import load
-from arkaudit.resuming import RunPlan, decide, with_settings_of
+from arkaudit.audits.resuming import RunPlan, decide, with_settings_of
+from arkaudit.configuration.config import Config
+from arkaudit.configuration.config_files import load
 from crawler.store.store import Run
 from crawler.wire.identity import new_key
 from extractors.model.errors import UserMistake

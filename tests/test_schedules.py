@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from arkaudit.schedule_ledger import Due, Ledger, Running, Schedule, ScheduledRun, due_now
+from arkaudit.schedules.ledger import Due, Ledger, Running, Schedule, ScheduledRun, due_now
 from extractors.model.errors import UserMistake
 from tests.loopback import RawServer, reply, run_command
 from tests.waiting import PATIENCE_S
@@ -301,7 +301,7 @@ def test_an_audit_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_a_named_audit_has_the_values_of_the_top_and_its_own_over_them(tmp_path: Path) -> None:
-    from arkaudit.config_files import load
+    from arkaudit.configuration.config_files import load
 
     file = configured(tmp_path, None)
     file.write_text(file.read_text() + "\n[audits.theses.politeness]\ntimeout = 7\n")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from arkaudit.config import Config
+from arkaudit.configuration.config import Config
 
 PAGE = (Path(__file__).parent.parent / "docs" / "security.md").read_text("utf-8")
 _ROW = re.compile(r"^\| (?P<what>[^|]+) \| (?P<most>[\d,]+)(?: (?P<unit>[A-Za-z]+))? \| `(?P<where>[\w.]+)` \|$", re.M)

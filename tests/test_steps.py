@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from arkaudit.explaining import _ASKED, Step, explanation
+from arkaudit.output.explaining import _ASKED, Step, explanation
 from crawler.answers.facts import AnswerFacts
 from crawler.model.observations import ACCESS, CONFORMANCE, ChainEnd, Question
 from crawler.verdicts.verdict import judge

@@ -166,11 +166,11 @@ sys.meta_path.insert(0, _Signalling())
 
 #: A module that is being imported when a signal comes, and the command that imports it.
 IMPORTS = [
-    ("arkaudit.cli", "--version"), ("click", "--help"), ("arkaudit.config", "check"), ("pydantic", "check"),
+    ("arkaudit.cli", "--version"), ("click", "--help"), ("arkaudit.configuration.config", "check"), ("pydantic", "check"),
     ("scrapy", "crawl"), ("twisted.internet.asyncioreactor", "check"), ("sqlalchemy", "history"), ("pandas", "report"),
     ("crawler.spiders.arks_spider", "run"), ("lxml", "extract"), ("reports.exports", "report"), ("rich.table", "triage"),
-    ("arkaudit.commands.schedule_command", "schedule"), ("arkaudit.stores", "store"), ("arkaudit.demo.show", "demo"),
-    ("arkaudit.naan_registry", "registry"), ("arkaudit.notification", "notify"),
+    ("arkaudit.commands.schedule_command", "schedule"), ("arkaudit.upkeep.stores", "store"), ("arkaudit.demo.show", "demo"),
+    ("arkaudit.upkeep.naan_registry", "registry"), ("arkaudit.schedules.notification", "notify"),
 ]  # fmt: skip
 _AS_MODULE, _AS_SCRIPT = ["-m", "arkaudit"], ["-c", "from arkaudit.__main__ import main; main()"]
 

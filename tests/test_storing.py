@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from arkaudit.stores import problems
+from arkaudit.upkeep.stores import problems
 from crawler.store.store import Store
 from reports.store.frames import read
 from reports.store_export import EXPORTED, export

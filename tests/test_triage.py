@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arkaudit.config_files import ConfigError, load_audits
-from arkaudit.notification import HEADINGS, message
-from arkaudit.triage_file import load_triage, triage_text
+from arkaudit.configuration.config_files import ConfigError, load_audits
+from arkaudit.schedules.notification import HEADINGS, message
+from arkaudit.upkeep.triage_file import load_triage, triage_text
 from crawler.history.triage import (
     PARTICIPLES,
     Problem,

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arkaudit.exits import end_unread, exit_on, say
-from arkaudit.options import (
+from arkaudit.commands.options import (
     GroupedCommand,
     audit_option,
     config_of,
@@ -27,10 +26,11 @@ from arkaudit.options import (
     store_file_option,
     store_option,
 )
+from arkaudit.output.exits import end_unread, exit_on, say
 from extractors.model.errors import UserMistake
 
 if TYPE_CHECKING:
-    from arkaudit.config import Config
+    from arkaudit.configuration.config import Config
     from crawler.model.observations import DocumentRecord
     from crawler.spiders.seeds import Seeds
 
@@ -56,9 +56,9 @@ def crawl(
     arkaudit crawl oai:https://repository.example.org/oai --oai-set maps
     arkaudit crawl list:urls.txt --max-time 2h
     """
-    from arkaudit import audits
-    from arkaudit.exits import after_crawl, print_ending
-    from arkaudit.resuming import open_run
+    from arkaudit.audits.audit import Audit
+    from arkaudit.audits.resuming import open_run
+    from arkaudit.output.exits import after_crawl, print_ending
     from reports.hints import Fault
     from reports.languages.display import counted
 
@@ -69,7 +69,7 @@ def crawl(
         run_id = begun.finished_run
         if run_id is None:
             seeded = begun.seeds(named)
-            audit = audits.Audit(begun.config, begun.store, seeded, resolve=False, on_document=_tell_findings)
+            audit = Audit(begun.config, begun.store, seeded, resolve=False, on_document=_tell_findings)
             run_id = audit.run("crawl", begun.decision)
         counts = begun.store.counts(run_id)
         unread = begun.store.unread(run_id)
@@ -126,11 +126,11 @@ def run(
     arkaudit run -c arkaudit.toml --audit theses
     arkaudit run 'log:/var/log/nginx/access.log*' --resolver https://ark.example.org/ --out report
     """
-    from arkaudit import audits
-    from arkaudit.notification import send_news
-    from arkaudit.reporting import load_inventory, report_on
-    from arkaudit.resuming import note_reported, open_run
-    from arkaudit.triage_file import apply_to, report_idle, triage_of
+    from arkaudit.audits.audit import Audit
+    from arkaudit.audits.resuming import note_reported, open_run
+    from arkaudit.output.reporting import load_inventory, report_on
+    from arkaudit.schedules.notification import send_news
+    from arkaudit.upkeep.triage_file import apply_to, report_idle, triage_of
     from crawler.model.outcomes import DocumentOutcome
     from reports.exports import check_out
     from reports.languages import Spoken
@@ -142,7 +142,7 @@ def run(
     named = _seeds(seeds, resume=resume)
     store_file = store_file or config.store or Path("audit.db")
     if dry_run:
-        from arkaudit.forecast import print_run_forecast
+        from arkaudit.audits.forecast import print_run_forecast
 
         print_run_forecast(named, config, store_file)
         return
@@ -156,7 +156,7 @@ def run(
             run_id = begun.finished_run
             if run_id is None:
                 seeded = begun.seeds(named)
-                one = audits.Audit(begun.config, begun.store, seeded, on_document=_tell_findings)
+                one = Audit(begun.config, begun.store, seeded, on_document=_tell_findings)
                 run_id = one.run("run", begun.decision)
             report_idle(begun.store.idle_decisions(), decided, store_file)
             is_read = begun.store.has_read_seed(run_id)
@@ -189,7 +189,7 @@ def _turn(config: Config, config_file: Path | None, scheduled: datetime | None) 
     if config.name is None or config_file is None:
         yield
         return
-    from arkaudit.schedule_ledger import FOLDER, Ledger, Running
+    from arkaudit.schedules.ledger import FOLDER, Ledger, Running
 
     try:
         with Ledger(config_file.parent / FOLDER, config.name).turn(due=scheduled):
@@ -203,7 +203,7 @@ def _turn(config: Config, config_file: Path | None, scheduled: datetime | None) 
 
 def _tell_findings(record: DocumentRecord) -> None:
     """Print the findings about a document as soon as it is read."""
-    from arkaudit.extracting import report_findings
+    from arkaudit.audits.extracting import report_findings
 
     report_findings(record.url, record.findings, None)
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arkaudit.exits import after_check, also_in, check_total, end_interrupted, exit_on, print_ending, say
-from arkaudit.options import (
+from arkaudit.commands.options import (
     GroupedCommand,
     access_log_option,
     config_of,
@@ -24,10 +23,11 @@ from arkaudit.options import (
     resume_option,
     store_file_option,
 )
+from arkaudit.output.exits import after_check, also_in, check_total, end_interrupted, exit_on, print_ending, say
 from extractors.model.errors import UserMistake
 
 if TYPE_CHECKING:
-    from arkaudit.config import Config
+    from arkaudit.configuration.config import Config
     from arkaudit.datasets.documents import DatasetDocuments
     from crawler.history.rechecking import KnownArk
     from crawler.history.triaging import KnownSelection
@@ -125,7 +125,7 @@ def check(
         if not again:
             return
     if dry_run:
-        from arkaudit.forecast import print_check_forecast, print_dataset_forecast, print_due_forecast
+        from arkaudit.audits.forecast import print_check_forecast, print_dataset_forecast, print_due_forecast
 
         if dataset is not None:
             print_dataset_forecast(dataset, config)
@@ -134,10 +134,10 @@ def check(
         return
     from rich.console import Console
 
-    from arkaudit.checking import check_dataset_arks, check_lines, recheck_arks
-    from arkaudit.explaining import print_explanations
-    from arkaudit.output_rows import print_verdicts, write_jsonl
-    from arkaudit.triage_file import report_idle_in
+    from arkaudit.audits.checking import check_dataset_arks, check_lines, recheck_arks
+    from arkaudit.output.explaining import print_explanations
+    from arkaudit.output.output_rows import print_verdicts, write_jsonl
+    from arkaudit.upkeep.triage_file import report_idle_in
 
     if of_store:
         assert store_file is not None
@@ -186,7 +186,7 @@ def _requests_in_logs(source: str | None, config: Config) -> dict[str, list[str]
     order, pattern = ordered(source or "")
     if order is not SourceKind.LOG:
         return {}
-    from arkaudit.audits import logged_requests
+    from arkaudit.audits.audit import logged_requests
 
     asked = logged_requests({pattern: logs_at(pattern)}, config).asked()
     if not asked:
@@ -210,7 +210,7 @@ def _arks_of_inventory(path: Path | None, selection: KnownSelection) -> list[str
     """Return the selected ARKs of an inventory."""
     if path is None:
         return []
-    from arkaudit.reporting import load_inventory
+    from arkaudit.output.reporting import load_inventory
 
     listed = load_inventory(path)
     assert listed is not None
@@ -235,7 +235,7 @@ def _arks_to_check(
     With *is_due* only those that are due. Unless *is_dry*, the policy and triage decisions of the configuration are
     stored first. Raises `UserMistake` if there is no store or the selection is empty, and `crawler.store.StoreError`.
     """
-    from arkaudit.triage_file import apply_to, triage_of
+    from arkaudit.upkeep.triage_file import apply_to, triage_of
     from crawler.history.ark_status import ArkState
     from crawler.history.rechecking import due, in_turn, next_due_at, without_times_ahead
     from crawler.model.registry import cache_folder

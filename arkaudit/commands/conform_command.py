@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from arkaudit.commands.check_command import lines_of
-from arkaudit.exits import EXIT_FINDING, EXIT_UNFINISHED, end
-from arkaudit.options import (
+from arkaudit.commands.options import (
     GroupedCommand,
     asking_options,
     config_of,
@@ -19,6 +18,7 @@ from arkaudit.options import (
     resume_option,
     store_file_option,
 )
+from arkaudit.output.exits import EXIT_FINDING, EXIT_UNFINISHED, end
 from extractors.model.errors import UserMistake
 
 
@@ -71,7 +71,7 @@ def conform(
     arkaudit conform https://new.example.org/ --against https://old.example.org/ --from names.txt
     arkaudit conform http://127.0.0.1:8000/ --ark ark:98765/x1 --only-routed --delay 0
     """  # fmt: skip
-    from arkaudit.conforming import ComparisonTest, answers, conformance_test, with_own_resolver
+    from arkaudit.audits.conforming import ComparisonTest, answers, conformance_test, with_own_resolver
     from crawler.conformance.conformance import compare, results, untold
     from reports.conformance_report import COMPARISON_FORMATS, FORMATS, ConformanceReport
 

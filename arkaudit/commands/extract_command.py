@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 from click.core import ParameterSource
 
-from arkaudit.exits import EXIT_FINDING, NEVER, after_extract, end_unread, errors, exit_on, print_ending, say
-from arkaudit.options import asked_level, config_of, cores, flag, jobs_option, repeatable, request_options
+from arkaudit.commands.options import asked_level, config_of, cores, flag, jobs_option, repeatable, request_options
+from arkaudit.output.exits import EXIT_FINDING, NEVER, after_extract, end_unread, errors, exit_on, print_ending, say
 from crawler.model.outcomes import DocumentOutcome
 from extractors.model.errors import UserMistake
 
@@ -96,9 +96,9 @@ def extract(
     arkaudit extract --format csv papers/ > arks.csv
     arkaudit extract papers/ --out dataset/
     """
-    from arkaudit import logs
-    from arkaudit import output_rows as rows
-    from arkaudit.extracting import CountedDocument, ExtractTotal, documents, report_findings
+    from arkaudit.audits.extracting import CountedDocument, ExtractTotal, documents, report_findings
+    from arkaudit.output import logs
+    from arkaudit.output import output_rows as rows
     from crawler.spiders.seeds import Seeds
     from extractors.documents import MAIN_COLUMNS, MENTION_COLUMNS, mention_rows
 

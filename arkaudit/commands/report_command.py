@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from arkaudit.exits import exit_on
-from arkaudit.options import (
+from arkaudit.commands.options import (
     GroupedCommand,
     audit_option,
     choice_options,
@@ -21,6 +20,7 @@ from arkaudit.options import (
     lang_option,
     store_option,
 )
+from arkaudit.output.exits import exit_on
 from extractors.model.errors import UserMistake
 
 
@@ -74,8 +74,8 @@ def report(
     if dataset is not None:
         _report_on_dataset(context, dataset, out, formats, lang)
         return
-    from arkaudit.reporting import report_on
-    from arkaudit.triage_file import report_idle_in
+    from arkaudit.output.reporting import report_on
+    from arkaudit.upkeep.triage_file import report_idle_in
 
     config = None
     if config_file is not None or audit is not None:
@@ -135,6 +135,6 @@ def history(ark: str, store_file: Path, form: str) -> None:
     \b
     arkaudit history ark:12148/btv1b8449691v --store audit.db
     """
-    from arkaudit.reporting import show
+    from arkaudit.output.reporting import show
 
     show(ark, store_file, form)

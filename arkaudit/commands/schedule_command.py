@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arkaudit.__main__ import OWN_PROCESS
-from arkaudit.exits import EXIT_FINDING, EXIT_INTERRUPTED, EXIT_MISTAKE, EXIT_UNFINISHED, closed, say
-from arkaudit.options import (
+from arkaudit.commands.options import (
     audit_option,
     config_of,
     config_option,
@@ -29,13 +28,14 @@ from arkaudit.options import (
     store_file_option,
     table_option,
 )
-from arkaudit.schedule_ledger import FOLDER, Due, Ledger, Schedule, ScheduledRun, due_now
+from arkaudit.output.exits import EXIT_FINDING, EXIT_INTERRUPTED, EXIT_MISTAKE, EXIT_UNFINISHED, closed, say
+from arkaudit.schedules.ledger import FOLDER, Due, Ledger, Schedule, ScheduledRun, due_now
 from extractors.model.errors import UserMistake
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from arkaudit.config import Config
+    from arkaudit.configuration.config import Config
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ _SCHEDULED = config_option(default=Path("arkaudit.toml"), show_default=True, hel
 @table_option
 def schedule_list(config_file: Path, form: str) -> None:
     """Print the next run and the last result of each audit."""
-    from arkaudit.output_rows import print_whole, write_json
+    from arkaudit.output.output_rows import print_whole, write_json
 
     audits = [row(audit, datetime.now(UTC)) for audit in load_scheduled_audits(config_file)]
     if form == "json":
@@ -115,7 +115,7 @@ def notify(config_file: Path, audit: str | None, store_file: Path | None, run_id
     \b
     arkaudit notify -c arkaudit.toml --audit theses --dry-run
     """
-    from arkaudit.notification import send_news_again
+    from arkaudit.schedules.notification import send_news_again
 
     if not send_news_again(config_of(config_file, {}, audit=audit), store_file, run_id, is_dry=dry_run):
         sys.exit(EXIT_FINDING)
@@ -161,7 +161,7 @@ def scheduled_audits(audits: Mapping[str | None, Config], config_file: Path) -> 
 
 def load_scheduled_audits(config_file: Path) -> list[ScheduledAudit]:
     """Return the audits with a schedule in a file. Raises `ConfigError`, and `UserMistake` if there are none."""
-    from arkaudit.config_files import load_audits
+    from arkaudit.configuration.config_files import load_audits
 
     audits = scheduled_audits(load_audits(config_file), config_file)
     if not audits:

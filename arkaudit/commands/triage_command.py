@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arkaudit.exits import say
-from arkaudit.options import FILE, file_option, repeatable, store_option, table_option, with_options
+from arkaudit.commands.options import FILE, file_option, repeatable, store_option, table_option, with_options
+from arkaudit.output.exits import say
 from crawler.history.ark_status import SEVERITY, ArkState
 from crawler.history.triage import TriageAction, TriageDecision, TriageTarget, target_of
 from crawler.model.durable_files import durable_file
@@ -109,7 +109,7 @@ def _decide(
     assignee: str | None = None,
 ) -> None:
     """Store a decision about each target, and print the number of ARKs. Raises `UserMistake` and `StoreError`."""
-    from arkaudit.triage_file import open_store
+    from arkaudit.upkeep.triage_file import open_store
 
     now = datetime.now(UTC)
     made = [TriageDecision(action, kind, target, now, reason, until, assignee) for kind, target in _targets(meant)]
@@ -129,8 +129,8 @@ def triage_list(store_file: Path, form: str) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from arkaudit.output_rows import print_whole, write_json
-    from arkaudit.triage_file import in_store
+    from arkaudit.output.output_rows import print_whole, write_json
+    from arkaudit.upkeep.triage_file import in_store
 
     rows = in_store(store_file, partial(_rows, datetime.now(UTC)))
     if form == "json":
@@ -188,7 +188,7 @@ def _counts(touched: Iterable[tuple[str, str, ArkState]]) -> tuple[int, int]:
 @click.option("--action", type=click.Choice([*TriageAction]), help="Only decisions of this kind.")
 def triage_forget(store_file: Path, action: str | None, **meant: Any) -> None:
     """Withdraw decisions about exactly these targets, named as in the decision."""
-    from arkaudit.triage_file import open_store
+    from arkaudit.upkeep.triage_file import open_store
 
     targets = set(_targets(meant))
     with open_store(store_file) as store:
@@ -215,7 +215,7 @@ def triage_apply(file: Path, store_file: Path) -> None:
     A configuration may name the file (triage = "triage.toml"); then each run applies it first. docs/triage.md has its
     format.
     """
-    from arkaudit.triage_file import apply_to, load_triage, open_store
+    from arkaudit.upkeep.triage_file import apply_to, load_triage, open_store
 
     given = load_triage(file, now=datetime.now(UTC))
     with open_store(store_file) as store:
@@ -227,8 +227,8 @@ def triage_apply(file: Path, store_file: Path) -> None:
 @file_option("--out", help="[default: standard output]")
 def triage_export(store_file: Path, out: Path | None) -> None:
     """Write all decisions of a store as a file that `triage apply` reads."""
-    from arkaudit.output_rows import write
-    from arkaudit.triage_file import in_store, triage_text
+    from arkaudit.output.output_rows import write
+    from arkaudit.upkeep.triage_file import in_store, triage_text
     from crawler.history import triaging
 
     text = triage_text(in_store(store_file, triaging.decisions))

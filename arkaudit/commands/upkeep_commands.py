@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from arkaudit.options import (
+from arkaudit.commands.options import (
     FILE,
     asking_options,
     config_of,
@@ -43,7 +43,7 @@ def doctor(config_file: Path | None, store: Path | None, form: str) -> None:
     arkaudit doctor -c arkaudit.toml
     """
 
-    from arkaudit.doctor import examine
+    from arkaudit.upkeep.doctor import examine
 
     examine(config_file, store, show=form)
 
@@ -99,7 +99,7 @@ def identity_page(out: Path, config_file: Path) -> None:
     \b
     arkaudit identity page -c arkaudit.toml --out public/
     """
-    from arkaudit.exits import say
+    from arkaudit.output.exits import say
     from crawler.model.durable_files import durable_file, make_folder
     from crawler.wire.identity import DIRECTORY_PATH, DIRECTORY_TYPE
     from reports.page import template
@@ -150,7 +150,7 @@ def registry_update(source: str | None, config_file: Path | None, **options: Any
     arkaudit registry update naan_records.json
     """
 
-    from arkaudit.naan_registry import update_copy
+    from arkaudit.upkeep.naan_registry import update_copy
 
     update_copy(source, config_of(config_file, options))
 
@@ -168,7 +168,7 @@ def registry_show(asked: str, form: str) -> None:
     arkaudit registry show 99166/w6
     arkaudit registry show ark:/12148/btv1b8449691v --format json
     """
-    from arkaudit.naan_registry import show
+    from arkaudit.upkeep.naan_registry import show
 
     show(asked, form)
 
@@ -192,7 +192,7 @@ def store_check(store_file: Path) -> None:
     \b
     arkaudit store check --store audit.db
     """
-    from arkaudit.stores import check_store
+    from arkaudit.upkeep.stores import check_store
 
     check_store(store_file)
 
@@ -206,7 +206,7 @@ def store_export(store_file: Path, out: Path) -> None:
     \b
     arkaudit store export --store audit.db --out parquet/
     """
-    from arkaudit.stores import export_store
+    from arkaudit.upkeep.stores import export_store
 
     export_store(store_file, out)
 
@@ -220,7 +220,7 @@ def store_import(other: Path, store_file: Path) -> None:
     \b
     arkaudit store import other.db --store audit.db
     """
-    from arkaudit.stores import import_store
+    from arkaudit.upkeep.stores import import_store
 
     import_store(other, store_file)
 

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from arkaudit.datasets.build import Answer, Call, own_worker
 from arkaudit.datasets.plan import difference, fingerprint
 from arkaudit.datasets.storage import reason_of
-from arkaudit.exits import say
+from arkaudit.output.exits import say
 from crawler.model.addresses import addresses_in
 from extractors.model.errors import ArkauditError, PartsFailed, UserMistake
 from reports.languages.display import counted

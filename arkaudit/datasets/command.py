@@ -24,8 +24,8 @@ from arkaudit.datasets.plan import (
     parts_of,
 )
 from arkaudit.datasets.storage import SCRATCH, InputFile, Storage, is_object, objects_of, open_storage
-from arkaudit.exits import EXIT_FINDING, EXIT_UNFINISHED, after_dataset, end, say
-from arkaudit.progress import Progress
+from arkaudit.output.exits import EXIT_FINDING, EXIT_UNFINISHED, after_dataset, end, say
+from arkaudit.output.progress import Progress
 from crawler.spiders.seeds import Seeds
 from extractors.documents import document_name, unwritable
 from extractors.model.errors import PartsFailed, StorageFailed, UserMistake

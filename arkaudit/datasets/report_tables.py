@@ -13,11 +13,11 @@ from pathlib import Path
 import pandas as pd
 from rich.console import Console
 
+from arkaudit.commands.options import cores
 from arkaudit.datasets.connection import OpenDataset, count, open_dataset
-from arkaudit.exits import say
-from arkaudit.options import cores
-from arkaudit.output_rows import whole
-from arkaudit.reporting import naan_table, place_sentence
+from arkaudit.output.exits import say
+from arkaudit.output.output_rows import whole
+from arkaudit.output.reporting import naan_table, place_sentence
 from crawler.model.observations import Family
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
@@ -315,7 +315,7 @@ def report_on_dataset(folder: str, out: Path | None, formats: Sequence[str], lan
     """Print a summary of the dataset at *folder* in *language*, and write its tables into *out*, if given.
 
     Raises `UserMistake`, `reports.exports.ReportUnwritable` and
-    `arkaudit.output_rows.OutputUnwritable`.
+    `arkaudit.output.output_rows.OutputUnwritable`.
     """
     unknown = [name for name in formats if name not in TABLE_FORMATS]
     if unknown:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, exists, func, select
 
-from arkaudit.exits import EXIT_FINDING, say
+from arkaudit.output.exits import EXIT_FINDING, say
 from crawler.history.latest import DERIVED, rebuild_beside
 from crawler.model import schema
 from crawler.model.observations import ObjectOutcome

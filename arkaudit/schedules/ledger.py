@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 
 from filelock import FileLock, Timeout
 
-from arkaudit.exits import code_of, say
+from arkaudit.output.exits import code_of, say
 from crawler.model.durable_files import durable_file
 from extractors.model.errors import UserMistake
 

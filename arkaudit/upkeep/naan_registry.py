@@ -12,9 +12,9 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from arkaudit.config import Config
-from arkaudit.exits import EXIT_FINDING, EXIT_UNFINISHED, end, say
-from arkaudit.output_rows import print_whole, write_jsonl
+from arkaudit.configuration.config import Config
+from arkaudit.output.exits import EXIT_FINDING, EXIT_UNFINISHED, end, say
+from arkaudit.output.output_rows import print_whole, write_jsonl
 from crawler.model.registry import cache_folder, load
 from crawler.spiders.seeds import Seeds
 from extractors.model.ark import Ark

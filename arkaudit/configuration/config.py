@@ -12,7 +12,7 @@ from urllib.request import getproxies
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 from arkaudit import __version__
-from arkaudit.setting_values import (
+from arkaudit.configuration.setting_values import (
     AccessLogFormat,
     AddressTexts,
     ArkBeginning,

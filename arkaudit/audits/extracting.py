@@ -13,8 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeVar
 
-from arkaudit.exits import say
-from arkaudit.progress import Progress
+from arkaudit.output.exits import say
+from arkaudit.output.progress import Progress
 from crawler.spiders.seeds import Seeds
 from extractors.archives.members import ArchiveMember
 from extractors.documents import STANDARD_INPUT, Document, document_name, documents_in, documents_in_file
@@ -26,7 +26,7 @@ from reports.hints import MOST_FAULTS, Fault, place_words
 from reports.languages.display import counted
 
 if TYPE_CHECKING:
-    from arkaudit.config import Config
+    from arkaudit.configuration.config import Config
 
 
 R = TypeVar("R")
@@ -66,7 +66,7 @@ def _parts(seeds: Seeds, *, standard_input: bool, config: Config | None) -> Iter
     for folder, finding in seeds.folder_findings.items():
         yield Document(document_name(folder), (), (finding,), is_folder=True)
     if seeds.urls:
-        from arkaudit.audits import fetched_documents
+        from arkaudit.audits.audit import fetched_documents
 
         assert config is not None
         yield from fetched_documents(Seeds(seeds.urls, (), seeds.orders), config)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
-from arkaudit.exits import OutputClosed, OutputUnwritable
+from arkaudit.output.exits import OutputClosed, OutputUnwritable
 from extractors.documents import Document, mention_rows
 from reports.languages.display import defused, escaped, escaped_json
 

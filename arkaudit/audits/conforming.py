@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from arkaudit import audits
-from arkaudit.config import Config, Host
-from arkaudit.exits import note_bugs
-from arkaudit.progress import RunProgress
-from arkaudit.resuming import fingerprint, open_run
-from arkaudit.setting_values import resolver_url
+from arkaudit.audits.audit import begin, record_end, warn_if_anonymous
+from arkaudit.audits.resuming import fingerprint, open_run
+from arkaudit.configuration.config import Config, Host
+from arkaudit.configuration.setting_values import resolver_url
+from arkaudit.output.exits import note_bugs
+from arkaudit.output.progress import RunProgress
 from crawler.conformance.conformance import questions_of, requirements
 from crawler.conformance.plan import NAMES_A_MINUTE, NamedArk, Probe, comparison_probes, probes
 from crawler.model.observations import Observation, Question
@@ -108,12 +108,12 @@ def answers(
 ) -> Iterator[Iterator[Observation]]:
     """Send the probes of *test* that the store has no answer for, and give all answers.
 
-    Raises `UserMistake`, `arkaudit.audits.AuditInterrupted` and `crawler.store.StoreError`.
+    Raises `UserMistake`, `arkaudit.audits.audit.AuditInterrupted` and `crawler.store.StoreError`.
     """
     with open_run("conform", test.seeds, config, store_file, resume=resume) as begun:
         run_id = begun.finished_run
         if run_id is None:
-            run_id = audits.begin(begun.config, begun.store, "conform", test.seeds, begun.decision)
+            run_id = begin(begun.config, begun.store, "conform", test.seeds, begun.decision)
             _ask(test.probes, begun.config, begun.store, run_id)
         yield begun.store.observations(run_id)
 
@@ -131,8 +131,8 @@ def _ask(probes: Sequence[Probe], config: Config, store: Store, run_id: int) -> 
 
     hosts = {host_of(probe.url) for probe in probes}
     if not config.network.only_routed and not all(map(config.owns, hosts)):
-        audits.warn_if_anonymous(config)
-    with audits.record_end(store, run_id), RunProgress() as progress:
+        warn_if_anonymous(config)
+    with record_end(store, run_id), RunProgress() as progress:
         urls = {probe.request_url for probe in probes if probe.question is Question.OBJECT}
         left = urls - Frontier(store, run_id, ConformanceSpider.name).settled()
         progress.stage("ARKs", len(urls), done=len(urls) - len(left), urls=left)

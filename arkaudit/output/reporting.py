@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from arkaudit.exits import EXIT_FINDING, OutputClosed, after_run, also_in, forget, print_ending, say
-from arkaudit.output_rows import whole, write, write_json
+from arkaudit.output.exits import EXIT_FINDING, OutputClosed, after_run, also_in, forget, print_ending, say
+from arkaudit.output.output_rows import whole, write, write_json
 from crawler.model.observations import DocumentOutcome, Family
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
@@ -79,7 +79,7 @@ def report_on(
     At the end of a run (*is_ending*), failing ARKs and a hint are printed too. With an *inventory*, the report
     compares its ARKs with the cited ones. If *out* is `-`, only the report is printed. Raises `UserMistake`,
     `reports.store.frames.StoreUnreadable`, `reports.exports.ReportUnwritable` and
-    `arkaudit.output_rows.OutputUnwritable`.
+    `arkaudit.output.output_rows.OutputUnwritable`.
     """
     to_stdout = out == STANDARD_OUTPUT
     if to_stdout:

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arkaudit import audits
-from arkaudit import output_rows as rows
-from arkaudit.audits import Target
-from arkaudit.config import Config
-from arkaudit.exits import say
-from arkaudit.explaining import RunObservations, explanation
-from arkaudit.resuming import OpenRun, fingerprint, open_run
+from arkaudit.audits.audit import Audit, AuditInterrupted, Target
+from arkaudit.audits.resuming import OpenRun, fingerprint, open_run
+from arkaudit.configuration.config import Config
+from arkaudit.output import output_rows as rows
+from arkaudit.output.exits import say
+from arkaudit.output.explaining import RunObservations, explanation
 from crawler.answers.mementos import MementoRecord
 from crawler.history.news import count_words
 from crawler.history.rechecking import KnownArk
@@ -188,11 +187,9 @@ def _run(
             collect(verdict)
     else:
         try:
-            audit = audits.Audit(
-                config, store, dataset=dataset, targets=targets, readings=readings or {}, on_verdict=collect
-            )
+            audit = Audit(config, store, dataset=dataset, targets=targets, readings=readings or {}, on_verdict=collect)
             run_id = audit.run("check", begun.decision)
-        except audits.AuditInterrupted as stopped:
+        except AuditInterrupted as stopped:
             run_id, was_interrupted = stopped.run_id, True
     decided = store.treated(run_id)
     first_problems = _problems(verdicts.values(), decided)[:MOST_FAULTS]

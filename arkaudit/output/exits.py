@@ -88,7 +88,7 @@ class Quiet:
 quiet = Quiet()
 
 redact: Callable[[str], str] = str
-"""Redacts secrets in a line; set by `arkaudit.logs.start`."""
+"""Redacts secrets in a line; set by `arkaudit.output.logs.start`."""
 
 
 @cache

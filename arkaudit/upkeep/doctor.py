@@ -20,10 +20,10 @@ from rich.table import Table
 from rich.text import Text
 
 from arkaudit import __version__
-from arkaudit.config import Config
-from arkaudit.config_files import ConfigError, load_audits
-from arkaudit.exits import EXIT_FINDING
-from arkaudit.output_rows import print_whole, write_json
+from arkaudit.configuration.config import Config
+from arkaudit.configuration.config_files import ConfigError, load_audits
+from arkaudit.output.exits import EXIT_FINDING
+from arkaudit.output.output_rows import print_whole, write_json
 from arkaudit.own_packages import NAMES, WAYS_OUT, foreign_packages
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry

@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from arkaudit.exits import say
-from arkaudit.output_rows import whole
+from arkaudit.output.exits import say
+from arkaudit.output.output_rows import whole
 from crawler.model.observations import HostTraffic
 from crawler.politeness.pacing import Allowance, host_of
 from extractors.model.ark import Ark
@@ -25,7 +25,7 @@ from reports.languages.display import duration, escaped
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from arkaudit.config import Config
+    from arkaudit.configuration.config import Config
     from arkaudit.datasets.documents import DatasetDocuments
     from crawler.history.rechecking import KnownArk
     from crawler.spiders.seeds import Seeds
@@ -176,7 +176,7 @@ def span(least: str, most: str) -> str:
 
 def print_check_forecast(asked: Sequence[str], config: Config) -> None:
     """Print the forecast for a check of the lines *asked*."""
-    from arkaudit.checking import targets
+    from arkaudit.audits.checking import targets
 
     _print_ark_forecast(targets(asked, config), config)
 

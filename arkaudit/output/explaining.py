@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from rich.console import Console
 
-from arkaudit.output_rows import Row, whole
+from arkaudit.output.output_rows import Row, whole
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.mementos import MementoRecord
 from crawler.asking.probes import FORMS, SpellingAnswer, judge_form

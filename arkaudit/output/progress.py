@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Self
 
-from arkaudit.exits import errors, quiet
+from arkaudit.output.exits import errors, quiet
 from crawler.model.observations import DocumentRecord, Observation, Question
 from reports.languages.display import counted, duration
 

@@ -12,8 +12,8 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from arkaudit.config import Config
-from arkaudit.exits import suggest_nearest
+from arkaudit.configuration.config import Config
+from arkaudit.output.exits import suggest_nearest
 from crawler.spiders.seeds import relative_to
 from extractors.model.errors import UserMistake
 from extractors.model.files import read_whole
@@ -79,7 +79,7 @@ def load(path: Path | None, overrides: dict[str, Any], *, audit: str | None = No
     >>> load(None, {"politeness.delay": -1})
     Traceback (most recent call last):
     ...
-    arkaudit.config_files.ConfigError: politeness.delay: Input should be greater than or equal to 0
+    arkaudit.configuration.config_files.ConfigError: politeness.delay: Input should be greater than or equal to 0
     """
     audits = load_audits(path, overrides) if path else {}
     if audit is None:

@@ -12,9 +12,9 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from sqlalchemy import Connection
 
-from arkaudit.config import Config
-from arkaudit.config_files import ConfigError, first_fault, read_toml
-from arkaudit.exits import command, say
+from arkaudit.configuration.config import Config
+from arkaudit.configuration.config_files import ConfigError, first_fault, read_toml
+from arkaudit.output.exits import command, say
 from crawler.history import triaging
 from crawler.history.triage import TriageAction, TriageDecision, TriageKey, TriageTarget, target_of
 from crawler.store.store import Store

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 from pythonjsonlogger.core import RESERVED_ATTRS
 from pythonjsonlogger.json import JsonFormatter
 
-from arkaudit import __version__, exits
+from arkaudit import __version__
+from arkaudit.output import exits
 from crawler.wire.credentials import masked
 from crawler.wire.redaction import Redactor
 from reports.languages.display import escaped, escaped_json
@@ -26,7 +27,7 @@ from reports.languages.display import escaped, escaped_json
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from arkaudit.config import Config
+    from arkaudit.configuration.config import Config
 
 
 class JsonLine(JsonFormatter):
@@ -121,7 +122,7 @@ def _file(path: Path) -> logging.Handler:
     try:
         return _LogFileHandler(path, encoding="utf-8", errors="backslashreplace")
     except OSError as problem:
-        from arkaudit.config_files import ConfigError
+        from arkaudit.configuration.config_files import ConfigError
 
         raise ConfigError(f"the log can't be written to {path}: {problem.strerror or problem}") from None
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from arkaudit.config import Config
-from arkaudit.config_files import first_fault
-from arkaudit.exits import say
+from arkaudit.configuration.config import Config
+from arkaudit.configuration.config_files import first_fault
+from arkaudit.output.exits import say
 from crawler.spiders.seeds import Seeds
 from crawler.store import StoreError
 from crawler.store.store import Run, Store

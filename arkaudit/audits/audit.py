@@ -17,11 +17,11 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 
 from arkaudit import __version__
-from arkaudit.config import Config
-from arkaudit.exits import note_bugs, say
-from arkaudit.options import cores
-from arkaudit.progress import JUDGING, Progress, RunProgress
-from arkaudit.resuming import ResumeDecision, fingerprint
+from arkaudit.audits.resuming import ResumeDecision, fingerprint
+from arkaudit.commands.options import cores
+from arkaudit.configuration.config import Config
+from arkaudit.output.exits import note_bugs, say
+from arkaudit.output.progress import JUDGING, Progress, RunProgress
 from crawler.model.crawl_requests import FrontierState
 from crawler.model.observations import DocumentRecord, Verdict, now
 from crawler.model.registry import cache_folder, dns_look_up, with_resolvers

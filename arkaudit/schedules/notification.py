@@ -13,8 +13,8 @@ from string import Template
 from typing import Any
 from urllib.parse import quote
 
-from arkaudit.config import Config, Notify
-from arkaudit.exits import say
+from arkaudit.configuration.config import Config, Notify
+from arkaudit.output.exits import say
 from crawler.history.news import News, NewsItem
 from crawler.model.durable_files import make_durable
 from crawler.model.observations import Family

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import regex
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
-from arkaudit.exits import suggest_nearest
+from arkaudit.output.exits import suggest_nearest
 from crawler.model.addresses import AddressGuard, Routes
 from crawler.model.resolving import url_fault
 from crawler.sources.gate import LinkPatterns
@@ -84,7 +84,7 @@ def _service_url(text: str) -> None:
 
 def _cron(text: str) -> None:
     _with_extra(text, "cronsim", "cronsim", "schedule")
-    from arkaudit.schedule_ledger import Schedule
+    from arkaudit.schedules.ledger import Schedule
 
     Schedule.parse(text)
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from arkaudit.exits import NEVER, errors, suggest_nearest
+from arkaudit.output.exits import NEVER, errors, suggest_nearest
 
 if TYPE_CHECKING:
-    from arkaudit.config import Config
+    from arkaudit.configuration.config import Config
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -332,11 +332,11 @@ store_option = store_file_option(default=Path("audit.db"), show_default=True)
 def config_of(config_file: Path | None, options: dict[str, Any], *, audit: str | None = None) -> Config:
     """Return the configuration from a file (or its named *audit*), overridden by *options*, and start its log.
 
-    Raises `arkaudit.config_files.ConfigError`.
+    Raises `arkaudit.configuration.config_files.ConfigError`.
     """
-    from arkaudit import logs
-    from arkaudit.config import Crawl, Network, Politeness, Resolve
-    from arkaudit.config_files import load
+    from arkaudit.configuration.config import Crawl, Network, Politeness, Resolve
+    from arkaudit.configuration.config_files import load
+    from arkaudit.output import logs
 
     if options.get("log_level") is None:
         options = {**options, "log_level": asked_level()}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from crawler.model.observations import Verdict
 
 #: Command line of the child. -P ignores packages of the same names in the working directory.
-_CHILD = (sys.executable, "-P", "-m", "arkaudit.check_process")
+_CHILD = (sys.executable, "-P", "-m", "arkaudit.audits.check_process")
 _MAX_QUOTED = 100
 
 
@@ -113,10 +113,10 @@ def _answer(request: Mapping[str, Any]) -> list[Verdict] | BaseException:
     """Return the verdicts for *request*, or the exception that `check` raises."""
     from rich.console import Console
 
-    from arkaudit.checking import judge_lines
-    from arkaudit.config_files import load
-    from arkaudit.exits import quiet
-    from arkaudit.logs import start
+    from arkaudit.audits.checking import judge_lines
+    from arkaudit.configuration.config_files import load
+    from arkaudit.output.exits import quiet
+    from arkaudit.output.logs import start
     from crawler.model.observations import Verdict
     from crawler.spiders.seeds import mention_in
     from crawler.store import StoreError

@@ -1,0 +1,1 @@
+"""Audits and their parts: checks, extractions, conformance tests, resumption and forecasts."""

@@ -1,0 +1,1 @@
+"""The configuration: its values, its files and the validation of settings."""

@@ -1,0 +1,1 @@
+"""Exit codes, messages, logs, progress and the rows that commands print."""

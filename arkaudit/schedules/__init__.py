@@ -1,0 +1,1 @@
+"""Schedules of audits and notifications about them."""
