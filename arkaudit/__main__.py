@@ -5,9 +5,6 @@ from pathlib import Path
 
 from arkaudit.output.exits import EXIT_INTERRUPTED, INTERRUPTED, handle_signals_early
 
-#: Beginning of a child process's command line. -P ignores packages of the same names in the working directory.
-OWN_PROCESS = (sys.executable, "-P", "-m", "arkaudit")
-
 
 def main() -> None:
     """Run the command, and exit with 130 if it is interrupted while its modules are imported."""

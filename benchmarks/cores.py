@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from arkaudit.commands.options import cores
+from arkaudit.configuration.setting_values import cores
 from benchmarks.pdf import prose_pdf
 from benchmarks.prose import with_arks
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from statistics import median
 from threading import Thread
 
-from arkaudit.commands.options import cores
+from arkaudit.configuration.setting_values import cores
 from benchmarks.crawl import environment
 from benchmarks.pdf import prose_pdf
 

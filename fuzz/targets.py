@@ -20,7 +20,8 @@ from scrapy import Request
 from scrapy.http import Response
 
 from arkaudit.configuration.config_files import ConfigError, load
-from arkaudit.schedules.ledger import Ledger, Schedule, due_now
+from arkaudit.configuration.schedule import Schedule
+from arkaudit.schedules.ledger import Ledger, due_now
 from arkaudit.upkeep.triage_file import load_triage
 from crawler.answers.answer import read_answer
 from crawler.answers.facts import AnswerFacts

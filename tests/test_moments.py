@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arkaudit.schedules.ledger import Due, Schedule, ScheduledRun, due_now
+from arkaudit.configuration.schedule import Schedule
+from arkaudit.schedules.ledger import Due, ScheduledRun, due_now
 from tests.vectors import vectors
 
 

@@ -18,7 +18,8 @@ from typing import Any
 
 import pytest
 
-from arkaudit.schedules.ledger import Due, Ledger, Running, Schedule, ScheduledRun, due_now
+from arkaudit.configuration.schedule import Schedule
+from arkaudit.schedules.ledger import Due, Ledger, Running, ScheduledRun, due_now
 from extractors.model.errors import UserMistake
 from tests.loopback import RawServer, reply, run_command
 from tests.waiting import PATIENCE_S

@@ -18,8 +18,8 @@ from scrapy.crawler import Crawler
 
 from arkaudit import __version__
 from arkaudit.audits.resuming import ResumeDecision, fingerprint
-from arkaudit.commands.options import cores
 from arkaudit.configuration.config import Config
+from arkaudit.configuration.setting_values import cores
 from arkaudit.output.exits import note_bugs, say
 from arkaudit.output.progress import JUDGING, Progress, RunProgress
 from crawler.model.crawl_requests import FrontierState

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from arkaudit.output.exits import NEVER, errors, suggest_nearest
+from arkaudit.configuration.nearest_words import suggest_nearest
+from arkaudit.output.exits import NEVER, errors
 
 if TYPE_CHECKING:
     from arkaudit.configuration.config import Config
@@ -224,11 +224,6 @@ access_log_option = click.option(
     help="Format of the lines of log:, as Apache or nginx define it.  [default: combined or common; Caddy's JSON]",
 )
 """The option for the format of access logs."""
-
-
-def cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 resume_option = click.option(

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arkaudit.__main__ import OWN_PROCESS
 from arkaudit.commands.options import (
     audit_option,
     config_of,
@@ -28,8 +27,10 @@ from arkaudit.commands.options import (
     store_file_option,
     table_option,
 )
+from arkaudit.configuration.schedule import Schedule
 from arkaudit.output.exits import EXIT_FINDING, EXIT_INTERRUPTED, EXIT_MISTAKE, EXIT_UNFINISHED, closed, say
-from arkaudit.schedules.ledger import FOLDER, Due, Ledger, Schedule, ScheduledRun, due_now
+from arkaudit.own_packages import OWN_PROCESS
+from arkaudit.schedules.ledger import FOLDER, Due, Ledger, ScheduledRun, due_now
 from extractors.model.errors import UserMistake
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from arkaudit.configuration.config import Config
-from arkaudit.output.exits import suggest_nearest
+from arkaudit.configuration.nearest_words import suggest_nearest
 from crawler.spiders.seeds import relative_to
 from extractors.model.errors import UserMistake
 from extractors.model.files import read_whole

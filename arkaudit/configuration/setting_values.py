@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import regex
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
-from arkaudit.output.exits import suggest_nearest
+from arkaudit.configuration.nearest_words import suggest_nearest
 from crawler.model.addresses import AddressGuard, Routes
 from crawler.model.resolving import url_fault
 from crawler.sources.gate import LinkPatterns
@@ -84,7 +84,7 @@ def _service_url(text: str) -> None:
 
 def _cron(text: str) -> None:
     _with_extra(text, "cronsim", "cronsim", "schedule")
-    from arkaudit.schedules.ledger import Schedule
+    from arkaudit.configuration.schedule import Schedule
 
     Schedule.parse(text)
 
@@ -230,3 +230,8 @@ LanguageCode = Annotated[str | None, _taken_by(_language)]
 #: Switches for features that need an extra.
 NamesLookedUp = Annotated[bool, AfterValidator(lambda is_on: _with_extra(is_on, "dns", "dnspython", "dns"))]
 PagesRendered = Annotated[bool, AfterValidator(lambda is_on: _with_extra(is_on, "playwright", "playwright", "render"))]
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

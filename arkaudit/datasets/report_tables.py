@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 from rich.console import Console
 
-from arkaudit.commands.options import cores
+from arkaudit.configuration.setting_values import cores
 from arkaudit.datasets.connection import OpenDataset, count, open_dataset
 from arkaudit.output.exits import say
 from arkaudit.output.output_rows import whole

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from arkaudit.__main__ import OWN_PROCESS
 from arkaudit.demo.resolvers import ARKLET_NAMES, HOSTS, TOO_SLOW_S
 from arkaudit.demo.web import ARKLET_HOST, SEED, LoopbackWeb
+from arkaudit.own_packages import OWN_PROCESS
 from crawler.model.registry import CACHE_VARIABLE
 from reports.exports import check_out
 

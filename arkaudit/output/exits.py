@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from types import FrameType
@@ -303,18 +302,6 @@ def flush_results() -> None:
 def forget(stream: TextIO) -> None:
     """Discard all further output to *stream*."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
-def suggest_nearest(word: str, words: Iterable[str]) -> str:
-    """Return the end of a message that suggests the *words* most like *word*; empty if all differ too much.
-
-    >>> suggest_nearest("dealy", ["delay", "timeout"]), suggest_nearest("brokn", ["broken", "broke", "gone"])
-    ("; did you mean 'delay'?", "; did you mean 'broken' or 'broke'?")
-    >>> suggest_nearest("x", ["delay"])
-    ''
-    """
-    near = get_close_matches(word.lower(), list(words), n=3, cutoff=0.7)
-    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
 # -- the last lines of a command: faults, one line of totals, one hint

@@ -14,10 +14,10 @@ from functools import cache, partial
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo
 
 from filelock import FileLock, Timeout
 
+from arkaudit.configuration.schedule import Schedule
 from arkaudit.output.exits import code_of, say
 from crawler.model.durable_files import durable_file
 from extractors.model.errors import UserMistake
@@ -33,53 +33,6 @@ BETWEEN_ATTEMPTS = timedelta(minutes=5)
 _PROBING_S = 1.0
 #: Exit codes of finished runs. 2 is a mistake that another attempt would repeat.
 _ENDED = frozenset({0, 1, 2})
-
-
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """A cron expression and its time zone."""
-
-    expression: str
-    zone: ZoneInfo | None = None
-    """None for UTC."""
-
-    @classmethod
-    def parse(cls, expression: str, zone: str | None = None) -> Schedule:
-        """Return the schedule of five cron fields (six with seconds first). Raises `ValueError`.
-
-        >>> Schedule.parse("0 3 * * MON", "Europe/Paris").expression
-        '0 3 * * MON'
-        """
-        from cronsim import CronSimError
-
-        try:
-            schedule = cls(expression, ZoneInfo(zone) if zone else None)
-        # ZoneInfoNotFoundError is a KeyError.
-        except (ValueError, OSError, KeyError):
-            raise ValueError(f"{zone!r} is not a time zone") from None
-        try:
-            schedule.next_after(datetime(2026, 1, 1, tzinfo=UTC))
-        except (CronSimError, StopIteration):
-            words = f"{expression!r} is not a cron expression that ever occurs (minute hour day month weekday)"
-            raise ValueError(words) from None
-        return schedule
-
-    def next_after(self, moment: datetime) -> datetime:
-        """Return the first moment of the schedule after *moment*, in UTC.
-
-        >>> Schedule("30 2 * * *").next_after(datetime(2026, 3, 1, 2, 30, tzinfo=UTC)).isoformat()
-        '2026-03-02T02:30:00+00:00'
-        """
-        return next(self._moments(moment)).astimezone(UTC)
-
-    def last_until(self, moment: datetime) -> datetime:
-        """Return the last moment of the schedule that is not after *moment*, in UTC."""
-        return next(self._moments(moment + timedelta(seconds=1), is_backwards=True)).astimezone(UTC)
-
-    def _moments(self, start: datetime, *, is_backwards: bool = False) -> Iterator[datetime]:
-        from cronsim import CronSim
-
-        return CronSim(self.expression, start.astimezone(self.zone or UTC), reverse=is_backwards)
 
 
 @dataclass(frozen=True, slots=True)

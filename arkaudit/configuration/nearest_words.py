@@ -1,0 +1,18 @@
+"""Suggestions for mistyped words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def suggest_nearest(word: str, words: Iterable[str]) -> str:
+    """Return the end of a message that suggests the *words* most like *word*; empty if all differ too much.
+
+    >>> suggest_nearest("dealy", ["delay", "timeout"]), suggest_nearest("brokn", ["broken", "broke", "gone"])
+    ("; did you mean 'delay'?", "; did you mean 'broken' or 'broke'?")
+    >>> suggest_nearest("x", ["delay"])
+    ''
+    """
+    near = get_close_matches(word.lower(), list(words), n=3, cutoff=0.7)
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""

@@ -1,0 +1,55 @@
+"""Schedules of audits as cron expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A cron expression and its time zone."""
+
+    expression: str
+    zone: ZoneInfo | None = None
+    """None for UTC."""
+
+    @classmethod
+    def parse(cls, expression: str, zone: str | None = None) -> Schedule:
+        """Return the schedule of five cron fields (six with seconds first). Raises `ValueError`.
+
+        >>> Schedule.parse("0 3 * * MON", "Europe/Paris").expression
+        '0 3 * * MON'
+        """
+        from cronsim import CronSimError
+
+        try:
+            schedule = cls(expression, ZoneInfo(zone) if zone else None)
+        # ZoneInfoNotFoundError is a KeyError.
+        except (ValueError, OSError, KeyError):
+            raise ValueError(f"{zone!r} is not a time zone") from None
+        try:
+            schedule.next_after(datetime(2026, 1, 1, tzinfo=UTC))
+        except (CronSimError, StopIteration):
+            words = f"{expression!r} is not a cron expression that ever occurs (minute hour day month weekday)"
+            raise ValueError(words) from None
+        return schedule
+
+    def next_after(self, moment: datetime) -> datetime:
+        """Return the first moment of the schedule after *moment*, in UTC.
+
+        >>> Schedule("30 2 * * *").next_after(datetime(2026, 3, 1, 2, 30, tzinfo=UTC)).isoformat()
+        '2026-03-02T02:30:00+00:00'
+        """
+        return next(self._moments(moment)).astimezone(UTC)
+
+    def last_until(self, moment: datetime) -> datetime:
+        """Return the last moment of the schedule that is not after *moment*, in UTC."""
+        return next(self._moments(moment + timedelta(seconds=1), is_backwards=True)).astimezone(UTC)
+
+    def _moments(self, start: datetime, *, is_backwards: bool = False) -> Iterator[datetime]:
+        from cronsim import CronSim
+
+        return CronSim(self.expression, start.astimezone(self.zone or UTC), reverse=is_backwards)
