@@ -18,7 +18,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 
 from crawler.model.observations import NOT_IN_TIME, ChainEnd, DocumentRecord, ObjectOutcome, Observation, TlsResult, now
-from crawler.politeness.throttle import NotAsked, routes_and_guard, throttle_of
+from crawler.politeness.throttle import HostGivenUp, routes_and_guard, throttle_of
 from crawler.spiders.auditing import AuditSpider
 from crawler.wire.middlewares import CrawlerPart, RunStopped
 
@@ -79,8 +79,8 @@ class TlsProbePipeline(_Part):
         try:
             name = f"[{host}]" if ":" in host else host
             async with throttle_of(self._crawler).slot(f"https://{name}:{port}") as slot:
-                return await self._probe(host, port, slot.sent)
-        except (NotAsked, RunStopped) as failure:
+                return await self._probe(host, port, slot.report_sent)
+        except (HostGivenUp, RunStopped) as failure:
             return not_probed(host, port, str(failure))
 
     async def _probe(self, host: str, port: int, on_connected: Callable[[], None]) -> TlsResult:

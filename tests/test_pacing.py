@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from crawler.model.addresses import AddressGuard, Routes
 from crawler.model.observations import ChainEnd
 from crawler.model.resolving import Patience
-from crawler.politeness.pacing import Allowance, Allowances, HostState, Pace, Shared, host_of, is_own
+from crawler.politeness.pacing import Allowance, Allowances, HostState, Pace, SharedHostState, host_of, is_own
 from tests.vectors import vectors
 
 PATIENCE = Patience(attempts=3, backoff_s=2.0, longest_wait_s=60.0)
@@ -24,20 +24,20 @@ def after(events: list[str]) -> tuple[Pace, float]:
     for event in events:
         match event.split():
             case [("nothing"), _]:
-                pace = pace.with_nothing_else_to_do(now, PATIENCE)
+                pace = pace.after_all_others(now, PATIENCE)
             case ["another", _]:
-                pace = pace.at_another_stage()
+                pace = pace.for_next_stage()
             case ["crawl-delay", seconds]:
-                pace = pace.asked_to_keep(float(seconds))
+                pace = pace.with_crawl_delay(float(seconds))
             case [seconds, "s", "later"]:
                 now += float(seconds)
             case [told, *more]:
                 now += pace.wait_s(now) or 0.0
-                pace = pace.started(now)
+                pace = pace.after_start(now)
                 if told.isdigit():
-                    pace = pace.answered(int(told), float(more[1]) if more else None, now, PATIENCE)
+                    pace = pace.after_answer(int(told), float(more[1]) if more else None, now, PATIENCE)
                 elif told != "started":
-                    pace = pace.failed(ChainEnd(told), "it broke", now, PATIENCE, is_sent=not more)
+                    pace = pace.after_failure(ChainEnd(told), "it broke", now, PATIENCE, is_sent=not more)
     return pace, now
 
 
@@ -88,26 +88,26 @@ def test_nothing_makes_us_ask_too_soon_too_often_or_for_ever(
                 now += wait_s
                 assert not starts or now - starts[-1] >= max(interval_s, pace.crawl_delay_s) - 1e-9
                 assert now >= wished_until - 1e-9
-                pace = pace.started(now)
+                pace = pace.after_start(now)
                 starts.append(now)
             case "sent" if pace.in_flight:
                 now += value
-                pace, starts[-1] = pace.sent(now), now
+                pace, starts[-1] = pace.after_sending(now), now
             case "answer" if pace.in_flight:
-                pace = pace.answered(value, None, now, PATIENCE)
+                pace = pace.after_answer(value, None, now, PATIENCE)
                 assert pace.slowed_s >= before.slowed_s / 2 or before.slowed_s <= PATIENCE.backoff_s
             case "wish" if pace.in_flight:
-                pace = pace.answered(503, value, now, PATIENCE)
+                pace = pace.after_answer(503, value, now, PATIENCE)
                 wished_until = max(wished_until, now + value)
             case "fail" if pace.in_flight:
-                pace = pace.failed(value, "it broke", now, PATIENCE)
+                pace = pace.after_failure(value, "it broke", now, PATIENCE)
             case "robots":
-                pace = pace.asked_to_keep(value)
+                pace = pace.with_crawl_delay(value)
             case "nothing else":
                 now += value
-                pace = pace.with_nothing_else_to_do(now, PATIENCE)
+                pace = pace.after_all_others(now, PATIENCE)
             case "another stage":
-                pace = pace.at_another_stage()
+                pace = pace.for_next_stage()
         assert 0 <= pace.in_flight <= concurrency
         assert 0 <= pace.slowed_s <= PATIENCE.longest_wait_s
         assert (pace.state is HostState.GIVEN_UP) <= (pace.reason is not None)
@@ -187,7 +187,7 @@ def test_routed_hosts_and_allowed_private_addresses_are_ones_own(host: str, own:
     ],
 )
 def test_the_last_start_of_anybody_counts(why: str, now: float, wait_s: float) -> None:
-    assert Shared(100.0, 0.0).as_of(now).wait_s(now, 1.0) == pytest.approx(wait_s)
+    assert SharedHostState(100.0, 0.0).as_of(now).wait_s(now, 1.0) == pytest.approx(wait_s)
 
 
 @pytest.mark.parametrize(
@@ -199,21 +199,21 @@ def test_the_last_start_of_anybody_counts(why: str, now: float, wait_s: float) -
     ],
 )
 def test_a_pause_that_another_audit_was_asked_for_counts(why: str, now: float, wait_s: float) -> None:
-    assert Shared(100.0, 130.0).as_of(now).wait_s(now, 1.0) == pytest.approx(wait_s)
+    assert SharedHostState(100.0, 130.0).as_of(now).wait_s(now, 1.0) == pytest.approx(wait_s)
 
 
 @given(*[st.floats(-1e12, 1e12)] * 3)
 def test_nobody_waits_longer_than_a_day_for_what_others_say(
     started_at: float, open_again_at: float, now: float
 ) -> None:
-    assert 0 <= Shared(started_at, open_again_at).as_of(now).wait_s(now, 1.0) <= 86_400.0
+    assert 0 <= SharedHostState(started_at, open_again_at).as_of(now).wait_s(now, 1.0) <= 86_400.0
 
 
 def test_a_host_that_asked_for_a_pause_of_years_is_asked_again_after_a_day() -> None:
-    told = Shared(100.0, 1e9)
+    told = SharedHostState(100.0, 1e9)
     assert told.wait_s(100.0 + 86_399.0, 1.0) == pytest.approx(1.0)
     assert told.wait_s(100.0 + 86_400.0, 1.0) == 0.0
 
 
 def test_a_pace_is_a_value() -> None:
-    assert replace(Pace().started(1.0), in_flight=0, last_start=float("-inf")) == Pace()
+    assert replace(Pace().after_start(1.0), in_flight=0, last_start=float("-inf")) == Pace()

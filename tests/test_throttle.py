@@ -30,7 +30,7 @@ from crawler.politeness.host_files import (
     HostWait,
 )
 from crawler.politeness.pacing import Allowance, Allowances
-from crawler.politeness.throttle import HostThrottle, NotAsked
+from crawler.politeness.throttle import HostGivenUp, HostThrottle
 
 INTERVAL_S = 0.05
 #: The clock of the event loop and the one that is looked at differ by less.
@@ -55,12 +55,12 @@ class Log:
     async def ask(self, by: HostThrottle, url: str = HOST, *, takes_s: float = 0.0, status: int = 200) -> None:
         async with by.slot(url) as slot:
             self.starts[url].append(time.monotonic())
-            slot.sent()  # behind our own note of it, which a busy machine may make late
+            slot.report_sent()  # behind our own note of it, which a busy machine may make late
             self._under_way[url] += 1
             self.most[url] = max(self.most.get(url, 0), self._under_way[url])
             await asyncio.sleep(takes_s)
             self._under_way[url] -= 1
-            slot.answered(status)
+            slot.report_answer(status)
 
     def shortest_gap(self, url: str = HOST) -> float:
         return min(later - earlier for earlier, later in pairwise(self.starts[url]))
@@ -128,8 +128,8 @@ def test_intervals_count_from_when_a_request_really_went_out() -> None:
             starts.append(time.monotonic())
             await asyncio.sleep(0.03)
             sent.append(time.monotonic())
-            slot.sent()
-            slot.answered(200)
+            slot.report_sent()
+            slot.report_answer(200)
 
     async def scene() -> None:
         await asyncio.gather(connects_slowly(), connects_slowly())
@@ -144,7 +144,7 @@ def test_a_pause_holds_for_the_whole_host_and_is_on_record() -> None:
     async def scene() -> None:
         async with by.slot(HOST) as slot:
             answered = time.monotonic()
-            slot.answered(503, 0.4)
+            slot.report_answer(503, 0.4)
         await asyncio.gather(log.ask(by), log.ask(by))
         assert log.starts[HOST][0] - answered >= 0.4 - TOLERANCE_S
 
@@ -193,8 +193,8 @@ async def fail(by: HostThrottle, url: str = HOST, end: ChainEnd = ChainEnd.REFUS
     """What becomes of a request to a host that refuses connections."""
     try:
         async with by.slot(url) as slot:
-            slot.failed(end, "the host refused the connection")
-    except NotAsked as refusal:
+            slot.report_failure(end, "the host refused the connection")
+    except HostGivenUp as refusal:
         return str(refusal)
     return "asked"
 
@@ -264,8 +264,8 @@ def test_a_pause_beyond_our_patience_ends_the_questions_when_there_is_nothing_el
 
     async def scene() -> None:
         async with by.slot(HOST) as slot:
-            slot.answered(503, 3600.0)
-        with pytest.raises(NotAsked, match="left alone for longer than the 5 s we wait"):
+            slot.report_answer(503, 3600.0)
+        with pytest.raises(HostGivenUp, match="left alone for longer than the 5 s we wait"):
             async with by.slot(HOST):
                 raise AssertionError("it was asked")
 
@@ -341,7 +341,7 @@ def test_a_pause_that_one_audit_was_asked_for_is_kept_by_the_others(tmp_path: Pa
 
     async def scene() -> None:
         async with first.slot(HOST) as slot:
-            slot.answered(429, 0.4)
+            slot.report_answer(429, 0.4)
             answered = time.monotonic()
         await log.ask(second)
         assert log.starts[HOST][0] - answered >= 0.4 - TOLERANCE_S

@@ -1,1 +1,1 @@
-"""Politeness: how often a host is asked, and when it is not."""
+"""Politeness: how often a host is asked, and when it is left alone."""

@@ -1,9 +1,9 @@
-"""The pace of each host, shared by all audits on this machine: one small file a host, in the user's cache.
+"""The pace of each host, shared by all audits on this machine: one small file per host in the user's cache.
 
-Who asks a host, one request at a time, holds the lock of its file for as long as the request takes. The kernel
-takes the lock from a process that dies, so that no one waits for one; what such a file says is true all the same.
-Who has to wait writes down when they will look again, and the one who asked last lets them: a host that answers more
-slowly than it may be asked would otherwise be asked by the same audit until that has done with it.
+An audit that asks a host one request at a time locks the host's file for the length of the request. The kernel
+releases the lock of a dead process, so a crash blocks no other audit, and the contents of the file stay valid.
+An audit that must wait writes down when it will look again (a `Wish`). The audit that asked last then lets it go first.
+Without that, a slow host would be asked by one audit alone until that audit ends.
 """
 
 from __future__ import annotations
@@ -23,44 +23,44 @@ from typing import Any
 
 from filelock import lock_descriptor
 
-from crawler.politeness.pacing import Shared
+from crawler.politeness.pacing import SharedHostState
 
-#: Seconds after which it is looked again whether another audit has done with a host: the longer it takes, the more.
+#: Bounds of the seconds before an audit looks again at a host that another audit holds. They grow with the wait.
 POLL_S, LONGEST_POLL_S = 0.05, 0.5
-#: Seconds for which the one who asked last waits for another who wanted to look by now.
+#: Seconds that the audit that asked last waits for another audit whose wish is due.
 GRACE_S = 0.25
-#: No one waits longer for another audit's request: that audit has been suspended.
+#: Seconds after which the lock of another audit is ignored: that audit is suspended.
 LONGEST_REQUEST_S = 600.0
-#: Files that no one has written to for so long are cleared away.
+#: Seconds after the last write when a file is removed.
 KEPT_S = 7 * 86_400.0
 _MOST_BYTES = 200
-"""Of what is said of the host; after it is who wants to ask it."""
+"""The length of a host's state in its file; the wish follows it."""
 _MOST_WISH_BYTES = 100
 
 
 @dataclass(frozen=True, slots=True)
 class HostWait:
-    """It is not our turn."""
+    """The wait before a host may be claimed again."""
 
     seconds: float
     is_wish: bool = False
-    """Whether the host wants to be left alone; otherwise another audit is just asking it, or has just asked."""
+    """True if the host asked for a pause; False if another audit is asking it, or has just asked it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """An audit wants to ask a host, and looks at a certain moment whether it may."""
+    """The intention of an audit to ask a host, and the moment when it looks again."""
 
     by: str
     looks_at: float
 
     def is_due(self, now: float) -> bool:
-        """Return whether the host is to be left to those who wish that; after a while they are not waited for."""
+        """Return True if the host is to be left to this audit. A wish expires after `GRACE_S`."""
         return self.looks_at - LONGEST_POLL_S <= now < self.looks_at + GRACE_S
 
 
 class HostLease:
-    """Our turn to ask a host; the others can read what becomes of it."""
+    """The permission to ask a host once; other audits see the result in the host's file."""
 
     def __init__(self, descriptor: int | None, wall: Callable[[], float], started_at: float, by: str) -> None:
         self._descriptor = descriptor
@@ -68,63 +68,64 @@ class HostLease:
         self._started_at = started_at
         self._by = by
 
-    def sent(self) -> None:
-        """The request went out only now."""
+    def mark_sent(self) -> None:
+        """Move the start of the request to the present moment."""
         self._started_at = max(self._wall(), self._started_at)
 
     @property
     def is_alone(self) -> bool:
-        """True if no one else has a turn before this one is released."""
+        """True if no other audit gets a turn before this one is released."""
         return self._descriptor is not None
 
     def release(self, pause_s: float) -> None:
-        """The request is done, and the host is to be left alone for so many seconds. Raises OSError."""
+        """End the turn, and keep other audits from the host for *pause_s* seconds. Raises OSError."""
         if self._descriptor is None:
             return
         descriptor, self._descriptor = self._descriptor, None
         try:
-            _write(descriptor, Shared(self._started_at, self._wall() + pause_s, self._by))
+            _write_state(descriptor, SharedHostState(self._started_at, self._wall() + pause_s, self._by))
         finally:
             os.close(descriptor)
 
 
 class HostFiles:
-    """The files in *folder*, which is made when it is first needed; *wall* is the machine's clock."""
+    """The files of hosts in *folder*, which is created at the first use; *wall* is the machine's clock."""
 
     def __init__(self, folder: Path, *, wall: Callable[[], float] = time.time) -> None:
         self._folder = folder
         self._wall = wall
         self._is_open = False
         self._name = secrets.token_hex(4)
-        """By which this audit is known to the others."""
+        """The identifier of this audit in the files."""
 
     def claim(self, host: str, gap_s: float, *, is_alone: bool) -> HostLease | HostWait:
-        """Our turn at *host*, *gap_s* after the last of anybody's, or how long to wait before asking for it again.
+        """Return a lease for *host*, or the wait before the next try.
 
-        With *is_alone* no one else gets a turn before it is released. Raises OSError when the cache is of no use.
+        A lease starts at least *gap_s* after the last request of any audit. With *is_alone*, no other audit gets a
+        turn before its release. Raises OSError if the cache is unusable.
         """
-        descriptor = self._opened(host)
+        descriptor = self._open_file(host)
         claim: HostLease | HostWait | None = None
         try:
-            claim = self._claimed(descriptor, gap_s, is_alone=is_alone)
+            claim = self._try_claim(descriptor, gap_s, is_alone=is_alone)
         finally:
             if not isinstance(claim, HostLease) or not claim.is_alone:
                 os.close(descriptor)
         return claim
 
-    def _claimed(self, descriptor: int, gap_s: float, *, is_alone: bool) -> HostLease | HostWait:
+    def _try_claim(self, descriptor: int, gap_s: float, *, is_alone: bool) -> HostLease | HostWait:
         now = self._wall()
         if not lock_descriptor(descriptor, blocking=False):
-            taken_s = now - _read(descriptor, now).started_at
-            if taken_s > LONGEST_REQUEST_S:  # it is suspended
+            taken_s = now - _read_state(descriptor, now).started_at
+            if taken_s > LONGEST_REQUEST_S:  # the other audit is suspended
                 return HostLease(None, self._wall, now, self._name)
             return self._wait(descriptor, now, min(max(taken_s / 4, POLL_S), LONGEST_POLL_S))
-        if os.fstat(descriptor).st_nlink == 0:  # cleared away between our opening and our locking
+        if os.fstat(descriptor).st_nlink == 0:  # removed after it was opened and before it was locked
             return HostWait(0.0)
-        stored = _read(descriptor, now)
+        stored = _read_state(descriptor, now)
         state = stored.as_of(now)
         if state != stored:
-            _write(descriptor, state)
+            _write_state(descriptor, state)
         wait_s = state.wait_s(now, gap_s)
         if wait_s > 0:
             return self._wait(descriptor, now, wait_s, is_wish=wait_s > gap_s)
@@ -133,32 +134,32 @@ class HostFiles:
             _write_wish(descriptor, Wish("", 0.0))
         elif state.by == self._name and wish.is_due(now):
             return HostWait(POLL_S)
-        _write(descriptor, Shared(now, now, self._name))
+        _write_state(descriptor, SharedHostState(now, now, self._name))
         return HostLease(descriptor if is_alone else None, self._wall, now, self._name)
 
     def _wait(self, descriptor: int, now: float, seconds: float, *, is_wish: bool = False) -> HostWait:
-        """To wait for so long, which the others can read."""
+        """Record the wish to look again in *seconds*, and return that wait."""
         _write_wish(descriptor, Wish(self._name, now + seconds))
         return HostWait(seconds, is_wish)
 
     def pause(self, host: str, pause_s: float) -> None:
-        """Have the others leave *host* alone for so long, where no lock is held meanwhile. Raises OSError."""
-        descriptor = self._opened(host)
+        """Keep other audits from *host* for *pause_s* seconds, unless one holds its lock. Raises OSError."""
+        descriptor = self._open_file(host)
         try:
             if lock_descriptor(descriptor, blocking=False):
                 now = self._wall()
-                state = _read(descriptor, now).as_of(now)
-                _write(descriptor, replace(state, open_again_at=max(state.open_again_at, now + pause_s)))
+                state = _read_state(descriptor, now).as_of(now)
+                _write_state(descriptor, replace(state, open_again_at=max(state.open_again_at, now + pause_s)))
         finally:
             os.close(descriptor)
 
     def path(self, host: str) -> Path:
-        """The file of *host*: its name as far as file names can hold it, and a digest."""
+        """Return the file of *host*: a readable part of its name, and a digest."""
         digest = hashlib.sha256(host.encode("utf-8", "backslashreplace")).hexdigest()[:16]
         return self._folder / f"{re.sub('[^a-z0-9.-]+', '_', host)[:60]}-{digest}.json"
 
-    def _opened(self, host: str) -> int:
-        """The descriptor of a host's file; a folder that someone has cleared away is made anew."""
+    def _open_file(self, host: str) -> int:
+        """Return the open descriptor of a host's file; create the folder again if it was removed."""
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
         if self._is_open:
             with suppress(FileNotFoundError):
@@ -177,7 +178,7 @@ class HostFiles:
 
 
 def _clear_away(path: str) -> None:
-    """Remove a file that no one holds; who opens it at this moment sees that it is gone, and opens another."""
+    """Remove an unlocked file. An audit that opens it at this moment sees the removal and opens a new file."""
     descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         if lock_descriptor(descriptor, blocking=False):
@@ -186,11 +187,11 @@ def _clear_away(path: str) -> None:
         os.close(descriptor)
 
 
-def _read(descriptor: int, now: float) -> Shared:
-    """Return what a file says; one that says nothing sensible counts as written when it was."""
+def _read_state(descriptor: int, now: float) -> SharedHostState:
+    """Return the state in a file; an unreadable state counts as a request at the time of the last write."""
     octets = os.pread(descriptor, _MOST_BYTES, 0)
     if not octets:
-        return Shared(0.0, 0.0)
+        return SharedHostState(0.0, 0.0)
     try:
         fields: Any = json.loads(octets.decode())
         moments = [float(fields[name]) for name in ("started_at", "open_again_at")]
@@ -198,21 +199,21 @@ def _read(descriptor: int, now: float) -> Shared:
         moments = []
     if not moments or not all(map(math.isfinite, moments)):
         written_at = min(os.fstat(descriptor).st_mtime, now)
-        return Shared(written_at, written_at)
+        return SharedHostState(written_at, written_at)
     started_at, open_again_at = moments
-    return Shared(started_at, open_again_at, str(fields.get("by", "")))
+    return SharedHostState(started_at, open_again_at, str(fields.get("by", "")))
 
 
-def _write(descriptor: int, shared: Shared) -> None:
+def _write_state(descriptor: int, shared: SharedHostState) -> None:
     started_at, open_again_at = round(shared.started_at, 6), round(shared.open_again_at, 6)
     text = json.dumps({"started_at": started_at, "open_again_at": open_again_at, "by": shared.by})
     os.pwrite(descriptor, text.ljust(_MOST_BYTES).encode(), 0)
 
 
 def _read_wish(descriptor: int) -> Wish:
-    """Return who last wanted to ask; one that says nothing sensible was never due."""
+    """Return the last wish in a file; an unreadable wish is never due."""
     octets = os.pread(descriptor, _MOST_WISH_BYTES, _MOST_BYTES)
-    if not octets:  # no one has ever had to wait
+    if not octets:  # no audit has had to wait yet
         return Wish("", 0.0)
     try:
         fields: Any = json.loads(octets.decode())
@@ -222,6 +223,6 @@ def _read_wish(descriptor: int) -> Wish:
 
 
 def _write_wish(descriptor: int, wish: Wish) -> None:
-    """Write it down, no matter who holds the lock: at worst, of two who want to ask only one is known."""
+    """Write a wish without the lock: if two audits write at once, one wish is lost."""
     text = json.dumps({"by": wish.by, "looks_at": round(wish.looks_at, 6)})
     os.pwrite(descriptor, text.ljust(_MOST_WISH_BYTES).encode(), _MOST_BYTES)

@@ -1,7 +1,7 @@
-"""Pure: how a host is asked. When the next request may start, what slows it down, and when no one asks it any more.
+"""The pace of requests to one host: when the next request may start, what slows it down, when a host is given up.
 
-A `Pace` is all that decides about one host; each event makes another of it. Moments are seconds of a clock that only
-goes forward. `docs/politeness.md` says the same to those whose hosts are asked.
+`Pace` is an immutable value; each event returns a new one. Moments are seconds of a monotonic clock.
+`docs/politeness.md` explains the same rules to operators of hosts.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from crawler.model.addresses import DEFAULT_PORTS, AddressGuard, Routes, is_lite
 from crawler.model.observations import ChainEnd
 from crawler.model.resolving import Patience
 
-#: Seconds between two requests to a host that no one has said to be one's own.
+#: Seconds between two requests to a host, unless the operator has named it as their own.
 LEAST_INTERVAL_S = 1.0
-#: So many connections in a row that failed, and a host counts as dead.
+#: Failed connections in a row after which a host counts as dead.
 DEAD_AFTER = 5
-#: So many requests in a row without an answer, from a host that has given one before: it may just hate the question.
+#: Unanswered requests in a row after which a host that has answered before counts as dead: the question may be the cause.
 DEAD_AFTER_ANSWERS = 20
-#: What another audit says of a pause is believed for so many seconds after it asked the host, and no longer.
+#: Seconds after the last request for which a pause noted by another audit is honoured.
 LONGEST_PAUSE_S = 86_400.0
-#: An error of the server's own, other than that it is busy, slows us down to so many times the first back-off at most.
+#: The limit of the back-off after a server error other than "busy", as a multiple of the first back-off.
 _MOST_FOR_ERRORS = 4
 _BUSY = frozenset({429, 503})
 _NO_CONNECTION = frozenset({ChainEnd.DNS, ChainEnd.REFUSED, ChainEnd.TLS})
@@ -34,11 +34,11 @@ _ORIGIN = re.compile(r"https?://[^/?#]*", re.IGNORECASE)
 _NEVER = -math.inf
 
 
-# -- which hosts, and what holds for them
+# -- hosts and their allowances
 
 
 def host_of(url: str) -> str:
-    """The host that *url* is asked of: scheme, name and port, the scheme's own port left out; "" for none.
+    """Return scheme, name and port of the host of *url*, without a default port; "" if there is no host.
 
     >>> host_of("HTTPS://N2T.net.:443/ark:/12148/x5"), host_of("http://[::1]:8080/?x")
     ('https://n2t.net', 'http://[::1]:8080')
@@ -50,7 +50,7 @@ def host_of(url: str) -> str:
     try:
         parts = urlsplit(origin)
         name, port = (parts.hostname or "").removesuffix("."), parts.port
-    except ValueError:  # no request can be made of it
+    except ValueError:  # no request to it is possible
         return origin
     name = f"[{name}]" if ":" in name else name
     return f"{parts.scheme}://{name}" + (f":{port}" if port not in (None, DEFAULT_PORTS[parts.scheme]) else "")
@@ -58,41 +58,40 @@ def host_of(url: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """The allowance for a host, before it has said anything itself."""
+    """The interval and the concurrency of requests to a host, before the host has said anything."""
 
     interval_s: float = LEAST_INTERVAL_S
     concurrency: int = 1
-    """How many requests may be on their way to it at a time."""
+    """The number of requests that may be in flight at a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Allowances:
-    """The allowances of all hosts: faster than once a second only where it is one's own."""
+    """The allowances of all hosts. Intervals below one second are for the operator's own hosts."""
 
     interval_s: float = LEAST_INTERVAL_S
     hosts: Mapping[str, Allowance] = field(default_factory=dict)
-    """By name, by name and port, or by scheme, name and port; the last is the strongest."""
+    """By name, by name and port, or by scheme, name and port. The most specific entry wins."""
 
     def of(self, host: str, *, is_own: bool = False) -> Allowance:
-        """Return what holds for *host*; *is_own* says that it is known to be one's own without being named.
+        """Return the allowance of *host*; *is_own* marks an unnamed host of the operator.
 
         >>> allowances = Allowances(0.2, {"library.example": Allowance(0.0, 4)})
         >>> allowances.of("https://library.example").concurrency, allowances.of("https://n2t.net").interval_s
         (4, 1.0)
         """
         least_s = self.interval_s if is_own else max(self.interval_s, LEAST_INTERVAL_S)
-        return self.named(host) or Allowance(least_s)
+        return self.find_by_name(host) or Allowance(least_s)
 
-    def named(self, host: str) -> Allowance | None:
-        """Return what is said of *host* by name, if anything is."""
+    def find_by_name(self, host: str) -> Allowance | None:
+        """Return the allowance that the operator gave for *host* by name, or None."""
         authority = host.partition("://")[2]
         name = re.sub(r":[0-9]+\Z", "", authority)
         return next((self.hosts[name_] for name_ in (host, authority, name) if name_ in self.hosts), None)
 
 
 def is_own(host: str, routes: Routes, guard: AddressGuard) -> bool:
-    """Return whether *host* is the operator's own without being named: it is routed, or a private address that is
-    allowed.
+    """Return True if *host* is the operator's own without being named: a routed host or an allowed private address.
 
     >>> is_own("http://127.0.0.1:8080", Routes(), AddressGuard.allowing(["127.0.0.0/8"]))
     True
@@ -100,35 +99,39 @@ def is_own(host: str, routes: Routes, guard: AddressGuard) -> bool:
     try:
         parts = urlsplit(host)
         name, port = parts.hostname or "", parts.port or DEFAULT_PORTS.get(parts.scheme, 0)
-    except ValueError:  # no request can be made of it
+    except ValueError:  # no request to it is possible
         return False
     if routes.target(name, port) is not None:
         return True
     return is_literal(name) and AddressGuard().refusal(name) is not None and guard.refusal(name) is None
 
 
-# -- what other audits on this machine know of a host
+# -- the state of a host that audits on this machine share
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
-    """The state of a host that audits share: moments of the machine's clock, which may be set while they run."""
+class SharedHostState:
+    """The state of a host that audits share, in seconds of the machine's clock, which may be set meanwhile."""
 
     started_at: float
-    """When a request to it last started."""
+    """The start of the last request."""
     open_again_at: float
-    """Before that moment it is to be left alone."""
+    """The end of the pause that the host asked for."""
     by: str = ""
-    """Which audit that request was of."""
+    """The audit that made the last request."""
 
-    def as_of(self, now: float) -> Shared:
-        """The same, with what would lie in the future moved back: a clock was set, and no one waits for the old one."""
-        return self if self.started_at <= now else Shared(now, self.open_again_at - self.started_at + now, self.by)
+    def as_of(self, now: float) -> SharedHostState:
+        """Return the state with its moments moved back if they lie in the future because the clock was set."""
+        return (
+            self
+            if self.started_at <= now
+            else SharedHostState(now, self.open_again_at - self.started_at + now, self.by)
+        )
 
     def wait_s(self, now: float, gap_s: float) -> float:
-        """The seconds until a request may start, *gap_s* after the last, and as the others want it.
+        """Return the seconds until a request may start: *gap_s* after the last one, and after any pause.
 
-        >>> Shared(100.0, 130.0).wait_s(110.0, 1.0), Shared(100.0, 0.0).wait_s(100.25, 1.0)
+        >>> SharedHostState(100.0, 130.0).wait_s(110.0, 1.0), SharedHostState(100.0, 0.0).wait_s(100.25, 1.0)
         (20.0, 0.75)
         """
         open_again_at = min(self.open_again_at, self.started_at + LONGEST_PAUSE_S)
@@ -139,19 +142,19 @@ class Shared:
 
 
 class HostState(Enum):
-    """The state of a host: whether it is asked."""
+    """The state of a host: asked, held, tried or given up."""
 
     ASKED = "asked"
     HELD = "held"
-    """It seems dead; it is tried once more when there is nothing else to do."""
+    """It seems dead. It is tried once more after all other work."""
     TRIED = "tried"
-    """That one request is under way, or may be."""
+    """That last try is in flight, or may start."""
     GIVEN_UP = "given up"
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """The reason why a host is not asked any more: how a chain ends for it, and the words."""
+    """The reason why a host is no longer asked: the end of the chain for its requests, and the words."""
 
     end: ChainEnd
     words: str
@@ -159,25 +162,25 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The pace of requests to one host."""
+    """The pace of requests to one host, and the state from which it follows."""
 
     allowance: Allowance = Allowance()
     crawl_delay_s: float = 0.0
-    """Seconds between two requests by its robots.txt."""
+    """Seconds between two requests that its robots.txt requires."""
     slowed_s: float = 0.0
-    """Seconds between two requests because it was busy, or failed; halved by each good answer."""
+    """The back-off in seconds after busy or failing answers; each good answer halves it."""
     last_start: float = _NEVER
     open_again_at: float = _NEVER
-    """Until then it has asked to be left alone."""
+    """The end of the pause that the host asked for."""
     in_flight: int = 0
     failures: int = 0
-    """How many requests in a row have got no answer."""
+    """The number of unanswered requests in a row."""
     unconnected: int = 0
-    """How many of those, in a row, did not even get a connection."""
+    """The number of those, in a row, that got no connection."""
     has_answered: bool = False
     state: HostState = HostState.ASKED
     try_from: float = _NEVER
-    """When a host that is held may be tried at the earliest."""
+    """The earliest moment of the last try at a held host."""
     reason: Reason | None = None
 
     @property
@@ -186,51 +189,51 @@ class Pace:
         return max(self.allowance.interval_s, self.crawl_delay_s, self.slowed_s)
 
     def wait_s(self, now: float) -> float | None:
-        """The seconds until the next request may start; None where only another event can decide."""
+        """Return the seconds until the next request may start, or None if another event must come first."""
         most_in_flight = 1 if self.state is HostState.TRIED else self.allowance.concurrency
         if self.state is HostState.HELD or self.in_flight >= most_in_flight:
             return None
         return max(self.last_start + self.gap_s - now, self.open_again_at - now, 0.0)
 
     def pause_s(self, now: float) -> float:
-        """The seconds for which others should leave this host alone, in addition to their interval."""
+        """Return the seconds for which other audits should leave this host alone, on top of their interval."""
         return max(self.open_again_at - now, self.last_start + self.slowed_s - now if self.slowed_s else 0.0, 0.0)
 
-    # -- what happens
+    # -- events
 
-    def started(self, now: float) -> Pace:
-        """A request may go out now."""
+    def after_start(self, now: float) -> Pace:
+        """Return the pace after a request was granted."""
         return replace(self, in_flight=self.in_flight + 1, last_start=max(now, self.last_start))
 
-    def sent(self, now: float) -> Pace:
-        """A request that had started has really gone out now: connections take their time."""
+    def after_sending(self, now: float) -> Pace:
+        """Return the pace after a granted request was sent; connecting takes time."""
         return replace(self, last_start=max(now, self.last_start))
 
-    def paused(self, until: float) -> Pace:
-        """Nothing may start before that moment."""
+    def with_pause_until(self, until: float) -> Pace:
+        """Return the pace with no request before *until*."""
         return replace(self, open_again_at=max(until, self.open_again_at))
 
-    def asked_to_keep(self, crawl_delay_s: float) -> Pace:
-        """Its robots.txt wants so many seconds between two requests."""
+    def with_crawl_delay(self, crawl_delay_s: float) -> Pace:
+        """Return the pace with the interval that robots.txt requires."""
         return replace(self, crawl_delay_s=crawl_delay_s)
 
-    def answered(self, status: int, wish_s: float | None, now: float, patience: Patience) -> Pace:
-        """A request was answered, with a wish to be left alone for *wish_s* seconds."""
+    def after_answer(self, status: int, wish_s: float | None, now: float, patience: Patience) -> Pace:
+        """Return the pace after an answer that may ask for a pause of *wish_s* seconds."""
         pace = replace(
             self._with_one_less(),
-            slowed_s=_slowed(self.slowed_s, status, patience),
+            slowed_s=_next_backoff_s(self.slowed_s, status, patience),
             failures=0,
             unconnected=0,
             has_answered=True,
             state=HostState.ASKED,
             reason=None,
         )
-        return pace.paused(now + wish_s) if wish_s else pace
+        return pace.with_pause_until(now + wish_s) if wish_s else pace
 
-    def failed(self, end: ChainEnd, words: str, now: float, patience: Patience, *, is_sent: bool = True) -> Pace:
-        """A request got no answer, and that ended its chain; *words* say what it ran into, and where and when."""
+    def after_failure(self, end: ChainEnd, words: str, now: float, patience: Patience, *, is_sent: bool = True) -> Pace:
+        """Return the pace after a request without an answer; *words* give the error, the URL and the time."""
         if end not in _NO_ANSWER:
-            return self.ended()
+            return self.after_end()
         is_tried = self.state is HostState.TRIED
         pace = replace(
             self._with_one_less(),
@@ -247,25 +250,23 @@ class Pace:
         try_from = now + min(patience.backoff(DEAD_AFTER), patience.longest_wait_s)
         return replace(pace, state=HostState.HELD, try_from=try_from, reason=Reason(end, description))
 
-    def ended(self) -> Pace:
-        """A request came to an end that says nothing of the host: it was stopped, or our own rules held it back."""
+    def after_end(self) -> Pace:
+        """Return the pace after a request whose end says nothing about the host: it was stopped, or held back here."""
         state = HostState.HELD if self.state is HostState.TRIED else self.state
         return replace(self._with_one_less(), state=state)
 
     def _with_one_less(self) -> Pace:
         return replace(self, in_flight=max(self.in_flight - 1, 0))
 
-    # -- at the end
+    # -- when all other work is done
 
     def is_held(self, now: float, patience: Patience) -> bool:
-        """Return whether nothing will be sent for as long as there is anything else to do."""
+        """Return True if the host gets no request while other hosts have work."""
         is_paused = self.open_again_at - now > patience.longest_wait_s
         return self.state is HostState.HELD or (is_paused and self.state is not HostState.GIVEN_UP)
 
-    def with_nothing_else_to_do(self, now: float, patience: Patience) -> Pace:
-        """Return what becomes of a host that is held when all others have been asked: it is tried, waited for, or given
-        up.
-        """
+    def after_all_others(self, now: float, patience: Patience) -> Pace:
+        """Return the pace of a held host after all other work: it is tried, still waits, or is given up."""
         if self.state is HostState.HELD and now >= self.try_from:
             return replace(self, state=HostState.TRIED)
         is_paused = self.open_again_at - now > patience.longest_wait_s
@@ -276,8 +277,8 @@ class Pace:
             return replace(self, state=HostState.GIVEN_UP, reason=Reason(ChainEnd.UNDETERMINED, words))
         return self
 
-    def at_another_stage(self) -> Pace:
-        """Return what is left of it when other questions begin: a host that was given up is asked again, once."""
+    def for_next_stage(self) -> Pace:
+        """Return the pace for the next stage of a run: a host that was given up is asked once more."""
         if self.state is HostState.ASKED:
             return self
         return replace(
@@ -290,12 +291,12 @@ class Pace:
         )
 
 
-def _slowed(slowed_s: float, status: int, patience: Patience) -> float:
-    """The back-off after an answer: doubled by what says busy or broken, halved by anything else, never gone at once.
+def _next_backoff_s(slowed_s: float, status: int, patience: Patience) -> float:
+    """Return the back-off after an answer: doubled by "busy" or a server error, halved by any other answer.
 
-    >>> [_slowed(before, 429, Patience(backoff_s=2.0)) for before in (0.0, 2.0, 4.0)]
+    >>> [_next_backoff_s(before, 429, Patience(backoff_s=2.0)) for before in (0.0, 2.0, 4.0)]
     [2.0, 4.0, 8.0]
-    >>> [_slowed(before, 200, Patience(backoff_s=2.0)) for before in (8.0, 4.0, 2.0, 1.0)]
+    >>> [_next_backoff_s(before, 200, Patience(backoff_s=2.0)) for before in (8.0, 4.0, 2.0, 1.0)]
     [4.0, 2.0, 1.0, 0.0]
     """
     if status == 429 or 500 <= status < 600:

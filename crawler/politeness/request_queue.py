@@ -1,8 +1,8 @@
-"""Scrapy's queue of requests: next leaves one for the next host with a free slot, and no more than can go out.
+"""Scrapy's queue of requests, which takes hosts in turn and releases only requests that can be sent.
 
-Scrapy counts what it downloads by host name, and only once robots.txt is there. So a slow host, or a dead one, could
-fill all the places there are while others wait. Here each host, with its scheme and port, has a slot of its own and
-as many places as its governor allows.
+Scrapy counts downloads by host name, and only after robots.txt has arrived. A slow or dead host could then fill all
+places while others wait. Here each origin (scheme, host and port) has its own slot, with the places that the throttle
+allows.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from crawler.politeness.throttle import throttle_of
 
 
 class HostDownloader(Downloader):
-    """Scrapy's downloader with a slot for each host, scheme and port included, that knows what it has in hand."""
+    """Scrapy's downloader with a slot for each origin, and a count of the requests in hand."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._throttle = throttle_of(crawler)
         self.in_hand: Counter[str] = Counter()
-        """How many requests out of the queue each slot has that are not done with, wherever they wait."""
+        """The number of requests of each slot that have left the queue and have not ended."""
         self.full: set[str] = set()
-        """Slots that had no space at the last look, and of whose requests none has ended since."""
+        """Slots that had no space at the last look, and have had no request end since."""
 
     def get_slot_key(self, request: Request) -> str:
-        """The host of *request*: scheme, name and port."""
+        """Return the origin of *request*: scheme, host and port."""
         return host_of(request.url)
 
     def needs_backout(self) -> bool:
-        """Return whether there is no place for another request; what waits for a host that is held takes up none."""
+        """Return True if there is no place for another request. Requests that wait for a held host take up no place."""
         if not super().needs_backout():
             return False
         held = sum(count + 1 for slot, count in self.in_hand.items() if self._throttle.is_held(slot))
         return len(self.active) - held >= self.total_concurrency
 
     def fetch(self, request: Request, spider: Spider | None = None) -> Deferred[Response | Request]:
-        """Return what Scrapy's own does, counted."""
+        """Return the result of Scrapy's `fetch`, and count the request as in hand until then."""
         fetched: Deferred[Response | Request]
-        if request.meta.get("dont_obey_robotstxt"):  # robots.txt itself, for which others wait
+        if request.meta.get("dont_obey_robotstxt"):  # robots.txt itself; other requests wait for it
             fetched = super().fetch(request)
             return fetched
         slot = self.get_slot_key(request)
@@ -65,16 +65,16 @@ class HostDownloader(Downloader):
 
 
 class _HostCapacity(DownloaderInterface):
-    """Says which hosts have space for a request."""
+    """The capacity of hosts: those with space for a request."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._throttle = throttle_of(crawler)
 
     def stats(self, possible_slots: Mapping[str, Any]) -> list[tuple[int, str]]:  # type: ignore[override]
-        """The slots with space, and what they have in hand; those that are known to be full are not looked at again.
+        """Return the slots with space, each with its number of requests in hand.
 
-        It is called for each request, and there may be hundreds of hosts.
+        Scrapy calls this for each request, and there may be hundreds of hosts. Slots known to be full are skipped.
         """
         downloader = self.downloader
         assert isinstance(downloader, HostDownloader)
@@ -83,13 +83,13 @@ class _HostCapacity(DownloaderInterface):
             count = downloader.in_hand[slot]
             if count < self._throttle.free_slots(slot):
                 stats.append((count, slot))
-            elif not self._throttle.is_held(slot):  # for which time may make space, and nothing else
+            elif not self._throttle.is_held(slot):  # a held host regains space by time alone
                 downloader.full.add(slot)
         return stats
 
 
 class HostQueue(DownloaderAwarePriorityQueue):
-    """Scrapy's queue, which takes hosts in turn; hosts without space, and those that are held, are passed over."""
+    """Scrapy's queue, which takes hosts in turn and skips hosts that are full or held."""
 
     def __init__(self, crawler: Crawler, *args: Any, **kwargs: Any) -> None:
         super().__init__(crawler, *args, **kwargs)

@@ -1,7 +1,7 @@
-"""The one place through which every connection to a host goes: it grants turns, and remembers how hosts were treated.
+"""The throttle: grants every connection to a host, and keeps the state of each host.
 
-Both spiders, robots.txt, redirects, attempts, controls and the probes of certificates ask here before they connect.
-What is decided about a host is decided in `pacing.py`; what other audits on this machine do is in `host_files.py`.
+Both spiders, robots.txt, redirects, retries, controls and certificate probes ask here before they connect.
+`pacing.py` decides about a host; `host_files.py` shares its state with other audits.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Seconds between two looks at hosts that are held.
+#: Seconds between two looks at held hosts.
 LOOK_S = 0.5
-#: When nothing has happened for so many looks, there is nothing else to do.
+#: Looks without any event after which all other work counts as done.
 QUIET_LOOKS = 2
-#: What goes when a machine, not its cache, is short of something: it may be back for the next request.
+#: Errors of a machine that is short of resources. They may pass, so the cache stays in use.
 _PASSING_ERRORS = frozenset({errno.EMFILE, errno.ENFILE, errno.EINTR, errno.ENOMEM})
 
 
-class NotAsked(ArkauditError):
-    """Raised instead of a turn at a host that is not asked any more; nothing has been sent then."""
+class HostGivenUp(ArkauditError):
+    """Raised instead of a turn at a host that was given up; no request has been sent."""
 
     def __init__(self, reason: Reason) -> None:
         super().__init__(reason.words)
@@ -51,7 +51,7 @@ class NotAsked(ArkauditError):
 
 @dataclass(slots=True, eq=False)
 class _Host:
-    """A host, who waits for a turn at it, and what has become of the turns so far."""
+    """A host, the requests that wait for a turn, and the counts of finished ones."""
 
     name: str
     pace: Pace
@@ -60,33 +60,33 @@ class _Host:
     requests: int = 0
     failures: int = 0
     given_up: str | None = None
-    told_given_up: str | None = None
-    """The last words about that."""
+    reported_given_up: str | None = None
+    """The value of `given_up` at the last report."""
 
     def refuse(self, failure: Exception) -> None:
-        """Give each who waits *failure* instead of a turn."""
+        """Raise *failure* in each waiting request."""
         while self.waiting:
             waiting = self.waiting.popleft()
             if not waiting.done():
                 waiting.set_exception(failure)
 
     def traffic(self) -> HostTraffic:
-        """Return what went to it since this was last called."""
+        """Return the traffic since the last call, and reset the counts."""
         pace = self.pace
         interval_s = max(pace.allowance.interval_s, pace.crawl_delay_s)
         taken = HostTraffic(
             self.name, self.requests, self.failures, interval_s, pace.crawl_delay_s or None, self.given_up
         )
         self.requests = self.failures = 0
-        self.told_given_up = self.given_up
+        self.reported_given_up = self.given_up
         return taken
 
 
 class HostThrottle:
-    """Grants turns at hosts: one request after another, each as far from the last as the host wants it.
+    """Grants turns at hosts, each at the interval that the host allows.
 
-    *files* is what other audits on this machine know; without it, only this process is paced. *is_own* says of a host
-    whether it is the operator's own. Everything happens in one event loop.
+    *files* shares the pace with other audits; without it, only this process is paced. *is_own* returns True for a host
+    of the operator. All methods run in one event loop.
     """
 
     def __init__(
@@ -105,21 +105,21 @@ class HostThrottle:
         self._clock = clock
         self._hosts: dict[str, _Host] = {}
         self._turns = 0
-        """How many there have been."""
+        """The number of turns granted."""
         self._quiet_looks = 0
         self._end_timer: asyncio.TimerHandle | None = None
         self._has_warned_of_interval = False
         self._pauses: list[Pause] = []
         self.on_turn: Callable[[], object] = lambda: None
-        """Told of each turn, before anything is sent."""
+        """Called at each turn, before the request is sent."""
         self.on_pause: Callable[[], object] = lambda: None
-        """Told of each pause that a host asks for, once it is among those to take."""
+        """Called after a host has asked for a pause that `take_pauses` returns."""
         self.rules: dict[str, asyncio.Task[RobotParser | None]] = {}
-        """What the robots.txt of each host says: asked for once a run."""
+        """The rules in robots.txt by host; each file is requested once per run."""
 
     @classmethod
     def of(cls, settings: BaseSettings, files: HostFiles | None = None) -> HostThrottle:
-        """The governor that Scrapy's *settings* ask for."""
+        """Return the throttle that Scrapy's *settings* describe."""
         hosts = {
             name: Allowance(float(options["interval"]), int(options["concurrency"]))
             for name, options in settings.getdict("ARKAUDIT_HOSTS").items()
@@ -132,13 +132,13 @@ class HostThrottle:
 
     @asynccontextmanager
     async def slot(self, url: str) -> AsyncIterator[HostSlot]:
-        """A turn at the host of *url*: inside it, one request may be made, and what came of it must be reported.
+        """Wait for a turn at the host of *url*. Inside, make one request and report its result to the slot.
 
-        Raises `NotAsked` on entering when the host is not asked any more.
+        Raises `HostGivenUp` on entering if the host was given up.
         """
         host = self._host(host_of(url))
         if host.pace.state is HostState.GIVEN_UP and host.pace.reason is not None:
-            raise NotAsked(host.pace.reason)
+            raise HostGivenUp(host.pace.reason)
         slot = HostSlot(self, host, url)
         waiting: asyncio.Future[HostLease | None] = asyncio.get_running_loop().create_future()
         host.waiting.append(waiting)
@@ -147,7 +147,7 @@ class HostThrottle:
             slot.claim = await waiting
         except asyncio.CancelledError:
             if waiting.done() and not waiting.cancelled() and waiting.exception() is None:
-                slot.claim = waiting.result()  # granted, but the one who wanted it has gone
+                slot.claim = waiting.result()  # granted, but the waiting task was cancelled
                 self._end(slot)
             raise
         try:
@@ -156,9 +156,7 @@ class HostThrottle:
             self._end(slot)
 
     def free_slots(self, host: str) -> int:
-        """Return how many requests may be taken out of a queue for *host*: one more than may be under way, to be at
-        hand.
-        """
+        """Return the number of requests to take from a queue for *host*: one more than may be in flight."""
         host_state = self._hosts.get(host)
         if host_state is None:
             return self._allowances.of(host, is_own=self._is_own(host)).concurrency + 1
@@ -169,53 +167,55 @@ class HostThrottle:
         return host_state.pace.allowance.concurrency + 1
 
     def is_held(self, host: str) -> bool:
-        """Return whether *host* is asked nothing for as long as there is anything else to do."""
+        """Return True if *host* gets no request while other hosts have work."""
         host_state = self._hosts.get(host)
         return host_state is not None and host_state.pace.is_held(self._clock(), self._patience)
 
     @property
     def most_in_flight(self) -> int:
-        """Return how many requests may be under way to any one host."""
+        """The largest number of requests that may be in flight to one host."""
         return max((allowance.concurrency for allowance in self._allowances.hosts.values()), default=1)
 
     @property
     def longest_wait_s(self) -> float:
-        """The longest pause that is granted to a host."""
+        """The longest pause, in seconds, that a host is granted."""
         return self._patience.longest_wait_s
 
     def keep(self, url: str, crawl_delay_s: float) -> bool:
-        """Keep so many seconds between two requests to the host of *url* from now on, as its robots.txt wants it.
+        """Set the interval of the host of *url* to the Crawl-delay of its robots.txt.
 
-        False when that is longer than any pause that is granted, so that nothing may be asked at all.
+        Return False if the delay is longer than any pause that is granted, so that nothing may be asked.
         """
         host = self._host(host_of(url))
         if crawl_delay_s > max(self.longest_wait_s, host.pace.allowance.interval_s):
             return False
-        host.pace = host.pace.asked_to_keep(crawl_delay_s)
+        host.pace = host.pace.with_crawl_delay(crawl_delay_s)
         return True
 
     def begin_stage(self) -> None:
-        """Other questions begin: hosts that were given up are tried again."""
+        """Begin the next stage of a run: hosts that were given up are tried again."""
         for host in self._hosts.values():
-            host.pace = host.pace.at_another_stage()
+            host.pace = host.pace.for_next_stage()
 
     def drop_waiting(self, failure: Exception) -> None:
-        """Let no one who waits for a turn have it: each gets *failure* instead."""
+        """Raise *failure* in every request that waits for a turn."""
         for host in self._hosts.values():
             host.refuse(failure)
 
-    # -- what is to be recorded
+    # -- records
 
     def take_pauses(self) -> list[Pause]:
-        """The pauses that hosts have asked for since this was last called."""
+        """Return the pauses that hosts have asked for since the last call."""
         taken, self._pauses = self._pauses, []
         return taken
 
     def take_traffic(self) -> list[HostTraffic]:
-        """Return what went to each host since this was last called, in the order in which hosts were first asked."""
-        return [host.traffic() for host in self._hosts.values() if host.requests or host.given_up != host.told_given_up]
+        """Return the traffic to each host since the last call, in the order of the first requests."""
+        return [
+            host.traffic() for host in self._hosts.values() if host.requests or host.given_up != host.reported_given_up
+        ]
 
-    # -- after the turns
+    # -- granting turns
 
     def _host(self, name: str) -> _Host:
         host_state = self._hosts.get(name)
@@ -223,28 +223,30 @@ class HostThrottle:
             is_own = self._is_own(name)
             host_state = self._hosts[name] = _Host(name, Pace(self._allowances.of(name, is_own=is_own)))
             is_slower = self._allowances.interval_s < LEAST_INTERVAL_S and not is_own
-            if is_slower and self._allowances.named(name) is None and not self._has_warned_of_interval:
+            if is_slower and self._allowances.find_by_name(name) is None and not self._has_warned_of_interval:
                 self._has_warned_of_interval = True
-                words = "%s is asked once in %g s all the same: less is for hosts of one's own, named under [hosts]"
+                words = (
+                    "%s: the minimum interval is %g s; shorter ones are only for your own hosts, listed under [hosts]"
+                )
                 logger.warning(words, name, LEAST_INTERVAL_S)
         return host_state
 
     def _move_on(self, host: _Host) -> None:
-        """Grant what may be granted, and come back when there will be more."""
+        """Grant the turns that are due, and set a timer for the next one."""
         if host.timer is not None:
             host.timer.cancel()
             host.timer = None
         while host.waiting:
-            if host.waiting[0].done():  # the one who waited was cancelled
+            if host.waiting[0].done():  # its task was cancelled
                 host.waiting.popleft()
                 continue
             wait_s = host.pace.wait_s(self._clock())
-            claim = self._claim(host) if wait_s == 0 else None  # None: no turn now, and no lock to forget
+            claim = self._claim(host) if wait_s == 0 else None  # None: no turn yet, so no lock to release
             if isinstance(claim, HostWait):
                 wait_s = claim.seconds
             if wait_s is None or wait_s > 0:
                 break
-            host.pace = host.pace.started(self._clock())
+            host.pace = host.pace.after_start(self._clock())
             host.requests += 1
             self.on_turn()
             self._turns += 1
@@ -257,7 +259,7 @@ class HostThrottle:
             self._look_later()
 
     def _claim(self, host: _Host) -> HostLease | HostWait | None:
-        """Our turn among the audits of this machine, where there is anything to share."""
+        """Claim a turn among the audits of this machine; None if nothing is shared."""
         if self._files is None or host.pace.gap_s <= 0:
             return None
         is_alone = host.pace.allowance.concurrency == 1
@@ -268,7 +270,7 @@ class HostThrottle:
             return None
         if isinstance(claim, HostWait):
             if claim.is_wish and claim.seconds > self._patience.longest_wait_s:
-                host.pace = host.pace.paused(self._clock() + claim.seconds)
+                host.pace = host.pace.with_pause_until(self._clock() + claim.seconds)
             return HostWait(max(claim.seconds, 0.001), claim.is_wish)
         return claim
 
@@ -282,10 +284,10 @@ class HostThrottle:
         )
 
     def _end(self, slot: HostSlot) -> None:
-        """End a turn: its host knows what came of it."""
+        """End a turn, and pass its result to the host."""
         host, claim, wish_s = slot.host, slot.claim, slot.wish_s
         if not slot.is_reported:
-            host.pace = host.pace.ended()
+            host.pace = host.pace.after_end()
         if host.pace.state is HostState.GIVEN_UP:
             self._give_up(host)
         if self._files is not None and (claim is not None or wish_s):
@@ -299,14 +301,14 @@ class HostThrottle:
                 self._do_without_files(problem)
         self._move_on(host)
 
-    # -- when there is nothing else to do
+    # -- when all other work is done
 
     def _look_later(self) -> None:
         if self._end_timer is None:
             self._end_timer = asyncio.get_running_loop().call_later(LOOK_S, self._look_for_the_end, self._turns)
 
     def _look_for_the_end(self, turns: int) -> None:
-        """Decide about hosts that are held, once nothing has been asked for a moment and nothing is about to be."""
+        """Decide about held hosts after a time without requests, in flight or about to start."""
         self._end_timer = None
         now = self._clock()
         hosts = self._hosts.values()
@@ -314,7 +316,7 @@ class HostThrottle:
         is_busy = any(host.pace.in_flight or (host.waiting and host not in held) for host in hosts)
         self._quiet_looks = 0 if is_busy or turns != self._turns else self._quiet_looks + 1
         for host in held if self._quiet_looks >= QUIET_LOOKS else ():
-            host.pace = host.pace.with_nothing_else_to_do(now, self._patience)
+            host.pace = host.pace.after_all_others(now, self._patience)
             if host.pace.state is HostState.GIVEN_UP:
                 self._give_up(host)
             self._move_on(host)
@@ -324,12 +326,12 @@ class HostThrottle:
     def _give_up(self, host: _Host) -> None:
         if host.pace.reason is not None:
             host.given_up = host.pace.reason.words
-            host.refuse(NotAsked(host.pace.reason))
+            host.refuse(HostGivenUp(host.pace.reason))
 
 
 @dataclass(slots=True)
 class HostSlot:
-    """One request to a host, from the moment it may start to its end."""
+    """The turn of one request at a host, from its start to its end."""
 
     throttle: HostThrottle
     host: _Host
@@ -339,37 +341,39 @@ class HostSlot:
     is_sent: bool = False
     is_reported: bool = False
 
-    def sent(self) -> None:
-        """The request is really on its way only now: intervals count from here."""
+    def report_sent(self) -> None:
+        """Report that the request was sent; the interval counts from now."""
         self.is_sent = True
-        self.host.pace = self.host.pace.sent(self.throttle._clock())
+        self.host.pace = self.host.pace.after_sending(self.throttle._clock())
         if self.claim is not None:
-            self.claim.sent()
+            self.claim.mark_sent()
 
-    def answered(self, status: int, wish_s: float | None = None) -> None:
-        """The host has answered, with the wish to be left alone for *wish_s* seconds if it is not None."""
+    def report_answer(self, status: int, wish_s: float | None = None) -> None:
+        """Report the status of the answer, and the pause in seconds that the host asked for, if any."""
         throttle, host, patience = self.throttle, self.host, self.throttle._patience
-        host.pace = host.pace.answered(status, wish_s, throttle._clock(), patience)
+        host.pace = host.pace.after_answer(status, wish_s, throttle._clock(), patience)
         self.wish_s, self.is_reported = wish_s, True
         if wish_s:
             is_kept = wish_s <= patience.longest_wait_s
             throttle._pauses.append(Pause(host.name, self.url, now(), wish_s, is_kept=is_kept))
             throttle.on_pause()
 
-    def failed(self, end: ChainEnd, words: str) -> None:
-        """The request got no answer; *words* say what it ran into."""
+    def report_failure(self, end: ChainEnd, words: str) -> None:
+        """Report a request without an answer; *words* name the error."""
         throttle, host = self.throttle, self.host
         description = f"{words} ({self.url})"
-        host.pace = host.pace.failed(end, description, throttle._clock(), throttle._patience, is_sent=self.is_sent)
+        host.pace = host.pace.after_failure(
+            end, description, throttle._clock(), throttle._patience, is_sent=self.is_sent
+        )
         self.is_reported = True
         host.failures += 1
 
 
-# -- what settings say
+# -- from Scrapy's settings
 
 
 def patience_of(settings: BaseSettings) -> Patience:
-    """Return how often, and after how long, Scrapy's *settings* want a question put again."""
+    """Return the retry policy (attempts, back-off, longest wait) in Scrapy's *settings*."""
     return Patience(
         settings.getint("ARKAUDIT_ATTEMPTS"),
         settings.getfloat("ARKAUDIT_BACKOFF"),
@@ -378,28 +382,28 @@ def patience_of(settings: BaseSettings) -> Patience:
 
 
 def routes_and_guard(settings: BaseSettings) -> tuple[Routes, AddressGuard]:
-    """Return where Scrapy's *settings* let requests connect to."""
+    """Return the routes and the address guard in Scrapy's *settings*."""
     routes = Routes.parse(settings.getlist("ARKAUDIT_CONNECT_TO"), only=settings.getbool("ARKAUDIT_ONLY_ROUTED"))
     return routes, AddressGuard.allowing(settings.getlist("ARKAUDIT_ALLOW_ADDRESSES"))
 
 
-# -- which governor a crawler has
+# -- the throttle of a crawler
 
-_GOVERNORS: WeakKeyDictionary[Crawler, HostThrottle] = WeakKeyDictionary()
+_THROTTLES: WeakKeyDictionary[Crawler, HostThrottle] = WeakKeyDictionary()
 
 
 def install_throttle(crawler: Crawler, throttle: HostThrottle) -> None:
-    """Give *crawler* a governor, which it may have in common with others."""
-    _GOVERNORS[crawler] = throttle
+    """Set the throttle of *crawler*; several crawlers may share one."""
+    _THROTTLES[crawler] = throttle
 
 
 def share_pace(crawler: Crawler, settings: BaseSettings, cache: Path) -> None:
-    """Give *crawler* the pace of hosts that all audits of this machine keep together, by files in *cache*."""
+    """Give *crawler* a throttle that shares its pace with all audits of this machine, by files in *cache*."""
     install_throttle(crawler, HostThrottle.of(settings, HostFiles(cache / "hosts")))
 
 
 def throttle_of(crawler: Crawler) -> HostThrottle:
-    """The governor of *crawler*; one of its own, by its settings and for this process, where it was given none."""
-    if crawler not in _GOVERNORS:
+    """Return the throttle of *crawler*; create one from its settings, for this process alone, if it has none."""
+    if crawler not in _THROTTLES:
         install_throttle(crawler, HostThrottle.of(crawler.settings))
-    return _GOVERNORS[crawler]
+    return _THROTTLES[crawler]

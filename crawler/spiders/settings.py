@@ -17,10 +17,10 @@ USER_AGENT = "arkaudit (+https://pypi.org/project/arkaudit/)"  # default "Scrapy
 # -- politeness
 
 ROBOTSTXT_OBEY = True  # default False. We are guests.
-DOWNLOAD_DELAY = 0  # the default. The governor paces all requests, not only those of one spider (crawler/politeness/).
+DOWNLOAD_DELAY = 0  # the default. The throttle paces all requests, not only those of one spider (crawler/politeness/).
 DOWNLOAD_DELAY_JITTER = 0  # default 0.5, which halves some gaps.
 CONCURRENT_REQUESTS_PER_DOMAIN = (
-    1000  # default 8. The governor counts, by host and port; a slot must not be in its way.
+    1000  # default 8. The throttle counts, by host and port; a slot must not be in its way.
 )
 CONCURRENT_REQUESTS = 1000  # default 16. Many hosts at once are the only honest way to be fast.
 DOWNLOADER = (

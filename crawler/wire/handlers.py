@@ -363,13 +363,13 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
         async with self._throttle.slot(request.url) as slot:
             if getattr(self._crawler.spider, "is_stopping", False):
                 raise RunStopped("the run was stopped")
-            sending = Sending(slot.sent, partial(self._sign, request.url))
+            sending = Sending(slot.report_sent, partial(self._sign, request.url))
             try:
                 response = await self._exchange(request, sending)
             except Exception as failure:
                 if _is_stale(failure, sending):
                     raise _ConnectionStale from failure
-                slot.failed(*end_and_words(failure))
+                slot.report_failure(*end_and_words(failure))
                 raise
             proxy = request.meta.get("proxy")
             if response.status == _PROXY_AUTHENTICATION_REQUIRED and proxy:
@@ -377,7 +377,7 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
             header = header_of(response.headers, "Retry-After")
             is_wish = response.status == 429 or response.status >= 500 or 300 <= response.status < 400
             wish_s = retry_after_s(header, at=datetime.now(UTC).isoformat()) if is_wish else None
-            slot.answered(response.status, wish_s)
+            slot.report_answer(response.status, wish_s)
             return response
 
     def _sign(self, url: str, headers: TxHeaders) -> None:

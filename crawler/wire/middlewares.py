@@ -24,7 +24,7 @@ from crawler.answers.quirks import quirks
 from crawler.model.crawl_requests import is_public_suffix
 from crawler.model.observations import VALUE_CHARS, Chain, ChainEnd, Hop, now
 from crawler.model.resolving import Follow, Stop, is_too_long, next_step, url_fault
-from crawler.politeness.throttle import NotAsked
+from crawler.politeness.throttle import HostGivenUp
 from crawler.wire.failures import UNDECODABLE, UNPACKED_IN_PART, failure_kind, failure_text
 from extractors.archives.compression import MOST_CODINGS, PIECE_BYTES, Compression, Decompressed, SizeBudget
 from extractors.model.formats import parse_content_type
@@ -140,7 +140,7 @@ class HopRecorder(CrawlerPart):
             request.errback = None
             return
         errors = (exception, exception.__cause__)
-        not_asked = next((error for error in errors if isinstance(error, NotAsked)), None)
+        not_asked = next((error for error in errors if isinstance(error, HostGivenUp)), None)
         if not_asked is not None:  # the host is not asked any more
             end, words = not_asked.reason.end, not_asked.reason.words
         else:

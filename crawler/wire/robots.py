@@ -22,7 +22,7 @@ from scrapy.utils.misc import build_from_crawler
 
 from crawler.model.resolving import PASSING_STATUSES, wait_s
 from crawler.politeness.pacing import host_of
-from crawler.politeness.throttle import NotAsked, patience_of, throttle_of
+from crawler.politeness.throttle import HostGivenUp, patience_of, throttle_of
 from crawler.wire.endpoints import NoAnswerInTime
 from crawler.wire.failures import BODY_TIMEOUT
 from crawler.wire.middlewares import RobotsUnreachable, content, header_of
@@ -88,7 +88,7 @@ class ObeyRobots(RobotsTxtMiddleware):
             except RobotsUnreachable as failure:
                 if self._rules.get(host) is rules:
                     del self._rules[host]
-                if is_first or isinstance(failure.__cause__, IgnoreRequest | NotAsked):
+                if is_first or isinstance(failure.__cause__, IgnoreRequest | HostGivenUp):
                     raise
 
     def process_request_2(self, rp: RobotParser | None, request: Request) -> None:
