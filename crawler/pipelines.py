@@ -165,7 +165,7 @@ class TrafficRecorder(_Part):
 
     def spider_opened(self) -> None:
         recorder = self._spider.recorder
-        recorder.others = lambda: [self._spider.withheld(traffic) for traffic in self._throttle.take_traffic()]
+        recorder.further_items = lambda: [self._spider.withheld(traffic) for traffic in self._throttle.take_traffic()]
         self._throttle.on_turn = recorder.add
         self._throttle.on_pause = self._record_pauses
 

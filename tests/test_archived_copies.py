@@ -311,5 +311,5 @@ def test_an_answer_is_brought_into_another_store_with_its_run(world: World, tmp_
     with RawServer(lambda _: reply("404 Not Found")) as archive:
         world.check(world.url, f"{archive.url}/")
     with Store.open(tmp_path / "other.db") as other:
-        assert other.bring_in(world.store, at="2026-11-23T00:00:00.000+00:00").brought == 1
+        assert other.merge_from(world.store, at="2026-11-23T00:00:00.000+00:00").brought == 1
         assert [record.outcome.value for record in other.mementos(1)] == ["no-capture"]

@@ -173,7 +173,7 @@ def test_what_others_have_added_for_themselves_is_none_of_our_business(store: Pa
 
 
 def test_a_schema_may_not_run_functions(store: Path) -> None:
-    with Store.open(store) as opened, opened.reading() as connection:
+    with Store.open(store) as opened, opened.read_connection() as connection:
         assert connection.exec_driver_sql("PRAGMA trusted_schema").scalar() == 0
     assert read(store, lambda connection: connection.exec_driver_sql("PRAGMA trusted_schema").scalar()) == 0
 

@@ -30,8 +30,8 @@ class Crawl:
         self.run_id = begun(store) if run_id is None else run_id
         self.frontier = Frontier(store, self.run_id, DOCUMENTS)
         self.failures: list[StoreUnwritable] = []
-        self.recorder = Recorder(store, self.run_id, failed=self.failures.append)
-        self.feed = Feed(self.frontier, self.recorder, bounds, is_idle=lambda: not self.busy, lost=self.lose)
+        self.recorder = Recorder(store, self.run_id, on_failure=self.failures.append)
+        self.feed = Feed(self.frontier, self.recorder, bounds, is_idle=lambda: not self.busy, on_lost=self.lose)
         self.busy: set[asyncio.Task[None]] = set()
         self.order: list[str] = []
         self.lost: list[str] = []
@@ -48,7 +48,7 @@ class Crawl:
                 crawl_request.url, None, AT, DocumentOutcome.READ, leads=tuple(leads), settles=crawl_request.canonical
             )
         )
-        self.feed.settled(crawl_request.canonical)
+        self.feed.note_outcome(crawl_request.canonical)
 
     async def run(self, work: Work) -> None:
         async for entry in self.feed.entries():
@@ -245,7 +245,7 @@ def test_a_store_that_fills_up_ends_the_feed(tmp_path: Path) -> None:
 
 def test_records_are_committed_within_a_moment_and_in_their_order(tmp_path: Path) -> None:
     async def main(store: Store, run_id: int) -> list[int]:
-        recorder = Recorder(store, run_id, failed=lambda failure: None)
+        recorder = Recorder(store, run_id, on_failure=lambda failure: None)
         seen = []
         recorder.on_commit = lambda items: seen.append(len(items))
         for number in range(130):
@@ -261,7 +261,7 @@ def test_records_are_committed_within_a_moment_and_in_their_order(tmp_path: Path
     with Store.open(tmp_path / "a.db") as store:
         run_id = begun(store)
         assert asyncio.run(main(store, run_id)) == [100, 30, 2]
-        with store.reading() as connection:
+        with store.read_connection() as connection:
             urls = connection.exec_driver_sql("select url from document order by document_id").scalars().all()
         assert urls == [f"http://h.example/{number}" for number in range(130)]
 
@@ -270,7 +270,7 @@ def test_records_that_no_store_can_keep_end_the_run_rather_than_be_lost_in_silen
     failures: list[StoreUnwritable] = []
 
     async def main(store: Store, run_id: int) -> None:
-        recorder = Recorder(store, run_id, failed=failures.append)
+        recorder = Recorder(store, run_id, on_failure=failures.append)
         recorder.add(DocumentRecord("http://h.example/\ud800", None, AT, DocumentOutcome.READ))
         await asyncio.sleep(0.4)
         recorder.add(DocumentRecord("http://h.example/", None, AT, DocumentOutcome.READ))
@@ -278,7 +278,7 @@ def test_records_that_no_store_can_keep_end_the_run_rather_than_be_lost_in_silen
 
     with Store.open(tmp_path / "a.db") as store:
         asyncio.run(main(store, begun(store)))
-        with store.reading() as connection:
+        with store.read_connection() as connection:
             assert connection.exec_driver_sql("select count(*) from document").scalar_one() == 0
     (failure,) = failures
     assert "can't be kept: UnicodeEncodeError" in str(failure)

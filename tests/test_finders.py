@@ -114,7 +114,7 @@ def test_a_document_of_which_the_way_to_it_is_not_on_record_keeps_what_it_had() 
         Frontier(store, run_id, DOCUMENTS).add([CrawlRequest.to_page(HOME)])
         store.record(run_id, [DocumentRecord(f"{HOME}x", f"{HOME}y", AT, DocumentOutcome.READ, settles=f"{HOME}x")])
         store.note_finders(run_id)
-        with store.reading() as connection:
+        with store.read_connection() as connection:
             assert connection.exec_driver_sql(FINDERS).all() == [(f"{HOME}x", f"{HOME}y")]
 
 
@@ -137,7 +137,7 @@ def test_the_store_gives_the_same_finders_in_whatever_order_documents_came(order
         for name in ("", *order):
             store.record(run_id, [answered(name)])
         store.note_finders(run_id)
-        with store.reading() as connection:
+        with store.read_connection() as connection:
             found = {url.removeprefix(HOME): finder for url, finder in connection.exec_driver_sql(FINDERS)}
     assert found == {"": None, "a": HOME, "b": HOME, "c": f"{HOME}a", "d": f"{HOME}b"}
 

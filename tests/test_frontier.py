@@ -178,7 +178,7 @@ def test_claiming_looks_at_no_more_rows_than_it_takes() -> None:
         event.listen(store._engine, "before_cursor_execute", lambda *told: statements.append((told[2], told[3])))
         frontier.claim({"library.example": 5})
         [(sql, values)] = statements
-        with store.reading() as connection:
+        with store.read_connection() as connection:
             steps = [row[3] for row in connection.exec_driver_sql(f"explain query plan {sql}", values)]
     assert any("frontier_waiting (run_id=? AND spider=? AND host=?)" in step for step in steps), steps
     assert not any(step.startswith("SCAN") for step in steps), steps

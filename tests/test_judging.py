@@ -196,8 +196,8 @@ def test_interrupted_judging_keeps_its_batches_and_resumes_to_the_same(tmp_path:
                 except KeyboardInterrupt:
                     kept.append(len(store.begin_verdicts(run, "the same")))
                     store.end_run(run, at=AT, state="interrupted")
-                    store.go_on_with_run(run)
-            with store.reading() as connection:
+                    store.mark_resumed(run)
+            with store.read_connection() as connection:
                 rows = {
                     table: [tuple(row) for row in connection.exec_driver_sql(f"select * from {table}")]
                     for table in ("verdict", "finding", "latest", "event", "contact", "assessment")

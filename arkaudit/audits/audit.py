@@ -215,7 +215,7 @@ class Audit:
         done = frontier.counts()[FrontierState.DONE]
 
         urls = {url for ark, url in asked if not ark.is_skipped}
-        left = urls - (frontier.settled() if done else set())
+        left = urls - (frontier.settled_forms() if done else set())
         progress.stage("URLs of ARKs", len(urls), done=len(urls) - len(left), urls=left)
         registry = self.registry
         if config.resolve.maptr:
@@ -356,10 +356,10 @@ def begin(config: Config, store: Store, command: str, named: Sequence[str], deci
     """Begin or resume a run, and return its id; *named* are its seeds."""
     if config.log_ins or config.credentials:
         # The store will hold pages that need a log-in.
-        store.keep_private()
+        store.make_private()
     store.set_status_policy(config.recheck.status_policy)
     if decision is not None and decision.run is not None:
-        store.go_on_with_run(decision.run.run_id)
+        store.mark_resumed(decision.run.run_id)
         return decision.run.run_id
     plan = None if decision is None else decision.plan.json
     if plan is not None and command == "run":

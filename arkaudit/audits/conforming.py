@@ -134,7 +134,7 @@ def _ask(probes: Sequence[Probe], config: Config, store: Store, run_id: int) -> 
         warn_if_anonymous(config)
     with record_end(store, run_id), RunProgress() as progress:
         urls = {probe.request_url for probe in probes if probe.question is Question.OBJECT}
-        left = urls - Frontier(store, run_id, ConformanceSpider.name).settled()
+        left = urls - Frontier(store, run_id, ConformanceSpider.name).settled_forms()
         progress.stage("ARKs", len(urls), done=len(urls) - len(left), urls=left)
         stages = [SpiderStage(ConformanceSpider, arguments)]
         note_bugs(run_stages(stages, config.settings(), on_start=progress.watch))

@@ -13,9 +13,9 @@ from arkaudit.output.exits import EXIT_FINDING, say
 from crawler.history.latest import DERIVED, rebuild_beside
 from crawler.model import schema
 from crawler.model.observations import ObjectOutcome
-from crawler.store import NotCopied, StoreDamaged
+from crawler.store import CopyFailed, StoreDamaged
 from crawler.store.database import unreadable_rows
-from crawler.store.files import is_damage, is_ours, plain_copy, real_path, scratch_beside
+from crawler.store.files import copy_database, is_damage, is_ours, real_path, scratch_beside
 from crawler.store.store import Store
 from crawler.store.stored_values import wrong_values
 from extractors.model.ark import Ark
@@ -130,13 +130,13 @@ def import_store(other: Path, store_file: Path) -> None:
     try:
         with scratch_beside(store_file) as folder:
             copy = folder / "other.db"
-            plain_copy(real_path(other), copy)
+            copy_database(real_path(other), copy)
             # Raises for a file that is not a store.
             Store.open(copy).close()
             require_readable(copy, name=other)
             with Store.open(store_file) as store:
-                done = store.bring_in(copy, at=datetime.now(UTC).isoformat(timespec="milliseconds"))
-    except NotCopied as problem:
+                done = store.merge_from(copy, at=datetime.now(UTC).isoformat(timespec="milliseconds"))
+    except CopyFailed as problem:
         if is_ours(other) and is_damage(problem.__cause__):
             raise StoreDamaged(f"{other}: can't be read: {problem.__cause__}") from None
         raise UserMistake(f"{other} can't be read: {problem}") from None

@@ -110,9 +110,9 @@ class AuditSpider(scrapy.Spider):
         self.probed_hosts = probed_hosts if probed_hosts is not None else set()
         """Hosts whose certificate was looked at in this run, by either spider."""
         self.frontier = Frontier(store, run_id, self.name)
-        self.recorder = Recorder(store, run_id, failed=self._store_failed, withheld=lambda item: self.withheld(item))
+        self.recorder = Recorder(store, run_id, on_failure=self._store_failed, redact=lambda item: self.withheld(item))
         self.recorder.on_add = self.recorded
-        self.feed = Feed(self.frontier, self.recorder, bounds, is_idle=self._is_idle, lost=self.lost)
+        self.feed = Feed(self.frontier, self.recorder, bounds, is_idle=self._is_idle, on_lost=self.lost)
         self.own_run: OwnRun | None = None
         """What Scrapy's commands run it in; None within a run that it was given."""
         self._results: Iterator[Any] | None = None
@@ -243,11 +243,11 @@ class AuditSpider(scrapy.Spider):
         """Settle on the frontier what has its outcome by *items*, which the recorder was given."""
         for item in items:
             if isinstance(item, SettledEntry):
-                self.feed.settled(item.canonical)
+                self.feed.note_outcome(item.canonical)
             elif isinstance(item, DocumentRecord):
                 for row in item.rows:
                     if row.settles is not None:
-                        self.feed.settled(row.settles)
+                        self.feed.note_outcome(row.settles)
 
     def _is_idle(self) -> bool:
         engine = self.crawler.engine

@@ -175,7 +175,7 @@ class DocumentsSpider(AuditSpider):
         for crawl_request in self.frontier.requests():  # of a run that is resumed
             if crawl_request.kind is RequestKind.PAGE:
                 self._gate.remember(crawl_request)
-        self._gate.remember_listed(self.frontier.listed())
+        self._gate.remember_listed(self.frontier.list_digests())
         self.frontier.add(map(CrawlRequest.to_file, self._files))
         self.frontier.add(self._plan.seeds())
         async for records in read_ahead(self._files_in_turn(), self._jobs, self._reading):
@@ -193,7 +193,7 @@ class DocumentsSpider(AuditSpider):
                 self._files_open += 1
                 records = self._file_records(crawl_request.url)
                 yield read_ahead(records, _MOST_WAITING, self._reading)
-                self.feed.answered(crawl_request.canonical)
+                self.feed.note_answer(crawl_request.canonical)
             else:
                 self.ask_now(self._request(crawl_request))
                 await asyncio.sleep(0)
@@ -246,7 +246,7 @@ class DocumentsSpider(AuditSpider):
         begun = self._begin_reading(crawl_request, response, hops)
         try:
             async with self._turns[crawl_request.host]:
-                self.feed.answered(crawl_request.canonical)
+                self.feed.note_answer(crawl_request.canonical)
                 async for record in self._landed(crawl_request, response, hops, begun):
                     for item in self._items(record):
                         yield item
@@ -259,7 +259,7 @@ class DocumentsSpider(AuditSpider):
     async def _unfetched(self, request: Request, response: Response | None) -> AsyncIterator[DocumentRecord | Citation]:
         """The row about a document that could not be had, unless it is asked for once more."""
         crawl_request: CrawlRequest = request.cb_kwargs["crawl_request"]
-        self.feed.answered(crawl_request.canonical)
+        self.feed.note_answer(crawl_request.canonical)
         if self._asks_again(request):
             return
         hops, end, detail = chain_of(request)

@@ -270,7 +270,7 @@ def judge_run(
         return
     store.record_verdicts(run_id, judged(), recorded, own_findings)
     findings = RunFindings()
-    for ark, url in store.landed(run_id):
+    for ark, url in store.landing_urls(run_id):
         findings.on_landing(ark, url)
     for subject, run_findings in findings.findings().items():
         store.record_findings(run_id, subject, run_findings)
@@ -285,7 +285,7 @@ def judge_settled(
     on_verdict: Callable[[Verdict], None] | None,
 ) -> None:
     """Judge those of *targets* about which a run that was interrupted has asked everything, and record it."""
-    finished = Frontier(store, run_id, ARKS).settled()
+    finished = Frontier(store, run_id, ARKS).settled_forms()
     done = [(ark, url) for ark, url in targets if url in finished or ark.is_skipped]
     if done:
         judge_run(store, run_id, done, background, is_whole=False, on_verdict=on_verdict)

@@ -1,4 +1,4 @@
-"""The store: everything observed, and everything still to be asked for, in one SQLite file. Here: its errors."""
+"""The store: everything observed and everything still to request, in one SQLite file. This module has its errors."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ from extractors.model.errors import ArkauditError
 
 
 class StoreError(ArkauditError):
-    """The root of what can be wrong with a store."""
+    """The base of all errors of a store."""
 
 
 class StoreUnopenable(StoreError):
-    """Raised by `Store.open` when there can be no store at that path; nothing has been touched."""
+    """Raised by `Store.open` if no store can be opened at the path; nothing has been changed."""
 
 
 class NotOurStore(StoreUnopenable):
-    """Raised on opening a file that is no store of ours."""
+    """Raised on opening a file that is not a store of arkaudit."""
 
 
 class UnknownStoreVersion(StoreUnopenable):
-    """Raised on opening a store that another version of arkaudit wrote, with other tables."""
+    """Raised on opening a store with the tables of another version of arkaudit."""
 
 
 class StoreBusy(StoreUnopenable):
-    """Raised on opening a store that another process has open; one process writes a store."""
+    """Raised on opening a store that another process has open. Only one process may write to a store."""
 
 
 class StoreUnwritable(StoreError):
-    """Raised when an open store can't be written any more, as when the disk is full; what it has, it keeps."""
+    """Raised when an open store becomes unwritable, for example on a full disk; its contents stay intact."""
 
 
-class NotCopied(StoreError):
-    """Raised when there can be no copy of a store; the store is as it was."""
+class CopyFailed(StoreError):
+    """Raised when a store can't be copied; the store is unchanged."""
 
 
 class StoreDamaged(StoreError):
-    """Raised on opening or reading a store of ours of which something can't be read, or is not as we make it."""
+    """Raised on opening or reading a store with unreadable parts, or with parts that arkaudit would not write."""

@@ -1,6 +1,6 @@
-"""The tables of a store about ARKs: answers, what they amount to, the status over time, and what people decided.
+"""The tables of a store about ARKs: observations, verdicts, status over time, and people's decisions.
 
-And what was seen of hosts on the way.
+Also certificates, pauses and traffic of hosts.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from crawler.history.triaging import Treated
 from crawler.model import schema
 from crawler.model.observations import Family, ObjectOutcome, Observation, Question, ServiceVerdict, TlsResult, Verdict
 from crawler.model.resolving import SUCCESSES
-from crawler.store.database import ARK_PARTS, PAGE, Database, adding, ark_of, observation_of, record_of, row_of
+from crawler.store.database import ARK_PARTS, PAGE, Database, ark_of, insert_if_new, observation_of, record_of, row_of
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding
 
 _FAILING = [outcome for outcome in ObjectOutcome if outcome.family is Family.FAILS]
 _WORKING = [outcome for outcome in ObjectOutcome if outcome.family is Family.WORKS]
-#: Outcomes by which the object itself was reached, at the URL that the verdict has.
+#: Outcomes that reached the object itself, at the final URL of the verdict.
 _LANDED = (ObjectOutcome.RESOLVED, ObjectOutcome.RELATED, ObjectOutcome.WORKS_ELSEWHERE)
 
 
@@ -37,10 +37,10 @@ _OBSERVATIONS = select(schema.observation, *ARK_PARTS).join_from(schema.observat
 
 
 class ArkTables(Database):
-    """The tables of answers, verdicts, known problems and captures; of certificates, pauses and traffic."""
+    """The tables of observations, verdicts, known problems, captures, certificates, pauses and traffic."""
 
     def _record_observations(self, connection: Connection, run_id: int, observations: Sequence[Observation]) -> None:
-        """Record those that are not there yet: a statement for all."""
+        """Record the new observations with one statement."""
         self._learn_ark_ids(connection, (observation.ark for observation in observations))
         rows = [
             row_of(
@@ -53,15 +53,15 @@ class ArkTables(Database):
             )
             for observation in observations
         ]
-        connection.execute(adding(schema.observation), rows)
+        connection.execute(insert_if_new(schema.observation), rows)
 
     def observations(self, run_id: int, questions: Collection[Question] = ()) -> Iterator[Observation]:
-        """Every observation of a run, in the order in which they were made; a page at a time.
+        """Yield the observations of a run in the order in which they were made; read in pages.
 
-        Only those of some *questions*, if there are any.
+        If *questions* are given, only the observations of these.
         """
         observation = schema.observation.c
-        query = _OBSERVATIONS.where(observation.run_id + 0 == run_id)  # + 0: not by that index
+        query = _OBSERVATIONS.where(observation.run_id + 0 == run_id)  # + 0 keeps SQLite from using that index
         if questions:
             query = query.where(observation.question.in_(questions))
         of_run = select(func.min(observation.observation_id)).where(observation.run_id == run_id)
@@ -71,9 +71,7 @@ class ArkTables(Database):
                 yield from map(observation_of, rows)
 
     def observations_about(self, run_id: int, request_urls: Sequence[str]) -> Iterator[Observation]:
-        """Return what a run observed for these URLs of object questions; in the order in which they were made
-        for each.
-        """
+        """Yield a run's observations for these request URLs, for each in the order in which they were made."""
         observation = schema.observation.c
         query = _OBSERVATIONS.where(
             observation.run_id == run_id, observation.request_url.in_(bindparam("urls", expanding=True))
@@ -85,8 +83,8 @@ class ArkTables(Database):
     def observations_at(
         self, run_id: int, request_url: str, question: Question | None = None, attempt: int | None = None
     ) -> list[Observation]:
-        """Return what a run observed for one URL of an object question, by attempts; or the one answer to one
-        of these.
+        """Return a run's observations for one request URL, ordered by attempt; only those of one *question* and
+        *attempt* if given.
         """
         observation = schema.observation.c
         query = _OBSERVATIONS.where(observation.run_id == run_id, observation.request_url == request_url).order_by(
@@ -97,9 +95,7 @@ class ArkTables(Database):
         return list(map(observation_of, self.rows(query)))
 
     def landings(self, run_id: int) -> Mapping[str, str]:
-        """Return where redirects have led to a success, by the URL of the object question; of several attempts the
-        last.
-        """
+        """Return the final URLs of redirects to a success by request URL; of several attempts, the last counts."""
         observation = schema.observation.c
         query = (
             select(observation.request_url, observation.status, observation.hop_count, observation.final_url)
@@ -110,13 +106,13 @@ class ArkTables(Database):
         return {url: row.final_url for url, row in last.items() if row.hop_count and row.status in SUCCESSES}
 
     def tls_results(self, run_id: int) -> Iterator[TlsResult]:
-        """Return what was seen of the certificates of a run's hosts."""
+        """Return the results of the certificate probes in a run."""
         query = select(schema.tls_probe).where(schema.tls_probe.c.run_id == run_id)
         return (record_of(TlsResult, row) for row in self.rows(query))
 
     def tls_result_of_day(self, host: str, port: int, *, day: str, means: str) -> TlsResult | None:
-        """Return the result of a handshake with a host on a *day* (ISO 8601, UTC) in any run, by these *means*, if
-        one did.
+        """Return the last result of a handshake with a host on a *day* (ISO 8601, UTC) in any run, by these *means*, or
+        None.
         """
         probe = schema.tls_probe.c
         query = (
@@ -131,9 +127,9 @@ class ArkTables(Database):
     # -- verdicts, the status over time, and decisions
 
     def begin_verdicts(self, run_id: int, basis: str | None = None) -> frozenset[str]:
-        """Forget the verdicts of a run, unless its judging was interrupted, and had the same *basis* and observations.
+        """Delete the verdicts of a run, unless judging was interrupted with the same *basis* and observations.
 
-        Returns the URLs of those that are left.
+        Return the request URLs of the verdicts that are left.
         """
         run, verdict, observation = schema.run.c, schema.verdict.c, schema.observation.c
         last = select(func.max(observation.observation_id)).where(observation.run_id == run_id)
@@ -156,10 +152,10 @@ class ArkTables(Database):
         recorded: Collection[str] | None = None,
         findings_of: Callable[[Verdict], Iterable[Finding]] = lambda verdict: (),
     ) -> None:
-        """Record what all observations of a run amount to, its findings, and what that makes of the status of its ARKs.
+        """Record the verdicts of a run with their findings, and update the status of its ARKs.
 
-        They are durable in batches. Those at the URLs *recorded* are there already; without these, all are replaced.
-        *verdicts* may read the store as they go, by `reading`.
+        They are durable in batches. The URLs in *recorded* are skipped; if it is None, all verdicts are replaced.
+        *verdicts* may use `read_connection` as they are generated.
         """
         if recorded is None:
             recorded = self.begin_verdicts(run_id)
@@ -178,13 +174,13 @@ class ArkTables(Database):
                     for finding in findings_of(verdict)
                 ]
                 if findings:
-                    connection.execute(adding(schema.finding), findings)
+                    connection.execute(insert_if_new(schema.finding), findings)
                 latest.note_batch(connection, run_id, after=after)
         with self.transaction() as connection:
             latest.note_verdicts(connection, run_id, is_resumed=bool(recorded))
 
-    def landed(self, run_id: int) -> Iterator[tuple[Ark, str]]:
-        """Return the ARKs of a run that work, with the URLs to which redirects have led, in the order of the verdicts."""
+    def landing_urls(self, run_id: int) -> Iterator[tuple[Ark, str]]:
+        """Yield the working ARKs of a run with the final URLs of their redirects, in the order of the verdicts."""
         verdict = schema.verdict.c
         query = (
             select(verdict.verdict_id, verdict.final_url, *ARK_PARTS)
@@ -220,61 +216,61 @@ class ArkTables(Database):
         )
 
     def set_status_policy(self, policy: StatusPolicy) -> None:
-        """Keep the status of ARKs by *policy* from now on; if it was another, all history is read again by it."""
+        """Set the *policy* for the status of ARKs; if it has changed, rebuild the history by it."""
         with self.transaction() as connection:
             latest.keep_by(connection, policy)
 
     def known_arks(self) -> Iterator[KnownArk]:
-        """Every ARK at every URL that was ever cited or checked, with its status; in the order of the store."""
-        with self.reading() as connection:
+        """Yield every ARK at every URL ever cited or checked, with its status, in the order of the store."""
+        with self.read_connection() as connection:
             yield from latest.known_arks(connection)
 
     def decisions(self) -> list[TriageDecision]:
-        """Return what people have decided about known problems."""
-        with self.reading() as connection:
+        """Return people's decisions about known problems."""
+        with self.read_connection() as connection:
             return triaging.decisions(connection)
 
     def decide(self, decisions: Iterable[TriageDecision]) -> None:
-        """Keep decisions, each in place of an earlier one of its kind about the same."""
+        """Record decisions; each replaces an earlier one of its kind about the same subject."""
         with self.transaction() as connection:
             triaging.keep(connection, decisions)
 
     def decide_by_file(self, decisions: Iterable[TriageDecision], *, at: datetime) -> tuple[int, int]:
-        """Make the decisions of a file that was read *at* a moment these; returns how many are new, how many gone."""
+        """Replace the decisions from a file by those read *at* a moment. Return the numbers of new and removed ones."""
         with self.transaction() as connection:
             return triaging.keep_file(connection, decisions, at=at)
 
     def forget_decisions(self, decisions: Iterable[TriageDecision]) -> None:
-        """Take decisions back."""
+        """Withdraw decisions."""
         with self.transaction() as connection:
             for decision in decisions:
                 triaging.forget(connection, decision.key)
 
     def idle_decisions(self) -> list[TriageDecision]:
-        """What was decided about no ARK that the store knows."""
-        with self.reading() as connection:
+        """Return the decisions that match no ARK in the store."""
+        with self.read_connection() as connection:
             return triaging.idle(connection)
 
     def touched_by(self, decisions: Sequence[TriageDecision]) -> list[tuple[str, str, ArkState]]:
-        """The ARKs, URLs and states that *decisions* are about, in the order of the store."""
-        with self.reading() as connection:
+        """Return the ARKs, URLs and states that *decisions* match, in the order of the store."""
+        with self.read_connection() as connection:
             touched = triaging.touched(connection, decisions)
             return [(row.ark, row.request_url, ArkState(row.state)) for row, _ in touched]
 
     def treated(self, run_id: int) -> dict[tuple[str, str], Treated]:
-        """Return what was decided of the ARKs that a run has judged, by ARK and URL; those with a decision alone."""
+        """Return the decisions about the ARKs that a run has judged, by ARK and URL; ARKs without one are left out."""
         judged = select(schema.verdict.c.verdict_id).where(schema.verdict.c.run_id == run_id)
-        with self.reading() as connection:
+        with self.read_connection() as connection:
             treatments = triaging.treated(connection, judged, run_id)
         if not treatments:
             return {}
         names = dict(self.rows(select(schema.ark.c.ark_id, schema.ark.c.ark)))
         return {(names[ark_id], url): treatment for (ark_id, url), treatment in treatments.items()}
 
-    # -- what archives have of ARKs that fail: which are asked about, and what they answered
+    # -- captures in web archives of failing ARKs
 
     def _record_memento(self, connection: Connection, run_id: int, record: MementoRecord) -> None:
-        """Record what an archive answered; asked once more in the same run, it is that in place of the other."""
+        """Record an archive's answer; it replaces an earlier one of the same run."""
         self._learn_ark_ids(connection, [record.ark])
         values = row_of(record, schema.memento, run_id=run_id, ark_id=self._ark_id(connection, record.ark))
         connection.execute(schema.replacing(schema.memento, "run_id", "request_url"), values)
@@ -282,13 +278,13 @@ class ArkTables(Database):
     def capture_wishes(
         self, run_id: int, timegate: str, *, now: datetime, max_age_s: float
     ) -> Iterator[tuple[Ark, str]]:
-        """The ARKs and URLs of a run's verdicts about which an archive is to be asked, in the order of the verdicts.
+        """Yield the ARKs and URLs of a run for which to ask an archive, in the order of the verdicts.
 
-        Those that fail, and those whose failure, of whatever kind, is confirmed; but for those about which *timegate*
-        has given an answer in any run that is not too old. Examples and tests are never among them.
+        These fail, or have a confirmed failure of any kind. Those for which *timegate* has given a recent enough answer
+        in any run are left out, as are examples and tests.
         """
         memento = schema.memento.c
-        for row in self.rows(self._failing(run_id)):
+        for row in self.rows(self._failing_verdicts(run_id)):
             ark = ark_of(row)
             if ark.is_skipped:
                 continue
@@ -309,13 +305,13 @@ class ArkTables(Database):
                 yield ark, row.request_url
 
     def capture_wish(self, run_id: int, request_url: str) -> CaptureWish:
-        """Return what an archive is asked for about the ARK that a run saw fail at a URL."""
-        [row] = self.rows(self._failing(run_id, request_url))
+        """Return the request to an archive about the ARK that a run saw fail at a URL."""
+        [row] = self.rows(self._failing_verdicts(run_id, request_url))
         good_url, worked_at = self._last_good(row)
         return capture_wish(ark_of(row), request_url, led_to=row.final_url, good_url=good_url, worked_at=worked_at)
 
     def mementos(self, run_id: int) -> Iterator[MementoRecord]:
-        """What an archive has of the ARKs that a run has judged, as it was last said, in this run or before it."""
+        """Return the last answer of an archive, in this run or before, about each ARK that a run has judged."""
         memento, verdict = schema.memento, schema.verdict
         query = (
             select(memento, *ARK_PARTS)
@@ -328,7 +324,7 @@ class ArkTables(Database):
         return (record_of(MementoRecord, row, ark=ark_of(row)) for row in last.values())
 
     @staticmethod
-    def _failing(run_id: int, request_url: str | None = None) -> Any:
+    def _failing_verdicts(run_id: int, request_url: str | None = None) -> Any:
         verdict, latest = schema.verdict, schema.latest
         is_confirmed = latest.c.state == ArkState.CONFIRMED_BROKEN
         query = (
@@ -344,7 +340,7 @@ class ArkTables(Database):
         return query.where(verdict.c.object.in_(_FAILING) | is_confirmed)
 
     def _last_good(self, row: Row[Any]) -> tuple[str | None, datetime | None]:
-        """The URL at which the last earlier run that reached an ARK's object found it, and when that run began."""
+        """Return the final URL of the last earlier run that reached an ARK's object, and the start of that run."""
         verdict, run = schema.verdict, schema.run
         query = (
             select(verdict.c.final_url, run.c.started_at)
@@ -363,8 +359,8 @@ class ArkTables(Database):
         return None, None
 
 
-def adding_up() -> Insert:
-    """The statement that counts what went to a host together with what went there before in the run."""
+def traffic_upsert() -> Insert:
+    """Return the statement that adds to the counts of a host's traffic in a run."""
     columns = schema.host_traffic.c
     new = insert(schema.host_traffic)
     added = {"requests": columns.requests + new.excluded.requests, "failures": columns.failures + new.excluded.failures}

@@ -1,4 +1,4 @@
-"""The file of a store: its one connection, one transaction after the other, and the records in its rows."""
+"""The file of a store: its only connection, its transactions, and the conversion between records and rows."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from extractors.model.ark import Ark
 from extractors.processes.codec import from_plain
 from extractors.wraps.rules import Confidence
 
-#: Rows that are read at a time: nothing of a run that may be long is taken whole, and no reading lasts long.
+#: Rows read at a time: a run may be long, and no read may block writers for long.
 PAGE = 500
-#: ARKs of which the key is remembered: those that pages close to each other cite.
+#: The number of ARKs whose keys are cached: those that neighbouring pages cite.
 _ARKS_KNOWN = 8_000
 ARK_PARTS = (schema.ark.c.naan, schema.ark.c.name, schema.ark.c.qualifier)
 _ARK_IDS = select(schema.ark.c.ark_id, schema.ark.c.ark).where(schema.ark.c.ark.in_(bindparam("arks", expanding=True)))
 
 
 class Database:
-    """An open file, and the keys of ARKs in it."""
+    """An open database file, with a cache of the keys of ARKs."""
 
     def __init__(self, engine: Engine, path: Path | None, lock: FileLock | None = None) -> None:
         self._engine = engine
@@ -48,19 +48,19 @@ class Database:
         self._lock = lock
         self._ark_ids: dict[Ark, int] = {}
         self._writer: Connection | None = None
-        """Of the transaction that is under way, if one is."""
+        """The connection of the transaction in progress, if there is one."""
 
     def close(self) -> None:
-        """Close the file; everything recorded is in it."""
+        """Close the file; all records are in it."""
         self._engine.dispose()
         if self._lock is not None:
             with suppress(OSError):
-                Path(self._lock.lock_file).unlink()  # while it is ours; who waits for it sees that it is gone
+                Path(self._lock.lock_file).unlink()  # while it is locked; a waiting process notices the removal
             self._lock.release()
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """One transaction. Raises `StoreUnwritable` when it could not be made durable; nothing of it is there then."""
+        """Run one transaction. Raises `StoreUnwritable` if it fails; none of it is stored then."""
         try:
             with self._engine.begin() as connection:
                 self._writer = connection
@@ -72,10 +72,10 @@ class Database:
             self._writer = None
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """A connection to read with; what it gives is to be taken whole before anything else is asked of the store.
+    def read_connection(self) -> Iterator[Connection]:
+        """Give a connection to read with. Fetch its rows before the next use of the store.
 
-        Within a transaction it is that transaction's own, for there is but one connection to the file.
+        Within a transaction it is the transaction's own, because the file has only one connection.
         """
         if self._writer is not None:
             yield self._writer
@@ -84,13 +84,13 @@ class Database:
             yield connection
 
     def rows(self, query: Executable, values: Mapping[str, Any] | None = None) -> Sequence[Any]:
-        """Return all rows of *query*, with these *values* for its parameters."""
-        with self.reading() as connection:
+        """Return all rows of *query*, with *values* for its parameters."""
+        with self.read_connection() as connection:
             rows: Sequence[Any] = connection.execute(query, values).all()
         return rows
 
     def _learn_ark_ids(self, connection: Connection, arks: Iterable[Ark]) -> None:
-        """Record *arks* that are not there yet, and remember the keys of all; `_ark_id` knows them then."""
+        """Record new *arks*, and cache the keys of all for `_ark_id`."""
         wanted = list(dict.fromkeys(arks))
         unknown = [ark for ark in wanted if ark not in self._ark_ids]
         if not unknown:
@@ -98,7 +98,7 @@ class Database:
         if len(self._ark_ids) >= _ARKS_KNOWN:
             self._ark_ids.clear()
             unknown = wanted
-        connection.execute(adding(schema.ark), [row_of(ark, schema.ark, ark=str(ark)) for ark in unknown])
+        connection.execute(insert_if_new(schema.ark), [row_of(ark, schema.ark, ark=str(ark)) for ark in unknown])
         for start in range(0, len(unknown), PAGE):
             by_text = {str(ark): ark for ark in unknown[start : start + PAGE]}
             for row in connection.execute(_ARK_IDS, {"arks": list(by_text)}):
@@ -109,7 +109,7 @@ class Database:
         return self._ark_ids[ark]
 
     def pages(self, query: Select[Any], key: Column[int], *, after: int = 0) -> Iterator[Sequence[Row[Any]]]:
-        """The rows of *query* in the order of their *key*, a page at a time: nothing is being read in between."""
+        """Yield the rows of *query* ordered by *key*, in pages; no read is open between two pages."""
         query = query.where(key > bindparam("last")).order_by(key).limit(PAGE)
         while True:
             rows = self.rows(query, {"last": after})
@@ -119,49 +119,49 @@ class Database:
             yield rows
 
 
-def adding(table: Table) -> Insert:
-    """The statement that adds a row, unless one with the same unique key is there."""
+def insert_if_new(table: Table) -> Insert:
+    """Return the statement that inserts a row unless its unique key exists."""
     return insert(table).on_conflict_do_nothing()
 
 
 T = TypeVar("T")
 
 _CONVERTER = Converter(detailed_validation=False, forbid_extra_keys=True)
-_CONVERTER.register_structure_hook(Ark, lambda ark, _: ark)  # it has columns of its own
+_CONVERTER.register_structure_hook(Ark, lambda ark, _: ark)  # an ARK has its own columns
 
 
 def row_of(record: Any, table: Table, **others: Any) -> dict[str, Any]:
-    """The row of *record* in *table*; *others* are the columns that are not fields of it, or not as they are there."""
+    """Return the row of *record* in *table*; *others* are columns that are no fields of it, or differ from them."""
     kind: Any = type(record)
     writers = _writers(kind, table).items()
     return {name: write(getattr(record, name)) for name, write in writers if name not in others} | others
 
 
 def record_of(kind: type[T], row: Any, **others: Any) -> T:
-    """The record of a *kind* that is in a row; *others* are fields that are no columns, or not as they are there."""
+    """Return the record of a *kind* in a row; *others* are fields that are no columns, or differ from them."""
     names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     values = {name: getattr(row, name) for name in names if name in row._fields}
     return _CONVERTER.structure(values | others, kind)
 
 
 def ark_of(row: Any) -> Ark:
-    """The ARK of a row that has its parts."""
+    """Return the ARK of a row with the columns of its parts."""
     return Ark(row.naan, row.name, row.qualifier)
 
 
 def observation_of(row: Any) -> Observation:
-    """The observation that is in a row, with its ARK."""
+    """Return the observation in a row, with its ARK."""
     return record_of(Observation, row, ark=ark_of(row), end=row.chain_end).within_limits()
 
 
 def mention_of(row: Any) -> Mention:
-    """The mention that is in a row, with its ARK."""
+    """Return the mention in a row, with its ARK."""
     return record_of(Mention, row, ark=ark_of(row), confidence=Confidence[row.confidence.upper()])
 
 
 @cache
 def _writers(kind: Any, table: Table) -> dict[str, Callable[[Any], Any]]:
-    """What makes the value of a column of a field, or a property, of the same name."""
+    """Return the converters from fields or properties to the columns of the same names."""
     hints = get_type_hints(kind)
     return {
         column.name: _CONVERTER.get_unstructure_hook(hints.get(column.name, Any))
@@ -170,13 +170,13 @@ def _writers(kind: Any, table: Table) -> dict[str, Callable[[Any], Any]]:
     }
 
 
-# -- rows that can't be read: each cell is checked against its column, each row against its record
+# -- unreadable rows: each cell is checked against its column, each row against its record
 
 _ROWS_AT_ONCE = 500
 
 
 def unreadable_rows(connection: Connection) -> Iterator[str]:
-    """The rows that hold what can't be read, in words, each with its table and key."""
+    """Yield a description of each unreadable row, with its table and key."""
     is_sound = True
     bad_cells = (_bad_cells(connection, table) for table in schema.tables.sorted_tables)
     for problem in chain(wrong_values(connection.exec_driver_sql), *bad_cells):
@@ -188,7 +188,7 @@ def unreadable_rows(connection: Connection) -> Iterator[str]:
 
 
 def _bad_cells(connection: Connection, table: Table) -> Iterator[str]:
-    """Return the cells of text that are no UTF-8, or no JSON of their shape."""
+    """Yield the text cells that are not UTF-8, or not JSON of the expected shape."""
     key = next(iter(table.primary_key)).name
     columns = [column for column in table.columns if isinstance(column.type, JSON | Text)]
     cells_sql = ", ".join(f"CAST({column.name} AS BLOB)" for column in columns)
@@ -209,7 +209,7 @@ def _bad_cells(connection: Connection, table: Table) -> Iterator[str]:
 
 
 def _fault(column: Column[Any], data: bytes | None) -> str:
-    """Return what is wrong with a cell of text, in words; empty where nothing is."""
+    """Return the description of the fault in a text cell, or an empty string."""
     if data is None:
         return ""
     try:
@@ -235,7 +235,7 @@ def _bad_rows(connection: Connection, name: str, query: Select[Any], read: Calla
     for row in connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE)):
         try:
             read(row)
-        except Exception as problem:  # whatever it is: the row is what we could not have written
+        except Exception as problem:  # any error: the store never writes a row that it can't read
             yield f"{name} row {row[0]}: can't be read: {type(problem).__name__}: {problem}"
             count += 1
             if count >= MOST_ROWS:

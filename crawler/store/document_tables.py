@@ -1,6 +1,6 @@
-"""The documents of a store, with what they cite, what they link to and what went wrong with them.
+"""The documents of a store, with their citations, links and findings.
 
-The only place that reads or writes the table `outlinks`, which keeps links as keys.
+Only this module reads or writes the table `outlinks`, which stores links as keys.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from crawler.model.observations import (
     KeptUnresolvedMention,
 )
 from crawler.sources.source_reading import finders
-from crawler.store.database import ARK_PARTS, PAGE, Database, adding, ark_of, mention_of, row_of
+from crawler.store.database import ARK_PARTS, PAGE, Database, ark_of, insert_if_new, mention_of, row_of
 from crawler.store.frontier import DOCUMENTS
 from extractors.find import UnresolvedMention
 from extractors.mentions.mention import STANDS_WHOLE
@@ -37,19 +37,19 @@ from extractors.processes.codec import from_plain, plain
 
 _ark, _document, _mention = schema.ark.c, schema.document.c, schema.mention.c
 _frontier, _outlinks = schema.frontier.c, schema.outlinks.c
-#: Outcomes of documents of which nothing is amiss.
+#: Outcomes of documents without a problem.
 LIVE = frozenset(map(str, DocumentOutcome)) - {DocumentOutcome.UNREADABLE}
 #: The number of unreadable documents that a run names.
 _MOST_UNREAD = 100
 
-#: Mentions that may mean something else, or be spelled otherwise, before what resolvers answer settles that.
+#: Mentions with another possible meaning or spelling, which the answers of resolvers may settle.
 _is_open = and_(
     schema.is_asked_mention, or_(_mention.alternatives != [], cast(_mention.repairs, Text).contains("line wrap"))
 )
 
 
-def _cited(run_id: int, *columns: Any) -> Select[Any]:
-    """The query for *columns* of what the documents of a run cite."""
+def _citations(run_id: int, *columns: Any) -> Select[Any]:
+    """Return the query for *columns* of the citations in the documents of a run."""
     return (
         select(*columns)
         .join_from(schema.mention, schema.ark)
@@ -62,10 +62,10 @@ class DocumentTables(Database):
     """The tables of documents, mentions and findings."""
 
     def _record_documents(self, connection: Connection, run_id: int, documents: Sequence[DocumentRecord]) -> None:
-        """Record those that are not there yet, with what belongs to them: a statement a table, not a row."""
+        """Record the new documents with their mentions, findings and links: one statement for each table."""
         table = schema.document
         new = connection.execute(
-            adding(table).returning(table.c.url, table.c.document_id),
+            insert_if_new(table).returning(table.c.url, table.c.document_id),
             [row_of(document, table, run_id=run_id) for document in documents],
         )
         added = {row.url: row.document_id for row in new}
@@ -86,7 +86,7 @@ class DocumentTables(Database):
                 for ordinal, cited_mention in enumerate(document.mentions, start=1)
             )
         if findings:
-            connection.execute(adding(schema.finding), findings)
+            connection.execute(insert_if_new(schema.finding), findings)
         if mentions:
             connection.execute(insert(schema.mention), mentions)
         add_outlinks(connection, run_id, linking)
@@ -109,10 +109,10 @@ class DocumentTables(Database):
         )
 
     def record_logs(self, run_id: int, records: Sequence[DocumentRecord]) -> None:
-        """Record what the logs of a server say, once a run, when its documents are there.
+        """Record the documents and mentions from server logs, once per run, after all documents were read.
 
-        A page that the run has read itself gets what visitors asked for from there as further mentions; what it cites
-        itself is the same citation.
+        A page that the run has read itself gets the ARKs that visitors requested from it as further mentions. One that
+        the page cites itself keeps the number of that citation.
         """
         rows: defaultdict[str, list[Any]] = defaultdict(list)
         named = {record.url for record in records}
@@ -143,39 +143,39 @@ class DocumentTables(Database):
                     connection.execute(insert(schema.mention), values)
 
     def document_url(self, document_id: int) -> str:
-        """Return the URL, or the path, of a document."""
+        """Return the URL or the path of a document."""
         query = select(_document.url).where(_document.document_id == document_id)
         return str(self.rows(query)[0].url)
 
     def record_findings(self, run_id: int, subject: str, findings: Iterable[Finding]) -> None:
-        """Record findings that belong to no document, such as a seed that is none."""
+        """Record findings that belong to no document, for example about an unusable seed."""
         with self.transaction() as connection:
             for finding in findings:
                 values = {"run_id": run_id, "subject": subject, **asdict(finding)}
-                connection.execute(adding(schema.finding), values)
+                connection.execute(insert_if_new(schema.finding), values)
 
     def record_decisions(self, decisions: Iterable[tuple[KeptMention, CitedMention]]) -> int:
-        """Keep mentions that were decided again, each next to the rows of its earlier readings; twice does no harm.
+        """Record mentions that were decided again, each next to the rows of its earlier readings.
 
-        Returns how many were not known yet.
+        Return the number of new ones; recording one twice does no harm.
         """
         new = 0
         with self.transaction() as connection:
             for first, cited in decisions:
                 values = self._mention_values(connection, first.document_id, first.ordinal, cited)
-                new += connection.execute(adding(schema.mention), values).rowcount
+                new += connection.execute(insert_if_new(schema.mention), values).rowcount
         return new
 
     def cited_arks(self, run_id: int, *, as_asked: bool = False) -> list[tuple[Ark, str]]:
-        """Each ARK and URL to ask that the documents of a run cite, once, in the order of first citation.
+        """Return each ARK and request URL that the documents of a run cite, once, in the order of first citation.
 
-        With *as_asked*, as they were cited before answers settled what was doubtful: a run that is resumed after
-        that asks for nothing else.
+        With *as_asked*, as cited before answers settled doubtful mentions: a resumed run repeats exactly these
+        requests.
         """
         first = func.min(_mention.mention_id)
         which = schema.is_asked_mention if as_asked else schema.is_current_mention
         query = (
-            _cited(run_id, *ARK_PARTS, _mention.request_url)
+            _citations(run_id, *ARK_PARTS, _mention.request_url)
             .where(which)
             .group_by(_ark.ark_id, _mention.request_url)
             .order_by(first)
@@ -183,22 +183,24 @@ class DocumentTables(Database):
         return [(ark_of(row), row.request_url) for row in self.rows(query)]
 
     def arks_cited(self, run_id: int) -> Iterator[Ark]:
-        """The ARKs that the documents of a run cite, before answers settle anything, each once; to be taken whole."""
-        query = _cited(run_id, *ARK_PARTS).where(schema.is_asked_mention).group_by(_ark.ark_id).order_by(_ark.ark_id)
-        with self.reading() as connection:
+        """Yield the ARKs cited in a run, before answers settled doubtful mentions. Exhaust it before other reads."""
+        query = (
+            _citations(run_id, *ARK_PARTS).where(schema.is_asked_mention).group_by(_ark.ark_id).order_by(_ark.ark_id)
+        )
+        with self.read_connection() as connection:
             for row in connection.execution_options(yield_per=PAGE).execute(query):
                 yield ark_of(row)
 
     def whole_arks(self, run_id: int) -> list[Ark]:
-        """The ARKs that are whole somewhere in the documents of a run, in order."""
-        query = _cited(run_id, *ARK_PARTS).where(_mention.reason == STANDS_WHOLE).distinct().order_by(_ark.ark)
+        """Return the ARKs that have a complete mention in the documents of a run, sorted."""
+        query = _citations(run_id, *ARK_PARTS).where(_mention.reason == STANDS_WHOLE).distinct().order_by(_ark.ark)
         return [ark_of(row) for row in self.rows(query)]
 
     def unresolved_mentions(self, run_id: int) -> Iterator[KeptUnresolvedMention]:
-        """The mentions of a run that were not certain when their document was read, in the order of the documents."""
+        """Yield the mentions of a run that were uncertain when their document was read, in the order of documents."""
         mention = schema.mention
         query = (
-            _cited(run_id, mention, *ARK_PARTS)
+            _citations(run_id, mention, *ARK_PARTS)
             .where(mention.c.doubt.is_not(None), mention.c.decided == DecidedOn.READ)
             .order_by(mention.c.mention_id)
         )
@@ -207,18 +209,16 @@ class DocumentTables(Database):
             yield KeptUnresolvedMention(row.document_id, row.ordinal, row.request_url, mention_of(row), doubt)
 
     def open_mentions(self, run_id: int) -> Iterator[KeptMention]:
-        """The mentions of a run that may mean something else, in the order of the documents.
+        """Yield the mentions of a run with another possible meaning, in the order of the documents.
 
-        They are as decided before any answer: what answers have settled changes nothing here.
+        They are as decided before any answer.
         """
-        query = _cited(run_id, schema.mention, *ARK_PARTS).where(_is_open).order_by(_mention.mention_id)
+        query = _citations(run_id, schema.mention, *ARK_PARTS).where(_is_open).order_by(_mention.mention_id)
         for row in self.rows(query):
             yield KeptMention(row.document_id, row.ordinal, row.request_url, mention_of(row))
 
     def counts(self, run_id: int) -> Mapping[str, int]:
-        """Return how many documents and citations a run has, how many documents were read, and how many only led to
-        others.
-        """
+        """Return the numbers of a run: documents, citations, and documents read, redirected and known from logs."""
         of_run = _document.run_id == run_id
         cited = (
             select(_mention.document_id, _mention.citation)
@@ -238,10 +238,9 @@ class DocumentTables(Database):
         }
 
     def note_finders(self, run_id: int) -> None:
-        """Let each document of a run say which of all that link to it has found it, now that all are read.
+        """Set, for each document of a run, the linking document that counts as its finder, now that all are read.
 
-        Until then it is the one that was read first. Those with links on the way that are not on record stay as they
-        are.
+        Before, it is the one that was read first. Documents whose path of links is not fully recorded stay unchanged.
         """
         document, outlinks = schema.document, schema.outlinks
         query = (
@@ -264,25 +263,23 @@ class DocumentTables(Database):
                 connection.execute(_CHANGE, [{"of_document": row.document_id, "finder": some[row.key]} for row in rows])
 
     def dead_sources(self, run_id: int) -> list[str]:
-        """The seeds of a run that are sources, and of which none of the documents that they list could be read."""
-        with self.reading() as connection:
+        """Return the seeds of a run that are sources and none of whose listed documents could be read."""
+        with self.read_connection() as connection:
             return list(_dead_sources(connection, run_id))
 
     def has_read_seed(self, run_id: int) -> bool:
-        """Return whether anything was read of what the user has named: more than lists of documents that are
-        all dead.
-        """
+        """Return True if any document was read that the user named, other than sources whose documents are all dead."""
         of_seeds = select(_document.document_id).where(
             _document.run_id == run_id, _document.found_on.is_(None), _document.outcome.in_(LIVE)
         )
         if not self.rows(of_seeds.limit(1)):
             return False
-        with self.reading() as connection:
+        with self.read_connection() as connection:
             dead = set[bytes]().union(*_dead_sources(connection, run_id).values())
         return self.counts(run_id)["read"] > len(dead)
 
     def places_of(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], list[tuple[str, int | None]]]:
-        """The documents and pages that cite each ARK at its URL, by name: those of the last run that read any."""
+        """Return the documents and pages that cite each ARK at its URL, from the last run that read documents."""
         names = select(_ark.ark_id, _ark.ark).where(_ark.ark.in_({name for name, _ in pairs}))
         name_of = dict(self.rows(names) if pairs else ())
         query = triaging.citing(_mention.page).where(_mention.ark_id.in_(name_of))
@@ -293,9 +290,9 @@ class DocumentTables(Database):
         return places
 
     def unread(self, run_id: int) -> list[tuple[str, str | None]]:
-        """The documents of a run that could not be had or read, in order, each with its outcome; and what leads there.
+        """Return the documents of a run that could not be fetched or read, in order, each with its outcome and finder.
 
-        A seed has nothing that leads there.
+        A seed has no finder.
         """
         query = (
             select(_document.url, _document.outcome, _document.status, _document.found_on)
@@ -310,9 +307,9 @@ class DocumentTables(Database):
 
 
 def add_outlinks(connection: Connection, run_id: int, documents: Iterable[tuple[int, DocumentRecord]]) -> None:
-    """Record what documents link to, by the keys of their rows, within a transaction of the store.
+    """Record the links of documents by the keys of their rows, within a transaction of the store.
 
-    A document that was on the frontier has a row also if it has no links; one from an archive has none.
+    A document from the frontier has a row even without links; a document inside an archive has one only with links.
     """
     rows = [
         {
@@ -343,7 +340,7 @@ def _is_one_of(run_id: int, keys: Sequence[bytes]) -> ColumnElement[bool]:
 
 
 def _seeds(connection: Connection, run_id: int) -> list[bytes]:
-    """The keys of what a crawl began with, in the order that the user gave; then of where their redirects led."""
+    """Return the keys of the seeds in the user's order, followed by the targets of their redirects."""
     query = (
         select(_frontier.canonical)
         .where(_frontier.run_id == run_id, _frontier.spider == DOCUMENTS, _frontier.found_on.is_(None))
@@ -353,7 +350,7 @@ def _seeds(connection: Connection, run_id: int) -> list[bytes]:
 
 
 def _links_of(connection: Connection, run_id: int, keys: Sequence[bytes]) -> Mapping[bytes, Sequence[Outlinks]]:
-    """The links of documents, in their order."""
+    """Return the links of documents by key, in their order."""
     query = (
         select(_outlinks.key, _outlinks.found_on, _outlinks.targets)
         .where(_is_one_of(run_id, keys))
@@ -366,9 +363,9 @@ def _links_of(connection: Connection, run_id: int, keys: Sequence[bytes]) -> Map
 
 
 def _dead_sources(connection: Connection, run_id: int) -> dict[str, set[bytes]]:
-    """Return the seeds of a run that list documents, of which none could be read; in the order of the seeds.
+    """Return the seeds that list documents none of which could be read, each with the keys of its parts, in order.
 
-    With the keys of each one's parts. One that cites an ARK itself is none of them, nor is one that lists nothing.
+    A seed is left out if it cites an ARK itself or lists nothing.
     """
     query = (
         select(_frontier.canonical, _frontier.url, _frontier.found_on)
@@ -385,9 +382,9 @@ def _dead_sources(connection: Connection, run_id: int) -> dict[str, set[bytes]]:
 
 
 def _dead_parts(connection: Connection, run_id: int, seed: bytes, listing: Set[bytes]) -> set[bytes]:
-    """The keys of a source and of the sources that it lists, such as the sitemaps of an index.
+    """Return the keys of a source and of the sources that it lists, such as the sitemaps of an index.
 
-    None at all where one of the documents that they list was read, or nothing is known of any.
+    Return an empty set if one of the listed documents was read, or no outcome of any is known.
     """
     cites = _mention.document_id == _outlinks.document_id
     parts, pending = {seed}, [seed]
@@ -408,7 +405,7 @@ def _dead_parts(connection: Connection, run_id: int, seed: bytes, listing: Set[b
 
 
 def _outcomes_of(connection: Connection, run_id: int, targets: Sequence[bytes]) -> set[str]:
-    """The outcomes of documents, by their keys."""
+    """Return the outcomes of documents by their keys."""
     outcomes: set[str] = set()
     for start in range(0, len(targets), PAGE):
         query = (

@@ -1,4 +1,4 @@
-"""From the frontier to a spider: a bounded part of what waits is in memory, and hosts are asked in turn."""
+"""Feeds a spider from the frontier: a bounded number of requests is in memory, and hosts take turns."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ from crawler.store.store import Recordable, Store
 
 logger = logging.getLogger(__name__)
 
-#: A commit waits no longer than this, so that a crash loses little, and holds no more than this many records.
+#: The longest wait before a commit, which bounds the loss in a crash, and the largest number of records in it.
 COMMIT_AFTER_S = 0.2
 COMMIT_AT_ITEMS = 100
 
 
 class Recorder:
-    """Records what one spider observes, in the order in which it is given; what belongs together is never split.
+    """Records the observations of one spider in order; the items of one `add` share a transaction.
 
-    Used within a running event loop. When the store can't be written any more, *failed* is called, once, and nothing
-    further is recorded.
+    Needs a running event loop. If the store becomes unwritable, it calls *on_failure* once and records nothing further.
     """
 
     def __init__(
@@ -33,27 +32,27 @@ class Recorder:
         store: Store,
         run_id: int,
         *,
-        failed: Callable[[StoreUnwritable], None],
-        withheld: Callable[[Recordable], Recordable] = lambda item: item,
+        on_failure: Callable[[StoreUnwritable], None],
+        redact: Callable[[Recordable], Recordable] = lambda item: item,
     ) -> None:
         self._store = store
         self._run_id = run_id
-        self._failed = failed
-        self._withheld = withheld
-        """Takes secrets out of what is recorded."""
+        self._on_failure = on_failure
+        self._redact = redact
+        """Removes secrets from an item before it is recorded."""
         self._has_failed = False
         self._pending: list[Recordable] = []
         self._timer: asyncio.TimerHandle | None = None
         self.on_add: Callable[[Sequence[Recordable]], None] = lambda items: None
-        """Called with what is to be recorded, as it was given."""
+        """Called with the items of each `add`, unchanged."""
         self.on_commit: Callable[[Sequence[Recordable]], None] = lambda items: None
-        """Told what a transaction has just recorded."""
-        self.others: Callable[[], Sequence[Recordable]] = tuple
-        """What is to be recorded in the same transaction as whatever else is."""
+        """Called with the items of each finished transaction."""
+        self.further_items: Callable[[], Sequence[Recordable]] = tuple
+        """Returns further items to record in each transaction."""
 
     def add(self, *items: Recordable) -> None:
-        """Record *items* in one transaction, at once or in a moment; and with none, what `others` gives in a moment."""
-        self._pending += map(self._withheld, items)
+        """Record *items* in one transaction, soon or at once; without items, only those of `further_items`."""
+        self._pending += map(self._redact, items)
         if len(self._pending) >= COMMIT_AT_ITEMS:
             self.commit()
         elif self._timer is None:
@@ -61,22 +60,22 @@ class Recorder:
         self.on_add(items)
 
     def commit(self) -> bool:
-        """Record what is pending now; whether anything was."""
+        """Record all pending items now. Return False if there were none, or if recording failed."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        items, self._pending = [*self._pending, *self.others()], []
+        items, self._pending = [*self._pending, *self.further_items()], []
         if not items or self._has_failed:
             return False
         try:
             self._store.record(self._run_id, items)
         except Exception as failure:
-            # Also what we did not foresee: a run that went on would say that it finished, without these records.
+            # Any other error stops recording, too: a run that continued would seem complete without these records.
             self._has_failed = True
             if not isinstance(failure, StoreUnwritable):
                 logger.error("%d records can't be kept", len(items), exc_info=failure)
                 failure = StoreUnwritable(f"{len(items)} records can't be kept: {failure!r}")
-            self._failed(failure)
+            self._on_failure(failure)
             return False
         self.on_commit(items)
         return True
@@ -86,9 +85,9 @@ Thing = TypeVar("Thing")
 
 
 class Rotation(Generic[Thing]):
-    """Things that wait at hosts, taken from the hosts in turn, from each in the order in which they came.
+    """Items that wait at hosts. Hosts take turns; the items of one host keep their order.
 
-    Of what was taken, no more than *per_host* is out for a host at a time.
+    At most *per_host* items of a host are out at a time.
 
     >>> rotation: Rotation[int] = Rotation(per_host=2)
     >>> for host, number in [("a", 1), ("a", 2), ("a", 3), ("b", 4)]:
@@ -105,24 +104,24 @@ class Rotation(Generic[Thing]):
         self._queues: dict[str, deque[Thing]] = {}
         self._out: Counter[str] = Counter()
         self._ready: dict[str, None] = {}
-        """The hosts that something may be taken from, the next one first."""
+        """The hosts that an item may be taken from, in the order of their turns."""
         self._size = 0
 
     def __len__(self) -> int:
-        """Return how many things wait."""
+        """Return the number of waiting items."""
         return self._size
 
     def __contains__(self, host: str) -> bool:
-        """Return whether something waits at *host*."""
+        """Return True if an item waits at *host*."""
         return host in self._queues
 
     @property
     def hosts(self) -> int:
-        """At how many hosts something waits."""
+        """The number of hosts with waiting items."""
         return len(self._queues)
 
     def put(self, host: str, things: Iterable[Thing]) -> None:
-        """Let *things* wait at *host*, after what waits there."""
+        """Append *things* to the queue of *host*."""
         added = deque(things)
         if added:
             self._size += len(added)
@@ -130,7 +129,7 @@ class Rotation(Generic[Thing]):
             self._settle_turn(host)
 
     def take(self) -> tuple[str, Thing] | None:
-        """The next thing and its host; None when nothing waits that may be taken now."""
+        """Return the next item with its host, or None if none may be taken now."""
         host = next(iter(self._ready), None)
         if host is None:
             return None
@@ -144,7 +143,7 @@ class Rotation(Generic[Thing]):
         return host, thing
 
     def give_back(self, host: str) -> None:
-        """Note that something taken from *host* is through."""
+        """Note that an item taken from *host* is finished."""
         self._out[host] -= 1
         if self._out[host] <= 0:
             del self._out[host]
@@ -157,34 +156,34 @@ class Rotation(Generic[Thing]):
             self._ready.pop(host, None)
 
 
-#: How long nothing may happen before it is asked whether anything still can.
+#: Seconds without any change after which `Feed` looks for lost entries.
 _CHECK_AFTER_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The most of a run that is in memory; the rest waits in the store."""
+    """The limits of a run's part in memory; all else waits in the store."""
 
     in_hand: int = 2000
     """Entries that were handed out and have no outcome yet."""
     per_host: int = 4
-    """Of these, entries whose host has not answered yet, for each host."""
+    """Entries per host that were handed out and whose host has not answered yet."""
     waiting: int = 3000
     """Entries that wait in memory for their turn."""
     hosts: int = 400
-    """Hosts that these belong to."""
+    """Hosts of these waiting entries."""
     share: int = 250
-    """Entries of one host that are claimed at a time, at most, and how many at least."""
+    """The largest number of entries of one host to claim at a time; `least_share` is the smallest."""
     least_share: int = 8
     most: int | None = None
-    """Entries that a run may hand out in all, files apart; None for no limit."""
+    """Entries that a run may hand out in all, without files; None for no limit."""
 
 
 class Feed:
-    """Hands out the entries of a frontier, hosts in turn, until nothing is left and every one has its outcome.
+    """Hands out the entries of a frontier, hosts in turn, until all have their outcome.
 
-    What a process that died had claimed comes first. *is_idle* says whether nothing is under way any more: an entry
-    that is still without an outcome then was lost on the way, and *lost* must settle it.
+    The claimed entries of a crashed process come first. If *is_idle* returns True while an entry has no outcome, the
+    entry was lost, and *on_lost* must settle it.
     """
 
     def __init__(
@@ -194,30 +193,30 @@ class Feed:
         bounds: Bounds,
         *,
         is_idle: Callable[[], bool],
-        lost: Callable[[FrontierEntry], None],
+        on_lost: Callable[[FrontierEntry], None],
     ) -> None:
         self._frontier = frontier
         self._recorder = recorder
         self._bounds = bounds
         self._is_idle = is_idle
-        self._lost = lost
+        self._on_lost = on_lost
         self._rotation: Rotation[FrontierEntry] = Rotation(bounds.per_host)
         self._hosts: dict[str, None] = {}
-        """Hosts of which nothing is in memory, though something may wait in the store; the next one first."""
+        """Hosts without entries in memory, for which entries may wait in the store, in the order of their turns."""
         self._has_more: set[str] = set()
-        """Hosts of which something is in memory, and more may wait in the store."""
+        """Hosts with entries in memory, for which more may wait in the store."""
         self._in_hand: dict[str, FrontierEntry] = {}
         self._unanswered: set[str] = set()
         self._taken: set[str] = set()
-        """Of the entries in memory those that someone else has an outcome for: they are not handed out."""
+        """Entries in memory that get their outcome elsewhere, so they are not handed out."""
         self._left: int | None = None
-        """How many entries may still be claimed, where that is limited; files don't count."""
+        """The number of entries that may still be claimed, without files; None for no limit."""
         self._changed = asyncio.Event()
         self._is_stopped = False
-        recorder.on_commit = self._committed
+        recorder.on_commit = self._on_commit
 
     async def entries(self) -> AsyncIterator[FrontierEntry]:
-        """The entries, each when its turn comes. Raises `crawler.store.StoreUnwritable`."""
+        """Yield the entries, each when its turn comes. Raises `crawler.store.StoreUnwritable`."""
         for claimed in self._frontier.claim_again():
             self._rotation.put(claimed.crawl_request.host, [claimed])
         self._left = None if self._bounds.most is None else self._bounds.most - self._frontier.handed_out()
@@ -227,7 +226,7 @@ class Feed:
             if entry is not None:
                 yield entry
             elif self._is_hungry and self._recorder.commit():
-                continue  # what was just recorded may lead on
+                continue  # the commit may have added entries
             elif self._in_hand:
                 await self._change()
             else:
@@ -235,34 +234,34 @@ class Feed:
 
     @property
     def is_full(self) -> bool:
-        """True if the run has handed out all that it may."""
+        """True if the run has handed out as many entries as it may."""
         return self._left is not None and self._left <= 0
 
     def has_handed_out(self, canonical: str) -> bool:
-        """Return whether an entry that was claimed is in hand, or in other hands."""
+        """Return True if a claimed entry was handed out, or gets its outcome elsewhere."""
         return canonical in self._in_hand or canonical in self._taken
 
     def take(self, canonical: str) -> None:
-        """Take an entry that was claimed out of what waits in memory: its outcome comes on another way."""
+        """Take a claimed entry out of memory: it gets its outcome elsewhere."""
         self._taken.add(canonical)
         if self._left is not None:
             self._left += 1
 
-    def answered(self, canonical: str) -> None:
-        """Note that the host of an entry has answered, or never will: it may be asked for the next one."""
+    def note_answer(self, canonical: str) -> None:
+        """Note that the host of an entry has answered or never will, so that its next entry may be handed out."""
         if canonical in self._unanswered:
             self._unanswered.remove(canonical)
             self._rotation.give_back(self._in_hand[canonical].crawl_request.host)
             self._changed.set()
 
-    def settled(self, canonical: str) -> None:
+    def note_outcome(self, canonical: str) -> None:
         """Note that the outcome of an entry is recorded, or about to be."""
-        self.answered(canonical)
+        self.note_answer(canonical)
         if self._in_hand.pop(canonical, None) is not None:
             self._changed.set()
 
     def stop(self) -> None:
-        """Hand out nothing more."""
+        """Hand out no further entries."""
         self._is_stopped = True
         self._changed.set()
 
@@ -270,7 +269,7 @@ class Feed:
 
     @property
     def _is_hungry(self) -> bool:
-        """True if nothing is left to hand out, here or in the store."""
+        """True if no entry is left to hand out, in memory or in the store."""
         return not self._rotation and not self._hosts and len(self._in_hand) < self._bounds.in_hand
 
     def _next(self) -> FrontierEntry | None:
@@ -295,7 +294,7 @@ class Feed:
         return entry
 
     def _fill(self) -> bool:
-        """Claim more of what waits, in one transaction; whether there was any."""
+        """Claim more waiting entries in one transaction. Return False if there are none."""
         shares = self._shares()
         if not shares:
             return False
@@ -311,7 +310,7 @@ class Feed:
         return any(claimed.values())
 
     def _shares(self) -> dict[str, int]:
-        """Return how many entries to claim at each of the hosts whose turn it is; these are no more in `_hosts`."""
+        """Return the number of entries to claim at each host whose turn it is, and remove these hosts from `_hosts`."""
         bounds, rotation = self._bounds, self._rotation
         hosts = rotation.hosts + len(self._hosts)
         share = max(bounds.least_share, min(bounds.share, bounds.waiting // max(hosts, 1)))
@@ -335,7 +334,7 @@ class Feed:
             else:
                 self._hosts.setdefault(host)
 
-    def _committed(self, items: Sequence[Recordable]) -> None:
+    def _on_commit(self, items: Sequence[Recordable]) -> None:
         leads = (crawl_request for item in items for crawl_request in getattr(item, "leads", ()))
         self._wait_at(dict.fromkeys(crawl_request.host for crawl_request in leads))
         self._changed.set()
@@ -343,7 +342,7 @@ class Feed:
     # -- waiting
 
     async def _change(self) -> None:
-        """Wait until something has changed; what was lost on the way is settled."""
+        """Wait for a change; if no change is possible any more, settle the lost entries."""
         self._changed.clear()
         try:
             async with asyncio.timeout(_CHECK_AFTER_S):
@@ -351,5 +350,5 @@ class Feed:
         except TimeoutError:
             if self._is_idle():
                 for entry in list(self._in_hand.values()):
-                    self._lost(entry)
-                    self.settled(entry.crawl_request.canonical)
+                    self._on_lost(entry)
+                    self.note_outcome(entry.crawl_request.canonical)

@@ -1,7 +1,7 @@
-"""The file of a store: whose it is, of which version, and whether it is as we make it, before it is believed.
+"""The file of a store: its origin, its version and its integrity, checked before its contents are used.
 
-A store can come from someone else, or from a failing disk. SQLite itself then runs what is in its schema: so no
-trigger is accepted, no view in a table's place, and no function in the schema is trusted.
+A store can come from a stranger, or from a failing disk. SQLite runs code that is in a schema. So triggers and views
+in place of a table are rejected, and no function in the schema is trusted.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from sqlalchemy.pool import NullPool
 
 from crawler.model import schema
 from crawler.model.durable_files import make_durable
-from crawler.store import NotCopied, NotOurStore, StoreBusy, StoreDamaged, StoreUnopenable, UnknownStoreVersion
+from crawler.store import CopyFailed, NotOurStore, StoreBusy, StoreDamaged, StoreUnopenable, UnknownStoreVersion
 from crawler.store.database import unreadable_rows
 from crawler.store.stored_values import Execute, wrong_values
 from extractors.model.files import NO_FILES
 
-#: Stores up to this size are looked through whole as they are opened (1 s a GiB, were it more); of larger ones, the
-#: tables of runs. What is damaged elsewhere in them comes to light where it is read, or by `store check`.
+#: The largest store that is checked completely when it is opened (about 1 s per GiB). In a larger store only the table
+#: of runs is checked; damage elsewhere is found when it is read, or by `store check`.
 LOOKED_THROUGH_BYTES = 256 * 2**20
 
-#: What SQLite says of a store that is whole, but that can't be read or written just now.
+#: SQLite's error codes for a sound store that can't be read or written at the moment.
 _PASSING = frozenset(
     {
         *(sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN),
@@ -43,7 +43,7 @@ _PASSING = frozenset(
         *(sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_AUTH),
     }
 )
-#: The first bytes of a database: what it is, and ``application_id`` (sqlite.org/fileformat2.html, 1.3).
+#: The first bytes of a database: the magic string and ``application_id`` (sqlite.org/fileformat2.html, 1.3).
 _HEAD = struct.Struct(">16s52xI")
 _MAGIC = b"SQLite format 3\0"
 
@@ -51,15 +51,15 @@ _opened: dict[Path, None] = {}
 
 
 def is_damage(problem: BaseException | None) -> bool:
-    """Return whether an error of SQLite speaks of the file, and not of the machine or of who else has it open."""
-    if isinstance(problem, UnicodeDecodeError):  # what SQLite says of a schema repeats what is there
+    """Return True if an SQLite error is about the file, not about the machine or another process."""
+    if isinstance(problem, UnicodeDecodeError):  # SQLite's message quotes the damaged schema
         return True
     code = getattr(problem, "sqlite_errorcode", None)
     return isinstance(problem, sqlite3.Error) and (code is None or code & 0xFF not in _PASSING)
 
 
 def is_ours(path: Path) -> bool:
-    """Return whether a file says in its first bytes that it is a store; never waits for one that is no file."""
+    """Return True if a file's first bytes mark it as a store. Never blocks on a path that is not a regular file."""
     try:
         if not path.is_file():
             return False
@@ -70,21 +70,21 @@ def is_ours(path: Path) -> bool:
     return len(head) == _HEAD.size and _HEAD.unpack(head) == (_MAGIC, schema.APPLICATION_ID)
 
 
-#: What lies next to a store, by what is added to its name.
+#: The suffixes of the files that may be next to a store.
 _BESIDE = ("-wal", "-shm", "-journal", ".lock")
-#: The least size of a page: no database is smaller.
+#: The smallest size of a database: one page of the smallest size.
 _LEAST_BYTES = 512
 
 
 def real_path(path: Path) -> Path:
-    """Return the one path of a store: where symbolic links lead. The log and the lock of a store go by this name.
+    """Return the path of a store with symbolic links resolved; the log and the lock of a store use this name.
 
-    Raises `NotOurStore` unless the store and all that lies next to it are ordinary files with one name, or not there;
-    nothing has been read then.
+    Raises `NotOurStore` if the store or a file next to it is not a regular file, or has several hard links. Nothing
+    has been read then.
     """
     try:
         real = path.resolve() if path.is_symlink() else path
-    except (OSError, RuntimeError):  # a circle of links
+    except (OSError, RuntimeError):  # a loop of links
         real = path
     for one in (real, *(Path(f"{real}{suffix}") for suffix in _BESIDE)):
         try:
@@ -104,14 +104,14 @@ def real_path(path: Path) -> Path:
 
 
 def refuse_cut_off(path: Path, name: Path) -> None:
-    """Raise `NotOurStore` for a file that ends within the first page of a database."""
+    """Raise `NotOurStore` if a file ends within the first page of a database."""
     head = path.read_bytes() if path.stat().st_size < _LEAST_BYTES else b"-"
     if _MAGIC.startswith(head[: len(_MAGIC)]):
-        raise NotOurStore(f"{name} is no store of arkaudit yet: it was begun and cut off; delete it")
+        raise NotOurStore(f"{name} is not a store of arkaudit yet: it was begun and cut off; delete it")
 
 
 def distrust(connection: sqlite3.Connection) -> None:
-    """Let a connection run nothing that is in the file, and notice damage in a page as it is read."""
+    """Forbid a connection to run code from the file, and let it detect damaged pages."""
     connection.execute("PRAGMA trusted_schema=OFF")
     connection.execute("PRAGMA cell_size_check=ON")
 
@@ -119,7 +119,7 @@ def distrust(connection: sqlite3.Connection) -> None:
 def require_our_schema(execute: Execute, path: Path) -> None:
     """Raise `NotOurStore` or `UnknownStoreVersion` unless the open database is a store of this version."""
     if _is_only_begun(execute):
-        raise NotOurStore(f"{path} is no store of arkaudit yet: it was begun and cut off before it had tables")
+        raise NotOurStore(f"{path} is not a store of arkaudit yet: it was begun and cut off before it had tables")
     [(application,)] = execute("PRAGMA application_id")
     if application != schema.APPLICATION_ID:
         raise NotOurStore(f"{path} is not a store of arkaudit")
@@ -132,7 +132,7 @@ def require_our_schema(execute: Execute, path: Path) -> None:
 
 
 def require_sound(execute: Execute, path: Path | None, *, checks_values: bool = True) -> None:
-    """Raise `StoreDamaged` unless the open database is as we make it, and holds what we write, as far as it is checked.
+    """Raise `StoreDamaged` if the open database has a fault in its schema, its pages or its values.
 
     Errors of SQLite pass through.
     """
@@ -144,7 +144,7 @@ def require_sound(execute: Execute, path: Path | None, *, checks_values: bool = 
 
 
 def damage_in(path: Path) -> str | None:
-    """Return what is wrong with a store, in words, at length; None for one that can be read."""
+    """Return a description of the first fault of a store after a complete check, or None."""
     if not path.is_file() or not is_ours(path):
         return None
     try:
@@ -155,7 +155,7 @@ def damage_in(path: Path) -> str | None:
 
 
 def damage_in_opened() -> str | None:
-    """Return what is wrong with a store that this process has opened, with its name; None where all can be read."""
+    """Return a description of the first fault in the stores that this process has opened, or None."""
     for path in _opened:
         fault = damage_in(path)
         if fault:
@@ -164,7 +164,7 @@ def damage_in_opened() -> str | None:
 
 
 def _all_faults(path: Path) -> Iterator[str]:
-    engine = create_engine("sqlite://", creator=lambda: _connected(path), poolclass=NullPool)
+    engine = create_engine("sqlite://", creator=lambda: _connect(path), poolclass=NullPool)
     try:
         with engine.connect() as connection:
             execute: Execute = connection.exec_driver_sql
@@ -176,13 +176,13 @@ def _all_faults(path: Path) -> Iterator[str]:
 
 
 def _address(path: Path) -> str:
-    """The address by which SQLite reads a store that no one need have open."""
-    # Without a log no one has it open; and SQLite would leave one, which a mere reader can't clear away.
+    """Return the URI for reading a store that may be open in no process."""
+    # Without a log, no process has it open. SQLite would create a log, which a mere reader can't remove again.
     access = "mode=ro" if Path(f"{path}-wal").exists() else "mode=ro&immutable=1"
     return f"{path.absolute().as_uri()}?{access}"
 
 
-def _connected(path: Path) -> sqlite3.Connection:
+def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(_address(path), uri=True)
     distrust(connection)
     return connection
@@ -199,7 +199,7 @@ def _faults(execute: Execute, path: Path | None) -> Iterator[str]:
 
 
 def _foreign_parts(execute: Execute) -> Iterator[str]:
-    """Return what no store of ours has, and what would run or mean something else."""
+    """Yield the parts of a schema that no store has, and that would run code or change a meaning."""
     ours = {table.name for table in schema.tables.sorted_tables}
     for kind, name, sql in execute("SELECT type, name, sql FROM sqlite_master ORDER BY rowid"):
         if kind == "trigger":
@@ -213,7 +213,7 @@ def _foreign_parts(execute: Execute) -> Iterator[str]:
 
 
 def _missing_parts(execute: Execute) -> Iterator[str]:
-    for table, columns in _expected().items():
+    for table, columns in _expected_columns().items():
         there = {row[1]: (str(row[2]).upper(), bool(row[5]), row[6]) for row in execute(f"PRAGMA table_xinfo({table})")}
         if not there:
             yield f"lacks its table {table}"
@@ -225,8 +225,8 @@ def _missing_parts(execute: Execute) -> Iterator[str]:
 
 
 @cache
-def _expected() -> dict[str, dict[str, tuple[str, bool]]]:
-    """The columns of each table: their type as SQLite has it, and whether they are the key."""
+def _expected_columns() -> dict[str, dict[str, tuple[str, bool]]]:
+    """Return the columns of each table, each with its SQLite type and True if it is the key."""
     compiled = dialect.dialect()
     return {
         table.name: {
@@ -238,7 +238,7 @@ def _expected() -> dict[str, dict[str, tuple[str, bool]]]:
 
 
 def refuse_foreign(path: Path) -> None:
-    """Look at a file before SQLite may write to it. Raises `StoreUnopenable`, and `StoreDamaged`."""
+    """Check a file before SQLite may write to it. Raises `StoreUnopenable` or `StoreDamaged`."""
     if not path.exists():
         if not path.parent.is_dir():
             raise StoreUnopenable(f"there is no folder {path.parent} to keep {path.name} in")
@@ -263,7 +263,7 @@ def refuse_foreign(path: Path) -> None:
 
 
 def _is_only_begun(execute: Execute) -> bool:
-    """Return whether a database is as a kill in the first moment of a store leaves it."""
+    """Return True for a database that a kill during the creation of a store may have left."""
     [(version,)] = execute("PRAGMA user_version")
     [(application,)] = execute("PRAGMA application_id")
     [(tables,)] = execute("SELECT count(*) FROM sqlite_master")
@@ -272,9 +272,9 @@ def _is_only_begun(execute: Execute) -> bool:
 
 @contextmanager
 def _at_rest(path: Path) -> Iterator[str]:
-    """The address by which SQLite reads a file without a change to it.
+    """Give the URI for reading a file without any change to it.
 
-    A journal next to it, which the loss of power in the first moment of a store leaves, is played back in a copy.
+    If a journal is next to it, which a power cut during creation leaves, it is replayed in a copy.
     """
     if not path.with_name(f"{path.name}-journal").exists():
         yield f"{path.absolute().as_uri()}?mode=ro"
@@ -285,7 +285,7 @@ def _at_rest(path: Path) -> Iterator[str]:
 
 @contextmanager
 def scratch_copy(path: Path) -> Iterator[Path]:
-    """A copy of a store, its log and its journal, which is gone afterwards. Raises OSError."""
+    """Give a temporary copy of a store, its log and its journal. Raises OSError."""
     with tempfile.TemporaryDirectory(prefix="arkaudit-") as folder:
         copy = Path(folder) / path.name
         files = [(Path(f"{path}{suffix}"), f"{copy}{suffix}") for suffix in ("", "-wal", "-journal")]
@@ -297,14 +297,14 @@ def scratch_copy(path: Path) -> Iterator[Path]:
         yield copy
 
 
-def locked(path: Path) -> FileLock:
-    """The lock of the store at *path*, which ends with this process. Raises `StoreUnopenable`."""
+def lock_store(path: Path) -> FileLock:
+    """Return the lock of the store at *path*, which ends with this process. Raises `StoreUnopenable`."""
     lock = FileLock(f"{path}.lock", timeout=0.1)
     try:
         try:
             lock.acquire()
         except Timeout:
-            # Some file systems say so where no file can be made.
+            # Some file systems report this when the lock file can't be created.
             Path(lock.lock_file).touch()
             raise StoreBusy(f"another arkaudit is at work on {path}; wait for its end, or take another store") from None
     except OSError as problem:
@@ -312,26 +312,26 @@ def locked(path: Path) -> FileLock:
     return lock
 
 
-def plain_copy(path: Path, copy: Path) -> None:
-    """Copy a database to where nothing is, what is still in its log included; durable on return. Raises `NotCopied`."""
+def copy_database(path: Path, copy: Path) -> None:
+    """Copy a database and its log to a new path; the copy is durable on return. Raises `CopyFailed`."""
     try:
         with closing(sqlite3.connect(_address(path), uri=True)) as old, closing(sqlite3.connect(copy)) as new:
             old.backup(new)
         make_durable(copy)
     except (OSError, sqlite3.Error) as problem:
         copy.unlink(missing_ok=True)
-        raise NotCopied(f"no copy could be made of it: {problem}") from problem
+        raise CopyFailed(f"no copy could be made of it: {problem}") from problem
 
 
-# Folders next to a store, or to the page of a report, for what is needed for a moment: locked, so that those of a
-# killed process are recognized.
+# Temporary folders next to a store, or to the page of a report. They are locked, so that those of a killed process can
+# be recognized.
 
 _PREFIX = ".arkaudit-import-"
 
 
 @contextmanager
 def scratch_beside(store: Path, prefix: str = _PREFIX) -> Iterator[Path]:
-    """A folder next to *store*, on the same disk, gone afterwards. Raises OSError."""
+    """Give a temporary folder next to *store*, on the same disk. Raises OSError."""
     parent = store.absolute().parent
     while True:
         folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
@@ -339,7 +339,7 @@ def scratch_beside(store: Path, prefix: str = _PREFIX) -> Iterator[Path]:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         if folder.exists():
             break
-        os.close(descriptor)  # it was cleared before it was held
+        os.close(descriptor)  # another process removed it before it was locked
     try:
         yield folder
     finally:
@@ -348,7 +348,7 @@ def scratch_beside(store: Path, prefix: str = _PREFIX) -> Iterator[Path]:
 
 
 def clear_scratch_beside(store: Path, prefix: str = _PREFIX) -> None:
-    """Remove the folders next to *store* that no process holds any more; as far as that can be done."""
+    """Remove the unlocked temporary folders next to *store*; errors are ignored."""
     with suppress(OSError):
         for folder in store.absolute().parent.glob(f"{prefix}*"):
             with suppress(OSError):

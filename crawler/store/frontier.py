@@ -1,7 +1,7 @@
-"""The frontier: what a run has still to ask for, kept in the store, so that nothing is lost and nothing asked twice.
+"""The frontier: the requests that a run still has to send, kept in the store.
 
-What a document leads to is added, and an entry settled, in the very transaction that records what was observed. The
-only place that reads or writes the table `frontier`.
+One transaction records an observation, adds the requests that it leads to, and settles its entry. So no request is
+lost or sent twice. Only this module reads or writes the table `frontier`.
 """
 
 from __future__ import annotations
@@ -18,46 +18,46 @@ from sqlalchemy.sql.dml import ReturningUpdate
 from crawler.model.crawl_requests import CrawlRequest, FrontierState, RequestKind
 from crawler.model.observations import moment
 from crawler.model.schema import frontier
-from crawler.store.database import PAGE, Database, adding, record_of, row_of
+from crawler.store.database import PAGE, Database, insert_if_new, record_of, row_of
 from extractors.model.ark import Ark
 
 columns = frontier.c
-#: The spiders, by the names under which their entries are.
+#: The names of the spiders in the frontier.
 DOCUMENTS, ARKS = "documents", "arks"
-#: So long an entry belongs to the one who claimed it. A store has one writer: after a crash no one waits for it.
+#: The length of a claim. A store has one writer, so after a crash the next run need not wait for the end of a claim.
 CLAIM = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
 class FrontierEntry:
-    """A lead that is on record."""
+    """A request in the frontier."""
 
     entry_id: int
-    """Also the order of discovery."""
+    """The key of its row, which also gives the order of discovery."""
     crawl_request: CrawlRequest
     attempts: int = 0
-    """How often it was handed to a spider."""
+    """The number of times it was handed to a spider."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettledEntry:
-    """Says that an entry has its outcome, and is not asked again; to be recorded with what was observed last."""
+    """A note that a request has its outcome; recorded in the same transaction as the last observation for it."""
 
     spider: str
     canonical: str
     listed: str | None = None
-    """The digest of what it has listed, if it is a source."""
+    """The digest of the documents that it lists, if it is a source."""
 
 
 def add_requests(connection: Connection, run_id: int, spider: str, leads: Sequence[CrawlRequest]) -> None:
-    """Put *leads* after what is there, within a transaction of the store."""
+    """Append *leads*, within a transaction of the store."""
     if leads:
-        rows = [_waiting(run_id, spider, crawl_request) for crawl_request in leads]
-        connection.execute(adding(frontier), rows)
+        rows = [_waiting_row(run_id, spider, crawl_request) for crawl_request in leads]
+        connection.execute(insert_if_new(frontier), rows)
 
 
 def settle(connection: Connection, run_id: int, settled: Sequence[SettledEntry]) -> None:
-    """Note that these entries have their outcome, within the transaction of the store that records it."""
+    """Mark these entries as done, within the transaction of the store that records their outcome."""
     if settled:
         rows = [
             {"of_run": run_id, "of_spider": entry.spider, "settled": entry.canonical, "has_listed": entry.listed}
@@ -78,17 +78,17 @@ _SETTLE = (
 
 
 def claim_end() -> str:
-    """The moment at which a claim that is made now ends."""
+    """Return the moment when a claim that is made now ends."""
     return moment(datetime.now(UTC) + CLAIM)
 
 
 def is_in(state: FrontierState) -> ColumnElement[bool]:
-    """Return whether a row is in *state*, in words that SQLite finds in an index: a parameter would hide them."""
+    """Return the condition that a row is in *state*, as a literal, because a partial index needs one."""
     return columns.state == literal_column(f"'{state.value}'")
 
 
-def _waiting(run_id: int, spider: str, crawl_request: CrawlRequest) -> dict[str, Any]:
-    """The row of a lead that waits."""
+def _waiting_row(run_id: int, spider: str, crawl_request: CrawlRequest) -> dict[str, Any]:
+    """Return the row of a waiting request."""
     return row_of(
         crawl_request,
         frontier,
@@ -104,13 +104,13 @@ def _waiting(run_id: int, spider: str, crawl_request: CrawlRequest) -> dict[str,
 
 
 def entry_in(row: Row[Any]) -> FrontierEntry:
-    """The entry that is in a row."""
+    """Return the frontier entry in a row."""
     ark = None if row.ark is None else Ark.parse(row.ark)
     return FrontierEntry(row.frontier_id, record_of(CrawlRequest, row, ark=ark), row.attempts)
 
 
 class Frontier:
-    """The requests that one spider of a run has still to send."""
+    """The requests that one spider of a run still has to send."""
 
     def __init__(self, store: Database, run_id: int, spider: str) -> None:
         self._store = store
@@ -118,7 +118,7 @@ class Frontier:
         self._spider = spider
 
     def add(self, leads: Iterable[CrawlRequest]) -> None:
-        """Put *leads* after what is there; those that are there already stay as they are. Streams in bounded pieces.
+        """Append *leads* in batches; requests that are already there stay unchanged.
 
         Raises `crawler.store.StoreUnwritable`.
         """
@@ -128,26 +128,25 @@ class Frontier:
                 add_requests(connection, self._run_id, self._spider, piece)
 
     def arrive(self, crawl_request: CrawlRequest) -> bool:
-        """Claim *lead* for whom redirects have led there, unless someone has found it; whether no one had.
+        """Claim the target of a redirect for the redirecting request. Return False if it was found before.
 
-        It counts as never handed out. Raises `crawler.store.StoreUnwritable`.
+        It counts as not handed out. Raises `crawler.store.StoreUnwritable`.
         """
         values = self._arrival(crawl_request)
         with self._store.transaction() as connection:
-            return connection.execute(adding(frontier), values).rowcount > 0
+            return connection.execute(insert_if_new(frontier), values).rowcount > 0
 
     def take_over(self, crawl_request: CrawlRequest, state: FrontierState, *, by: CrawlRequest) -> bool:
-        """Claim *lead*, where redirects of *by* have led, if it is in this *state* and was found after *by*.
+        """Claim the target of a redirect of *by* if it is in this *state* and was found after *by*.
 
-        So it doesn't depend on whose answer came first who has found it. Raises
-        `crawler.store.StoreUnwritable`.
+        The result does not depend on the order of answers. Raises `crawler.store.StoreUnwritable`.
         """
         theirs = select(columns.frontier_id).where(self._ours, columns.canonical == by.canonical)
         which = (
             (columns.canonical == crawl_request.canonical)
             & (columns.frontier_id > theirs.scalar_subquery())
             & (columns.state == state)
-            & ((columns.state != FrontierState.CLAIMED) | (columns.attempts > 0))  # not where redirects have led before
+            & ((columns.state != FrontierState.CLAIMED) | (columns.attempts > 0))  # not claimed for an earlier redirect
         )
         with self._store.transaction() as connection:
             done = connection.execute(update(frontier).where(self._ours, which).values(self._arrival(crawl_request)))
@@ -155,10 +154,10 @@ class Frontier:
 
     def _arrival(self, crawl_request: CrawlRequest) -> dict[str, Any]:
         claimed = {"state": FrontierState.CLAIMED, "claimed_until": claim_end()}
-        return _waiting(self._run_id, self._spider, crawl_request) | claimed
+        return _waiting_row(self._run_id, self._spider, crawl_request) | claimed
 
     def hosts(self) -> list[str]:
-        """The hosts at which something waits, in the order in which they were come by."""
+        """Return the hosts with waiting requests, in the order of discovery."""
         query = (
             select(columns.host)
             .where(self._ours, is_in(FrontierState.WAITING))
@@ -168,14 +167,14 @@ class Frontier:
         return [host for (host,) in self._store.rows(query)]
 
     def claim(self, shares: Mapping[str, int]) -> list[FrontierEntry]:
-        """Claim up to so many entries of each host, in the order of their discovery; one transaction."""
+        """Claim up to the given number of entries for each host, in the order of discovery, in one transaction."""
         waiting = (
             select(columns.frontier_id)
             .where(self._ours, is_in(FrontierState.WAITING), columns.host == bindparam("at"))
             .order_by(columns.rank, columns.frontier_id)
             .limit(bindparam("most"))
         )
-        statement, until = self._claiming(columns.frontier_id.in_(waiting)), claim_end()
+        statement, until = self._claim_statement(columns.frontier_id.in_(waiting)), claim_end()
         with self._store.transaction() as connection:
             rows = [
                 row
@@ -185,19 +184,19 @@ class Frontier:
         return sorted((entry_in(row) for row in rows), key=lambda entry: entry.entry_id)
 
     def claim_again(self) -> list[FrontierEntry]:
-        """Claim what was claimed before and has no outcome: after a crash, all that was in hand; in that order.
+        """Claim the claimed entries without an outcome again, in their order: those in hand before a crash.
 
-        Where redirects had led waits again: they lead there once more, or it is asked for itself.
+        Targets of redirects go back to waiting: the redirect will lead there again, or they are requested themselves.
         """
         with self._store.transaction() as connection:
             is_arrival = (columns.state == FrontierState.CLAIMED) & (columns.attempts == 0)
             waiting = {"state": FrontierState.WAITING, "claimed_until": None}
             connection.execute(update(frontier).where(self._ours, is_arrival).values(waiting))
-            claiming = self._claiming(columns.state == FrontierState.CLAIMED)
+            claiming = self._claim_statement(columns.state == FrontierState.CLAIMED)
             rows = connection.execute(claiming, {"until": claim_end()}).all()
         return sorted((entry_in(row) for row in rows), key=lambda entry: entry.entry_id)
 
-    def _claiming(self, which: ColumnElement[bool]) -> ReturningUpdate[Any]:
+    def _claim_statement(self, which: ColumnElement[bool]) -> ReturningUpdate[Any]:
         return (
             update(frontier)
             .where(self._ours, which)
@@ -206,33 +205,33 @@ class Frontier:
         )
 
     def find(self, canonical: str) -> CrawlRequest | None:
-        """The lead with this canonical form, whatever its state; None when there is none."""
+        """Return the request with this canonical form, in any state, or None."""
         query = select(frontier).where(self._ours, columns.canonical == canonical)
         return next((entry_in(row).crawl_request for row in self._store.rows(query)), None)
 
     def requests(self) -> Iterator[CrawlRequest]:
-        """Everything that was ever to be asked for, settled or not, in the order of discovery; a page at a time."""
+        """Yield all requests, settled or not, in the order of discovery; read in pages."""
         for rows in self._store.pages(select(frontier).where(self._ours), columns.frontier_id):
             yield from (entry_in(row).crawl_request for row in rows)
 
     def targets(self) -> Iterator[tuple[Ark, str]]:
-        """The ARKs that were ever to be asked for, each with its URL, in the order of discovery; a page at a time."""
+        """Yield the ARKs of all requests, each with its URL, in the order of discovery; read in pages."""
         query = select(columns.frontier_id, columns.ark, columns.url)
         for rows in self._store.pages(query.where(self._ours, columns.ark.is_not(None)), columns.frontier_id):
             yield from ((Ark.parse(row.ark), row.url) for row in rows)
 
-    def settled(self) -> set[str]:
-        """The canonical forms of all that has its outcome."""
+    def settled_forms(self) -> set[str]:
+        """Return the canonical forms of all settled requests."""
         query = select(columns.canonical).where(self._ours, is_in(FrontierState.DONE))
         return {value for (value,) in self._store.rows(query)}
 
-    def listed(self) -> set[str]:
-        """The digests of what the sources that have their outcome have listed."""
+    def list_digests(self) -> set[str]:
+        """Return the digests of the lists in all settled sources."""
         query = select(columns.listed).where(self._ours, columns.listed.is_not(None))
         return {value for (value,) in self._store.rows(query)}
 
     def counts(self) -> Mapping[FrontierState, int]:
-        """Return how many entries are in each state; files are not counted."""
+        """Return the number of entries in each state, without files."""
         query = (
             select(columns.state, func.count())
             .where(self._ours, columns.kind != RequestKind.FILE)
@@ -242,9 +241,7 @@ class Frontier:
         return {state: counts.get(state, 0) for state in FrontierState}
 
     def handed_out(self) -> int:
-        """Return how many entries were ever claimed to be asked for; neither files nor what redirects led to are
-        counted.
-        """
+        """Return the number of entries ever handed to a spider, without files and targets of redirects."""
         query = select(func.count()).where(self._ours, columns.kind != RequestKind.FILE, columns.attempts > 0)
         [(count,)] = self._store.rows(query)
         return int(count)

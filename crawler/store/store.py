@@ -1,7 +1,7 @@
-"""The store: a SQLite file in which observations only grow.
+"""The store: a SQLite file to which observations are only added.
 
-One process writes a store. Everything has a unique key, so that recording a thing twice does no harm; a write is
-durable when `Store.record` returns (``synchronous=FULL``).
+One process writes a store. Every record has a unique key, so recording it twice does no harm. A write is durable when
+`Store.record` returns (``synchronous=FULL``).
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from crawler.history.run_times import ahead_words, store_corrected_times
 from crawler.model import schema
 from crawler.model.observations import DocumentRecord, HostTraffic, Observation, Pause, TlsResult
 from crawler.store import StoreDamaged, StoreUnopenable, StoreUnwritable
-from crawler.store.ark_tables import ArkTables, adding_up
-from crawler.store.database import adding, record_of
+from crawler.store.ark_tables import ArkTables, traffic_upsert
+from crawler.store.database import insert_if_new, record_of
 from crawler.store.document_tables import DocumentTables
 from crawler.store.files import (
     clear_scratch_beside,
     distrust,
     is_damage,
     is_ours,
-    locked,
+    lock_store,
     real_path,
     refuse_foreign,
     require_sound,
@@ -55,23 +55,23 @@ _run = schema.run.c
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run, as far as it matters to who may resume it."""
+    """A run, with the facts that decide how it can be resumed."""
 
     run_id: int
     command: str
     started_at: str
     state: str
     plan: Mapping[str, Any] | None
-    """What decides what it asks; none in a run that no one can resume."""
+    """The settings that decide its requests; None if the run can't be resumed."""
 
     @property
     def is_finished(self) -> bool:
-        """True if it came to its end."""
+        """True if it ran to its end."""
         return self.state == FINISHED
 
     @property
     def is_reported(self) -> bool:
-        """True if nothing is left to say of it: its report is written, and anyone who wants its news has them."""
+        """True if its report is written and its news were sent to everyone who wants them."""
         return self.plan is None or bool(self.plan.get("reported", True))
 
 
@@ -80,16 +80,16 @@ class Store(DocumentTables, ArkTables):
 
     @classmethod
     def open(cls, path: Path | None) -> Store:
-        """The store at *path*, created if it is not there; None is a store in memory, gone when it is closed.
+        """Open the store at *path*, or create it; None gives a store in memory.
 
-        It is this process's alone until it is closed or the process ends, however it ends; others may read. Raises
-        `StoreUnopenable`, or one of its kinds, and `StoreDamaged`; nothing has been written then.
+        This process holds the store until it closes it or ends; other processes may read it. Raises
+        `StoreUnopenable` or a subclass, or `StoreDamaged`; nothing has been written then.
         """
         lock = None
         if path is not None:
             path = real_path(path)
             refuse_foreign(path)
-            lock = locked(path)
+            lock = lock_store(path)
             clear_scratch_beside(path)
         engine = create_engine(
             URL.create("sqlite", database=str(path.absolute()) if path else None),  # ":memory:" is a name like others
@@ -104,7 +104,7 @@ class Store(DocumentTables, ArkTables):
                     connection.execute(text(f"PRAGMA application_id={schema.APPLICATION_ID}"))
                     schema.tables.create_all(connection)
                     connection.execute(text(f"PRAGMA user_version={schema.SCHEMA_VERSION}"))
-                    # some of them may have been there
+                    # some of the tables may have existed before
                     require_sound(connection.exec_driver_sql, path)
                 ahead = store_corrected_times(connection, datetime.now(UTC))
                 if ahead:
@@ -128,9 +128,9 @@ class Store(DocumentTables, ArkTables):
         self.close()
 
     def record(self, run_id: int, items: Iterable[Recordable]) -> None:
-        """Record all *items* in one transaction, and what they mean for the frontier.
+        """Record all *items* and their effects on the frontier in one transaction.
 
-        Those that are there already stay as they are.
+        Records that exist stay unchanged.
         """
         of_kind: defaultdict[type, list[Any]] = defaultdict(list)
         for item in items:
@@ -138,7 +138,11 @@ class Store(DocumentTables, ArkTables):
         documents: list[DocumentRecord] = [row for record in of_kind[DocumentRecord] for row in record.rows]
         leads = [crawl_request for row in documents for crawl_request in row.leads]
         settled = [SettledEntry(DOCUMENTS, row.settles, row.listed) for row in documents if row.settles is not None]
-        statements = {TlsResult: adding(schema.tls_probe), Pause: adding(schema.pause), HostTraffic: adding_up()}
+        statements = {
+            TlsResult: insert_if_new(schema.tls_probe),
+            Pause: insert_if_new(schema.pause),
+            HostTraffic: traffic_upsert(),
+        }
         with self.transaction() as connection:
             if documents:
                 self._record_documents(connection, run_id, documents)
@@ -167,10 +171,10 @@ class Store(DocumentTables, ArkTables):
         plan: Mapping[str, Any] | None = None,
         uuid: str | None = None,
     ) -> int:
-        """A new run; returns its number.
+        """Record a new run, and return its number.
 
-        *plan* is what it must have in common with a command that resumes it. Its *uuid* names it in every store
-        that it is brought into.
+        *plan* holds the settings that a command must share to resume the run. The *uuid* identifies the run in every
+        store that it is copied to.
         """
         with self.transaction() as connection:
             values = insert(schema.run).values(
@@ -189,50 +193,50 @@ class Store(DocumentTables, ArkTables):
             return run_id
 
     def runs(self, command: str) -> list[Run]:
-        """The runs that a command has made, the newest first."""
+        """Return the runs of a command, newest first."""
         query = select(schema.run).where(_run.command == command).order_by(_run.run_id.desc())
         return [record_of(Run, row) for row in self.rows(query)]
 
     def run_ids(self) -> list[int]:
-        """The runs, in the order in which they began."""
+        """Return the numbers of all runs, in the order in which they began."""
         query = select(_run.run_id).order_by(_run.started_at, _run.run_id)
         return [run_id for (run_id,) in self.rows(query)]
 
-    def go_on_with_run(self, run_id: int) -> None:
-        """Note that a run that did not finish is running again."""
+    def mark_resumed(self, run_id: int) -> None:
+        """Mark an unfinished run as running again."""
         with self.transaction() as connection:
             _update_run(connection, run_id, ended_at=None, state=RUNNING)
 
     def end_run(self, run_id: int, *, at: str, state: str) -> None:
-        """Note how and when a run ended: ``finished``, ``interrupted`` or ``failed``."""
+        """Record the end of a run and its state: ``finished``, ``interrupted`` or ``failed``."""
         with self.transaction() as connection:
             _update_run(connection, run_id, ended_at=at, state=state)
             latest.note_end(connection, run_id)
 
     def note_reported(self, run_id: int) -> None:
-        """Note that nothing is left to say of a run that was begun with ``reported`` false in its plan."""
+        """Record that a run with ``reported`` false in its plan has been reported."""
         with self.transaction() as connection:
             plan = connection.scalar(select(_run.plan).where(_run.run_id == run_id))
             if plan is not None:
                 _update_run(connection, run_id, plan={**plan, "reported": True})
 
     def news(self, run_id: int) -> News:
-        """Return what a run that has ended has changed."""
-        with self.reading() as connection:
+        """Return the changes that an ended run has brought."""
+        with self.read_connection() as connection:
             return news_of(connection, run_id)
 
     # -- the store as a whole
 
-    def keep_private(self) -> None:
-        """Let no one but its owner read the file of the store, and what SQLite keeps next to it."""
+    def make_private(self) -> None:
+        """Make the file of the store, and SQLite's files next to it, readable by their owner only."""
         if self.path is None:
             return
         for path in (self.path, *(self.path.with_name(self.path.name + suffix) for suffix in ("-wal", "-shm"))):
             with suppress(FileNotFoundError):
                 path.chmod(stat.S_IMODE(path.stat().st_mode) & 0o700)
 
-    def bring_in(self, other: Path, *, at: str) -> Merged:
-        """Copy the runs of the store at *other* that are not here yet, all of them or none; it is not written to."""
+    def merge_from(self, other: Path, *, at: str) -> MergeResult:
+        """Copy all runs of the store at *other* that are missing here, or none on failure; *other* is only read."""
         with self._engine.connect() as connection:
             connection.exec_driver_sql("ATTACH ? AS other", (str(other),))
         try:
@@ -255,28 +259,28 @@ def _set_pragmas(connection: sqlite3.Connection, _: object) -> None:
     connection.execute("PRAGMA foreign_keys=ON")
 
 
-#: What is not copied run by run: keys of runs, ARKs, the store's policy, decisions, and what follows from the rest.
+#: Tables that are not copied run by run: keys of runs, ARKs, the policy, decisions, and all derived tables.
 _APART = (schema.provenance, schema.ark, schema.policy, schema.triage, *DERIVED)
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
-    """The result of bringing another store in."""
+class MergeResult:
+    """The result of merging another store into this one."""
 
     brought: int
     """Runs that are new here."""
     known: int
     """Runs that were here already."""
     unended: int
-    """Runs that are still going on there, or were cut off, and stay there."""
+    """Runs that stay in the other store because they have not ended."""
     decisions: int = 0
-    """Decisions about known problems that are new here, or later than ours about the same."""
+    """Decisions about known problems that are new here, or later than those here about the same subject."""
 
 
-def merge(connection: Connection, *, at: str) -> Merged:
-    """Copy the runs of the database ``other``, which is attached to *connection*, and make history again.
+def merge(connection: Connection, *, at: str) -> MergeResult:
+    """Copy the runs of the database ``other``, which is attached to *connection*, and rebuild the history.
 
-    All rows get keys of their own here; ARKs are the same by their normal form. The transaction is the caller's.
+    All rows get new keys; ARKs are matched by their normal form. The caller owns the transaction.
     """
     runs = connection.exec_driver_sql(
         "SELECT run.run_id, provenance.uuid, run.ended_at IS NOT NULL,"
@@ -288,11 +292,11 @@ def merge(connection: Connection, *, at: str) -> Merged:
         _copy(connection, new, at)
         rebuild(connection)
     known_count = sum(bool(is_known) for *_, is_known in runs)
-    return Merged(len(new), known_count, len(runs) - known_count - len(new), _bring_decisions(connection))
+    return MergeResult(len(new), known_count, len(runs) - known_count - len(new), _bring_decisions(connection))
 
 
 def _bring_decisions(connection: Connection) -> int:
-    """Copy what was decided there: of two decisions of one kind about the same, the later holds."""
+    """Copy the other store's decisions; of two decisions of one kind about the same subject, the later wins."""
     columns = [column.name for column in schema.triage.columns if not column.primary_key]
     names = ", ".join(columns)
     done = connection.exec_driver_sql(
@@ -310,7 +314,7 @@ def _copy(connection: Connection, runs: Sequence[int], at: str) -> None:
     )
     offsets: dict[str, int] = {}
     wanted = f"run_id IN ({', '.join(map(str, runs))})"
-    for table in schema.tables.sorted_tables:  # each after those that it refers to
+    for table in schema.tables.sorted_tables:  # referenced tables come first
         if table in _APART:
             continue
         [key] = table.primary_key
@@ -337,7 +341,7 @@ def _copy(connection: Connection, runs: Sequence[int], at: str) -> None:
 
 
 def _value(table: Table, column: Column[object], offsets: dict[str, int]) -> str:
-    """Return what a column becomes here: the same, or the key that the row it refers to has here."""
+    """Return the SQL of a copied column: its value, or the new key of the row that it refers to."""
     referred = next((key.column.table.name for key in column.foreign_keys), None)
     if referred == "ark":
         return (

@@ -1,7 +1,7 @@
-"""The values that a store may hold: types, words, keys and moments, checked by SQLite as a store is opened.
+"""The values that a store may hold: types, vocabularies, keys and moments, checked by SQLite when a store is opened.
 
-A store may come from a stranger. Its text becomes names of files, words of tables and moments of schedules, so that no
-command believes one of these before all are checked.
+A store may come from a stranger. Its text becomes file names, words of tables and times of schedules, so all values
+are checked before any command uses them.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from crawler.model.observations import (
 from extractors.model.documents import Role
 from extractors.wraps.rules import Confidence
 
-#: How a statement is run: by `sqlite3`, or through SQLAlchemy.
+#: Runs an SQL statement: by `sqlite3`, or through SQLAlchemy.
 Execute = Callable[[str], Iterable[Any]]
 
-#: States of a run. One that is running although no one has its store open has crashed.
+#: The states of a run. A run that is "running" although no process has its store open has crashed.
 RUNNING, FINISHED, INTERRUPTED, FAILED = "running", "finished", "interrupted", "failed"
 
 #: The closed vocabularies, by column.
@@ -59,7 +59,7 @@ WORDS: Mapping[Column[Any], tuple[Iterable[str], ...]] = {
 
 
 class Fault(StrEnum):
-    """What is wrong with a cell, in words."""
+    """The fault of a cell."""
 
     EMPTY = "is empty"
     NUMBER = "is no number"
@@ -71,25 +71,25 @@ class Fault(StrEnum):
     ARK = "is not the normal form of its parts"
 
 
-#: Faults of a cell whose value is shown, and about which nothing can be said before all types are right.
+#: Faults of content, whose value is shown. They are checked only after the types of all cells are right.
 _OF_CONTENT = frozenset({Fault.WORD, Fault.KEY, Fault.ARK, Fault.MOMENT})
-#: The longest key of a run; ours have 36 characters.
+#: The longest key of a run; arkaudit's own have 36 characters.
 _MOST_OF_KEY = 64
-#: A day, or a moment with its zone: SQLite takes more for one, such as ``now``, and rounds the 30th of February.
+#: A date, or a moment with its zone. SQLite's own check accepts more, such as ``now``, and rounds 30 February.
 _MOMENT = (
     "{1} AND date(substr({0}, 1, 10), '+0 days') IS substr({0}, 1, 10) AND (length({0}) = 10 OR (julianday({0}) IS NOT NULL"
     " AND ({0} GLOB '??????????T??:??:??*[+-]??:??' OR {0} GLOB '??????????T??:??:??*Z')))"
 )
-#: For SQLite a text ends before its first NUL.
+#: True if the text holds no NUL: for SQLite, a text ends at its first NUL.
 _ASCII = "length(CAST({0} AS BLOB)) = length({0})"
-#: Of each table so many rows are reported: the first show enough.
+#: The number of rows reported for each table: the first few show enough.
 MOST_ROWS = 5
-#: Characters that are shown of a word.
+#: The number of characters shown of a wrong word.
 _MOST_SHOWN = 80
 
 
 def wrong_values(execute: Execute) -> Iterator[str]:
-    """Return the cells that hold what no store of ours can, in words, each with its table and row."""
+    """Yield a description of each cell with a value that no store may hold, with its table and row."""
     for table in schema.tables.sorted_tables:
         key, query, faults = _query(table)
         for number, which in execute(query):
@@ -103,7 +103,7 @@ def wrong_values(execute: Execute) -> Iterator[str]:
 
 @cache
 def _query(table: Table) -> tuple[str, str, list[tuple[str, Fault]]]:
-    """Return the key of a table, and the query for its wrong rows; each has the number of its first fault."""
+    """Return the key of a table, the query for its faulty rows, and the faults by the numbers in its result."""
     [key] = table.primary_key
     checks = [(column.name, *check) for column in table.columns if column is not key for check in _checks(column)]
     checks.sort(key=lambda check: check[2] in _OF_CONTENT)
@@ -116,7 +116,7 @@ def _query(table: Table) -> tuple[str, str, list[tuple[str, Fault]]]:
 
 
 def _checks(column: Column[Any]) -> Iterator[tuple[str, Fault]]:
-    """Return the conditions of SQL that a column meets in every row, each with what is wrong where it doesn't."""
+    """Yield the SQL conditions that a column must meet in every row, each with the fault if it fails."""
     name, kind = column.name, column.type
     if not column.nullable:
         yield f"{name} IS NOT NULL", Fault.EMPTY
@@ -139,7 +139,7 @@ def _checks(column: Column[Any]) -> Iterator[tuple[str, Fault]]:
         missing = "= ''" if column is schema.observation.c.at else "IS NULL"
         yield f"{name} {missing} OR ({_MOMENT.format(name, _ASCII.format(name))})", Fault.MOMENT
     if column is schema.provenance.c.uuid:
-        # It becomes the name of a folder.
+        # It becomes a folder name.
         yield (
             (
                 f"{_ASCII.format(name)} AND length({name}) BETWEEN 1 AND {_MOST_OF_KEY}"
