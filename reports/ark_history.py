@@ -10,11 +10,11 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from crawler.history.ark_status import ArkStatus, DatedVerdict, Seen, step
+from crawler.history.ark_status import ArkStatus, DatedVerdict, ObjectFeatures, step
 from crawler.history.latest import policy_of
 from crawler.history.run_times import moment_of_check
 from crawler.history.triage import decision_words
-from crawler.history.triaging import decisions, touched
+from crawler.history.triaging import decisions, matched_arks
 from crawler.model import schema
 from crawler.model.observations import ACCESS, FAMILY_OF, Family, ObjectOutcome
 from crawler.model.schema import (
@@ -143,7 +143,7 @@ def _decided(connection: Connection, ark_id: int) -> dict[str, tuple[Happened, .
             Happened(decision.at.isoformat(timespec="milliseconds"), decision.action.value, decision_words(decision))
             for decision in about
         )
-        for row, about in touched(connection, made)
+        for row, about in matched_arks(connection, made)
         if row.ark_id == ark_id
     }
 
@@ -197,7 +197,7 @@ def _checks(connection: Connection, ark_id: int) -> Iterator[tuple[str, Checked]
         answer = asked.get((row.run_id, row.request_url, row.final_url)) or at_url.get((row.run_id, row.request_url))
         at = moment_of_check(answer, row)
         check = DatedVerdict(
-            datetime.fromisoformat(at), ObjectOutcome(row.object), bool(row.is_suspect), Seen(row.final_url)
+            datetime.fromisoformat(at), ObjectOutcome(row.object), bool(row.is_suspect), ObjectFeatures(row.final_url)
         )
         standings[row.request_url], _ = step(standings.get(row.request_url), check, policy)
         yield (

@@ -18,7 +18,7 @@ from crawler.history.ark_status import (
     DatedVerdict,
     Event,
     EventKind,
-    Seen,
+    ObjectFeatures,
     StatusPolicy,
     step,
 )
@@ -40,7 +40,7 @@ def check(text: str) -> DatedVerdict:
         day(float(when)),
         ObjectOutcome(outcome.rstrip("*")),
         is_suspect=outcome.endswith("*"),
-        seen=Seen(landing=landing or None),
+        features=ObjectFeatures(landing=landing or None),
     )
 
 
@@ -91,7 +91,7 @@ def test_every_state_that_one_may_act_on_has_its_gravity() -> None:
 
 
 SEEN = st.builds(
-    Seen,
+    ObjectFeatures,
     landing=st.sampled_from([None, "http://a.example/1", "http://a.example/2"]),
     sketch=st.sampled_from([None, "0000000a0000000b", "0000000c0000000d"]),
     digest=st.sampled_from([None, "d1", "d2"]),
@@ -103,7 +103,7 @@ HISTORIES = st.lists(
 ).map(lambda rows: dated(rows))
 
 
-def dated(rows: Sequence[tuple[float, ObjectOutcome, bool, Seen]]) -> list[DatedVerdict]:
+def dated(rows: Sequence[tuple[float, ObjectOutcome, bool, ObjectFeatures]]) -> list[DatedVerdict]:
     checks, at = [], 0.0
     for days, outcome, is_suspect, seen in rows:
         at += days

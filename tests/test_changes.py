@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import pairwise
 
 from crawler.answers.likeness import sketch
-from crawler.history.ark_status import Seen, compared, described, place, promised
+from crawler.history.ark_status import ObjectFeatures, commitment_to_compare, compare, metadata_to_compare, place
 
 WORDS = "the river has a bridge of seven arches that was built when the town was still inside its walls"
 
 
-def words(known: Seen, seen: Seen) -> list[str]:
-    _, differences = compared(known, seen, least_likeness=0.3)
+def words(known: ObjectFeatures, seen: ObjectFeatures) -> list[str]:
+    _, differences = compare(known, seen, least_likeness=0.3)
     return [event.detail for event in differences]
 
 
@@ -19,40 +19,40 @@ def test_another_text_is_another_object_and_a_new_footer_is_not() -> None:
     page = sketch(WORDS)
     with_footer = sketch(WORDS + " imprint and privacy")
     other = sketch("domain names are for sale here and this one could be yours from today on")
-    assert words(Seen(sketch=page), Seen(sketch=with_footer)) == []
-    [told] = words(Seen(sketch=page), Seen(sketch=other))
+    assert words(ObjectFeatures(sketch=page), ObjectFeatures(sketch=with_footer)) == []
+    [told] = words(ObjectFeatures(sketch=page), ObjectFeatures(sketch=other))
     assert told == "object: 0% of its text is as it was"
 
 
 def test_a_slow_drift_adds_up() -> None:
     others = [f"other{letter}" for letter in "abcdefghijklmnopqrs"]
     texts = [" ".join(others[:at] + WORDS.split()[at:]) for at in (0, 5, 10, 15)]
-    one_by_one = (words(Seen(sketch=sketch(a)), Seen(sketch=sketch(b))) for a, b in pairwise(texts))
+    one_by_one = (words(ObjectFeatures(sketch=sketch(a)), ObjectFeatures(sketch=sketch(b))) for a, b in pairwise(texts))
     assert not any(one_by_one)
-    known, told = Seen(sketch=sketch(texts[0])), []
+    known, told = ObjectFeatures(sketch=sketch(texts[0])), []
     for text in texts[1:]:
-        known, differences = compared(known, Seen(sketch=sketch(text)), least_likeness=0.3)
+        known, differences = compare(known, ObjectFeatures(sketch=sketch(text)), least_likeness=0.3)
         told += differences
     assert len(told) == 1
 
 
 def test_bytes_count_where_there_is_no_text() -> None:
-    assert words(Seen(digest="a"), Seen(digest="b")) == ["object: its bytes are others"]
-    assert words(Seen(digest="a", sketch="0000000a"), Seen(digest="b", sketch="0000000a")) == []
-    assert words(Seen(digest="a"), Seen()) == []
+    assert words(ObjectFeatures(digest="a"), ObjectFeatures(digest="b")) == ["object: its bytes are others"]
+    assert words(ObjectFeatures(digest="a", sketch="0000000a"), ObjectFeatures(digest="b", sketch="0000000a")) == []
+    assert words(ObjectFeatures(digest="a"), ObjectFeatures()) == []
 
 
 def test_a_description_that_was_not_asked_for_has_not_been_lost() -> None:
-    known = Seen(description={"what": "A map"}, promise={"what": "Not Guaranteed"})
-    assert compared(known, Seen(), least_likeness=0.3) == (known, [])
+    known = ObjectFeatures(description={"what": "A map"}, promise={"what": "Not Guaranteed"})
+    assert compare(known, ObjectFeatures(), least_likeness=0.3) == (known, [])
 
 
 def test_each_word_of_description_and_commitment_that_changed_is_told() -> None:
-    known = Seen(
+    known = ObjectFeatures(
         description={"who": "A Library", "what": "A map"},
         promise={"who": "A Library", "what": "Permanent: Stable Content", "when": "2020"},
     )
-    now = Seen(
+    now = ObjectFeatures(
         description={"who": "A Library", "what": "A chart"},
         promise={"who": "Another", "what": "Not Guaranteed", "when": "2026"},
     )
@@ -65,16 +65,19 @@ def test_each_word_of_description_and_commitment_that_changed_is_told() -> None:
 
 
 def test_a_commitment_can_be_withdrawn_and_given() -> None:
-    stated = Seen(promise={"what": "Not Guaranteed"})
-    assert words(stated, Seen(promise=promised("absent", {}))) == ["commitment: given no more"]
-    assert words(Seen(promise={}), stated) == ["commitment: given now"]
-    assert words(stated, Seen(promise=promised("undetermined", {}))) == []
+    stated = ObjectFeatures(promise={"what": "Not Guaranteed"})
+    assert words(stated, ObjectFeatures(promise=commitment_to_compare("absent", {}))) == ["commitment: given no more"]
+    assert words(ObjectFeatures(promise={}), stated) == ["commitment: given now"]
+    assert words(stated, ObjectFeatures(promise=commitment_to_compare("undetermined", {}))) == []
 
 
 def test_records_without_who_what_when_are_compared_as_wholes() -> None:
-    one, other = (described("structured", {"license": "CC0", "size": 7}), described("structured", {"size": 8}))
+    one, other = (
+        metadata_to_compare("structured", {"license": "CC0", "size": 7}),
+        metadata_to_compare("structured", {"size": 8}),
+    )
     assert one != other
-    assert one == described("structured", {"size": 7, "license": "CC0"})
+    assert one == metadata_to_compare("structured", {"size": 7, "license": "CC0"})
 
 
 def test_what_is_no_url_is_its_own_place() -> None:

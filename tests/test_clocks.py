@@ -13,8 +13,8 @@ import pytest
 
 from arkaudit.upkeep.stores import problems
 from crawler.history.ark_status import ArkState
-from crawler.history.rechecking import Intervals, KnownArk, RecheckPolicy, due, without_times_ahead
-from crawler.history.run_times import clamped
+from crawler.history.rechecking import Intervals, KnownArk, RecheckPolicy, due_arks, without_times_ahead
+from crawler.history.run_times import clamp_times
 from crawler.model.observations import moment
 from crawler.store.store import Store
 from crawler.verdicts.verdict import skipped
@@ -36,7 +36,7 @@ def run(number: int, started: timedelta, *, imported: timedelta | None = None) -
 
 def test_run_that_is_ahead_counts_as_made_before_the_next_one() -> None:
     runs = [run(1, -9 * DAY), run(2, 365 * DAY), run(3, 365 * DAY), run(4, -DAY), run(5, 400 * DAY)]
-    corrected = clamped(runs, NOW)
+    corrected = clamp_times(runs, NOW)
     assert sorted(corrected) == [2, 3, 5]
     starts = [corrected.get(one.run_id, {}).get("started_at", one.started_at) for one in runs]
     assert starts == sorted(set(starts))
@@ -45,13 +45,13 @@ def test_run_that_is_ahead_counts_as_made_before_the_next_one() -> None:
 
 def test_brought_in_runs_set_no_other_back() -> None:
     runs = [run(1, 365 * DAY), run(2, -99 * DAY, imported=-DAY), run(3, 9 * DAY, imported=-DAY)]
-    corrected = clamped(runs, NOW)
+    corrected = clamp_times(runs, NOW)
     assert moment(NOW - DAY) < str(corrected[1]["started_at"]) < moment(NOW)
     assert moment(NOW - 2 * DAY) < str(corrected[3]["started_at"]) < moment(NOW - DAY)
 
 
 def test_nothing_is_corrected_where_no_time_is_ahead() -> None:
-    assert clamped([run(1, -DAY), run(2, -9 * DAY), run(3, timedelta())], NOW) == {}
+    assert clamp_times([run(1, -DAY), run(2, -9 * DAY), run(3, timedelta())], NOW) == {}
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_report_shows_the_verdict_of_the_last_run(store: Path, caplog: pytest.Lo
     assert stands is not None
     assert stands.until == 2
     assert list(load_frames(store).verdicts["run_id"]) == [2]
-    assert "1 run has times that lie ahead" in caplog.text
+    assert "1 run has times in the future" in caplog.text
     assert store.read_bytes() == before
 
 
@@ -96,4 +96,4 @@ def test_next_command_sets_the_times_right_and_keeps_what_they_were(store: Path)
 def test_check_that_lies_ahead_puts_off_none() -> None:
     ark = KnownArk("ark:1/x", "1", "http://a/", "a", ArkState.HEALTHY, NOW + 365 * DAY)
     again = without_times_ahead(ark, NOW)
-    assert due([again], RecheckPolicy(Intervals()), NOW) == [again]
+    assert due_arks([again], RecheckPolicy(Intervals()), NOW) == [again]

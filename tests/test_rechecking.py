@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from arkaudit.configuration.config_files import ConfigError, load
 from crawler.history.ark_status import ArkState
-from crawler.history.rechecking import Intervals, KnownArk, RecheckPolicy, due, due_at, next_due_at
+from crawler.history.rechecking import Intervals, KnownArk, RecheckPolicy, due_arks, due_at, next_due_at
 from crawler.history.triaging import KnownSelection, beginning_of
 from crawler.store.store import Store
 from tests.interrupted import Command
@@ -63,19 +63,19 @@ def test_a_load_that_came_in_one_day_is_spread_over_the_interval() -> None:
 
 
 def test_what_was_never_checked_is_due_now_and_before_all_else() -> None:
-    asked = due([known(1, days_ago=99), known(2, days_ago=None)], POLICY, NOW)
+    asked = due_arks([known(1, days_ago=99), known(2, days_ago=None)], POLICY, NOW)
     assert [each.ark for each in asked] == ["ark:12148/x2", "ark:12148/x1"]
 
 
 def test_what_is_skipped_or_no_longer_cited_is_never_due() -> None:
     gone = KnownArk("ark:12148/x1", "12148", "http://a.example/x1", "a.example", ArkState.FAILING, None, is_cited=False)
-    assert due([gone, known(2, state=ArkState.SKIPPED, days_ago=999)], POLICY, NOW) == []
+    assert due_arks([gone, known(2, state=ArkState.SKIPPED, days_ago=999)], POLICY, NOW) == []
 
 
 def test_a_host_with_many_gets_no_more_turns_than_another_while_that_waits() -> None:
     many = [known(number, host="large.example", days_ago=100 + number) for number in range(50)]
     few = [known(number, host=f"small{number % 3}.example", days_ago=90) for number in range(100, 109)]
-    asked = [each.host for each in due([*many, *few], POLICY, NOW)]
+    asked = [each.host for each in due_arks([*many, *few], POLICY, NOW)]
     assert Counter(asked[:12])["large.example"] == 3
     assert asked[12:] == ["large.example"] * 47
 
@@ -84,7 +84,7 @@ def test_a_host_with_many_gets_no_more_turns_than_another_while_that_waits() -> 
 def test_within_a_host_the_longest_ago_comes_first_and_nobody_has_two_turns_while_others_wait(
     rows: list[tuple[int, str, float]],
 ) -> None:
-    asked = due([known(number, host=host, days_ago=ago) for number, host, ago in rows], POLICY, NOW)
+    asked = due_arks([known(number, host=host, days_ago=ago) for number, host, ago in rows], POLICY, NOW)
     assert len(asked) == len(rows)
     for host in "abc":
         ours = [each.checked_at for each in asked if each.host == host]
@@ -97,7 +97,7 @@ def test_within_a_host_the_longest_ago_comes_first_and_nobody_has_two_turns_whil
 @given(st.permutations(range(12)))
 def test_the_order_in_which_a_store_tells_does_not_matter(order: list[int]) -> None:
     all_known = [known(number, host="abc"[number % 3], days_ago=100 + number // 6) for number in range(12)]
-    assert due([all_known[at] for at in order], POLICY, NOW) == due(all_known, POLICY, NOW)
+    assert due_arks([all_known[at] for at in order], POLICY, NOW) == due_arks(all_known, POLICY, NOW)
 
 
 @given(
@@ -121,7 +121,7 @@ def test_the_order_in_which_a_store_tells_does_not_matter(order: list[int]) -> N
 def test_what_is_due_and_what_will_be_next_follow_from_each_moment(standings: list[KnownArk], healthy: float) -> None:
     policy = RecheckPolicy(general=Intervals(healthy=healthy), host={"b": {"healthy": 0, "failing": 90}})
     moments = {each: moment for each in standings if (moment := due_at(each, policy)) is not None}
-    assert set(due(standings, policy, NOW)) == {each for each, moment in moments.items() if moment <= NOW}
+    assert set(due_arks(standings, policy, NOW)) == {each for each, moment in moments.items() if moment <= NOW}
     later = [moment for moment in moments.values() if moment > NOW]
     assert next_due_at(standings, policy, NOW) == min(later, default=None)
 

@@ -25,7 +25,7 @@ from crawler.history.triage import (
     TriageDecision,
     TriageTarget,
     target_of,
-    treatment,
+    triage_state,
 )
 from crawler.spiders.runs import judge_run
 from crawler.store.store import Store
@@ -60,7 +60,7 @@ def test_what_was_decided_holds_or_does_not(vector: dict[str, Any]) -> None:
     assert ark_status is not None
     life = [TriageCheck(each.at, each.object) for each in checks]
     problem = Problem(life[-1], ark_status.state, ark_status.since, life)
-    found = treatment(map(decision, vector["decisions"]), problem, life[-1].at.date())
+    found = triage_state(map(decision, vector["decisions"]), problem, life[-1].at.date())
     assert (PARTICIPLES[found.action] if found.action else None) == vector["treatment"], found.words
     assert vector.get("words", "") in found.words
     assert not found.words or vector.get("words") != ""
@@ -71,8 +71,8 @@ def test_what_was_decided_holds_or_does_not(vector: dict[str, Any]) -> None:
 def test_the_order_in_which_decisions_are_told_does_not_matter(order: list[str]) -> None:
     life = [TriageCheck(day(number), check("0 broken").object) for number in (0, 3, 7, 50)]
     problem = Problem(life[-1], None, None, life)
-    expected = treatment(map(decision, sorted(order)), problem, date(2026, 3, 1))
-    assert treatment(map(decision, order), problem, date(2026, 3, 1)) == expected
+    expected = triage_state(map(decision, sorted(order)), problem, date(2026, 3, 1))
+    assert triage_state(map(decision, order), problem, date(2026, 3, 1)) == expected
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_a_named_audit_has_a_file_of_its_own(tmp_path: Path) -> None:
 
 
 def state_of(store: Store, run_id: int) -> dict[str, tuple[bool, str]]:
-    return {url: (each.is_known, each.whole.words) for (_, url), each in store.treated(run_id).items()}
+    return {url: (each.is_known, each.whole.words) for (_, url), each in store.triaged_arks(run_id).items()}
 
 
 def ignore(kind: TriageTarget, target: str, until: date = date(2026, 6, 1)) -> TriageDecision:
@@ -265,13 +265,13 @@ def test_a_document_that_is_ignored_leaves_the_others_that_cite_the_same() -> No
         store.decide([ignore(TriageTarget.DOCUMENT, GUIDE)])
         pages = {GUIDE: f"see {ONE}", OTHER_PAGE: f"see {ONE}"}
         run_id = audit(store, 3, documents=pages, answers={ONE: 404, OTHER: 200})
-        [treated] = store.treated(run_id).values()
+        [treated] = store.triaged_arks(run_id).values()
         assert not treated.is_known
         assert {url: each.action for url, each in treated.in_documents.items()} == {GUIDE: "ignore", OTHER_PAGE: None}
         later = audit(store, 9, documents={GUIDE: f"see {ONE}"}, answers={ONE: 404, OTHER: 200})
-        assert [each.is_known for each in store.treated(later).values()] == [True]
+        assert [each.is_known for each in store.triaged_arks(later).values()] == [True]
         alone = audit(store, 12, answers={ONE: 404, OTHER: 200}, seeds=[])
-        assert [each.is_known for each in store.treated(alone).values()] == [True], "by the last run that cites it"
+        assert [each.is_known for each in store.triaged_arks(alone).values()] == [True], "by the last run that cites it"
 
 
 def test_the_news_leave_out_what_is_known_and_count_it() -> None:

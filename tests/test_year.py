@@ -16,12 +16,12 @@ from crawler.history.ark_status import (
     DatedVerdict,
     Event,
     EventKind,
-    Seen,
+    ObjectFeatures,
     assess,
     contacts_of,
     step,
 )
-from crawler.history.rechecking import KnownArk, due
+from crawler.history.rechecking import KnownArk, due_arks
 from crawler.model.observations import ObjectOutcome
 from crawler.spiders.runs import judge_run
 from crawler.store.store import Store
@@ -69,7 +69,8 @@ def year() -> Year:
     by_url = {subject.url: subject for subject in WORLD}
     for day in range(DAYS):
         asked = [
-            by_url[each.request_url] for each in due((known(s, standings.get(s)) for s in WORLD), POLICY, morning(day))
+            by_url[each.request_url]
+            for each in due_arks((known(s, standings.get(s)) for s in WORLD), POLICY, morning(day))
         ]
         seen = list(observed(asked, day))
         met = contacts_of(
@@ -81,7 +82,7 @@ def year() -> Year:
         for number, subject in enumerate(asked):
             status, landing = subject.answer(day)
             at = morning(day) + timedelta(seconds=number)
-            check = DatedVerdict(at, ObjectOutcome(OUTCOMES[status]), is_suspect, Seen(landing=landing))
+            check = DatedVerdict(at, ObjectOutcome(OUTCOMES[status]), is_suspect, ObjectFeatures(landing=landing))
             standings[subject], events = step(standings.get(subject), check)
             result.events[subject] += ((at, event) for event in events)
         result.days.append(dict(standings))
@@ -193,7 +194,7 @@ def test_a_store_that_lives_through_the_same_year_stands_as_it_should_on_every_d
             if day == 0:
                 asked = year.checked[0]
             else:
-                asked = [by_url[each.request_url] for each in due(store.known_arks(), POLICY, morning(day))]
+                asked = [by_url[each.request_url] for each in due_arks(store.known_arks(), POLICY, morning(day))]
             assert asked == year.checked[day], day
             if not asked:
                 continue

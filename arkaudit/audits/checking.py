@@ -17,7 +17,7 @@ from arkaudit.output.explaining import RunObservations, explanation
 from crawler.answers.mementos import MementoRecord
 from crawler.history.news import count_words
 from crawler.history.rechecking import KnownArk
-from crawler.history.triaging import Treated
+from crawler.history.triaging import TriagedArk
 from crawler.model.observations import FAMILY_OF, Family, Verdict
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
@@ -77,7 +77,7 @@ class CheckRun:
     verdicts: Mapping[Pair, Verdict]
     """Verdicts in the order in which they were first made."""
     was_interrupted: bool
-    decided: Mapping[Pair, Treated]
+    decided: Mapping[Pair, TriagedArk]
     """Triage decisions."""
     observed: RunObservations | None
     """All observations, if verdicts are explained."""
@@ -255,13 +255,13 @@ def _pair(verdict: Verdict) -> Pair:
     return str(verdict.ark), verdict.request_url
 
 
-def _problems(verdicts: Iterable[Verdict], decided: Mapping[Pair, Treated]) -> list[Verdict]:
+def _problems(verdicts: Iterable[Verdict], decided: Mapping[Pair, TriagedArk]) -> list[Verdict]:
     """Return failing ARKs, then unreachable ones, without known problems."""
     raised = [one for one in verdicts if not _is_known(one, decided)]
     return [one for family in _PROBLEM_FAMILIES for one in raised if FAMILY_OF[one.object.outcome] is family]
 
 
-def _is_known(verdict: Verdict, decided: Mapping[Pair, Treated]) -> bool:
+def _is_known(verdict: Verdict, decided: Mapping[Pair, TriagedArk]) -> bool:
     treated = decided.get(_pair(verdict))
     return treated is not None and treated.is_known
 

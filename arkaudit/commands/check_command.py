@@ -237,7 +237,7 @@ def _arks_to_check(
     """
     from arkaudit.upkeep.triage_file import apply_to, triage_of
     from crawler.history.ark_status import ArkState
-    from crawler.history.rechecking import due, in_turn, next_due_at, without_times_ahead
+    from crawler.history.rechecking import due_arks, interleave_hosts, next_due_at, without_times_ahead
     from crawler.model.registry import cache_folder
     from crawler.model.registry import load as load_registry
     from crawler.store.store import Store

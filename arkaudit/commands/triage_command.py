@@ -157,7 +157,7 @@ def _rows(now: datetime, connection: Connection) -> list[dict[str, Any]]:
     rows = []
     for decision in triaging.decisions(connection):
         touched = [
-            (row.ark, row.request_url, ArkState(row.state)) for row, _ in triaging.touched(connection, [decision])
+            (row.ark, row.request_url, ArkState(row.state)) for row, _ in triaging.matched_arks(connection, [decision])
         ]
         arks, not_well = _counts(touched)
         row = {

@@ -183,7 +183,7 @@ def triage_of(config: Config, *, now: datetime) -> TriageFile | None:
 def report_idle_in(store_file: Path, config: Config | None, *, is_read_only: bool = False) -> None:
     """Report decisions that match no ARK of the store at a path, which may be *read-only*."""
     if is_read_only:
-        idle = in_store(store_file, triaging.idle)
+        idle = in_store(store_file, triaging.unmatched_decisions)
     else:
         with open_store(store_file) as store:
             idle = store.idle_decisions()

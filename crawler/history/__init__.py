@@ -1,1 +1,1 @@
-"""The life of ARKs over time: status and events, from the verdicts of all runs."""
+"""The history of ARKs: their status and events, derived from the verdicts of all runs."""

@@ -1,6 +1,6 @@
-"""Pure: tell the status of an ARK at one URL from its dated verdicts. One failure is never called link rot.
+"""Derive the status of an ARK at one URL from its dated verdicts. One failure is never called link rot. No I/O.
 
-`step` folds one check into what was known. A run in which most hosts fail proves nothing against anybody (`assess`).
+`step` adds one check to a status. The failures of a run in which most hosts fail do not count (`assess`).
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from crawler.answers.likeness import likeness
 from crawler.model.addresses import DEFAULT_PORTS
 from crawler.model.observations import DESCRIBED, ChainEnd, CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
 
-#: A host is expected to answer unless it left so many runs that asked it, one after the other, without an answer.
+#: A host is expected to answer unless it gave no answer in this many runs in a row.
 MISSES_EXPECTED = 2
-#: One host that does not answer is its own fault, however few others were asked.
+#: The smallest number of silent hosts that makes a run suspect: a single one is at fault itself.
 LEAST_MISSING = 2
 
 _MET = frozenset({ChainEnd.REFUSED, ChainEnd.RESET, ChainEnd.TLS, ChainEnd.PROTOCOL_ERROR})
@@ -36,19 +36,19 @@ class Contact:
     answered: int = 0
     """Requests that got an HTTP answer, whatever its status."""
     met: int = 0
-    """Requests that someone refused, cut off or answered with nonsense: a machine is there, and we have a network."""
+    """Requests that were refused, cut off or answered with nonsense: the host exists, and the network works."""
     silent: int = 0
-    """Requests without any sign of the host: no address for its name, or no word in time."""
+    """Requests without a sign of the host: its name has no address, or no answer came in time."""
     first_at: str = ""
     last_at: str = ""
     failure: str | None = None
-    """How it failed last."""
+    """The last failure."""
 
 
 def contacts_of(chains: Iterable[tuple[str, Sequence[Mapping[str, Any]]]]) -> dict[str, Contact]:
-    """Return what was met at each host on *chains*: how each ended, and its hops.
+    """Return the contact with each host on *chains*, which are given as their ends and hops.
 
-    A request that our own guard or robots.txt held back has met no one.
+    Requests that the address guard or robots.txt held back are not counted.
     """
     contacts: dict[str, Contact] = {}
     for end, hops in chains:
@@ -70,23 +70,22 @@ def contacts_of(chains: Iterable[tuple[str, Sequence[Mapping[str, Any]]]]) -> di
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """The assessment whether the failures of a run may be held against anybody, and why not."""
+    """The assessment of a run: whether its failures count, and why not."""
 
     is_suspect: bool
     reason: str
     expected: int
-    """Hosts that were asked, and that were expected to answer."""
+    """The number of requested hosts that were expected to answer."""
     missing: int
-    """How many of these gave no HTTP answer at all."""
+    """The number of these without any HTTP answer."""
 
 
 def assess(contacts: Collection[Contact], misses: Mapping[str, int]) -> Assessment:
-    """Return whether a run with these *contacts* is suspect.
+    """Assess a run with these *contacts*.
 
-    *misses* says of hosts how many of the last runs that asked them, in a row, they left without an answer; a host that
-    is not in it was never asked before. A run is suspect when not one host gave a sign of life, or when at least
-    two hosts, and more than half of those that were expected to, did not answer. A host that has long been dead is not
-    expected to.
+    *misses* has the number of runs in a row in which a host gave no answer; hosts not in it were never asked before. A
+    run is suspect if no host gave a sign of life, or if at least two hosts, and more than half of those expected to
+    answer, did not. Hosts that have long been dead are not expected to answer.
 
     >>> assess([Contact("a.example", silent=2)], {}).reason
     'no host gave a sign of life'
@@ -104,7 +103,7 @@ def assess(contacts: Collection[Contact], misses: Mapping[str, int]) -> Assessme
 
 
 def host_of(url: str) -> str | None:
-    """The host of a URL, with its port unless that goes without saying; None for what has none, such as a file.
+    """Return the host of a URL, with its port unless it is the default; None if it has no host, such as a file.
 
     >>> host_of("https://N2T.net:443/ark:/12148/x5"), host_of("http://[::1]:8080/"), host_of("papers/a.pdf")
     ('n2t.net', '[::1]:8080', None)
@@ -125,16 +124,13 @@ def _host(origin: str) -> str | None:
     return name if port in (None, DEFAULT_PORTS.get(parts.scheme)) else f"{name}:{port}"
 
 
-# -- the life of one ARK
+# -- differences between two checks of a working ARK: its place, its content and its metadata
 
-
-# -- what differs between two checks in which an ARK worked: where it lands, what is there, what is said of it
-
-#: What a description and a commitment are compared by, where they have it.
-_TOLD = ("who", "what", "when")
-#: Characters of a value that are kept for comparing.
+#: The fields by which metadata and commitments are compared.
+_COMPARED = ("who", "what", "when")
+#: The number of characters of a value that are compared.
 _KEPT = 200
-#: Outcomes that show that there is no description of the object; others that don't describe it leave that open.
+#: Outcomes that show that the provider does not describe the object. Other failures leave that open.
 _UNDESCRIBED = frozenset(
     {
         MetadataOutcome.REGISTRY_LEVEL,
@@ -145,31 +141,31 @@ _UNDESCRIBED = frozenset(
     }
 )
 _UNSTATED = frozenset({CommitmentOutcome.PLACEHOLDER, CommitmentOutcome.ABSENT})
-#: Parameters that name a visit and not an object.
+#: Query parameters that identify a visit, not an object.
 _VISITS = re.compile(r"(?:j|php|asp)?_?sess(?:ion)?_?id|sid|utm_\w+|_ga|timestamp|nonce|cfid|cftoken", re.IGNORECASE)
 
 MetadataValues = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """The observed features of an object that works; None for those not observed."""
+class ObjectFeatures:
+    """The observed features of a working object; None for those not observed."""
 
     landing: str | None = None
     sketch: str | None = None
-    """`crawler.answers.likeness.sketch` of the whole readable text."""
+    """`crawler.answers.likeness.sketch` of the complete readable text."""
     digest: str | None = None
-    """Of the whole body, in hexadecimal; none for a body that was not read to its end."""
+    """The digest of the body in hexadecimal; None if the body was not read completely."""
     description: MetadataValues | None = None
-    """Empty where the provider does not describe the object."""
+    """Empty if the provider does not describe the object."""
     promise: MetadataValues | None = None
-    """Empty where the provider states no commitment."""
+    """Empty if the provider states no commitment."""
 
 
-def described(outcome: str, parsed: Mapping[str, Any]) -> MetadataValues | None:
-    """Return what a metadata verdict says to compare by; empty for no description, None where that is not known.
+def metadata_to_compare(outcome: str, parsed: Mapping[str, Any]) -> MetadataValues | None:
+    """Return the fields of a metadata verdict to compare; empty if there is no description, None if unknown.
 
-    >>> described("erc", {"who": "A  Library", "what": "A map", "where": "x"}), described("blocked", {})
+    >>> metadata_to_compare("erc", {"who": "A  Library", "what": "A map", "where": "x"}), metadata_to_compare("blocked", {})
     ({'who': 'A Library', 'what': 'A map'}, None)
     """
     if outcome in DESCRIBED:
@@ -177,10 +173,10 @@ def described(outcome: str, parsed: Mapping[str, Any]) -> MetadataValues | None:
     return {} if outcome in _UNDESCRIBED else None
 
 
-def promised(outcome: str, parsed: Mapping[str, Any]) -> MetadataValues | None:
-    """Return what a commitment verdict says to compare by: its words, its guarantor, its date.
+def commitment_to_compare(outcome: str, parsed: Mapping[str, Any]) -> MetadataValues | None:
+    """Return the fields of a commitment verdict to compare: words, guarantor and date; empty if none, None if unknown.
 
-    >>> promised("stated", {"who": "A Library", "what": "Not Guaranteed"}), promised("absent", {})
+    >>> commitment_to_compare("stated", {"who": "A Library", "what": "Not Guaranteed"}), commitment_to_compare("absent", {})
     ({'who': 'A Library', 'what': 'Not Guaranteed'}, {})
     """
     if outcome == CommitmentOutcome.STATED:
@@ -189,7 +185,7 @@ def promised(outcome: str, parsed: Mapping[str, Any]) -> MetadataValues | None:
 
 
 def place(url: str) -> str:
-    """A landing URL as a place: without its scheme, its default port, a trailing slash, a fragment and session names.
+    """Return a landing URL without scheme, default port, trailing slash, fragment and session parameters.
 
     >>> place("http://A.example:80/view/7/?sid=9&page=2"), place("https://a.example/view/7?page=2")
     ('a.example/view/7?page=2', 'a.example/view/7?page=2')
@@ -204,11 +200,13 @@ def place(url: str) -> str:
     return f"{host}{path}{'?' if named else ''}{named}"
 
 
-def compared(last_good: Seen, current: Seen, *, least_likeness: float) -> tuple[Seen, list[Event]]:
-    """Return what to compare the next check with, and what differs between *last_good* of a working ARK and *current*.
+def compare(
+    last_good: ObjectFeatures, current: ObjectFeatures, *, least_likeness: float
+) -> tuple[ObjectFeatures, list[Event]]:
+    """Return the features to compare with the next check, and the changes from *last_good* to *current*.
 
-    Texts differ when they are less alike than *least_likeness*. They are held against the text that was known first
-    or that the last difference brought, so that a slow drift adds up.
+    Texts differ if their likeness is below *least_likeness*. The reference is the first text, or the text of the last
+    change, so that a slow drift adds up.
     """
     differences: list[Event] = []
     before, now = last_good.landing, current.landing
@@ -225,7 +223,7 @@ def compared(last_good: Seen, current: Seen, *, least_likeness: float) -> tuple[
     ):
         others = () if told is None or tells is None else _other_words(told, tells)
         differences += [Event(EventKind.CHANGED, f"{name}: {other}") for other in others]
-    known = Seen(
+    known = ObjectFeatures(
         before if now is None else now,
         text.sketch,
         text.digest,
@@ -235,7 +233,7 @@ def compared(last_good: Seen, current: Seen, *, least_likeness: float) -> tuple[
     return known, differences
 
 
-def _other_object(before: Seen, now: Seen, least_likeness: float) -> str | None:
+def _other_object(before: ObjectFeatures, now: ObjectFeatures, least_likeness: float) -> str | None:
     if before.digest is not None and before.digest == now.digest:
         return None
     if before.sketch is not None and now.sketch is not None:
@@ -258,42 +256,42 @@ def _other_words(before: MetadataValues, now: MetadataValues) -> Iterator[str]:
 
 
 def _metadata_values(parsed: Mapping[str, Any]) -> MetadataValues:
-    values = {name: _folded(parsed[name]) for name in _TOLD if parsed.get(name)}
+    values = {name: _fold_value(parsed[name]) for name in _COMPARED if parsed.get(name)}
     if values:
         return values
-    whole = repr(sorted((key, _folded(value)) for key, value in parsed.items()))
+    whole = repr(sorted((key, _fold_value(value)) for key, value in parsed.items()))
     return {"record": sha256(whole.encode("utf-8", "replace")).hexdigest()[:16]}
 
 
-def _folded(value: Any) -> str:
+def _fold_value(value: Any) -> str:
     return " ".join(str(value).split())[:_KEPT]
 
 
 class ArkState(StrEnum):
-    """The state of an ARK after all its checks."""
+    """The state of an ARK after its last check."""
 
     HEALTHY = "healthy"
     FAILING = "failing"
-    """It failed by its own or its provider's fault, not yet often and long enough."""
+    """It failed by its own or its provider's fault, but not yet often and long enough."""
     CONFIRMED_BROKEN = "confirmed-broken"
     FLAPPING = "flapping"
-    """It has gone back and forth between working and failing too often to be called either."""
+    """It has changed too often between working and failing to be called either."""
     BLOCKED = "blocked"
-    """The provider keeps programs out; whether it works for people is unknown."""
+    """The provider refuses access to programs; it may work for people."""
     SKIPPED = "skipped"
     UNDETERMINED = "undetermined"
 
 
-#: States that someone may want to act on, gravest first.
+#: States that need attention, most severe first.
 SEVERITY = (ArkState.CONFIRMED_BROKEN, ArkState.FLAPPING, ArkState.FAILING, ArkState.UNDETERMINED, ArkState.BLOCKED)
 
 
 class EventKind(StrEnum):
-    """An event in the life of an ARK, next to its state."""
+    """An event in the history of an ARK, in addition to its state."""
 
     NEW = "new"
     GONE = "gone"
-    """No document that can be read cites it any more."""
+    """It is no longer cited in any readable document."""
     RECOVERED = "recovered"
     MOVED = "moved"
     CHANGED = "changed"
@@ -302,17 +300,17 @@ class EventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StatusPolicy:
-    """The rules for when a failure is confirmed, and what counts as flapping and as changed."""
+    """The rules for confirming a failure, for flapping, and for changes of content."""
 
     strikes: int = 3
     days: float = 7.0
-    """From the first strike to the last."""
+    """The least number of days from the first strike to the last."""
     turns: int = 4
-    """So many turns, from working to failing or back, make an ARK flapping,"""
+    """The number of turns, from working to failing or back, that make an ARK flapping"""
     turn_days: float = 60.0
-    """when they all lie within so many days before its check."""
+    """if all lie within this number of days before the check."""
     likeness: float = 0.3
-    """Of two texts, the share of phrases that must be as they were."""
+    """The share of phrases that two versions of a text must have in common."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,17 +320,17 @@ class DatedVerdict:
     at: datetime
     object: ObjectOutcome
     is_suspect: bool = False
-    """Whether it was made in a run whose failures prove nothing (`crawler.history.ark_status`)."""
-    seen: Seen = field(default_factory=Seen)
+    """True if it comes from a suspect run, whose failures do not count (`assess`)."""
+    features: ObjectFeatures = field(default_factory=ObjectFeatures)
 
     @property
     def works(self) -> bool:
-        """True if the object service was given."""
+        """True if the object service works."""
         return self.object.family is Family.WORKS
 
     @property
     def is_strike(self) -> bool:
-        """True if it is a failure of the identifier or of its provider: no one's else, and not ours."""
+        """True if it is a failure of the identifier or of its provider."""
         return self._is_failure and not self.is_suspect
 
     @property
@@ -340,16 +338,16 @@ class DatedVerdict:
         return self.object.family in (Family.FAILS, Family.UNREACHABLE)
 
     @property
-    def says_nothing(self) -> bool:
-        """True if it says nothing of the ARK at all: the fault was ours, or everybody's."""
+    def is_inconclusive(self) -> bool:
+        """True if it allows no conclusion about the ARK: the fault was local or general."""
         is_ours = self.object in (ObjectOutcome.REFUSED_ADDRESS, ObjectOutcome.INVALID)
-        has_met_nobody = self.object is ObjectOutcome.UNDETERMINED and self.seen.landing is None
+        has_met_nobody = self.object is ObjectOutcome.UNDETERMINED and self.features.landing is None
         return (self._is_failure and self.is_suspect) or is_ours or has_met_nobody
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that a check shows to have happened to an ARK, in words."""
+    """An event of an ARK that a check shows, in words."""
 
     kind: EventKind
     detail: str = ""
@@ -357,26 +355,26 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class ArkStatus:
-    """The status of an ARK at one URL after a check; all that the next check needs."""
+    """The status of an ARK at one URL after a check, with all that the next step needs."""
 
     state: ArkState
     since: datetime
-    """When it came to this state, as far as was seen."""
+    """When it came to this state, as far as observed."""
     reason: str
     checked_at: datetime
     object: ObjectOutcome
     strikes: int = 0
-    """Failures of its own since it worked last."""
+    """The number of failures since it last worked."""
     first_strike_at: datetime | None = None
     last_strike_at: datetime | None = None
     worked_at: datetime | None = None
     turns: tuple[datetime, ...] = ()
-    """When it turned from working to failing or back, within the days that count."""
-    known: Seen = field(default_factory=Seen)
-    """What the next working check is held against."""
+    """The times of its turns between working and failing, within the days that count."""
+    known: ObjectFeatures = field(default_factory=ObjectFeatures)
+    """The features that the next working check is compared with."""
 
 
-#: What a check that says nothing against an ARK without strikes makes of it.
+#: The state after a check that shows neither success nor failure, for an ARK without strikes.
 _STATE_OF = {
     ObjectOutcome.BLOCKED: ArkState.BLOCKED,
     ObjectOutcome.ROBOTS: ArkState.BLOCKED,
@@ -389,29 +387,29 @@ _DEFAULT = StatusPolicy()
 def step(
     before: ArkStatus | None, check: DatedVerdict, policy: StatusPolicy = _DEFAULT
 ) -> tuple[ArkStatus, tuple[Event, ...]]:
-    """The status after one more *check*, and what it shows to have happened."""
+    """Return the status after one more *check*, and the events that it shows."""
     events = [] if before is not None else [Event(EventKind.NEW)]
     known = before or ArkStatus(ArkState.UNDETERMINED, check.at, "", check.at, check.object)
     if check.works:
-        after, shown = _worked(known, check, policy)
+        after, shown = _after_success(known, check, policy)
     elif check.is_strike:
-        after, shown = _struck(known, check, policy)
+        after, shown = _after_strike(known, check, policy)
     else:
-        after, shown = _unproved(known, check), []
+        after, shown = _after_inconclusive(known, check), []
     after = replace(after, checked_at=check.at, object=check.object)
     if known.state is not after.state:
         after = replace(after, since=check.at)
     return after, (*events, *shown)
 
 
-def _worked(before: ArkStatus, check: DatedVerdict, policy: StatusPolicy) -> tuple[ArkStatus, list[Event]]:
+def _after_success(before: ArkStatus, check: DatedVerdict, policy: StatusPolicy) -> tuple[ArkStatus, list[Event]]:
     turns = _turns(before, check, policy, has_turned=before.strikes > 0)
     is_flapping = len(turns) >= policy.turns
-    known, differences = compared(before.known, check.seen, least_likeness=policy.likeness)
+    known, differences = compare(before.known, check.features, least_likeness=policy.likeness)
     after = replace(
         before,
         state=ArkState.FLAPPING if is_flapping else ArkState.HEALTHY,
-        reason=_flaps(turns, policy) if is_flapping else f"it works: {check.object}",
+        reason=_flapping_words(turns, policy) if is_flapping else f"it works: {check.object}",
         strikes=0,
         first_strike_at=None,
         last_strike_at=None,
@@ -426,7 +424,7 @@ def _worked(before: ArkStatus, check: DatedVerdict, policy: StatusPolicy) -> tup
     return after, differences
 
 
-def _struck(before: ArkStatus, check: DatedVerdict, policy: StatusPolicy) -> tuple[ArkStatus, list[Event]]:
+def _after_strike(before: ArkStatus, check: DatedVerdict, policy: StatusPolicy) -> tuple[ArkStatus, list[Event]]:
     strikes, first = before.strikes + 1, before.first_strike_at or check.at
     turns = _turns(before, check, policy, has_turned=strikes == 1 and before.worked_at is not None)
     was_confirmed = before.state is ArkState.CONFIRMED_BROKEN
@@ -435,7 +433,7 @@ def _struck(before: ArkStatus, check: DatedVerdict, policy: StatusPolicy) -> tup
     if is_confirmed:
         state, reason = ArkState.CONFIRMED_BROKEN, since
     elif len(turns) >= policy.turns:
-        state, reason = ArkState.FLAPPING, _flaps(turns, policy)
+        state, reason = ArkState.FLAPPING, _flapping_words(turns, policy)
     else:
         state = ArkState.FAILING
         reason = f"{since}; confirmed after {_times(policy.strikes)} over {policy.days:g} days"
@@ -446,12 +444,12 @@ def _struck(before: ArkStatus, check: DatedVerdict, policy: StatusPolicy) -> tup
     return after, [Event(EventKind.BROKE, since)] if is_news else []
 
 
-def _unproved(before: ArkStatus, check: DatedVerdict) -> ArkStatus:
-    """After a check that proves nothing against the ARK: strikes are neither added nor taken back."""
+def _after_inconclusive(before: ArkStatus, check: DatedVerdict) -> ArkStatus:
+    """Return the status after an inconclusive check, which neither adds nor removes strikes."""
     words = f"the check of {_day(check.at)} shows nothing: {check.object}"
-    if check.says_nothing and check.is_suspect:
+    if check.is_inconclusive and check.is_suspect:
         words = f"the check of {_day(check.at)} proves nothing: most hosts failed in its run"
-    if not before.strikes and not check.says_nothing:
+    if not before.strikes and not check.is_inconclusive:
         return replace(before, state=_STATE_OF[check.object], reason=words)
     if not before.strikes and before.state is ArkState.UNDETERMINED:
         return replace(before, reason=words)
@@ -464,7 +462,7 @@ def _turns(before: ArkStatus, check: DatedVerdict, policy: StatusPolicy, *, has_
     return tuple(turn for turn in turns if turn > since)
 
 
-def _flaps(turns: tuple[datetime, ...], policy: StatusPolicy) -> str:
+def _flapping_words(turns: tuple[datetime, ...], policy: StatusPolicy) -> str:
     return f"it turned {len(turns)} times between working and failing within {policy.turn_days:g} days"
 
 

@@ -1,6 +1,6 @@
-"""Keep `latest` and `event` up to date: the status of every ARK at every URL, in the transaction of what changed it.
+"""Keeps the tables `latest` and `event` up to date, in the transaction of each change.
 
-All of it follows from the other tables: `rebuild` makes the same of them that run after run has made.
+Both are derived from the other tables: `rebuild` makes the same rows as the updates run after run.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from crawler.history.ark_status import (
     ArkStatus,
     DatedVerdict,
     EventKind,
-    Seen,
+    ObjectFeatures,
     StatusPolicy,
     assess,
+    commitment_to_compare,
     contacts_of,
-    described,
     host_of,
-    promised,
+    metadata_to_compare,
     step,
 )
 from crawler.history.rechecking import KnownArk
@@ -53,13 +53,13 @@ from crawler.model.observations import ACCESS, DocumentOutcome, Family, ObjectOu
 
 _document, _latest, _observation = schema.document.c, schema.latest.c, schema.observation.c
 _run, _verdict = schema.run.c, schema.verdict.c
-# -- the contact of each run with each host, and what that proves
+# -- contacts with hosts, and what they show about a run
 
 
 def record_contacts(connection: Connection, run_id: int) -> bool:
-    """Keep what a run met at its hosts, and whether it is suspect, which is what comes back.
+    """Record a run's contacts with hosts, and return True if the run is suspect.
 
-    What was kept of this run before is replaced. Every earlier run must have been recorded.
+    Replaces earlier contacts of the run. Every earlier run must have been recorded.
     """
     contact = schema.contact
     connection.execute(delete(contact).where(contact.c.run_id == run_id))
@@ -76,7 +76,7 @@ def record_contacts(connection: Connection, run_id: int) -> bool:
 
 
 def _misses(connection: Connection, run_id: int, hosts: Iterable[str]) -> dict[str, int]:
-    """Return how many of the last runs that asked them, in a row, these hosts left without an answer, as far as it
+    """Return, for these hosts, the number of runs in a row before this one without an answer, up to the limit that
     counts.
     """
     contact, wanted = schema.contact.c, set(hosts)
@@ -97,13 +97,13 @@ def _misses(connection: Connection, run_id: int, hosts: Iterable[str]) -> dict[s
     return misses
 
 
-#: What is written of an ARK once, when it is first seen.
+#: Columns of `latest` that are written once, when an ARK is first seen.
 _KEPT = ("ark_id", "request_url", "host", "first_seen_at")
-#: What follows from the other tables, each after those that it refers to.
+#: The derived tables; referenced tables come first.
 DERIVED = (schema.contact, schema.assessment, schema.latest, schema.event)
-#: Verdicts that are noted at a time: of a run of a million not all are in memory.
+#: The number of verdicts processed at a time: a run of a million does not fit in memory.
 _PAGE = 500
-#: Moments of a status, by the names of their columns.
+#: The columns of a status that hold moments.
 _MOMENTS = ("first_strike_at", "last_strike_at", "worked_at")
 _OF_VERDICT = (
     "verdict_id",
@@ -120,7 +120,7 @@ _OF_ANSWER = ("request_url", "final_url", "at", "body_sha256", "body_complete", 
 
 
 def policy_of(connection: Connection) -> StatusPolicy:
-    """The policy by which the status in this store is kept."""
+    """Return the policy for the status of ARKs in this store."""
     policy = schema.policy
     row = connection.execute(select(policy).where(policy.c.policy_id == 1)).one_or_none()
     if row is None:
@@ -128,8 +128,8 @@ def policy_of(connection: Connection) -> StatusPolicy:
     return StatusPolicy(row.strikes, row.days, row.turns, row.turn_days, row.likeness)
 
 
-def keep_by(connection: Connection, policy: StatusPolicy) -> None:
-    """Keep the status by *policy* from now on; where it was another, all history is read again by this one."""
+def set_policy(connection: Connection, policy: StatusPolicy) -> None:
+    """Set the policy for the status of ARKs; if it has changed, rebuild the history by it."""
     if policy == policy_of(connection):
         return
     connection.execute(schema.replacing(schema.policy, "policy_id"), {"policy_id": 1, **asdict(policy)})
@@ -137,26 +137,26 @@ def keep_by(connection: Connection, policy: StatusPolicy) -> None:
 
 
 def note_batch(connection: Connection, run_id: int, *, after: int) -> None:
-    """Bring the status up to date with the verdicts of a run *after* one, unless that is left for `note_verdicts`."""
+    """Update the status from the verdicts of a run *after* one, unless `note_verdicts` has to do that later."""
     if _is_last_under_way(connection, run_id):
         _note_verdicts(connection, run_id, after=after)
 
 
 def note_verdicts(connection: Connection, run_id: int, *, is_resumed: bool = False) -> None:
-    """Bring the status up to date with a run, all verdicts of which have been recorded and noted in batches.
+    """Update the status from a run, all verdicts of which have been recorded and noted in batches.
 
-    If its judging *is_resumed*, its citations may have been noted before: all history is made again.
+    If its judging *is_resumed*, its citations may have been noted before, so the history is rebuilt.
     """
     if is_resumed or not _is_last_under_way(connection, run_id):
         rebuild(connection, noting=run_id)
     elif not _is_noted(connection, run_id):
         _note_verdicts(connection, run_id)
-    triaging.use_up(connection)
+    triaging.drop_fulfilled_rechecks(connection)
 
 
 def forget_verdicts(connection: Connection, run_id: int) -> None:
-    """Delete the verdicts of a run, and what history has of them."""
-    connection.exec_driver_sql("PRAGMA defer_foreign_keys=ON")  # of `latest`, which is made again
+    """Delete the verdicts of a run, and their effect on the history."""
+    connection.exec_driver_sql("PRAGMA defer_foreign_keys=ON")  # of `latest`, which is rebuilt
     done = connection.execute(delete(schema.verdict).where(_verdict.run_id == run_id))
     for table in (schema.contact, schema.assessment):
         connection.execute(delete(table).where(table.c.run_id == run_id))
@@ -170,7 +170,7 @@ def _is_last_under_way(connection: Connection, run_id: int) -> bool:
 
 
 def note_end(connection: Connection, run_id: int) -> None:
-    """Bring history up to date with a run that has ended, also one that could not be judged; twice does no harm."""
+    """Update the history from an ended run, judged or not; doing so twice does no harm."""
     if not _is_noted(connection, run_id):
         note_verdicts(connection, run_id)
     if has_followers(connection, run_id):
@@ -184,10 +184,10 @@ def _is_noted(connection: Connection, run_id: int) -> bool:
 
 
 def rebuild(connection: Connection, *, until: int | None = None, noting: int | None = None) -> None:
-    """Make all that is kept of history again from the other tables, run after run in the order of their beginnings.
+    """Rebuild the derived tables from the others, run after run in the order of their beginnings.
 
-    The run *until* is the last of them, if one is given. One that was killed before it was judged has no history yet,
-    unless it is *noting* its verdicts.
+    *until* is the last run to include. A run that was killed before it was judged is left out, unless it is *noting*
+    its verdicts.
     """
     run = schema.run
     noted = {run_id for (run_id,) in connection.exec_driver_sql("SELECT run_id FROM main.assessment")} | {noting}
@@ -203,9 +203,9 @@ def rebuild(connection: Connection, *, until: int | None = None, noting: int | N
 
 
 def rebuild_beside(connection: Connection, *, until: int | None = None) -> None:
-    """The same in temporary tables, which are before those of the store until *connection* is closed.
+    """Rebuild the history in temporary tables, which hide those of the store until *connection* is closed.
 
-    A store that may only be read stays as it is.
+    The store itself is not changed.
     """
     made = text("SELECT sql FROM main.sqlite_master WHERE name = :name")
     for table in DERIVED:
@@ -215,7 +215,7 @@ def rebuild_beside(connection: Connection, *, until: int | None = None) -> None:
 
 
 def has_followers(connection: Connection, run_id: int) -> bool:
-    """Return whether a run that began after this one has been noted."""
+    """Return True if a run that began later has been noted."""
     this = schema.run.alias("this")
     later = (
         select(_run.run_id)
@@ -232,8 +232,8 @@ def _note_verdicts(connection: Connection, run_id: int, *, after: int = 0) -> No
     if is_suspect is None:
         is_suspect = record_contacts(connection, run_id)
     policy = policy_of(connection)
-    for verdicts in _judged(connection, run_id, after):
-        statuses = _known(connection, run_id, verdicts)
+    for verdicts in _verdict_pages(connection, run_id, after):
+        statuses = _stored_statuses(connection, run_id, verdicts)
         answers = _answers(connection, run_id, [row.request_url for row in verdicts])
         rows: list[dict[str, Any]] = []
         events: list[dict[str, Any]] = []
@@ -267,8 +267,8 @@ def _note_verdicts(connection: Connection, run_id: int, *, after: int = 0) -> No
             connection.execute(insert(schema.event), events)
 
 
-def _judged(connection: Connection, run_id: int, last: int) -> Iterator[Sequence[Any]]:
-    """The verdicts of a run after the *last*, with the moment at which it began; a page at a time."""
+def _verdict_pages(connection: Connection, run_id: int, last: int) -> Iterator[Sequence[Any]]:
+    """Yield the verdicts of a run after the *last*, with the times of the run; in pages."""
     query = (
         select(*(_verdict[name] for name in _OF_VERDICT), _run.started_at, _run.ended_at)
         .join_from(schema.verdict, schema.run)
@@ -281,8 +281,8 @@ def _judged(connection: Connection, run_id: int, last: int) -> Iterator[Sequence
         last = rows[-1].verdict_id
 
 
-def _known(connection: Connection, run_id: int, verdicts: Sequence[Any]) -> dict[tuple[int, str], Row[Any]]:
-    """Return what is kept of the ARKs that these *verdicts* of a run are about, which follow one another."""
+def _stored_statuses(connection: Connection, run_id: int, verdicts: Sequence[Any]) -> dict[tuple[int, str], Row[Any]]:
+    """Return the stored status of the ARKs of these consecutive *verdicts* of a run."""
     together = schema.at_one_url(_latest, _verdict)
     query = select(schema.latest, _verdict.object).join_from(schema.verdict, schema.latest, together)
     these = _verdict.verdict_id.between(verdicts[0].verdict_id, verdicts[-1].verdict_id)
@@ -291,7 +291,7 @@ def _known(connection: Connection, run_id: int, verdicts: Sequence[Any]) -> dict
 
 
 def _answers(connection: Connection, run_id: int, request_urls: Sequence[str]) -> dict[str | tuple[str, str], Row[Any]]:
-    """The last answers about the objects at some URLs: of all at each URL, and of those that ended at one place."""
+    """Return the last answers to object requests at some URLs: by request URL, and by request URL and final URL."""
     columns: list[Any] = [_observation[name] for name in _OF_ANSWER]
     query = (
         select(*columns)
@@ -307,11 +307,11 @@ def _answers(connection: Connection, run_id: int, request_urls: Sequence[str]) -
 
 
 def known_arks(connection: Connection) -> Iterator[KnownArk]:
-    """Every ARK at every URL with its status, in the order of the store."""
+    """Yield every ARK at every URL with its status, in the order of the store."""
     ark = schema.ark.c
     columns = (_latest.request_url, _latest.host, _latest.state, _latest.checked_at, _latest.gone_at)
     query = select(ark.ark_id, ark.ark, ark.naan, *columns).join_from(schema.latest, schema.ark)
-    wanted = triaging.wanted(connection)
+    wanted = triaging.requested_rechecks(connection)
     rows = connection.execute(query.order_by(_latest.latest_id))
     for ark_id, name, naan, url, host, state, checked_at, gone_at in rows:
         asked_at = wanted.get((ark_id, url))
@@ -322,22 +322,22 @@ def known_arks(connection: Connection) -> Iterator[KnownArk]:
 
 
 def check_in(verdict: Row[Any], answer: Row[Any] | None, *, is_suspect: bool) -> DatedVerdict:
-    """The check that a row of `verdict` is, with the answer that it rests on, if any was asked for."""
+    """Return the check in a row of `verdict`, with the answer that supports it, if there is one."""
     at = datetime.fromisoformat(moment_of_check(answer, verdict))
-    outcome, seen = ObjectOutcome(verdict.object), Seen(landing=verdict.final_url)
+    outcome, seen = ObjectOutcome(verdict.object), ObjectFeatures(landing=verdict.final_url)
     if outcome.family is Family.WORKS and answer is not None:
         seen = replace(
             seen,
             sketch=answer.similarity,
             digest=answer.body_sha256 if answer.body_complete else None,
-            description=described(verdict.metadata, verdict.metadata_parsed),
-            promise=promised(verdict.commitment, verdict.commitment_parsed),
+            description=metadata_to_compare(verdict.metadata, verdict.metadata_parsed),
+            promise=commitment_to_compare(verdict.commitment, verdict.commitment_parsed),
         )
     return DatedVerdict(at, outcome, is_suspect, seen)
 
 
 def status_in(row: Row[Any]) -> ArkStatus:
-    """The status in a row of `latest` that has the object's outcome as well."""
+    """Return the status in a row of `latest` that is joined with the object's outcome."""
     return ArkStatus(
         state=ArkState(row.state),
         since=datetime.fromisoformat(row.since),
@@ -347,7 +347,7 @@ def status_in(row: Row[Any]) -> ArkStatus:
         strikes=row.strikes,
         **{name: _when(row._mapping[name]) for name in _MOMENTS},
         turns=tuple(map(datetime.fromisoformat, row.memory.get("turns", ()))),
-        known=Seen(**row.memory.get("known", {})),
+        known=ObjectFeatures(**row.memory.get("known", {})),
     )
 
 
@@ -368,35 +368,35 @@ def _when(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text is not None else None
 
 
-# -- The ARKs that the documents cite today: new ones, and those that are gone
+# -- the ARKs that documents cite at present: new ones, and those that are gone
 
 
-#: Outcomes of a document that say what it cites now: it was read, or it is there no more.
-_TOLD = frozenset({DocumentOutcome.READ, ObjectOutcome.BROKEN})
+#: Outcomes that show the present citations of a document: it was read, or it is gone.
+_PRESENT = frozenset({DocumentOutcome.READ, ObjectOutcome.BROKEN})
 _REDIRECTED = DocumentOutcome.REDIRECTED
 
-#: ARKs that are read at a time; each time all mentions of a run are looked through.
+#: The number of ARKs read at a time; each page scans all mentions of a run.
 _CITED_PAGE = 5000
 
 
 def _note_citations(connection: Connection, run_id: int) -> None:
-    """Bring `latest` up to date with the documents of a run; ARKs that no one cites any more are gone.
+    """Update `latest` from the documents of a run; ARKs that are no longer cited are gone.
 
-    Only a run that has finished shows that something is gone. What its documents no longer cite is gone unless one
-    of the documents that did could not be had this time, or the last finished run from other seeds cites it.
+    Only a finished run shows that a citation is gone. It stays if a document that had it could not be read this time,
+    or if the last finished run from other seeds has it.
     """
     this = connection.execute(select(schema.run).where(_run.run_id == run_id)).one()
     _add_new(connection, this)
     cited = tuple_(_latest.ark_id, _latest.request_url).in_(_cited_in(_run.run_id == run_id))
     again = select(_latest.ark_id, _latest.request_url).where(cited, _latest.gone_at.is_not(None))
-    _happened(connection, this, connection.execute(again).all(), EventKind.NEW, "cited again")
+    _add_events(connection, this, connection.execute(again).all(), EventKind.NEW, "cited again")
     connection.execute(update(schema.latest).where(cited).values(cited_in=run_id, gone_at=None))
     if this.state == "finished" and this.seeds:
         _note_gone(connection, this)
 
 
 def _cited_in(runs: ColumnElement[bool], *columns: Any) -> Select[Any]:
-    """The ARKs and URLs that documents of some runs cite, each once, with further *columns*."""
+    """Return the query for the ARKs and URLs that documents of some runs cite, without duplicates."""
     mention, of_its_run = schema.mention.c, _document.run_id == _run.run_id
     return (
         select(mention.ark_id, mention.request_url, *columns)
@@ -408,7 +408,7 @@ def _cited_in(runs: ColumnElement[bool], *columns: Any) -> Select[Any]:
 
 
 def _add_new(connection: Connection, this: Any) -> None:
-    """ARKs that are cited and have never been checked; some thousands at a time, for there may be millions."""
+    """Add the cited ARKs that were never checked, in pages, because there may be millions."""
     latest, cited = schema.latest, _cited_in(_run.run_id == this.run_id).subquery()
     is_known = exists().where(schema.at_one_url(latest.c, cited.c))
     query = select(cited).where(~is_known).order_by(cited.c.ark_id, cited.c.request_url).limit(_CITED_PAGE)
@@ -421,16 +421,16 @@ def _add_new(connection: Connection, this: Any) -> None:
         "memory": {},
     }
     while new := connection.execute(query).all():
-        _happened(connection, this, new, EventKind.NEW, "")
+        _add_events(connection, this, new, EventKind.NEW, "")
         rows = [{**row._mapping, "host": host_of(row.request_url) or "", **unchecked} for row in new]
         connection.execute(insert(latest), rows)
 
 
 def _note_gone(connection: Connection, this: Any) -> None:
     alike = select(_run.run_id).where(_run.seeds == this.seeds, _run.run_id != this.run_id)
-    # Documents of which this run does not show what they cite now; a redirect shows what its document does.
+    # Documents whose present citations this run does not show. A redirect shows as much as its target.
     untold = select(_document.url).where(
-        _document.run_id == this.run_id, _document.outcome.not_in((*_TOLD, _REDIRECTED))
+        _document.run_id == this.run_id, _document.outcome.not_in((*_PRESENT, _REDIRECTED))
     )
     redirected = select(_document.url).where(
         _document.run_id == this.run_id, _document.outcome == _REDIRECTED, _document.final_url.in_(untold)
@@ -454,11 +454,11 @@ def _note_gone(connection: Connection, this: Any) -> None:
     )
     gone = connection.execute(select(*pair).where(*is_gone).order_by(_latest.latest_id)).all()
     words = "no document that could be read cites it any more"
-    _happened(connection, this, gone, EventKind.GONE, words)
+    _add_events(connection, this, gone, EventKind.GONE, words)
     connection.execute(update(schema.latest).where(*is_gone).values(gone_at=this.started_at))
 
 
-def _happened(connection: Connection, this: Any, rows: Iterable[Any], kind: EventKind, detail: str) -> None:
+def _add_events(connection: Connection, this: Any, rows: Iterable[Any], kind: EventKind, detail: str) -> None:
     values = {"run_id": this.run_id, "at": this.started_at, "event": kind, "detail": detail}
     events = [{"ark_id": ark_id, "request_url": request_url, **values} for ark_id, request_url in rows]
     if events:

@@ -12,48 +12,48 @@ from sqlalchemy import Connection, exists, func, select
 from crawler.history import triaging
 from crawler.history.ark_status import ArkState, EventKind
 from crawler.history.triage import TriageAction, known_words
-from crawler.history.triaging import Treated
+from crawler.history.triaging import TriagedArk
 from crawler.model import schema
 from crawler.model.schema import is_current_mention
 
-#: States that are trouble whether or not they are new.
+#: The states of problems, new or old.
 _TROUBLE = (ArkState.CONFIRMED_BROKEN, ArkState.FLAPPING, ArkState.FAILING)
 
 
 @dataclass(frozen=True, slots=True)
 class NewsItem:
-    """One thing that happened to an ARK at one URL."""
+    """An event of an ARK at one URL."""
 
     kind: str
-    """An event, or ``failing`` where a failure is new that nothing has confirmed yet."""
+    """An event, or ``failing`` for a new failure without confirmation."""
     ark: str
     request_url: str
     state: str
     detail: str
     citations: int
-    """How often the documents of this run cite it there."""
+    """The number of citations in the documents of this run."""
 
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """The changes that a run has made known."""
+    """The changes that a run has shown."""
 
     run_id: int
     at: str
     items: tuple[NewsItem, ...]
-    """In the order of the ARKs' names."""
+    """Ordered by the names of the ARKs."""
     known_problems: int
-    """ARKs that fail, and did so before this run."""
+    """The number of ARKs that failed before this run and still do."""
     suspect: str
-    """Why the failures of this run count for nothing, if so: most hosts gave no answer."""
+    """Why the failures of this run do not count (most hosts gave no answer), or empty."""
     triaged: str = ""
-    """How many ARKs' problems someone has acknowledged or ignored, in words; they are in none of the above."""
+    """The number of ARKs with acknowledged or ignored problems, in words; they are not counted above."""
     is_first: bool = False
-    """Whether no run came before, so that nothing can be new in it."""
+    """True for the first run of a store, in which no change can show."""
 
 
 def news_of(connection: Connection, run_id: int) -> News:
-    """The news of a run that has ended."""
+    """Return the news of a run that has ended."""
     event, ark, latest, run = schema.event.c, schema.ark.c, schema.latest.c, schema.run.c
     here = schema.at_one_url(latest, event)
     happened = (
@@ -72,7 +72,7 @@ def news_of(connection: Connection, run_id: int) -> News:
     )
     cited = _citations(connection, run_id)
     counting = select(latest.verdict_id).where(latest.verdict_id.is_not(None))
-    decided = triaging.treated(connection, counting, run_id)
+    decided = triaging.triaged_arks(connection, counting, run_id)
     items = []
     for query in (happened, failing):
         for ark_id, kind, name, url, state, detail in connection.execute(query):
@@ -88,7 +88,7 @@ def news_of(connection: Connection, run_id: int) -> News:
     suspect = connection.scalar(
         select(schema.assessment.c.reason).where(schema.assessment.c.run_id == run_id, schema.assessment.c.is_suspect)
     )
-    known_pairs = {pair for pair, treated in decided.items() if treated.is_known}
+    known_pairs = {pair for pair, triaged in decided.items() if triaged.is_known}
     known_problems = {
         ark_id for ark_id, name, url in troubled if name not in fresh and (ark_id, url) not in known_pairs
     }
@@ -98,31 +98,31 @@ def news_of(connection: Connection, run_id: int) -> News:
     )
 
 
-def is_raised(kind: str, treated: Treated | None) -> bool:
-    """Return whether something that happened to an ARK is reported, whatever was decided of it.
+def is_raised(kind: str, triaged: TriagedArk | None) -> bool:
+    """Return True if an event of an ARK is reported in spite of the decisions about it.
 
-    That it works again, or was seen for the first or the last time, always is.
+    A recovery, a first citation and a last citation always are.
     """
-    if treated is None or kind in (EventKind.RECOVERED, EventKind.NEW, EventKind.GONE):
+    if triaged is None or kind in (EventKind.RECOVERED, EventKind.NEW, EventKind.GONE):
         return True
     if kind in (EventKind.BROKE, ArkState.FAILING):
-        return not (treated.is_known or treated.whole.is_silent)
-    return not treated.whole.is_silent
+        return not (triaged.is_known or triaged.whole.is_silent)
+    return not triaged.whole.is_silent
 
 
-def count_words(decided: Mapping[tuple[Any, str], Treated]) -> str:
-    """Return how many ARKs are known problems, in words; empty for none. One that is both counts as acknowledged."""
-    known_problems = [(ark, treated.whole) for (ark, _), treated in decided.items() if treated.is_known]
-    acknowledged = {ark for ark, treated in known_problems if treated.action is TriageAction.ACKNOWLEDGE}
+def count_words(decided: Mapping[tuple[Any, str], TriagedArk]) -> str:
+    """Return the number of ARKs that are known problems, in words; empty if none. Acknowledged takes precedence."""
+    known_problems = [(ark, triaged.whole) for (ark, _), triaged in decided.items() if triaged.is_known]
+    acknowledged = {ark for ark, triaged in known_problems if triaged.action is TriageAction.ACKNOWLEDGE}
     ignored: dict[Any, date] = {}
-    for ark, treated in known_problems:
-        if ark not in acknowledged and treated.until is not None:
-            ignored[ark] = min(treated.until, ignored.get(ark, treated.until))
+    for ark, triaged in known_problems:
+        if ark not in acknowledged and triaged.until is not None:
+            ignored[ark] = min(triaged.until, ignored.get(ark, triaged.until))
     return known_words(len(acknowledged), [*ignored.values()])
 
 
 def _citations(connection: Connection, run_id: int) -> dict[str, int]:
-    """Return how often the documents of a run cite each URL; a link and its text are one citation."""
+    """Return the number of citations of each URL in the documents of a run; a link and its text count once."""
     mention, document = schema.mention.c, schema.document.c
     places = (
         select(mention.request_url, mention.document_id, mention.citation)

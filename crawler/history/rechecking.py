@@ -1,4 +1,4 @@
-"""Pure: decide which ARKs are due to be checked again, when, and in which order."""
+"""Decide which ARKs are due for the next check, when, and in which order. No I/O."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Intervals:
 
     healthy: float = 30.0
     failing: float = 2.0
-    """Of flapping ones, too: for both, more checks decide whether it was a bad day."""
+    """Also for flapping ARKs: in both states, more checks show whether it was a bad day."""
     confirmed_broken: float = 7.0
     blocked: float = 7.0
     undetermined: float = 7.0
 
     def of(self, state: ArkState) -> float | None:
-        """Days between two checks in this state; None for what is never checked."""
+        """Return the days between two checks in this state; None if it is never checked."""
         if state is ArkState.SKIPPED:
             return None
         named = ArkState.FAILING if state is ArkState.FLAPPING else state
@@ -36,14 +36,14 @@ class Intervals:
 
 @dataclass(frozen=True, slots=True)
 class RecheckPolicy:
-    """The intervals of checks: in general, by NAAN, and by the host that is asked first, which weighs most."""
+    """The intervals between checks: in general, by NAAN, and by the first host, which takes precedence."""
 
     general: Intervals = Intervals()
     naan: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     host: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def intervals(self, naan: str, host: str) -> Intervals:
-        """The intervals for an ARK of *naan* at *host*.
+        """Return the intervals for an ARK of *naan* at *host*.
 
         >>> RecheckPolicy(naan={"12148": {"healthy": 90}}).intervals("12148", "n2t.net").healthy
         90
@@ -53,30 +53,30 @@ class RecheckPolicy:
 
 @dataclass(frozen=True, slots=True)
 class KnownArk:
-    """An ARK at one URL, as a store knows it."""
+    """An ARK at one URL in a store."""
 
     ark: str
     naan: str
     request_url: str
     host: str
-    """The host that is asked first."""
+    """The host that receives the first request."""
     state: ArkState
     checked_at: datetime | None
-    """None when it was never checked."""
+    """None if it was never checked."""
     is_cited: bool = True
-    """False once no document cites it any more."""
+    """False after the last document that cites it has dropped it."""
     wanted_at: datetime | None = None
-    """When someone asked for a check that has not been made since; None when no one did."""
+    """The moment of a user's request for a check that has not been made since; None without a request."""
 
 
 def due_at(known_ark: KnownArk, policy: RecheckPolicy) -> datetime | None:
-    """From when on it is to be checked again; the beginning of time for what never was, None for what never is.
+    """Return the time of the next check: the epoch if it was never checked, None if it is never to be checked.
 
-    What someone asked for is due since then, also where no document cites it any more.
+    A check that a user requested is due from then on, even if no document cites the ARK any more.
 
-    An interval is a grid: each ARK has its own place in it, by its hash, and is checked whenever that comes round. So
-    a load that came in one day is spread over the next interval, and then recurs exactly once an interval. The first
-    time, between a half and one and a half intervals pass.
+    Each ARK has a fixed place in the interval, by its hash, and is checked whenever that place comes round. So a load
+    of one day is spread over the next interval, and then recurs once per interval. The first time, between a half and
+    one and a half intervals pass.
     """
     days = policy.intervals(known_ark.naan, known_ark.host).of(known_ark.state)
     if days is None:
@@ -95,24 +95,23 @@ def due_at(known_ark: KnownArk, policy: RecheckPolicy) -> datetime | None:
     return _EPOCH + interval * (math.ceil(checked + 0.5 - phase) + phase)
 
 
-def due(known_arks: Iterable[KnownArk], policy: RecheckPolicy, now: datetime) -> list[KnownArk]:
-    """Return what is to be checked *now*: what someone asked for, then the least recently checked, one host after the
-    other.
+def due_arks(known_arks: Iterable[KnownArk], policy: RecheckPolicy, now: datetime) -> list[KnownArk]:
+    """Return the ARKs to check *now*: requested checks first, then the least recently checked; hosts take turns.
 
     A host with many ARKs gets as many turns as any other while others wait.
     """
     moments = ((known_ark, due_at(known_ark, policy)) for known_ark in known_arks)
-    return in_turn(known_ark for known_ark, moment in moments if moment is not None and moment <= now)
+    return interleave_hosts(known_ark for known_ark, moment in moments if moment is not None and moment <= now)
 
 
 def without_times_ahead(known_ark: KnownArk, now: datetime) -> KnownArk:
-    """Return an ARK as never checked if its check lies ahead, by a clock that was: it puts off no other."""
+    """Return the ARK as never checked if its check lies in the future, because the clock was ahead."""
     is_ahead = known_ark.checked_at is not None and known_ark.checked_at > now
     return replace(known_ark, checked_at=None) if is_ahead else known_ark
 
 
-def in_turn(known_arks: Iterable[KnownArk]) -> list[KnownArk]:
-    """Return all of them in that order."""
+def interleave_hosts(known_arks: Iterable[KnownArk]) -> list[KnownArk]:
+    """Return all ARKs in the order of `due_arks`."""
     hosts: defaultdict[str, list[KnownArk]] = defaultdict(list)
     for known_ark in known_arks:
         hosts[known_ark.host].append(known_ark)
@@ -125,7 +124,7 @@ def in_turn(known_arks: Iterable[KnownArk]) -> list[KnownArk]:
 
 
 def next_due_at(known_arks: Iterable[KnownArk], policy: RecheckPolicy, now: datetime) -> datetime | None:
-    """Return when something will be due that is not due *now*; None if nothing ever will."""
+    """Return the next time after *now* when an ARK will be due, or None."""
     moments = (due_at(known_ark, policy) for known_ark in known_arks)
     return min((moment for moment in moments if moment is not None and moment > now), default=None)
 
@@ -135,5 +134,5 @@ def _longest_ago(known_ark: KnownArk) -> tuple[bool, datetime, str, str]:
 
 
 def _share(text: str) -> float:
-    """A number from 0 up to 1 that is always the same for a text, and otherwise as good as drawn by lot."""
+    """Return a number in [0, 1) that is fixed for a text and evenly distributed over texts."""
     return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=7).digest()) / 2**56

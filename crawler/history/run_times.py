@@ -1,4 +1,4 @@
-"""The times of runs whose clock was ahead: set back, so that runs keep the order in which they were made."""
+"""Corrects the times of runs whose clock was ahead, so that runs keep the order in which they were made."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _STEP = timedelta(milliseconds=1)
 
 
 def corrected_times(connection: Connection, now: datetime) -> dict[int, dict[str, str | None]]:
-    """Return the times of runs that lie ahead of *now*, corrected, by run: ``started_at`` and ``ended_at``."""
+    """Return the corrected ``started_at`` and ``ended_at`` of runs that lie after *now*, by run."""
     query = (
         select(_run.run_id, _run.started_at, _run.ended_at, schema.provenance.c.imported_at)
         .outerjoin(schema.provenance)
         .order_by(_run.run_id)
     )
-    return clamped(connection.execute(query).all(), now)
+    return clamp_times(connection.execute(query).all(), now)
 
 
-def clamped(runs: Sequence[Any], now: datetime) -> dict[int, dict[str, str | None]]:
-    """Return the corrected times of those of *runs*, in the order in which they were made, that lie ahead of *now*.
+def clamp_times(runs: Sequence[Any], now: datetime) -> dict[int, dict[str, str | None]]:
+    """Return the corrected times of those *runs*, given in the order in which they were made, that lie after *now*.
 
-    Such a run is put right before the next one that was made here, or to when it was brought in.
+    Such a run is dated just before the next local run, or at the time of its import.
     """
     corrected: dict[int, dict[str, str | None]] = {}
     next_start = now
@@ -51,7 +51,7 @@ def clamped(runs: Sequence[Any], now: datetime) -> dict[int, dict[str, str | Non
 
 
 def store_corrected_times(connection: Connection, now: datetime) -> Mapping[int, Mapping[str, str | None]]:
-    """Correct the times of runs that lie ahead of *now*; a finding keeps what they were. Returns the corrected ones."""
+    """Correct and return the times of runs that lie after *now*; a finding records the original times."""
     corrected = corrected_times(connection, now)
     for run_id, times in corrected.items():
         was = connection.execute(select(_run.started_at, _run.ended_at).where(_run.run_id == run_id)).one()
@@ -66,9 +66,9 @@ def store_corrected_times(connection: Connection, now: datetime) -> Mapping[int,
 
 
 def show_corrected_times(connection: Connection, now: datetime) -> int:
-    """Let a connection that can't write see the corrected times, in a temporary table before that of the store.
+    """Show the corrected times to a read-only connection, in a temporary table that hides the store's own.
 
-    Returns of how many runs.
+    Return the number of corrected runs.
     """
     corrected = corrected_times(connection, now)
     if corrected:
@@ -80,20 +80,21 @@ def show_corrected_times(connection: Connection, now: datetime) -> int:
 
 
 def moment_of_check(answer: Any, run: Any) -> str:
-    """Return when a run has checked an ARK: with its last *answer*, if there is one, and not after the run's end."""
+    """Return when a run checked an ARK: the time of its last *answer*, if any, and at most the end of the run."""
     at = str((answer.at if answer is not None else "") or run.started_at)
     return at if run.ended_at is None else min(at, str(run.ended_at))
 
 
 def ahead_words(count: int) -> str:
-    """Return what was done about runs whose clock was ahead.
+    """Return the message about runs whose clock was ahead.
 
     >>> ahead_words(1)
-    '1 run has times that lie ahead, of a clock that was: it counts as made before the next one'
+    '1 run has times in the future, because its clock was ahead: it counts as made before the next one'
     """
+    if count == 1:
+        return "1 run has times in the future, because its clock was ahead: it counts as made before the next one"
     return (
-        f"{count} {'run has' if count == 1 else 'runs have'} times that lie ahead, of a clock that was: "
-        f"{'it counts' if count == 1 else 'each counts'} as made before the next one"
+        f"{count} runs have times in the future, because their clock was ahead: each counts as made before the next one"
     )
 
 

@@ -1,7 +1,7 @@
-"""Pure: decide what decisions of people about known problems amount to, and whether they still hold.
+"""Combine people's decisions about known problems, and decide whether they still apply. No I/O.
 
-An *ignored* ARK raises nothing until a day. An *acknowledged* problem is known as it stood: once it is graver than it
-was then, or has gone and come back, it is raised again. To be *assigned* changes nothing but whose it is.
+An *ignored* ARK is not reported until a day. An *acknowledged* problem is reported again once it has become worse, or
+has disappeared and come back. An *assigned* problem has a person in charge; nothing else changes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class TriageAction(StrEnum):
     IGNORE = "ignore"
     ASSIGN = "assign"
     RECHECK = "recheck"
-    """Check it now; done by the next check."""
+    """Request a check; the next check fulfils it."""
 
 
 class TriageTarget(StrEnum):
@@ -35,17 +35,17 @@ class TriageTarget(StrEnum):
 
     ARK = "ark"
     PATTERN = "pattern"
-    """With ``*``; of the ARK in normal form, or of the URL that is asked."""
+    """With ``*``; matches the ARK in normal form, or the requested URL."""
     HOST = "host"
-    """That is asked first, or at which the chain ends."""
+    """The first host, or the host where the chain ends."""
     DOCUMENT = "document"
-    """An address, its beginning, or a pattern: the citations in there."""
+    """A document's address, its beginning, or a pattern; matches the citations in it."""
 
 
-#: What there can be one decision of.
+#: The key of a decision; a store has at most one decision for each key.
 TriageKey: TypeAlias = tuple[TriageAction, TriageTarget, str]
 
-#: What a decision says of a problem that it covers.
+#: The word for a problem under a decision.
 PARTICIPLES = {
     TriageAction.ACKNOWLEDGE: "acknowledged",
     TriageAction.IGNORE: "ignored",
@@ -56,28 +56,28 @@ PARTICIPLES = {
 
 @dataclass(frozen=True, slots=True)
 class TriageDecision:
-    """A decision of someone about some ARKs."""
+    """A person's decision about some ARKs."""
 
     action: TriageAction
     kind: TriageTarget
     target: str
-    """As `target_of` gives it."""
+    """In the form that `target_of` returns."""
     at: datetime
     reason: str = ""
     until: date | None = None
-    """The day on which something ignored counts again."""
+    """The day on which an ignored problem is reported again."""
     assignee: str | None = None
     from_file: bool = False
-    """Whether it is in a file that can be reviewed, and goes when it is taken out there."""
+    """True if it comes from a decision file, and is removed when the file no longer has it."""
 
     @property
     def key(self) -> TriageKey:
-        """Return what there can be one decision of."""
+        """The key under which a store has at most one decision."""
         return (self.action, self.kind, self.target)
 
 
 def decision_words(decision: TriageDecision) -> str:
-    """A decision in words.
+    """Return a decision in words.
 
     >>> at, until = datetime(2026, 11, 20), date(2027, 1, 1)
     >>> decision_words(TriageDecision(TriageAction.IGNORE, TriageTarget.HOST, "old.example.org", at, "it moves", until))
@@ -94,9 +94,9 @@ class Severity(IntEnum):
 
     FINE = 0
     UNJUDGED = 1
-    """Kept out, or not to be judged: nothing is known."""
+    """Access was refused, or no verdict was possible."""
     OTHERWISE = 2
-    """Reached, though not as it is cited."""
+    """Reached, but not as cited."""
     SILENT = 3
     """No answer."""
     FAILS = 4
@@ -109,18 +109,18 @@ class TriageCheck:
     at: datetime
     object: ObjectOutcome
     is_otherwise: bool = False
-    """Whether it was reached in another way than it is cited."""
+    """True if it was reached in another way than cited."""
 
     @property
     def severity(self) -> Severity:
-        """Return how bad that is.
+        """The severity of the outcome.
 
         >>> TriageCheck(datetime(2026, 11, 1), ObjectOutcome.DNS).severity.name
         'SILENT'
         """
         if self.object is ObjectOutcome.WORKS_ELSEWHERE:
             return Severity.OTHERWISE
-        if self.object is ObjectOutcome.SKIPPED:  # an example, or a test: no one is to ask, and nothing is amiss
+        if self.object is ObjectOutcome.SKIPPED:  # an example or a test, which is never requested: no problem
             return Severity.FINE
         return {
             Family.WORKS: Severity.OTHERWISE if self.is_otherwise else Severity.FINE,
@@ -132,39 +132,39 @@ class TriageCheck:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """An ARK at one URL, as it is."""
+    """An ARK at one URL, with its checks."""
 
     now: TriageCheck
-    """The check that counts."""
+    """The check that the report is about."""
     state: ArkState | None = None
-    """After all checks; None where later ones than this have changed it."""
+    """The state after all checks; None if later checks have changed it."""
     since: datetime | None = None
-    """Since when it is in this state."""
+    """When it came to this state."""
     before: Sequence[TriageCheck] = ()
-    """Its checks up to this one, in the order of their dates."""
+    """The checks up to this one, ordered by date."""
 
 
 @dataclass(frozen=True, slots=True)
 class TriageState:
-    """The sum of all decisions about a problem."""
+    """The effect of all decisions about a problem."""
 
     action: TriageAction | None = None
-    """By which it is known: acknowledged or ignored; None where it is to be raised."""
+    """The decision by which it is known (acknowledge or ignore); None if it is to be reported."""
     words: str = ""
-    """What was decided, and why it is raised all the same, if it is."""
+    """The decision in words, with the reason if the problem is reported nevertheless."""
     reason: str = ""
     until: date | None = None
     assignee: str | None = None
     is_silent: bool = False
-    """Whether an ignore is in force, whether or not there is a problem now."""
+    """True if it is being ignored, even if there is no problem at present."""
 
 
-#: States that last, and of which one can say since when they do.
+#: Lasting states, whose beginning is known.
 _LASTING = frozenset({ArkState.FAILING, ArkState.CONFIRMED_BROKEN, ArkState.FLAPPING})
 
 
-def treatment(decisions: Iterable[TriageDecision], problem: Problem, today: date) -> TriageState:
-    """Return what *decisions*, which are all about this ARK, amount to on a day."""
+def triage_state(decisions: Iterable[TriageDecision], problem: Problem, today: date) -> TriageState:
+    """Return the effect on a day of *decisions*, all of which match this ARK."""
     latest = sorted(decisions, key=lambda decision: (decision.at, decision.key), reverse=True)
     assigning, ignoring, acknowledging = (
         [decision for decision in latest if decision.action is action]
@@ -193,10 +193,10 @@ def treatment(decisions: Iterable[TriageDecision], problem: Problem, today: date
 
 
 def worse_since(at: datetime, problem: Problem) -> str | None:
-    """Return why a problem is no longer the one that was acknowledged at a moment; None if it is.
+    """Return why a problem differs from the one acknowledged at a moment, or None if it is the same.
 
-    It is another one when it had not been seen then, when it has gone from no answer to a failure or from a failure to
-    a confirmed one, and when it worked in between.
+    It differs if it had not been checked then, if it has gone from no answer to a failure or from a failure to a
+    confirmed one, or if it worked in between.
     """
     earlier = [check for check in problem.before if check.at <= at]
     if problem.now.at <= at:
@@ -218,7 +218,7 @@ def worse_since(at: datetime, problem: Problem) -> str | None:
 
 
 def known_words(acknowledged: int, ignored: Sequence[date]) -> str:
-    """Return what is known and not raised, in words; empty for nothing. Of each that is ignored the day is given.
+    """Return the numbers of known problems in words; empty if there are none. *ignored* has the day of each.
 
     >>> known_words(8, [date(2027, 1, 1)] * 4), known_words(1, []), known_words(0, [])
     ('12 known: 8 acknowledged, 4 ignored until 2027-01-01', '1 known: 1 acknowledged', '')
@@ -236,11 +236,11 @@ def _because(reason: str) -> str:
     return f": {reason}" if reason else ""
 
 
-# -- which ARKs are meant
+# -- matching ARKs
 
 
 def target_of(kind: TriageTarget, text: str) -> str:
-    """*text* as the target of a decision: in the form in which it is compared. Raises ValueError if it can't be one.
+    """Return *text* as the target of a decision, in the form used for comparison. Raises ValueError if it is unusable.
 
     >>> target_of(TriageTarget.ARK, "https://n2t.net/ark:/12148/btv1-b84"), target_of(TriageTarget.HOST, "https://N2T.net:443/")
     ('ark:12148/btv1b84', 'n2t.net')
@@ -263,7 +263,7 @@ def target_of(kind: TriageTarget, text: str) -> str:
                 raise ValueError(f"a pattern begins with ark:, http or *: {text!r}")
             if not text.lower().startswith("ark:"):
                 return text
-            rest = text[4:].lstrip("/")  # in normal form, in which hyphens mean nothing
+            rest = text[4:].lstrip("/")  # in the normal form, hyphens are dropped
             return "ark:" + (rest if "[" in rest else rest.replace("-", ""))
         case TriageTarget.DOCUMENT:
             if not text:
@@ -272,9 +272,9 @@ def target_of(kind: TriageTarget, text: str) -> str:
 
 
 def fits_document(url: str, pattern: str) -> bool:
-    """Return whether a document is meant: by its whole address, its beginning, or a pattern with ``*``.
+    """Return True if a document matches by its address, by its beginning, or by a pattern with ``*``.
 
-    Nothing else is special in it: addresses have question marks, and names of files have brackets.
+    Only ``*`` is special, because addresses contain question marks and file names contain brackets.
 
     >>> fits_document("https://a.example/maps/1.html", "https://a.example/maps/"), fits_document("a/b.pdf", "*.pdf")
     (True, True)
@@ -287,7 +287,7 @@ def fits_document(url: str, pattern: str) -> bool:
 
 
 class TriageDecisions:
-    """The decisions of a store, found by what they are about."""
+    """The decisions of a store, indexed by their targets."""
 
     def __init__(self, decisions: Iterable[TriageDecision]) -> None:
         self._exact: defaultdict[tuple[TriageTarget, str], list[TriageDecision]] = defaultdict(list)
@@ -304,16 +304,16 @@ class TriageDecisions:
 
     @property
     def asks_for_documents(self) -> bool:
-        """True if it matters which documents cite an ARK."""
+        """True if the documents that cite an ARK matter."""
         return bool(self._documents)
 
     @property
     def asks_for_hosts(self) -> bool:
-        """True if it matters where chains end."""
+        """True if the hosts where chains end matter."""
         return any(kind is TriageTarget.HOST for kind, _ in self._exact)
 
     def about(self, ark: str, urls: Iterable[str]) -> Iterator[TriageDecision]:
-        """Those about an ARK at the first of these URLs; chains end at the others."""
+        """Yield the decisions about an ARK requested at the first of these URLs; its chains end at the others."""
         asked, *_ = (*urls, "")
         yield from self._exact.get((TriageTarget.ARK, ark), ())
         for host in dict.fromkeys(host for host in map(host_of, urls) if host):
@@ -323,5 +323,5 @@ class TriageDecisions:
                 yield decision
 
     def in_document(self, url: str) -> Iterator[TriageDecision]:
-        """Those about what a document cites."""
+        """Yield the decisions about the citations in a document."""
         return (document for document in self._documents if fits_document(url, document.target))

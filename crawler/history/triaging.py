@@ -1,4 +1,4 @@
-"""Keep decisions of people in the store, and tell what they amount to for the ARKs that they are about."""
+"""Stores people's decisions about known problems, and finds their effect on ARKs."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from crawler.history.triage import (
     TriageDecisions,
     TriageState,
     TriageTarget,
-    treatment,
+    triage_state,
 )
 from crawler.model import schema
 from crawler.model.observations import ObjectOutcome, Question, moment
 from crawler.verdicts.verdict import WAYS
 
 Pair = tuple[int, str]
-"""An ARK by its number, and the URL that is asked for it."""
+"""The key of an ARK, and the URL requested for it."""
 
 _ark, _latest, _observation = schema.ark.c, schema.latest.c, schema.observation.c
 _run, _verdict = schema.run.c, schema.verdict.c
@@ -39,18 +39,18 @@ _AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Treated:
-    """The decisions about an ARK at one URL."""
+class TriagedArk:
+    """The effect of the decisions about an ARK at one URL."""
 
     whole: TriageState
-    """Wherever it is cited."""
+    """The effect in all documents."""
     is_problem: bool
     in_documents: Mapping[str, TriageState] = field(default_factory=dict)
-    """What holds in single documents, where that is something else."""
+    """The effect in single documents where it differs."""
 
     @property
     def is_known(self) -> bool:
-        """True if it is a problem that is not to be raised."""
+        """True if it is a problem that is not to be reported."""
         return self.whole.action is not None
 
 
@@ -58,7 +58,7 @@ class Treated:
 
 
 def decisions(connection: Connection) -> list[TriageDecision]:
-    """Everything that has been decided, in the order of the actions, of what is meant, and of its name."""
+    """Return all decisions, ordered by action, kind of target and target."""
     rows = connection.execute(select(schema.triage)).all()
     order = [*TriageAction]
     return sorted(
@@ -67,7 +67,7 @@ def decisions(connection: Connection) -> list[TriageDecision]:
 
 
 def keep(connection: Connection, decided: Iterable[TriageDecision]) -> None:
-    """Keep decisions, each in place of an earlier one of its kind about the same."""
+    """Record decisions; each replaces an earlier one with the same key."""
     for decision in decided:
         until = decision.until.isoformat() if decision.until else None
         connection.execute(
@@ -77,9 +77,9 @@ def keep(connection: Connection, decided: Iterable[TriageDecision]) -> None:
 
 
 def keep_file(connection: Connection, decided: Iterable[TriageDecision], *, at: datetime) -> tuple[int, int]:
-    """Make the decisions of the reviewed file these; returns how many are new or changed, and how many are gone.
+    """Replace the decisions from the reviewed file. Return the numbers of new or changed ones, and of removed ones.
 
-    Those that have no moment of their own there come with the moment *at*; one that is as it was keeps its own.
+    Decisions without a time of their own get the time *at*; unchanged ones keep the stored time.
     """
     wanted = {decision.key: decision for decision in decided}
     there = {decision.key: decision for decision in decisions(connection)}
@@ -97,7 +97,7 @@ def keep_file(connection: Connection, decided: Iterable[TriageDecision], *, at: 
 
 
 def forget(connection: Connection, key: tuple[TriageAction, TriageTarget, str]) -> bool:
-    """Take a decision back; returns whether there was one."""
+    """Remove a decision. Return False if it did not exist."""
     action, kind, target = key
     row = schema.triage.c
     done = connection.execute(delete(schema.triage).where(row.action == action, row.kind == kind, row.target == target))
@@ -105,7 +105,7 @@ def forget(connection: Connection, key: tuple[TriageAction, TriageTarget, str]) 
 
 
 def decision_of(row: Row[Any]) -> TriageDecision:
-    """The decision in a row."""
+    """Return the decision in a row."""
     return TriageDecision(
         TriageAction(row.action),
         TriageTarget(row.kind),
@@ -118,17 +118,16 @@ def decision_of(row: Row[Any]) -> TriageDecision:
     )
 
 
-# -- what they amount to
+# -- the effect of decisions
 
 
-def treated(
+def triaged_arks(
     connection: Connection, verdicts: Select[Any], run_id: int, *, until: int | None = None
-) -> dict[Pair, Treated]:
-    """Return what was decided of the ARKs of *verdicts* (their numbers), which count for a run; those with a decision
-    alone.
+) -> dict[Pair, TriagedArk]:
+    """Return the decisions about the ARKs of *verdicts* (a query for keys) in a run; ARKs without one are left out.
 
-    It is stated as of the day on which the run began, or the run *until* whose checks are the last that count: a report
-    about a run stays what it is.
+    The effect is that of the day on which the run began, or the run *until*, the last whose checks count. So a report
+    about a run stays the same.
     """
     made = decisions(connection)
     last = run_id if until is None else until
@@ -140,15 +139,15 @@ def treated(
     about = {}
     for row, whole, in_documents in _decided_about(connection, made, rows, verdicts, run_id):
         about[row.ark_id, row.request_url] = row, whole, in_documents
-    lives = _lives(connection, about, begun)
+    histories = _check_histories(connection, about, begun)
     result = {}
     for pair, (row, whole, in_documents) in about.items():
-        life = lives.get(pair, {})
+        history = histories.get(pair, {})
         problem = Problem(
-            life.get(row.verdict_id) or _found(row),
+            history.get(row.verdict_id) or _check_of(row),
             ArkState(row.state) if row.state else None,
             datetime.fromisoformat(row.since) if row.since else None,
-            [*life.values()],
+            [*history.values()],
         )
         result[pair] = _together(whole, in_documents, problem, today)
     return result
@@ -156,19 +155,17 @@ def treated(
 
 def _together(
     whole: Sequence[TriageDecision], in_documents: Mapping[str, Sequence[TriageDecision]], problem: Problem, today: date
-) -> Treated:
-    """Return what holds wherever an ARK is cited, and what in single documents; what holds in all of them holds
-    anywhere.
-    """
-    everywhere = treatment(whole, problem, today)
+) -> TriagedArk:
+    """Combine the decisions about an ARK for all documents and for single ones; what applies in each applies in all."""
+    everywhere = triage_state(whole, problem, today)
     is_problem = problem.now.severity > Severity.FINE
     if not any(in_documents.values()):
-        return Treated(everywhere, is_problem)
-    single = {url: treatment([*whole, *more], problem, today) for url, more in in_documents.items()}
+        return TriagedArk(everywhere, is_problem)
+    single = {url: triage_state([*whole, *more], problem, today) for url, more in in_documents.items()}
     first = next(iter(single.values()))
     is_known = all(of_one.action is not None or of_one.is_silent for of_one in single.values())
     whole_state = first if everywhere.action is None and is_known else everywhere
-    return Treated(whole_state, is_problem, single)
+    return TriagedArk(whole_state, is_problem, single)
 
 
 def _status(verdicts: Select[Any]) -> Select[Any]:
@@ -194,7 +191,7 @@ def _status(verdicts: Select[Any]) -> Select[Any]:
 
 
 def _chain_ends(connection: Connection, verdicts: Select[Any]) -> Mapping[Pair, Collection[str]]:
-    """Return where the objects' chains ended, answered or not."""
+    """Return the final URLs of the object's chains, answered or not."""
     together = (_observation.run_id == _verdict.run_id) & (_observation.request_url == _verdict.request_url)
     query = (
         select(_verdict.ark_id, _verdict.request_url, _observation.final_url)
@@ -210,9 +207,9 @@ def _chain_ends(connection: Connection, verdicts: Select[Any]) -> Mapping[Pair, 
 def _decided_about(
     connection: Connection, made: Iterable[TriageDecision], rows: Sequence[Any], verdicts: Select[Any], run_id: int
 ) -> Iterator[tuple[Any, list[TriageDecision], dict[str, list[TriageDecision]]]]:
-    """The *rows* about which something was decided: what holds wherever each is cited, and in single documents.
+    """Yield the *rows* with decisions, each with the decisions for all documents, and with those for single documents.
 
-    *verdicts* are those of the rows, and *run_id* the run whose documents count.
+    *verdicts* are those of the rows; the documents are those of the run *run_id*.
     """
     decided = TriageDecisions(made)
     pairs = {(row.ark_id, row.request_url) for row in rows}
@@ -227,8 +224,8 @@ def _decided_about(
             yield row, whole, in_documents
 
 
-def citing(*columns: Any) -> Select[Any]:
-    """The query for an ARK's number, its URL and *columns* of documents that cite it now; in the order of their names."""
+def citation_query(*columns: Any) -> Select[Any]:
+    """Return the query for the key and URL of each cited ARK, its documents and *columns*, ordered by document."""
     document, mention = schema.document.c, schema.mention.c
     return (
         select(mention.ark_id, mention.request_url, document.url, *columns)
@@ -240,16 +237,16 @@ def citing(*columns: Any) -> Select[Any]:
 
 
 def in_last_run(query: Select[Any]) -> Select[Any]:
-    """Of a query for what cites ARKs that of the last run that read anything which cites them."""
+    """Restrict a query for citations of ARKs to the last run that read documents citing each."""
     same = schema.at_one_url(_latest, schema.mention.c)
     return query.join(schema.latest, same).where(_latest.cited_in == schema.document.c.run_id)
 
 
 def _documents(connection: Connection, run_id: int, wanted: Collection[Pair]) -> Mapping[Pair, list[str]]:
-    """The documents that cite each pair: those of the run, or of the last run that had any, where this one has none."""
+    """Return the documents that cite each pair: those of the run, or if it has none, those of the last run with any."""
     of_run = schema.document.c.run_id == run_id
     is_there = connection.scalar(select(exists().where(of_run)))
-    query = citing().where(of_run) if is_there else in_last_run(citing())
+    query = citation_query().where(of_run) if is_there else in_last_run(citation_query())
     places: defaultdict[Pair, list[str]] = defaultdict(list)
     for ark_id, url, name in connection.execute(query):
         if (ark_id, url) in wanted:
@@ -257,11 +254,13 @@ def _documents(connection: Connection, run_id: int, wanted: Collection[Pair]) ->
     return places
 
 
-def _lives(connection: Connection, pairs: Collection[Pair], until: str) -> Mapping[Pair, dict[int, TriageCheck]]:
-    """The checks of each pair in the runs up to a moment, in their order, by the numbers of their verdicts.
+def _check_histories(
+    connection: Connection, pairs: Collection[Pair], until: str
+) -> Mapping[Pair, dict[int, TriageCheck]]:
+    """Return the checks of each pair in the runs up to a moment, in order, by the keys of their verdicts.
 
-    A check is of the moment of its last answer: a run may take days, and what it finds on the last of them was not
-    known to anyone who decided on the first.
+    A check is dated by its last answer. A run may take days, and a decision on the first day was made without the
+    answers of the last.
     """
     answered = (
         select(func.max(_observation.at))
@@ -272,7 +271,7 @@ def _lives(connection: Connection, pairs: Collection[Pair], until: str) -> Mappi
         )
         .scalar_subquery()
     )
-    lives: defaultdict[Pair, dict[int, TriageCheck]] = defaultdict(dict)
+    histories: defaultdict[Pair, dict[int, TriageCheck]] = defaultdict(dict)
     arks = sorted({ark_id for ark_id, _ in pairs})
     for some in (arks[first : first + _AT_ONCE] for first in range(0, len(arks), _AT_ONCE)):
         query = (
@@ -284,30 +283,28 @@ def _lives(connection: Connection, pairs: Collection[Pair], until: str) -> Mappi
         )
         for row in connection.execute(query):
             if (row.ark_id, row.request_url) in pairs:
-                lives[row.ark_id, row.request_url][row.verdict_id] = _found(row)
-    return lives
+                histories[row.ark_id, row.request_url][row.verdict_id] = _check_of(row)
+    return histories
 
 
-def _found(row: Any) -> TriageCheck:
+def _check_of(row: Any) -> TriageCheck:
     is_otherwise = any(remark in _OTHERWISE for remark in row.remarks)
     return TriageCheck(datetime.fromisoformat(row.at), ObjectOutcome(row.object), is_otherwise)
 
 
-# -- what is to be checked now
+# -- requested checks
 
 
-def wanted(connection: Connection) -> dict[Pair, datetime]:
-    """Return what someone has asked to be checked and no one has checked since, with the moment at which it was asked
-    for.
-    """
-    waiting = _waiting(connection, _rechecks(connection))
+def requested_rechecks(connection: Connection) -> dict[Pair, datetime]:
+    """Return the ARKs for which a check was requested and not made since, with the time of the request."""
+    waiting = _open_rechecks(connection, _rechecks(connection))
     return {pair: max(decision.at for decision in still) for pair, still in waiting}
 
 
-def use_up(connection: Connection) -> None:
-    """Forget the requests for a check that have been met; those of a file stay there, and mean nothing more."""
+def drop_fulfilled_rechecks(connection: Connection) -> None:
+    """Delete the fulfilled requests for a check; those from a file stay, without effect."""
     made = _rechecks(connection)
-    waiting = {decision.key for _, still in _waiting(connection, made) for decision in still}
+    waiting = {decision.key for _, still in _open_rechecks(connection, made) for decision in still}
     for decision in made:
         if decision.key not in waiting and not decision.from_file:
             forget(connection, decision.key)
@@ -317,24 +314,26 @@ def _rechecks(connection: Connection) -> list[TriageDecision]:
     return [decision for decision in decisions(connection) if decision.action is TriageAction.RECHECK]
 
 
-def _waiting(connection: Connection, made: Sequence[TriageDecision]) -> Iterator[tuple[Pair, list[TriageDecision]]]:
-    """Each pair that requests for a check are about, with those that have not been met since."""
-    for row, about in touched(connection, made):
+def _open_rechecks(
+    connection: Connection, made: Sequence[TriageDecision]
+) -> Iterator[tuple[Pair, list[TriageDecision]]]:
+    """Yield each pair with an open request for a check, with these requests."""
+    for row, about in matched_arks(connection, made):
         checked_at = datetime.fromisoformat(row.checked_at) if row.checked_at else None
         still = [one for one in about if checked_at is None or checked_at < one.at]
         if still and row.state != ArkState.SKIPPED:
             yield (row.ark_id, row.request_url), still
 
 
-def idle(connection: Connection) -> list[TriageDecision]:
-    """The decisions that are about no ARK of the store."""
+def unmatched_decisions(connection: Connection) -> list[TriageDecision]:
+    """Return the decisions that match no ARK in the store."""
     made = decisions(connection)
-    met = {decision for _, about in touched(connection, made) for decision in about}
+    met = {decision for _, about in matched_arks(connection, made) for decision in about}
     return [decision for decision in made if decision not in met]
 
 
-def touched(connection: Connection, made: Sequence[TriageDecision]) -> Iterator[tuple[Any, list[TriageDecision]]]:
-    """The ARKs and URLs of the store that decisions are about, as rows with their status, each with its decisions."""
+def matched_arks(connection: Connection, made: Sequence[TriageDecision]) -> Iterator[tuple[Any, list[TriageDecision]]]:
+    """Yield the ARKs and URLs that decisions match, as rows with their status, each with its decisions."""
     if not made:
         return
     query = (
@@ -349,27 +348,27 @@ def touched(connection: Connection, made: Sequence[TriageDecision]) -> Iterator[
         yield row, [*whole, *chain.from_iterable(in_documents.values())]
 
 
-# -- the user's choice among the ARKs that a store knows: by NAAN, by the beginning of the ARK, by host
+# -- the user's selection among the ARKs of a store: by NAAN, by prefix, by host
 
 _BEGINNING = re.compile(r"(?:ark:/?)?(?P<naan>[0-9a-z]{5,})(?:/(?P<name>.*))?", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class KnownSelection:
-    """What an ARK must be to be chosen: one of each kind that is named; nothing named leaves nothing out."""
+    """The criteria for selecting ARKs: one of each given kind must match; without criteria, all ARKs match."""
 
     naans: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ()
-    """Beginnings of normal forms (`beginning_of`)."""
+    """Beginnings of normal forms, as `beginning_of` returns them."""
     hosts: tuple[str, ...] = ()
-    """Hosts that are asked first."""
+    """Hosts that receive the first request."""
 
     def __bool__(self) -> bool:
         return any((self.naans, self.prefixes, self.hosts))
 
     @property
     def words(self) -> str:
-        """The choice in words.
+        """The selection in words.
 
         >>> KnownSelection(naans=("12148",), hosts=("n2t.net",)).words
         'NAAN 12148; host n2t.net'
@@ -378,25 +377,25 @@ class KnownSelection:
         return "; ".join(f"{name} {', '.join(given)}" for name, given in parts if given)
 
     def names(self, ark: str, naan: str) -> bool:
-        """Return whether an ARK, in normal form, is of the NAANs and prefixes."""
+        """Return True if an ARK in normal form matches the NAANs and prefixes."""
         is_of_naan = not self.naans or naan in self.naans
         return is_of_naan and (not self.prefixes or ark.startswith(self.prefixes))
 
     def holds(self, known_ark: KnownArk) -> bool:
-        """Return whether an ARK of a store is chosen."""
+        """Return True if an ARK of a store is selected."""
         is_at_host = not self.hosts or known_ark.host in self.hosts
         return is_at_host and self.names(known_ark.ark, known_ark.naan)
 
 
 def beginning_of(text: str) -> str:
-    """Return the beginning of normal forms that a user may have written as of ARKs (draft-kunze-ark-38, 3.2).
+    """Return the beginning of normal forms for a prefix as a user wrote it (draft-kunze-ark-38, 3.2).
 
-    Raises ValueError for what is no beginning of an ARK.
+    Raises ValueError if no ARK can begin with it.
 
     >>> beginning_of("ark:/12148/bpt6-k"), beginning_of("12148/"), beginning_of("12148")
     ('ark:12148/bpt6k', 'ark:12148/', 'ark:12148/')
     """
     match = _BEGINNING.fullmatch(text.strip())
     if match is None:
-        raise ValueError(f"no ARK begins with {text!r}: write ark:NAAN/NAME, as far as it is the same")
+        raise ValueError(f"no ARK begins with {text!r}: write ark:NAAN/ and the common beginning of the names")
     return f"ark:{match['naan'].lower()}/{(match['name'] or '').replace('-', '')}"

@@ -19,7 +19,7 @@ from crawler.history import latest, triaging
 from crawler.history.ark_status import ArkState, StatusPolicy
 from crawler.history.rechecking import KnownArk
 from crawler.history.triage import TriageDecision
-from crawler.history.triaging import Treated
+from crawler.history.triaging import TriagedArk
 from crawler.model import schema
 from crawler.model.observations import Family, ObjectOutcome, Observation, Question, ServiceVerdict, TlsResult, Verdict
 from crawler.model.resolving import SUCCESSES
@@ -218,7 +218,7 @@ class ArkTables(Database):
     def set_status_policy(self, policy: StatusPolicy) -> None:
         """Set the *policy* for the status of ARKs; if it has changed, rebuild the history by it."""
         with self.transaction() as connection:
-            latest.keep_by(connection, policy)
+            latest.set_policy(connection, policy)
 
     def known_arks(self) -> Iterator[KnownArk]:
         """Yield every ARK at every URL ever cited or checked, with its status, in the order of the store."""
@@ -249,19 +249,19 @@ class ArkTables(Database):
     def idle_decisions(self) -> list[TriageDecision]:
         """Return the decisions that match no ARK in the store."""
         with self.read_connection() as connection:
-            return triaging.idle(connection)
+            return triaging.unmatched_decisions(connection)
 
-    def touched_by(self, decisions: Sequence[TriageDecision]) -> list[tuple[str, str, ArkState]]:
+    def matched_arks(self, decisions: Sequence[TriageDecision]) -> list[tuple[str, str, ArkState]]:
         """Return the ARKs, URLs and states that *decisions* match, in the order of the store."""
         with self.read_connection() as connection:
-            touched = triaging.touched(connection, decisions)
+            touched = triaging.matched_arks(connection, decisions)
             return [(row.ark, row.request_url, ArkState(row.state)) for row, _ in touched]
 
-    def treated(self, run_id: int) -> dict[tuple[str, str], Treated]:
+    def triaged_arks(self, run_id: int) -> dict[tuple[str, str], TriagedArk]:
         """Return the decisions about the ARKs that a run has judged, by ARK and URL; ARKs without one are left out."""
         judged = select(schema.verdict.c.verdict_id).where(schema.verdict.c.run_id == run_id)
         with self.read_connection() as connection:
-            treatments = triaging.treated(connection, judged, run_id)
+            treatments = triaging.triaged_arks(connection, judged, run_id)
         if not treatments:
             return {}
         names = dict(self.rows(select(schema.ark.c.ark_id, schema.ark.c.ark)))

@@ -282,7 +282,7 @@ class DocumentTables(Database):
         """Return the documents and pages that cite each ARK at its URL, from the last run that read documents."""
         names = select(_ark.ark_id, _ark.ark).where(_ark.ark.in_({name for name, _ in pairs}))
         name_of = dict(self.rows(names) if pairs else ())
-        query = triaging.citing(_mention.page).where(_mention.ark_id.in_(name_of))
+        query = triaging.citation_query(_mention.page).where(_mention.ark_id.in_(name_of))
         places: dict[tuple[str, str], list[tuple[str, int | None]]] = {pair: [] for pair in pairs}
         for ark_id, url, document_url, page in self.rows(triaging.in_last_run(query)):
             if (name_of[ark_id], url) in places:

@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, Connection, Select, false, literal, select
 from crawler.history.ark_status import StatusPolicy
 from crawler.history.latest import has_followers, policy_of, rebuild_beside
 from crawler.history.triage import PARTICIPLES
-from crawler.history.triaging import Pair, Treated, treated
+from crawler.history.triaging import Pair, TriagedArk, triaged_arks
 from crawler.model.schema import (
     ark,
     assessment,
@@ -301,12 +301,12 @@ def _frames(
         last_good=good.drop_duplicates("ark_id", keep="last", ignore_index=True),
         mementos=copies.drop_duplicates(["ark_id", "request_url"], keep="last", ignore_index=True),
         registered=registered,
-        triage=_triage(treated(connection, counting, run_id, until=reported.until)),
+        triage=_triage(triaged_arks(connection, counting, run_id, until=reported.until)),
         timeline=timeline(connection, until),  # the last, for it may make statuses again
     )
 
 
-def _triage(decided: Mapping[Pair, Treated]) -> pd.DataFrame:
+def _triage(decided: Mapping[Pair, TriagedArk]) -> pd.DataFrame:
     """Return what was decided, ordered by ARK and URL; what holds in one document comes after what holds in all."""
     rows = [
         (
