@@ -1,8 +1,8 @@
-"""For other people's Scrapy projects: an add-on that lets a spider ask as we do, and what it then knows of each answer.
+"""An add-on for other Scrapy projects: spiders use the guarded, throttled downloads, and see the hops of each answer.
 
     ADDONS = {"crawler.addon.GuardedDownloads": 300}
 
-Which HTTP client sends the requests is no part of this: settings name what it does, and `hops_of` what came of it.
+The interface does not depend on the HTTP client: settings configure it, and `hops_of` returns the hops.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from crawler.politeness.throttle import share_pace
 from crawler.spiders import settings as ours
 from crawler.wire.middlewares import CrawlerPart, chain_of
 
-#: Settings on which it depends that requests go out exactly, guarded and in turn.
+#: Settings that exact, guarded and throttled requests depend on.
 _NEEDED = (
     "DOWNLOADER",
     "SCHEDULER_PRIORITY_QUEUE",
@@ -27,7 +27,7 @@ _NEEDED = (
     "DOWNLOAD_DELAY",
     "DOWNLOAD_DELAY_JITTER",
 )
-#: Settings that the project may have otherwise.
+#: Settings that the project may override.
 _WANTED = (
     "ROBOTSTXT_OBEY",
     "TWISTED_DNS_RESOLVER",
@@ -35,7 +35,7 @@ _WANTED = (
     "DOWNLOAD_MAXSIZE",
     "DOWNLOAD_WARNSIZE",
 )
-#: Scrapy's middlewares in whose place others come: that for robots.txt, redirects and compressed bodies.
+#: Scrapy's middlewares for robots.txt, redirects and compression, which are replaced.
 _REPLACED = (
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware",
     "scrapy.downloadermiddlewares.redirect.RedirectMiddleware",
@@ -50,14 +50,14 @@ _MIDDLEWARES = (
 
 
 class GuardedDownloads(CrawlerPart):
-    """Sends the requests of any spider to addresses that are allowed, exactly as written, and when it is their turn.
+    """Sends the requests of any spider to allowed addresses, exactly as written, and in their turn.
 
-    The address guard, request targets byte for byte, one pace for all audits of this machine, robots.txt, and a
-    record of every hop. Redirects are followed by it; 404 and the like go the usual way.
+    It includes the address guard, exact request targets, one pace for all audits of this machine, robots.txt, and a
+    record of every hop. It follows redirects; errors such as 404 reach the spider as usual.
     """
 
     def update_settings(self, settings: BaseSettings) -> None:
-        """Put the parts into *settings*; all of ours (``ARKAUDIT_…``) keep the values that the project gives them."""
+        """Add the components to *settings*; the project's own values of ``ARKAUDIT_…`` are kept."""
         for name in dir(ours):
             if name.startswith("ARKAUDIT_") or name in _WANTED:
                 settings.set(name, getattr(ours, name), priority="addon")
@@ -78,8 +78,8 @@ def _add(settings: BaseSettings, name: str, components: dict[str, Any]) -> None:
 
 
 def hops_of(response: Response) -> Chain:
-    """Return the requests that led to *response*, redirects included: each with URL, moment, status and address.
+    """Return the requests that led to *response*, with redirects: each with URL, time, status and address.
 
-    None in a project without the add-on.
+    Empty in a project without the add-on.
     """
     return chain_of(response.request)[0] if response.request is not None else ()

@@ -1,4 +1,4 @@
-"""For other people's Scrapy projects: a spider middleware that finds the ARKs in whatever a spider was answered.
+"""A spider middleware for other Scrapy projects, which finds the ARKs in the responses of a spider.
 
 SPIDER_MIDDLEWARES = {"crawler.ark_citations.ArkCitations": 950}
 """
@@ -17,15 +17,15 @@ from crawler.spiders.items import citations
 from crawler.wire.middlewares import CrawlerPart, chain_of
 from extractors.isolated import document_executor
 
-#: The resolver of ARKs that are written without one, unless the setting ``ARKAUDIT_RESOLVER`` says otherwise.
+#: The resolver for ARKs written without one, unless the setting ``ARKAUDIT_RESOLVER`` names another.
 RESOLVER = "https://n2t.net/"
 
 
 class ArkCitations(CrawlerPart):
-    """Adds a `crawler.spiders.items.Citation` for each ARK in a response to what the spider makes of that response.
+    """Adds a `crawler.spiders.items.Citation` for each ARK in a response to the spider's own items.
 
-    A response may be a page, a PDF, an archive, or of any other format that `extractors` reads. A document that can't
-    be read has no ARKs; the statistics ``arkaudit/documents`` and ``arkaudit/citations`` count what was found.
+    A response may be a page, a PDF, an archive, or any other format that `extractors` reads. An unreadable document
+    has no ARKs. The statistics ``arkaudit/documents`` and ``arkaudit/citations`` count the results.
     """
 
     def __init__(self, crawler: Crawler) -> None:

@@ -1,4 +1,4 @@
-"""From the spiders to the store: one TLS probe a host and day, and how hosts were treated."""
+"""Records facts about hosts: the result of one TLS probe per host and day, the traffic and the pauses."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from crawler.politeness.throttle import HostGivenUp, routes_and_guard, throttle_
 from crawler.spiders.auditing import AuditSpider
 from crawler.wire.middlewares import CrawlerPart, RunStopped
 
-#: So often a certificate is looked for that was not seen in time.
+#: The number of attempts to see a certificate after a timeout.
 PROBES = 3
 
 
 class _Part(CrawlerPart):
-    """A part of a crawler whose spider has a store."""
+    """A component for crawlers whose spider has a store."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -41,9 +41,9 @@ class _Part(CrawlerPart):
 
 
 class TlsProbePipeline(_Part):
-    """Looks once a day at the certificate of every https host that a chain went through.
+    """Checks the certificate of every https host in a chain once a day.
 
-    What the store has of the same day (UTC), seen by the same means, becomes a row of this run with its own moment.
+    A result of the same day (UTC) and the same means in the store is copied to this run with its own time.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -62,20 +62,20 @@ class TlsProbePipeline(_Part):
             spider.probed_hosts.add((host, port))
             today = datetime.now(UTC).date().isoformat()
             result = spider.store.tls_result_of_day(host, port, day=today, means=self._means(host, port))
-            spider.recorder.add(result or await self._seen(host, port))
+            spider.recorder.add(result or await self._probe_repeatedly(host, port))
         return item
 
-    async def _seen(self, host: str, port: int) -> TlsResult:
-        """Return what a probe gave, repeated where it was late: that may have been our own slowness."""
-        result = await self._probed(host, port)
+    async def _probe_repeatedly(self, host: str, port: int) -> TlsResult:
+        """Return the result of a probe, repeated after a timeout, which may have been a local delay."""
+        result = await self._probe_in_turn(host, port)
         for _ in range(PROBES - 1):
             if not result.is_late or self._spider.is_stopping:
                 break
-            result = await self._probed(host, port)
+            result = await self._probe_in_turn(host, port)
         return result
 
-    async def _probed(self, host: str, port: int) -> TlsResult:
-        """Return what the probe gave; it connects to the host as everything does, when it is its turn."""
+    async def _probe_in_turn(self, host: str, port: int) -> TlsResult:
+        """Return the result of one probe in the host's turn."""
         try:
             name = f"[{host}]" if ":" in host else host
             async with throttle_of(self._crawler).slot(f"https://{name}:{port}") as slot:
@@ -84,9 +84,9 @@ class TlsProbePipeline(_Part):
             return not_probed(host, port, str(failure))
 
     async def _probe(self, host: str, port: int, on_connected: Callable[[], None]) -> TlsResult:
-        """The certificate of *host*, by one handshake that verifies and sends nothing. Never raises.
+        """Return the result for the certificate of *host*, by one verifying handshake without a request. Never raises.
 
-        None is made where the environment names a proxy for the host: nothing goes around that.
+        No handshake is made if the environment names a proxy for the host.
         """
         trusted, reason = None, "not probed: requests go through a proxy"
         try:
@@ -121,17 +121,17 @@ class TlsProbePipeline(_Part):
             connection.setblocking(False)
             try:
                 await loop.sock_connect(connection, address)
-            except OSError as unreachable:  # perhaps another address of the name can be reached
+            except OSError as unreachable:  # another address of the name may be reachable
                 connection.close()
                 problem = unreachable
                 continue
             on_connected()
-            return await _verified(connection, host, context)
+            return await _verify(connection, host, context)
         raise problem
 
 
 def https_hosts(item: Any) -> Iterator[tuple[str, int]]:
-    """The https hosts of an item's chain that answered, or with which no secure connection could be made."""
+    """Yield the https hosts in an item's chain that answered, or with which the TLS connection failed."""
     match item:
         case Observation():
             hops, has_failed = item.hops, item.end is ChainEnd.TLS
@@ -147,14 +147,14 @@ def https_hosts(item: Any) -> Iterator[tuple[str, int]]:
             yield parts.hostname, parts.port or 443
 
 
-# An extension that records how hosts were treated: what went to each, and the pauses that they asked for.
+# An extension that records the traffic to each host, and the pauses that hosts asked for.
 
 
 class TrafficRecorder(_Part):
-    """Takes what a governor remembers into the store: pauses when they are asked for, the rest with what is recorded.
+    """Records the pauses of hosts when they are asked for, and the traffic with other records.
 
-    A turn is counted before anything is sent. It is on record in a moment (`crawler.store.feeding.COMMIT_AFTER_S`),
-    also where no answer comes, and never later than its answer: so much may be lost when a run is killed.
+    A turn is counted before its request is sent. It is recorded within `crawler.store.feeding.COMMIT_AFTER_S`, even
+    without an answer, and never later than its answer. A killed run may lose the turns of this time.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -165,7 +165,7 @@ class TrafficRecorder(_Part):
 
     def spider_opened(self) -> None:
         recorder = self._spider.recorder
-        recorder.further_items = lambda: [self._spider.withheld(traffic) for traffic in self._throttle.take_traffic()]
+        recorder.further_items = lambda: [self._spider.redact(traffic) for traffic in self._throttle.take_traffic()]
         self._throttle.on_turn = recorder.add
         self._throttle.on_pause = self._record_pauses
 
@@ -179,7 +179,7 @@ class TrafficRecorder(_Part):
         recorder.commit()
 
 
-#: OpenSSL's verify codes, by the names of this vocabulary.
+#: The reasons for OpenSSL's verify codes.
 REASONS = {
     9: "not-yet-valid",
     10: "expired",
@@ -192,18 +192,18 @@ REASONS = {
 }
 
 
-#: Servers that don't know RFC 5746 are asked, as by browsers and by the crawl: their certificates are seen, too. Python
-#: 3.12 has a name for it.
+#: Admits servers without RFC 5746, as browsers and the crawl do, so that their certificates are seen. Python 3.12 has a
+#: name for it.
 _LEGACY_SERVER_CONNECT = 0x4
 
 
 def not_probed(host: str, port: int, why: str) -> TlsResult:
-    """Return what is kept of a host of which no certificate was seen."""
+    """Return the result for a host whose certificate was not seen."""
     return TlsResult(host, port, None, f"not probed: {why}", now())
 
 
 def means(route: tuple[str, int] | None, ca_file: str | None) -> str:
-    """Whose authorities a probe trusts, and by which *route* it reaches a host: what its result depends on.
+    """Return the means of a probe: its certificate authorities, and its *route* to the host.
 
     >>> means(("127.0.0.1", 8443), None)
     "the system's authorities, at 127.0.0.1:8443"
@@ -214,8 +214,8 @@ def means(route: tuple[str, int] | None, ca_file: str | None) -> str:
     return trusted + (f", at {route[0]}:{route[1]}" if route else "")
 
 
-async def _verified(connection: socket.socket, host: str, context: ssl.SSLContext) -> tuple[bool | None, str]:
-    """Return what the handshake over a new connection says; the connection is closed afterwards."""
+async def _verify(connection: socket.socket, host: str, context: ssl.SSLContext) -> tuple[bool | None, str]:
+    """Return the result of the handshake over a new connection, which is closed afterwards."""
     try:
         _, writer = await asyncio.open_connection(sock=connection, ssl=context, server_hostname=host.strip("[]"))
     except ssl.SSLCertVerificationError as problem:

@@ -1,4 +1,4 @@
-"""Runs spiders, one after the other, in one process: Twisted's reactor can be started only once."""
+"""Runs spiders one after the other in one process, because Twisted's reactor can be started only once."""
 
 from __future__ import annotations
 
@@ -24,50 +24,50 @@ from crawler.spiders.auditing import AuditSpider
 from extractors.model.errors import RunInterrupted
 
 
-def _switched_on(components: Mapping[str, int | None]) -> dict[str, int | None]:
+def _enabled(components: Mapping[str, int | None]) -> dict[str, int | None]:
     return {name: order for name, order in components.items() if order is not None}
 
 
-#: Settings of the command, which reports and keeps by itself what Scrapy's extensions would.
+#: Settings of the command, which has its own reporting and storage in place of Scrapy's extensions.
 _OF_COMMAND = {
     "SPIDER_MODULES": [],  # stages name their classes
     "LOG_INSTALL_ROOT_HANDLER": False,  # default True. The command says where its log goes (arkaudit/output/logs.py).
     "STATS_DUMP": False,  # default True.
-    "STATS_CLASS": "scrapy.statscollectors.DummyStatsCollector",  # default in memory. No one reads what it counts.
-    "EXTENSIONS_BASE": {  # default eleven. What is only set to None is imported all the same, aiohttp with it: 0.2 s.
-        # Left out: CoreStats (no one reads them, and it hears of each answer and item), TelnetConsole and RemoteControl
-        # (no listening sockets), LogCount and LogStats (the command has its own progress), MemoryUsage and
-        # MemoryDebugger (what is in memory is bounded, crawler/store/feeding.py), CloseSpider (--max-pages and
-        # --max-time end a crawl), FeedExporter and SpiderState (everything is in the store), AutoThrottle (hosts have a
-        # pace of their own).
+    "STATS_CLASS": "scrapy.statscollectors.DummyStatsCollector",  # default in memory. Its counts are not used.
+    "EXTENSIONS_BASE": {  # default eleven. Those set to None are imported nevertheless: with aiohttp, 0.2 s.
+        # Left out: CoreStats (its counts are not used, and it is called for each answer and item), TelnetConsole and
+        # RemoteControl (no listening sockets), LogCount and LogStats (the command has its own progress), MemoryUsage
+        # and MemoryDebugger (memory is bounded in crawler/store/feeding.py), CloseSpider (--max-pages and --max-time
+        # end a crawl), FeedExporter and SpiderState (everything is in the store), AutoThrottle (hosts have their own
+        # throttle).
     },
-    "EXTENSIONS": _switched_on(ours.EXTENSIONS),
-    "DOWNLOADER_MIDDLEWARES_BASE": {  # default fourteen; that of cookies imports tldextract and requests.
+    "EXTENSIONS": _enabled(ours.EXTENSIONS),
+    "DOWNLOADER_MIDDLEWARES_BASE": {  # default fourteen; the one for cookies imports tldextract and requests.
         "scrapy.downloadermiddlewares.downloadtimeout.DownloadTimeoutMiddleware": 350,
         "scrapy.downloadermiddlewares.defaultheaders.DefaultHeadersMiddleware": 400,
         "scrapy.downloadermiddlewares.useragent.UserAgentMiddleware": 500,
         "scrapy.downloadermiddlewares.httpproxy.HttpProxyMiddleware": 750,
-        # Left out: what our settings switch off, and DownloaderStats, which would write each request down anew to count
-        # its bytes.
+        # Left out: those that the project's settings switch off, and DownloaderStats, which serializes each request
+        # again to count its bytes.
     },
-    "DOWNLOADER_MIDDLEWARES": _switched_on(ours.DOWNLOADER_MIDDLEWARES),
+    "DOWNLOADER_MIDDLEWARES": _enabled(ours.DOWNLOADER_MIDDLEWARES),
     "SPIDER_MIDDLEWARES_BASE": {},
-    "SPIDER_MIDDLEWARES": _switched_on(ours.SPIDER_MIDDLEWARES),
+    "SPIDER_MIDDLEWARES": _enabled(ours.SPIDER_MIDDLEWARES),
 }
-#: Files and sockets that a run with a thousand hosts may have open at once; many shells allow 1024.
+#: The number of files and sockets for a run with a thousand hosts; many shells allow 1024.
 FILES = 8192
 
 
 @dataclass(frozen=True, slots=True)
 class SpiderStage:
-    """A spider and what it is started with, settled when its turn comes."""
+    """A spider and the function that returns its arguments when its turn comes."""
 
     spider: type[Spider]
     arguments: Callable[[], Mapping[str, Any]]
 
 
 class _Process(AsyncCrawlerProcess):
-    """Scrapy's process, quiet about what no one else needs to hear, and one that stops at the first signal."""
+    """Scrapy's process with less logging, which stops at the first signal."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)  # sets the levels of its loggers itself
@@ -84,12 +84,12 @@ class _Process(AsyncCrawlerProcess):
 def run_stages(
     stages: Sequence[SpiderStage], settings: Mapping[str, Any], *, on_start: Callable[[Crawler], None]
 ) -> list[BaseException]:
-    """Run *stages* in order, with our settings and *settings* over them; *on_start* sees each crawler first.
+    """Run *stages* in order, with the project's settings and *settings* over them. Each crawler is given to *on_start*.
 
     Return the exceptions of callbacks and tasks. Each costs an answer or a document; the run continues.
 
-    Raises `crawler.store.StoreUnwritable` when the store failed, and `RunInterrupted` when a signal
-    ended the run. A process can do this once. The user's own scrapy.cfg is not looked at.
+    Raises `crawler.store.StoreUnwritable` if the store failed, and `RunInterrupted` if a signal ended the run. A
+    process can do this once. The user's own scrapy.cfg is ignored.
     """
     every = command_settings(settings)
     most = _most_at_once(_files_at_once())
@@ -104,7 +104,7 @@ def run_stages(
         if "exception" in context:
             bugs.append(context["exception"])
 
-    def started(crawler: Crawler) -> None:
+    def prepare(crawler: Crawler) -> None:
         crawler.signals.connect(spider_failed, signal=signals.spider_error)
         on_start(crawler)
 
@@ -117,20 +117,20 @@ def run_stages(
         try:
             for stage in stages:
                 throttle.begin_stage()
-                await _run(process, stage, throttle, started)
+                await _run(process, stage, throttle, prepare)
         except BaseException as failure:
             failures.append(failure)
         finally:
             asyncio.get_running_loop().call_soon(process._stop_reactor)
 
     task = asyncio.get_event_loop().create_task(all_stages())
-    with _handlers_restored():
+    with _restore_handlers():
         try:
             process.start(stop_after_crawl=False)
         finally:
             _stop_threads()
     if not task.done():
-        for spider in _audit_spiders(process):  # record what was observed in the last moment
+        for spider in _audit_spiders(process):  # record the last observations
             spider.recorder.commit()
             spider.answers.close()
         raise RunInterrupted(at_once=True)
@@ -140,7 +140,7 @@ def run_stages(
 
 
 def command_settings(settings: Mapping[str, Any]) -> Settings:
-    """Return Scrapy's settings in a run of the command: the project's, the command's own, and *settings* over them."""
+    """Return Scrapy's settings for a run of the command: the project's, the command's own, and *settings* over them."""
     every = Settings()
     every.setmodule("crawler.spiders.settings", priority="project")
     every.setdict(_OF_COMMAND | dict(settings), priority="cmdline")
@@ -148,9 +148,9 @@ def command_settings(settings: Mapping[str, Any]) -> Settings:
 
 
 def _stop_threads() -> None:
-    """Stop the threads of the reactor, if it has not, or they go on for ever.
+    """Stop the reactor's threads if it has not done so; otherwise they run forever.
 
-    Its loop can end without it; and Ctrl-C while it stops, when handlers are no more what they were, ends that instead.
+    Its loop can end without it. Ctrl-C while it stops, when the handlers have been restored, ends that instead.
     """
     from twisted.internet import reactor
 
@@ -164,8 +164,8 @@ def _audit_spiders(process: AsyncCrawlerProcess) -> Iterator[AuditSpider]:
 
 
 @contextmanager
-def _handlers_restored() -> Iterator[None]:
-    """Give Ctrl-C its meaning back when the loop has ended: what comes after it can be interrupted as well."""
+def _restore_handlers() -> Iterator[None]:
+    """Restore the handlers of signals after the loop, so that Ctrl-C can interrupt the work after it."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
@@ -175,7 +175,7 @@ def _handlers_restored() -> Iterator[None]:
 
 
 def _files_at_once() -> int:
-    """Return how many files and sockets this process may have open: as many as it may allow itself, within reason."""
+    """Raise this process's limit of open files as far as needed and allowed, and return it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
     if soft == resource.RLIM_INFINITY or soft >= wanted:
@@ -186,8 +186,8 @@ def _files_at_once() -> int:
 
 
 def _most_at_once(files: int) -> int:
-    """Return how many requests may be under way: each takes a socket, the file of its host, and perhaps a socket kept
-    idle.
+    """Return the number of requests that may be in flight: each takes a socket, its host's file, and perhaps an idle
+    socket.
 
     >>> _most_at_once(8192), _most_at_once(256)
     (2664, 18)
@@ -203,10 +203,10 @@ async def _run(
     on_start(crawler)
     ended_by: list[str] = []
 
-    def closed(reason: str) -> None:
+    def note_end(reason: str) -> None:
         ended_by.append(reason)
 
-    crawler.signals.connect(closed, signal=signals.spider_closed)
+    crawler.signals.connect(note_end, signal=signals.spider_closed)
     await process.crawl(crawler, **stage.arguments())
     spider = crawler.spider
     if isinstance(spider, AuditSpider) and spider.store_failure is not None:

@@ -22,7 +22,7 @@ from crawler.model.resolving import sendable
 from crawler.process import SpiderStage, run_stages
 from crawler.spiders import settings as ours
 from crawler.wire.credentialed import verifying_policy
-from crawler.wire.failures import STOPPED, incomplete
+from crawler.wire.failures import STOPPED, body_faults
 from crawler.wire.handlers import ExactDownloadHandler
 from crawler.wire.middlewares import chain_of, header_of
 from extractors.model.errors import ArkauditError
@@ -168,7 +168,7 @@ def _fault(request: Request, response: Response | None) -> str | None:
         return f"{hops[-1].url} answered {response.status}"
     if STOPPED in response.flags:
         return f"more than {REGISTRY_LIMIT} bytes"
-    return next((lack.detail for lack in incomplete(response.flags, len(response.body))), None)
+    return next((lack.detail for lack in body_faults(response.flags, len(response.body))), None)
 
 
 # -- what is put there

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.model.addresses import AddressGuard, BadRoute, Routes, addresses_in
-from crawler.wire.endpoints import AddressRefused, NameNotRouted, refused_unasked
+from crawler.wire.endpoints import AddressRefused, NameNotRouted, refusal_before_lookup
 from tests.vectors import vectors
 
 
@@ -91,5 +91,5 @@ def test_a_route_is_for_one_host_and_port() -> None:
 )
 def test_with_only_routed_nothing_else_is_reached(host: str, error: type[Exception] | None) -> None:
     routes = Routes.parse(["routed.example:80=127.0.0.1:8080"], only=True)
-    refused = refused_unasked(host, 80, routes, AddressGuard.allowing(["127.0.0.0/8"]))
+    refused = refusal_before_lookup(host, 80, routes, AddressGuard.allowing(["127.0.0.0/8"]))
     assert refused is None if error is None else isinstance(refused, error)

@@ -155,7 +155,7 @@ def test_what_broke_recovers_before_it_breaks_again(checks: list[DatedVerdict]) 
 
 @given(HISTORIES)
 def test_a_suspect_run_strikes_nobody(checks: list[DatedVerdict]) -> None:
-    none = [DatedVerdict(each.at, each.object, True, each.seen) for each in checks]
+    none = [DatedVerdict(each.at, each.object, True, each.features) for each in checks]
     ark_status, events = status_of(none)
     assert ark_status is None or ark_status.strikes == 0
     assert not {EventKind.BROKE, EventKind.RECOVERED} & {event.kind for _, event in events}

@@ -15,7 +15,7 @@ from scrapy.http.cookies import CookieJar
 
 from arkaudit.configuration.config_files import ConfigError, load
 from crawler.wire.credentialed import Sessions
-from crawler.wire.credentials import Credential, Credentials, LogIn, NoLogIn, Origin, filled_form
+from crawler.wire.credentials import Credential, Credentials, LogIn, NoLogIn, Origin, fill_form
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
 from tests.repository_server import USER, Repository
 
@@ -205,7 +205,7 @@ LOG_IN = LogIn(Origin.of("https://repo.example/"), "https://repo.example/in", {"
 def test_fields_are_sent_with_the_hidden_ones_of_their_form() -> None:
     page = b"""<form action=/search><input name=q></form><form method=POST action="go?x=1"><input type=hidden name=t
         value="a&amp;b"><input type=hidden name=user value=anybody><input name=user><input name=pw type=password>"""
-    form = filled_form(page, "https://repo.example/auth/in", LOG_IN)
+    form = fill_form(page, "https://repo.example/auth/in", LOG_IN)
     assert (form.url, form.body) == ("https://repo.example/auth/go?x=1", b"t=a%26b&user=me&pw=p+w%26%C3%B6")
 
 
@@ -232,7 +232,7 @@ def test_fields_are_sent_with_the_hidden_ones_of_their_form() -> None:
 )  # fmt: skip
 def test_a_page_without_a_form_for_it_gets_nothing(page: bytes, words: str) -> None:
     with pytest.raises(NoLogIn, match=words.replace(".", r"\.")):
-        filled_form(page, "https://repo.example/in", LOG_IN)
+        fill_form(page, "https://repo.example/in", LOG_IN)
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, Observation, Pause, Question
-from crawler.wire.credentialed import Withholding
-from crawler.wire.credentials import Credential, Credentials, Origin, of_proxy
+from crawler.wire.credentialed import RecordRedactor
+from crawler.wire.credentials import Credential, Credentials, Origin, proxy_credential
 from crawler.wire.redaction import HIDDEN, Redactor
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding
@@ -211,13 +211,13 @@ def test_parts_of_a_value_are_secrets_as_well(value: str, secret: str) -> None:
 
 
 def test_a_proxy_has_secrets() -> None:
-    assert "p/w-open" in of_proxy("http://me:p%2Fw-open@proxy.example:3128/").secrets
-    assert of_proxy("http://proxy.example:3128/").secrets == ()
+    assert "p/w-open" in proxy_credential("http://me:p%2Fw-open@proxy.example:3128/").secrets
+    assert proxy_credential("http://proxy.example:3128/").secrets == ()
 
 
 def test_records_are_kept_without_the_secrets_of_their_hosts() -> None:
-    own = Credentials({Origin.named("http://own.example"): Credential({"X-Key": "S3cr3t/42+x"})})
-    withheld = Withholding(own)
+    own = Credentials({Origin.from_name("http://own.example"): Credential({"X-Key": "S3cr3t/42+x"})})
+    withheld = RecordRedactor(own)
     hop = Hop("http://own.example/a", "GET", "2026-11-21T10:00:00.000+00:00", error="bad line: 'S3cr3t%2F42%2Bx'")
     asked = "http://own.example/a?S3cr3t/42+x"
     seen = Observation(

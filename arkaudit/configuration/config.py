@@ -47,7 +47,7 @@ from crawler.politeness.pacing import Allowance, Allowances, is_own
 from crawler.rendering import PageLimits, RenderOptions, find_browser
 from crawler.sources.xml_sources import Selection
 from crawler.verdicts.verdict import ClosedCollection
-from crawler.wire.credentials import Credential, Credentials, LogIn, Origin, of_proxy
+from crawler.wire.credentials import Credential, Credentials, LogIn, Origin, proxy_credential
 from crawler.wire.identity import RequestSigner, read_key
 
 HOME = "https://pypi.org/project/arkaudit/"
@@ -411,7 +411,7 @@ class Config(_Section):
     @property
     def secrets(self) -> tuple[str, ...]:
         """Secrets to redact: of the operator's own hosts, of proxies, and of notification services."""
-        proxies = [secret for url in getproxies().values() for secret in of_proxy(url).secrets]
+        proxies = [secret for url in getproxies().values() for secret in proxy_credential(url).secrets]
         services = [os.environ[name] for name in self.notify.variables if os.environ.get(name)]
         fields = [secret for log_in in self.log_ins for secret in log_in.secrets]
         return (*self.credentials.secrets, *fields, *proxies, *services)
@@ -468,7 +468,7 @@ class Config(_Section):
 def _log_in(name: str, form: LogInForm) -> LogIn:
     values, signs = _plain_values(form.fields), form.success
     secrets = tuple(values[field] for field, value in form.fields.items() if isinstance(value, SecretStr))
-    return LogIn(Origin.named(name), form.url, values, secrets, signs.status, signs.cookie, signs.text)
+    return LogIn(Origin.from_name(name), form.url, values, secrets, signs.status, signs.cookie, signs.text)
 
 
 def _plain_values(values: Mapping[str, str | SecretStr]) -> dict[str, str]:

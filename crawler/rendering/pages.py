@@ -38,7 +38,7 @@ from crawler.rendering.page_visit import (
     first_line,
 )
 from crawler.wire.credentialed import sessions_of
-from crawler.wire.failures import incomplete
+from crawler.wire.failures import body_faults
 from crawler.wire.middlewares import chain_of
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class PageFetcher:
                 url = step.url
                 continue
             fault = fault_of_answer(url, step.end, step.detail, response.status)
-            lost = next(incomplete(response.flags, len(response.body)), None)
+            lost = next(body_faults(response.flags, len(response.body)), None)
             if fault is None and lost is not None:
                 fault = f"{short(url)}: {lost.detail}"
             status = response.status if step.end is ChainEnd.ANSWERED else 0

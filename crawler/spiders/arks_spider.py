@@ -33,7 +33,7 @@ from crawler.spiders.seeds import targets_in, words_of
 from crawler.store.feeding import Bounds
 from crawler.store.frontier import SettledEntry
 from crawler.verdicts.readings import CandidateReading
-from crawler.wire.failures import INCOMPLETE, STOPPED, incomplete
+from crawler.wire.failures import INCOMPLETE, STOPPED, body_faults
 from crawler.wire.middlewares import chain_of
 from extractors.model.ark import Ark
 from extractors.model.budget import OverBudget, cpu_limit
@@ -63,7 +63,7 @@ async def observe(ask: Ask, request: Request, response: Response | None, reader:
     host = urlsplit(request.url).netloc
     answer = await reader.read(body, content_type, ark, host=host)
     # What kept it from coming whole, but for our own having read enough of it.
-    lacks = () if STOPPED in flags else incomplete(flags, len(body))
+    lacks = () if STOPPED in flags else body_faults(flags, len(body))
     observation = Observation(
         ark=ask.ark,
         request_url=ask.request_url,
@@ -265,7 +265,7 @@ class ArksSpider(AuditSpider):
         else:
             observation, following = self._decided(observation)
             self.recorder.add(observation)
-            outcomes.append(self.withheld(observation))
+            outcomes.append(self.redact(observation))
         for outcome in (*outcomes, *self._requests(following)):
             yield outcome
 

@@ -32,7 +32,7 @@ from crawler.store.feeding import Bounds, Feed, Recorder
 from crawler.store.frontier import Frontier, FrontierEntry, SettledEntry
 from crawler.store.store import Recordable, Store
 from crawler.store.stored_values import FINISHED, INTERRUPTED
-from crawler.wire.credentialed import Withholding
+from crawler.wire.credentialed import RecordRedactor
 from crawler.wire.credentials import Credentials
 from crawler.wire.middlewares import RunStopped
 from extractors.isolated import document_executor
@@ -110,14 +110,14 @@ class AuditSpider(scrapy.Spider):
         self.probed_hosts = probed_hosts if probed_hosts is not None else set()
         """Hosts whose certificate was looked at in this run, by either spider."""
         self.frontier = Frontier(store, run_id, self.name)
-        self.recorder = Recorder(store, run_id, on_failure=self._store_failed, redact=lambda item: self.withheld(item))
+        self.recorder = Recorder(store, run_id, on_failure=self._store_failed, redact=lambda item: self.redact(item))
         self.recorder.on_add = self.recorded
         self.feed = Feed(self.frontier, self.recorder, bounds, is_idle=self._is_idle, on_lost=self.lost)
         self.own_run: OwnRun | None = None
         """What Scrapy's commands run it in; None within a run that it was given."""
         self._results: Iterator[Any] | None = None
         """What its own run has come to, as far as that was not given away; None before its end."""
-        self.withheld = Withholding(Credentials())
+        self.redact = RecordRedactor(Credentials())
         """Takes secrets out of what is recorded."""
         self.answers = AnswerReader()
         """Reads answers about ARKs, in a process that is killed where one takes too much."""
@@ -155,7 +155,7 @@ class AuditSpider(scrapy.Spider):
         crawler.signals.connect(spider._stay_for_what_waits, signal=signals.spider_idle)
         crawler.signals.connect(spider.recorder.commit, signal=signals.spider_closed)
         crawler.signals.connect(spider.answers.close, signal=signals.spider_closed)
-        spider.withheld = Withholding.from_crawler(crawler)
+        spider.redact = RecordRedactor.from_crawler(crawler)
         return spider
 
     # -- a run of its own

@@ -84,7 +84,7 @@ class ConformanceSpider(AuditSpider):
         wait_s = None if is_unsent else self._wait_s(probe, observation)
         if not is_unsent:
             self.recorder.add(observation)
-            yield self.withheld(observation)
+            yield self.redact(observation)
         if wait_s is not None:
             self.ask_later(self._request(probe, observation, wait_s), wait_s)
             return

@@ -20,7 +20,7 @@ from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import Chain, ChainEnd, CitedMention, DocumentOutcome, DocumentRecord, now
 from crawler.model.resolving import mention_url
 from crawler.sources.links import Headers
-from crawler.wire.failures import INCOMPLETE, STOPPED, incomplete
+from crawler.wire.failures import INCOMPLETE, STOPPED, body_faults
 from crawler.wire.middlewares import header_of
 from extractors.archives.members import ArchiveMember
 from extractors.archives.walk import archive_kind, members
@@ -331,7 +331,7 @@ def _not_whole(source: DocumentSource, size: int) -> tuple[Finding, ...]:
     """Return why *size* bytes are not all of a document that was fetched."""
     if not size and STOPPED in source.flags:
         return (Finding("unknown-format", f"not fetched, for it is no document: {source.media_type}"),)
-    return tuple(incomplete(source.flags, size))
+    return tuple(body_faults(source.flags, size))
 
 
 def _outcome(findings: Sequence[Finding], *, is_read: bool, is_answer: bool) -> DocumentOutcome:

@@ -159,7 +159,7 @@ class DocumentsSpider(AuditSpider):
         hops, _, _ = chain_of(request)
         name = CrawlRequest.to_page(response.url).url
         async for row in self._reader.rows(DocumentSource.of(response, hops, name=name)):
-            for citation in citations(self.withheld(row.record)):
+            for citation in citations(self.redact(row.record)):
                 yield citation
 
     @classmethod
@@ -200,7 +200,7 @@ class DocumentsSpider(AuditSpider):
 
     def _items(self, record: DocumentRecord) -> Iterator[DocumentRecord | Citation]:
         """Record what became of a document, and return it, with what it cites where Scrapy itself runs the spider."""
-        shown = self.withheld(record)
+        shown = self.redact(record)
         self.recorder.add(shown)
         yield shown
         if self.own_run is not None:

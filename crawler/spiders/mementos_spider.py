@@ -106,7 +106,7 @@ class MementosSpider(AuditSpider):
             record: MementoRecord = over.value
             record = replace(record, hops=tuple(sorted((*under_way.earlier, *record.hops), key=lambda hop: hop.at)))
             self.recorder.add(record, SettledEntry(self.name, under_way.entry.crawl_request.canonical))
-            yield self.withheld(record)
+            yield self.redact(record)
         else:
             under_way.attempt = 1
             yield self._request(under_way)

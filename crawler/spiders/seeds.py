@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from crawler.model.crawl_requests import SourceKind
 from crawler.model.resolving import request_url
-from crawler.wire.credentials import masked, names_user
+from crawler.wire.credentials import names_user, without_userinfo
 from extractors.documents import document_name, files_in, hidden_finding
 from extractors.find import scan
 from extractors.mentions.mention import Mention, NamespaceMention
@@ -151,7 +151,7 @@ def _url_meant(text: str) -> str | None:
 def _checked_url(text: str) -> str:
     if names_user(text):
         advice = "they belong into a [hosts] section of the configuration"
-        raise UserMistake(f"credentials in a URL are never sent, {advice}: {masked(text)!r}")
+        raise UserMistake(f"credentials in a URL are never sent, {advice}: {without_userinfo(text)!r}")
     try:
         parts = urlsplit(text)
         if parts.hostname and (parts.port is None or parts.port > 0):

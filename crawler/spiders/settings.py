@@ -80,7 +80,9 @@ DOWNLOAD_FAIL_ON_DATALOSS = False  # default True. A truncated body has a status
 DOWNLOAD_MAXSIZE = 0  # default 1 GiB, an exception without a status; BodyBounds ends long bodies instead.
 DOWNLOAD_WARNSIZE = 0  # default 32 MiB. BodyBounds speaks of it.
 DOWNLOAD_VERIFY_CERTIFICATES = False  # the default: resolution is observed; a probe looks at the certificate apart.
-TWISTED_DNS_RESOLVER = "crawler.wire.endpoints.TellingResolver"  # default is IPv4 only, and forgets why a name failed.
+TWISTED_DNS_RESOLVER = (
+    "crawler.wire.endpoints.ReportingResolver"  # default is IPv4 only, and forgets why a name failed.
+)
 
 REMOTE_CONTROL_ENABLED = False  # default True. No listening sockets.
 

@@ -1,8 +1,8 @@
-"""Puts credentials on the requests that they are for, over connections that are trusted, and takes them out again.
+"""Adds credentials to the requests of their hosts over trusted connections, and removes secrets from the answers.
 
-Logs in at hosts of one's own, too, once a host and run; cookies go to exactly the origin that has set them. The
-requests for that go the way of all others: guard, throttle and limits. They are in no answer's chain, and nothing of
-what they send or get is kept.
+It also logs in at the operator's own hosts, once per host and run; cookies go only to the origin that set them. The
+requests for a log-in pass the same guard, throttle and limits as all others. They appear in no chain of an answer, and
+their contents are not stored.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from crawler.wire.credentials import (
     LogIn,
     NoLogIn,
     Origin,
-    filled_form,
-    of_proxy,
+    fill_form,
+    proxy_credential,
     require_success,
 )
 from crawler.wire.handlers import ExactDownloadHandler
@@ -61,37 +61,37 @@ from crawler.wire.redaction import Redactor
 logger = logging.getLogger(__name__)
 
 
-#: Values of cookies that are looked for in what a host repeats: some hosts give new ones with every answer.
+#: The number of former cookie values that are removed from answers: some hosts set new values with every answer.
 MOST_FORMER = 4
 
 
 class LogInFailed(NotSent):
-    """Raised for each request to a host at which logging in has failed; nothing has been sent for it then."""
+    """Raised for each request to a host where the log-in has failed; the request has not been sent."""
 
 
 class Sessions:
-    """The credentials of a run: those of the configuration, and the cookies of hosts at which it has logged in."""
+    """The credentials of a run: those of the configuration, and the cookies of log-ins."""
 
     def __init__(self, credentials: Credentials, log_ins: Iterable[LogIn] = ()) -> None:
         self._credentials = credentials
         self.log_ins: Mapping[Origin, LogIn] = {log_in.origin: log_in for log_in in log_ins}
         self._cookies: dict[Origin, dict[str, str]] = {origin: {} for origin in self.log_ins}
         self._former: dict[Origin, dict[str, None]] = {origin: {} for origin in self.log_ins}
-        """Values that cookies have had, the last ones: as secret as those that they have."""
+        """The last former values of cookies, which are as secret as the present ones."""
         self.tasks: dict[Origin, asyncio.Task[None]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._credentials) or bool(self.log_ins)
 
     def log_in(self, url: str) -> LogIn | None:
-        """The way to log in at the origin of *url*; None where there is none."""
+        """Return the log-in for the origin of *url*, or None."""
         try:
             return self.log_ins.get(Origin.of(url)) if self.log_ins else None
         except ValueError:
             return None
 
     def find(self, url: str) -> tuple[Origin, Credential] | None:
-        """The origin of *url* with what is for it; None when nothing is."""
+        """Return the origin of *url* with its credential, or None."""
         credential = self._credentials.find(url)
         log_in = self.log_in(url)
         if log_in is None:
@@ -102,7 +102,7 @@ class Sessions:
         return origin, Credential(own.headers, cookies, (*log_in.secrets, *self._former[origin]))
 
     def keep(self, origin: Origin, given: Iterable[Cookie]) -> list[str]:
-        """Keep the cookies that an answer of *origin* sets, and return their names."""
+        """Store the cookies that an answer of *origin* sets, and return their names."""
         cookies, named = self._cookies[origin], []
         for cookie in given:
             if cookie.value is None or cookie.is_expired():
@@ -118,7 +118,7 @@ class Sessions:
         return named
 
     def knows(self, origin: Origin, name: str) -> bool:
-        """Return whether a cookie is part of the session at *origin*."""
+        """Return True if a cookie is part of the session at *origin*."""
         return name in self._cookies[origin]
 
 
@@ -126,7 +126,7 @@ _SESSIONS: WeakKeyDictionary[HostThrottle, Sessions] = WeakKeyDictionary()
 
 
 def sessions_of(crawler: Crawler) -> Sessions:
-    """The credentials of a crawler's run, which it has in common with those that share its throttle."""
+    """Return the sessions of a crawler's run, shared by all crawlers with the same throttle."""
     throttle = throttle_of(crawler)
     if throttle not in _SESSIONS:
         settings = crawler.settings
@@ -136,7 +136,7 @@ def sessions_of(crawler: Crawler) -> Sessions:
 
 
 class LogIns(CrawlerPart):
-    """Comes next to the wire: has the first request to a host wait until the log-in is done, and those after it."""
+    """A middleware next to the wire: the first request to a host waits until the log-in is done."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -145,7 +145,7 @@ class LogIns(CrawlerPart):
             raise NotConfigured
 
     async def process_request(self, request: Request) -> None:
-        """Raise `LogInFailed` for a request to a host at which the log-in has failed."""
+        """Raise `LogInFailed` for a request to a host where the log-in has failed."""
         log_in = self._sessions.log_in(request.url)
         if log_in is None or "log_in" in request.meta or request.meta.get("dont_obey_robotstxt"):
             return
@@ -155,7 +155,7 @@ class LogIns(CrawlerPart):
         await asyncio.shield(tasks[log_in.origin])
 
     def process_response(self, request: Request, response: Response) -> Response:
-        """Keep what the session's cookies have become; each answer of the log-in is looked at where it is asked for."""
+        """Store the cookies of an answer: all of a log-in's, and others if they belong to the session."""
         log_in = self._sessions.log_in(request.url)
         if log_in is None or not response.headers.get("Set-Cookie"):
             return response
@@ -178,7 +178,7 @@ class LogIns(CrawlerPart):
 
     async def _through_form(self, log_in: LogIn) -> None:
         page, _ = await self._answer(Request(log_in.url), log_in)
-        form = filled_form(page.body, page.url, log_in)
+        form = fill_form(page.body, page.url, log_in)
         headers = {"Content-Type": "application/x-www-form-urlencoded", "Referer": page.url}
         sent = Request(form.url, method="POST", body=form.body, headers=headers)
         answer, cookies = await self._answer(sent, log_in)
@@ -194,7 +194,7 @@ class LogIns(CrawlerPart):
         require_success(log_in, answer.status, cookies, text)
 
     async def _answer(self, request: Request, log_in: LogIn) -> tuple[Response, list[str]]:
-        """The answer to a request of the log-in, with the cookies that it set; a form's redirect is not followed."""
+        """Return an answer of the log-in and the names of its cookies; don't follow the redirect of a form."""
         engine = self._crawler.engine
         assert engine is not None
         meta = {
@@ -218,13 +218,13 @@ _DISTRUST = frozenset({"VerificationError", "CertificateError"})
 
 
 class CredentialedDownloadHandler(ExactDownloadHandler):
-    """Sends a host of one's own what it asks for. Over https, only where its certificate is trusted: else without."""
+    """Sends credentials to their hosts. Over https, only if the certificate is trusted; else the request has none."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._credentials = sessions_of(crawler)
         self._distrusted: dict[Origin, str] = {}
-        """Why credentials are not sent to hosts."""
+        """The reasons why hosts get no credentials."""
         if self._credentials:
             verifying = verifying_policy(crawler.settings.get("ARKAUDIT_CA_FILE"))
             policy: Any = _TrustWhereItCounts(verifying, self._contextFactory, self._has_credentials)
@@ -240,7 +240,7 @@ class CredentialedDownloadHandler(ExactDownloadHandler):
         origin, credential = origin_and_credential
         if origin not in self._distrusted:
             try:
-                with _dressed(request, credential):
+                with _with_credential(request, credential):
                     return await super()._exchange(request, *rest)
             except Exception as failure:
                 why = _distrust(failure)
@@ -248,7 +248,7 @@ class CredentialedDownloadHandler(ExactDownloadHandler):
                     raise
                 if "log_in" in request.meta:
                     raise NoLogIn(f"{why}, so the form is not sent") from failure
-            # Nothing has been sent, for the handshake failed; whatever connects there now, is asked as a stranger.
+            # The handshake failed, so nothing has been sent. The host is now asked without credentials.
             self._distrusted[origin] = why
             logger.warning("%s: %s, so no credentials are sent there", origin, why)
         elif "log_in" in request.meta:
@@ -258,7 +258,7 @@ class CredentialedDownloadHandler(ExactDownloadHandler):
 
 @implementer(IPolicyForHTTPS)
 class _TrustWhereItCounts:
-    """Verifies the certificates of hosts that credentials are for; the others are observed as they are."""
+    """Verifies the certificates of hosts with credentials; other hosts are observed without verification."""
 
     def __init__(self, verifying: Any, observing: Any, has_credentials: Any) -> None:
         self._verifying = verifying
@@ -273,7 +273,7 @@ class _TrustWhereItCounts:
 
 
 class Redaction:
-    """Comes first after the wire; takes out of an answer the secrets that its host, or a proxy on the way, has."""
+    """A middleware first after the wire: removes from an answer the secrets of its host, or of a proxy."""
 
     def __init__(self, credentials: Credentials | Sessions) -> None:
         self._credentials = credentials
@@ -296,27 +296,27 @@ class Redaction:
             quiet = Redactor.of(credential.secrets)
             for name, values in response.headers.items():
                 response.headers[name] = [quiet.bytes(value) for value in values]
-            if "log_in" not in request.meta:  # of a log-in nothing is kept, and a form repeats what it wants back
+            if "log_in" not in request.meta:  # a log-in's answers are not stored, and its form needs its own values
                 response = response.replace(body=quiet.bytes(response.body))
         return response
 
 
-class Withholding:
-    """Takes out of what is recorded the secrets that its hosts have: what was packed when it came can show them still.
+class RecordRedactor:
+    """Removes the secrets of hosts from records, because packed contents may still contain them.
 
-    What an answer is asked for by, and what it settles, stays as it is: it was asked for so.
+    The fields that identify a request stay unchanged.
     """
 
     def __init__(self, credentials: Credentials | Sessions) -> None:
         self._credentials = credentials
-        self._of_proxies = [secret for url in getproxies().values() for secret in of_proxy(url).secrets]
+        self._of_proxies = [secret for url in getproxies().values() for secret in proxy_credential(url).secrets]
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Withholding:
+    def from_crawler(cls, crawler: Crawler) -> RecordRedactor:
         return cls(sessions_of(crawler))
 
     def __call__(self, item: T) -> T:
-        """*item*, without the secrets of the hosts that it is about."""
+        """Return *item* without the secrets of the hosts that it is about."""
         if not self._credentials and not self._of_proxies:
             return item
         secrets = {
@@ -341,7 +341,7 @@ class Withholding:
 
 
 def _urls_of(item: object) -> Iterator[str]:
-    """The URLs of the hosts that a record is about."""
+    """Yield the URLs of the hosts that a record is about."""
     yield from (hop.url for hop in getattr(item, "hops", ()))
     rendering = getattr(item, "rendering", None)
     yield from (hop.url for hop in rendering.requests) if rendering is not None else ()
@@ -351,7 +351,7 @@ def _urls_of(item: object) -> Iterator[str]:
 
 
 def verifying_policy(ca_file: str | None) -> Any:
-    """A policy that trusts only certificates which a known authority has signed, or one in *ca_file*."""
+    """Return a policy that trusts certificates signed by a known authority, or by one in *ca_file*."""
     authorities: Any = None
     if ca_file:
         loaded = load_pem_x509_certificates(Path(ca_file).read_bytes())
@@ -361,8 +361,8 @@ def verifying_policy(ca_file: str | None) -> Any:
 
 
 @contextmanager
-def _dressed(request: Request, credential: Credential) -> Iterator[None]:
-    """For as long as it is under way, *request* has what its host asks for; a redirect is made of it afterwards."""
+def _with_credential(request: Request, credential: Credential) -> Iterator[None]:
+    """Add a credential to *request* while it is in flight; a redirect is made from the request without it."""
     headers = request.headers
     added = dict(credential.headers)
     if credential.cookie:
@@ -380,10 +380,10 @@ def _dressed(request: Request, credential: Credential) -> Iterator[None]:
 
 
 def _distrust(failure: Exception) -> str | None:
-    """Return why a host is not trusted with credentials, if that is what a request failed by."""
+    """Return why a host is not trusted with credentials, or None if a request failed for another reason."""
     words = failure_words(failure)
     if "certificate verify failed" in words or not _DISTRUST.isdisjoint(exception_names(failure)):
         return "its certificate can't be trusted"
-    if "unsafe legacy renegotiation" in words:  # anyone who is on the way could put words of his own before ours
+    if "unsafe legacy renegotiation" in words:  # an attacker on the way could put a request before this one
         return "its TLS is older than RFC 5746"
     return None

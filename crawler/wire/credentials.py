@@ -1,7 +1,7 @@
-"""Headers and cookies that one's own hosts ask for: sent to exactly the host they are for, and shown to no one.
+"""Headers and cookies for the operator's own hosts, sent to exactly these hosts and never shown.
 
-They are put on a request as it leaves, so that no redirect takes them along, and taken out of what comes back, so
-that a host which repeats them does not bring them into the store.
+They are added when a request leaves, so that no redirect carries them along. They are removed from answers, so that a
+host that repeats them does not bring them into the store.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _USERINFO = re.compile(r"(?<=://)[^/?#@\s]*@")
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A host as credentials know it: scheme, name and port."""
+    """The scheme, host and port that a credential belongs to."""
 
     scheme: str
     host: str
@@ -34,7 +34,7 @@ class Origin:
 
     @classmethod
     def of(cls, url: str) -> Origin:
-        """The origin of an http or https URL. Raises ValueError when it has none.
+        """Return the origin of an http or https URL. Raises ValueError if it has none.
 
         >>> Origin.of("https://Repository.example/x")
         Origin(scheme='https', host='repository.example', port=443)
@@ -45,10 +45,10 @@ class Origin:
         return cls(parts.scheme, parts.hostname, parts.port or DEFAULT_PORTS[parts.scheme])
 
     @classmethod
-    def named(cls, name: str) -> Origin:
-        """The origin that a configuration names; without a scheme that is https, for what is secret.
+    def from_name(cls, name: str) -> Origin:
+        """Return the origin for a name in the configuration; without a scheme it is https, because it gets secrets.
 
-        >>> str(Origin.named("repository.example")), str(Origin.named("http://localhost:8000"))
+        >>> str(Origin.from_name("repository.example")), str(Origin.from_name("http://localhost:8000"))
         ('https://repository.example:443', 'http://localhost:8000')
         """
         return cls.of(name if "://" in name else f"https://{name}")
@@ -60,39 +60,41 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """The secret that one origin is sent; its values are never shown."""
+    """The secrets for one origin; their values are never shown."""
 
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     cookies: Mapping[str, str] = field(default_factory=dict, repr=False)
     others: tuple[str, ...] = field(default=(), repr=False)
-    """What else must not come back: the fields of a form, values that cookies have had."""
+    """Further secrets to remove from answers: fields of forms, and former values of cookies."""
 
     @property
     def cookie(self) -> str:
-        """The cookies as a header has them; empty when there are none."""
+        """The cookies as the value of a header; empty without cookies."""
         return "; ".join(f"{name}={value}" for name, value in self.cookies.items())
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The words that must not come back, the longest first: the values, and what they hold.
+        """The words to remove from answers, the longest first: the values and their parts.
 
         >>> Credential({"Authorization": "Basic bWU6b3Blbi1zZXNhbWU="}).secrets
         ('Basic bWU6b3Blbi1zZXNhbWU=', 'bWU6b3Blbi1zZXNhbWU=', 'me:open-sesame', 'open-sesame')
         """
         words = dict.fromkeys(
-            word for value in (*self.headers.values(), *self.cookies.values(), *self.others) for word in _in(value)
+            word
+            for value in (*self.headers.values(), *self.cookies.values(), *self.others)
+            for word in _words_in(value)
         )
         return tuple(sorted((word for word in words if len(word) >= LEAST_CHARS), key=len, reverse=True))
 
 
-#: ``token="abc"``, ``sig=abc``: what a scheme has for its parameters.
+#: A parameter of an authentication scheme: ``token="abc"``, ``sig=abc``.
 _PARAMETER = re.compile(r"""[A-Za-z][\w-]{0,60}+=\s*+(?:"([^"]*)"|'([^']*)'|([^\s,;"']+))""")
 
 
-def _in(value: str) -> Iterable[str]:
-    """The words in a value: itself, the token after a scheme (RFC 9110, 11.4), and a password in Basic (RFC 7617).
+def _words_in(value: str) -> Iterable[str]:
+    """Yield the words in a value: itself, the token after a scheme (RFC 9110, 11.4), a password in Basic (RFC 7617).
 
-    >>> list(_in('Token id="me", key="open-sesame"'))[2:]
+    >>> list(_words_in('Token id="me", key="open-sesame"'))[2:]
     ['me', 'open-sesame']
     """
     scheme, space, token = value.strip().partition(" ")
@@ -116,10 +118,10 @@ def _in(value: str) -> Iterable[str]:
         yield token.partition(":")[2]
 
 
-def of_proxy(url: str) -> Credential:
-    """Return what the proxy at *url* is sent, if that names a user.
+def proxy_credential(url: str) -> Credential:
+    """Return the credential for the proxy at *url*; empty if the URL names no user.
 
-    >>> of_proxy("http://me:open%2Dsesame@proxy.example:3128").secrets
+    >>> proxy_credential("http://me:open%2Dsesame@proxy.example:3128").secrets
     ('Basic bWU6b3Blbi1zZXNhbWU=', 'bWU6b3Blbi1zZXNhbWU=', 'me:open-sesame', 'open-sesame')
     """
     userinfo, at, _ = url.partition("://")[2].rpartition("@")
@@ -140,7 +142,7 @@ class Credentials:
         return bool(self.by_origin)
 
     def find(self, url: str) -> tuple[Origin, Credential] | None:
-        """The origin of *url* with what is for it; None when nothing is."""
+        """Return the origin of *url* with its credential, or None."""
         if not self.by_origin:
             return None
         try:
@@ -157,7 +159,7 @@ class Credentials:
 
 
 def names_user(url: str) -> bool:
-    """Return whether *url* names a user, and perhaps a password, before its host.
+    """Return True if *url* has a user, and perhaps a password, before its host.
 
     >>> names_user("https://me:secret@repository.example/"), names_user("https://archive.example/https://me@x/")
     (True, False)
@@ -166,21 +168,21 @@ def names_user(url: str) -> bool:
     return "@" in re.split(r"[/?#]", authority, maxsplit=1)[0]
 
 
-def masked(text: str) -> str:
-    """*text* with the user and the password of every URL in it left out.
+def without_userinfo(text: str) -> str:
+    """Return *text* without the user and password in each of its URLs.
 
-    >>> masked("https://me:secret@repository.example/x is not to be had")
+    >>> without_userinfo("https://me:secret@repository.example/x is not to be had")
     'https://repository.example/x is not to be had'
     """
     return _USERINFO.sub("", text)
 
 
-#: Octets of a page with a form that are read.
+#: The number of bytes read of a page with a form.
 FORM_LIMIT = 2**20
 
 
 class NoLogIn(ArkauditError):
-    """Raised when a page has no form to log in by, or an answer does not show that it has worked; the words say why."""
+    """Raised if a page has no usable form for the log-in, or an answer does not show its success."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,34 +191,34 @@ class LogIn:
 
     origin: Origin
     url: str
-    """Of the page with the form, at this origin."""
+    """The URL of the page with the form, at this origin."""
     fields: Mapping[str, str] = field(repr=False)
     secrets: tuple[str, ...] = field(repr=False)
-    """Those of the values that no one is shown."""
+    """The values in `fields` that are never shown."""
     status: int | None = None
-    """The status that says success;"""
+    """The status that shows success."""
     cookie: str | None = None
-    """the name of a cookie that is set then;"""
+    """The name of a cookie that is set on success."""
     text: str | None = None
-    """words of the page that comes then. All that are given must hold."""
+    """Words of the page after success. All given signs must hold."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form, filled in."""
+    """A form with its values."""
 
     url: str
     body: bytes = field(repr=False)
 
 
-def filled_form(page: bytes, url: str, log_in: LogIn) -> Form:
-    """The form of *page*, at *url*, that has the fields of *log_in*, with these and with its hidden ones (CSRF tokens).
+def fill_form(page: bytes, url: str, log_in: LogIn) -> Form:
+    """Return the form on *page*, at *url*, that has the fields of *log_in*, with its hidden fields (CSRF tokens).
 
-    Raises `NoLogIn`: without such a form, and for one that leads to another host, by another method or encoding.
+    Raises `NoLogIn` if there is no such form, or if it uses another host, method or encoding.
 
     >>> origin = Origin.of("https://repo.example/")
     >>> log_in = LogIn(origin, "https://repo.example/in", {"user": "me", "pw": "open sesame"}, ("open sesame",))
-    >>> filled_form(b'<form method=post action=go><input name=t type=hidden value=1><input name=user><input name=pw>',
+    >>> fill_form(b'<form method=post action=go><input name=t type=hidden value=1><input name=user><input name=pw>',
     ...             "https://repo.example/in", log_in)
     Form(url='https://repo.example/go')
     """
@@ -252,7 +254,7 @@ _ENCODING = "application/x-www-form-urlencoded"
 
 
 def require_success(log_in: LogIn, status: int, cookies: Collection[str], page: str) -> None:
-    """Raise `NoLogIn` unless the answer to the form shows that it has worked: its status, what it set, and its page.
+    """Raise `NoLogIn` unless status, cookies and page of the answer to the form show success.
 
     >>> log_in = LogIn(Origin.of("https://repo.example/"), "", {}, (), status=302, cookie="session")
     >>> require_success(log_in, 302, ["session"], "")

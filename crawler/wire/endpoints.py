@@ -1,4 +1,4 @@
-"""Connects where the routes lead, and only to addresses that may be reached: not even a handshake with others."""
+"""Connects along the routes, and only to allowed addresses; others don't even see a handshake."""
 
 from __future__ import annotations
 
@@ -29,30 +29,28 @@ from zope.interface import implementer
 from crawler.model.addresses import AddressGuard, Routes
 from extractors.model.errors import ArkauditError
 
-#: An address in its usual notation; in any other it is left to who looks names up.
+#: An address in its usual notation. Any other notation is left to the resolver.
 _ADDRESS = re.compile(r"(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!\Z)|\Z)){4}|(?=.*:.*:)[0-9a-fA-F:]{2,39}")
 
 
 class AddressRefused(ArkauditError):
-    """Raised when all that a host leads to may not be reached; no connection has been tried then."""
+    """Raised if all addresses of a host are forbidden; no connection has been tried."""
 
 
 class NotConnectedInTime(DownloadTimeoutError):
-    """Raised when the time was up before a connection was made."""
+    """Raised if the timeout came before the connection."""
 
 
 class NoAnswerInTime(DownloadTimeoutError):
-    """Raised when the time was up and the host, though connected, had said nothing."""
+    """Raised if the timeout came after the connection and before any answer."""
 
 
 class NameNotRouted(ArkauditError):
-    """Raised when only routed names may be reached and this one is not; nothing has been looked up then."""
+    """Raised if only routed names are allowed and this name has no route; it has not been looked up."""
 
 
-def refused_unasked(host: str, port: int, routes: Routes, guard: AddressGuard) -> Exception | None:
-    """Return why *host* must not be reached, as far as is known without looking it up; a name is refused when
-    connected.
-    """
+def refusal_before_lookup(host: str, port: int, routes: Routes, guard: AddressGuard) -> Exception | None:
+    """Return why *host* must not be reached, as far as known without a look-up, or None."""
     if routes.target(host, port) is not None:
         return None
     refusal = guard.refusal(host)
@@ -65,16 +63,16 @@ def refused_unasked(host: str, port: int, routes: Routes, guard: AddressGuard) -
 
 @implementer(IStreamClientEndpoint)
 class GuardedEndpoint:
-    """An endpoint of a host by name or address: where it is routed to, or else at an address that may be reached.
+    """An endpoint for a host's name or address: at its route, or else at an allowed address.
 
-    Raises `NameNotRouted` or, where the host is written as an address, `AddressRefused`; `connect` fails with
-    `AddressRefused` when no address of the name may be reached.
+    Raises `NameNotRouted`, or `AddressRefused` for a host that is written as an address. `connect` fails with
+    `AddressRefused` if no address of the name is allowed.
     """
 
     def __init__(
         self, reactor: Any, host: str, port: int, *, guard: AddressGuard, routes: Routes, timeout: float, bind: Any
     ) -> None:
-        refused = refused_unasked(host, port, routes, guard)
+        refused = refusal_before_lookup(host, port, routes, guard)
         if refused is not None:
             raise refused
         target = routes.target(host, port)
@@ -87,14 +85,14 @@ class GuardedEndpoint:
     def connect(self, factory: Any) -> Deferred[Any]:
         host, port = self._target
         endpoint: Any
-        if _ADDRESS.fullmatch(host):  # nothing to look up, and no look-up to wait for
+        if _ADDRESS.fullmatch(host):  # no look-up needed
             at_address = TCP6ClientEndpoint if ":" in host else TCP4ClientEndpoint
             endpoint = at_address(self._reactor, host, port, **self._options)
         else:
             names = _AllowedAddresses(self._reactor, self._refusal)
             endpoint = HostnameEndpoint(names, host, port, **self._options)
         connected: Deferred[Any] = endpoint.connect(factory)
-        return connected.addErrback(self._explained)
+        return connected.addErrback(self._explain)
 
     def _refusal(self, address: str) -> str | None:
         refusal = self._guard.refusal(address) if self._guard is not None else None
@@ -102,8 +100,8 @@ class GuardedEndpoint:
             self._refusals.append(refusal)
         return refusal
 
-    def _explained(self, failure: Failure) -> Failure:
-        """A name that has only addresses that may not be reached is not one without an address."""
+    def _explain(self, failure: Failure) -> Failure:
+        """Report a name with only forbidden addresses as refused, not as a name without an address."""
         if self._refusals and isinstance(failure.value, DNSLookupError):
             raise AddressRefused(self._refusals[0])
         return failure
@@ -111,7 +109,7 @@ class GuardedEndpoint:
 
 @implementer(IReactorPluggableNameResolver, IHostnameResolver)
 class _AllowedAddresses:
-    """The reactor, whose names have only the addresses that may be reached."""
+    """The reactor, with a resolver that returns only allowed addresses."""
 
     def __init__(self, reactor: Any, refusal: Any) -> None:
         self._reactor = reactor
@@ -131,7 +129,7 @@ class _AllowedAddresses:
 
 @implementer(IResolutionReceiver)
 class _Sieve:
-    """Hands on the addresses of a name that may be reached."""
+    """Passes on the allowed addresses of a name."""
 
     def __init__(self, receiver: Any, refusal: Any) -> None:
         self._receiver = receiver
@@ -145,34 +143,34 @@ class _Sieve:
             self._receiver.addressResolved(address)
 
 
-# Looks names up, IPv4 and IPv6 alike, and remembers why a name had no address: Twisted forgets it.
+# Looks up IPv4 and IPv6 addresses, and remembers why a name had no address, which Twisted forgets.
 
-#: A temporary failure that took so long is a name server's silence; a faster one, its own failure.
+#: Seconds after which a temporary failure counts as a silent name server; a faster one is the server's own failure.
 SILENT_AFTER_S = 4.0
 
 
 class NameFailure(ArkauditError):
-    """The root of what can be wrong with a name; the message is the name."""
+    """The base of errors about a name; the message is the name."""
 
 
 class NameNotFound(NameFailure):
-    """Raised for a name that doesn't exist, or has no address."""
+    """Raised for a name that doesn't exist or has no address."""
 
 
 class NameServerFailed(NameFailure):
-    """Raised when the name servers answered, but could not say."""
+    """Raised if the name servers answered with an error."""
 
 
 class NameServerSilent(NameFailure):
-    """Raised when no name server answered in time."""
+    """Raised if no name server answered in time."""
 
 
 class LookUpNotBegun(NameFailure):
-    """Raised when the time was up before we had got to looking a name up: that is our own slowness."""
+    """Raised if the timeout came before the look-up began; the delay was local."""
 
 
-class TellingResolver(CachingHostnameResolver):
-    """Scrapy's caching resolver, which can be asked afterwards why a name had no address."""
+class ReportingResolver(CachingHostnameResolver):
+    """Scrapy's caching resolver, which also reports why a name had no address."""
 
     def __init__(
         self, reactor: ReactorBase, cache_size: int, *, getaddrinfo: Callable[..., Any] = socket.getaddrinfo
@@ -185,18 +183,18 @@ class TellingResolver(CachingHostnameResolver):
         self._getaddrinfo = getaddrinfo
         self._failures: dict[str, NameFailure] = {}
         self._under_way: Counter[str] = Counter()
-        """How many threads look each name up just now."""
+        """The number of threads looking up each name at present."""
 
     def failure(self, host: str) -> NameFailure | None:
-        """Return why the last look-up of *host* found no address; None when nothing is known of it."""
+        """Return why the last look-up of *host* found no address, or None if unknown."""
         return self._failures.get(host.lower())
 
     def is_looking_up(self, host: str) -> bool:
-        """Return whether a name server has been asked for *host*, and has not answered yet."""
+        """Return True if a name server has been asked for *host* and has not answered yet."""
         return self._under_way[host.lower()] > 0
 
     def _look_up(self, host: str, *arguments: Any) -> Any:
-        """`socket.getaddrinfo`, called in a thread."""
+        """Call `socket.getaddrinfo` in a thread."""
         name, begun = host.lower(), time.monotonic()
         self._under_way[name] += 1
         try:
@@ -204,7 +202,7 @@ class TellingResolver(CachingHostnameResolver):
         except socket.gaierror as problem:
             self._failures[name] = name_failure(host, problem.errno, time.monotonic() - begun)
             raise
-        except UnicodeError as problem:  # a label too long, or an empty one
+        except UnicodeError as problem:  # a label that is too long or empty
             self._failures[name] = NameNotFound(host)
             raise socket.gaierror(socket.EAI_NONAME, str(problem)) from problem
         finally:
@@ -214,7 +212,7 @@ class TellingResolver(CachingHostnameResolver):
 
 
 def name_failure(host: str, code: int | None, elapsed_s: float) -> NameFailure:
-    """Return what a getaddrinfo error means, from its *code* and how long it took.
+    """Return the failure that a getaddrinfo error *code* means after *elapsed_s* seconds.
 
     >>> name_failure("missing.invalid", socket.EAI_NONAME, 0.1), name_failure("n2t.net", socket.EAI_AGAIN, 10.0)
     (NameNotFound('missing.invalid'), NameServerSilent('n2t.net'))

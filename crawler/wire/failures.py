@@ -1,4 +1,4 @@
-"""Pure: the kind of a failed request in plain words, and why the body of an answer is not all there."""
+"""Describe failed requests in plain words, and name the reasons for incomplete bodies. No I/O."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from extractors.model.documents import Finding
 
 @dataclass(frozen=True, slots=True)
 class FailureKind:
-    """One kind of failure: how a chain ends by it, and what to say a librarian."""
+    """A kind of failure: the end of the chain, and the words for a librarian."""
 
     end: ChainEnd
     words: str
-    """Empty where the exception's own words are plain enough."""
+    """Empty if the exception's own words are clear."""
 
 
-#: Failures by the class names of the exception, its causes and its reasons; the first that is known decides.
+#: Failures by the class names of the exception, its causes and its reasons; the first match in this order decides.
 FAILURES: Mapping[str, FailureKind] = {
     "RobotsForbidden": FailureKind(ChainEnd.ROBOTS, "robots.txt forbids it"),
     "RobotsUnavailable": FailureKind(ChainEnd.ROBOTS, "robots.txt can't be had, so nothing may be asked for now"),
@@ -38,7 +38,7 @@ FAILURES: Mapping[str, FailureKind] = {
     "UnusableUrl": FailureKind(ChainEnd.PROTOCOL_ERROR, "no request can be made of this URL"),
     "NameNotFound": FailureKind(ChainEnd.DNS, "there is no such name"),
     "NameServerFailed": FailureKind(ChainEnd.DNS, "the name could not be looked up: its name server failed"),
-    # Raised from the next one, whose words of time it has: that we were slow is what counts.
+    # Raised from the next one, whose timeout it contains; the local delay is the cause that counts.
     "LookUpNotBegun": FailureKind(ChainEnd.UNDETERMINED, SLOW_LOOK_UPS[1]),
     "NameServerSilent": FailureKind(ChainEnd.DNS, SLOW_LOOK_UPS[0]),
     "CannotResolveHostError": FailureKind(ChainEnd.DNS, "the name has no address"),
@@ -63,12 +63,12 @@ FAILURES: Mapping[str, FailureKind] = {
     "KeyError": FailureKind(ChainEnd.PROTOCOL_ERROR, "the answer is in a transfer coding that nobody knows"),
 }
 _UNKNOWN = FailureKind(ChainEnd.UNDETERMINED, "a failure that has no name yet")
-#: How OpenSSL's errors are written: the last part is what happened.
+#: The form of OpenSSL's errors; the last part is the reason.
 _OPENSSL = re.compile(r"\('[^']*', '[^']*', '(?P<reason>[^']+)'\)")
 
 
 def failure_kind(names: Collection[str]) -> FailureKind:
-    """The kind of a failure, from the *names* of its exceptions, in whatever order they were raised.
+    """Return the kind of a failure, from the class *names* of its exceptions in any order.
 
     >>> failure_kind(["DownloadFailedError", "ResponseNeverReceived", "ConnectionLost"]).end.value
     'reset'
@@ -77,7 +77,7 @@ def failure_kind(names: Collection[str]) -> FailureKind:
 
 
 def failure_text(kind: FailureKind, own_words: str) -> str:
-    """Return what is kept of a failure: the plain words, and the exception's own after them.
+    """Return the text to store for a failure: the plain words, with the exception's own words in parentheses.
 
     >>> failure_text(FAILURES["SSL.Error"], "[('SSL routines', '', 'wrong version number')]")
     'no secure connection could be made (wrong version number)'
@@ -87,18 +87,18 @@ def failure_text(kind: FailureKind, own_words: str) -> str:
     return f"{kind.words} ({details})" if details and kind.words else kind.words or details
 
 
-#: More would have come, and was not taken. The name is Scrapy's.
+#: The download was stopped before the end of the body. The name is Scrapy's.
 STOPPED = "download_stopped"
-#: The connection broke off before all of it had come. The name is Scrapy's.
+#: The connection was lost before the end of the body. The name is Scrapy's.
 BROKEN_OFF = "dataloss"
-#: The time was up before all of it had come.
+#: The timeout came before the end of the body.
 BODY_TIMEOUT = "body-timeout"
-#: It was sent compressed, and nothing of it could be unpacked.
+#: The body was compressed, and none of it could be decompressed.
 UNDECODABLE = "undecodable"
-#: It was sent compressed, and has more than was unpacked.
+#: The body was compressed, and only a part was decompressed.
 UNPACKED_IN_PART = "unpacked-in-part"
 
-#: The kind of a finding about each, and the words; what was there is a number of bytes.
+#: The kind and the words of a finding for each flag; the number is the size in bytes.
 _FINDINGS: Mapping[str, tuple[str, str]] = {
     STOPPED: ("cut-off", "only the first {} bytes were fetched"),
     BROKEN_OFF: ("incomplete", "the connection broke off behind {} bytes"),
@@ -109,10 +109,10 @@ _FINDINGS: Mapping[str, tuple[str, str]] = {
 INCOMPLETE = frozenset(_FINDINGS)
 
 
-def incomplete(flags: Collection[str], size: int) -> Iterator[Finding]:
-    """Return why the *size* bytes of a response with these flags are not all of it; nothing where they are.
+def body_faults(flags: Collection[str], size: int) -> Iterator[Finding]:
+    """Yield the reasons why the *size* bytes of a response with these flags are not the complete body.
 
-    >>> [finding.detail for finding in incomplete(["dataloss"], 120)]
+    >>> [finding.detail for finding in body_faults(["dataloss"], 120)]
     ['the connection broke off behind 120 bytes']
     """
     return (Finding(kind, words.format(size)) for flag, (kind, words) in _FINDINGS.items() if flag in flags)

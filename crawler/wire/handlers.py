@@ -1,7 +1,7 @@
-"""The download handler: each request is sent exactly as asked, to an address that is allowed, when it is its turn.
+"""The download handler: sends each request exactly as written, to an allowed address, in its turn.
 
-Scrapy's own agents rebuild the target from a parsed URL and so lose a bare ``?``, which is a question of its own
-(draft-kunze-ark-10, 6). The seams used here are private to Scrapy 2.19, to which the project is pinned; tests that
+Scrapy's own agents rebuild the target from a parsed URL, and so lose a bare ``?``, which is a question of its own
+(draft-kunze-ark-10, 6). The interfaces used here are private to Scrapy 2.19, to which the project is pinned; tests that
 read request lines from raw sockets guard them.
 """
 
@@ -65,60 +65,60 @@ from crawler.wire.endpoints import (
     NameServerSilent,
     NoAnswerInTime,
     NotConnectedInTime,
-    TellingResolver,
-    refused_unasked,
+    ReportingResolver,
+    refusal_before_lookup,
 )
 from crawler.wire.failures import BODY_TIMEOUT
 from crawler.wire.identity import RequestSigner
 from crawler.wire.middlewares import RunStopped, end_and_words, header_of
 from extractors.model.errors import ArkauditError
 
-# The moment at which a request really goes out: connections and handshakes take their time, and intervals count.
+# The moment at which a request is sent: connections and handshakes take time, and intervals count from here.
 
 
 @dataclass(slots=True)
-class Sending:
+class RequestProgress:
     """The progress of one request on its way out."""
 
     on_sent: Callable[[], None] = field(default=lambda: None)
-    """Called when it has gone out; once more when only the end of a handshake has let it go."""
+    """Called when it was sent; called again if only the end of a handshake released it."""
     sign: Callable[[TxHeaders], None] = field(default=lambda headers: None)
-    """Puts the signature on its headers, as they are written."""
+    """Adds the signature to its headers when they are written."""
     is_reused: bool = False
-    """Whether it went over a connection that had served before, which the host may have closed meanwhile."""
+    """True if it went over a used connection, which the host may have closed meanwhile."""
 
 
 class WatchedPool:
-    """A pool of connections for one request: *pool*, with what happens reported to *sending*."""
+    """A pool of connections for one request: *pool*, with events reported to *progress*."""
 
-    def __init__(self, pool: HTTPConnectionPool, sending: Sending) -> None:
+    def __init__(self, pool: HTTPConnectionPool, progress: RequestProgress) -> None:
         self._pool = pool
-        self._sending = sending
+        self._progress = progress
         self.persistent = pool.persistent
 
     def getConnection(self, key: Hashable, endpoint: IStreamClientEndpoint) -> Deferred[Any]:
-        """A connection that says when the request is written to it."""
-        return self._pool.getConnection(key, endpoint).addCallback(self._watched)
+        """Return a connection that reports when the request is written to it."""
+        return self._pool.getConnection(key, endpoint).addCallback(self._watch)
 
-    def _watched(self, protocol: Any) -> Any:
-        protocol.sending = self._sending
+    def _watch(self, protocol: Any) -> Any:
+        protocol.progress = self._progress
         return protocol
 
 
-#: Bytes of an answer's status line and headers, those of interim answers included.
+#: The largest size of an answer's status line and headers in bytes, with those of interim answers.
 HEAD_LIMIT = 2**20
-#: Lines of a head, and bytes of a header's value that are read: whoever parses one never sees a longer one.
+#: The numbers of header lines and of bytes of a header's value that are read.
 MOST_HEAD_LINES, HEADER_BYTES = 1_000, VALUE_CHARS
 
 
 class HeadTooLong(ValueError):
-    """Raised inside the parser when the headers of an answer never end."""
+    """Raised inside the parser if the headers of an answer exceed `HEAD_LIMIT`."""
 
 
 class _BoundedParser(_LenientHTTPClientParser):
-    """Reads heads up to `HEAD_LIMIT`, cuts long values, and passes over lines that are no headers, as browsers do.
+    """Reads headers up to `HEAD_LIMIT`, cuts long values, and skips lines that are not headers, as browsers do.
 
-    Twisted hangs up on a line over 16 KiB, and gives up an answer for a header's name: that of a PHP warning, say.
+    Twisted drops the connection at a line over 16 KiB, and the answer at an invalid name, for example a PHP warning.
     """
 
     MAX_LENGTH = HEAD_LIMIT
@@ -130,8 +130,8 @@ class _BoundedParser(_LenientHTTPClientParser):
         if self._head_bytes > HEAD_LIMIT:
             raise HeadTooLong(f"more than {HEAD_LIMIT} bytes of headers")
         self._head_lines += 1
-        # The empty line that ends the head is read always, and so is the first target of a redirect: without it, a
-        # redirect would seem to be broken.
+        # The empty line that ends the headers is always read. So is the first Location: without it, a redirect would
+        # seem to be broken.
         is_location = line[:9].lower() == b"location:" and not self._has_location
         if self._head_lines > MOST_HEAD_LINES and line.rstrip(b"\r") and not is_location:
             return
@@ -140,20 +140,20 @@ class _BoundedParser(_LenientHTTPClientParser):
             line = b" ".join(line.split(None, 2))  # "HTTP/1.1  200 OK"
             if not line:
                 return
-        elif self._partialHeader is None and line.startswith((b" ", b"\t")):  # resumes nothing (RFC 9112, 2.2)
+        elif self._partialHeader is None and line.startswith((b" ", b"\t")):  # continues no header (RFC 9112, 2.2)
             return
         super().lineReceived(line)
 
     def statusReceived(self, status: bytes) -> None:
-        """Refuse a status that has not three digits (RFC 9110, 15): no store could hold all of them."""
+        """Reject a status without three digits (RFC 9110, 15), which a store could not hold."""
         super().statusReceived(status)  # type: ignore[no-untyped-call]
         if not 100 <= self.response.code <= 999:
             raise ParseError("no status of three digits", status[:HEADER_BYTES])  # type: ignore[no-untyped-call]
 
     def headerReceived(self, name: bytes, value: bytes) -> None:
-        """Keep the beginning of a header's value, of a cookie all or nothing; pass over what is no header.
+        """Keep the beginning of a header's value, but cookies only complete; skip invalid headers.
 
-        A blank before the colon is none of the name (RFC 9112, 5.1).
+        A space before the colon is not part of the name (RFC 9112, 5.1).
         """
         name = name.rstrip()
         is_cut_cookie = len(value) > HEADER_BYTES and name.lower() == b"set-cookie"
@@ -163,7 +163,7 @@ class _BoundedParser(_LenientHTTPClientParser):
             super().headerReceived(name, value[:HEADER_BYTES])  # type: ignore[no-untyped-call]
 
     def allHeadersReceived(self) -> None:
-        """A length or coding of the body that makes no sense is passed over: the status counts all the same."""
+        """Skip a length or transfer coding that makes no sense; the status counts nevertheless."""
         try:
             _contentLength(self.connHeaders)
         except ValueError:
@@ -179,23 +179,23 @@ class _BoundedParser(_LenientHTTPClientParser):
 
 @implementer(IHandshakeListener)
 class _BoundedProtocol(_LenientHTTP11ClientProtocol):
-    """Parses answers with `_BoundedParser`, and says when a request goes out.
+    """Parses answers with `_BoundedParser`, and reports when a request is sent.
 
-    Like Scrapy's own, it can only swap the class of the parser.
+    Like Scrapy's own protocol, it can only replace the class of the parser.
     """
 
-    sending: Sending | None = None
-    """The progress of the request that it is for."""
+    progress: RequestProgress | None = None
+    """The progress of its current request."""
     _has_served = False
 
     def handshakeCompleted(self) -> None:
-        """Send what was written before this, which goes out only now."""
+        """Send the request that was written before the handshake."""
         self._go_out_soon()
 
     def request(self, request: TxRequest) -> Deferred[IResponse]:
-        if self.sending is not None:
-            self.sending.is_reused = self._has_served
-            self.sending.sign(request.headers)
+        if self.progress is not None:
+            self.progress.is_reused = self._has_served
+            self.progress.sign(request.headers)
         self._has_served = True
         response = super().request(request)
         assert self._parser is not None
@@ -206,19 +206,19 @@ class _BoundedProtocol(_LenientHTTP11ClientProtocol):
         return response
 
     def _go_out_soon(self) -> None:
-        """TLS gathers what is written until the event loop comes round."""
+        """Send after the next turn of the event loop, because TLS collects what is written until then."""
         asyncio.get_running_loop().call_later(0, self._go_out)
 
     def _go_out(self) -> None:
-        """Write what is buffered now, and not when the event loop comes round to it: that may take a while."""
+        """Write the buffered data now, not in the next turn of the event loop, which may come late."""
         transport: Any = self.transport
         while isinstance(transport, ProtocolWrapper):
             transport = transport.transport
-        # One that is being closed is closed by the event loop, which then wants the last word of doWrite for itself.
+        # The event loop closes a connection that is being closed, and needs the result of doWrite itself.
         if isinstance(transport, Connection) and transport.connected and not transport.disconnecting:
             transport.doWrite()  # type: ignore[no-untyped-call]
-        if self.sending is not None:
-            self.sending.on_sent()
+        if self.progress is not None:
+            self.progress.on_sent()
 
 
 class BoundedFactory(_LenientHTTP11ClientFactory):
@@ -229,43 +229,43 @@ class BoundedFactory(_LenientHTTP11ClientFactory):
 
 
 def _exactly(send: Callable[..., Any], target: bytes) -> Callable[..., Any]:
-    """Return what sends a request as *send* does, but with this request target, which is its last argument."""
+    """Return a function like *send* that uses this request target, which is its last argument."""
 
-    def sending(*args: Any, **kwargs: Any) -> Any:
+    def send_exactly(*args: Any, **kwargs: Any) -> Any:
         if "requestPath" in kwargs:
             return send(*args, **{**kwargs, "requestPath": target})
         return send(*args[:-1], target, **kwargs)
 
-    return sending
+    return send_exactly
 
 
 class ExactScrapyAgent(_ScrapyAgent):
-    """Scrapy's own agent; what it makes connects where it may, and sends the request target exactly."""
+    """Scrapy's own agent, changed to connect only where allowed and to send the exact request target."""
 
     routes: Routes
     guard: AddressGuard
-    sending: Sending
+    progress: RequestProgress
     _reader: Any = None
 
     def _get_agent(self, request: Request, timeout: float) -> Agent:
-        # Scrapy builds its agents in one long method, so they are changed when they are there.
+        # Scrapy builds its agents in one long method, so they are changed afterwards.
         made = super()._get_agent(request, timeout)
         agent: Any = made
         target = request_target(request.url)
-        if type(made) is _BindAddressAgent:  # and none through a proxy, of which these are kinds
+        if type(made) is _BindAddressAgent:  # exactly this class: agents for proxies are its subclasses
             agent._getEndpoint = partial(self._endpoint, agent._endpointFactory)
         elif refusal := self.guard.refusal(urlsplit(request.url).hostname or ""):
-            # Names are looked up by the proxy, which has to guard itself.
+            # The proxy looks names up, and has to guard itself.
             raise AddressRefused(refusal)
-        if isinstance(agent, _ScrapyProxyAgent):  # to http: the target is the whole URL
+        if isinstance(agent, _ScrapyProxyAgent):  # for http through a proxy, the target is the whole URL
             scheme, rest = request.url.split("://", 1)
             target = f"{scheme}://{rest.split('/', 1)[0].split('?', 1)[0]}{target}"
         agent._requestWithEndpoint = _exactly(agent._requestWithEndpoint, target.encode("ascii"))
-        agent._pool = WatchedPool(agent._pool, self.sending)
+        agent._pool = WatchedPool(agent._pool, self.progress)
         return made
 
     def _endpoint(self, factory: Any, uri: URI) -> Any:
-        """Connects where it may, the routes first; the URL's own host stays in SNI and in the Host header."""
+        """Return an endpoint that follows the routes and the guard; SNI and the Host header keep the URL's own host."""
         endpoint = GuardedEndpoint(
             factory._reactor,
             uri.host.decode("ascii"),
@@ -284,7 +284,7 @@ class ExactScrapyAgent(_ScrapyAgent):
         try:
             return super()._cb_timeout(result, request, url, timeout)
         except DownloadTimeoutError:
-            # What cancelling it gave says how far it had come.
+            # The result of the cancellation shows how far the request had come.
             words, gave = f"{timeout:g} seconds", getattr(result, "value", None)
             if isinstance(gave, DNSLookupError):
                 raise NameServerSilent(words) from None
@@ -297,12 +297,12 @@ class ExactScrapyAgent(_ScrapyAgent):
         return result
 
     def _cb_bodydone(self, result: Any, url: str) -> Response:
-        if result.get("ip_address") is None:  # Scrapy forgets it where the body isn't read
+        if result.get("ip_address") is None:  # Scrapy omits it if the body isn't read
             result["ip_address"] = getattr(result["txresponse"], "_scrapy_ip_address", None)
         return super()._cb_bodydone(result, url)
 
     def answer_so_far(self, request: Request) -> Response | None:
-        """Return what had arrived of the answer when the time was up, if its headers had."""
+        """Return the part of the answer that had arrived at the timeout, or None without its headers."""
         if self._txresponse is None:
             return None
         return make_response(
@@ -315,25 +315,25 @@ class ExactScrapyAgent(_ScrapyAgent):
         )
 
 
-#: Seconds for which an idle connection to a host is kept.
+#: Seconds for which an idle connection to a host stays open.
 IDLE_S = 60
 _PROXY_AUTHENTICATION_REQUIRED = 407
-#: What a request to a proxy may end by without its fault: it waits for the host, and we ask for no such address.
+#: Failures of a request that are not the proxy's fault: the proxy waited for the host, or the address was refused here.
 _NOT_A_PROXYS = frozenset({ChainEnd.TIMEOUT, ChainEnd.REFUSED_ADDRESS})
-#: What comes of a connection that the host has closed while it was idle.
+#: Errors on a connection that the host closed while it was idle.
 _STALE = (RequestNotSent, RequestTransmissionFailed, ResponseNeverReceived)
 
 
 class ProxyFailed(ArkauditError):
-    """Raised when a proxy of ours could not be reached, or would not serve us: that says nothing of the host."""
+    """Raised if a configured proxy could not be reached or refused to serve; this says nothing about the host."""
 
 
 class _ConnectionStale(Exception):
-    """Raised when a connection that had served before was found closed: the request may never have arrived."""
+    """Raised if a used connection was found closed, so that the request may never have arrived."""
 
 
 class ExactDownloadHandler(HTTP11DownloadHandler):
-    """Scrapy's handler for http and https, sending each URL's target byte for byte to addresses that are allowed."""
+    """Scrapy's handler for http and https, which sends each URL's target byte for byte to allowed addresses."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -343,14 +343,14 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
         self._pool._factory = BoundedFactory
         self._pool.maxPersistentPerHost = self._throttle.most_in_flight
         self._pool.cachedConnectionTimeout = IDLE_S
-        # Twisted would repeat a request at once when a host has closed an idle connection; here it takes its turn.
+        # Twisted would repeat a request at once if the host has closed an idle connection; here it waits for its turn.
         self._pool.retryAutomatically = False
 
     async def download_request(self, request: Request) -> Response:
         parts = urlsplit(request.url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
         if not request.meta.get("proxy"):
-            refusal = refused_unasked(parts.hostname or "", port, self._routes, self._guard)
+            refusal = refusal_before_lookup(parts.hostname or "", port, self._routes, self._guard)
             if refusal is not None:
                 raise refusal
         try:
@@ -359,15 +359,15 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
             return await self._in_turn(request)
 
     async def _in_turn(self, request: Request) -> Response:
-        """One exchange, when its host may be asked; the host's governor learns what came of it."""
+        """Make one exchange in the host's turn, and report its result to the throttle."""
         async with self._throttle.slot(request.url) as slot:
             if getattr(self._crawler.spider, "is_stopping", False):
                 raise RunStopped("the run was stopped")
-            sending = Sending(slot.report_sent, partial(self._sign, request.url))
+            progress = RequestProgress(slot.report_sent, partial(self._sign, request.url))
             try:
-                response = await self._exchange(request, sending)
+                response = await self._exchange(request, progress)
             except Exception as failure:
-                if _is_stale(failure, sending):
+                if _is_stale(failure, progress):
                     raise _ConnectionStale from failure
                 slot.report_failure(*end_and_words(failure))
                 raise
@@ -381,14 +381,14 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
             return response
 
     def _sign(self, url: str, headers: TxHeaders) -> None:
-        """Sign a request for the host that it names; one of a redirect, or sent once more, is signed anew."""
+        """Sign a request for its host. Redirects and repeated requests get their own signatures."""
         if self._signer is not None:
             host = headers.getRawHeaders("host", [""])[0]
             signature = self._signer.headers(f"{urlsplit(url).scheme}://{host}/")
             for name, value in signature.items():
                 headers.setRawHeaders(name, [value])
 
-    async def _exchange(self, request: Request, sending: Sending) -> Response:
+    async def _exchange(self, request: Request, progress: RequestProgress) -> Response:
         agent = ExactScrapyAgent(
             contextFactory=self._contextFactory,
             bindAddress=self._bind_address,
@@ -399,7 +399,7 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
             crawler=self._crawler,
             tls_verbose_logging=self._tls_verbose_logging,
         )
-        agent.routes, agent.guard, agent.sending = self._routes, self._guard, sending
+        agent.routes, agent.guard, agent.progress = self._routes, self._guard, progress
         try:
             with wrap_twisted_exceptions():
                 return await maybe_deferred_to_future(agent.download_request(request))
@@ -407,23 +407,23 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
             answer = agent.answer_so_far(request) if isinstance(failure, DownloadTimeoutError) else None
             if answer is not None:
                 return answer
-            explained = failure if _is_stale(failure, sending) else _explained(failure, request)
+            explained = failure if _is_stale(failure, progress) else _explain(failure, request)
             if explained is failure:
                 raise
             raise explained from failure
 
 
-def _is_stale(failure: Exception, sending: Sending) -> bool:
-    return sending.is_reused and isinstance(failure.__cause__, _STALE)
+def _is_stale(failure: Exception, progress: RequestProgress) -> bool:
+    return progress.is_reused and isinstance(failure.__cause__, _STALE)
 
 
-def _explained(failure: Exception, request: Request) -> Exception:
-    """*failure*, or what it means: whose fault it is when a proxy is between, and why a name had no address."""
+def _explain(failure: Exception, request: Request) -> Exception:
+    """Return *failure*, or its cause in plain terms: the proxy's fault, or why a name has no address."""
     proxy = request.meta.get("proxy")
     if proxy:
         to_proxy = (CannotResolveHostError, ConnectError, NotConnectedInTime, TunnelError)
         is_proxys = isinstance(failure, to_proxy) or isinstance(failure.__cause__, to_proxy)
-        if urlsplit(request.url).scheme == "http":  # no tunnel: whatever is spoken is spoken with the proxy
+        if urlsplit(request.url).scheme == "http":  # without a tunnel, all communication is with the proxy
             is_proxys |= end_and_words(failure)[0] not in _NOT_A_PROXYS
         return ProxyFailed(f"the proxy {proxy}: {failure}") if is_proxys else failure
     if isinstance(failure, CannotResolveHostError | NameServerSilent):
@@ -432,8 +432,8 @@ def _explained(failure: Exception, request: Request) -> Exception:
         resolver = reactor.nameResolver
         host = urlsplit(request.url).hostname or ""
         if isinstance(failure, NameServerSilent):
-            has_begun = not isinstance(resolver, TellingResolver) or resolver.is_looking_up(host)
+            has_begun = not isinstance(resolver, ReportingResolver) or resolver.is_looking_up(host)
             return failure if has_begun else LookUpNotBegun(str(failure))
-        if isinstance(resolver, TellingResolver):
+        if isinstance(resolver, ReportingResolver):
             return resolver.failure(host) or failure
     return failure

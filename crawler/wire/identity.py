@@ -1,7 +1,7 @@
-"""Who asks, in a form that hosts can verify: a key of one's own, and the signature that it puts on each request.
+"""Signs requests with a key of the operator, so that hosts can verify who asks.
 
 HTTP Message Signatures (RFC 9421) in the profile of Web Bot Auth (draft-ietf-webbotauth-httpsig-protocol-01, which
-replaces draft-meunier-web-bot-auth-architecture): a host that knows the public key may let the request in.
+replaces draft-meunier-web-bot-auth-architecture). A host that knows the public key may admit the request.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from extractors.model.files import read_whole
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-#: Seconds for which a signature is valid: as long as a slow handshake takes, and little longer.
+#: Seconds for which a signature is valid: enough for a slow handshake.
 LIFETIME_S = 60
-#: The directory of keys, at the root of its host.
+#: The path of the directory of keys on its host.
 DIRECTORY_PATH = ".well-known/http-message-signatures-directory"
 DIRECTORY_TYPE = "application/http-message-signatures-directory+json"
 _LABEL = "sig1"
@@ -35,13 +35,13 @@ _MOST_BYTES = 2**16
 
 
 class KeyUnusable(UserMistake, ValueError):
-    """Raised for a file that can't be used as a private key, or can't be made: one line that says why."""
+    """Raised for a file that can't be created or used as a private key; the message is one line."""
 
 
 def new_key(path: Path) -> Ed25519PrivateKey:
-    """Make a key and the file at *path* that only its owner can read; raises `KeyUnusable` where there is one.
+    """Create a key and a file at *path* that only its owner can read. Raises `KeyUnusable` if the file exists.
 
-    The file appears whole or not at all: it is a link to one that is.
+    The file appears complete or not at all.
     """
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -73,7 +73,7 @@ def read_key(path: Path) -> Ed25519PrivateKey:
         raise KeyUnusable(f"others can read the key {path} (mode {mode:o}): chmod 600 {path}")
     try:
         key = load_pem_private_key(pem, password=None)
-    except (ValueError, TypeError, UnsupportedAlgorithm):  # a key with a password is a TypeError
+    except (ValueError, TypeError, UnsupportedAlgorithm):  # a key with a password raises TypeError
         key = None
     if not isinstance(key, Ed25519PrivateKey):
         raise KeyUnusable(f"{path} is no Ed25519 private key in PEM, without a password")
@@ -82,15 +82,15 @@ def read_key(path: Path) -> Ed25519PrivateKey:
 
 @dataclass(frozen=True)
 class RequestSigner:
-    """Signs requests with a key, which is never shown."""
+    """Signs requests with a key that is never shown."""
 
     key: Ed25519PrivateKey = field(repr=False)
     agent: str = ""
-    """The https address of the directory of keys: what Signature-Agent says."""
+    """The https address of the directory of keys, for the header Signature-Agent."""
 
     @cached_property
     def jwk(self) -> dict[str, str]:
-        """The public key as a JWK (RFC 8037, 2), its members in the order of their names."""
+        """The public key as a JWK (RFC 8037, 2), its members sorted by name."""
         return {"crv": "Ed25519", "kty": "OKP", "x": _base64url(self.key.public_key().public_bytes_raw())}
 
     @cached_property
@@ -100,7 +100,7 @@ class RequestSigner:
         return _base64url(hashlib.sha256(members.encode()).digest())
 
     def __str__(self) -> str:
-        """Who signs, in words: the thumbprint of the key, and where hosts have it."""
+        """Return the thumbprint of the key and the address of its directory."""
         return f"{self.keyid} at {self.agent}"
 
     @property
@@ -109,9 +109,9 @@ class RequestSigner:
         return json.dumps({"keys": [{**self.jwk, "kid": self.keyid, "use": "sig"}]}) + "\n"
 
     def headers(self, origin: str) -> dict[str, str]:
-        """The headers that sign one request to *origin* (``https://HOST[:PORT]/``), with a nonce of its own.
+        """Return the headers that sign one request to *origin* (``https://HOST[:PORT]/``), with a new nonce.
 
-        The library takes no URL but one of RFC 3986, which that of an ARK may not be; only its authority is signed.
+        The library accepts only URLs of RFC 3986, and that of an ARK may not be one. Only the authority is signed.
         """
         from http_message_signatures import HTTPMessageSigner, MappingKeyResolver, algorithms
 

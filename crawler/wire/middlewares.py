@@ -1,6 +1,6 @@
-"""Between the spiders and the wire: every hop recorded, robots obeyed, bodies bounded, dirt tolerated.
+"""Between the spiders and the wire: records each hop, obeys robots.txt, bounds bodies and tolerates faulty answers.
 
-What Scrapy turns into an exception although the server has answered keeps its status here.
+An answer that Scrapy turns into an exception keeps its status here.
 """
 
 from __future__ import annotations
@@ -31,40 +31,40 @@ from extractors.model.formats import parse_content_type
 
 logger = logging.getLogger(__name__)
 
-#: Headers kept with every hop, besides those by which bot challenges are known.
+#: Headers stored with every hop, in addition to those that reveal a bot challenge.
 KEPT_HEADERS = (
     "Content-Type", "Content-Length", "Link", "THUMP-Status", "Retry-After", "Refresh", "Vary", "Last-Modified",
     "Server", "Memento-Datetime", "Content-Location", "Cache-Control", "Access-Control-Allow-Origin",
 )  # fmt: skip
-#: The content of a body may be so many times as long as the body; longer bodies are unpacked next to the reactor.
+#: The largest ratio of content to body, and the size of a body above which a thread decompresses it.
 GROWTH, _UNPACKED_AT_ONCE = 4, 2**16
-#: Bytes of a robots.txt that are read (RFC 9309, 2.5).
+#: The number of bytes read of a robots.txt (RFC 9309, 2.5).
 ROBOTS_LIMIT = 500 * 2**10
 _NO_DOCUMENTS = ("image/", "audio/", "video/", "font/")
 
 
 class RunStopped(IgnoreRequest):
-    """Raised for what was still queued when the run was stopped: nothing was asked, so nothing is recorded."""
+    """Raised for a request that was still queued when the run was stopped. It was not sent, and is not recorded."""
 
 
 class NotSent(IgnoreRequest):
-    """Raised where something of ours keeps a request back; nothing has been sent for it then."""
+    """Raised for a request that was held back here; it has not been sent."""
 
 
 class RobotsUnreachable(IgnoreRequest):
-    """Raised when the host gave no answer for robots.txt; the cause is the failure, which is the host's."""
+    """Raised if the host gave no answer for robots.txt; the cause is the failure."""
 
 
 class UnusableUrl(NotSent):
-    """Raised for a URL of which no request can be made; nothing has been looked up then."""
+    """Raised for a URL that no request can be made of; its name has not been looked up."""
 
 
 class UrlTooLong(UnusableUrl):
-    """Raised for a URL that is longer than what we ask for."""
+    """Raised for a URL that is longer than any that is requested."""
 
 
 class CrawlerPart:
-    """A part that Scrapy makes of its crawler alone."""
+    """A component that Scrapy creates from the crawler alone."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
@@ -75,7 +75,7 @@ class CrawlerPart:
 
 
 class UsableUrls:
-    """Comes first, and holds back URLs over which the machinery would stumble in words of its own."""
+    """The first middleware: rejects URLs that Scrapy or Twisted would fail on."""
 
     def process_request(self, request: Request) -> None:
         fault = url_fault(request.url)
@@ -84,9 +84,9 @@ class UsableUrls:
 
 
 class HopRecorder(CrawlerPart):
-    """Records every hop in ``meta["hops"]`` and follows redirects itself, byte for byte.
+    """Records every hop in ``meta["hops"]``, and follows redirects byte for byte.
 
-    How the chain ended is in ``meta["chain_end"]`` and ``meta["chain_detail"]``.
+    The end of the chain is in ``meta["chain_end"]`` and ``meta["chain_detail"]``.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -109,12 +109,12 @@ class HopRecorder(CrawlerPart):
             status=response.status,
             location=None if location is None else location[:VALUE_CHARS],
             address=None if response.ip_address is None else str(response.ip_address),
-            elapsed_s=_elapsed(request),
-            headers=_kept(response.headers, self._kept_headers),
+            elapsed_s=_latency_s(request),
+            headers=_headers_to_store(response.headers, self._kept_headers),
             body_bytes=len(response.body),
             body_sha256=hashlib.sha256(response.body).hexdigest() if response.body else None,
         )
-        _tell(hop)
+        _log_hop(hop)
         hops = (*request.meta.get("hops", ()), hop)
         request.meta["hops"] = hops
         if response.headers.get("Set-Cookie") and "jar" in request.meta:
@@ -129,9 +129,9 @@ class HopRecorder(CrawlerPart):
                 return response
             case Follow(url):
                 meta = {key: value for key, value in request.meta.items() if key not in _PER_HOP}
-                # Before what waits at its host: where it leads may be good for a moment only, and is found in order.
+                # Ahead of its host's queue: the target may expire soon, and this keeps the order of discovery.
                 following = request.replace(url=url, dont_filter=True, meta=meta, priority=request.priority + 1)
-                for name in ("Cookie", "Proxy-Authorization"):  # the jar, and the proxy, know what is for the next host
+                for name in ("Cookie", "Proxy-Authorization"):  # the jar and the proxy add those of the next host
                     following.headers.pop(name, None)
                 return following
 
@@ -141,7 +141,7 @@ class HopRecorder(CrawlerPart):
             return
         errors = (exception, exception.__cause__)
         not_asked = next((error for error in errors if isinstance(error, HostGivenUp)), None)
-        if not_asked is not None:  # the host is not asked any more
+        if not_asked is not None:  # the host was given up
             end, words = not_asked.reason.end, not_asked.reason.words
         else:
             end, words = end_and_words(exception)
@@ -152,41 +152,41 @@ class HopRecorder(CrawlerPart):
             request.url,
             request.method,
             now(),
-            elapsed_s=_elapsed(request),
+            elapsed_s=_latency_s(request),
             error=words,
             sent=not_asked is None and not is_ours,
         )
-        _tell(hop)
+        _log_hop(hop)
         request.meta["hops"] = (*request.meta.get("hops", ()), hop)
         request.meta["chain_end"], request.meta["chain_detail"] = end, words
 
 
-def _tell(hop: Hop) -> None:
-    """Write a request down, for who wants to know of each."""
+def _log_hop(hop: Hop) -> None:
+    """Log a request at the level of debugging."""
     names = ("url", "status", "elapsed_s", "address", "error")
     fields = {name: getattr(hop, name) for name in names}
     words = hop.error if hop.status is None else f"{hop.status} {hop.location or ''}".strip()
     logger.debug("%s: %s (%s s)", hop.url, words, hop.elapsed_s, extra=fields)
 
 
-#: What belongs to one hop and not to the chain: the next host has its own slot and proxy, and counts its own bytes.
+#: Values of one hop, not of the chain: the next host has its own slot and proxy, and its own count of bytes.
 _PER_HOP = frozenset(
     {"download_slot", "download_latency", "body_bytes_received", "proxy", "_scheme_proxy", "_auth_proxy"}
 )
 
 
-#: Ends by which our own rules held a request back.
+#: Ends of chains for requests that the crawler's own rules held back.
 _HELD_BACK = frozenset({ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS})
 
 
 def end_and_words(failure: Exception) -> tuple[ChainEnd, str]:
-    """Return how a request ended that *failure* ended, and the words for it."""
+    """Return the chain end and the words for a request that failed with *failure*."""
     kind = failure_kind(list(exception_names(failure)))
     return kind.end, failure_text(kind, failure_words(failure))
 
 
 def exception_names(exception: BaseException) -> Iterator[str]:
-    """The class names of an exception, its causes and its reasons: these distinguish failures."""
+    """Yield the class names of an exception, its causes and its reasons, which distinguish failures."""
     pending: list[BaseException | None] = [exception]
     visited: list[BaseException] = []
     while pending:
@@ -204,7 +204,7 @@ def exception_names(exception: BaseException) -> Iterator[str]:
 
 
 def failure_words(exception: BaseException) -> str:
-    """Return what a failure says of itself: the words of the reasons inside it where Scrapy only lists them."""
+    """Return the message of a failure; if Scrapy only lists the reasons inside, the messages of these."""
     if isinstance(exception, RobotsUnreachable) and exception.__cause__ is not None:
         return failure_words(exception.__cause__)
     cause = exception.__cause__ or exception
@@ -213,9 +213,9 @@ def failure_words(exception: BaseException) -> str:
     return "; ".join(words) or str(exception) or type(exception).__name__
 
 
-# -- bodies: the content of what was sent compressed, as far as it can be had within bounds; and how much is read
+# -- bodies: bounded decompression, and the number of bytes read
 
-#: A body is a bomb when it grows to more than so many bytes, and to so many times what was sent of it.
+#: A body is a bomb if it grows to more bytes than this, and to more than this multiple of its compressed size.
 BOMB_BYTES, BOMB_RATIO = 2**20, 200
 _SIP_BYTES = 2**12
 _CODINGS: Mapping[str, tuple[Compression, ...]] = {
@@ -233,11 +233,11 @@ class Content:
 
     data: bytes
     fault: str = ""
-    """Why this isn't all, in words; empty when it is."""
+    """Why the content is incomplete, in words; empty if it is complete."""
 
 
 def codings_of(headers: Sequence[str]) -> list[str]:
-    """The content codings that some Content-Encoding headers name, the one applied first in front.
+    """Return the content codings of Content-Encoding headers, in the order of application.
 
     >>> codings_of(["deflate, GZip", "br"])
     ['deflate', 'gzip', 'br']
@@ -247,9 +247,9 @@ def codings_of(headers: Sequence[str]) -> list[str]:
 
 
 def content(body: bytes, codings: Sequence[str], *, limit: int) -> Content:
-    """The content of *body*, no more than *limit* bytes of it. Codings that no one knows are taken for none.
+    """Return at most *limit* bytes of the content of *body*. Unknown codings count as no coding.
 
-    Of what is damaged or too large the beginning is given; of a bomb, nothing.
+    A damaged or too large body gives its beginning; a bomb gives no content.
 
     >>> import gzip
     >>> content(gzip.compress(b"ark:/12148/btv1b84"), ["gzip"], limit=100)
@@ -269,7 +269,7 @@ def content(body: bytes, codings: Sequence[str], *, limit: int) -> Content:
         ways = _CODINGS.get(coding)
         if ways is None:
             break
-        readings = [_read(given, way, limit) for way in ways]
+        readings = [_decompress(given, way, limit) for way in ways]
         if None in readings:
             return Content(b"", f"it grows to more than {BOMB_RATIO} times its size")
         read = max(filter(None, readings), key=lambda reading: len(reading.data))
@@ -279,7 +279,7 @@ def content(body: bytes, codings: Sequence[str], *, limit: int) -> Content:
 
 
 class _Sips:
-    """A body in small pieces, so that the ratio of its size to the content is known."""
+    """A body read in small pieces, so that the ratio of its size to its content is known at any time."""
 
     def __init__(self, body: bytes) -> None:
         self._body = body
@@ -291,8 +291,8 @@ class _Sips:
         return piece
 
 
-def _read(body: bytes, compression: Compression, limit: int) -> Content | None:
-    """The content of a body that was compressed once; None for what grows as nothing does that anybody wrote."""
+def _decompress(body: bytes, compression: Compression, limit: int) -> Content | None:
+    """Return the content of a body that was compressed once; None for a bomb."""
     sips = _Sips(body)
     stream = Decompressed(sips, compression, SizeBudget(bytes_left=limit, members_left=1))
     data = bytearray()
@@ -309,9 +309,9 @@ def _read(body: bytes, compression: Compression, limit: int) -> Content | None:
 
 
 class BoundedCompression(HttpCompressionMiddleware):
-    """Asks for compressed bodies and unpacks them: what is damaged or too large keeps its status and its beginning.
+    """Requests compressed bodies and decompresses them. Damaged or too large ones keep their status and beginning.
 
-    Flags say whether there is a beginning. The content may be `GROWTH` times as long as a body may be.
+    Flags show whether there is a beginning. The content may be `GROWTH` times as long as a body may be.
     """
 
     def __init__(self, *, crawler: Crawler) -> None:
@@ -333,17 +333,17 @@ class BoundedCompression(HttpCompressionMiddleware):
         if not body.fault:
             return response.replace(body=body.data)
         if not body.data and request.meta.get("dont_obey_robotstxt"):
-            return response  # rules that only say that they are compressed are obeyed all the same
+            return response  # rules that are not compressed in spite of their header are obeyed
         logger.info("%s: %s", response.url, body.fault)
         flag = UNPACKED_IN_PART if body.data else UNDECODABLE
         return response.replace(body=body.data, flags=[*response.flags, flag])
 
 
 class BodyBounds(CrawlerPart):
-    """An extension that stops a download where nothing more of the body is needed; the status stays.
+    """An extension that stops a download when no more of the body is needed; the status is kept.
 
-    ``meta["body_limit"]`` is in bytes on the wire; ``meta["text_only"]`` leaves bodies unread that are no text, and
-    ``meta["documents_only"]`` those that no reader could read: pictures, sound, films and fonts.
+    ``meta["body_limit"]`` is in bytes on the wire. ``meta["text_only"]`` skips bodies that are not text, and
+    ``meta["documents_only"]`` those that no reader could read: images, audio, video and fonts.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -369,18 +369,18 @@ class BodyBounds(CrawlerPart):
 
 
 def body_limit_of(request: Request, most: int) -> int:
-    """Return how many bytes of a body are read: as many as are wanted of it, little of rules, else *most*."""
+    """Return the number of bytes to read of a body: its own limit, or that of a robots.txt, or *most*."""
     is_of_rules = request.meta.get("dont_obey_robotstxt")
     return int(request.meta.get("body_limit", ROBOTS_LIMIT if is_of_rules else most))
 
 
 def header_of(headers: Headers, name: str) -> str:
-    """The first header of that *name*, its octets as Latin-1; empty where there is none."""
+    """Return the first header of that *name*, decoded as Latin-1; empty if there is none."""
     return (headers.get(name) or b"").decode("latin-1")
 
 
 def chain_of(request: Request) -> tuple[Chain, ChainEnd, str]:
-    """The chain that *request* ended: its hops, how it ended, and the words for that."""
+    """Return the chain that ended with *request*: its hops, its end and the words for the end."""
     return (
         request.meta.get("hops", ()),
         request.meta.get("chain_end", ChainEnd.UNDETERMINED),
@@ -388,28 +388,28 @@ def chain_of(request: Request) -> tuple[Chain, ChainEnd, str]:
     )
 
 
-def _kept(headers: Headers, names: Iterable[str]) -> dict[str, str]:
-    """Return what is kept of *headers*, by name."""
+def _headers_to_store(headers: Headers, names: Iterable[str]) -> dict[str, str]:
+    """Return the headers to store, by name."""
     return {
         name: b", ".join(values).decode("latin-1")[:VALUE_CHARS] for name in names if (values := headers.getlist(name))
     }
 
 
-def _elapsed(request: Request) -> float | None:
+def _latency_s(request: Request) -> float | None:
     latency = request.meta.get("download_latency")
     return None if latency is None else round(float(latency), 3)
 
 
-# Cookies live within one chain of requests: some hosts lead in circles who doesn't bring them back, and no more.
+# Cookies live within one chain of requests. Some hosts redirect in circles without them.
 
-#: Octets of the Set-Cookie headers of an answer; no browser keeps so many.
+#: The largest size of an answer's Set-Cookie headers, in bytes; browsers store less.
 _MOST_OCTETS = 2**16
 
 
 class ChainCookies:
-    """Keeps the cookies of a chain in ``meta["jar"]``, where they are gone with it.
+    """Keeps the cookies of a chain in ``meta["jar"]``, so that they are gone with it.
 
-    Scrapy's own middleware keeps every jar until the end, and fetches the list of public suffixes past our handler.
+    Scrapy's own middleware keeps every jar until the end, and fetches the list of public suffixes without this handler.
     """
 
     def process_request(self, request: Request) -> None:

@@ -1,4 +1,4 @@
-"""Obeys robots.txt, also when it can't be had: what a host doesn't let us know, we don't take (RFC 9309, 2.3.1)."""
+"""Obeys robots.txt, also if it is unavailable: then nothing may be requested (RFC 9309, 2.3.1)."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from crawler.wire.endpoints import NoAnswerInTime
 from crawler.wire.failures import BODY_TIMEOUT
 from crawler.wire.middlewares import RobotsUnreachable, content, header_of
 
-#: What is read of rules that are packed; as much as of others (RFC 9309, 2.5).
+#: The number of bytes read of compressed rules; the same as of others (RFC 9309, 2.5).
 _MOST_BYTES = 500 * 2**10
-#: Rules with wildcards, each of which may look at a whole URL.
+#: The largest number of rules with wildcards, each of which may scan a whole URL.
 MOST_WILDCARDS = 5_000
-#: The lines that Protego tells apart, in the spellings that it takes, without blanks around them and comments.
+#: The kinds of lines that Protego recognizes, in its spellings, without surrounding spaces and comments.
 _AGENT_LINE = re.compile(r"(?:user-agent|useragent|user\s++agent)(?:\s*+:|\s)\s*+(?P<agent>.*+)", re.IGNORECASE)
 _SITE_LINE = re.compile(r"(?:sitemaps?|site-map|host)(?:\s*+:|\s)", re.IGNORECASE)
 _RULE_LINE = re.compile(
@@ -39,27 +39,27 @@ _RULE_LINE = re.compile(
     r"|(?:crawl[- ]delay|request[- ]rate|visit[- ]time)\s|[^:]++:",
     re.IGNORECASE,
 )
-#: Our name with more after it: who copies it from a log adds the version, and all that follows.
+#: The name of this crawler with more text after it, as copied from a log with the version.
 _NAMED_AT_LENGTH = re.compile(r"arkaudit(?![\w-])", re.IGNORECASE)
 
 
 class RobotsForbidden(IgnoreRequest):
-    """Raised when robots.txt forbids a request; nothing has been sent for it then."""
+    """Raised if robots.txt forbids a request; it has not been sent."""
 
 
 class RobotsUnavailable(IgnoreRequest):
-    """Raised when robots.txt exists for all that we know, and the host can't give it: nothing may be asked."""
+    """Raised if robots.txt may exist, but the host can't deliver it: then nothing may be requested."""
 
 
 class RobotsTooSlow(IgnoreRequest):
-    """Raised when robots.txt wants longer intervals than we keep: nothing is asked then, rather than too fast."""
+    """Raised if robots.txt requires longer intervals than any that is granted; then nothing is requested."""
 
 
 class ObeyRobots(RobotsTxtMiddleware):
-    """Scrapy's middleware, with a kind for each refusal, and with the errors of robots.txt taken seriously.
+    """Scrapy's middleware with an exception for each kind of refusal, and with errors of robots.txt obeyed.
 
-    4xx means that there are no rules. 429 and 5xx mean that all is forbidden (2.3.1.4): asked for a few more times,
-    then for the rest of the run. A host that gives no answer at all is observed as just that, and is asked again.
+    4xx means that there are no rules. 429 and 5xx mean that everything is forbidden (2.3.1.4), after a few more
+    attempts for the rest of the run. A host that gives no answer at all is recorded as such, and asked again.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -68,13 +68,13 @@ class ObeyRobots(RobotsTxtMiddleware):
         self._throttle = throttle_of(crawler)
         self._rules = self._throttle.rules
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        """Who waited for the rules of a host goes on before who has come just as they came."""
+        """Requests that waited for the rules of a host are released in their order, before newer ones."""
 
     async def robot_parser(self, request: Request) -> RobotParser | None:
-        """The rules of the host of *request*, asked for once; None when there are none.
+        """Return the rules of the host of *request*, fetched once; None if there are none.
 
-        Where the host gave no answer, each request asks for itself, so that none has a failure on record that it
-        has not met; when the host isn't asked any more, they fail so.
+        If the host gave no answer, each request fetches the rules itself, so that none records a failure that it has
+        not met. If the host was given up, they all fail with that reason.
         """
         host = host_of(request.url)
         while True:
@@ -92,7 +92,7 @@ class ObeyRobots(RobotsTxtMiddleware):
                     raise
 
     def process_request_2(self, rp: RobotParser | None, request: Request) -> None:
-        """Raise `RobotsForbidden` when the rules forbid *request*."""
+        """Raise `RobotsForbidden` if the rules forbid *request*."""
         try:
             super().process_request_2(rp, request)
         except IgnoreRequest as forbidden:
@@ -104,7 +104,7 @@ class ObeyRobots(RobotsTxtMiddleware):
             response = await self._answer(url)
             if response.status < 500 and response.status != 429:
                 body = rules_text(response.body) if 200 <= response.status < 300 else b""
-                if self._robotstxt_useragent:  # else each request may have another
+                if self._robotstxt_useragent:  # otherwise each request may have its own
                     body = applicable_rules(body, self._robotstxt_useragent)
                 parser: RobotParser = build_from_crawler(self._parserimpl, self.crawler, body)
                 await self.crawler.signals.send_catch_log_async(
@@ -139,11 +139,11 @@ class ObeyRobots(RobotsTxtMiddleware):
 
 
 def applicable_rules(text: bytes, agent: str) -> bytes:
-    r"""Return a robots.txt with nothing but the rules for *agent*, under one name, and what holds for the whole site.
+    r"""Return a robots.txt with only the rules for *agent*, under one name, and the lines for the whole site.
 
-    Groups are those of Protego and RFC 9309, 2.2.1: several names before the rules share them, groups of one name are
-    merged, the longest name counts. Protego keeps each rule once for each name before it, so that its time and memory
-    grow with the square of the text. Beyond `MOST_WILDCARDS`, rules forbid more than they say and allow nothing.
+    Groups are those of Protego and RFC 9309, 2.2.1: names in a row share the rules after them, groups with the same
+    name are merged, and the longest name wins. Protego stores each rule once for each name before it, so its time and
+    memory grow with the square of the text. With more than `MOST_WILDCARDS`, rules become stricter and allow nothing.
 
     >>> applicable_rules(b"User-agent: x\nUser-agent: *\nDisallow: /y\n\nUser-agent: z\nDisallow: /", "arkaudit")
     b'User-agent: *\nDisallow: /y'
@@ -175,18 +175,18 @@ def applicable_rules(text: bytes, agent: str) -> bytes:
 
 
 def _names(line: str) -> tuple[str, ...]:
-    """The names that a line gives to its group, as Protego has them: also without asterisks."""
+    """Return the names that a line gives to its group, as Protego reads them: also without asterisks."""
     match = _AGENT_LINE.match(line)
     if match is None:
         return ()
-    # We are named by our name alone, which is what Protego compares (RFC 9309, 2.2.1).
+    # Protego compares the bare name (RFC 9309, 2.2.1).
     name = "arkaudit" if _NAMED_AT_LENGTH.match(match["agent"]) else match["agent"].lower()
     names = (name,) if name == "*" else (name, name.replace("*", ""))
     return tuple(filter(None, names))
 
 
 def _score(name: str, agent: str) -> int:
-    """How well *name* names *agent*: by its length, where it begins a word of it; any name is better than ``*``."""
+    """Return how well *name* matches *agent*: its length if a word of *agent* begins with it; 1 for ``*``; else 0."""
     if name == "*":
         return 1
     return len(name) if re.search(rf"(?<![^\W]){re.escape(name)}", agent) else 0
@@ -198,13 +198,13 @@ def _is_allow(rule: str) -> bool:
 
 
 def _without_wildcards(rule: str) -> str:
-    """Return a rule that forbids all that *rule* forbids, without looking further than to its first wildcard."""
+    """Return a rule that forbids at least as much as *rule*, up to its first wildcard."""
     begins, star, _ = rule.partition("*")
     return f"Disallow: {begins.partition(':')[2].strip() or '/'}" if star else rule
 
 
 def rules_text(body: bytes) -> bytes:
-    r"""Rules in UTF-8, which is what they should be in (RFC 9309, 2.3): from UTF-16 or UTF-32, or packed.
+    r"""Return rules in UTF-8 (RFC 9309, 2.3), converted from UTF-16 or UTF-32, or decompressed.
 
     >>> rules_text("\ufeffDisallow: /".encode("utf-16-le")), rules_text(b"\xef\xbb\xbfDisallow: /")
     (b'Disallow: /', b'Disallow: /')
@@ -214,12 +214,12 @@ def rules_text(body: bytes) -> bytes:
     for mark, charset in _BYTE_ORDER_MARKS:
         if body.startswith(mark):
             return body[len(mark) :].decode(charset, "replace").encode()
-    if 2 * body[:400].count(0) >= len(body[:400]) > 0:  # every other byte, for rules are ASCII
+    if 2 * body[:400].count(0) >= len(body[:400]) > 0:  # every other byte is zero, because rules are ASCII
         return body.decode("utf-16-le" if body[1:2] == b"\0" else "utf-16-be", "replace").encode()
     return body
 
 
-_BYTE_ORDER_MARKS = (  # the longer ones first: that of UTF-16 begins like that of UTF-32
+_BYTE_ORDER_MARKS = (  # longer ones first, because that of UTF-32 begins like that of UTF-16
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF8, "utf-8"),
@@ -229,9 +229,9 @@ _BYTE_ORDER_MARKS = (  # the longer ones first: that of UTF-16 begins like that 
 
 
 def wanted_interval_s(parser: RobotParser, agent: str) -> float:
-    """The seconds between two requests that rules want of *agent*: by Crawl-delay or Request-rate, whichever is more.
+    """Return the seconds between two requests that rules require of *agent*: the larger of Crawl-delay, Request-rate.
 
-    A Request-rate that holds for some hours of the day only is kept at all hours.
+    A Request-rate for some hours of the day is kept at all hours.
     """
     wishes = [parser.crawl_delay(agent) or 0.0]
     rules = getattr(parser, "rp", None)
