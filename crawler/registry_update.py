@@ -1,4 +1,4 @@
-"""Brings the copy of the NAAN registry in the user's cache up to date in one step, or leaves it as it was."""
+"""Updates the copy of the NAAN registry in the user's cache in one step, or leaves it unchanged."""
 
 from __future__ import annotations
 
@@ -28,37 +28,37 @@ from crawler.wire.middlewares import chain_of, header_of
 from extractors.model.errors import ArkauditError
 from extractors.model.naan import NotARegistry, Registry, read_registry
 
-#: The public registry, where the README of CDLUC3/naan_reg_public, which came before it, sends its readers.
+#: The public registry. The README of its predecessor, CDLUC3/naan_reg_public, links to it.
 REGISTRY_URL = "https://cdluc3.github.io/naan_reg_priv/naan_records.json"
 
 
 class RegistryRefused(ArkauditError):
-    """Raised by `update` when nothing came, or no registry; the copy in the cache is what it was."""
+    """Raised by `update` if no registry could be fetched; the copy in the cache is unchanged."""
 
 
 class CacheUnwritable(ArkauditError):
-    """Raised by `update` when the copy can't be put into the cache; what was there before is still there."""
+    """Raised by `update` if the copy can't be written to the cache; the old one is unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
-class Updated:
+class RegistryUpdate:
     """The result of `update`."""
 
     registry: Registry
     path: Path
-    """Where the copy is."""
+    """The path of the copy."""
     changed: bool
-    """Whether the copy is another one than before."""
+    """True if the copy differs from the one before."""
 
 
-def update(source: str | Path, folder: Path, *, now: datetime, settings: Mapping[str, Any]) -> Updated:
-    """Replace the copy in *folder* by what *source* has, a URL or a file, if that is a registry and another one.
+def update(source: str | Path, folder: Path, *, now: datetime, settings: Mapping[str, Any]) -> RegistryUpdate:
+    """Replace the copy in *folder* by the registry at *source*, a URL or a file, if it differs.
 
-    *settings* are Scrapy's for the request. Raises `RegistryRefused` and `CacheUnwritable`, and for a URL
-    `extractors.model.errors.RunInterrupted`; a process can ask a URL only once.
+    *settings* are Scrapy's for the request. Raises `RegistryRefused` or `CacheUnwritable`, and for a URL also
+    `extractors.model.errors.RunInterrupted`. A process can request a URL only once.
     """
     if isinstance(source, Path):
-        name = str(source.absolute()).encode("utf-8", "backslashreplace").decode()  # file names hold what no text can
+        name = str(source.absolute()).encode("utf-8", "backslashreplace").decode()  # a file name may be invalid text
         try:
             data = bounded(source)
         except OSError as problem:
@@ -66,19 +66,19 @@ def update(source: str | Path, folder: Path, *, now: datetime, settings: Mapping
             raise RegistryRefused(f"{source} can't be read: {words}") from None
         except NotARegistry as problem:
             raise RegistryRefused(f"{source} has no registry: {problem}") from None
-        return _replaced(folder, data, Provenance(source=name, checked_at=now, sha256=""))
+        return _replace_copy(folder, data, Provenance(source=name, checked_at=now, sha256=""))
     provenance = None
     with suppress(OSError, NotARegistry):
         provenance = kept(folder / COPY)[1]
     if provenance is not None and provenance.source != source:
-        provenance = None  # "not modified" would be no answer about what came from elsewhere
-    response = _fetched(source, provenance.conditions if provenance else {}, settings)
+        provenance = None  # "not modified" would say nothing about a copy from another source
+    response = _fetch(source, provenance.conditions if provenance else {}, settings)
     if response.status == 304:
         if provenance is None:
             raise RegistryRefused(f"{source} has no registry: it answered 304 though nothing was known of it")
         confirmed = provenance.model_copy(update={"checked_at": now})
         _put(folder / PROVENANCE, confirmed.model_dump_json(indent=2).encode())
-        return Updated(load(folder), folder / COPY, changed=False)
+        return RegistryUpdate(load(folder), folder / COPY, changed=False)
     fetched = Provenance(
         source=source,
         checked_at=now,
@@ -86,18 +86,18 @@ def update(source: str | Path, folder: Path, *, now: datetime, settings: Mapping
         etag=header_of(response.headers, "ETag") or None,
         last_modified=header_of(response.headers, "Last-Modified") or None,
     )
-    return _replaced(folder, response.body, fetched)
+    return _replace_copy(folder, response.body, fetched)
 
 
-# -- what is fetched: by one request, through the same guard, routes and redirects as all others
+# -- fetching: one request, through the same guard, routes and redirects as all others
 
 
-#: The request that a chain ended with, and what was answered.
+#: The last request of a chain, and its answer.
 Answer = tuple[Request, Response | None]
 
 
 class VerifyingDownloadHandler(ExactDownloadHandler):
-    """Trusts only certificates that a known authority has signed: what comes is believed, not just observed."""
+    """Trusts only certificates of known authorities, because the answer is used, not just observed."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -105,7 +105,7 @@ class VerifyingDownloadHandler(ExactDownloadHandler):
 
 
 class RegistrySpider(Spider):
-    """One chain; what it ended in is added to *answers*, whatever it is."""
+    """Follows one chain, and appends its end to *answers*."""
 
     name = "registry"
 
@@ -120,31 +120,31 @@ class RegistrySpider(Spider):
         yield Request(
             sendable(self._url),
             headers=self._headers,
-            callback=self.answered,
-            errback=self.failed,
+            callback=self.on_answer,
+            errback=self.on_failure,
             dont_filter=True,
             meta={"verbatim_url": True, "dont_merge_cookies": True, **limit},
         )
 
-    def answered(self, response: Response) -> None:
+    def on_answer(self, response: Response) -> None:
         assert response.request is not None
         self._answers.append((response.request, response))
 
-    def failed(self, failure: Failure) -> None:
+    def on_failure(self, failure: Failure) -> None:
         self._answers.append((failure.request, None))  # type: ignore[attr-defined]
 
 
-def _fetched(url: str, conditions: Mapping[str, str], settings: Mapping[str, Any]) -> Response:
-    """Return what *url* answers, redirects followed, if it has something newer than the *conditions* say.
+def _fetch(url: str, conditions: Mapping[str, str], settings: Mapping[str, Any]) -> Response:
+    """Return the answer of *url* after redirects, conditional on *conditions*.
 
-    Raises `RegistryRefused` when that is no answer to rely on.
+    Raises `RegistryRefused` if the answer is unreliable.
     """
     answers: list[Answer] = []
     arguments = {"url": url, "headers": conditions, "answers": answers}
     handler = f"{VerifyingDownloadHandler.__module__}.{VerifyingDownloadHandler.__name__}"
     own = {
         "DOWNLOAD_HANDLERS": {**ours.DOWNLOAD_HANDLERS, "https": handler},
-        "ITEM_PIPELINES": {},  # nothing is recorded: this is no part of an audit
+        "ITEM_PIPELINES": {},  # nothing is recorded, because this is not part of an audit
         "ARKAUDIT_DECOMPRESSED_LIMIT": REGISTRY_LIMIT,
     }
     run_stages([SpiderStage(RegistrySpider, lambda: arguments)], {**settings, **own}, on_start=lambda crawler: None)
@@ -157,7 +157,7 @@ def _fetched(url: str, conditions: Mapping[str, str], settings: Mapping[str, Any
 
 
 def _fault(request: Request, response: Response | None) -> str | None:
-    """Return why what a chain ended in is no answer to rely on; None when it is."""
+    """Return why the end of a chain is not a reliable answer, or None."""
     hops, end, detail = chain_of(request)
     if response is None or end is not ChainEnd.ANSWERED:
         return f"{end.value}: {detail}" if detail else end.value
@@ -171,10 +171,10 @@ def _fault(request: Request, response: Response | None) -> str | None:
     return next((lack.detail for lack in body_faults(response.flags, len(response.body))), None)
 
 
-# -- what is put there
+# -- storing
 
 
-def _replaced(folder: Path, data: bytes, provenance: Provenance) -> Updated:
+def _replace_copy(folder: Path, data: bytes, provenance: Provenance) -> RegistryUpdate:
     try:
         registry = read_registry(data, source=provenance.source, fetched_at=provenance.checked_at)
     except NotARegistry as problem:
@@ -184,15 +184,15 @@ def _replaced(folder: Path, data: bytes, provenance: Provenance) -> Updated:
     with suppress(OSError):  # no copy yet, or one that can't be read
         changed = path.read_bytes() != data
     provenance = provenance.model_copy(update={"sha256": hashlib.sha256(data).hexdigest()})
-    # The copy first: with the old provenance next to it, it is only asked for once more.
+    # The copy first: a copy with the old provenance is just fetched once more.
     if changed:
         _put(path, data)
     _put(path.with_name(PROVENANCE), provenance.model_dump_json(indent=2).encode())
-    return Updated(registry, path, changed)
+    return RegistryUpdate(registry, path, changed)
 
 
 def _put(path: Path, data: bytes) -> None:
-    """Put *data* at *path* in one step: anyone who looks sees the old file or the new one, never a part of it."""
+    """Write *data* to *path* in one step: readers see the old file or the new one, never a part."""
     try:
         make_folder(path.parent)
         with durable_file(path) as file:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.model.observations import ChainEnd, Hop
-from crawler.rendering import PageRequest, Treatment, fault_of_answer, may_read, origin, passed_on, treatment
+from crawler.rendering import PageRequest, Treatment, fault_of_answer, headers_for_browser, may_read, origin, treatment
 from tests.vectors import vectors
 
 PAGE, API = "https://x.example", "https://api.example/x"
@@ -67,7 +67,7 @@ def test_a_page_reads_what_its_origin_may_read(
 
 def test_the_browser_gets_no_cookie_and_nothing_that_was_true_on_the_wire_alone() -> None:
     headers = {"set-cookie": "a=b", "content-encoding": "br", "content-length": "5", "content-type": "text/html"}
-    assert passed_on(headers) == {"content-type": "text/html"}
+    assert headers_for_browser(headers) == {"content-type": "text/html"}
 
 
 @given(st.text())

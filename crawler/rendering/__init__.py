@@ -1,7 +1,7 @@
-"""Pages as a browser shows them: a Chromium that opens no connection, and has from us all that it asks for.
+"""Renders pages in a Chromium that opens no connection: arkaudit answers all its requests.
 
-Here: where a browser is, how much a page may take, and what is done with each request that it makes; pure but for the
-first.
+This module finds the browser, bounds a page, and decides what to do with each of its requests. Only `find_browser` does
+I/O.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from crawler.history.ark_status import host_of
 from crawler.model.observations import Chain, ChainEnd
 from crawler.model.resolving import names_skipped_ark, url_fault
 
-#: Under which names a Chromium is installed. The first has no windows at all, and starts in a third of the time.
+#: Names of Chromium's program. The first has no windows at all, and starts in a third of the time.
 NAMES = (
     "chromium-headless-shell",
     "chromium",
@@ -28,7 +28,7 @@ NAMES = (
     "chrome",
     "microsoft-edge",
 )
-#: Where `playwright install chromium` puts its own.
+#: The paths of the browsers that `playwright install chromium` installs.
 _OF_PLAYWRIGHT = (
     "chromium_headless_shell-*/chrome-headless-shell-*/chrome-headless-shell",
     "chromium-*/chrome-linux*/chrome",
@@ -38,25 +38,25 @@ _OF_PLAYWRIGHT = (
 
 @dataclass(frozen=True, slots=True)
 class PageLimits:
-    """How much one page may take; what is beyond that is not asked for, and the page is not whole then."""
+    """The limits of one page. Requests beyond them are not sent, and the page counts as incomplete."""
 
     requests: int = 60
     bytes: int = 20 * 2**20
-    """Of all that it asks for, as it is sent."""
+    """Of all answers to its requests, as sent on the wire."""
     seconds: float = 30.0
-    """Of its own work, without the time in which it waits for what it has asked for."""
+    """Of its own work, without the time in which it waits for answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class RenderOptions:
-    """The browser that shows pages, and the limits of each."""
+    """The browser that renders pages, and the limits of each page."""
 
     browser: Path
     limits: PageLimits = PageLimits()
 
 
 def find_browser(named: Path | None = None) -> Path | None:
-    """The Chromium to be used: the one that was *named*, or that is installed; None where there is none."""
+    """Return the path of the *named* Chromium, or of an installed one; None if there is none."""
     if named is not None:
         program = shutil.which(named)
         return None if program is None else Path(program)
@@ -69,19 +69,19 @@ def find_browser(named: Path | None = None) -> Path | None:
 
 # -- the requests of a page
 
-#: Documents that a page may lead to by itself, one after the other.
+#: The number of documents that a page may lead to by itself.
 MOST_DOCUMENTS = 5
-#: The most of one thing that a page asks for, in bytes on the wire.
+#: The largest size of one answer to a page, in bytes on the wire.
 REQUEST_BYTES = 8 * 2**20
-#: Characters of a URL in the words for what a page lacks.
+#: The number of characters of a URL in the description of a missing part.
 _URL_CHARS = 300
-#: What bears on no text. Styles are answered with an empty one: some pages wait for theirs.
+#: Kinds of requests without effect on text. Styles get an empty answer, because some pages wait for them.
 _WITHOUT_TEXT = frozenset(
     {"image", "media", "font", "texttrack", "manifest", "ping", "cspviolationreport", "cspreport", "stylesheet"}
 )
-#: Statuses that say more about us, or about the moment, than about what was asked for.
+#: Statuses that depend on the client or the moment rather than on the resource.
 _ABOUT_US = frozenset({401, 403, 407, 408, 425, 429, 451, 999})
-#: Headers of an answer that the browser needs; what was packed is unpacked by then, and cookies stay with us.
+#: Headers that the browser needs. Bodies are already decompressed, and cookies are kept outside the browser.
 _PASSED_ON = (
     "content-type", "content-language", "content-disposition", "content-security-policy", "x-content-type-options",
     "access-control-allow-origin", "access-control-allow-credentials", "access-control-expose-headers",
@@ -89,13 +89,13 @@ _PASSED_ON = (
 
 
 class Treatment(StrEnum):
-    """What becomes of a request."""
+    """The decision about a request."""
 
     ASKED = "asked"
     LEFT_OUT = "left out"
-    """It bears on no text."""
+    """It has no effect on text."""
     WITHHELD = "withheld"
-    """It may bear on what is shown, and is none that we make: the page is not whole without it."""
+    """It may affect the page, but is not sent; the page is incomplete without it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,26 +105,26 @@ class PageRequest:
     url: str
     method: str
     kind: str
-    """As the browser calls it: document, script, fetch, xhr, image …"""
+    """The browser's name for the kind: document, script, fetch, xhr, image …"""
     headers: Mapping[str, str]
-    """Names in lower case."""
+    """With names in lower case."""
     in_frame: bool = False
-    """Whether a frame within the page asks, and not the page."""
+    """True if it comes from a frame within the page."""
 
     @property
     def origin(self) -> str:
-        """The origin of what is asked for."""
+        """The origin of the requested URL."""
         return origin(self.url)
 
     @property
     def asking_origin(self) -> str | None:
-        """The origin of the page, where the browser compares it with that of what is asked for (CORS)."""
+        """The origin of the page if it differs from that of the requested URL (CORS), else None."""
         asking = self.headers.get("origin")
         return asking if asking is not None and asking != self.origin else None
 
 
 def origin(url: str) -> str:
-    """Scheme, host and port of a URL as a browser writes them.
+    """Return scheme, host and port of a URL as a browser writes them.
 
     >>> origin("https://Api.example:443/x?y"), origin("http://api.example:8080/")
     ('https://api.example', 'http://api.example:8080')
@@ -134,10 +134,10 @@ def origin(url: str) -> str:
 
 
 def treatment(asked: PageRequest) -> tuple[Treatment, str]:
-    """Return what becomes of a request of a page, and why it is withheld, if it is.
+    """Return the decision about a request of a page, with the reason if it is withheld.
 
     >>> treatment(PageRequest("https://x.example/api", "POST", "fetch", {}))
-    (<Treatment.WITHHELD: 'withheld'>, 'POST https://x.example/api: nothing but GET is sent for a page')
+    (<Treatment.WITHHELD: 'withheld'>, 'POST https://x.example/api: only GET is sent for a page')
     """
     if asked.kind in _WITHOUT_TEXT or asked.in_frame or "prefetch" in asked.headers.get("sec-purpose", ""):
         return Treatment.LEFT_OUT, ""
@@ -147,13 +147,13 @@ def treatment(asked: PageRequest) -> tuple[Treatment, str]:
     if asked.kind in ("websocket", "eventsource"):
         return Treatment.WITHHELD, f"{shown}: a connection that stays open, which is not made"
     if asked.method != "GET":
-        return Treatment.WITHHELD, f"{asked.method} {shown}: nothing but GET is sent for a page"
-    why_not = url_not_asked(asked.url)
+        return Treatment.WITHHELD, f"{asked.method} {shown}: only GET is sent for a page"
+    why_not = why_not_requested(asked.url)
     return (Treatment.ASKED, "") if why_not is None else (Treatment.WITHHELD, why_not)
 
 
-def url_not_asked(url: str) -> str | None:
-    """Return why a URL is not asked for, no matter who wants it; None where it is."""
+def why_not_requested(url: str) -> str | None:
+    """Return why a URL is never requested, or None if it may be."""
     if not url.lower().startswith(("http://", "https://")):
         return f"{short(url)}: neither http nor https"
     if (fault := url_fault(url)) is not None:
@@ -164,7 +164,7 @@ def url_not_asked(url: str) -> str | None:
 
 
 def fault_of_answer(url: str, end: ChainEnd, detail: str, status: int | None) -> str | None:
-    """Return why what came for a request may be something else than what a browser gets; None where it is not.
+    """Return why an answer may differ from the one that a browser gets, or None.
 
     >>> fault_of_answer("https://x.example/api", ChainEnd.ANSWERED, "", 404) is None
     True
@@ -176,15 +176,15 @@ def fault_of_answer(url: str, end: ChainEnd, detail: str, status: int | None) ->
     return f"{short(url)}: answered {status}" if status in _ABOUT_US or status >= 500 else None
 
 
-def passed_on(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return what a browser gets of the headers of an answer, whose names are in lower case."""
+def headers_for_browser(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers of an answer for the browser; the names in *headers* are in lower case."""
     return {name: headers[name] for name in _PASSED_ON if name in headers}
 
 
 def may_read(asked: PageRequest, headers: Mapping[str, str], hops: Chain) -> bool:
-    """Return whether a page may see an answer with these headers at all, where it comes from another origin.
+    """Return True if a page may see an answer with these headers from another origin.
 
-    Its browser would compare the values; here it gets the answer as if no redirect had led to it.
+    A browser would compare the values of headers; here it gets the answer as if no redirect had led to it.
     """
     if asked.kind not in ("fetch", "xhr"):
         return True
@@ -193,5 +193,5 @@ def may_read(asked: PageRequest, headers: Mapping[str, str], hops: Chain) -> boo
 
 
 def short(words: str) -> str:
-    """*words*, cut where they are long."""
+    """Return *words*, cut if they are long."""
     return words if len(words) <= _URL_CHARS else f"{words[:_URL_CHARS]}…"

@@ -1,7 +1,6 @@
-"""One visit of a page in a browser: from its document, which is here, to what its scripts have made of it.
+"""Visits one page in a browser: from its fetched document to the result of its scripts.
 
-Its clock stops while it waits for what it has asked for, so that neither a slow host nor our own patience
-changes what it shows.
+The page's clock stops while it waits for answers, so that neither a slow host nor the throttle changes the result.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ from crawler.rendering import (
     PageRequest,
     RenderOptions,
     Treatment,
+    headers_for_browser,
     may_read,
-    passed_on,
     short,
     treatment,
 )
@@ -36,25 +35,25 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Requests of a page that are under way at a time.
+#: The number of requests of a page in flight at a time.
 REQUESTS = 6
-#: Seconds of a page's own clock, which stops while it waits, between two looks; and of ours, in which it is
-#: drawn and its workers work. It is at its end when two looks show the same, and has none when so many do not.
+#: Seconds of the page's own clock, which stops while it waits, between two looks; and seconds of real time for drawing
+#: and workers. The page is finished if two looks give the same, and has no end after `LOOKS` different ones.
 SCRIPTS_S, DRAWING_S = 5, 0.25
 LOOKS = 6
 #: Seconds of CPU time for the comparison of two states of a page.
 COMPARING_CPU_S = 2.0
-#: Characters of a shown page that are read.
+#: The number of characters read of a rendered page.
 SHOWN_CHARS = 2**21
-#: Seconds in which a page closes, or a browser.
+#: Seconds for closing a page or a browser.
 CLOSING_S = 10.0
-#: Seconds after which a browser whose page was closed goes on for all that we know.
+#: Seconds after the end of a page in which the end of its browser is noticed.
 ENDING_S = 5.0
-#: Seconds after which a page is given up, whatever it waits for.
+#: Seconds after which a page is given up.
 LONGEST_S = 900.0
 _LOOK_S = 0.05
-#: Without ways to talk to others that are not taken over as requests; and with frames by the page's own clock, which
-#: may run through five seconds before the first is drawn.
+#: Removes the ways of communication that can't be intercepted as requests. It also runs animation frames by the page's
+#: own clock, which may run through five seconds before the first is drawn.
 _PREPARATION = """
 for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "WebTransport", "SharedWorker"]) {
   try { delete globalThis[name]; } catch {}
@@ -64,8 +63,8 @@ globalThis.cancelAnimationFrame = (id) => clearTimeout(id);
 globalThis.requestIdleCallback = (work) => setTimeout(() => work({didTimeout: false, timeRemaining: () => 40}), 1);
 globalThis.cancelIdleCallback = (id) => clearTimeout(id);
 """
-#: What is read of a page: its tree as it is shown, with the content of open shadow roots in the place of their hosts',
-#: which is in their slots. Of a page without any, its markup. What is copied has no window: no script of it runs.
+#: Reads the rendered tree, with the contents of open shadow roots in place of their hosts' children, which are in their
+#: slots; without shadow roots, the markup. The copy has no window, so that no script in it runs.
 _READING = """
 (() => {
   const page = document.documentElement;
@@ -87,48 +86,48 @@ _NOT_TAKEN_OVER = re.compile(r"ERR_(?:PROXY|TUNNEL|NAME_NOT|INTERNET)")
 
 @dataclass(frozen=True, slots=True)
 class PageAnswer:
-    """What came for a request of a page."""
+    """The answer to a request of a page."""
 
     status: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
-    """Names in lower case."""
+    """With names in lower case."""
     body: bytes = b""
     hops: Chain = ()
     fault: str | None = None
-    """Why it may be something else than what a browser gets, or nothing at all."""
+    """Why it is missing, or may differ from the answer that a browser gets."""
 
 
-#: Gets what a page asks for, in so many bytes at most.
+#: Fetches the answer to a request, up to the given number of bytes.
 Fetch = Callable[[PageRequest, int], Awaitable[PageAnswer]]
 
 
 @dataclass(frozen=True, slots=True)
 class ShownPage:
-    """A page as a browser has shown it, as far as it did."""
+    """A page as rendered, complete or not."""
 
     rendering: Rendering
     html: str | None = None
     documents: Chain = ()
-    """The documents to which it has led by itself, redirects included."""
+    """The documents that it led to by itself, with redirects."""
 
 
 class PageFault(Exception):
-    """Raised when a page comes to no end, with the reason in words."""
+    """Raised if a page can't be finished; the message is the reason."""
 
 
 class BrowserFault(Exception):
-    """Raised when there is no browser, or not any more."""
+    """Raised if there is no browser, or if it has ended."""
 
 
 class PageVisit:
-    """One page, from its document to what it has become; for one visit."""
+    """One visit of a page, from its document to its final state."""
 
     def __init__(self, url: str, document: PageAnswer, fetch: Fetch, options: RenderOptions) -> None:
         self._url = url
         self._fetch = fetch
         self._limits = options.limits
         self._ready: dict[str, PageAnswer] = {_without_fragment(url): document}
-        """Documents that are here when the page comes to ask for them."""
+        """Documents that are available before the page requests them."""
         self._hops: list[Hop] = []
         self._documents: list[Hop] = []
         self._lacking: dict[str, None] = {}
@@ -136,14 +135,14 @@ class PageVisit:
         self._turns = asyncio.Semaphore(REQUESTS)
         self._page: Page | None = None
         self._is_over = asyncio.Event()
-        """Its clock has come to its end."""
+        """Set when its clock has run down."""
         self._is_arriving = False
-        """A document was given, and is not there yet."""
+        """True from the delivery of a document until the browser has it."""
         self._has_crashed = self._is_closed = False
         self._clock: CDPSession | None = None
 
-    async def shown(self, browser: Browser) -> tuple[ShownPage, bool]:
-        """The page, and whether it is stuck so that its browser must end. Raises `BrowserFault`."""
+    async def show(self, browser: Browser) -> tuple[ShownPage, bool]:
+        """Return the rendered page, and True if it is stuck so that its browser must end. Raises `BrowserFault`."""
         from playwright.async_api import Error
 
         name = f"Chromium {browser.version}"
@@ -160,39 +159,39 @@ class PageVisit:
         html, fault = None, None
         try:
             async with asyncio.timeout(LONGEST_S):
-                html = await self._visited(context)
+                html = await self._visit(context)
         except TimeoutError:
             fault = f"it came to no end in {LONGEST_S:g} s"
         except (PageFault, Error) as failure:
             if await self._has_ended(browser):
                 raise BrowserFault("the browser ended while it showed the page") from failure
             fault = first_line(failure)
-        except Exception as failure:  # so it is when what speaks to the browser has died
+        except Exception as failure:  # raised if the process between playwright and the browser has died
             raise BrowserFault(first_line(failure)) from failure
         finally:
-            is_stuck = not await ended_within(CLOSING_S, context.close())
+            is_stuck = not await finishes_within(CLOSING_S, context.close())
         rendering = Rendering(name, tuple(self._hops), tuple(self._lacking), self._left_out, fault)
         return ShownPage(rendering, html, tuple(self._documents)), is_stuck
 
-    async def _visited(self, context: BrowserContext) -> str:
+    async def _visit(self, context: BrowserContext) -> str:
         await context.add_init_script(_PREPARATION)
-        await context.route("**/*", self._answer)
+        await context.route("**/*", self._on_request)
         await context.route_web_socket(re.compile(".*"), self._refuse_socket)
         page = self._page = await context.new_page()
         context.on("page", _close)
-        page.on("crash", self._crashed)
-        page.on("close", self._closed)
-        page.on("framenavigated", self._arrived)
-        page.on("requestfailed", self._failed)
+        page.on("crash", self._on_crash)
+        page.on("close", self._on_close)
+        page.on("framenavigated", self._on_navigation)
+        page.on("requestfailed", self._on_failed_request)
         self._clock = await context.new_cdp_session(page)
         self._clock.on("Emulation.virtualTimeBudgetExpired", lambda _: self._is_over.set())
-        async with self._working():
+        async with self._limit_time():
             await page.goto(self._url, wait_until="commit", timeout=0)
         html = None
         for _ in range(LOOKS):
-            async with self._working():
-                await self._wind_up()
-            await self._come_to_an_end()
+            async with self._limit_time():
+                await self._restart_clock()
+            await self._wait_for_end()
             await asyncio.sleep(DRAWING_S)
             before, html = html, await self._read()
             if before is not None and _are_alike(before, html):
@@ -200,14 +199,14 @@ class PageVisit:
         raise PageFault("what it shows does not stand still")
 
     async def _has_ended(self, browser: Browser) -> bool:
-        """Return whether the browser is gone: its pages are closed first, and that is heard a moment later."""
+        """Return True if the browser is gone. Its pages close first, and its end is noticed a moment later."""
         deadline = asyncio.get_running_loop().time() + (ENDING_S if self._is_closed else 0)
         while browser.is_connected() and asyncio.get_running_loop().time() < deadline:
             await asyncio.sleep(_LOOK_S)
         return not browser.is_connected()
 
     @asynccontextmanager
-    async def _working(self) -> AsyncIterator[None]:
+    async def _limit_time(self) -> AsyncIterator[None]:
         try:
             async with asyncio.timeout(self._limits.seconds):
                 yield
@@ -219,14 +218,14 @@ class PageVisit:
 
     # -- its clock
 
-    async def _wind_up(self) -> None:
+    async def _restart_clock(self) -> None:
         assert self._clock is not None
         self._is_over.clear()
         policy = {"policy": "pauseIfNetworkFetchesPending", "budget": SCRIPTS_S * 1000}
         await self._clock.send("Emulation.setVirtualTimePolicy", policy)
 
-    async def _come_to_an_end(self) -> None:
-        """Wait until the page's clock has run down, with nothing under way; only its own time counts."""
+    async def _wait_for_end(self) -> None:
+        """Wait until the page's clock has run down without open requests. Only the page's own time is limited."""
         loop = asyncio.get_running_loop()
         left_s, visits = self._limits.seconds, self._visits
         while not self._is_over.is_set() or self._pending or self._is_arriving:
@@ -238,17 +237,17 @@ class PageVisit:
                 raise PageFault("it was closed while it was shown")
             if self._visits != visits:
                 visits = self._visits
-                async with self._working():
-                    await self._wind_up()
+                async with self._limit_time():
+                    await self._restart_clock()
             if not self._pending:
                 left_s -= loop.time() - before
             if left_s <= 0:
                 raise self._too_slow()
 
     async def _read(self) -> str:
-        """What it has become, read where its own scripts have changed nothing."""
+        """Return the page's content, read in a world that its scripts have not changed."""
         assert self._clock is not None
-        async with self._working():
+        async with self._limit_time():
             tree = await self._clock.send("Page.getFrameTree")
             world = await self._clock.send("Page.createIsolatedWorld", {"frameId": tree["frameTree"]["frame"]["id"]})
             parameters = {
@@ -261,50 +260,50 @@ class PageVisit:
             raise PageFault("what it shows could not be read")
         return result
 
-    # -- what happens to it
+    # -- events
 
-    def _crashed(self, page: Page) -> None:
+    def _on_crash(self, page: Page) -> None:
         self._has_crashed = True
 
-    def _closed(self, page: Page) -> None:
+    def _on_close(self, page: Page) -> None:
         self._is_closed = True
 
-    def _arrived(self, frame: Frame) -> None:
+    def _on_navigation(self, frame: Frame) -> None:
         if self._page is not None and frame is self._page.main_frame and self._is_arriving:
             self._is_arriving = False
             self._visits += 1
 
-    def _failed(self, request: Request) -> None:
+    def _on_failed_request(self, request: Request) -> None:
         if request.is_navigation_request():
             self._is_arriving = False
         if _NOT_TAKEN_OVER.search(request.failure or ""):
-            self._lack(f"{short(request.url)}: asked for in a way that is not taken over")
+            self._note_lack(f"{short(request.url)}: asked for in a way that is not taken over")
 
     async def _refuse_socket(self, socket: WebSocketRoute) -> None:
-        self._lack(f"{short(socket.url)}: a connection that stays open, which is not made")
+        self._note_lack(f"{short(socket.url)}: a connection that stays open, which is not made")
         await _close(socket)
 
-    def _lack(self, words: str) -> None:
+    def _note_lack(self, words: str) -> None:
         self._lacking[words] = None
 
-    # -- what it asks for
+    # -- requests
 
-    async def _answer(self, route: Route) -> None:
+    async def _on_request(self, route: Route) -> None:
         from playwright.async_api import Error
 
         self._pending += 1
         try:
-            await self._answered(route)
-        except Error as gone:  # the page, or its wish for it
+            await self._answer_request(route)
+        except Error as gone:  # the page has gone, or no longer wants the answer
             logger.debug("%s: %s", route.request.url, first_line(gone))
-            await ended_within(CLOSING_S, route.abort("failed"))
-        except Exception as failure:  # it must not be waited for
-            self._lack(f"{short(route.request.url)}: {first_line(failure)}")
-            await ended_within(CLOSING_S, route.abort("failed"))
+            await finishes_within(CLOSING_S, route.abort("failed"))
+        except Exception as failure:  # the page must not wait for it
+            self._note_lack(f"{short(route.request.url)}: {first_line(failure)}")
+            await finishes_within(CLOSING_S, route.abort("failed"))
         finally:
             self._pending -= 1
 
-    async def _answered(self, route: Route) -> None:
+    async def _answer_request(self, route: Route) -> None:
         request = route.request
         asked = PageRequest(
             request.url, request.method, request.resource_type, request.headers, in_frame=not self._is_of_page(request)
@@ -320,7 +319,7 @@ class PageVisit:
         if how is Treatment.LEFT_OUT:
             self._left_out += 1
         elif why:
-            self._lack(why)
+            self._note_lack(why)
         if how is not Treatment.ASKED or why:
             if asked.kind == "stylesheet":
                 await route.fulfill(status=200, headers={"content-type": "text/css"}, body="")
@@ -333,7 +332,7 @@ class PageVisit:
         self._bytes += sum(hop.body_bytes or 0 for hop in answer.hops)
         (self._documents if asked.kind == "document" else self._hops).extend(answer.hops)
         if answer.fault is not None:
-            self._lack(answer.fault)
+            self._note_lack(answer.fault)
         if not 200 <= answer.status < 600:
             await route.abort("failed")
         elif not may_read(asked, answer.headers, answer.hops):
@@ -348,7 +347,7 @@ class PageVisit:
 
         try:
             frame = request.frame
-        except Error:  # of a window that it opens
+        except Error:  # the request of a new window
             return False
         return self._page is None or frame is self._page.main_frame
 
@@ -363,7 +362,7 @@ class PageVisit:
         return ""
 
     async def _lead_to(self, route: Route, asked: PageRequest, answer: PageAnswer) -> None:
-        """Give a document to which the page has led; where redirects have led on, by way of its own address."""
+        """Deliver a document that the page has led to; after redirects, send the browser to the final URL."""
         url = answer.hops[-1].url if answer.hops else asked.url
         if _without_fragment(url) == _without_fragment(asked.url):
             await self._give(route, asked, answer)
@@ -376,11 +375,11 @@ class PageVisit:
     async def _give(self, route: Route, asked: PageRequest, answer: PageAnswer) -> None:
         if asked.kind == "document":
             self._is_arriving = True
-        await route.fulfill(status=answer.status, headers=passed_on(answer.headers), body=answer.body)
+        await route.fulfill(status=answer.status, headers=headers_for_browser(answer.headers), body=answer.body)
 
 
 async def _close(what: Page | WebSocketRoute) -> None:
-    await ended_within(CLOSING_S, what.close())
+    await finishes_within(CLOSING_S, what.close())
 
 
 def _are_alike(one: str, other: str) -> bool:
@@ -405,12 +404,12 @@ def _without_fragment(url: str) -> str:
 
 
 def first_line(failure: BaseException) -> str:
-    """The first line of what *failure* says, or its kind where it says nothing."""
+    """Return the first line of a failure's message, or the name of its class."""
     return short(next(iter(str(failure).splitlines()), "") or type(failure).__name__)
 
 
-async def ended_within(seconds: float, work: Awaitable[object]) -> bool:
-    """Wait for *work*, whatever it ends by; False where it has come to no end in so many seconds."""
+async def finishes_within(seconds: float, work: Awaitable[object]) -> bool:
+    """Wait for *work* and ignore its errors; return False if it takes more than *seconds*."""
     try:
         async with asyncio.timeout(seconds):
             with suppress(Exception):

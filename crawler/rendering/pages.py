@@ -1,4 +1,4 @@
-"""The pages of app shells, shown by a browser for a spider, and what is observed of them."""
+"""Renders the pages of app shells for a spider, and observes the results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,15 @@ from crawler.answers.answer_reading import AnswerReader
 from crawler.answers.likeness import same_answer
 from crawler.model.observations import Chain, ChainEnd, Observation, Question, Rendering
 from crawler.model.resolving import SUCCESSES, Follow, next_step
-from crawler.rendering import REQUEST_BYTES, PageRequest, RenderOptions, fault_of_answer, origin, short, url_not_asked
+from crawler.rendering import (
+    REQUEST_BYTES,
+    PageRequest,
+    RenderOptions,
+    fault_of_answer,
+    origin,
+    short,
+    why_not_requested,
+)
 from crawler.rendering.page_visit import (
     CLOSING_S,
     BrowserFault,
@@ -34,7 +42,7 @@ from crawler.rendering.page_visit import (
     PageAnswer,
     PageVisit,
     ShownPage,
-    ended_within,
+    finishes_within,
     first_line,
 )
 from crawler.wire.credentialed import sessions_of
@@ -45,15 +53,15 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser, Playwright
 
 
-# Gets what shown pages ask for: each request goes the way of all others, through guard, robots.txt and throttle.
+# -- fetches the requests of rendered pages through the same guard, robots.txt and throttle as all others
 
 
-#: Bytes of scripts that are kept, for the pages that ask after the first for them.
+#: The number of bytes of scripts that are cached for later pages.
 KEPT_BYTES = 64 * 2**20
 
 
 class PageFetcher:
-    """What pages of one run ask for; scripts are asked for once."""
+    """Fetches the requests of a run's pages; each script is requested once."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
@@ -63,12 +71,12 @@ class PageFetcher:
         self._kept_bytes = 0
 
     async def fetch(self, asked: PageRequest, limit: int, *, page_url: str, jar: CookieJar) -> PageAnswer:
-        """What comes for a request of the page at *page_url*, whose cookies are in *jar*, in *limit* bytes at most."""
+        """Return the answer to a request of the page at *page_url* with cookies in *jar*, up to *limit* bytes."""
         if asked.kind != "script":
             return await self._answer(asked, limit, page_url, jar)
         script = self._scripts.get(asked.url)
         if script is not None:
-            kept = await asyncio.shield(script)  # nothing goes out for this page
+            kept = await asyncio.shield(script)  # no request is sent for this page
             return replace(kept, hops=tuple(replace(hop, sent=False) for hop in kept.hops))
         task = self._scripts[asked.url] = asyncio.ensure_future(self._answer(asked, REQUEST_BYTES, page_url, jar))
         answer = await asyncio.shield(task)
@@ -84,17 +92,17 @@ class PageFetcher:
         url = asked.url.partition("#")[0]
         hops: Chain = ()
         while True:
-            why_not = url_not_asked(url)
+            why_not = why_not_requested(url)
             is_elsewhere = origin(url) != origin(page_url)
             if why_not is None and is_elsewhere and self._sessions.find(url) is not None:
-                # What a host shows to us alone is for no page of others.
-                words = "a page of another host may not ask a host of ours that knows us"
+                # Contents that a host shows only to the operator are not for the pages of others.
+                words = "a page of another host may not use your credentials for this host"
                 why_not = f"{short(url)}: {words}"
             if why_not is not None:
                 return PageAnswer(hops=hops, fault=why_not)
             request = self._request(url, asked, limit, jar)
             response = None
-            with suppress(Exception):  # of any kind: the chain says why there is no answer
+            with suppress(Exception):  # the chain says why there is no answer
                 response = await engine.download_async(request)
             ended = request if response is None else response.request or request
             own, end, detail = chain_of(ended)
@@ -123,23 +131,23 @@ class PageFetcher:
 
 
 def headers_of(response: Response) -> Mapping[str, str]:
-    """The headers of an answer, under names in lower case."""
+    """Return the headers of an answer, with names in lower case."""
     return {
         name.decode("latin-1").lower(): b", ".join(values).decode("latin-1")
         for name, values in response.headers.items()
     }
 
 
-# A Chromium that shows pages and opens no connection: each request of a page is taken over, and answered by us.
+# -- a Chromium that opens no connection: each request of a page is intercepted and answered here
 
 
 logger = logging.getLogger(__name__)
 
-#: Bytes of memory of each process of the browser; a page that wants more has its scripts fail, or crashes.
+#: The largest memory of each process of the browser, in bytes; if a page needs more, its scripts fail or it crashes.
 MEMORY_BYTES = 2 * 2**30
-#: Pages that are shown at a time.
+#: The number of pages rendered at a time.
 PAGES = 4
-#: Seconds in which a browser starts.
+#: Seconds for the start of a browser.
 STARTING_S = 60.0
 _FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND",
@@ -154,12 +162,12 @@ _FLAGS = (
     "--disable-dev-shm-usage",
     "--js-flags=--max-old-space-size=512",
 )
-#: What a browser gets of the environment: no secret that is there for us.
+#: The environment variables passed to a browser; others may hold secrets.
 _TOLD = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "FONTCONFIG_FILE")
 
 
 class Chromium:
-    """A browser that is started when the first page is to be shown, and anew when it has died of one."""
+    """A browser that is started for the first page, and again if it has died."""
 
     def __init__(self, options: RenderOptions) -> None:
         self._options = options
@@ -168,27 +176,27 @@ class Chromium:
         self._starting = asyncio.Lock()
         self._pages = asyncio.Semaphore(PAGES)
         self._fault: str | None = None
-        """Why it can't be started: that is tried once."""
+        """Why it can't be started; the start is tried once."""
 
     async def show(self, url: str, document: PageAnswer, fetch: Fetch) -> ShownPage:
-        """The *document* at *url*, shown; what it asks for is had by *fetch*."""
+        """Return the rendered *document* of *url*; its requests are answered by *fetch*."""
         async with self._pages:
             for is_last in (False, True):
                 browser = None
                 try:
-                    browser = await self._started()
-                    shown, is_stuck = await PageVisit(url, document, fetch, self._options).shown(browser)
+                    browser = await self._start()
+                    shown, is_stuck = await PageVisit(url, document, fetch, self._options).show(browser)
                 except BrowserFault as fault:
                     await self._drop(browser)
                     if is_last or self._fault is not None:
                         return ShownPage(Rendering("Chromium", fault=str(fault)))
-                    continue  # another page may have taken it down
+                    continue  # another page may have crashed it
                 if is_stuck:
                     await self._drop(browser)
                 return shown
-        raise AssertionError("the second time is the last")
+        raise AssertionError("the loop returns at its second pass")
 
-    async def _started(self) -> Browser:
+    async def _start(self) -> Browser:
         from playwright.async_api import async_playwright
 
         async with self._starting:
@@ -200,20 +208,20 @@ class Chromium:
                 async with asyncio.timeout(STARTING_S):
                     if self._playwright is None:
                         self._playwright = await async_playwright().start()
-                    with _bounded(self._options.browser) as program:
+                    with _limit_memory(self._options.browser) as program:
                         self._browser = await self._playwright.chromium.launch(
                             executable_path=program,
                             headless=True,
                             args=_FLAGS,
-                            ignore_default_args=["--disable-popup-blocking"],  # thousands of windows are some memory
-                            # A container without a user of its own has none of what the sandbox is made of.
+                            ignore_default_args=["--disable-popup-blocking"],  # thousands of windows take memory
+                            # Without a user of its own, a container lacks the means for the sandbox.
                             chromium_sandbox=os.geteuid() != 0,
                             env={name: os.environ[name] for name in _TOLD if name in os.environ},
                             handle_sigint=False,
                             handle_sigterm=False,
                             handle_sighup=False,
                         )
-            except Exception as failure:  # of many kinds, as is what can be missing
+            except Exception as failure:  # of many classes, because many things can be missing
                 is_sandboxs = "No usable sandbox" in str(failure)
                 why = "this system grants no user namespaces for its sandbox" if is_sandboxs else first_line(failure)
                 self._fault = f"{self._options.browser} could not be started: {why}"
@@ -222,25 +230,25 @@ class Chromium:
             return self._browser
 
     async def _drop(self, which: Browser | None) -> None:
-        """End a browser that hangs, or has died, with whatever speaks to it; the next page has a new one."""
+        """End a browser that hangs or has died, and its connection; the next page gets a new one."""
         if which is not self._browser:
             return
         browser, playwright = self._browser, self._playwright
         self._browser = self._playwright = None
         if browser is not None:
-            await ended_within(CLOSING_S, browser.close())
+            await finishes_within(CLOSING_S, browser.close())
         if playwright is not None:
-            await ended_within(CLOSING_S, playwright.stop())
+            await finishes_within(CLOSING_S, playwright.stop())
 
     async def close(self) -> None:
-        """End it; nothing is shown any more."""
+        """End the browser; no further page is rendered."""
         self._fault = "the run has ended"
         await self._drop(self._browser)
 
 
 @contextmanager
-def _bounded(browser: Path) -> Iterator[Path]:
-    """A program that starts *browser* with a bound on the memory of each of its processes, where files can be run."""
+def _limit_memory(browser: Path) -> Iterator[Path]:
+    """Give a program that starts *browser* with limited memory for each process; *browser* itself on noexec disks."""
     with tempfile.TemporaryDirectory(prefix="arkaudit-") as folder:
         program = Path(folder, "browser")
         bound = f"ulimit -S -d {MEMORY_BYTES // 2**10} || :"
@@ -249,26 +257,24 @@ def _bounded(browser: Path) -> Iterator[Path]:
         yield program if os.access(program, os.X_OK) else browser
 
 
-#: Questions that a browser answers.
+#: Questions that are answered by rendering.
 RENDERED = frozenset({Question.RENDERED, Question.CONTROL_RENDERED})
 _UNSTEADY = "shown twice, it is another page each time"
 
 
 class PageRenderer:
-    """The browser of a run, and what it has shown."""
+    """The browser of a run, and the observations of the pages that it renders."""
 
     def __init__(self, crawler: Crawler, options: RenderOptions, reader: AnswerReader) -> None:
         self._chromium = Chromium(options)
         self._fetcher = PageFetcher(crawler)
         self._reader = reader
 
-    async def observed(
-        self, observation: Observation, response: Response, stopped: asyncio.Event
-    ) -> Observation | None:
-        """What a browser shows of the page that was *observation*; None where the run is *stopped* before it has.
+    async def observe(self, observation: Observation, response: Response, stopped: asyncio.Event) -> Observation | None:
+        """Return the *observation* of a page as rendered; None if the run is *stopped* before.
 
-        What is no page stays as it was seen. A control's page is shown twice: where it changes by itself, that another
-        page differs from it proves nothing.
+        Other documents are returned unchanged. A control's page is rendered twice: if it differs from itself, a
+        difference to another page proves nothing.
         """
         is_page = (
             observation.end is ChainEnd.ANSWERED
@@ -277,7 +283,7 @@ class PageRenderer:
         )
         if not is_page or not observation.body_complete:
             return observation
-        showing = asyncio.ensure_future(self._observed(observation, response))
+        showing = asyncio.ensure_future(self._observe(observation, response))
         stopping = asyncio.ensure_future(stopped.wait())
         try:
             await asyncio.wait({showing, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -287,21 +293,21 @@ class PageRenderer:
                 showing.cancel()
         return None if stopped.is_set() else await showing
 
-    async def _observed(self, observation: Observation, response: Response) -> Observation:
-        first = await self._as_shown(observation, response)
+    async def _observe(self, observation: Observation, response: Response) -> Observation:
+        first = await self._observe_once(observation, response)
         is_whole = first.rendering is not None and first.rendering.is_whole
         if observation.question is not Question.CONTROL_RENDERED or not is_whole:
             return first
-        again = await self._as_shown(observation, response)
+        again = await self._observe_once(observation, response)
         assert first.rendering is not None
         assert again.rendering is not None
         requests = (*first.rendering.requests, *again.rendering.requests)
         fault = again.rendering.fault or (None if same_answer(first, again) else _UNSTEADY)
         return replace(first, rendering=replace(again.rendering, requests=requests, fault=fault))
 
-    async def _as_shown(self, observation: Observation, response: Response) -> Observation:
-        """The observation of a page as a browser has shown it; without anything of the page where it was not shown."""
-        shown = await self._shown(observation, response)
+    async def _observe_once(self, observation: Observation, response: Response) -> Observation:
+        """Return the observation of a page as rendered; without the content of the page if rendering failed."""
+        shown = await self._show(observation, response)
         body = (shown.html or "").encode("utf-8", "replace")
         answer = await self._reader.read(
             body, "text/html; charset=utf-8", observation.ark, host=urlsplit(observation.final_url).netloc
@@ -320,7 +326,7 @@ class PageRenderer:
             rendering=replace(shown.rendering, fault=fault),
         )
 
-    async def _shown(self, observation: Observation, response: Response) -> ShownPage:
+    async def _show(self, observation: Observation, response: Response) -> ShownPage:
         request = response.request
         jar = (request.meta.get("jar") if request is not None else None) or CookieJar()
         document = PageAnswer(response.status, headers_of(response), response.body, observation.hops)

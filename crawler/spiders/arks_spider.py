@@ -255,7 +255,7 @@ class ArksSpider(AuditSpider):
         """The observation, and the requests that it calls for; it is recorded in the order of these decisions."""
         observation = await observe(ask, request, response, self.answers)
         if response is not None and ask.question in RENDERED and self._renderer is not None:
-            shown = await self._renderer.observed(observation, response, self._stopped)
+            shown = await self._renderer.observe(observation, response, self._stopped)
             if shown is None:
                 return
             observation = shown
