@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from arkaudit.output.explaining import Step
 from crawler.answers.facts import AnswerFacts
 from crawler.asking.probes import Shoulders, control_ark, control_url
-from crawler.asking.questions import AskingContext, Places, label_place, next_question, question_url, reached
+from crawler.asking.questions import AskingContext, Places, label_place, next_question, question_url, reached_answer
 from crawler.model.observations import ACCESS, ChainEnd, Hop, Observation, Question
 from crawler.model.resolving import same_host
 from crawler.spiders.conversation import is_worth_asking
@@ -87,7 +87,7 @@ def test_metadata_are_asked_for_where_the_object_was_found_instead_of_a_page_of_
     assert next_question(answers, known, EVERYWHERE, first_url=URL) is Question.AT_REGISTRY
     found = "https://registered.example/ark:/12x45/x5"
     answers[Question.AT_REGISTRY] = answer(200, question=Question.AT_REGISTRY, url=found)
-    assert reached(answers) is answers[Question.AT_REGISTRY]
+    assert reached_answer(answers) is answers[Question.AT_REGISTRY]
     assert next_question(answers, known, EVERYWHERE, first_url=URL) is Question.INFO
     assert question_url(Question.INFO, URL, answers, EVERYWHERE) == f"{found}?info"
 
@@ -168,7 +168,7 @@ def test_metadata_are_asked_for_where_the_object_is() -> None:
         Question.OBJECT: answer(404, url="https://written.example/ark:/12x45/x-5"),
         Question.HYPHENS: answer(200, question=Question.HYPHENS, url=without),
     }
-    assert reached(answers) is answers[Question.HYPHENS]
+    assert reached_answer(answers) is answers[Question.HYPHENS]
     first = "https://written.example/ark:/12x45/x-5"
     assert next_question(answers, AskingContext(), EVERYWHERE, first_url=first) is Question.INFO
     assert question_url(Question.INFO, first, answers, EVERYWHERE) == f"{without}?info"

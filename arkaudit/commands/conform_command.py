@@ -93,7 +93,7 @@ def conform(
             compared = compare(observations, comparison.arks, old=comparison.old, new=tested)
             text = COMPARISON_FORMATS[form](compared, comparison.old, tested)
             is_amiss = any(row.is_difference for row in compared)
-            unanswered = untold(compared)
+            unanswered = why_nothing_compared(compared)
         else:
             report = ConformanceReport(tested, list(results(observations, sections)))
             text, is_amiss = FORMATS[form](report), report.fails

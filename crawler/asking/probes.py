@@ -1,7 +1,7 @@
-"""Pure: make probes of resolvers: names that can't exist, and other forms of names that do.
+"""Make probes of resolvers: names that can't exist, and other forms of names that do. No I/O.
 
-Answers about names that can't exist (controls) show what a mere 200 is worth. Forms of one ARK show whether a resolver
-treats equal ARKs alike; they are asked for once a resolver and shoulder.
+Answers for names that can't exist (controls) show how much a 200 means. Forms of one ARK show whether a resolver treats
+equal ARKs alike; they are requested once per resolver and shoulder.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from extractors.model.check_characters import KNOWN, CheckCharacter
 from extractors.model.naan import Registry
 from extractors.model.normalize import LABEL
 
-#: A shoulder that no one has registered is one from so many names on; a digit at the start of a few is chance.
+#: The number of names that make an unregistered shoulder; fewer with the same beginning may be chance.
 ENOUGH_NAMES = 3
-#: So many invented characters make it all but impossible that a name exists by chance,
+#: The number of invented characters that make it all but impossible that a name exists by chance,
 _INVENTED = 10
-#: and so many do where a wrong check character rules it out.
+#: and the number if a wrong check character rules it out.
 _INVENTED_CHECKED = 4
 #: What makes other names of the same seed.
 _OTHER = " other"
@@ -33,31 +33,31 @@ _CONSONANTS = "".join(letter for letter in BETANUMERIC if letter.isalpha())
 _HEXADECIMAL_LETTERS = "abcdef"
 _HEXADECIMAL = re.compile(r"[0-9a-f-]{16,}\Z")
 _PREFIX = re.compile(r"[A-Za-z]+(?=[0-9])")
-#: A part of an address with so many digits names one thing of many: ``/item/20391/view``.
+#: Part of a URL with enough digits to identify one thing: ``/item/20391/view``.
 _NUMBERED = re.compile(r"(?:\D*\d){3}")
 _EXTENSION = re.compile(r"\.[A-Za-z]\w{0,4}\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """The names that one control speaks for: those of one resolver, NAAN and shoulder."""
+    """The names that one control is valid for: those of one resolver, NAAN and shoulder."""
 
     place: str
-    """The resolver, as a URL up to the label, or to the path where there is no label."""
+    """The resolver, as a URL up to the label, or up to the path if there is no label."""
     naan: str
     shoulder: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Shoulders:
-    """The shoulders of ARKs: registered ones, or those that several of the ARKs at hand have."""
+    """The shoulders of ARKs: those in the registry, and those shared by several of the given ARKs."""
 
     registry: Registry
     known: frozenset[tuple[str, str]] = field(default_factory=frozenset)
 
     @classmethod
     def among(cls, arks: Iterable[Ark], registry: Registry) -> Shoulders:
-        """The shoulders of *arks*.
+        """Return the shoulders of *arks*.
 
         >>> arks = [Ark("12148", f"btv1b{number}") for number in range(3)] + [Ark("12148", "cb1z")]
         >>> shoulders = Shoulders.among(arks, Registry.builtin())
@@ -70,7 +70,7 @@ class Shoulders:
         )
 
     def of(self, ark: Ark) -> str:
-        """The shoulder of *ark*, or nothing when it has none that is known."""
+        """Return the shoulder of *ark*, or an empty string if none is known."""
         entry = self.registry.entry(ark)
         if entry is not None and entry.shoulder:
             return entry.shoulder
@@ -78,12 +78,12 @@ class Shoulders:
         return shoulder if (ark.naan, shoulder) in self.known else ""
 
     def neighbourhood(self, url: str, ark: Ark) -> Neighbourhood:
-        """Return what a control for *ark*, asked for at *url*, speaks for."""
+        """Return the neighbourhood that a control for *ark*, requested at *url*, is valid for."""
         return Neighbourhood(place_of(url), ark.naan, self.of(ark))
 
 
 def place_of(url: str) -> str:
-    """The resolver that a request URL is for, also where the URL holds no label.
+    """Return the resolver in a request URL; without a label, scheme and host.
 
     >>> place_of("https://n2t.net/r/ark:/12148/btv1b84"), place_of("https://example.org/brunner/06l?v=1")
     ('https://n2t.net/r/', 'https://example.org/')
@@ -126,14 +126,14 @@ def _octets(seed: bytes) -> Iterator[int]:
         seed = hashlib.sha256(seed).digest()
 
 
-def _padded(shape: str, least: int) -> str:
-    """*shape* with more of its last letter or digit, until it has at least so many of them."""
+def _extend(shape: str, least: int) -> str:
+    """Return *shape* extended by its last letter or digit to at least *least* of them."""
     last = shape[-1:] if shape[-1:].isalnum() else "x"
     return shape + last * max(0, least - sum(map(str.isalnum, shape)))
 
 
 def _stand_in(shape: str, letters: str, octets: Iterator[int]) -> str:
-    """Other characters of the same kinds; what is neither letter nor digit stays."""
+    """Return other characters of the same kinds; characters that are neither letters nor digits stay."""
     made = ""
     for character, octet in zip(shape, octets, strict=False):
         other = letters[octet % len(letters)]
@@ -155,13 +155,13 @@ def control_url(url: str, ark: Ark, registry: Registry, *, other: bool = False) 
     invented = control_ark(ark, place_of(url), other=other)
     label = LABEL.search(url)
     if label is not None:
-        slash = "/" if url.endswith("/") else ""  # some know no name without it, and would refuse any
+        slash = "/" if url.endswith("/") else ""  # some resolvers reject any name without it
         return f"{url[: label.end()]}{invented.naan}/{invented.name}{slash}"
     return registry.target(invented) if url == registry.target(ark) else None
 
 
 def landing_pattern(url: str) -> str:
-    """The URL that a control for *url* has, with ``*`` for what names one thing.
+    """Return the URL of a control for *url*, with ``*`` for each part that identifies one thing.
 
     >>> landing_pattern("https://library.example/item/20391/view"), landing_pattern("https://library.example/")
     ('https://library.example/item/*/*', 'https://library.example/*')
@@ -174,27 +174,27 @@ def landing_pattern(url: str) -> str:
 def landing_control(url: str, *, other: bool = False) -> str:
     """The URL of a thing that can't exist where redirects have led, or of an *other* one.
 
-    The last segment of the path is changed, or the values of the query, and all segments that are numbers: sites that
-    know a thing by its number show it whatever the title after the number is.
+    The last segment of the path is changed, or the values of the query, and all segments that are numbers: many sites
+    find a thing by its number and ignore the title after it.
 
     >>> landing_control("https://library.example/item/7.html").startswith("https://library.example/item/")
     True
     """
     octets = _octets(hashlib.sha256(f"{landing_pattern(url)}{_OTHER * other}".encode()).digest())
 
-    def invented(name: str) -> str:
+    def invent(name: str) -> str:
         head, slash, last = unquote(name).rpartition("/")
         extension = _EXTENSION.search(last)
         stem = last[: extension.start()] if extension else last
         letters = _HEXADECIMAL_LETTERS if _HEXADECIMAL.match(stem) else _CONSONANTS
-        made = _stand_in(_padded(stem, _INVENTED), letters, octets)
+        made = _stand_in(_extend(stem, _INVENTED), letters, octets)
         return quote(head + slash + made + (extension[0] if extension else ""), safe="/:@,;+~")
 
-    return _with_names(url, invented)
+    return _with_names(url, invent)
 
 
 def _with_names(url: str, change: Callable[[str], str]) -> str:
-    """*url* with a change to each part of it that may name one thing of many."""
+    """Return *url* with *change* applied to each part that may identify one thing."""
     label = LABEL.search(url)
     if label is not None:
         naan, slash, name = url[label.end() :].partition("?")[0].rstrip("/").partition("/")
@@ -213,38 +213,38 @@ def _with_names(url: str, change: Callable[[str], str]) -> str:
     return urlunsplit((parts.scheme, parts.netloc, "/".join(path) + slash, "&".join(query), ""))
 
 
-# -- does a resolver treat equal spellings of an ARK alike? Which URLs ask that, and what their answers show
+# -- equal spellings: the URLs of the test, and the findings from their answers
 
 
-#: Shoulders of one resolver that are looked at.
+#: The number of shoulders tested for each resolver.
 SHOULDERS_A_RESOLVER = 4
-#: Octets that a name with its qualifier may have, at least, before a resolver may refuse it (2023, 3.1).
+#: The length of name and qualifier in bytes that a resolver must accept (2023, 3.1).
 LONGEST = 255
-#: A component that no object has; its letters spell nothing.
+#: A component that no object has.
 _UNKNOWN = "zzqqxx"
 
 
 class SpellingTreatment(StrEnum):
-    """The treatment of another form of an ARK, next to the form in which it was found."""
+    """The treatment of another form of an ARK, compared with the form as found."""
 
     SAME = "same"
-    """With the same answer: the two forms are one ARK to this resolver."""
+    """The same answer: the resolver takes both forms as one ARK."""
     OTHER = "other"
-    """With another success than the form as found."""
+    """Another success than for the form as found."""
     REFUSED = "refused"
-    """Not at all: as not found, or as a bad request."""
+    """Refused, as not found or as a bad request."""
     UNDETERMINED = "undetermined"
-    """No answer, or none that allows a comparison."""
+    """No answer, or no answer that can be compared."""
 
 
-#: Forms that are another ARK; all others are one and the same, which a resolver must treat alike (2023, 3.2).
+#: Forms that mean another ARK; all others are equal, and a resolver must treat them alike (2023, 3.2).
 NOT_EQUAL = frozenset({Question.UNKNOWN_QUALIFIER, Question.QUALIFIED_INFO, Question.LONG_NAME})
 _REFUSALS = frozenset({400, 404, 405, 406, 410, 414, 422, 501})
 
 
 @dataclass(frozen=True, slots=True)
 class SpellingAnswer:
-    """As much of an answer as says whether two are alike."""
+    """The fields of an answer that are compared."""
 
     asked_url: str
     end: ChainEnd
@@ -256,32 +256,32 @@ class SpellingAnswer:
 
     @classmethod
     def of(cls, observation: Observation) -> SpellingAnswer:
-        """Return what *observation* has of it."""
+        """Return the fields of *observation*."""
         return cls(**{column.name: getattr(observation, column.name) for column in fields(cls)})
 
     @property
     def succeeds(self) -> bool:
-        """True if the chain ends in success (2020, 7.1.3)."""
+        """True if the chain ends with a success (2020, 7.1.3)."""
         return self.end is ChainEnd.NON_WEB or (self.end is ChainEnd.ANSWERED and self.status in SUCCESSES)
 
     @property
     def was_redirected(self) -> bool:
-        """True if something else than what was asked for has answered."""
+        """True if the final URL differs from the requested one."""
         return self.final_url != self.asked_url
 
 
 @dataclass(frozen=True, slots=True)
 class SpellingFinding:
-    """The finding about one form: its treatment, what that means for the rules, and why."""
+    """The finding about one form: its treatment, the conformance, and the reason."""
 
     treatment: SpellingTreatment
     conforms: bool | None
-    """Whether this is as the specifications ask; None where they leave it open, or where nothing was seen."""
+    """True if it conforms to the specifications; None if they leave it open, or if no comparison was possible."""
     reason: str
 
 
 def forms(url: str, ark: Ark) -> Iterator[tuple[Question, str]]:
-    """The questions about the resolver after *url* that *ark* can serve for, each with the URL that puts it.
+    """Yield the questions about the resolver of *url* that *ark* is suitable for, each with its URL.
 
     >>> dict(forms("https://n2t.net/ark:/12148/btv1b84", Ark.parse("ark:12148/btv1b84")))[Question.UPPER_LABEL]
     'https://n2t.net/ARK:/12148/btv1b84'
@@ -293,7 +293,7 @@ def forms(url: str, ark: Ark) -> Iterator[tuple[Question, str]]:
 
 
 def form_url(url: str, ark: Ark, question: Question) -> str | None:
-    """The URL that asks for *ark* in another form than *url* does; None where that form makes no sense.
+    """Return the URL that requests *ark* in another form than *url*; None if that form makes no sense.
 
     >>> form_url("https://n2t.net/ark:/12148/btv1b84", Ark.parse("ark:12148/btv1b84"), Question.EXTRA_HYPHEN)
     'https://n2t.net/ark:/12148/btv1-b84'
@@ -327,7 +327,7 @@ def form_url(url: str, ark: Ark, question: Question) -> str | None:
 
 
 def _with_hyphen(url: str, ark: Ark) -> str | None:
-    """*url* with a hyphen in the middle of the name; None where the name has one, or can't hold one."""
+    """Return *url* with a hyphen in the middle of the name, or None if that is impossible."""
     resolver = resolver_of(url)
     name_at = url.find("/" + ark.name, len(resolver)) + 1
     if name_at <= 0 or len(ark.name) < 2:
@@ -338,23 +338,23 @@ def _with_hyphen(url: str, ark: Ark) -> str | None:
 
 
 def _longest(url: str, label_end: int) -> str | None:
-    """*url* with a component that makes name and qualifier as long as a resolver must accept."""
+    """Return *url* with a component that makes name and qualifier as long as a resolver must accept."""
     name = url[label_end:].lstrip("/").partition("/")[2]
     missing = LONGEST - len(name) - 1
     return f"{url}/{'z' * missing}" if missing > 0 else None
 
 
 def judge_form(question: Question, reply: SpellingAnswer, plain: SpellingAnswer) -> SpellingFinding:
-    """Return how the form after *question* was treated next to the *plain* one, which resolves."""
+    """Return the finding about the form of *question*, compared with the *plain* form, which resolves."""
     if not plain.succeeds:
         return _unknown("the ARK as found does not resolve, so nothing can be compared")
     if reply.end is not ChainEnd.ANSWERED and not reply.succeeds:
         if question is Question.LONG_NAME and reply.end is ChainEnd.RESET:
-            return _refused("the host broke off; it should have said 414 at most", conforms=False)
+            return _refusal("the host broke off; it should have said 414 at most", conforms=False)
         return _unknown(f"no answer: {reply.end.value}")
     if question is Question.LONG_NAME:
         if reply.status in (400, 414, 431) or (reply.status or 0) >= 500:
-            return _refused(f"answered {reply.status} for a length that must be accepted", conforms=False)
+            return _refusal(f"answered {reply.status} for a length that must be accepted", conforms=False)
         words = f"accepted: answered {reply.status or 'with a redirect out of the web'}"
         return SpellingFinding(SpellingTreatment.SAME, True, words)
     if reply.succeeds:
@@ -362,15 +362,15 @@ def judge_form(question: Question, reply: SpellingAnswer, plain: SpellingAnswer)
     if reply.status not in _REFUSALS:
         return _unknown(f"answered {reply.status}, which says nothing of the form")
     if question not in NOT_EQUAL:
-        return _refused(f"answered {reply.status}, though it means the same ARK", conforms=False)
-    return _refused(f"answered {reply.status}: what is not known is not passed on", conforms=None)
+        return _refusal(f"answered {reply.status}, though it means the same ARK", conforms=False)
+    return _refusal(f"answered {reply.status}: what is not known is not passed on", conforms=None)
 
 
 def _unknown(reason: str) -> SpellingFinding:
     return SpellingFinding(SpellingTreatment.UNDETERMINED, None, reason)
 
 
-def _refused(reason: str, *, conforms: bool | None) -> SpellingFinding:
+def _refusal(reason: str, *, conforms: bool | None) -> SpellingFinding:
     return SpellingFinding(SpellingTreatment.REFUSED, conforms, reason)
 
 
@@ -387,7 +387,7 @@ def _judge_success(question: Question, reply: SpellingAnswer, plain: SpellingAns
 
 
 def _is_same(reply: SpellingAnswer, plain: SpellingAnswer) -> bool:
-    """Return whether two successes are one: by where they ended, else by what the page calls itself."""
+    """Return True if two successes are the same by their final URLs, or else by their titles or sizes."""
     if plain.was_redirected and reply.was_redirected:
         return reply.final_url.partition("?")[0] == plain.final_url.partition("?")[0]
     if (reply.status, reply.media_type) != (plain.status, plain.media_type):
@@ -397,7 +397,7 @@ def _is_same(reply: SpellingAnswer, plain: SpellingAnswer) -> bool:
     return reply.body_bytes is not None and reply.body_bytes == plain.body_bytes
 
 
-#: The forms in words, for those who read a table.
+#: Descriptions of the forms, for readers of a table.
 FORMS: Mapping[Question, str] = {
     Question.OTHER_LABEL: "the other label form (ark: for ark:/, or the other way round)",
     Question.UPPER_LABEL: "the label in capitals",

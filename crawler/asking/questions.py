@@ -1,4 +1,4 @@
-"""Pure: choose what to ask about an ARK next, given what was answered so far, and no more than is needed."""
+"""Decide which question about an ARK to ask next, given the answers so far, with as few questions as needed. No I/O."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from extractors.model.ark import Ark
 from extractors.model.naan import Registry
 from extractors.model.normalize import LABEL
 
-# Pure: what a host says of itself, where its resolver is: ``/.well-known/ark`` (draft-kunze-ark-40, 3.4).
+# -- the location of a resolver on its host, from ``/.well-known/ark`` (draft-kunze-ark-40, 3.4)
 
 
 _ORIGIN = re.compile(r"https?://[^/?#]*", re.IGNORECASE)
@@ -33,7 +33,7 @@ _PATH = re.compile(r"/(?:[\x21-\x7e]{0,2000}/)?\Z")
 
 
 def origin_of(url: str) -> str:
-    """The scheme, host and port of an http or https URL, in lower case.
+    """Return the scheme, host and port of an http or https URL, in lower case.
 
     >>> origin_of("https://Journal.example/index.php/ark:/12148/x5")
     'https://journal.example'
@@ -43,7 +43,7 @@ def origin_of(url: str) -> str:
 
 
 def resolver_path(answer: Observation) -> str | None:
-    """The path of the resolver by a host's own word, which is a line of plain text between slashes; else None."""
+    """Return the path of the resolver that a host's answer states, one line of plain text between slashes, or None."""
     if answer.end is not ChainEnd.ANSWERED or answer.status != 200 or answer.media_type not in ("text/plain", None):
         return None
     words = (answer.text or "").split()
@@ -52,7 +52,7 @@ def resolver_path(answer: Observation) -> str | None:
 
 
 def at_path(url: str, path: str) -> str | None:
-    """*url* with its resolver under *path* of the same host; None when it is there already, or holds no label.
+    """Return *url* with its resolver under *path* of the host; None if it is already there, or the URL has no label.
 
     >>> at_path("https://journal.example/ark:/12148/x5", "/index.php/ids/")
     'https://journal.example/index.php/ids/ark:/12148/x5'
@@ -69,20 +69,20 @@ def at_path(url: str, path: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Other places to ask for an ARK that the written resolver doesn't know, or can't know any more."""
+    """Alternative places to request an ARK from, if the written resolver doesn't know it or is dead."""
 
     at_registry: str | None = None
-    """The registry's target, when that is at another host than the one that was asked."""
+    """The registry's target, if it is on another host than the first URL."""
     at_global: str | None = None
-    """The same at the global resolver, when that is another one."""
+    """The URL at the global resolver, if that is another one."""
     is_target: bool = False
-    """Whether the URL that was asked is the registry's own target."""
+    """True if the first URL is the registry's own target."""
     needs_path: bool = False
-    """Whether no one else knows where the resolver of this host is."""
+    """True if the location of the resolver can only be learned from its host."""
 
     @classmethod
     def of(cls, ark: Ark, url: str, *, registry: Registry, global_resolver: str) -> Places:
-        """The other places for *ark*, which is asked for at *url*.
+        """Return the other places for *ark*, which is first requested at *url*.
 
         >>> Places.of(Ark.parse("ark:12148/x5"), "https://gone.example/ark:/12148/x5", registry=Registry.builtin(),
         ...           global_resolver="https://n2t.net/").at_global
@@ -102,45 +102,45 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class AskingContext:
-    """The context of the next question: the answers so far, and those about other ARKs of the same resolver."""
+    """The context of the next question: facts from answers about this ARK, and about others of the same resolver."""
 
     described: bool = False
-    """Whether some answer describes the object."""
+    """True if an answer describes the object."""
     stated: bool = False
-    """Whether some answer states a commitment."""
+    """True if an answer states a commitment."""
     legacy: bool = True
-    """Whether ``??`` and ``?`` may be asked at all."""
+    """True if ``??`` and ``?`` may be asked."""
     has_asked_both: bool = False
-    """Whether ``??`` was asked of this resolver and shoulder although ``?info`` had given a record."""
+    """True if this resolver and shoulder was asked ``??`` although ``?info`` had given a record."""
     own_path: str | None = None
-    """Under which path the resolver is by its host's own word, where that is known."""
+    """The path of the resolver as stated by its host, or None."""
     has_asked_path: bool = False
-    """Whether its host was asked for that."""
+    """True if the host was asked for that path."""
     is_soft: bool = False
     """Whether the success for the object is one that a name which can't exist gets, too: its page is of nothing."""
     control: AnswerFacts | None = None
     """What a name that can't exist gets."""
     takes_label: bool = False
-    """Whether who has the last word (`label_place`) has answered for some ARK with this label form."""
+    """True if the host at `label_place` has answered for another ARK with this label form."""
 
 
 def next_question(
     answers: AnswersByQuestion, context: AskingContext, places: Places, *, first_url: str
 ) -> Question | None:
-    """Return what to ask about an ARK after *answers*, or None when there is nothing more to learn.
+    """Return the next question after *answers*, or None if further answers would change nothing.
 
-    The object comes first. When its own resolver doesn't know it, the spellings that a resolver must treat alike are
-    tried (2023, 3.2); then, also when that resolver is dead, the registry's target and the global resolver, for the
-    replacement of a name mapping authority is what ARKs are for (2023, 3.4). Where the object was reached, its
-    metadata are asked for; the legacy forms only where ``?info`` gave nothing (2023, 5.1.2), and ``??`` once more
-    where it gave a record that states no commitment, for only a genuine answer shows that there is none.
+    The object comes first. If its own resolver doesn't know it, equal spellings follow (2023, 3.2). After these, or if
+    the resolver is dead, follow the registry's target and the global resolver, because ARKs are meant to survive a
+    change of the name mapping authority (2023, 3.4). If the object was reached, its metadata is requested; the legacy
+    forms only if ``?info`` gave no record (2023, 5.1.2). ``??`` is also asked after a record without a commitment,
+    because only a genuine answer shows that there is none.
     """
     if Question.OBJECT not in answers:
         return Question.OBJECT
-    living = reached(answers)
+    living = reached_answer(answers)
     asked = answers[Question.OBJECT]
     if living is None:
-        # Its resolver knows an object that it explains to be gone, and may still have its metadata.
+        # A resolver that explains that an object is gone may still have its metadata.
         is_gone = asked.is_answered and asked.status == 410
         is_known = is_gone and ObjectFacts(asked, context.control).explanation is not None
         elsewhere = None if is_known else _next_place(answers, context, places, first_url)
@@ -152,14 +152,14 @@ def next_question(
     if living is asked:
         if _is_open(Question.HYPHENS, answers, first_url) and seems_absent(living):
             return Question.HYPHENS
-        if context.is_soft and (elsewhere := place_beside(answers, places)) is not None:
+        if context.is_soft and (elsewhere := next_place_elsewhere(answers, places)) is not None:
             return elsewhere
     # a target of the registry with a query of its own can't be inflected
     return None if "?" in living.asked_url else _next_inflection(answers, context)
 
 
 def seems_absent(answer: AnswerFacts) -> bool:
-    """Return whether an answer is a success that may say that no such name is known: a control says more, later."""
+    """Return True if an answer is a success whose page may say that the name is unknown; a control decides later."""
     if not answer.is_reached:
         return False
     facts = ObjectFacts(answer)
@@ -169,15 +169,15 @@ def seems_absent(answer: AnswerFacts) -> bool:
 
 
 def _next_place(answers: AnswersByQuestion, context: AskingContext, places: Places, first_url: str) -> Question | None:
-    """The next way to ask for the object, when all that were tried have failed."""
+    """Return the next way to request the object, after all earlier ways have failed."""
     asked = answers[Question.OBJECT]
     if not (asked.is_unknown or asked.is_failing):
         return None
     if asked.is_unknown and (spelling := _next_spelling(answers, context, first_url)) is not None:
         return spelling
-    if not asked.is_resolvers_own:  # who passes an ARK on as it is written, as a moved host does, need not know it
-        is_passed_on = _is_heard(_written(first_url).rstrip("/"), asked)
-        return place_beside(answers, places) if is_passed_on else None
+    if not asked.is_resolvers_own:  # a host that only passes the ARK on, such as a moved one, need not know it
+        is_passed_on = _is_heard(_written_ark(first_url).rstrip("/"), asked)
+        return next_place_elsewhere(answers, places) if is_passed_on else None
     if asked.is_unknown:
         if places.needs_path and not context.has_asked_path:
             return Question.WELL_KNOWN
@@ -190,8 +190,8 @@ def _next_place(answers: AnswersByQuestion, context: AskingContext, places: Plac
     return None
 
 
-def place_beside(answers: AnswersByQuestion, places: Places) -> Question | None:
-    """Return the next place to ask for an ARK next to its resolver as written; no one is asked who was on that way."""
+def next_place_elsewhere(answers: AnswersByQuestion, places: Places) -> Question | None:
+    """Return the next place besides the written resolver, unless the chain has already passed it."""
     if places.is_target:
         return None
     hops = answers[Question.OBJECT].hops
@@ -203,8 +203,8 @@ def place_beside(answers: AnswersByQuestion, places: Places) -> Question | None:
 
 
 def _next_spelling(answers: AnswersByQuestion, context: AskingContext, first_url: str) -> Question | None:
-    """The next spelling that means the same as *first_url*, of those that can change what was answered."""
-    asked, written = answers[Question.OBJECT], _written(first_url)
+    """Return the next spelling that is equal to *first_url* and may change the answer."""
+    asked, written = answers[Question.OBJECT], _written_ark(first_url)
     if not written:
         return None
     name = LABEL.sub("", written, count=1).partition("/")[2]
@@ -224,27 +224,27 @@ def _is_open(spelling: Question, answers: AnswersByQuestion, first_url: str) -> 
     return spelling not in answers and asked_url(first_url, spelling) != first_url
 
 
-def _written(first_url: str) -> str:
-    """The ARK in a request URL, from its label on, as it is written there; nothing where there is no label."""
+def _written_ark(first_url: str) -> str:
+    """Return the ARK in a request URL as written, from its label on; empty if the URL has no label."""
     label = LABEL.search(first_url)
     return unquote(first_url[label.start() :].partition("?")[0]) if label else ""
 
 
 def label_place(first_url: str, answer: AnswerFacts | None) -> str:
-    """Return who is asked to take the label of *first_url*: its resolver, or the host that it is passed on to.
+    """Return who decides about the label of *first_url*: its resolver, or the host that the ARK is passed on to.
 
-    *answer* is what came of asking for the object, if it was asked for.
+    *answer* is that to the object question, if it was asked.
     """
-    if answer is None or answer.is_resolvers_own or not _is_heard(_written(first_url).rstrip("/"), answer):
+    if answer is None or answer.is_resolvers_own or not _is_heard(_written_ark(first_url).rstrip("/"), answer):
         return place_of(first_url)
     return place_of(answer.final_url)
 
 
 def _is_heard(part: str, answer: AnswerFacts) -> bool:
-    """Return whether anyone who gave an answer was handed that *part* of an ARK as it is written.
+    """Return True if a host that gave an answer had received that *part* of an ARK as written.
 
-    Most resolvers send an ARK on as they get it, so that not they but the next host stumbles over its spelling:
-    n2t.net/ark:/13960/t58d-0dn7n leads to archive.org/ark:/13960/t58d-0dn7n, which knows t58d0dn7n.
+    Most resolvers pass an ARK on unchanged, so that the next host fails on its spelling: n2t.net/ark:/13960/t58d-0dn7n
+    leads to archive.org/ark:/13960/t58d-0dn7n, which knows t58d0dn7n.
     """
     return answer.is_resolvers_own or (bool(part) and part in unquote(answer.final_url))
 
@@ -265,7 +265,7 @@ def _next_inflection(answers: AnswersByQuestion, context: AskingContext) -> Ques
 def question_url(
     question: Question, first_url: str, answers: AnswersByQuestion, places: Places, *, own_path: str | None = None
 ) -> str:
-    """The URL that puts *question*: an inflection is asked where the object was reached.
+    """Return the URL for *question*: inflections are asked where the object was reached.
 
     >>> question_url(Question.INFO, "https://n2t.net/ark:/12148/x5", {}, Places())
     'https://n2t.net/ark:/12148/x5?info'
@@ -286,15 +286,15 @@ def question_url(
     if question is Question.PLAIN:
         return asked_url(with_other_label(spelled), Question.HYPHENS)
     if question in INFLECTIONS and question is not Question.OBJECT:
-        living = reached(answers)
+        living = reached_answer(answers)
         return asked_url(first_url if living is None else living.asked_url, question)
     return asked_url(first_url, question)
 
 
-def reached(answers: AnswersByQuestion) -> AnswerFacts | None:
-    """The first answer by which the object was reached, in the order in which the ways to it count.
+def reached_answer(answers: AnswersByQuestion) -> AnswerFacts | None:
+    """Return the first answer that reached the object, in the order of precedence of the ways.
 
-    A success that may say that the name is unknown yields to one that does not.
+    A success that may say that the name is unknown comes after one that does not.
     """
     successes = [answers[way] for way in ACCESS if way in answers and answers[way].is_reached]
     if len(successes) < 2:
@@ -302,32 +302,32 @@ def reached(answers: AnswersByQuestion) -> AnswerFacts | None:
     return next((success for success in successes if not seems_absent(success)), successes[0])
 
 
-# Pure: which forms of the label hosts take, ``ark:`` or ``ark:/``, by what was answered in a run.
+# -- the forms of the label that hosts accept, ``ark:`` or ``ark:/``, as learned in a run
 
-#: So many ARKs are asked for in the other form in vain before a host counts as indifferent to it.
+#: The number of failures with the other form after which a host counts as indifferent to the form.
 TRIES = 3
 
 
 @dataclass(slots=True)
 class LabelForms:
-    """The forms that hosts were seen to take, and those that were tried otherwise."""
+    """The label forms that hosts have accepted, and the attempts with others."""
 
     _taken: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     _tried: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def on_answer(self, answer: AnswerFacts) -> None:
-        """Note the form that an object was reached by; where it was passed on, the next host has taken it, too."""
+        """Note the form with which an object was reached, for its resolver and for the host it was passed on to."""
         if answer.is_reached:
             asked = answer.asked_url
             for resolver in {place_of(asked), label_place(asked, answer)}:
                 self._taken[resolver].add(label_of(asked))
 
-    def tried(self, url: str, answer: AnswerFacts | None) -> None:
-        """Note that an object is asked for in the other form, after *answer* at *url*."""
+    def note_attempt(self, url: str, answer: AnswerFacts | None) -> None:
+        """Note an attempt with the other form, after *answer* at *url*."""
         self._tried[label_place(url, answer), label_of(url)] += 1
 
     def is_settled(self, url: str, answer: AnswerFacts | None) -> bool:
-        """Return whether another form than that of *url* can't help: its host has taken that, or is indifferent."""
+        """Return True if another form than that of *url* can't help: the host accepts this one, or is indifferent."""
         resolver, label = label_place(url, answer), label_of(url)
         taken = self._taken.get(resolver) or set[str]()
         return label in taken or (not taken and self._tried[resolver, label] >= TRIES)

@@ -1,6 +1,6 @@
-"""Pure: the requirements of a conformance test as rows of data, and the outcome of each for a resolver.
+"""The requirements of a conformance test, and their outcomes for a resolver; also the comparison of two resolvers.
 
-And what differs between two resolvers.
+No I/O, except that the requirements are read from the package.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from extractors.model.ark import Ark
 
 
 class Level(StrEnum):
-    """How much a requirement binds (RFC 2119)."""
+    """The level of a requirement (RFC 2119)."""
 
     MUST = "MUST"
     SHOULD = "SHOULD"
@@ -33,20 +33,20 @@ class RequirementOutcome(StrEnum):
 
     PASSES = "passes"
     FAILS = "fails"
-    """What must be is not."""
+    """A MUST is violated."""
     WARNS = "warns"
-    """What should be is not."""
+    """A SHOULD is violated."""
     NOT_APPLICABLE = "not-applicable"
-    """Nothing can be told of it here, or it may be left out and is."""
+    """It can't be tested here, or it is optional and not supported."""
     NOT_ASKED = "not-asked"
 
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One row of the suite."""
+    """One requirement of the suite."""
 
     number: str
-    """Its section, and its place there: ``3.2/1``."""
+    """Its section, and its position there: ``3.2/1``."""
     section: str
     """The title of the section."""
     name: str
@@ -56,26 +56,26 @@ class Requirement:
     remedy: str
 
     def is_in(self, section: str) -> bool:
-        """Return whether it belongs to *section*, a number such as ``3`` or ``3.2``, or is ``3.2/1`` itself."""
+        """Return True if it belongs to *section*, a number such as ``3`` or ``3.2``, or is ``3.2/1`` itself."""
         own = self.number.partition("/")[0]
         return section in (self.number, own) or own.startswith(f"{section}.")
 
 
 @dataclass(frozen=True, slots=True)
 class RequirementResult:
-    """The outcome of a requirement, and what it rests on."""
+    """The outcome of a requirement, with its evidence."""
 
     requirement: Requirement
     outcome: RequirementOutcome
     reasons: tuple[str, ...]
-    """Why, for each ARK for which the outcome is this one, at most three."""
+    """At most three reasons, from the ARKs with this outcome."""
     observations: tuple[Observation, ...] = ()
-    """The answers that it rests on."""
+    """The answers that support it."""
 
 
 @cache
 def requirements() -> tuple[Requirement, ...]:
-    """The requirements, in the order of the specification (draft-kunze-ark-38)."""
+    """Return the requirements in the order of the specification (draft-kunze-ark-38)."""
     text = files("crawler.conformance").joinpath("requirements.toml").read_text("utf-8")
     return tuple(
         Requirement(f"{section['number']}/{at}", section["title"], **{**row, "level": Level(row["level"])})
@@ -85,7 +85,7 @@ def requirements() -> tuple[Requirement, ...]:
 
 
 def questions_of(only: Sequence[str]) -> frozenset[Question]:
-    """The questions whose answers the requirements of the sections *only* rest on; of all, if there are none."""
+    """Return the questions that the requirements of the sections *only* depend on; without sections, those of all."""
     return frozenset(
         question
         for requirement in requirements()
@@ -95,9 +95,9 @@ def questions_of(only: Sequence[str]) -> frozenset[Question]:
     )
 
 
-#: So many reasons are given for one outcome.
+#: The number of reasons given for one outcome.
 _MOST_REASONS = 3
-#: The outcome for a resolver is the first of these that one of the ARKs has.
+#: The outcome for a resolver is the first of these that occurs among its ARKs.
 _WORST_FIRST = (
     RequirementOutcome.FAILS,
     RequirementOutcome.WARNS,
@@ -113,15 +113,15 @@ _UNMET = {
 
 
 def results(observations: Iterable[Observation], only: Sequence[str] = ()) -> Iterator[RequirementResult]:
-    """The outcomes of all requirements, or of those in the sections *only*, by what was observed of each ARK."""
+    """Yield the outcomes of all requirements, or of those in the sections *only*, from the observations of each ARK."""
     by_ark: dict[str, dict[Question, AnswerFacts]] = {}
-    for observation in observations:  # the last attempt counts
+    for observation in observations:  # the last attempt replaces earlier ones
         by_ark.setdefault(observation.request_url, {})[observation.question] = AnswerFacts(observation)
     tested = [Answers(answers) for answers in by_ark.values()]
     for requirement in requirements():
         if not only or any(map(requirement.is_in, only)):
             of_arks = [_result(requirement, answers) for answers in tested]
-            yield _combined(requirement, of_arks)
+            yield _combine(requirement, of_arks)
 
 
 def _result(requirement: Requirement, answers: Answers) -> RequirementResult:
@@ -136,8 +136,8 @@ def _result(requirement: Requirement, answers: Answers) -> RequirementResult:
     return RequirementResult(requirement, RequirementOutcome.NOT_ASKED, ())
 
 
-def _combined(requirement: Requirement, of_arks: Sequence[RequirementResult]) -> RequirementResult:
-    """The worst outcome that the ARKs have, with its reasons."""
+def _combine(requirement: Requirement, of_arks: Sequence[RequirementResult]) -> RequirementResult:
+    """Return the worst outcome among the ARKs, with its reasons."""
     for outcome in _WORST_FIRST:
         same = [result for result in of_arks if result.outcome is outcome]
         if same:
@@ -148,28 +148,28 @@ def _combined(requirement: Requirement, of_arks: Sequence[RequirementResult]) ->
 
 
 def score(outcomes: Iterable[RequirementResult]) -> tuple[int, int]:
-    """Return how many requirements are met, of those of which it could be told; what may be left out does not count."""
+    """Return the number of requirements that are met, and the number of those that pass, fail or warn."""
     is_met = {RequirementOutcome.PASSES: True, RequirementOutcome.FAILS: False, RequirementOutcome.WARNS: False}
     counted = [is_met[result.outcome] for result in outcomes if result.outcome in is_met]
     return sum(counted), len(counted)
 
 
-# -- one resolver held against another, name by name
+# -- the comparison of two resolvers, name by name
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What one resolver answers for a name, and the other."""
+    """The answers of two resolvers for one name."""
 
     ark: Ark
     subject: str
-    """What differs: ``target``, ``status`` or ``metadata``; ``same`` where nothing does; ``not compared``."""
+    """The difference: ``target``, ``status`` or ``metadata``; or ``same``, or ``not compared``."""
     old: str
     new: str
 
     @property
     def is_difference(self) -> bool:
-        """True if something differs."""
+        """True if the answers differ."""
         return self.subject not in (SAME, NOT_COMPARED)
 
 
@@ -177,24 +177,24 @@ SAME, NOT_COMPARED = "same", "not compared"
 
 
 def compare(observations: Iterable[Observation], arks: Iterable[NamedArk], *, old: str, new: str) -> list[Comparison]:
-    """The comparison of each ARK, those that differ first; else in the order of *arks*."""
+    """Return the comparison of each ARK, differences first, otherwise in the order of *arks*."""
     answers: dict[tuple[str, Question], Observation] = {}
-    for observation in observations:  # the last attempt counts
+    for observation in observations:  # the last attempt replaces earlier ones
         answers[observation.request_url, observation.question] = observation
-    rows = [_compared(named.ark, answers, named.url_at(old), named.url_at(new)) for named in arks]
+    rows = [_compare_one(named.ark, answers, named.url_at(old), named.url_at(new)) for named in arks]
     return sorted(rows, key=lambda comparison: not comparison.is_difference)
 
 
-def untold(compared: Sequence[Comparison]) -> str | None:
-    """Return why none of the names could be compared, if that is so: what was answered for the first."""
+def why_nothing_compared(compared: Sequence[Comparison]) -> str | None:
+    """Return the answers for the first name if no name at all could be compared, else None."""
     if not compared or any(row.subject != NOT_COMPARED for row in compared):
         return None
     return f"{compared[0].ark}: {compared[0].old} by the old resolver, {compared[0].new} by the new one"
 
 
-def _compared(ark: Ark, answers: Mapping[tuple[str, Question], Observation], old: str, new: str) -> Comparison:
+def _compare_one(ark: Ark, answers: Mapping[tuple[str, Question], Observation], old: str, new: str) -> Comparison:
     was, now = (answers.get((url, Question.OBJECT)) for url in (old, new))
-    if was is None or now is None or not _tells(was) or not _tells(now):
+    if was is None or now is None or not _is_comparable(was) or not _is_comparable(now):
         return Comparison(ark, NOT_COMPARED, _words(was), _words(now))
     if (was.end, was.status) != (now.end, now.status):
         return Comparison(ark, "status", _words(was), _words(now))
@@ -202,15 +202,15 @@ def _compared(ark: Ark, answers: Mapping[tuple[str, Question], Observation], old
     if places[0] != places[1]:
         return Comparison(ark, "target", *places)
     was, now = (answers.get((url, Question.INFO)) for url in (old, new))
-    if was is not None and now is not None and _tells(was) and _tells(now):
+    if was is not None and now is not None and _is_comparable(was) and _is_comparable(now):
         if was.record != now.record:
             return Comparison(ark, "metadata", _record(was), _record(now))
         return Comparison(ark, SAME, *places)
     return Comparison(ark, NOT_COMPARED, f"?info: {_words(was)}", f"?info: {_words(now)}")
 
 
-def _tells(answer: Observation) -> bool:
-    """Return whether an answer says what its resolver knows, and not that it was not up to answering, or kept us out."""
+def _is_comparable(answer: Observation) -> bool:
+    """Return True if an answer can be compared: the resolver neither failed nor refused access."""
     facts = AnswerFacts(answer)
     is_refused = facts.outcome is ObjectOutcome.BLOCKED or facts.challenge is not None
     is_told = facts.is_answered or answer.end is ChainEnd.NON_WEB
@@ -224,7 +224,7 @@ def _words(answer: Observation | None) -> str:
 
 
 def _place(answer: Observation, url: str) -> str:
-    """Return where a resolver has led; of one that answers itself its page, for its own address differs."""
+    """Return the final URL; for a page of the resolver itself its title, because its address differs."""
     is_own = urlsplit(answer.final_url).netloc == urlsplit(url).netloc
     return f"its own page “{answer.title or ''}”" if is_own else answer.final_url
 

@@ -1,7 +1,7 @@
-"""Pure: what is expected of the answers to a conformance test, one function for each requirement.
+"""The expectations of a conformance test about answers, one function for each requirement. No I/O.
 
-Each takes the answers about one ARK and says whether they are as the requirement asks, with a reason; None where they
-allow no judgement. What an answer is worth as object, description or policy is decided by the rules of verdicts.
+Each takes the answers about one ARK, and returns a `Finding`. The rules of verdicts decide about objects, metadata and
+commitments.
 """
 
 from __future__ import annotations
@@ -35,28 +35,28 @@ from crawler.model.resolving import PASSING_STATUSES, REDIRECTS
 from crawler.verdicts.verdict import VerdictContext, judge
 from extractors.find import find_arks
 
-#: Redirects to the object, at most.
+#: The largest number of redirects to the object.
 MOST_REDIRECTS = 5
-#: Outcomes by which it can't be told whether the object is described.
+#: Outcomes that leave open whether the object is described.
 _UNTOLD = frozenset({MetadataOutcome.BLOCKED, MetadataOutcome.UNDETERMINED, MetadataOutcome.NOT_ASKED})
-#: How redirects end that lead nowhere.
+#: Ends of redirects that lead nowhere.
 _ENDLESS = (ChainEnd.LOOP, ChainEnd.TOO_MANY_REDIRECTS)
-#: So long a redirect may be kept.
+#: The longest time for which a redirect may be cached.
 LONGEST_KEPT = timedelta(days=1)
 _MAX_AGE = re.compile(r"(?:s-maxage|max-age)\s*=\s*\"?(?P<seconds>\d{1,12})", re.IGNORECASE)
 _KERNEL_LABEL = re.compile(rf"\b({'|'.join(QUESTIONS)})\s*:", re.IGNORECASE)
-#: What opens an ERC: "erc:", "erc.who:", "erc" as a key.
+#: The beginning of an ERC: "erc:", "erc.who:", "erc" as a key.
 _OPENING = re.compile(r"(?<![\w-])erc[\"']?\s*[.:]", re.IGNORECASE)
-#: What begins another story of an ERC: "erc-support:".
+#: The beginning of another story of an ERC: "erc-support:".
 _STORY = re.compile(r"\berc-\w+\s*:", re.IGNORECASE)
-#: A day, or at least a year, of an event: "2021-05-04", "on 4 May 2021", "in 2021".
+#: The year in a date: "2021-05-04", "on 4 May 2021", "in 2021".
 _DATE = re.compile(r"\b(?:19|20)\d{2}\b")
 _COPYRIGHT = re.compile(r"\N{COPYRIGHT SIGN}\D{0,60}[\d\N{EN DASH}-]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Whether a requirement is met for one ARK, and why; None where that can't be told."""
+    """The result of an expectation for one ARK, with the reason; None if the answers allow no judgement."""
 
     is_met: bool | None
     reason: str
@@ -73,19 +73,19 @@ class Answers:
 
     @cached_property
     def verdict(self) -> Verdict:
-        """The verdict on the ARK, as a check gives it by ?info."""
+        """The verdict on the ARK, as a check makes it from ?info."""
         return self.judged_by(Question.INFO)
 
     def judged_by(self, inflection: Question) -> Verdict:
-        """The verdict by the answer to one *inflection*, if that was asked."""
+        """Return the verdict from the answer to one *inflection*, if it was asked."""
         asked = [question for question in (Question.OBJECT, inflection) if question in self.by_question]
         context = VerdictContext(
             control=self.by_question.get(Question.CONTROL), control_info=self.by_question.get(Question.CONTROL_INFO)
         )
         return judge({question: self[question] for question in asked}, context=context)
 
-    def alike(self, question: Question) -> Finding:
-        """Whether the form after *question* is treated as the ARK itself is."""
+    def judge_likeness(self, question: Question) -> Finding:
+        """Judge whether the form of *question* is treated like the ARK itself."""
         plain, reply = self[Question.OBJECT].seen, self[question].seen
         form = question if question in NOT_EQUAL else Question.EXTRA_HYPHEN
         judgement = judge_form(form, SpellingAnswer.of(reply), SpellingAnswer.of(plain))
@@ -105,14 +105,14 @@ class Answers:
 
 
 Expectation = Callable[[Answers], Finding]
-#: An expectation after the questions whose answers it rests on.
+#: An expectation, after the questions that it depends on.
 Rule = tuple[Sequence[Question], Expectation]
 
 
 def _form(question: Question) -> Sequence[Rule]:
-    """Return the rule that a form of the ARK is treated as the ARK itself."""
+    """Return the rule that a form of the ARK is treated like the ARK itself."""
     questions = (Question.OBJECT, Question.CONTROL, question)
-    return [(questions, lambda answers: answers.alike(question))]
+    return [(questions, lambda answers: answers.judge_likeness(question))]
 
 
 def _status(answer: AnswerFacts) -> str:
@@ -120,8 +120,8 @@ def _status(answer: AnswerFacts) -> str:
     return f"answered {seen.status}" if answer.is_answered else f"no answer ({seen.end.value})"
 
 
-def _unanswered(answer: AnswerFacts) -> Finding | None:
-    """The finding where there is no answer to judge, or one that keeps programs out."""
+def _no_answer(answer: AnswerFacts) -> Finding | None:
+    """Return the finding for a missing answer, or for one that refuses access to programs; otherwise None."""
     if not answer.is_answered and answer.end is not ChainEnd.NON_WEB:
         return Finding(None, _status(answer))
     if answer.outcome is ObjectOutcome.BLOCKED or answer.challenge is not None:
@@ -129,23 +129,23 @@ def _unanswered(answer: AnswerFacts) -> Finding | None:
     return None
 
 
-def _answered(question: Question) -> Callable[[Callable[[Answers, AnswerFacts], Finding]], Expectation]:
-    """Return what makes an expectation of a function that judges the answer to *question*, if there is one to judge."""
+def _for_answer(question: Question) -> Callable[[Callable[[Answers, AnswerFacts], Finding]], Expectation]:
+    """Decorate a function that judges the answer to *question*; a missing or refusing answer gives no judgement."""
 
     def expectation(function: Callable[[Answers, AnswerFacts], Finding]) -> Expectation:
         def of_answer(answers: Answers) -> Finding:
             answer = answers[question]
-            return _unanswered(answer) or function(answers, answer)
+            return _no_answer(answer) or function(answers, answer)
 
         return of_answer
 
     return expectation
 
 
-def _is_told(question: Question) -> Expectation:
-    """Return the expectation that a name which can't exist gets no success, whatever its page says."""
+def _gets_no_success(question: Question) -> Expectation:
+    """Return the expectation that a name that can't exist gets no success, whatever its page says."""
 
-    @_answered(question)
+    @_for_answer(question)
     def is_told(answers: Answers, answer: AnswerFacts) -> Finding:
         is_met = not answer.is_reached and answer.outcome is not ObjectOutcome.SERVER_ERROR
         return Finding(is_met, _status(answer))
@@ -159,16 +159,16 @@ def other_naan(answers: Answers) -> Finding:
         return Finding(False, "answered as the ARK under test is")
     if not answer.is_resolvers_own:
         return Finding(True, f"passed on to {answer.final_url}")
-    return _is_told(Question.OTHER_NAAN)(answers)
+    return _gets_no_success(Question.OTHER_NAAN)(answers)
 
 
 def _is_no_fault(question: Question) -> Sequence[Rule]:
-    """Return the rule that a server doesn't fail over what it is asked."""
+    """Return the rule that a server does not fail on an unusual request."""
 
     def is_no_fault(answers: Answers) -> Finding:
         answer = answers[question]
         is_broken_off = answer.end in (ChainEnd.RESET, ChainEnd.PROTOCOL_ERROR)
-        if not is_broken_off and (unanswered := _unanswered(answer)) is not None:
+        if not is_broken_off and (unanswered := _no_answer(answer)) is not None:
             return unanswered
         is_met = not is_broken_off and answer.outcome is not ObjectOutcome.SERVER_ERROR
         return Finding(is_met, _status(answer))
@@ -176,7 +176,7 @@ def _is_no_fault(question: Question) -> Sequence[Rule]:
     return [((question,), is_no_fault)]
 
 
-@_answered(Question.LONG_NAAN)
+@_for_answer(Question.LONG_NAAN)
 def long_naan(answers: Answers, answer: AnswerFacts) -> Finding:
     short = answers[Question.OTHER_NAAN]
     is_refused = answer.status in (400, 414, 422) or answer.outcome is ObjectOutcome.SERVER_ERROR
@@ -187,7 +187,7 @@ def long_naan(answers: Answers, answer: AnswerFacts) -> Finding:
     return Finding(not is_refused, _status(answer))
 
 
-@_answered(Question.UNKNOWN_QUALIFIER)
+@_for_answer(Question.UNKNOWN_QUALIFIER)
 def passthrough(answers: Answers, answer: AnswerFacts) -> Finding:
     suffix = answer.asked_url.removeprefix(answers[Question.OBJECT].asked_url)
     targets = [hop.location or "" for hop in _redirects(answer)]
@@ -195,7 +195,7 @@ def passthrough(answers: Answers, answer: AnswerFacts) -> Finding:
     return Finding(is_met, f"{_status(answer)}{f' at {answer.final_url}' if targets else ''}")
 
 
-@_answered(Question.QUALIFIED_INFO)
+@_for_answer(Question.QUALIFIED_INFO)
 def ancestor(answers: Answers, answer: AnswerFacts) -> Finding:
     control = answers[Question.CONTROL_INFO]
     if control.is_success and control.is_record:
@@ -203,9 +203,9 @@ def ancestor(answers: Answers, answer: AnswerFacts) -> Finding:
     return Finding(answer.is_success and answer.is_record, _status(answer))
 
 
-@_answered(Question.OTHER_CASE)
+@_for_answer(Question.OTHER_CASE)
 def _other_case(answers: Answers, answer: AnswerFacts) -> Finding:
-    return Finding(answers.alike(Question.OTHER_CASE).is_met is not True, _status(answer))
+    return Finding(answers.judge_likeness(Question.OTHER_CASE).is_met is not True, _status(answer))
 
 
 def name_case(answers: Answers) -> Finding:
@@ -218,7 +218,7 @@ def few_hops(answers: Answers) -> Finding:
     answer = answers[Question.OBJECT]
     redirects = len(_redirects(answer))
     is_endless = answer.end in _ENDLESS
-    if not redirects and (unanswered := _unanswered(answer)) is not None:
+    if not redirects and (unanswered := _no_answer(answer)) is not None:
         return unanswered
     words = f"{redirects} redirect{'' if redirects == 1 else 's'}"
     return Finding(redirects <= MOST_REDIRECTS and not is_endless, words)
@@ -246,8 +246,8 @@ def _redirects(answer: AnswerFacts) -> list[Hop]:
     return [hop for hop in answer.hops if hop.status in REDIRECTS]
 
 
-def _redirected(function: Callable[[Sequence[Hop]], Finding], question: Question = Question.OBJECT) -> Expectation:
-    """Return the expectation of the redirects by which *question* was answered; without any, nothing follows."""
+def _for_redirects(function: Callable[[Sequence[Hop]], Finding], question: Question = Question.OBJECT) -> Expectation:
+    """Return the expectation for the redirects of *question*; without redirects, there is no judgement."""
 
     def of_redirects(answers: Answers) -> Finding:
         answer = answers[question]
@@ -269,7 +269,7 @@ def not_just_related(hops: Sequence[Hop]) -> Finding:
     return Finding(303 not in statuses, f"redirected by {', '.join(map(str, statuses))}")
 
 
-@_answered(Question.TOMBSTONE)
+@_for_answer(Question.TOMBSTONE)
 def tombstone(answers: Answers, answer: AnswerFacts) -> Finding:
     verdict = judge({Question.OBJECT: answer}).object
     lacking = [] if answer.status == 410 else [f"{_status(answer)}, not 410"]
@@ -301,7 +301,7 @@ def policy_says_something(answers: Answers) -> Finding:
     return Finding(is_met, "; ".join(judged.evidence[:2]) or judged.outcome.value)
 
 
-@_answered(Question.INFO)
+@_for_answer(Question.INFO)
 def description(answers: Answers, answer: AnswerFacts) -> Finding:
     judged = answers.verdict.metadata
     is_met = None if judged.outcome in _UNTOLD else judged.outcome in DESCRIBED
@@ -309,13 +309,13 @@ def description(answers: Answers, answer: AnswerFacts) -> Finding:
 
 
 def _record(answers: Answers) -> Mapping[str, str]:
-    """The elements of the record that describes the object; of an ERC its first story."""
+    """Return the elements of the record that describes the object; of an ERC, its first story."""
     record = answers[Question.INFO].record or {}
     return record.get("erc") or {key: value for story in record.values() for key, value in story.items()}
 
 
-def _described(function: Expectation) -> Expectation:
-    """Return *function*, for answers that describe the object; of others nothing follows."""
+def _for_description(function: Expectation) -> Expectation:
+    """Decorate an expectation that applies only if ?info describes the object; otherwise there is no judgement."""
 
     def about_description(answers: Answers) -> Finding:
         if answers.verdict.metadata.outcome not in DESCRIBED:
@@ -325,14 +325,14 @@ def _described(function: Expectation) -> Expectation:
     return about_description
 
 
-@_described
+@_for_description
 def kernel_answered(answers: Answers) -> Finding:
     answered = {**kernel(_record(answers)), **answers[Question.INFO].kernel_values}
     lacking = [question for question in QUESTIONS if not answered.get(question, "").strip()]
     return Finding(not lacking, f"without {', '.join(lacking)}" if lacking else "all four are answered")
 
 
-@_described
+@_for_description
 def where_names_it(answers: Answers) -> Finding:
     ark = answers[Question.INFO].ark
     shown = answers[Question.INFO].kernel_values
@@ -342,18 +342,18 @@ def where_names_it(answers: Answers) -> Finding:
     return Finding(False, "the record names it nowhere")
 
 
-@_described
+@_for_description
 def text_in_utf8(answers: Answers) -> Finding:
     header = answers[Question.INFO].headers.get("Content-Type", "")
     media_type, _, parameters = header.partition(";")
     is_utf8 = "utf-8" in parameters.lower()
     if answers.verdict.metadata.outcome is not MetadataOutcome.ERC:
-        return Finding(None, f"what describes the object is no ERC ({header or 'no type'})")
+        return Finding(None, f"the description is not an ERC ({header or 'no type'})")
     is_met = media_type.strip().lower() in ("text/plain", "text/anvl") and is_utf8
     return Finding(is_met, header or "no Content-Type")
 
 
-@_described
+@_for_description
 def is_erc(answers: Answers) -> Finding:
     outcome = answers.verdict.metadata.outcome
     if outcome is MetadataOutcome.ERC and not _OPENING.search(answers[Question.INFO].text or ""):
@@ -361,7 +361,7 @@ def is_erc(answers: Answers) -> Finding:
     return Finding(outcome is MetadataOutcome.ERC, outcome.value)
 
 
-@_described
+@_for_description
 def erc_order(answers: Answers) -> Finding:
     if answers.verdict.metadata.outcome is not MetadataOutcome.ERC:
         return Finding(None, "there is no ERC")
@@ -372,7 +372,7 @@ def erc_order(answers: Answers) -> Finding:
 
 
 def _header(name: str) -> Expectation:
-    @_described
+    @_for_description
     def has_header(answers: Answers) -> Finding:
         value = answers[Question.INFO].headers.get(name)
         is_met = value is not None and (name != "Link" or "describes" in value)
@@ -382,9 +382,9 @@ def _header(name: str) -> Expectation:
 
 
 def _inflection(question: Question) -> Sequence[Rule]:
-    """Return the rule that an older inflection gives a description."""
+    """Return the rule that an older inflection returns a description."""
 
-    @_answered(question)
+    @_for_answer(question)
     def describes(answers: Answers, answer: AnswerFacts) -> Finding:
         judged = answers.judged_by(question).metadata
         return Finding(judged.outcome in DESCRIBED, judged.outcome.value)
@@ -394,9 +394,9 @@ def _inflection(question: Question) -> Sequence[Rule]:
 
 def head_as_get(answers: Answers) -> Finding:
     head, get = answers[Question.HEAD].seen, answers[Question.OBJECT].seen
-    if len(get.hops) < 2 and (kept_out := _unanswered(answers[Question.OBJECT])) is not None:
+    if len(get.hops) < 2 and (kept_out := _no_answer(answers[Question.OBJECT])) is not None:
         return kept_out
-    if (unanswered := _unanswered(answers[Question.HEAD])) is not None and head.status not in (401, 403):
+    if (unanswered := _no_answer(answers[Question.HEAD])) is not None and head.status not in (401, 403):
         return unanswered
     of_head, of_get = (
         [(hop.status, (hop.location or "").partition("?")[0]) for hop in seen.hops[:1]] for seen in (head, get)
@@ -405,7 +405,7 @@ def head_as_get(answers: Answers) -> Finding:
     return Finding(of_head == of_get, words)
 
 
-@_answered(Question.ACCEPT)
+@_for_answer(Question.ACCEPT)
 def accept_is_no_error(answers: Answers, answer: AnswerFacts) -> Finding:
     if not answers[Question.OBJECT].is_reached:
         return Finding(None, "the ARK does not lead to its object")
@@ -420,7 +420,7 @@ def query_is_kept(hops: Sequence[Hop]) -> Finding:
     return Finding(not lost, f"{lost[0]} is without it" if lost else f"{targets[-1]} has it")
 
 
-@_answered(Question.FROM_SCRIPT)
+@_for_answer(Question.FROM_SCRIPT)
 def scripts_may_read(answers: Answers, answer: AnswerFacts) -> Finding:
     allowed = [hop.headers.get("Access-Control-Allow-Origin") for hop in answer.hops]
     is_met = all(value in ("*", ORIGIN) for value in allowed)
@@ -430,14 +430,14 @@ def scripts_may_read(answers: Answers, answer: AnswerFacts) -> Finding:
 def asked_again_soon(hops: Sequence[Hop]) -> Finding:
     header = hops[0].headers.get("Cache-Control")
     if header is None:
-        is_kept = hops[0].status in (301, 308)  # which browsers keep for as long as they like
+        is_kept = hops[0].status in (301, 308)  # browsers may cache these for any time
         return Finding(not is_kept, f"{hops[0].status} without Cache-Control")
     ages = [int(match["seconds"]) for match in _MAX_AGE.finditer(header)]
     is_met = max(ages, default=0) <= LONGEST_KEPT.total_seconds() and "immutable" not in header.lower()
     return Finding(is_met, f"Cache-Control: {header}")
 
 
-@_answered(Question.FRONT_PAGE)
+@_for_answer(Question.FRONT_PAGE)
 def front_page(answers: Answers, answer: AnswerFacts) -> Finding:
     media_type = answer.seen.media_type or ""
     is_page = ("html" in media_type or media_type == "text/plain") and bool(answer.text)
@@ -447,16 +447,16 @@ def front_page(answers: Answers, answer: AnswerFacts) -> Finding:
 
 def names_a_minute(answers: Answers) -> Finding:
     answer = answers[Question.RATE]
-    if answer.seen.attempt == 1 and (unanswered := _unanswered(answer)) is not None:
+    if answer.seen.attempt == 1 and (unanswered := _no_answer(answer)) is not None:
         return unanswered
     is_met = answer.is_answered and answer.status not in PASSING_STATUSES
     return Finding(is_met, f"name {answer.seen.attempt} of {NAMES_A_MINUTE} {_status(answer)}")
 
 
-#: What most is judged by: the answers for the object, and for its description.
+#: The questions of most expectations: the object and its description.
 _DESCRIPTION = (Question.OBJECT, Question.INFO)
-#: The expectation of each requirement, by its name, after the questions whose answers it rests on; of several the first
-#: whose questions were asked.
+#: The expectations of each requirement by its name, after the questions that they depend on. The first whose questions
+#: were asked applies.
 EXPECTATIONS: Mapping[str, Sequence[Rule]] = {
     "label-forms": _form(Question.OTHER_LABEL),
     "label-case": _form(Question.UPPER_LABEL),
@@ -473,20 +473,20 @@ EXPECTATIONS: Mapping[str, Sequence[Rule]] = {
     "name-case": [((Question.OBJECT, Question.CONTROL, Question.OTHER_CASE), name_case)],
     "escapes": _form(Question.NEEDLESS_ESCAPE),
     "doubled-slash": _form(Question.DOUBLED_SLASH),
-    "unknown-name": [((Question.CONTROL,), _is_told(Question.CONTROL))],
+    "unknown-name": [((Question.CONTROL,), _gets_no_success(Question.CONTROL))],
     "unknown-naan": [((Question.OBJECT, Question.OTHER_NAAN), other_naan)],
     "few-hops": [((Question.OBJECT,), few_hops)],
     "https": [((Question.OBJECT, Question.PLAIN_HTTP), over_https), ((Question.OBJECT,), over_https)],
     "access": [((Question.OBJECT, Question.CONTROL), access)],
-    "temporary-redirect": [((Question.OBJECT,), _redirected(temporary_redirect))],
-    "not-just-related": [((Question.OBJECT,), _redirected(not_just_related))],
+    "temporary-redirect": [((Question.OBJECT,), _for_redirects(temporary_redirect))],
+    "not-just-related": [((Question.OBJECT,), _for_redirects(not_just_related))],
     "tombstone": [((Question.TOMBSTONE,), tombstone)],
-    "policy": [(_DESCRIPTION, _described(policy))],
-    "policy-says-something": [(_DESCRIPTION, _described(policy_says_something))],
+    "policy": [(_DESCRIPTION, _for_description(policy))],
+    "policy-says-something": [(_DESCRIPTION, _for_description(policy_says_something))],
     "description": [(_DESCRIPTION, description)],
     "kernel": [(_DESCRIPTION, kernel_answered)],
     "where": [(_DESCRIPTION, where_names_it)],
-    "description-of-nothing": [((Question.CONTROL_INFO,), _is_told(Question.CONTROL_INFO))],
+    "description-of-nothing": [((Question.CONTROL_INFO,), _gets_no_success(Question.CONTROL_INFO))],
     "media-type": [(_DESCRIPTION, text_in_utf8)],
     "thump-status": [(_DESCRIPTION, _header("THUMP-Status"))],
     "describes-link": [(_DESCRIPTION, _header("Link"))],
@@ -496,9 +496,9 @@ EXPECTATIONS: Mapping[str, Sequence[Rule]] = {
     "erc-order": [(_DESCRIPTION, erc_order)],
     "head": [((Question.OBJECT, Question.HEAD), head_as_get)],
     "accept": [((Question.OBJECT, Question.ACCEPT), accept_is_no_error)],
-    "query": [((Question.QUERY,), _redirected(query_is_kept, Question.QUERY))],
+    "query": [((Question.QUERY,), _for_redirects(query_is_kept, Question.QUERY))],
     "cors": [((Question.FROM_SCRIPT,), scripts_may_read)],
-    "caching": [((Question.OBJECT,), _redirected(asked_again_soon))],
+    "caching": [((Question.OBJECT,), _for_redirects(asked_again_soon))],
     "front-page": [((Question.FRONT_PAGE,), front_page)],
     "over-long": _is_no_fault(Question.OVER_LONG),
     "rate": [((Question.RATE,), names_a_minute)],

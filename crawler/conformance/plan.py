@@ -1,7 +1,7 @@
-"""Pure: the requests of a conformance test: which URLs ask a resolver about one ARK, and in which way.
+"""The requests of a conformance test for one ARK at a resolver. No I/O.
 
-An ARK of which it is known that it is there is asked for as it is, in forms that mean the same or must not mean the
-same, with inflections, and in the ways of HTTP; beside it names that can't exist.
+The ARK, which is known to exist, is requested as it is, in equal and in unequal forms, with inflections, and with other
+features of HTTP. Names that can't exist are requested for comparison.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from crawler.model.resolving import INFLECTED, asked_url, request_url, resolver_
 from extractors.model.ark import Ark
 from extractors.model.normalize import LABEL
 
-#: A NAAN of 16 octets that no one has, as long as must be supported (2023, 2.3), and one of five.
+#: An unassigned NAAN of 16 octets, the length that must be supported (2023, 2.3), and one of five.
 LONG_NAAN, OTHER_NAAN = "0123456789bcdfgh", "00000"
-#: Octets that no ARK has: NUL, half of a character of UTF-8, and a brace.
+#: Octets that no ARK contains: NUL, an incomplete UTF-8 character, and a brace.
 ODD_OCTETS = "%00%FF%7D"
-#: Octets of a name that is longer than anybody needs.
+#: The number of octets of an overlong name.
 OVER_LONG = 4_000
-#: Names for which a resolver of one's own is asked within a minute.
+#: The number of names requested within a minute from the user's own resolver.
 NAMES_A_MINUTE = 100
-#: The query that is to reach the target, and its value.
+#: The query that should reach the target.
 QUERY = "from=arkaudit"
-#: The site whose scripts ask; a domain that no one can have (RFC 2606).
+#: The origin of a script in a browser; a reserved domain (RFC 2606).
 ORIGIN = "https://scripts.example"
 _LOOK_ALIKE = "%E2%80%90"
-#: Label, NAAN, base name, and the qualifier: "ark:/" "12148" "bpt6k-1" "/f2.item".
+#: Label, NAAN, base name and qualifier: "ark:/" "12148" "bpt6k-1" "/f2.item".
 _WRITTEN = re.compile(rf"({LABEL.pattern})([^/]+)/+([^/.]+)(.*)", re.IGNORECASE | re.DOTALL)
 
 
@@ -40,32 +40,32 @@ class Probe:
 
     ark: Ark
     request_url: str
-    """The URL of the ARK under test, to which it belongs."""
+    """The URL of the ARK under test."""
     question: Question
     url: str
     method: str = "GET"
     headers: Mapping[str, str] = field(default_factory=dict)
     times: int = 1
-    """How many names are asked for, one after another, while they are answered: this one, with its number appended."""
+    """The number of names requested in sequence as long as they are answered: the URL with a number appended."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamedArk:
-    """An ARK as the user has written it: a resolver may know that spelling alone, and forms are made of it."""
+    """An ARK as the user wrote it. Forms are made of this spelling, because a resolver may know no other."""
 
     ark: Ark
     written: str
-    """From its label to its end."""
+    """The ARK from its label to its end."""
 
     def url_at(self, resolver: str) -> str:
-        """The URL that asks for it at *resolver*, the URL before the label."""
+        """Return the URL that requests it at *resolver*, the URL before the label."""
         return request_url(self.written, None, resolver)
 
 
 def probes(resolver: str, named: NamedArk, *, is_gone: bool = False, is_own: bool = False) -> Iterator[Probe]:
-    """The requests about *named* at *resolver*; of one whose object *is gone* that for the object alone.
+    """Yield the requests about *named* at *resolver*; if its object *is_gone*, only the one for its tombstone.
 
-    A resolver that *is the user's own* is asked for a hundred names more.
+    A resolver that is the user's own (*is_own*) gets a hundred further names.
 
     >>> named = NamedArk(Ark.parse("ark:12x45/b7"), "ark:12x45/b-7")
     >>> asked = list(probes("https://ark.example.org/", named))
@@ -108,7 +108,7 @@ def probes(resolver: str, named: NamedArk, *, is_gone: bool = False, is_own: boo
 
 
 def _spellings(written: str) -> Iterator[tuple[Question, str]]:
-    """Return other spellings of an ARK that mean the same, and the name in the other case, which means another.
+    """Yield other spellings of an ARK with the same meaning, and the name in the other case, which means another ARK.
 
     >>> dict(_spellings("ark:/12x45/b-7.pdf"))[Question.OTHER_CASE]
     'ark:/12x45/B-7.pdf'
@@ -130,13 +130,13 @@ def _spellings(written: str) -> Iterator[tuple[Question, str]]:
         yield Question.NEEDLESS_ESCAPE, f"{label}{naan}/%{ord(name[0]):02X}{name[1:]}{rest}"
 
 
-#: What two resolvers are compared by.
-COMPARED = (Question.OBJECT, Question.INFO)
+#: The questions by which two resolvers are compared.
+COMPARED_QUESTIONS = (Question.OBJECT, Question.INFO)
 
 
 def comparison_probes(resolvers: Sequence[str], arks: Iterable[NamedArk]) -> Iterator[Probe]:
-    """The requests that compare *resolvers*: for the object and its description, of each ARK, at each of them."""
+    """Yield the requests that compare *resolvers*: the object and the metadata of each ARK at each resolver."""
     for named in arks:
         for url in map(named.url_at, resolvers):
-            for question in COMPARED:
+            for question in COMPARED_QUESTIONS:
                 yield Probe(named.ark, url, question, asked_url(url, question))

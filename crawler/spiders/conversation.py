@@ -28,11 +28,11 @@ from crawler.asking.questions import (
     AskingContext,
     LabelForms,
     Places,
+    next_place_elsewhere,
     next_question,
     origin_of,
-    place_beside,
     question_url,
-    reached,
+    reached_answer,
     resolver_path,
     seems_absent,
 )
@@ -166,7 +166,7 @@ class Case:
     @property
     def answer(self) -> AnswerFacts | None:
         """The answer by which the object was reached, or else the first; None while that is on its way."""
-        return reached(self.answers) or self.answers.get(Question.OBJECT)
+        return reached_answer(self.answers) or self.answers.get(Question.OBJECT)
 
     def waits_for(self, url: str) -> bool:
         """Return whether the answer at *url* is about a reading of this one."""
@@ -362,13 +362,13 @@ class Conversation:
                 if reading is not None:
                     yield self._open(reading.ark, reading.url, is_guess=reading in case.meant)
                 return
-        if following is None or case.is_guess or (not case.readings and reached(case.answers) is None):
+        if following is None or case.is_guess or (not case.readings and reached_answer(case.answers) is None):
             yield from self._rendering(case)
             return
         if following in case.asking:  # by whom it was begun as a reading
             return
         if following is Question.OTHER_LABEL:
-            self._label_forms.tried(case.first_url, case.answers.get(Question.OBJECT))
+            self._label_forms.note_attempt(case.first_url, case.answers.get(Question.OBJECT))
         if following is Question.WELL_KNOWN:
             is_asked = origin_of(case.first_url) in self._waiting_for
             self._wait_for(origin_of(case.first_url), case)
@@ -392,12 +392,12 @@ class Conversation:
         """Return whether a page that may be of nothing answers where the object was written, and another place can be
         asked.
         """
-        living = reached(case.answers)
+        living = reached_answer(case.answers)
         return (
             living is not None
             and not case.is_guess
             and living is case.answers.get(Question.OBJECT)
-            and place_beside(case.answers, case.places) is not None
+            and next_place_elsewhere(case.answers, case.places) is not None
             and seems_absent(living)
         )
 
@@ -407,7 +407,7 @@ class Conversation:
 
     def _is_soft(self, case: Case) -> bool:
         """Return whether such a page is that of a name that can't exist."""
-        living, control = reached(case.answers), self._controls.get(self._neighbourhood(case))
+        living, control = reached_answer(case.answers), self._controls.get(self._neighbourhood(case))
         if living is None or control is None:
             return False
         if not control.is_success or not self._may_be_soft(case):
@@ -420,7 +420,7 @@ class Conversation:
 
         All else was asked by then: what further answers show of the page helps to say whether it is one.
         """
-        living = reached(case.answers)
+        living = reached_answer(case.answers)
         if not self._rules.rendering or case.is_rendered or case.is_guess or not case.readings or living is None:
             return
         neighbourhood = self._neighbourhood(case)
@@ -489,13 +489,13 @@ class Conversation:
         )
 
     def _neighbourhood(self, case: Case) -> Neighbourhood:
-        living = reached(case.answers)
+        living = reached_answer(case.answers)
         return self._shoulders.neighbourhood(living.asked_url if living else case.first_url, case.ark)
 
     def _about_resolver(self, case: Case, question: Question) -> Iterator[Outgoing]:
         """The control, once a neighbourhood; the question that was answered with a description, of the control too;
         and the other forms of one ARK."""
-        living, described = reached(case.answers), case.described
+        living, described = reached_answer(case.answers), case.described
         neighbourhood = self._neighbourhood(case)
         telling = living or self._refusal(case)
         if telling is None:

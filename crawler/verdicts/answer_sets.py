@@ -9,7 +9,7 @@ from typing import TypeVar
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import common_length
 from crawler.asking.probes import landing_pattern, place_of
-from crawler.asking.questions import origin_of, reached, seems_absent
+from crawler.asking.questions import origin_of, reached_answer, seems_absent
 from crawler.model.observations import ACCESS, CONFORMANCE, Observation, Question
 from crawler.verdicts.readings import CandidateReading, Form
 from extractors.model.ark import Ark
@@ -51,7 +51,7 @@ class AnswerSet:
     @property
     def answer(self) -> AnswerFacts | None:
         """The answer by which the object was reached, or else the first; None where nothing was asked."""
-        return reached(self.last) or self.last.get(Question.OBJECT)
+        return reached_answer(self.last) or self.last.get(Question.OBJECT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from crawler.answers.facts import AnswerFacts, AnswersByQuestion, status_outcome
 from crawler.answers.likeness import same_answer
 from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs
 from crawler.asking.probes import landing_pattern, place_of
-from crawler.asking.questions import reached, seems_absent
+from crawler.asking.questions import reached_answer, seems_absent
 from crawler.model.observations import (
     ACCESS,
     ChainEnd,
@@ -322,7 +322,7 @@ def decide_access(answers: AnswersByQuestion, around: VerdictContext) -> ObjectA
         if way not in answers:
             continue
         answer = answers[way]
-        is_no_better = answer is not reached(answers) and seems_absent(answer)
+        is_no_better = answer is not reached_answer(answers) and seems_absent(answer)
         if way in _ELSEWHERE and first.answer.is_reached and is_no_better:
             sign = answer.signs_of_absence[0]
             evidence.append(f"{WAYS[way][0]} {answer.asked_url}: {sign}")
@@ -447,7 +447,7 @@ class Description:
 
 def described_by(answers: AnswersByQuestion) -> Description:
     """Return which inflection has described the object, and whether a commitment was stated with it."""
-    living = reached(answers)
+    living = reached_answer(answers)
     if living is None:
         return Description()
     metadata, describing = judge_inflections(answers, living, None)
