@@ -22,7 +22,7 @@ from crawler.model.crawl_requests import (
     SourceReading,
     same_document,
 )
-from crawler.sources.gate import MOST_CUT_OFF, Gate, LinkPatterns, Passed, Rules, TooSlow
+from crawler.sources.gate import MOST_CUT_OFF, Gate, GateResult, LinkPatterns, Rules, TooSlow
 from crawler.sources.links import MOST_DEPTH, MOST_LINKS, Headers, Rule, Traps, turns_page
 from extractors.extraction import read_document
 from extractors.model.documents import Reading
@@ -167,18 +167,18 @@ def from_page(
     crawl_request: CrawlRequest | None = None,
     headers: Headers | None = None,
     url: str = HOME,
-) -> Passed:
+) -> GateResult:
     reading = read_document(html.encode(), media_type="text/html")
     return (at or gate()).page(
         crawl_request or CrawlRequest.to_page(url), reading, url=url, headers=headers or Headers()
     )
 
 
-def urls(passed: Passed) -> list[str]:
+def urls(passed: GateResult) -> list[str]:
     return [crawl_request.url.removeprefix(HOME) for crawl_request in passed.leads]
 
 
-def kinds(passed: Passed) -> list[str]:
+def kinds(passed: GateResult) -> list[str]:
     return [finding.kind for finding in passed.findings]
 
 
@@ -212,7 +212,7 @@ def test_the_depth_that_the_user_gives_ends_a_crawl_without_a_word() -> None:
     limited = gate(rules=Rules(depth=2))
     html = "<a href='/a'>a</a>"
     assert urls(from_page(html, at=limited, crawl_request=CrawlRequest.to_page(HOME, found_on=HOME, depth=1))) == ["a"]
-    assert from_page(html, at=limited, crawl_request=CrawlRequest.to_page(HOME, found_on=HOME, depth=2)) == Passed()
+    assert from_page(html, at=limited, crawl_request=CrawlRequest.to_page(HOME, found_on=HOME, depth=2)) == GateResult()
 
 
 def test_the_depth_that_keeps_from_traps_is_told() -> None:
@@ -387,7 +387,9 @@ def test_pictures_examples_and_traps_are_not_asked_for_by_a_source_either() -> N
 
 def test_without_depth_nothing_is_followed_and_what_a_source_says_of_itself_is_told() -> None:
     read = read_nothing = SourceReading(SourceKind.SITEMAP, (ListedItem(HOME + "1"),), (HOME + "s2.xml",))
-    assert gate(rules=Rules(depth=0)).source(CrawlRequest.to_page(HOME), read) == Passed(findings=read_nothing.findings)
+    assert gate(rules=Rules(depth=0)).source(CrawlRequest.to_page(HOME), read) == GateResult(
+        findings=read_nothing.findings
+    )
 
 
 @given(st.lists(st.text(max_size=40), max_size=6), st.text(max_size=60))

@@ -11,7 +11,7 @@ import pytest
 
 from crawler.model import schema
 from crawler.model.observations import Question
-from crawler.sources.links import Rule, refusal_text, refused
+from crawler.sources.links import Rule, parse_refusal, refusal_text
 from crawler.verdicts.verdict import judge
 from reports.languages import LANGUAGES
 from reports.page.cards import closed_doors
@@ -128,7 +128,7 @@ def load_empty(frames: Frames) -> Frames:
 @pytest.mark.parametrize("rule", list(Rule))
 def test_what_is_reported_of_refused_links_can_be_read_again(rule: Rule) -> None:
     first = "https://a.example/b?c=:, the first"
-    assert refused(rule, refusal_text(rule, 12, first)) == (12, first)
+    assert parse_refusal(rule, refusal_text(rule, 12, first)) == (12, first)
 
 
 # -- hosts that keep programs out

@@ -122,7 +122,7 @@ def test_of_a_referer_only_what_is_public_is_kept(vector: dict[str, Any]) -> Non
 
 def findings(path: Path) -> tuple[DocumentOutcome | Any, dict[str, str]]:
     logs = RequestLogs(OURS)
-    logs.read(path, str(path))
+    logs.read_log(path, str(path))
     [record] = [one for one in logs.records() if one.outcome is not DocumentOutcome.REFERER]
     return record.outcome, {finding.kind: finding.detail for finding in record.findings}
 
@@ -167,7 +167,7 @@ def test_lines_that_come_while_a_log_is_read_are_left_for_the_next_time(tmp_path
             return super().add(*request)
 
     logs = Growing(OURS)
-    logs.read(log, str(log))
+    logs.read_log(log, str(log))
     [finding] = logs.logs[str(log)].findings
     assert finding.detail.startswith("5 requests for ARKs by people and 0 by robots, in 5 lines")
 
@@ -177,13 +177,13 @@ def test_a_log_under_two_names_is_read_once_and_what_repeats_takes_no_memory(tmp
     log.write_bytes(LINE * 1000 + combined("/ark:/12148/x6").encode() + combined("/ark:/12148/x7").encode())
     again.hardlink_to(log)
     logs = RequestLogs(OURS, most_distinct=2)
-    logs.read(log, str(log))
-    logs.read(again, str(again))
+    logs.read_log(log, str(log))
+    logs.read_log(again, str(again))
     [record] = logs.records()
     assert [(one.mention.ark.name, one.requests.asked, one.mention.place) for one in record.mentions ] == [
         ("x5", 1000, f"line 1 of {log}"), ("x6", 1, f"line 1001 of {log}"),
     ]  # fmt: skip
-    assert ("log-limit", "requests that are not kept, for too many differ: 1") in {
+    assert ("log-limit", "requests that are not recorded, because too many differ: 1") in {
         (finding.kind, finding.detail) for finding in record.findings
     }
     assert len(LINE) < MOST_LINE_BYTES
@@ -273,7 +273,7 @@ def test_a_resumed_run_counts_nothing_twice(tmp_path: Path) -> None:
     store, seed = tmp_path / "a.db", write_logs(tmp_path)
     logs = RequestLogs(OURS)
     for path in tmp_path.glob("access.log*"):
-        logs.read(path, str(path))
+        logs.read_log(path, str(path))
     run_command("crawl", seed, "--store", store)
     before = rows(store, "select count(*), sum(asked) from mention")
     with Store.open(store) as opened:

@@ -323,7 +323,7 @@ def logged_requests(logs: Mapping[str, Sequence[Path]], config: Config) -> Reque
         progress.stage("lines of logs")
         requests = RequestLogs(config.resolver, formats, show=progress.show)
         for path in chain.from_iterable(logs.values()):
-            requests.read(path, document_name(path))
+            requests.read_log(path, document_name(path))
     for log in requests.logs.values():
         for finding in log.findings:
             say(f"{log.url}: {finding.kind}: {finding.detail}")

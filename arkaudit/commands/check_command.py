@@ -188,7 +188,7 @@ def _requests_in_logs(source: str | None, config: Config) -> dict[str, list[str]
         return {}
     from arkaudit.audits.audit import logged_requests
 
-    asked = logged_requests({pattern: logs_at(pattern)}, config).asked()
+    asked = logged_requests({pattern: logs_at(pattern)}, config).requested_urls()
     if not asked:
         raise UserMistake(f"nothing to check: there is no request for an ARK in {source}")
     return asked

@@ -1,1 +1,1 @@
-"""Sources: what a document is as a source, what it leads to, and which of that is asked for."""
+"""Sources: the kind of a source, its links, and the links that are followed."""

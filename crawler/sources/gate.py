@@ -1,8 +1,8 @@
-"""Pure: pass every discovered URL through one gate. What is let through is a `CrawlRequest`; what isn't has a reason.
+"""Decides about every discovered URL: it becomes a `CrawlRequest`, or is refused for a reason. No I/O.
 
-Three reasons are silent, for they say nothing about the crawl: a link that leads out of its scope, one that the user
-has excluded, and one to what is no document by its name (a picture, a style). All others are counted, and the page
-where the link is has a finding for each of them.
+Three reasons are silent, because they say nothing about the crawl: a link out of its scope, a link that the user has
+excluded, and a link whose name shows that it is not a document (an image, a style). All other refusals are counted, and
+reported as findings of the page with the link.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from crawler.sources.links import (
     LinkTarget,
     Rule,
     Traps,
-    absolutes,
-    asked_by,
+    absolute_urls,
+    directive_source,
     page_targets,
     refusal_text,
     turns_page,
@@ -49,20 +49,20 @@ from extractors.archives.members import names_no_document
 from extractors.model.documents import Finding, Reading
 from extractors.model.errors import ArkauditError
 
-# -- the user's patterns for links, each search under a limit: a careless one may need longer than the world lasts
+# -- the user's patterns for links; each search has a time limit, because a careless pattern may take forever
 
-#: Seconds of processor time that a pattern may take for one URL, which is of 4,096 characters at most.
+#: Seconds of processor time for searching a pattern in one URL of at most 4,096 characters.
 PATTERN_S = 0.25
-#: A pattern that has been cut off so often is searched for no more: none of its links is followed.
+#: The number of timeouts after which a pattern is not searched any more; links that depend on it are not followed.
 MOST_CUT_OFF = 3
 
 
 class TooSlow(ArkauditError):
-    """Raised where a pattern was cut off, so that no one knows whether it is found."""
+    """Raised if a search was cut off, so that the result is unknown."""
 
 
 class LinkPatterns:
-    """Patterns of which any may be found in a URL. Raises `regex.error` for what is none.
+    """Patterns to search in URLs. Raises `regex.error` for an invalid one.
 
     >>> LinkPatterns([r"/maps/", r"[.]pdf$"]).is_found("https://a.example/maps/1")
     True
@@ -76,9 +76,9 @@ class LinkPatterns:
         return bool(self._patterns)
 
     def is_found(self, url: str) -> bool:
-        """Return whether one of them is found in *url*.
+        """Return True if one of the patterns is found in *url*.
 
-        Raises `TooSlow` where none is, but not all could be searched.
+        Raises `TooSlow` if none is found and some could not be searched.
         """
         is_sure = True
         for pattern in self._patterns:
@@ -96,132 +96,132 @@ class LinkPatterns:
         return False
 
 
-#: Names of files that are documents; the page that links to them is not asked what they are.
+#: Suffixes of documents; a link to such a file needs no statement of the page that it is a document.
 _DOCUMENT_SUFFIXES = frozenset(
     """
     .bib .csv .doc .docm .docx .dvi .epub .ged .gz .ics .idml .json .jsonl .latex .ldif .marc .md .mrc .odp .ods .odt .pdf
     .ppt .pptx .ps .rtf .tar .tei .tex .tgz .tsv .txt .vcf .warc .xls .xlsx .xml .zip
     """.split()  # noqa: SIM905 (as a list, thirty lines)
 )
-#: Names of files that serve how a page looks and works, next to those that no archive is searched for.
+#: Suffixes of files for the looks and function of pages, in addition to those that no archive is searched for.
 _SERVED_SUFFIXES = frozenset({".js", ".mjs", ".svg", ".svgz"})
-#: Further parts of one source: a list without end must end somewhere.
+#: The number of further parts of one source, which bounds endless lists.
 MOST_PARTS = 100_000
 _LENGTH_OF_EXAMPLE = 300
-#: Links of which is remembered what became of them; beyond, they are decided once more.
+#: The number of links with a cached decision.
 MOST_KNOWN = 2**13
-#: Findings about links that were not followed, and about what pages ask of crawlers: a page has them by the dozen.
+#: Kinds of findings about links that were not followed, and about directives for crawlers; a page may have dozens.
 ABOUT_LINKS = frozenset({"noindex", "nofollow-page", *map(str, Rule)})
 
 
-#: What makes a request: URL, where it was found, depth, reach, source and part.
-_Found = tuple[str, str, int, Reach, SourceKind | None, int]
-#: A link to what is on record: where it was found, and the key of the document that it leads to.
-_Known = tuple[str, bytes]
+#: The values of a request: URL, finder, depth, reach, source and part.
+_Lead = tuple[str, str, int, Reach, SourceKind | None, int]
+#: A link to a recorded document: its finder, and the key of the document.
+_RecordedLink = tuple[str, bytes]
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The user's rules for how far a crawl goes."""
+    """The user's rules for the extent of a crawl."""
 
     depth: int | None = None
-    """Steps from a seed; None for the limit that keeps from traps."""
+    """The number of steps from a seed; None for the limit against traps."""
     include: LinkPatterns = field(default_factory=LinkPatterns)
-    """A link is followed only if one of these is found in its URL; none lets all through."""
+    """If given, a link is followed only if one of these is found in its URL."""
     exclude: LinkPatterns = field(default_factory=LinkPatterns)
     """A link is not followed if one of these is found in its URL."""
     follows_nofollow: bool = False
-    """Whether pages and links that ask not to be followed are followed: for one's own sites."""
+    """True to follow pages and links with ``nofollow``, for the operator's own sites."""
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
-    """The requests that a document leads to, and why it doesn't lead further."""
+class GateResult:
+    """The requests that a document leads to, and the findings about refused links."""
 
     leads: tuple[CrawlRequest, ...] = ()
-    """In order, each once; some may be known already."""
+    """In order, without duplicates; some may be known already."""
     findings: tuple[Finding, ...] = ()
     listed: str | None = None
-    """The digest of what it lists, if it is a source."""
+    """The digest of its list, if it is a source."""
     outlinks: tuple[Outlinks, ...] = ()
-    """All links that are followed, also those that *leads* leave out as they are on record."""
+    """All followed links, with those to recorded documents, which *leads* omits."""
 
 
-#: Links that were refused, by rule.
+#: Refused links, by rule.
 _Refused = defaultdict[Rule, list[str]]
 
 
 class Gate:
-    """Decides which URLs a crawl asks for. What it remembers is in its *traps*."""
+    """Decides which URLs a crawl requests. The counts of URLs are in its *traps*."""
 
     def __init__(self, scope: Scope, rules: Rules, traps: Traps) -> None:
         self._scope = scope
         self._rules = rules
         self._traps = traps
         self._listed: set[str] = set()
-        """What parts of sources have listed, and where sources went on: to recognize those that go in circles."""
+        """Digests of the lists of sources; with the URLs of their further parts they reveal circles."""
         self._further: set[str] = set()
-        self._let_through: dict[str, bytes] = {}
-        """The keys of documents that are on record, by the URLs of links to them."""
+        self._recorded_keys: dict[str, bytes] = {}
+        """The keys of recorded documents, by the URLs of links to them."""
         self._reach_in_site = lru_cache(maxsize=MOST_KNOWN)(self._reach_of_site)
-        """How far a link of a page of the site leads, which doesn't depend on the page: most pages link to the same."""
-        self._untold: list[str] = []
-        """Links of the page at hand of which a pattern took too long to say whether they are wanted."""
+        """The reach of a link within the site. It does not depend on the page, and most pages share their links."""
+        self._undecided: list[str] = []
+        """Links of the current page for which a pattern took too long."""
         self.left_out: Counter[str] = Counter()
-        """Links that were not followed, by the kind of the finding that says so."""
+        """The numbers of links that were not followed, by the kind of their finding."""
 
     def remember(self, crawl_request: CrawlRequest) -> None:
-        """Take note of what is asked for, as from the frontier of a crawl that is resumed."""
+        """Note a request of this crawl, for example from the frontier of a resumed one."""
         self._traps.remember(crawl_request.url)
         if crawl_request.part > 0:
             self._further.add(crawl_request.url)
 
     def remember_listed(self, digests: Iterable[str]) -> None:
-        """Take note of what parts of sources have listed (`Passed.listed`) in a crawl that is resumed."""
+        """Note the digests of sources' lists (`GateResult.listed`) in a resumed crawl."""
         self._listed.update(digests)
 
-    def let_through(self, leads: Iterable[CrawlRequest]) -> None:
-        """Take note that *leads* are on record: links to them are passed over from now on."""
-        if len(self._let_through) >= MOST_KNOWN:
-            self._let_through.clear()
-        self._let_through.update((crawl_request.url, crawl_request.key) for crawl_request in leads)
+    def note_recorded(self, leads: Iterable[CrawlRequest]) -> None:
+        """Note that *leads* are recorded, so that links to them need no further decision."""
+        if len(self._recorded_keys) >= MOST_KNOWN:
+            self._recorded_keys.clear()
+        self._recorded_keys.update((crawl_request.url, crawl_request.key) for crawl_request in leads)
 
     def sitemaps(self, urls: Iterable[str], *, robots: str) -> tuple[CrawlRequest, ...]:
-        """The sitemaps that a *robots* file names: parts of the site wherever they are, for their own pages are not."""
+        """Return the sitemaps in a *robots* file. They belong to the site on any host, but their pages may not."""
         if self._rules.depth == 0:
             return ()
-        return _leads_and_links((url, robots, 0, Reach.SITE, SourceKind.SITEMAP, 1) for url in absolutes(robots, urls))[
-            0
-        ]
+        return _leads_and_links(
+            (url, robots, 0, Reach.SITE, SourceKind.SITEMAP, 1) for url in absolute_urls(robots, urls)
+        )[0]
 
-    def page(self, crawl_request: CrawlRequest, reading: Reading, *, url: str, headers: Headers) -> Passed:
-        """Return what the page leads to that a request has come to, in the end at *url*."""
-        noindex = asked_by("noindex", reading, headers)
-        words = f"it asks to stay out of indexes ({noindex}); it was read all the same"
+    def page(self, crawl_request: CrawlRequest, reading: Reading, *, url: str, headers: Headers) -> GateResult:
+        """Return the links of a requested page whose final URL is *url*."""
+        noindex = directive_source("noindex", reading, headers)
+        words = f"it asks to stay out of indexes ({noindex}); it was read nevertheless"
         findings = [Finding("noindex", words)] if noindex else []
         if self._is_dead_end(crawl_request):
-            return Passed(findings=tuple(findings))
+            return GateResult(findings=tuple(findings))
         targets = page_targets(reading, url=url, headers=headers)
         reached = [
             (target, reach) for target in targets if (reach := self._reach(crawl_request, target, url)) is not None
         ]
-        nofollow = None if self._rules.follows_nofollow else asked_by("nofollow", reading, headers)
+        nofollow = None if self._rules.follows_nofollow else directive_source("nofollow", reading, headers)
         if nofollow and reached:
             words = f"links not followed: {len(reached)}, as the page asks ({nofollow})"
-            findings.append(Finding("nofollow-page", f"{words}; --ignore-nofollow is for one's own sites"))
+            findings.append(Finding("nofollow-page", f"{words}; --ignore-nofollow is for your own sites"))
             self.left_out["nofollow-page"] += len(reached)
-        leads, refused = self._followed(crawl_request, [] if nofollow else reached, url)
-        return self._passed(leads, refused, findings)
+        leads, refused = self._follow(crawl_request, [] if nofollow else reached, url)
+        return self._result(leads, refused, findings)
 
-    def source(self, crawl_request: CrawlRequest, read: SourceReading) -> Passed:
-        """Return what a source leads to: its further parts first, then what it lists, in order.
+    def source(self, crawl_request: CrawlRequest, read: SourceReading) -> GateResult:
+        """Return the links of a source: its further parts first, then its list, in order.
 
-        What the user has named as a source is a list of documents: they are asked for wherever they are, but no site
-        is crawled from there. A source that a crawl has come upon only adds to the crawl.
+        A source that the user named is a list of documents: they are requested on any host, but their sites are not
+        crawled. A source that a crawl has discovered only adds to the crawl.
         """
         findings = list(read.findings)
         if self._is_dead_end(crawl_request):
-            return Passed(findings=read.findings)
+            return GateResult(findings=read.findings)
         reach = Reach.ITEM if crawl_request.is_seed else crawl_request.reach
         further = [url for url in read.further if reach is Reach.ITEM or self._is_near(url)]
         listed = _digest(read)
@@ -229,7 +229,7 @@ class Gate:
         if fault is not None:
             findings.append(fault)
             further = []
-        leads: list[_Found | _Known] = [
+        leads: list[_Lead | _RecordedLink] = [
             (url, crawl_request.url, crawl_request.depth, reach, read.kind, crawl_request.part + 1) for url in further
         ]
         leads += ((crawl_request.url, document_key(held.name)) for held in read.records)
@@ -238,19 +238,19 @@ class Gate:
             is_in_reach = (reach is Reach.ITEM and item.is_elsewhere) or self._is_near(item.url)
             if is_in_reach and self._is_wanted(item.url) and not self._is_refused(item.url, refused):
                 leads.append((item.url, item.found_on or crawl_request.url, crawl_request.depth + 1, reach, None, 0))
-        return self._passed(leads, refused, findings, listed)
+        return self._result(leads, refused, findings, listed)
 
-    def _passed(
+    def _result(
         self,
-        links: Iterable[_Found | _Known],
+        links: Iterable[_Lead | _RecordedLink],
         refused: _Refused,
         findings: Iterable[Finding],
         listed: str | None = None,
-    ) -> Passed:
-        """Return what a document leads to, and count what was refused."""
-        for url in self._untold:
+    ) -> GateResult:
+        """Return the result for a document, and count the refused links."""
+        for url in self._undecided:
             refused[Rule.PATTERN].append(url)
-        self._untold.clear()
+        self._undecided.clear()
         refusals = []
         for rule in Rule:
             if urls := refused.get(rule):
@@ -260,12 +260,12 @@ class Gate:
                     first = f"{first[:_LENGTH_OF_EXAMPLE]}…"
                 refusals.append(Finding(rule, refusal_text(rule, len(urls), first)))
         leads, outlinks = _leads_and_links(links)
-        return Passed(leads, (*findings, *refusals), listed, outlinks)
+        return GateResult(leads, (*findings, *refusals), listed, outlinks)
 
     def _fault_of_chain(
         self, crawl_request: CrawlRequest, read: SourceReading, further: Sequence[str], listed: str | None
     ) -> Finding | None:
-        """Return why a source that goes on is not read further: it goes in circles, or without end."""
+        """Return the finding that ends the chain of a source's parts, if it is circular or endless."""
         is_known = crawl_request.part > 0 and listed in self._listed
         if listed is not None:
             self._listed.add(listed)
@@ -284,18 +284,18 @@ class Gate:
             self._rules.depth is not None and crawl_request.depth >= self._rules.depth
         )
 
-    def _followed(
+    def _follow(
         self, crawl_request: CrawlRequest, targets: Sequence[tuple[LinkTarget, Reach]], url: str
-    ) -> tuple[list[_Found | _Known], _Refused]:
+    ) -> tuple[list[_Lead | _RecordedLink], _Refused]:
         refused: _Refused = defaultdict(list)
-        leads: list[_Found | _Known] = []
+        leads: list[_Lead | _RecordedLink] = []
         for target, reach in targets[:MOST_LINKS]:
             depth = crawl_request.depth if target.is_part or turns_page(url, target.url) else crawl_request.depth + 1
             if target.is_nofollow and not self._rules.follows_nofollow:
                 refused[Rule.NOFOLLOW].append(target.url)
             elif depth > MOST_DEPTH and self._rules.depth is None:
                 refused[Rule.DEPTH].append(target.url)
-            elif (key := self._let_through.get(target.url)) is not None:
+            elif (key := self._recorded_keys.get(target.url)) is not None:
                 leads.append((crawl_request.url, key))
             elif not self._is_refused(target.url, refused):
                 leads.append((target.url, crawl_request.url, depth, reach, None, 0))
@@ -303,9 +303,7 @@ class Gate:
         return leads, refused
 
     def _reach(self, crawl_request: CrawlRequest, target: LinkTarget, url: str) -> Reach | None:
-        """Return how far a link of the page at *url* may lead; None if it isn't followed, for which no reason
-        is needed.
-        """
+        """Return the reach of a link of the page at *url*; None if it isn't followed, without a finding."""
         if crawl_request.reach is Reach.SITE:
             return self._reach_in_site(target.url, target.is_document)
         if not self._is_wanted(target.url):
@@ -319,7 +317,7 @@ class Gate:
         return Reach.LEAF if is_document and (is_of_item or self._scope.holds_document(target.url)) else None
 
     def _reach_of_site(self, url: str, is_document: bool) -> Reach | None:
-        """As `_reach`, of a link to *url* on a page whose links are followed within the scope."""
+        """Return the reach of a link to *url* within the scope of the crawl, or None."""
         scope = self._scope
         is_document = is_document or names_document(url)
         if scope.holds(url):
@@ -334,22 +332,22 @@ class Gate:
         return self._scope.holds(url) or self._scope.is_content_host(url)
 
     def _is_wanted(self, url: str) -> bool:
-        """Return whether *url* may lead to a document, and to one that the user wants."""
+        """Return True if *url* may be a document, and the user wants it."""
         rules = self._rules
         try:
             is_meant = (not rules.include or rules.include.is_found(url)) and not rules.exclude.is_found(url)
         except TooSlow:
-            self._untold.append(url)
+            self._undecided.append(url)
             return False
         if not is_meant:
             return False
         return not is_no_document(url) and not _is_skipped(url)
 
     def _is_refused(self, url: str, refused: _Refused) -> bool:
-        """Return whether a rule refuses *url*, and then counted; what is not refused is remembered."""
+        """Return True if a rule refuses *url*, and count it; otherwise remember it."""
         try:
             rule = self._traps.rule(url)
-        except ValueError:  # it is no URL after all
+        except ValueError:  # not a URL
             return True
         if rule is not None:
             refused[rule].append(url)
@@ -360,9 +358,9 @@ class Gate:
 
 @lru_cache(maxsize=MOST_KNOWN)
 def is_no_document(url: str) -> bool:
-    """Return whether *url* names a picture, a film, a style or the like.
+    """Return True if *url* has the suffix of an image, a film, a style or the like.
 
-    A wiki has pages that are named for files, and a query may name what it asks a page for.
+    Page names with a colon (as in wikis) and names in a query don't count.
 
     >>> is_no_document("http://a.example/scan.JPG?w=100"), is_no_document("http://a.example/show?file=scan.jpg")
     (True, False)
@@ -375,7 +373,7 @@ def is_no_document(url: str) -> bool:
 
 @lru_cache(maxsize=MOST_KNOWN)
 def names_document(url: str) -> bool:
-    """Return whether the path of *url* ends like the name of a document.
+    """Return True if the path of *url* has the suffix of a document.
 
     >>> names_document("http://a.example/thesis.PDF"), names_document("http://a.example/thesis")
     (True, False)
@@ -393,10 +391,10 @@ def _file_name(url: str) -> str:
         return ""
 
 
-def _leads_and_links(links: Iterable[_Found | _Known]) -> tuple[tuple[CrawlRequest, ...], tuple[Outlinks, ...]]:
-    """Return the requests in their order, once each by the form in which URLs are compared, and all links.
+def _leads_and_links(links: Iterable[_Lead | _RecordedLink]) -> tuple[tuple[CrawlRequest, ...], tuple[Outlinks, ...]]:
+    """Return the requests in order without duplicates, compared in canonical form, and all links.
 
-    What is no URL leads nowhere.
+    Invalid URLs are left out.
     """
     leads: dict[str, CrawlRequest] = {}
     keys: list[tuple[str, bytes]] = []
@@ -420,9 +418,9 @@ def _leads_and_links(links: Iterable[_Found | _Known]) -> tuple[tuple[CrawlReque
 
 
 def _digest(read: SourceReading) -> str | None:
-    """Return what a source lists as a short text, which is the same in every process; None where it lists nothing.
+    """Return a digest of a source's list, the same in every process; None if it lists nothing.
 
-    An index lists its parts.
+    The list of an index is that of its parts.
     """
     items = [(item.url, item.found_on, item.is_elsewhere) for item in read.items]
     listed = (read.listed, items) if read.listed or items else read.further
@@ -436,41 +434,41 @@ def _share_site(one: str, other: str) -> bool:
         return False
 
 
-# -- what the user has said of where a crawl goes, as one value
+# -- the user's plan of a crawl, as one value
 
 
 @dataclass(frozen=True, slots=True)
 class CrawlPlan:
-    """The plan of a crawl: where it begins, how its seeds are to be read, and how far it goes."""
+    """The plan of a crawl: its seeds, how to read them, and its extent."""
 
     year: int
-    """Of the day on which it began: what a calendar's future is counted from."""
+    """The year in which it began, the reference for dates in calendars."""
     urls: tuple[str, ...] = ()
     orders: Mapping[str, SourceKind] = field(default_factory=dict)
-    """How seeds are to be read, by URL or path, where the user has said so; else their content says."""
+    """The kinds of sources that the user has named for seeds, by URL or path; otherwise the content decides."""
     rules: Rules = field(default_factory=Rules)
     extent: Extent = Extent.SITE
     content_hosts: tuple[str, ...] = ()
     selection: Selection = field(default_factory=Selection)
-    """Which records of a repository are harvested."""
+    """The selection of records in repositories."""
     has_sitemaps: bool = True
-    """Whether the sitemaps that the robots.txt of a site names are read."""
+    """True to read the sitemaps in the robots.txt of a site."""
     max_pages: int | None = None
     max_time_s: float | None = None
 
     @classmethod
     def of(cls, urls: Iterable[str], orders: Mapping[str, SourceKind], **options: Any) -> CrawlPlan:
-        """The plan of a crawl from *urls* as the user has written them, in the form in which they are sent."""
+        """Return the plan of a crawl from *urls* as the user wrote them, converted to the form for requests."""
         sent = {sendable(name) if "://" in name else name: order for name, order in orders.items()}
         return cls(urls=tuple(map(sendable, urls)), orders=sent, **options)
 
     def gate(self) -> Gate:
-        """The gate that every URL passes which the crawl discovers, as it is at the beginning."""
+        """Return a new gate for the URLs that the crawl discovers."""
         scope = Scope.of(self.urls, extent=self.extent, content_hosts=self.content_hosts)
         return Gate(scope, self.rules, Traps(self.year))
 
     def seeds(self) -> Iterable[CrawlRequest]:
-        """The requests for the URLs, in their order; of a repository the first request of its harvest."""
+        """Yield the requests for the URLs, in their order; for a repository, the first request of its harvest."""
         for url in self.urls:
             order = self.orders.get(url)
             yield CrawlRequest.to_page(

@@ -1,9 +1,8 @@
-"""Pure: find what a page leads to, and recognize URLs that a crawl could follow for ever.
+"""Finds the links of a page, and recognizes URLs that a crawl could follow forever. No I/O.
 
-A page leads somewhere by its links and by its headers, and it may ask crawlers not to follow. URLs are refused by stated
-rules, each with a limit. The limits are wide: the lists of honest repositories (`tests/vectors/honest_urls.json`) pass
-through untouched. What is refused is counted and reported; `--exclude` refuses more, and nothing here is a verdict about
-a site.
+Links are in the page and in its headers; both may ask crawlers not to follow. URLs are refused by documented rules with
+limits. The limits are wide: the URLs of honest repositories (`tests/vectors/honest_urls.json`) pass. Refused URLs are
+counted and reported. `--exclude` refuses more. No rule is a verdict about a site.
 """
 
 from __future__ import annotations
@@ -22,24 +21,24 @@ from crawler.model.resolving import sendable
 from extractors.model.documents import Reading
 from extractors.readers.markup.page import refresh_target
 
-# -- where a page leads
+# -- the links of a page
 
-#: Links of a header that lead to documents (RFC 8288; signposting.org): the items of a landing page, its metadata.
-#: ``cite-as`` is the persistent identifier of the page and leads back to it.
+#: Relations of Link headers that lead to documents (RFC 8288; signposting.org): items of a landing page, and metadata.
+#: ``cite-as`` is the page's persistent identifier, and leads back to it.
 _FOLLOWED = frozenset({"describedby", "item", "next", "prev"})
-#: The crawlers that a directive may be addressed to, where it is about all or about us.
+#: The names by which a directive addresses all crawlers, or this one.
 _US = frozenset({"arkaudit", "robots"})
 
 _LINK = re.compile(r'<(?P<target>[^<>]*)>(?P<parameters>(?:[^,"<]|"(?:[^"\\]|\\.)*+"?)*+)')
 _PARAMETER = re.compile(r';\s*(?P<name>[a-z*]+)\s*=\s*(?:"(?P<quoted>(?:[^"\\]|\\.)*+)"|(?P<token>[^\s;,"]+))', re.I)
 _AGENT = re.compile(r"\s*(?P<agent>[a-z0-9_.-]+)\s*:(?P<rest>.*)\Z", re.IGNORECASE | re.DOTALL)
-#: Directives with a value are no names of crawlers.
+#: Directives with a value, which look like names of crawlers.
 _VALUED = frozenset({"max-image-preview", "max-snippet", "max-video-preview", "unavailable_after"})
 
 
 @dataclass(frozen=True, slots=True)
 class Headers:
-    """The headers of an answer that may hold links, each as often as it came."""
+    """The headers of an answer that may contain links or directives, each with all its values."""
 
     link: Sequence[str] = ()
     x_robots_tag: Sequence[str] = ()
@@ -48,19 +47,19 @@ class Headers:
 
 @dataclass(frozen=True, slots=True)
 class LinkTarget:
-    """A URL that a page leads to."""
+    """A URL that a page links to."""
 
     url: str
-    """As it is sent."""
+    """In the form for a request."""
     is_document: bool = False
-    """Whether the page says that a document is there: an item, a PDF that it cites or embeds."""
+    """True if the page says that it is a document: an item, or a PDF that it cites or embeds."""
     is_part: bool = False
-    """Whether it is part of the page, or where the page goes on by itself: a frame, a refresh."""
+    """True if it is part or continuation of the page: a frame or a refresh."""
     is_nofollow: bool = False
 
 
 def page_targets(reading: Reading, *, url: str, headers: Headers) -> list[LinkTarget]:
-    """Return what the page at *url* leads to, in page order, each once; what its headers name comes first.
+    """Return the links of the page at *url* without duplicates: those of its headers, then in page order.
 
     >>> reading = Reading("text/html", links=("b.html", "x.pdf"), base="/a/", documents=("x.pdf",))
     >>> [(each.url, each.is_document) for each in page_targets(reading, url="http://e.example/", headers=Headers())]
@@ -85,7 +84,7 @@ def page_targets(reading: Reading, *, url: str, headers: Headers) -> list[LinkTa
 
 @lru_cache(maxsize=2**13)
 def absolute(base: str, link: str) -> str | None:
-    """The http or https URL that *link* means, as it is sent; what is none, or is broken, leads nowhere.
+    """Return the http or https URL of *link* in the form for a request; None for other schemes and broken links.
 
     >>> absolute("https://www.bnf.fr/a/", " ../b#c "), absolute("https://www.bnf.fr/", "mailto:x")
     ('https://www.bnf.fr/b', None)
@@ -100,20 +99,18 @@ def absolute(base: str, link: str) -> str | None:
     if not url.lower().startswith(("http://", "https://")):
         return None
     url = url.partition("#")[0]
-    if link.partition("#")[0].endswith("?") and not url.endswith("?"):  # of an ARK a bare question mark is a question
+    if link.partition("#")[0].endswith("?") and not url.endswith("?"):  # a bare ``?`` asks for metadata of an ARK
         url += "?"
     return sendable(url)
 
 
-def absolutes(base: str, links: Iterable[str]) -> dict[str, None]:
-    """The URLs that *links* mean (`absolute`), in their order, each once."""
+def absolute_urls(base: str, links: Iterable[str]) -> dict[str, None]:
+    """Return the URLs of *links* (`absolute`) in their order, without duplicates."""
     return dict.fromkeys(url for link in links if (url := absolute(base, link)) is not None)
 
 
-def asked_by(directive: str, reading: Reading, headers: Headers) -> str | None:
-    """By what a page asks for *directive*, ``nofollow`` or ``noindex``: ``meta robots`` or ``X-Robots-Tag``; None if it
-    doesn't.
-    """
+def directive_source(directive: str, reading: Reading, headers: Headers) -> str | None:
+    """Return where a page states *directive*, such as ``nofollow``: ``meta robots``, ``X-Robots-Tag`` or None."""
     directives = {directive, "none"}
     if any(set(_words(robot)) & directives for robot in reading.robots):
         return "meta robots"
@@ -132,7 +129,7 @@ def _words(directives: str) -> Iterator[str]:
 
 
 def header_links(value: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """The links of a Link header, or of a list in ``application/link-format``, in order, each with its parameters.
+    """Yield the links of a Link header, or of a list in ``application/link-format``, each with its parameters.
 
     >>> list(header_links('</2>; rel="next", </x.pdf>; rel=item; type="application/pdf"'))
     [('/2', {'rel': 'next'}), ('/x.pdf', {'rel': 'item', 'type': 'application/pdf'})]
@@ -146,7 +143,7 @@ def header_links(value: str) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 class Rule(StrEnum):
-    """The rule by which a link is not followed, as the kind of its finding."""
+    """The rule that refuses a link; its value is the kind of the finding."""
 
     URL_LENGTH = "trap-url-length"
     PATH_LENGTH = "trap-path-length"
@@ -155,16 +152,16 @@ class Rule(StrEnum):
     FACETS = "trap-facets"
     ENDLESS_LIST = "trap-endless-list"
     SESSION = "trap-session"
-    """A document that is known already, under another session id."""
+    """A known document under another session id."""
     DEPTH = "trap-depth"
     LINKS = "trap-links"
     """Links of one page beyond the number that is read."""
     NOFOLLOW = "nofollow"
     PATTERN = "slow-pattern"
-    """No one knows whether the user wants it: a pattern of `--include` or `--exclude` takes too long."""
+    """A pattern of `--include` or `--exclude` takes too long, so it is unknown whether the user wants the link."""
 
 
-#: What each rule says of the links that it refuses.
+#: The description of the links that each rule refuses.
 WORDS = {
     Rule.URL_LENGTH: "longer than 4,096 characters",
     Rule.PATH_LENGTH: "more than 30 steps in its path",
@@ -181,7 +178,7 @@ WORDS = {
 
 
 def refusal_text(rule: Rule, count: int, first: str) -> str:
-    """Return what the finding about links that were refused says.
+    """Return the text of the finding about refused links.
 
     >>> refusal_text(Rule.CALENDAR, 3, "https://a.example/2031/")[:58]
     'links not followed: 3, the first https://a.example/2031/: '
@@ -189,12 +186,12 @@ def refusal_text(rule: Rule, count: int, first: str) -> str:
     return f"links not followed: {count}, the first {first}: {WORDS[rule]}"
 
 
-def refused(kind: str, detail: str) -> tuple[int, str] | None:
-    """Return how many links a finding says that a rule refused, and the first of them; None for any other finding.
+def parse_refusal(kind: str, detail: str) -> tuple[int, str] | None:
+    """Return the number of refused links in a finding, and the first of them; None for any other finding.
 
-    >>> refused("trap-calendar", refusal_text(Rule.CALENDAR, 3, "https://a.example/2031/"))
+    >>> parse_refusal("trap-calendar", refusal_text(Rule.CALENDAR, 3, "https://a.example/2031/"))
     (3, 'https://a.example/2031/')
-    >>> refused("cut-off", "only the first 8 of 9 bytes were read") is None
+    >>> parse_refusal("cut-off", "only the first 8 of 9 bytes were read") is None
     True
     """
     if kind not in WORDS:
@@ -214,20 +211,20 @@ MOST_PARAMETERS = 60
 YEARS_AHEAD = 2
 MOST_PAGES, MOST_ENTRIES = 100_000, 10_000_000
 
-#: Parameters that turn the pages of a list; by number of page, and by number of entry.
+#: Query parameters for the page of a list: by page number, and by entry number.
 _PAGE = frozenset({"p", "page", "page_number", "paged", "pageno", "pagenum", "pagina", "pg", "seite"})
 _ENTRY = frozenset({"begin", "first", "from", "offset", "start", "startat", "startrecord"})
 _PAGING = _PAGE | _ENTRY
-#: Parameters that show the same list in another manner.
+#: Query parameters for the presentation of a list.
 _VIEW = re.compile(
     r"(?:sort|order|dir|direction|asc|desc|rpp|per_?page|limit|count|size|view|display|layout|format|mode|lang|etal)"
     r"(?:[_-]?(?:by|order|field|dir|type|size|mode))?",
     re.IGNORECASE,
 )
-#: Names whose values are no choices but places: the page of a list, the path of a page in Open Journal Systems.
+#: Names whose values are positions, not choices: the page of a list, the path of a page in Open Journal Systems.
 _POSITIONS = re.compile(rf"{'|'.join(sorted(_PAGING))}|path\[\]", re.IGNORECASE)
 _INDEX = re.compile(r"(?:\[[0-9]*\]|_[0-9]+)")
-#: Repository software numbers its folders ``/00/00/01/23/``: a step without a word repeats nothing.
+#: Repository software numbers its folders ``/00/00/01/23/``: steps without a word don't count as repetition.
 _WORD = re.compile(r"[^\W\d_]{3}")
 _PAGE_IN_PATH = re.compile(r"/page[/-]?[0-9]+(?=/|\Z)", re.IGNORECASE)
 
@@ -243,21 +240,21 @@ _NUMBER = re.compile(r"[0-9]+")
 
 @dataclass(slots=True)
 class Traps:
-    """The rules, and what they remember of the URLs that were let through: enough to count, and bounded.
+    """The rules against traps, with bounded counts of the accepted URLs.
 
-    A crawl that is resumed shows it the same URLs once more (`remember`), and goes on as it was.
+    A resumed crawl repeats its URLs (`remember`), and so continues with the same counts.
     """
 
     year: int
-    """Of the day on which the crawl began."""
+    """The year in which the crawl began."""
     _calendars: defaultdict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
     _facets: defaultdict[tuple[str, str], _PathFacets] = field(default_factory=lambda: defaultdict(_PathFacets))
-    """By host and path, the names that came together in a query."""
+    """By host and path, the names that occurred together in a query."""
     _sessions: dict[str, str] = field(default_factory=dict)
-    """The first URL with a session id, by the form in which it is compared."""
+    """The first URL with a session id for each document, by its form for comparison."""
 
     def rule(self, url: str) -> Rule | None:
-        """The rule by which *url* is refused, or None; raises ValueError for what is no URL."""
+        """Return the rule that refuses *url*, or None. Raises ValueError if it is not a URL."""
         if len(url) > MOST_CHARS:
             return Rule.URL_LENGTH
         parts = urlsplit(url)
@@ -275,12 +272,12 @@ class Traps:
         if parts.query:
             if any(_is_beyond(name, value) for name, value in _parameters(parts.query)):
                 return Rule.ENDLESS_LIST
-            if self._is_one_combination_more(url, parts):
+            if self._is_one_combination_too_many(url, parts):
                 return Rule.FACETS
         return None
 
     def remember(self, url: str) -> None:
-        """Count *url*, which is asked for."""
+        """Count *url*, which is going to be requested."""
         parts = urlsplit(url)
         if names_session(url):
             self._sessions.setdefault(same_document(url), url)
@@ -298,17 +295,17 @@ class Traps:
         years_before = self._calendars.get((parts.netloc, _NUMBER.sub("#", url)), ())
         return len(years_before) >= MOST_CALENDAR_PAGES and url not in years_before
 
-    def _is_one_combination_more(self, url: str, parts: SplitResult) -> bool:
+    def _is_one_combination_too_many(self, url: str, parts: SplitResult) -> bool:
         facets = facets_of(parts.query)
         if any(count > 2 for count in Counter(facets).values()):
             return True
         known = self._facets.get((parts.netloc, parts.path))
-        return known is not None and known.is_one_more(facets, url)
+        return known is not None and known.is_one_too_many(facets, url)
 
 
 @dataclass(slots=True)
 class _PathFacets:
-    """The names that came together in the queries of one path. A set of names is the number that has their bits.
+    """The names that occurred together in the queries of one path. Sets of names are stored as bits of integers.
 
     >>> facets = _PathFacets()
     >>> for each in (("subject",), ("year",), ("aid",), ("aid", "day")):
@@ -318,14 +315,14 @@ class _PathFacets:
     """
 
     _urls: dict[tuple[str, ...], set[str]] = field(default_factory=dict)
-    """Some of the URLs where the names came together."""
+    """Some of the URLs in which the names occurred together."""
     _sets: dict[tuple[str, ...], int] = field(default_factory=dict)
     _combining: set[tuple[str, ...]] = field(default_factory=set)
-    """Those that combine what is apart; once they do, they always do."""
+    """The sets that combine separate sets; a set never leaves this group."""
     _bits: dict[str, int] = field(default_factory=dict)
 
-    def is_one_more(self, facets: tuple[str, ...], url: str) -> bool:
-        """Return whether *url* would be one combination too many."""
+    def is_one_too_many(self, facets: tuple[str, ...], url: str) -> bool:
+        """Return True if *url* would be one combination too many."""
         if url in self._urls.get(facets, ()):
             return False
         if facets not in self._urls and len(self._urls) >= MOST_NAME_SETS:
@@ -335,9 +332,9 @@ class _PathFacets:
         return sum(len(self._urls[names]) for names in self._combining) >= MOST_COMBINATIONS
 
     def combines(self, facets: tuple[str, ...]) -> bool:
-        """Return whether *facets* bring together what is apart elsewhere, or hold one facet twice.
+        """Return True if *facets* combine names that occur separately elsewhere, or contain one name twice.
 
-        Parameters of which each only ever adds to those before (a newspaper, its year, its day) are no facets.
+        Parameters that only refine those before (a newspaper, its year, its day) are not facets.
         """
         if facets in self._sets:
             return facets in self._combining
@@ -348,7 +345,7 @@ class _PathFacets:
         return any(smaller & larger != smaller for smaller, larger in pairwise(within))
 
     def add(self, facets: tuple[str, ...], url: str) -> None:
-        """Count *url*, in whose query *facets* came together."""
+        """Count *url*, in whose query *facets* occurred together."""
         if facets not in self._sets:
             if self.combines(facets):
                 self._combining.add(facets)
@@ -374,7 +371,7 @@ class _PathFacets:
 
 
 def repeats_itself(steps: list[str]) -> bool:
-    """Return whether steps of a path come three times in a row, or one word five times in all.
+    """Return True if steps of a path repeat three times in a row, or one word occurs five times.
 
     >>> repeats_itself("/a/news/item/news/item/news/item".split("/")), repeats_itself("/00/00/00/01/x.pdf".split("/"))
     (True, False)
@@ -399,7 +396,7 @@ def repeats_itself(steps: list[str]) -> bool:
 
 
 def is_calendar_page(parts: SplitResult) -> bool:
-    """Return whether a URL names a calendar and a date.
+    """Return True if a URL contains the name of a calendar and a date.
 
     >>> is_calendar_page(urlsplit("/events/2026-11/")), is_calendar_page(urlsplit("/cal?agenda=1&month=5"))
     (True, True)
@@ -415,7 +412,7 @@ def is_calendar_page(parts: SplitResult) -> bool:
 
 
 def facets_of(query: str) -> tuple[str, ...]:
-    """The names in a query that may narrow a list, sorted, as often as they are there; not its page, nor its order.
+    """Return the names in a query that may narrow a list, sorted, with repetitions; without paging and ordering.
 
     >>> facets_of("f[0]=subject:maps&f[1]=year:1784&sort_by=title&page=3")
     ('f[]', 'f[]')
@@ -425,7 +422,7 @@ def facets_of(query: str) -> tuple[str, ...]:
 
 
 def turns_page(url: str, to: str) -> bool:
-    """Return whether *to* is another page of the list at *url*.
+    """Return True if *to* is another page of the list at *url*.
 
     >>> turns_page("http://a.example/browse?c=5", "http://a.example/browse?c=5&page=2")
     True

@@ -1,11 +1,11 @@
-r"""Requests for ARKs in the logs of web servers: what visitors asked for, where they came from, what was answered.
+r"""Reads requests for ARKs from the logs of web servers: the ARK, the referring page and the status.
 
-What says who a visitor is never leaves this module: of a line only the method, the target, the host, the status, the
-Referer and the User-Agent are read at all, and of these are kept the ARK, the status, and the public part of the
-address that links to it. Repeated requests are counted, so that memory grows with what is asked for and not with the log.
+Personal data of visitors never leaves this module. Of a line, only method, target, host, status, Referer and User-Agent
+are read. Of these, only the ARK, the status, and the public part of the referring URL are kept. Repeated requests are
+counted, so memory grows with the variety of requests, not with the log.
 
-A library for formats, apachelogs 0.6.1, was left aside: a request of some hundred octets that aren't printable, which
-anybody may send, keeps its regular expressions busy for years (``\x16`` is an escape, and another one before ``16``).
+The library apachelogs 0.6.1 is not used: anybody can send a request of some hundred unprintable bytes that keeps its
+regular expressions busy for years (``\x16`` is an escape, and another one before ``16``).
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from extractors.model.documents import Block, Finding, Role
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.rules import Confidence
 
-# -- formats of lines
+# -- line formats
 
-#: What is read of a line, by the directives of Apache and the variables of nginx that hold it.
+#: The fields to read of a line, by Apache's directives and nginx's variables.
 _FIELDS = {
     "request": ("r", "request"),
     "method": ("m", "request_method"),
@@ -51,7 +51,7 @@ _FIELD_OF = {name: field for field, names in _FIELDS.items() for name in names}
 _DIRECTIVE = re.compile(
     r"%[<>!,0-9]*(?P<directive>(?:\{[^}]*\})?(?:\^[A-Za-z]{2}|[A-Za-z%]))|\$(?P<braced>\{)?(?P<variable>\w+)(?(braced)\})"
 )
-#: Apache's ``vhost_combined``, ``combined`` (nginx has the same), and ``common`` with and without a host.
+#: Apache's ``vhost_combined``, ``combined`` (the same in nginx), and ``common`` with and without a host.
 _FORMATS = (
     '%v:%p %h %l %u %t "%r" %>s %O "%{Referer}i" "%{User-Agent}i"',
     '%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-Agent}i"',
@@ -61,10 +61,10 @@ _FORMATS = (
 
 
 def line_pattern(log_format: str) -> re.Pattern[bytes]:
-    """The pattern of a line in a format of Apache (``%h %l … "%r" %>s``) or nginx (``$remote_addr … "$request"``).
+    """Return the pattern of a line in a format of Apache (``%h … "%r" %>s``) or nginx (``$remote_addr … "$request"``).
 
-    It never goes back over what it has read, so that its time grows with the line. What follows a last quoted field is
-    passed over. Raises ValueError for a format without request or status.
+    It never backtracks, so its time grows with the line. Text after a quoted last field is skipped. Raises ValueError
+    for a format without request or status.
 
     >>> line_pattern('%>s "%r"').fullmatch(b'404 "GET /ark:/12148/x5"')["request"]
     b'GET /ark:/12148/x5'
@@ -90,7 +90,7 @@ def line_pattern(log_format: str) -> re.Pattern[bytes]:
 
 
 def _value_pattern(name: str, following: str) -> str:
-    """The pattern of one value, which the character *following* ends."""
+    """Return the pattern of one value that ends before the character *following*."""
     match name, following:
         case "%", _:
             return "%"
@@ -100,7 +100,7 @@ def _value_pattern(name: str, following: str) -> str:
             return r"\d++"
         case "s" | "status", _:
             return r"\d{3}"
-        case (("u" | "remote_user"), " "):  # the one value without quotes that may hold blanks
+        case (("u" | "remote_user"), " "):  # the only unquoted value that may contain spaces
             return r"[^\[]*?"
         case _, '"':
             return r'(?:[^"\\]|\\.)*+'
@@ -118,23 +118,23 @@ _ESCAPED = bytes.maketrans(b"nrtbvf", b"\n\r\t\b\v\f")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is read of one line; None for what its format doesn't have."""
+    """The request in one line; None for fields that its format doesn't have."""
 
     method: str
     target: str
     status: int
     origin: str
-    """Scheme and host that were asked, where the line says so; else empty."""
+    """Scheme and host of the request, if the line has them; else empty."""
     referer: str | None
     agent: str | None
 
 
-#: Any request that names no ARK.
+#: A request without an ARK.
 _OTHER = Request("", "", 0, "", None, None)
 
 
 def request_in(line: bytes, patterns: Sequence[re.Pattern[bytes]] = KNOWN_FORMATS) -> Request | None:
-    r"""Return the request of a line, in the first of these formats that it has, or in JSON as Caddy writes it.
+    r"""Return the request of a line in the first matching format, or in Caddy's JSON; None if no format matches.
 
     >>> line = b'192.0.2.7 - - [10/Oct/2026:13:55:36 +0000] "GET /ark:/12148/x5 HTTP/1.1" 404 9 "-" "a \\x22b\\x22"'
     >>> request_in(line)
@@ -146,8 +146,8 @@ def request_in(line: bytes, patterns: Sequence[re.Pattern[bytes]] = KNOWN_FORMAT
     if match is None:
         return None
     if b"%" not in line and b"ark" not in line.lower():
-        return _OTHER  # soon, for most are
-    values = {name: _unescaped(value) for name, value in match.groupdict().items()}
+        return _OTHER  # early, because most requests have no ARK
+    values = {name: _unescape(value) for name, value in match.groupdict().items()}
     method, _, rest = values.get("request", "").partition(" ")
     target = values.get("target") or rest.rpartition(" HTTP/")[0] or rest
     return Request(
@@ -174,7 +174,7 @@ def _request_in_json(line: bytes) -> Request | None:
         return None
 
 
-def _unescaped(value: bytes) -> str:
+def _unescape(value: bytes) -> str:
     def octets(match: re.Match[bytes]) -> bytes:
         return bytes.fromhex(match[1].decode()) if match[1] else match[2].translate(_ESCAPED)
 
@@ -185,7 +185,7 @@ _NAME = re.compile(r"(?=.*[a-z])[a-z0-9-]+(?:\.[a-z0-9-]+)+", re.IGNORECASE)
 
 
 def _origin(scheme: str | None, host: str, port: str | None) -> str:
-    """Scheme and host that were asked; empty for an address, which is no name to cite."""
+    """Return scheme and host of the request; empty for an IP address, which is not a name to cite."""
     host, _, own_port = host.partition(":")
     port = port or own_port
     if not _NAME.fullmatch(host):
@@ -195,16 +195,16 @@ def _origin(scheme: str | None, host: str, port: str | None) -> str:
     return f"{scheme}://{host.lower()}{'' if is_default else f':{port}'}"
 
 
-# -- what may be kept of them
+# -- personal data
 
-#: An IP address in text: of a visitor, for all we know.
+#: An IP address in text, possibly that of a visitor.
 _ADDRESS = re.compile(
     r"(?<!\d)(?:\d{1,3}\.){3}\d{1,3}(?!\d)|(?<![\w:])[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?![\w:])", re.IGNORECASE
 )
 _AUTHORITY = re.compile(r"https?://[^/?#]*", re.IGNORECASE)
-#: Requests are mostly for the same, and from the same pages.
+#: The size of caches: most requests repeat others.
 _MOST_KNOWN = 2**14
-#: Programs by their own word, in a User-Agent; browsers name themselves otherwise.
+#: Names of programs in a User-Agent; browsers use other names.
 _ROBOT = re.compile(
     r"(?<!cu)bot|crawl|spider|slurp|archive|scrap|fetch|preview|monitor|check|scan|feed|headless|arkaudit|facebookexternal"
     r"|curl|wget|python|java/|perl|ruby|go-http|okhttp|httpclient|axios|node",
@@ -214,9 +214,9 @@ _ROBOT = re.compile(
 
 @lru_cache(maxsize=_MOST_KNOWN)
 def requested_ark(target: str, origin: str) -> Mention | None:
-    """Return the ARK that a request *target* at *origin* asks for: in its path, or as the whole value of a parameter.
+    """Return the ARK in a request *target* at *origin*: in its path, or as the complete value of a parameter.
 
-    Of a query, which may hold anything, no more is kept than an inflection.
+    Of a query, which may contain anything, only an inflection is kept.
 
     >>> requested_ark("/ark:/12148/x5?token=secret", "https://a.example").repaired
     'https://a.example/ark:/12148/x5'
@@ -227,7 +227,7 @@ def requested_ark(target: str, origin: str) -> Mention | None:
     path, mark, query = target.partition("?")
     inflection = f"?{query}" if mark and query in ("", "?", "info") else ""
     mention = _first_ark(origin + path + inflection) or _ark_of_query(query)
-    if mention is None or "@" in (mention.resolver or ""):  # user and password
+    if mention is None or "@" in (mention.resolver or ""):  # the URL has a user and password
         return None
     if _holds_address(mention.repaired.removeprefix(origin)):
         return None
@@ -238,7 +238,7 @@ def requested_ark(target: str, origin: str) -> Mention | None:
         spans=((0, len(as_written)),),
         context="",
         fragment="",
-        confidence=Confidence.CERTAIN,  # it was asked for as it is
+        confidence=Confidence.CERTAIN,  # the request itself is the evidence
         alternatives=(),
         reason="a visitor's request",
     )
@@ -250,7 +250,7 @@ def _first_ark(text: str) -> Mention | None:
 
 
 def _ark_of_query(query: str) -> Mention | None:
-    """The ARK that is the value of a parameter, whole."""
+    """Return the ARK that is the complete value of a parameter, or None."""
     for parameter in query.split("&"):
         value = unquote(parameter.partition("=")[2])
         mention = _first_ark(value)
@@ -259,11 +259,11 @@ def _ark_of_query(query: str) -> Mention | None:
     return None
 
 
-#: The last label of a public name: none that only one network knows (RFC 6761, 6762, 8375), nor that of addresses.
+#: The last label of a public name: neither one of local networks (RFC 6761, 6762, 8375), nor that of addresses.
 _PUBLIC = re.compile(
     r"(?!(?:arpa|corp|home|internal|intranet|lan|local|localdomain|localhost|private)\Z)(?:[a-z]{2,}|xn--[a-z0-9-]+)"
 )
-#: An IP address in the name of a host, as providers name the machines of their customers.
+#: An IP address in a host name, as providers name the machines of their customers.
 _ADDRESS_IN_NAME = re.compile(
     r"""
     (?:\d{1,4}[-._x]+){2}\d                # three octets, decimal or octal: 203-0-113-9.dyn.isp.example
@@ -275,23 +275,23 @@ _ADDRESS_IN_NAME = re.compile(
     re.VERBOSE,
 )
 _LONGEST_HOST = 253
-#: Segments of a path before the name of a person.
+#: Segments of a path before a person's name.
 _BEFORE_NAMES = re.compile(
     r"accounts?|benutzer|home|inbox|(?:web)?mail|mailbox|members?|nutzer|patrons?|profiles?|u|users?"
     r"|usuarios?|utent[ei]|utilisateurs?",
     re.IGNORECASE,
 )
-#: A user's folder, a session of ASP.NET, a mail address, a parameter, an escape that is left, an IPv4 address.
+#: A user's folder, a session of ASP.NET, a mail address, a parameter, a remaining escape, or an IPv4 address.
 _PERSONAL = re.compile(r"\A~|\A\([A-Z]\(|[@?;=]|%[0-9A-Fa-f]{2}|(?<!\d)\d{1,3}(?:[.-]\d{1,3}){3}(?!\d)")
 _MOST_ESCAPES = 5
 
 
 @lru_cache(maxsize=_MOST_KNOWN)
 def citing_page(referer: str | None, asked: str = "") -> str | None:
-    """Return the public part of a Referer: the page on the site of *asked*, the origin elsewhere; None if neither.
+    """Return the public part of a Referer: the page on the site of *asked*, the origin on other sites, or None.
 
-    An origin elsewhere is one only by a public name in which no IP address stands. A page has no query and no
-    parameters, and ends before the first segment that may be about its reader.
+    The host must have a public name without an IP address in it. A page is given without query and parameters, and up
+    to the first segment that may be about its reader.
 
     >>> citing_page("https://anna:pw@www.ours.example/3;v=1?token=secret#top", "https://ark.ours.example")
     'https://www.ours.example/3'
@@ -326,7 +326,7 @@ def _public_path(path: str) -> str:
     before = ""
     for segment in path.split("/"):
         plain = segment.partition(";")[0]
-        for part in re.split(r"[/\\]", _decoded(plain)):
+        for part in re.split(r"[/\\]", _decode(plain)):
             if part and (_BEFORE_NAMES.fullmatch(before) or _PERSONAL.search(part) or _holds_address(part)):
                 return "/".join([*kept, ""])
             before = part
@@ -334,7 +334,7 @@ def _public_path(path: str) -> str:
     return "/".join(kept)
 
 
-def _decoded(text: str) -> str:
+def _decode(text: str) -> str:
     for _ in range(_MOST_ESCAPES):
         text = unquote(text)
     return unicodedata.normalize("NFKC", text)
@@ -346,9 +346,9 @@ def _holds_address(text: str) -> bool:
 
 # -- whole logs
 
-#: Octets of a line; what is longer was no request that a server took.
+#: The largest length of a line in bytes; servers reject longer requests.
 MOST_LINE_BYTES = 2**17
-#: So many requests that differ in ARK, page or status are kept apart; what is new beyond is counted.
+#: The number of requests with different ARK, page or status that are counted separately; further ones are only counted.
 MOST_DISTINCT = 250_000
 _MOST_NAMED = 5
 _SHOWN_EVERY = 2**14
@@ -357,7 +357,7 @@ _GZIP = b"\x1f\x8b"
 
 @dataclass(slots=True)
 class _Count:
-    """How often the same was asked, and in which line of which log first."""
+    """The number of equal requests, and the log and line of the first."""
 
     log: str
     line: int
@@ -367,31 +367,31 @@ class _Count:
 
 @dataclass(slots=True)
 class RequestLogs:
-    """The requests for ARKs of one or more logs, counted."""
+    """The requests for ARKs in one or more logs, counted."""
 
     resolver: str
-    """Whose host was asked where a log doesn't say."""
+    """The resolver that was asked if a log doesn't name the host."""
     formats: Sequence[re.Pattern[bytes]] = KNOWN_FORMATS
-    """Those that lines may have."""
+    """The possible formats of lines."""
     most_distinct: int = MOST_DISTINCT
     show: Callable[[int], None] = lambda lines: None
-    """Called now and then with the number of lines that were read of all logs."""
+    """Called from time to time with the number of lines read in all logs."""
     _lines: int = 0
     _counts: dict[tuple[str, str, int], _Count] = field(default_factory=dict)
-    """By the URL that asks for the ARK, the document that cites it, and the status."""
+    """By the URL for the ARK, the citing document, and the status."""
     _mentions: dict[str, Mention] = field(default_factory=dict)
     logs: dict[str, DocumentRecord] = field(default_factory=dict)
-    """Those that were read, by name, without what they cite."""
+    """The logs that were read, by name, without citations."""
     _files: set[tuple[int, int]] = field(default_factory=set)
 
-    def read(self, path: Path, name: str) -> None:
-        """Read a log, also one in gzip, up to where it ends now; what is wrong with it is a finding. Never raises."""
+    def read_log(self, path: Path, name: str) -> None:
+        """Read a log, compressed by gzip or not, up to its present end; faults become findings. Never raises."""
         counts, odd = Counter[str](), list[int]()
         fault = None
         try:
             with path.open("rb") as stream:
                 status = os.fstat(stream.fileno())
-                if (status.st_dev, status.st_ino) in self._files:  # it was rotated meanwhile
+                if (status.st_dev, status.st_ino) in self._files:  # the log was rotated meanwhile
                     return
                 self._files.add((status.st_dev, status.st_ino))
                 is_packed = stream.peek(2).startswith(_GZIP)
@@ -401,7 +401,7 @@ class RequestLogs:
                     is_read = len(line) <= MOST_LINE_BYTES
                     request = request_in(line, self.formats) if is_read else None
                     if request is None and not is_whole and not is_packed:
-                        continue  # it is being written
+                        continue  # the line is being written
                     counts["lines"] += 1
                     if counts["lines"] % _SHOWN_EVERY == 0:
                         self.show(self._lines + counts["lines"])
@@ -417,7 +417,7 @@ class RequestLogs:
         self.logs[name] = _log_record(name, counts, odd, fault)
 
     def add(self, request: Request, log: str, line: int) -> str:
-        """Count one request. Returns which of the numbers of its log it belongs to."""
+        """Count one request, and return the name of the count of its log that it adds to."""
         is_asking = request.method in ("GET", "HEAD") and request.status in range(100, 1000)
         if not is_asking or holds_no_label(request.target):
             return "others"
@@ -433,7 +433,7 @@ class RequestLogs:
             return "beyond"
         self._mentions.setdefault(url, mention)
         count = self._counts.setdefault(key, _Count(log, line))
-        # Browsers name themselves; where a format has no User-Agent, no one knows.
+        # Browsers identify themselves. In a format without User-Agent, all requests count as those of people.
         if request.agent is not None and (request.agent in ("", "-") or _ROBOT.search(request.agent)):
             count.robots += 1
             return "robots"
@@ -441,7 +441,7 @@ class RequestLogs:
         return "people"
 
     def records(self) -> list[DocumentRecord]:
-        """The logs, and the pages that visitors came from, as documents with what they cite."""
+        """Return the logs and the referring pages, as documents with their citations."""
         records = dict(self.logs)
         cited: defaultdict[str, list[CitedMention]] = defaultdict(list)
         citations: defaultdict[str, dict[str, int]] = defaultdict(dict)
@@ -458,8 +458,8 @@ class RequestLogs:
             records.setdefault(document, record)
         return [replace(record, mentions=tuple(cited[name])) for name, record in records.items()]
 
-    def asked(self) -> dict[str, list[str]]:
-        """The URLs that ask for the ARKs, most asked first, each with where visitors came from, how often."""
+    def requested_urls(self) -> dict[str, list[str]]:
+        """Return the URLs for the ARKs, most requested first, each with its referring pages and their counts."""
         pages: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for (url, document, _), count in self._counts.items():
             pages[url][document] += count.people
@@ -468,22 +468,22 @@ class RequestLogs:
 
 
 def _log_record(name: str, counts: Counter[str], odd: Sequence[int], fault: Finding | None) -> DocumentRecord:
-    """The row about a log, without what it cites."""
+    """Return the record of a log, without citations."""
     words = f"{counts['people']} requests for ARKs by people and {counts['robots']} by robots"
     words = f"{words}, in {counts['lines']} lines; counts are of what was read this time"
     findings = [Finding("log-read", words)]
     if odd:
         first = f"{', '.join(map(str, odd))}{' …' * (counts['odd'] > len(odd))}"
-        words = f"lines that are no request in a known format: {counts['odd']} ({first})"
+        words = f"lines that are not requests in a known format: {counts['odd']} ({first})"
         findings.append(Finding("odd-lines", words))
     if counts["beyond"]:
-        words = f"requests that are not kept, for too many differ: {counts['beyond']}"
+        words = f"requests that are not recorded, because too many differ: {counts['beyond']}"
         findings.append(Finding("log-limit", words))
     is_read = counts["lines"] > counts["odd"] or not (counts["lines"] or fault)
     if not counts["lines"] and is_read:
         fault = Finding("empty", "there is no line in this log")
     elif not is_read and fault is None:
-        advice = "--access-log-format says how they are written"
+        advice = "give the format with --access-log-format"
         fault = Finding("unknown-format", f"no line is a request in a known format: {advice}")
     findings += [fault] if fault else []
     outcome = DocumentOutcome.READ if is_read else DocumentOutcome.UNREADABLE
@@ -491,9 +491,9 @@ def _log_record(name: str, counts: Counter[str], odd: Sequence[int], fault: Find
 
 
 def _lines(stream: BinaryIO | gzip.GzipFile, size: int | None) -> Iterator[tuple[bytes, bool]]:
-    """The lines of a log without their ends, each with whether it has one; of one too long only more than is allowed.
+    """Yield the lines of a log, each with True if it is complete; of overlong lines the beginning.
 
-    *size* octets were there when it was opened, as far as that is known.
+    *size* is the number of bytes at opening, or None if unknown.
     """
     left = size
     while line := stream.readline(MOST_LINE_BYTES + 1 if left is None else min(left, MOST_LINE_BYTES + 1)):

@@ -1,6 +1,6 @@
-"""Read documents as sources. Their content says what they are, unless the user has ordered how to read them.
+"""Reads documents as sources. Their content decides the kind, unless the user has named one.
 
-Sources in XML are read by `crawler.sources.xml_sources`; lists of URLs, and the JSON of IIIF, here.
+XML sources are read by `crawler.sources.xml_sources`, lists of URLs and the JSON of IIIF here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from crawler.model.crawl_requests import ListedItem, Outlinks, SourceKind, SourceReading
-from crawler.sources.links import absolutes
+from crawler.sources.links import absolute_urls
 from crawler.sources.xml_sources import NAMESPACE, Selection, read_feed, read_oai, read_sitemap, root_name
 from extractors.find import find_arks
 from extractors.model.decoding import decode
@@ -24,14 +24,14 @@ from extractors.processes.worker import WorkerError, WorkerExecutor
 
 # -- collections and manifests of the IIIF Presentation API, versions 2 and 3
 #
-# A collection leads to its manifests, one by one or by further collections; a manifest to what it is about
-# (``related``, ``homepage``), to what describes it (``seeAlso``) and to other forms of it (``rendering``, mostly a
-# PDF). Images, their services, canvases, annotations and what a manifest is part of lead nowhere.
+# A collection leads to its manifests, directly or by further collections. A manifest leads to the page of its object
+# (``related``, ``homepage``), to its metadata (``seeAlso``) and to other forms of the object (``rendering``, mostly a
+# PDF). Images, their services, canvases, annotations and the parents of a manifest are not followed.
 
-#: What is looked at to recognize a JSON document of IIIF.
+#: The mark of a JSON document of IIIF, and the number of bytes in which it is searched.
 _CONTEXT = b"iiif.io/api/presentation/"
 _IIIF_HEAD_BYTES = 2**14
-#: Where documents are named, in this order; the first two are pages, and a manifest may have several of each.
+#: The keys that name documents, in this order; the first two name pages. A manifest may have several of each.
 _ABOUT = ("homepage", "related", "rendering", "seeAlso")
 _MEMBERS = ("collections", "manifests", "members", "items")
 _NO_DOCUMENT_TYPES = ("image/", "audio/", "video/")
@@ -39,7 +39,7 @@ MOST_ITEMS = 50_000
 
 
 def read_iiif(data: bytes, *, url: str) -> SourceReading | None:
-    """Return what the collection or manifest at *url* leads to; None for any other JSON.
+    """Return the links of the collection or manifest at *url*; None for other JSON.
 
     >>> manifest = b'{"@context": "http://iiif.io/api/presentation/3/context.json", "type": "Manifest",'
     >>> read = read_iiif(manifest + b' "rendering": [{"id": "/x.pdf"}]}', url="https://a.example/m.json")
@@ -57,10 +57,10 @@ def read_iiif(data: bytes, *, url: str) -> SourceReading | None:
         return None
     members = list(_listed_members(resource)) if kind == "Collection" else []
     further, listed = (
-        absolutes(url, (address for of_kind, address in members if of_kind == wanted))
+        absolute_urls(url, (address for of_kind, address in members if of_kind == wanted))
         for wanted in ("Collection", "Manifest")
     )
-    items = [*(listed | absolutes(url, _about(resource)))]
+    items = [*(listed | absolute_urls(url, _about(resource)))]
     findings = []
     if len(items) > MOST_ITEMS:
         findings.append(Finding("source-limit", f"only the first {MOST_ITEMS} of {len(items)} manifests are asked for"))
@@ -72,61 +72,60 @@ def read_iiif(data: bytes, *, url: str) -> SourceReading | None:
 
 
 def _listed_members(collection: dict[str, Any]) -> Iterator[tuple[str | None, str]]:
-    """The kinds and addresses of the members, at whatever level they are within; and where the list goes on."""
+    """Yield the kinds and addresses of the members at all levels, then those of further pages of the list."""
     pending = [collection]
     while pending:
         within = pending.pop(0)
         for key in _MEMBERS:
-            for member in _several(within.get(key)):
+            for member in _as_list(within.get(key)):
                 of_kind = _kind(member) if isinstance(member, dict) else ""
                 yield of_kind or _KIND_OF_KEY.get(key), _id(member)
                 if of_kind == "Collection" and any(other in member for other in _MEMBERS):
-                    pending.append(member)  # written out in place
-    yield from (("Collection", _id(page)) for key in ("first", "next") for page in _several(collection.get(key)))
+                    pending.append(member)  # embedded
+    yield from (("Collection", _id(page)) for key in ("first", "next") for page in _as_list(collection.get(key)))
 
 
 _KIND_OF_KEY = {"collections": "Collection", "manifests": "Manifest"}
 
 
 def _about(resource: dict[str, Any]) -> Iterator[str]:
-    sequences = [related for related in _several(resource.get("sequences")) if isinstance(related, dict)]  # version 2
+    sequences = [related for related in _as_list(resource.get("sequences")) if isinstance(related, dict)]  # version 2
     for part in (resource, *sequences):
         for key in _ABOUT:
-            for related in _several(part.get(key)):
+            for related in _as_list(part.get(key)):
                 media_type = str(related.get("format", "")) if isinstance(related, dict) else ""
                 if not media_type.startswith(_NO_DOCUMENT_TYPES):
                     yield _id(related)
 
 
-def _several(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     if value is None:
         return []
     return value if isinstance(value, list) else [value]
 
 
 def _id(value: Any) -> str:
-    """The address that something has, or is; empty where that is no text."""
+    """Return the address of an object, or the value itself if it is a text; otherwise an empty string."""
     address = value.get("id") or value.get("@id") if isinstance(value, dict) else value
     return address if isinstance(address, str) else ""
 
 
 def _kind(value: dict[str, Any]) -> str:
-    """The type without the prefix that it has in version 2: ``Collection``, ``Manifest`` …"""
+    """Return the type without the prefix of version 2: ``Collection``, ``Manifest`` …"""
     type_name = value.get("type") or value.get("@type")
     return type_name.removeprefix("sc:") if isinstance(type_name, str) else ""
 
 
-# -- lists of URLs, one a line, as a file or as a sitemap in plain text; ARKs may be in it as well
+# -- lists of URLs, one per line, as a file or a sitemap in plain text; they may also contain ARKs
 
 _LINE = re.compile(r"(?=\S++\Z)(?:https?://.|(?:.*?/)?ark:/?.).*+", re.IGNORECASE)
 _URL = re.compile(r"https?://", re.IGNORECASE)
-#: What is looked at before a whole text is: most texts aren't lists, and say so at once.
+#: The number of bytes checked before the whole text: most texts show at once that they are not lists.
 _HEAD_BYTES = 2**12
 
 
 def is_list(data: bytes) -> bool:
-    """Return whether a text holds nothing but URLs and ARKs, one a line, at least one of them a URL; ``#`` begins a
-    comment.
+    """Return True if a text has only URLs and ARKs, one per line, and at least one URL; ``#`` begins a comment.
 
     >>> is_list(b"# ours\\nhttp://a.example/x\\n\\nark:/12148/btv1b8\\n"), is_list(b"See http://a.example/x")
     (True, False)
@@ -139,14 +138,14 @@ def is_list(data: bytes) -> bool:
 
 
 def read_list(data: bytes, *, url: str, is_ordered: bool = False) -> SourceReading:
-    """The URLs of a list; *is_ordered* says that the user has called it one, so that ARKs in it are fetched as well.
+    """Return the URLs of a list. With *is_ordered*, the user named it as a list, so its ARKs are fetched, too.
 
     >>> read = read_list(b"http://a.example/x\\nhttps://n2t.net/ark:/12148/btv1b8", url="urls.txt")
     >>> [item.url for item in read.items]
     ['http://a.example/x']
     """
     lines = dict.fromkeys(line for line in _lines(data) if _URL.match(line) and _LINE.fullmatch(line))
-    urls = absolutes(url, (line for line in lines if is_ordered or not any(find_arks(line))))
+    urls = absolute_urls(url, (line for line in lines if is_ordered or not any(find_arks(line))))
     odd = sum(1 for line in _lines(data) if not _LINE.fullmatch(line))
     findings = (Finding("odd-lines", f"lines that are neither a URL nor an ARK: {odd}"),) if odd else ()
     return SourceReading(SourceKind.LIST, tuple(map(ListedItem, urls)), findings=findings)
@@ -157,7 +156,7 @@ def _lines(data: bytes) -> Iterator[str]:
     return (line for line in stripped if line and not line.startswith("#"))
 
 
-#: What a compressed source may grow to; sitemaps have 50 MiB at most (sitemaps.org).
+#: The largest size of a decompressed source; sitemaps have at most 50 MiB (sitemaps.org).
 MOST_BYTES = 64 * 2**20
 _GZIP = b"\x1f\x8b"
 _PIECE_BYTES = 2**16
@@ -169,7 +168,7 @@ _RSS_1 = b"http://purl.org/rss/1.0/"
 
 
 def source_kind(data: bytes) -> SourceKind | None:
-    """Return what *data* is as a source by its content, or None for a document like any other.
+    """Return the kind of source of *data* by its content, or None if it is not a source.
 
     >>> source_kind(b'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'), source_kind(b"<p>See x</p>")
     (<SourceKind.SITEMAP: 'sitemap'>, None)
@@ -195,14 +194,14 @@ def source_kind(data: bytes) -> SourceKind | None:
 def read_source(
     data: bytes, *, url: str, order: SourceKind | None, harvests: bool, selection: Selection
 ) -> SourceReading | None:
-    """Return what the document that was found at *url* leads to as a source; None if it is a document like any other.
+    """Return the links of the document at *url* as a source; None if it is not a source.
 
-    *order* is how the user wants it to be read, or what it is part of. A repository's OAI-PMH is harvested only with
-    *harvests*: a link to it on some page is no reason to. Never raises, whatever the bytes (but `MemoryError`).
+    *order* is the kind that the user named, or that of its index. OAI-PMH is harvested only with *harvests*: a link on
+    a page is no reason to harvest. Raises only `MemoryError`, for any bytes.
     """
     if order is SourceKind.PAGE:
         return None
-    data = unpacked(data)
+    data = decompress(data)
     kind = SourceKind.LIST if order is SourceKind.LIST else source_kind(data)
     read: SourceReading | None
     try:
@@ -219,7 +218,7 @@ def read_source(
                 read = read_list(data, url=url, is_ordered=order is SourceKind.LIST)
             case _:
                 read = None
-    except MemoryError:  # says something about this process, nothing about the document
+    except MemoryError:  # a fault of this process, not of the document
         raise
     except Exception as error:
         fault = Finding("unreadable-source", f"its reader failed: {type(error).__name__}")
@@ -230,11 +229,11 @@ def read_source(
     return read
 
 
-def unpacked(data: bytes) -> bytes:
-    """*data* without gzip around it, as far as it can be had; the row about the document speaks of damage.
+def decompress(data: bytes) -> bytes:
+    """Return *data* without its gzip coding, as far as it can be read; damage is reported with the document itself.
 
     >>> import gzip
-    >>> unpacked(gzip.compress(b"<urlset/>")), unpacked(gzip.compress(b"<urlset/>")[:-4])
+    >>> decompress(gzip.compress(b"<urlset/>")), decompress(gzip.compress(b"<urlset/>")[:-4])
     (b'<urlset/>', b'<urlset/>')
     """
     if not data.startswith(_GZIP):
@@ -251,22 +250,22 @@ def unpacked(data: bytes) -> bytes:
     return bytes(data_out)
 
 
-# Reads documents as sources, the large ones in a process that can be killed.
+# Reads documents as sources; large ones in a process that can be killed.
 
-#: Larger sources are read in that process.
+#: The largest source that is read in this process.
 _INLINE_BYTES = 2**16
 
 
 @dataclass(frozen=True, slots=True)
 class SourceReader:
-    """Reads each document as a source, if it is one, and the links that it leads to."""
+    """Reads each document as a source if it is one, and returns its links."""
 
     executor: WorkerExecutor
     selection: Selection
-    """Of the records of repositories."""
+    """The selection of records in repositories."""
 
     async def read(self, data: bytes, *, url: str, order: SourceKind | None, harvests: bool) -> SourceReading | None:
-        """As `read_source`; what kills its reader is a finding."""
+        """Return the result of `read_source`; a crash of the reading process is a finding."""
         if len(data) <= _INLINE_BYTES:
             return read_source(data, url=url, order=order, harvests=harvests, selection=self.selection)
         if order is None and not may_be_source(data):
@@ -282,17 +281,17 @@ class SourceReader:
 
 
 def may_be_source(data: bytes) -> bool:
-    """Return whether *data* is a source by its beginning.
+    """Return True if *data* may be a source by its beginning.
 
-    A list is recognized by all of its lines; of a long one the first must do here, and the reader looks at the rest.
+    For a long list only the first lines are checked here; the reader checks all.
     """
-    head = unpacked(data[:_INLINE_BYTES])
+    head = decompress(data[:_INLINE_BYTES])
     return source_kind(head[:_INLINE_BYTES].rpartition(b"\n")[0] or head) is not None
 
 
-# -- which of all documents that link to another has found it, whichever was read first
+# -- the document that counts as the finder of another, independent of the order of reading
 
-#: So many documents are looked at together: that many lists of links are in memory.
+#: The number of documents processed together, whose links are in memory.
 AT_ONCE = 500
 
 Key = bytes
@@ -301,12 +300,11 @@ ReadLinks = Callable[[Sequence[Key]], Mapping[Key, Sequence[Outlinks]]]
 
 
 def finders(seeds: Iterable[Key], documents: Mapping[Key, Key | None], links_of: ReadLinks) -> dict[Key, str | None]:
-    """Return where each document was found: on which of those from which the fewest links lead to it from a seed.
+    """Return for each document the one on which it was found: the one with the fewest links from a seed.
 
-    Of several the first, and these are in the order in which they are found themselves: seeds as given, then what
-    links lead to, in the order of the links. A redirect is no step: *documents* has the key of where each one's
-    redirects led, and that was found where the first that leads there was. A seed was found nowhere (None); what no
-    links lead to from a seed is left out.
+    Of several, the first in the order of discovery counts: seeds as given, then the targets of links in their order.
+    Redirects are no steps: *documents* has the key of each redirect's target, which counts as found where the first
+    redirecting document was. Seeds have no finder (None). Documents without a path from a seed are left out.
 
     >>> from crawler.model.crawl_requests import document_key as key
     >>> home, near, far = map(key, ("home", "near", "far"))

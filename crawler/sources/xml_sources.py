@@ -1,6 +1,6 @@
-"""Pure: read sources in XML: answers of OAI-PMH repositories (version 2.0), feeds and sitemaps.
+"""Reads sources in XML: answers of OAI-PMH repositories (version 2.0), feeds and sitemaps. No I/O.
 
-Elements come one after the other, in memory that doesn't grow with a stranger's XML.
+Elements are read one after the other, in bounded memory.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from extractors.model.documents import Finding
 from extractors.readers.markup.xml import without_surrogates
 
 Element: TypeAlias = Any
-"""An `lxml.etree._Element`; its published types are those of lxml 4."""
+"""An `lxml.etree._Element`; the published types are those of lxml 4."""
 
 _HEAD_BYTES = 2**16
 _BLANKS_BEFORE_MARKUP = re.compile(rb"\A(?:\xef\xbb\xbf)?[\t\n\r ]+(?=<)")
@@ -28,7 +28,7 @@ _PIECE_BYTES = 2**18
 _BARE_AMPERSAND = re.compile(
     rb"(?P<cdata><!\[CDATA\[.*?(?:\]\]>|\Z))|&(?!(?:[A-Za-z_][A-Za-z0-9_.-]*|#[0-9]+|#x[0-9A-Fa-f]+);)", re.DOTALL
 )
-#: Strangers write this: nothing from outside, no entity but the five, and libxml2's own limits.
+#: Settings for untrusted XML: no external resources, only the five standard entities, libxml2's own limits.
 _SAFELY: Any = {
     "recover": True,
     "resolve_entities": False,
@@ -41,7 +41,7 @@ _SAFELY: Any = {
 
 
 def root_name(data: bytes) -> tuple[str, str] | None:
-    """Namespace and local name of the root element, or None where there is none at the beginning.
+    """Return namespace and local name of the root element, or None if there is none at the beginning.
 
     >>> root_name(b"<?xml version='1.0'?><!-- x --><feed xmlns='http://www.w3.org/2005/Atom'>")
     ('http://www.w3.org/2005/Atom', 'feed')
@@ -60,9 +60,9 @@ def root_name(data: bytes) -> tuple[str, str] | None:
 
 
 def elements(data: bytes, *tags: str) -> Iterator[Element]:
-    """The elements with these tags (``{namespace}name``, or ``{*}name``) as they end; each is whole, then emptied.
+    """Yield the elements with these tags (``{namespace}name`` or ``{*}name``) as they end; each is emptied afterwards.
 
-    What is still open when *data* ends was cut off: it is not given, for half a URL leads somewhere else.
+    An element that is open at the end of *data* was cut off. It is left out, because half a URL leads elsewhere.
 
     >>> [element.text for element in elements(b"<a><loc>1&2</loc><b><loc>3</loc></b><loc>4", "{*}loc")]
     ['1&2', '3']
@@ -72,7 +72,7 @@ def elements(data: bytes, *tags: str) -> Iterator[Element]:
     for start in range(0, len(data), _PIECE_BYTES):
         try:
             parser.feed(data[start : start + _PIECE_BYTES])
-        except etree.XMLSyntaxError:  # what came before the fault has been given
+        except etree.XMLSyntaxError:  # the elements before the fault have been yielded
             return
         for _, element in parser.read_events():
             yield element
@@ -83,7 +83,7 @@ def elements(data: bytes, *tags: str) -> Iterator[Element]:
 
 
 def _with_ampersands(data: bytes) -> bytes:
-    """*data* with each bare ampersand escaped: with the rest of its "reference", libxml2 would pass over it.
+    """Return *data* with bare ampersands escaped; otherwise libxml2 would drop the text after them as a "reference".
 
     >>> _with_ampersands(b"<a>x?1&2&amp;3</a><![CDATA[x?1&2]]>")
     b'<a>x?1&amp;2&amp;3</a><![CDATA[x?1&2]]>'
@@ -92,45 +92,45 @@ def _with_ampersands(data: bytes) -> bytes:
 
 
 def local_name(element: Element) -> str:
-    """The name of an element without its namespace; empty for what is none."""
+    """Return the name of an element without its namespace; empty for comments and the like."""
     return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
 
 
 def text_of(element: Element) -> str:
-    """The text in an element, without the blanks around it."""
+    """Return the text in an element, without surrounding spaces."""
     return "".join(element.itertext()).strip()
 
 
 # -- OAI-PMH
 #
-# The harvesters that are kept (oaipmh-scythe, oaipmh) send their requests themselves, and there is no other way into
-# them; ours go through the one polite spider.
+# The maintained harvesters (oaipmh-scythe, oaipmh) send their requests themselves and can't be changed to use this
+# crawler's polite requests.
 # A harvest is a chain of answers to ``ListRecords``. It ends with an answer without a resumption token, or with an
-# error, which is then a finding: no one must take half a harvest for a whole one.
+# error, which becomes a finding: half a harvest must not pass for a whole one.
 
 
 NAMESPACE = "http://www.openarchives.org/OAI/2.0/"
 _RECORD, _ERROR, _TOKEN, _HEADER, _METADATA = (
     f"{{{NAMESPACE}}}{name}" for name in ("record", "error", "resumptionToken", "header", "metadata")
 )
-#: Verbs that give records with their metadata; after any other the harvest has yet to begin.
+#: Verbs whose answers contain records with metadata; after any other verb the harvest has yet to begin.
 _RECORD_VERBS = frozenset({"listrecords", "getrecord"})
 _ARGUMENTS = frozenset({"verb", "metadataprefix", "set", "from", "until", "resumptiontoken", "identifier"})
-#: Elements in which a format says where its object is; compared in lower case.
+#: Elements that contain the address of the object in some format; compared in lower case.
 _PLACES = frozenset({"identifier", "url", "isshownat", "isshownby"})
 _HTTP = re.compile(r"https?://\S+\Z", re.IGNORECASE)
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}:[0-9]{2}Z)?\Z")
-#: How an answer ends, and what shows that it goes on: half a harvest must not pass for a whole one.
+#: The end of an answer, and the sign that it continues: half a harvest must not pass for a whole one.
 _END = re.compile(rb"</(?:[\w.-]+:)?OAI-PMH\s*>\s*\Z")
 _END_BYTES = 4096
 _TOKEN_TAG = re.compile(rb"<(?:[\w.-]+:)?resumptionToken\b")
-#: An empty set is an answer like any other.
+#: Errors that are valid answers: an empty set.
 _NO_FAULT = frozenset({"noRecordsMatch"})
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The records of a repository that are asked for."""
+    """The selection of records in a repository."""
 
     prefix: str = "oai_dc"
     set: str | None = None
@@ -145,7 +145,7 @@ class Selection:
 
 
 def harvest_url(url: str, selection: Selection) -> str:
-    """The first request of a harvest at *url*; one that asks for records already, or resumes them, stays as it is.
+    """Return the first request of a harvest at *url*; a URL that already requests records stays unchanged.
 
     >>> harvest_url("https://a.example/oai?verb=Identify", Selection(set="maps", since="2020-01-01"))
     'https://a.example/oai?verb=ListRecords&metadataPrefix=oai_dc&set=maps&from=2020-01-01'
@@ -158,7 +158,7 @@ def harvest_url(url: str, selection: Selection) -> str:
 
 
 def next_url(url: str, token: str) -> str:
-    """The request that goes on after the answer of *url*: the token is its only argument, and exactly as given.
+    """Return the request for the answer after that of *url*; the token, exactly as given, is its only argument.
 
     >>> next_url("https://a.example/oai?verb=ListRecords&metadataPrefix=oai_dc", "a/b +=&c")
     'https://a.example/oai?verb=ListRecords&resumptionToken=a%2Fb%20%2B%3D%26c'
@@ -167,10 +167,10 @@ def next_url(url: str, token: str) -> str:
 
 
 def read_oai(data: bytes, *, url: str, selection: Selection) -> SourceReading:
-    """Return what the answer of the repository at *url* holds: each record is a document, and where it goes on."""
-    if _argument(url, "verb").lower() not in _RECORD_VERBS:  # an error or a greeting: the harvest begins after it
+    """Return the content of an answer of the repository at *url*: records are documents, further parts are links."""
+    if _argument(url, "verb").lower() not in _RECORD_VERBS:  # an error or an introduction: the harvest begins now
         return SourceReading(SourceKind.OAI, further=(harvest_url(url, selection),), is_document=False)
-    harvest = _Found()
+    harvest = _Harvest()
     for element in elements(data, _RECORD, _ERROR, _TOKEN):
         if element.tag == _ERROR:
             harvest.faults.append(_fault(element))
@@ -197,8 +197,8 @@ def read_oai(data: bytes, *, url: str, selection: Selection) -> SourceReading:
 
 
 @dataclass(slots=True)
-class _Found:
-    """The content of an answer, as far as it was read."""
+class _Harvest:
+    """The content of an answer that has been read so far."""
 
     records: list[ListedRecord] = field(default_factory=list)
     items: list[ListedItem] = field(default_factory=list)
@@ -209,7 +209,7 @@ class _Found:
     without_metadata: int = 0
 
     def add(self, record: Element, url: str) -> None:
-        """Take one record."""
+        """Add one record."""
         identifier = (record.findtext(f"{_HEADER}/{{*}}identifier") or "").strip()
         self.listed.append(identifier)
         metadata = record.find(f"{_METADATA}/*")
@@ -223,7 +223,7 @@ class _Found:
             self.items += _items(metadata, name, url)
 
     def remarks(self) -> Iterator[Finding]:
-        """Return what became of the records that are no documents."""
+        """Yield the findings about records that are not documents."""
         if self.deleted:
             yield Finding("oai-deleted", f"records that the repository has deleted: {self.deleted}")
         if self.without_metadata:
@@ -236,7 +236,7 @@ def _fault(error: Element) -> Finding:
 
 
 def _items(metadata: Element, name: str, url: str) -> list[ListedItem]:
-    """Return what the metadata of the record *name* leads to, each once."""
+    """Return the links in the metadata of the record *name*, without duplicates."""
     places: dict[str, bool] = {}
     for item_url, is_own in _places(metadata):
         absolute_url = absolute(url, item_url)
@@ -246,16 +246,14 @@ def _items(metadata: Element, name: str, url: str) -> list[ListedItem]:
 
 
 def _name(identifier: str, url: str, number: int) -> str:
-    """Return what a record is called as a document; one whose identifier is a URL must not take the name of
-    that page.
-    """
+    """Return the name of a record as a document; if its identifier is a URL, it must differ from that page's name."""
     if not identifier:
         return f"{url}{INSIDE}{number}"
     return f"{url.partition('?')[0]}{INSIDE}{identifier}" if _HTTP.match(identifier) else identifier
 
 
 def _places(metadata: Element) -> Iterator[tuple[str, bool]]:
-    """The URLs in the metadata of a record, whatever its format, and whether each says where the object itself is."""
+    """Yield the URLs in the metadata of a record, in any format, each with True if it is the object's own address."""
     for element in metadata.iter("*"):
         name = local_name(element).lower()
         parent = element.getparent()
@@ -276,23 +274,23 @@ def _argument(url: str, name: str) -> str:
 
 
 def _with_arguments(url: str, arguments: dict[str, str]) -> str:
-    """*url* with these arguments of the protocol in place of those that it has; what else it says stays."""
+    """Return *url* with these arguments of the protocol in place of its own; other parameters stay."""
     before, _, query = url.partition("#")[0].partition("?")
     others = [pair for pair in query.split("&") if pair and pair.partition("=")[0].lower() not in _ARGUMENTS]
     own = [f"{name}={quote(value, safe='')}" for name, value in arguments.items()]
     return f"{before}?{'&'.join([*others, *own])}"
 
 
-# -- Atom and RSS feeds, as far as they lead somewhere
+# -- links of Atom and RSS feeds
 
-#: Where a feed goes on (RFC 5005, 3 and 4).
+#: Relations of a feed's further parts (RFC 5005, 3 and 4).
 _FURTHER = frozenset({"next", "prev-archive"})
-#: What an entry is about or brings along; ``self``, ``edit``, ``replies`` and others are about the entry.
+#: Relations of an entry's content; ``self``, ``edit``, ``replies`` and others lead to the entry itself.
 _CONTENT = frozenset({"alternate", "enclosure"})
 
 
 def read_feed(data: bytes, *, url: str) -> SourceReading:
-    """Return what the feed at *url* lists: the pages of its entries, what they enclose, and where the feed goes on.
+    """Return the links of the feed at *url*: the pages of its entries, their enclosures, and its further parts.
 
     >>> feed = b'<entry><link href="/a"/></entry><link rel="next" href="?p=2"/>'
     >>> read = read_feed(b'<feed xmlns="http://www.w3.org/2005/Atom">' + feed, url="http://a.example/feed")
@@ -301,14 +299,14 @@ def read_feed(data: bytes, *, url: str) -> SourceReading:
     """
     items: dict[str, None] = {}
     for entry in elements(data, "{*}entry", "{*}item"):
-        items |= dict.fromkeys(_joined(url, _entry_targets(entry)))
-    further = dict.fromkeys(_joined(url, _further_targets(data)))
+        items |= dict.fromkeys(_absolute_targets(url, _entry_targets(entry)))
+    further = dict.fromkeys(_absolute_targets(url, _further_targets(data)))
     findings = () if items else (Finding("empty-source", "this feed lists nothing"),)
     return SourceReading(SourceKind.FEED, tuple(map(ListedItem, items)), tuple(further), findings=findings)
 
 
 def _entry_targets(entry: Element) -> Iterator[tuple[Element, str]]:
-    """Return what the links of an entry point to; its permanent id only where it has no link."""
+    """Yield the links of an entry; its permanent id only if it has none."""
     has_link = False
     permanent: Element | None = None
     for child in entry:
@@ -331,7 +329,7 @@ def _entry_targets(entry: Element) -> Iterator[tuple[Element, str]]:
 
 
 def _further_targets(data: bytes) -> Iterator[tuple[Element, str]]:
-    """The links of the feed itself that lead to its next part; those of entries are about these."""
+    """Yield the links of the feed itself to further parts, not those of its entries."""
     for link in elements(data, "{*}link"):
         parent = link.getparent()
         is_own = parent is not None and local_name(parent) in ("feed", "channel", "rss")
@@ -343,7 +341,7 @@ def _relation(link: Element) -> str:
     return str(link.get("rel") or "alternate").strip().lower()
 
 
-def _joined(url: str, targets: Iterator[tuple[Element, str]]) -> Iterator[str]:
+def _absolute_targets(url: str, targets: Iterator[tuple[Element, str]]) -> Iterator[str]:
     for element, target in targets:
         absolute_url = absolute(absolute(url, element.base or "") or url, target)
         if absolute_url is not None:
@@ -356,7 +354,7 @@ MOST_ENTRIES = 50_000
 
 
 def read_sitemap(data: bytes, *, url: str) -> SourceReading:
-    """Return what the sitemap at *url* lists: pages, or further sitemaps where it is an index.
+    """Return the links of the sitemap at *url*: pages, or further sitemaps of an index.
 
     >>> read = read_sitemap(b"<urlset><url><loc> http://a.example/x </loc></url></urlset>", url="http://a.example/")
     >>> [item.url for item in read.items]

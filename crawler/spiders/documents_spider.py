@@ -33,7 +33,7 @@ from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
 from crawler.model.resolving import SUCCESSES, Patience, next_fetch
 from crawler.politeness.throttle import patience_of
-from crawler.sources.gate import CrawlPlan, LinkPatterns, Passed, Rules
+from crawler.sources.gate import CrawlPlan, GateResult, LinkPatterns, Rules
 from crawler.sources.source_reading import SourceReader, may_be_source
 from crawler.spiders.auditing import AuditSpider, OwnRun
 from crawler.spiders.document_reading import (
@@ -66,8 +66,8 @@ logger = logging.getLogger(__name__)
 CRAWL = "this crawl"
 #: What to do about links that were not followed, where something can be done.
 WAYS_ON = {
-    "nofollow": "; --ignore-nofollow is for one's own sites",
-    "nofollow-page": "; --ignore-nofollow is for one's own sites",
+    "nofollow": "; --ignore-nofollow is for your own sites",
+    "nofollow-page": "; --ignore-nofollow is for your own sites",
     "trap-depth": "; --depth goes further",
 }
 #: So many documents of a host are asked for, or read, at a time; with more processes as many as keep them busy.
@@ -217,7 +217,7 @@ class DocumentsSpider(AuditSpider):
         super().recorded(items)
         for item in items:
             if isinstance(item, DocumentRecord):
-                self._gate.let_through(item.leads)
+                self._gate.note_recorded(item.leads)
 
     def _request(self, crawl_request: CrawlRequest, *, attempt: int = 1, earlier: Chain = ()) -> Request:
         """A request for a document; *earlier* are the hops of the attempts before."""
@@ -381,14 +381,14 @@ class DocumentsSpider(AuditSpider):
 
     def _requests_of(
         self, crawl_request: CrawlRequest, read: SourceReading | None, row: Row, response: Response
-    ) -> Passed:
+    ) -> GateResult:
         """Return what a document leads to: as a source, or as a page with its links, and as a seed with its
         sitemaps.
         """
         if read is not None:
             return self._gate.source(crawl_request, read)
         if row.extraction is None:
-            return Passed()
+            return GateResult()
         passed = self._gate.page(crawl_request, row.extraction.reading, url=response.url, headers=headers_of(response))
         sitemaps = self._sitemaps_for(crawl_request, response.url)
         outlinks = (*passed.outlinks, *outlinks_of(sitemaps))
@@ -411,22 +411,22 @@ class DocumentsSpider(AuditSpider):
         try:
             with path.open("rb") as stream:
                 async for row in self._reader.rows(DocumentSource(name, stream, path.name)):
-                    passed = Passed() if row.is_member else await self._requests_of_file(path, name)
+                    passed = GateResult() if row.is_member else await self._requests_of_file(path, name)
                     yield row.record if row.is_member else _led(row.record, passed, name)
         except OSError as problem:
             finding = Finding("unreadable", f"{problem.strerror or problem}")
             outcome = DocumentOutcome.UNREADABLE
             yield DocumentRecord(name, None, now(), outcome, findings=(finding,), settles=name)
 
-    async def _requests_of_file(self, path: Path, name: str) -> Passed:
+    async def _requests_of_file(self, path: Path, name: str) -> GateResult:
         """Return what a local file leads to as a source: a list, a sitemap; a page on the disk leads nowhere."""
         if path not in self._source_files:
-            return Passed()
+            return GateResult()
         order = self._plan.orders.get(str(path))
         with path.open("rb") as stream:
             data = stream.read(_SOURCE_BYTES)
         read = await self._sources.read(data, url=path.absolute().as_uri(), order=order, harvests=False)
-        return self._gate.source(CrawlRequest.to_file(name), read) if read is not None else Passed()
+        return self._gate.source(CrawlRequest.to_file(name), read) if read is not None else GateResult()
 
     # -- how it ends
 
@@ -463,7 +463,7 @@ class DocumentsSpider(AuditSpider):
             logger.warning("links not followed: %d (%s); the findings say which%s", count, kind, WAYS_ON.get(kind, ""))
 
 
-def _led(record: DocumentRecord, passed: Passed, canonical: str) -> DocumentRecord:
+def _led(record: DocumentRecord, passed: GateResult, canonical: str) -> DocumentRecord:
     """The row about a document with what it leads to, which settles its entry of the frontier."""
     findings = (*record.findings, *passed.findings)
     return replace(

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from crawler.model.observations import ChainEnd, Family, ObjectOutcome, Question
-from crawler.sources.links import WORDS, Rule, refused
+from crawler.sources.links import WORDS, Rule, parse_refusal
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import ark_statuses
 from reports.tables.definitions import (
@@ -186,7 +186,7 @@ def _refused_links(frames: Frames) -> pd.DataFrame:
     rows = [
         (kind, "link", host(subject), said[1], WORDS[Rule(kind)], said[0])
         for kind, subject, detail in rows_of(frames.findings[["kind", "subject", "detail"]])
-        if (said := refused(kind, detail))
+        if (said := parse_refusal(kind, detail))
     ]
     texts = ["reason", "what", "place", "example", "note"]
     return pd.DataFrame(rows, columns=[*texts, "count"]).astype({**dict.fromkeys(texts, "str"), "count": "int64"})
