@@ -131,7 +131,7 @@ class TlsProbePipeline(_Part):
 
 
 def https_hosts(item: Any) -> Iterator[tuple[str, int]]:
-    """Yield the https hosts in an item's chain that answered, or with which the TLS connection failed."""
+    """Yield the https hosts in an item's chain that answered, or failed at the TLS handshake."""
     match item:
         case Observation():
             hops, has_failed = item.hops, item.end is ChainEnd.TLS

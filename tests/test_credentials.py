@@ -145,7 +145,7 @@ def test_the_password_of_a_proxy_is_shown_to_nobody_else(folder: Path) -> None:
         f"http://r.example/{ARK}",
         http_proxy=f"http://me:{PASSWORD}@127.0.0.1:9",
     )
-    assert "our own proxy failed" in dead.stdout
+    assert "the configured proxy failed" in dead.stdout
     assert PASSWORD not in done.stdout + done.stderr + dead.stdout + dead.stderr
 
 

@@ -214,7 +214,7 @@ def test_a_url_that_can_not_be_is_told(scheme: str, host: str) -> None:
     for line in done.stdout.splitlines():
         row = json.loads(line)
         if row["hops"]:
-            assert "no request can be made of this URL" in row["hops"][-1]["error"]
+            assert "the URL can't be requested" in row["hops"][-1]["error"]
 
 
 def test_a_slow_body_keeps_its_status_and_what_came_of_it() -> None:

@@ -112,7 +112,7 @@ def test_a_log_in_that_fails_is_said_once_and_nothing_is_held_against_the_arks(
     urls = [f"{repository.url}/ark:12148/{name}" for name in ("x1", "x2", "q9")]
     found, _ = check(tmp_path, *urls, password=password)
     log = (tmp_path / "a.log").read_text("utf-8")
-    assert log.count("the log-in failed") - log.count("the log-in failed, so nothing is asked there") == 1
+    assert log.count("the log-in failed") - log.count("the log-in failed, so nothing is requested there") == 1
     for row in found:
         assert row["object"]["outcome"] == "undetermined"
         assert any("the log-in failed" in each and words in each for each in row["object"]["evidence"])

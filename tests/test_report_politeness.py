@@ -59,7 +59,7 @@ def frames(tmp_path: Path) -> Frames:
                         "https://library.example/b", Rule.CALENDAR, refusal_text(Rule.CALENDAR, 8, "https://a.example/")
                     ),
                     finding("this crawl", "max-pages", "stopped at 10 documents (--max-pages); 5 more were found"),
-                    finding(GUIDE, "incomplete", "the connection broke off behind 120 bytes"),
+                    finding(GUIDE, "incomplete", "the connection broke off after 120 bytes"),
                 ],
             },
         )

@@ -241,7 +241,7 @@ def test_a_dead_proxy_is_not_the_fault_of_the_host() -> None:
     rows = through_proxy("http://127.0.0.1:9", "http://r.example/ark:/12x45/x5", "https://r.example/ark:/12x45/x5")
     assert outcomes(rows) == ["undetermined", "undetermined"]
     for row in rows:
-        assert "our own proxy failed" in row["hops"][-1]["error"]
+        assert "the configured proxy failed" in row["hops"][-1]["error"]
         assert "http://127.0.0.1:9" in row["hops"][-1]["error"]
 
 
@@ -250,7 +250,7 @@ def test_a_proxy_that_does_not_connect_us_is_not_the_fault_of_the_host() -> None
         [row] = through_proxy(proxy.url, "https://r.example/ark:/12x45/x5")
         assert proxy.request_lines[0] == "CONNECT r.example:443 HTTP/1.1"
     assert outcomes([row]) == ["undetermined"]
-    assert "our own proxy failed" in row["hops"][-1]["error"]
+    assert "the configured proxy failed" in row["hops"][-1]["error"]
 
 
 @pytest.mark.parametrize(
@@ -266,4 +266,4 @@ def test_a_proxy_that_does_not_serve_us_is_not_the_fault_of_the_host(answer: byt
     with RawServer(lambda _: answer, robots=answer) as proxy:
         [row] = through_proxy(proxy.url, "http://r.example/ark:/12x45/x5")
     assert outcomes([row]) == ["undetermined"]
-    assert f"our own proxy failed, which says nothing of the host (the proxy {proxy.url}" in row["hops"][-1]["error"]
+    assert f"the configured proxy failed, not the host (the proxy {proxy.url}" in row["hops"][-1]["error"]

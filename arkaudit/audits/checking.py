@@ -191,7 +191,7 @@ def _run(
             run_id = audit.run("check", begun.decision)
         except AuditInterrupted as stopped:
             run_id, was_interrupted = stopped.run_id, True
-    decided = store.treated(run_id)
+    decided = store.triaged_arks(run_id)
     first_problems = _problems(verdicts.values(), decided)[:MOST_FAULTS]
     places = store.places_of([_pair(verdict) for verdict in first_problems])
     return CheckRun(

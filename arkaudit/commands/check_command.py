@@ -254,7 +254,7 @@ def _arks_to_check(
                 apply_to(store, given)
         known_arks = [without_times_ahead(one, now) for one in store.known_arks() if selection.holds(one)]
     asked_about = (one for one in known_arks if one.state is not ArkState.SKIPPED)
-    chosen = due(known_arks, intervals, now) if is_due else in_turn(asked_about)
+    chosen = due_arks(known_arks, intervals, now) if is_due else interleave_hosts(asked_about)
     # Mentions of a NAAN or a shoulder are never checked.
     if chosen:
         registry = load_registry(cache_folder())

@@ -114,7 +114,7 @@ def _decide(
     now = datetime.now(UTC)
     made = [TriageDecision(action, kind, target, now, reason, until, assignee) for kind, target in _targets(meant)]
     with open_store(store_file) as store:
-        touched = store.touched_by(made)
+        touched = store.matched_arks(made)
         store.decide(made)
     arks, troubled = _counts(touched)
     say(f"{_DONE[action]}: {counted(arks, 'ARK')} of {store_file}, {troubled} of them with problems")

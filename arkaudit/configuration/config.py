@@ -397,7 +397,7 @@ class Config(_Section):
         """Headers and cookies for the operator's own hosts."""
         return Credentials(
             {
-                Origin.named(name): Credential(_plain_values(host.headers), _plain_values(host.cookies))
+                Origin.from_name(name): Credential(_plain_values(host.headers), _plain_values(host.cookies))
                 for name, host in self.hosts.items()
                 if host.headers or host.cookies
             }

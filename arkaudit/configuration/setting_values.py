@@ -183,7 +183,7 @@ def of_own_hosts(hosts: dict[str, Any]) -> dict[str, Any]:
         if not _HOST.fullmatch(name):
             raise ValueError(f"{name!r} is not a host: give a name, with port or scheme if needed")
         login = hosts[name].login
-        if login is not None and Origin.of(login.url) != Origin.named(name):
+        if login is not None and Origin.of(login.url) != Origin.from_name(name):
             raise ValueError(f"{name}: its log-in form has another host or scheme: {login.url}")
     return {name.lower(): settings for name, settings in hosts.items()}
 

@@ -72,7 +72,7 @@ def start(config: Config | None, console: Callable[[], Console]) -> None:
 
     def quiet(line: str) -> str:
         """Redact secrets in a line, in any encoding."""
-        return masked(redactor.text(line))
+        return without_userinfo(redactor.text(line))
 
     exits.redact = quiet
 

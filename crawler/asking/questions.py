@@ -191,7 +191,7 @@ def _next_place(answers: AnswersByQuestion, context: AskingContext, places: Plac
 
 
 def next_place_elsewhere(answers: AnswersByQuestion, places: Places) -> Question | None:
-    """Return the next place besides the written resolver, unless the chain has already passed it."""
+    """Return the next place other than the written resolver, unless the chain has already passed it."""
     if places.is_target:
         return None
     hops = answers[Question.OBJECT].hops
@@ -316,7 +316,7 @@ class LabelForms:
     _tried: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def on_answer(self, answer: AnswerFacts) -> None:
-        """Note the form with which an object was reached, for its resolver and for the host it was passed on to."""
+        """Note the label form that reached an object, for its resolver and for the host it was passed on to."""
         if answer.is_reached:
             asked = answer.asked_url
             for resolver in {place_of(asked), label_place(asked, answer)}:

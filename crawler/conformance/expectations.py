@@ -41,7 +41,7 @@ MOST_REDIRECTS = 5
 _UNTOLD = frozenset({MetadataOutcome.BLOCKED, MetadataOutcome.UNDETERMINED, MetadataOutcome.NOT_ASKED})
 #: Ends of redirects that lead nowhere.
 _ENDLESS = (ChainEnd.LOOP, ChainEnd.TOO_MANY_REDIRECTS)
-#: The longest time for which a redirect may be cached.
+#: The longest time that a redirect may be cached.
 LONGEST_KEPT = timedelta(days=1)
 _MAX_AGE = re.compile(r"(?:s-maxage|max-age)\s*=\s*\"?(?P<seconds>\d{1,12})", re.IGNORECASE)
 _KERNEL_LABEL = re.compile(rf"\b({'|'.join(QUESTIONS)})\s*:", re.IGNORECASE)

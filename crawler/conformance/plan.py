@@ -130,7 +130,7 @@ def _spellings(written: str) -> Iterator[tuple[Question, str]]:
         yield Question.NEEDLESS_ESCAPE, f"{label}{naan}/%{ord(name[0]):02X}{name[1:]}{rest}"
 
 
-#: The questions by which two resolvers are compared.
+#: The questions for comparing two resolvers.
 COMPARED_QUESTIONS = (Question.OBJECT, Question.INFO)
 
 

@@ -126,7 +126,7 @@ def _host(origin: str) -> str | None:
 
 # -- differences between two checks of a working ARK: its place, its content and its metadata
 
-#: The fields by which metadata and commitments are compared.
+#: The fields for comparing metadata and commitments.
 _COMPARED = ("who", "what", "when")
 #: The number of characters of a value that are compared.
 _KEPT = 200

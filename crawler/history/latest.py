@@ -53,7 +53,7 @@ from crawler.model.observations import ACCESS, DocumentOutcome, Family, ObjectOu
 
 _document, _latest, _observation = schema.document.c, schema.latest.c, schema.observation.c
 _run, _verdict = schema.run.c, schema.verdict.c
-# -- contacts with hosts, and what they show about a run
+# -- contacts with hosts, and the assessment of a run
 
 
 def record_contacts(connection: Connection, run_id: int) -> bool:
@@ -143,7 +143,7 @@ def note_batch(connection: Connection, run_id: int, *, after: int) -> None:
 
 
 def note_verdicts(connection: Connection, run_id: int, *, is_resumed: bool = False) -> None:
-    """Update the status from a run, all verdicts of which have been recorded and noted in batches.
+    """Update the status from a run after all its verdicts have been recorded and noted in batches.
 
     If its judging *is_resumed*, its citations may have been noted before, so the history is rebuilt.
     """

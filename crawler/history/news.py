@@ -49,7 +49,7 @@ class News:
     triaged: str = ""
     """The number of ARKs with acknowledged or ignored problems, in words; they are not counted above."""
     is_first: bool = False
-    """True for the first run of a store, in which no change can show."""
+    """True for the first run of a store, which can show no changes."""
 
 
 def news_of(connection: Connection, run_id: int) -> News:

@@ -1,4 +1,4 @@
-"""Corrects the times of runs whose clock was ahead, so that runs keep the order in which they were made."""
+"""Corrects the times of runs whose clock was ahead, so that runs stay in order."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def corrected_times(connection: Connection, now: datetime) -> dict[int, dict[str
 
 
 def clamp_times(runs: Sequence[Any], now: datetime) -> dict[int, dict[str, str | None]]:
-    """Return the corrected times of those *runs*, given in the order in which they were made, that lie after *now*.
+    """Return the corrected times of those *runs*, given in their order, that lie after *now*.
 
     Such a run is dated just before the next local run, or at the time of its import.
     """

@@ -65,7 +65,7 @@ class TriageDecision:
     at: datetime
     reason: str = ""
     until: date | None = None
-    """The day on which an ignored problem is reported again."""
+    """The day when an ignored problem is reported again."""
     assignee: str | None = None
     from_file: bool = False
     """True if it comes from a decision file, and is removed when the file no longer has it."""
@@ -149,7 +149,7 @@ class TriageState:
     """The effect of all decisions about a problem."""
 
     action: TriageAction | None = None
-    """The decision by which it is known (acknowledge or ignore); None if it is to be reported."""
+    """The decision that makes it known (acknowledge or ignore); None if it is to be reported."""
     words: str = ""
     """The decision in words, with the reason if the problem is reported nevertheless."""
     reason: str = ""
@@ -164,7 +164,7 @@ _LASTING = frozenset({ArkState.FAILING, ArkState.CONFIRMED_BROKEN, ArkState.FLAP
 
 
 def triage_state(decisions: Iterable[TriageDecision], problem: Problem, today: date) -> TriageState:
-    """Return the effect on a day of *decisions*, all of which match this ARK."""
+    """Return the effect on a day of *decisions* that all match this ARK."""
     latest = sorted(decisions, key=lambda decision: (decision.at, decision.key), reverse=True)
     assigning, ignoring, acknowledging = (
         [decision for decision in latest if decision.action is action]

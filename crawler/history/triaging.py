@@ -126,7 +126,7 @@ def triaged_arks(
 ) -> dict[Pair, TriagedArk]:
     """Return the decisions about the ARKs of *verdicts* (a query for keys) in a run; ARKs without one are left out.
 
-    The effect is that of the day on which the run began, or the run *until*, the last whose checks count. So a report
+    The effect is that of the day when the run began, or the run *until*, the last whose checks count. So a report
     about a run stays the same.
     """
     made = decisions(connection)
@@ -156,7 +156,7 @@ def triaged_arks(
 def _together(
     whole: Sequence[TriageDecision], in_documents: Mapping[str, Sequence[TriageDecision]], problem: Problem, today: date
 ) -> TriagedArk:
-    """Combine the decisions about an ARK for all documents and for single ones; what applies in each applies in all."""
+    """Combine the decisions about an ARK for all documents and for single ones; an effect in each is one in all."""
     everywhere = triage_state(whole, problem, today)
     is_problem = problem.now.severity > Severity.FINE
     if not any(in_documents.values()):
@@ -296,7 +296,7 @@ def _check_of(row: Any) -> TriageCheck:
 
 
 def requested_rechecks(connection: Connection) -> dict[Pair, datetime]:
-    """Return the ARKs for which a check was requested and not made since, with the time of the request."""
+    """Return the ARKs with an open request for a check, with the time of the request."""
     waiting = _open_rechecks(connection, _rechecks(connection))
     return {pair: max(decision.at for decision in still) for pair, still in waiting}
 

@@ -1,4 +1,4 @@
-"""The pace of requests to one host: when the next request may start, what slows it down, when a host is given up.
+"""The pace of requests to one host: the start of the next request, slowing down, and giving up.
 
 `Pace` is an immutable value; each event returns a new one. Moments are seconds of a monotonic clock.
 `docs/politeness.md` explains the same rules to operators of hosts.
@@ -23,7 +23,7 @@ LEAST_INTERVAL_S = 1.0
 DEAD_AFTER = 5
 #: Unanswered requests in a row after which a host that has answered before counts as dead: the question may be the cause.
 DEAD_AFTER_ANSWERS = 20
-#: Seconds after the last request for which a pause noted by another audit is honoured.
+#: The longest pause in seconds, from the last request, that is honoured if another audit has noted it.
 LONGEST_PAUSE_S = 86_400.0
 #: The limit of the back-off after a server error other than "busy", as a multiple of the first back-off.
 _MOST_FOR_ERRORS = 4
@@ -162,7 +162,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The pace of requests to one host, and the state from which it follows."""
+    """The pace of requests to one host, and the state that decides it."""
 
     allowance: Allowance = Allowance()
     crawl_delay_s: float = 0.0
@@ -196,7 +196,7 @@ class Pace:
         return max(self.last_start + self.gap_s - now, self.open_again_at - now, 0.0)
 
     def pause_s(self, now: float) -> float:
-        """Return the seconds for which other audits should leave this host alone, on top of their interval."""
+        """Return the pause in seconds that other audits should make at this host, on top of their interval."""
         return max(self.open_again_at - now, self.last_start + self.slowed_s - now if self.slowed_s else 0.0, 0.0)
 
     # -- events
@@ -271,9 +271,7 @@ class Pace:
             return replace(self, state=HostState.TRIED)
         is_paused = self.open_again_at - now > patience.longest_wait_s
         if is_paused and self.state is not HostState.GIVEN_UP:
-            words = (
-                f"not asked: the host wants to be left alone for longer than the {patience.longest_wait_s:g} s we wait"
-            )
+            words = f"not asked: the host asks for a pause longer than the limit of {patience.longest_wait_s:g} s"
             return replace(self, state=HostState.GIVEN_UP, reason=Reason(ChainEnd.UNDETERMINED, words))
         return self
 

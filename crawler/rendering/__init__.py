@@ -1,6 +1,6 @@
 """Renders pages in a Chromium that opens no connection: arkaudit answers all its requests.
 
-This module finds the browser, bounds a page, and decides what to do with each of its requests. Only `find_browser` does
+This module finds the browser, bounds a page, and decides about each of its requests. Only `find_browser` does
 I/O.
 """
 
@@ -44,7 +44,7 @@ class PageLimits:
     bytes: int = 20 * 2**20
     """Of all answers to its requests, as sent on the wire."""
     seconds: float = 30.0
-    """Of its own work, without the time in which it waits for answers."""
+    """Of its own work, without waiting for answers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ COMPARING_CPU_S = 2.0
 SHOWN_CHARS = 2**21
 #: Seconds for closing a page or a browser.
 CLOSING_S = 10.0
-#: Seconds after the end of a page in which the end of its browser is noticed.
+#: The longest delay in seconds between the end of a page and the notice of its browser's end.
 ENDING_S = 5.0
 #: Seconds after which a page is given up.
 LONGEST_S = 900.0
@@ -196,7 +196,7 @@ class PageVisit:
             before, html = html, await self._read()
             if before is not None and _are_alike(before, html):
                 return html
-        raise PageFault("what it shows does not stand still")
+        raise PageFault("its content keeps changing")
 
     async def _has_ended(self, browser: Browser) -> bool:
         """Return True if the browser is gone. Its pages close first, and its end is noticed a moment later."""
@@ -257,7 +257,7 @@ class PageVisit:
             }
             result = (await self._clock.send("Runtime.evaluate", parameters))["result"].get("value")
         if not isinstance(result, str):
-            raise PageFault("what it shows could not be read")
+            raise PageFault("its content could not be read")
         return result
 
     # -- events

@@ -166,7 +166,7 @@ class Gate:
         self._reach_in_site = lru_cache(maxsize=MOST_KNOWN)(self._reach_of_site)
         """The reach of a link within the site. It does not depend on the page, and most pages share their links."""
         self._undecided: list[str] = []
-        """Links of the current page for which a pattern took too long."""
+        """Links of the current page that a pattern took too long to search."""
         self.left_out: Counter[str] = Counter()
         """The numbers of links that were not followed, by the kind of their finding."""
 
@@ -272,7 +272,7 @@ class Gate:
         if further and crawl_request.part >= MOST_PARTS:
             return Finding("source-limit", f"it goes on beyond {MOST_PARTS} parts; left out: {len(further)}")
         if further and is_known:
-            return Finding("source-loop", "it lists again what it has listed before, and is not read further")
+            return Finding("source-loop", "it repeats an earlier list, and is not read further")
         is_chain = read.kind in (SourceKind.OAI, SourceKind.FEED)
         if is_chain and any(url == crawl_request.url or url in self._further for url in further):
             return Finding("source-loop", "it goes on where it has been before, and is not read further")
@@ -442,7 +442,7 @@ class CrawlPlan:
     """The plan of a crawl: its seeds, how to read them, and its extent."""
 
     year: int
-    """The year in which it began, the reference for dates in calendars."""
+    """The year when it began, the reference for dates in calendars."""
     urls: tuple[str, ...] = ()
     orders: Mapping[str, SourceKind] = field(default_factory=dict)
     """The kinds of sources that the user has named for seeds, by URL or path; otherwise the content decides."""

@@ -26,7 +26,7 @@ from extractors.readers.markup.page import refresh_target
 #: Relations of Link headers that lead to documents (RFC 8288; signposting.org): items of a landing page, and metadata.
 #: ``cite-as`` is the page's persistent identifier, and leads back to it.
 _FOLLOWED = frozenset({"describedby", "item", "next", "prev"})
-#: The names by which a directive addresses all crawlers, or this one.
+#: Names in a directive that address all crawlers, or this one.
 _US = frozenset({"arkaudit", "robots"})
 
 _LINK = re.compile(r'<(?P<target>[^<>]*)>(?P<parameters>(?:[^,"<]|"(?:[^"\\]|\\.)*+"?)*+)')
@@ -171,9 +171,9 @@ WORDS = {
     Rule.ENDLESS_LIST: "a page of a list beyond number 100,000, or beyond entry 10,000,000",
     Rule.SESSION: "the same document under another session id",
     Rule.DEPTH: "more than 50 steps from the seed; give --depth to go on",
-    Rule.LINKS: "behind the first 20,000 links of the page",
+    Rule.LINKS: "after the first 20,000 links of the page",
     Rule.NOFOLLOW: "marked nofollow",
-    Rule.PATTERN: "a pattern of --include or --exclude takes too long to tell whether they are wanted",
+    Rule.PATTERN: "a pattern of --include or --exclude takes too long to search",
 }
 
 
@@ -246,7 +246,7 @@ class Traps:
     """
 
     year: int
-    """The year in which the crawl began."""
+    """The year when the crawl began."""
     _calendars: defaultdict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
     _facets: defaultdict[tuple[str, str], _PathFacets] = field(default_factory=lambda: defaultdict(_PathFacets))
     """By host and path, the names that occurred together in a query."""
@@ -315,7 +315,7 @@ class _PathFacets:
     """
 
     _urls: dict[tuple[str, ...], set[str]] = field(default_factory=dict)
-    """Some of the URLs in which the names occurred together."""
+    """Some of the URLs where the names occurred together."""
     _sets: dict[tuple[str, ...], int] = field(default_factory=dict)
     _combining: set[tuple[str, ...]] = field(default_factory=set)
     """The sets that combine separate sets; a set never leaves this group."""

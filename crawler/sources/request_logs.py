@@ -470,7 +470,7 @@ class RequestLogs:
 def _log_record(name: str, counts: Counter[str], odd: Sequence[int], fault: Finding | None) -> DocumentRecord:
     """Return the record of a log, without citations."""
     words = f"{counts['people']} requests for ARKs by people and {counts['robots']} by robots"
-    words = f"{words}, in {counts['lines']} lines; counts are of what was read this time"
+    words = f"{words}, in {counts['lines']} lines; only this reading is counted"
     findings = [Finding("log-read", words)]
     if odd:
         first = f"{', '.join(map(str, odd))}{' …' * (counts['odd'] > len(odd))}"

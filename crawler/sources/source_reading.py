@@ -28,7 +28,7 @@ from extractors.processes.worker import WorkerError, WorkerExecutor
 # (``related``, ``homepage``), to its metadata (``seeAlso``) and to other forms of the object (``rendering``, mostly a
 # PDF). Images, their services, canvases, annotations and the parents of a manifest are not followed.
 
-#: The mark of a JSON document of IIIF, and the number of bytes in which it is searched.
+#: The mark of a JSON document of IIIF, and the number of bytes searched for it.
 _CONTEXT = b"iiif.io/api/presentation/"
 _IIIF_HEAD_BYTES = 2**14
 #: The keys that name documents, in this order; the first two name pages. A manifest may have several of each.
@@ -224,7 +224,7 @@ def read_source(
         fault = Finding("unreadable-source", f"its reader failed: {type(error).__name__}")
         return SourceReading(kind or SourceKind.PAGE, findings=(fault,), is_faulty=True)
     if read is None and order is not None:
-        fault = Finding("not-a-source", f"it was to be read as a source ({order}), and is none")
+        fault = Finding("not-a-source", f"it was given as a source ({order}), but is not one")
         return SourceReading(order, findings=(fault,), is_faulty=True)
     return read
 
@@ -300,7 +300,7 @@ ReadLinks = Callable[[Sequence[Key]], Mapping[Key, Sequence[Outlinks]]]
 
 
 def finders(seeds: Iterable[Key], documents: Mapping[Key, Key | None], links_of: ReadLinks) -> dict[Key, str | None]:
-    """Return for each document the one on which it was found: the one with the fewest links from a seed.
+    """Return the finder of each document: the linking document with the fewest links from a seed.
 
     Of several, the first in the order of discovery counts: seeds as given, then the targets of links in their order.
     Redirects are no steps: *documents* has the key of each redirect's target, which counts as found where the first

@@ -181,7 +181,7 @@ def read_oai(data: bytes, *, url: str, selection: Selection) -> SourceReading:
     if (b"\0" not in data[:100] and not _END.search(data, max(0, len(data) - _END_BYTES))) or (
         harvest.token is None and _TOKEN_TAG.search(data)
     ):
-        harvest.faults.append(Finding("oai-error", "it breaks off, or is malformed: what follows is missing"))
+        harvest.faults.append(Finding("oai-error", "it breaks off, or is malformed: the rest is missing"))
     elif not harvest.listed and not harvest.faults:
         harvest.faults.append(Finding("oai-error", "it is an answer without records and without an error"))
     return SourceReading(

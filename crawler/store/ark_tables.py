@@ -56,7 +56,7 @@ class ArkTables(Database):
         connection.execute(insert_if_new(schema.observation), rows)
 
     def observations(self, run_id: int, questions: Collection[Question] = ()) -> Iterator[Observation]:
-        """Yield the observations of a run in the order in which they were made; read in pages.
+        """Yield the observations of a run in their order; read in pages.
 
         If *questions* are given, only the observations of these.
         """
@@ -71,7 +71,7 @@ class ArkTables(Database):
                 yield from map(observation_of, rows)
 
     def observations_about(self, run_id: int, request_urls: Sequence[str]) -> Iterator[Observation]:
-        """Yield a run's observations for these request URLs, for each in the order in which they were made."""
+        """Yield a run's observations for these request URLs; for each URL in their order."""
         observation = schema.observation.c
         query = _OBSERVATIONS.where(
             observation.run_id == run_id, observation.request_url.in_(bindparam("urls", expanding=True))
@@ -278,7 +278,7 @@ class ArkTables(Database):
     def capture_wishes(
         self, run_id: int, timegate: str, *, now: datetime, max_age_s: float
     ) -> Iterator[tuple[Ark, str]]:
-        """Yield the ARKs and URLs of a run for which to ask an archive, in the order of the verdicts.
+        """Yield the ARKs and URLs of a run to ask an archive for, in the order of the verdicts.
 
         These fail, or have a confirmed failure of any kind. Those for which *timegate* has given a recent enough answer
         in any run are left out, as are examples and tests.

@@ -60,7 +60,7 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        """Run one transaction. Raises `StoreUnwritable` if it fails; none of it is stored then."""
+        """Run one transaction. Raises `StoreUnwritable` if it fails; nothing of it is stored then."""
         try:
             with self._engine.begin() as connection:
                 self._writer = connection

@@ -263,7 +263,7 @@ class DocumentTables(Database):
                 connection.execute(_CHANGE, [{"of_document": row.document_id, "finder": some[row.key]} for row in rows])
 
     def dead_sources(self, run_id: int) -> list[str]:
-        """Return the seeds of a run that are sources and none of whose listed documents could be read."""
+        """Return the seeds of a run that are sources and list only unreadable documents."""
         with self.read_connection() as connection:
             return list(_dead_sources(connection, run_id))
 
@@ -363,7 +363,7 @@ def _links_of(connection: Connection, run_id: int, keys: Sequence[bytes]) -> Map
 
 
 def _dead_sources(connection: Connection, run_id: int) -> dict[str, set[bytes]]:
-    """Return the seeds that list documents none of which could be read, each with the keys of its parts, in order.
+    """Return the seeds that list only unreadable documents, each with the keys of its parts, in order.
 
     A seed is left out if it cites an ARK itself or lists nothing.
     """

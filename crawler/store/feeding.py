@@ -202,9 +202,9 @@ class Feed:
         self._on_lost = on_lost
         self._rotation: Rotation[FrontierEntry] = Rotation(bounds.per_host)
         self._hosts: dict[str, None] = {}
-        """Hosts without entries in memory, for which entries may wait in the store, in the order of their turns."""
+        """Hosts without entries in memory that may have some in the store, in the order of their turns."""
         self._has_more: set[str] = set()
-        """Hosts with entries in memory, for which more may wait in the store."""
+        """Hosts with entries in memory that may have more in the store."""
         self._in_hand: dict[str, FrontierEntry] = {}
         self._unanswered: set[str] = set()
         self._taken: set[str] = set()
@@ -265,7 +265,7 @@ class Feed:
         self._is_stopped = True
         self._changed.set()
 
-    # -- what is in memory
+    # -- entries in memory
 
     @property
     def _is_hungry(self) -> bool:

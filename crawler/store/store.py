@@ -1,4 +1,4 @@
-"""The store: a SQLite file to which observations are only added.
+"""The store: a SQLite file that observations are only added to.
 
 One process writes a store. Every record has a unique key, so recording it twice does no harm. A write is durable when
 `Store.record` returns (``synchronous=FULL``).
@@ -198,7 +198,7 @@ class Store(DocumentTables, ArkTables):
         return [record_of(Run, row) for row in self.rows(query)]
 
     def run_ids(self) -> list[int]:
-        """Return the numbers of all runs, in the order in which they began."""
+        """Return the numbers of all runs, ordered by their beginnings."""
         query = select(_run.run_id).order_by(_run.started_at, _run.run_id)
         return [run_id for (run_id,) in self.rows(query)]
 

@@ -57,7 +57,7 @@ def refusal_before_lookup(host: str, port: int, routes: Routes, guard: AddressGu
     if refusal:
         return AddressRefused(refusal)
     if routes.only and not guard.allows(host):
-        return NameNotRouted(f"{host}:{port} has no route, and only what is routed may be reached")
+        return NameNotRouted(f"{host}:{port} has no route, and only routed names may be reached")
     return None
 
 

@@ -23,19 +23,19 @@ class FailureKind:
 #: Failures by the class names of the exception, its causes and its reasons; the first match in this order decides.
 FAILURES: Mapping[str, FailureKind] = {
     "RobotsForbidden": FailureKind(ChainEnd.ROBOTS, "robots.txt forbids it"),
-    "RobotsUnavailable": FailureKind(ChainEnd.ROBOTS, "robots.txt can't be had, so nothing may be asked for now"),
+    "RobotsUnavailable": FailureKind(ChainEnd.ROBOTS, "robots.txt is unavailable, so nothing may be requested now"),
     "RobotsTooSlow": FailureKind(
-        ChainEnd.ROBOTS, "robots.txt wants longer intervals than we keep, so nothing is asked"
+        ChainEnd.ROBOTS, "robots.txt requires longer intervals than arkaudit waits, so nothing is requested"
     ),
     "AddressRefused": FailureKind(ChainEnd.REFUSED_ADDRESS, ""),
     "NameNotRouted": FailureKind(ChainEnd.REFUSED_ADDRESS, ""),
-    "LogInFailed": FailureKind(ChainEnd.UNDETERMINED, "the log-in failed, so nothing is asked there"),
-    "ProxyFailed": FailureKind(ChainEnd.UNDETERMINED, "our own proxy failed, which says nothing of the host"),
-    "ConnectBindError": FailureKind(ChainEnd.UNDETERMINED, "our own machine could not open a connection"),
+    "LogInFailed": FailureKind(ChainEnd.UNDETERMINED, "the log-in failed, so nothing is requested there"),
+    "ProxyFailed": FailureKind(ChainEnd.UNDETERMINED, "the configured proxy failed, not the host"),
+    "ConnectBindError": FailureKind(ChainEnd.UNDETERMINED, "this machine could not open a connection"),
     "UrlTooLong": FailureKind(
-        ChainEnd.UNDETERMINED, "no URL of this length is asked for, which says nothing of the host"
+        ChainEnd.UNDETERMINED, "URLs of this length are never requested; the host is not at fault"
     ),
-    "UnusableUrl": FailureKind(ChainEnd.PROTOCOL_ERROR, "no request can be made of this URL"),
+    "UnusableUrl": FailureKind(ChainEnd.PROTOCOL_ERROR, "the URL can't be requested"),
     "NameNotFound": FailureKind(ChainEnd.DNS, "there is no such name"),
     "NameServerFailed": FailureKind(ChainEnd.DNS, "the name could not be looked up: its name server failed"),
     # Raised from the next one, whose timeout it contains; the local delay is the cause that counts.
@@ -56,13 +56,13 @@ FAILURES: Mapping[str, FailureKind] = {
     "ConnectionLost": FailureKind(ChainEnd.RESET, "the host broke off the connection"),
     "ConnectionAborted": FailureKind(ChainEnd.RESET, "the host broke off the connection"),
     "ConnectionDone": FailureKind(ChainEnd.RESET, "the host hung up without a final answer"),
-    "NoRouteError": FailureKind(ChainEnd.UNDETERMINED, "our own network has no way to this address"),
+    "NoRouteError": FailureKind(ChainEnd.UNDETERMINED, "this network has no route to the address"),
     "ConnectError": FailureKind(ChainEnd.REFUSED, "the host could not be reached"),
     "ResponseNeverReceived": FailureKind(ChainEnd.RESET, "the host hung up without a final answer"),
-    "ValueError": FailureKind(ChainEnd.PROTOCOL_ERROR, "the answer makes no sense"),
-    "KeyError": FailureKind(ChainEnd.PROTOCOL_ERROR, "the answer is in a transfer coding that nobody knows"),
+    "ValueError": FailureKind(ChainEnd.PROTOCOL_ERROR, "the answer is malformed"),
+    "KeyError": FailureKind(ChainEnd.PROTOCOL_ERROR, "the answer has an unknown transfer coding"),
 }
-_UNKNOWN = FailureKind(ChainEnd.UNDETERMINED, "a failure that has no name yet")
+_UNKNOWN = FailureKind(ChainEnd.UNDETERMINED, "an unknown failure")
 #: The form of OpenSSL's errors; the last part is the reason.
 _OPENSSL = re.compile(r"\('[^']*', '[^']*', '(?P<reason>[^']+)'\)")
 
@@ -101,8 +101,8 @@ UNPACKED_IN_PART = "unpacked-in-part"
 #: The kind and the words of a finding for each flag; the number is the size in bytes.
 _FINDINGS: Mapping[str, tuple[str, str]] = {
     STOPPED: ("cut-off", "only the first {} bytes were fetched"),
-    BROKEN_OFF: ("incomplete", "the connection broke off behind {} bytes"),
-    BODY_TIMEOUT: ("incomplete", "the time was up when {} bytes had come"),
+    BROKEN_OFF: ("incomplete", "the connection broke off after {} bytes"),
+    BODY_TIMEOUT: ("incomplete", "the timeout came after {} bytes"),
     UNDECODABLE: ("undecodable", "it can't be decompressed, or grows too large"),
     UNPACKED_IN_PART: ("incomplete", "{} bytes were unpacked: its compression is damaged, or it grows too large"),
 }
@@ -113,6 +113,6 @@ def body_faults(flags: Collection[str], size: int) -> Iterator[Finding]:
     """Yield the reasons why the *size* bytes of a response with these flags are not the complete body.
 
     >>> [finding.detail for finding in body_faults(["dataloss"], 120)]
-    ['the connection broke off behind 120 bytes']
+    ['the connection broke off after 120 bytes']
     """
     return (Finding(kind, words.format(size)) for flag, (kind, words) in _FINDINGS.items() if flag in flags)

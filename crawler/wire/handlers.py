@@ -73,7 +73,7 @@ from crawler.wire.identity import RequestSigner
 from crawler.wire.middlewares import RunStopped, end_and_words, header_of
 from extractors.model.errors import ArkauditError
 
-# The moment at which a request is sent: connections and handshakes take time, and intervals count from here.
+# The moment when a request is sent. Connections and handshakes take time, and intervals count from here.
 
 
 @dataclass(slots=True)
@@ -206,7 +206,7 @@ class _BoundedProtocol(_LenientHTTP11ClientProtocol):
         return response
 
     def _go_out_soon(self) -> None:
-        """Send after the next turn of the event loop, because TLS collects what is written until then."""
+        """Send after the next turn of the event loop, because TLS collects the data until then."""
         asyncio.get_running_loop().call_later(0, self._go_out)
 
     def _go_out(self) -> None:
@@ -315,7 +315,7 @@ class ExactScrapyAgent(_ScrapyAgent):
         )
 
 
-#: Seconds for which an idle connection to a host stays open.
+#: The time in seconds that an idle connection to a host stays open.
 IDLE_S = 60
 _PROXY_AUTHENTICATION_REQUIRED = 407
 #: Failures of a request that are not the proxy's fault: the proxy waited for the host, or the address was refused here.
@@ -373,7 +373,7 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
                 raise
             proxy = request.meta.get("proxy")
             if response.status == _PROXY_AUTHENTICATION_REQUIRED and proxy:
-                raise ProxyFailed(f"the proxy {proxy} wants to know who asks")
+                raise ProxyFailed(f"the proxy {proxy} requires a log-in")
             header = header_of(response.headers, "Retry-After")
             is_wish = response.status == 429 or response.status >= 500 or 300 <= response.status < 400
             wish_s = retry_after_s(header, at=datetime.now(UTC).isoformat()) if is_wish else None

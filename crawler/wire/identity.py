@@ -25,7 +25,7 @@ from extractors.model.files import read_whole
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-#: Seconds for which a signature is valid: enough for a slow handshake.
+#: The validity of a signature in seconds: enough for a slow handshake.
 LIFETIME_S = 60
 #: The path of the directory of keys on its host.
 DIRECTORY_PATH = ".well-known/http-message-signatures-directory"

@@ -25,7 +25,7 @@ HIDDEN = "[secret]"
 LEAST_CHARS = 6
 #: The largest number of nested escapes that are decoded.
 _LEVELS = 8
-#: The size of the pieces in which longer bodies are searched, and their overlap, which can hold a secret.
+#: Longer bodies are searched in pieces of this size; their overlap can hold a secret.
 _PIECE_BYTES, _OVERLAP_BYTES = 8 * 2**20, 2**16
 #: The smallest part of a secret at the edge of an excerpt that is removed.
 _LEAST_PIECE = 6

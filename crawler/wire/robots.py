@@ -29,7 +29,7 @@ from crawler.wire.middlewares import RobotsUnreachable, content, header_of
 
 #: The number of bytes read of compressed rules; the same as of others (RFC 9309, 2.5).
 _MOST_BYTES = 500 * 2**10
-#: The largest number of rules with wildcards, each of which may scan a whole URL.
+#: The largest number of rules with wildcards; each may scan a whole URL.
 MOST_WILDCARDS = 5_000
 #: The kinds of lines that Protego recognizes, in its spellings, without surrounding spaces and comments.
 _AGENT_LINE = re.compile(r"(?:user-agent|useragent|user\s++agent)(?:\s*+:|\s)\s*+(?P<agent>.*+)", re.IGNORECASE)
