@@ -17,7 +17,7 @@ import pytest
 import trustme
 
 from crawler.model.registry import REGISTRY_LIMIT, load
-from crawler.registry_update import CacheUnwritable, RegistryRefused, Updated, update
+from crawler.registry_update import CacheUnwritable, RegistryRefused, RegistryUpdate, update
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
@@ -59,7 +59,7 @@ def cache(tmp_path: Path) -> Path:
     return folder
 
 
-def put(source: Path, folder: Path) -> Updated:
+def put(source: Path, folder: Path) -> RegistryUpdate:
     return update(source, folder, now=NOW, settings={})
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.model.crawl_requests import SourceKind
-from crawler.sources.source_reading import may_be_source, read_source, source_kind, unpacked
+from crawler.sources.source_reading import may_be_source, read_source, source_kind, decompress
 from crawler.sources.xml_sources import MOST_ENTRIES, Selection, next_url, read_oai, read_sitemap
 from tests.vectors import vectors
 
@@ -88,10 +88,10 @@ def test_a_sitemap_has_so_many_entries_and_the_others_are_counted() -> None:
 
 
 def test_a_bomb_in_gzip_is_unpacked_up_to_a_limit_and_a_broken_one_as_far_as_it_goes() -> None:
-    assert len(unpacked(gzip.compress(bytes(80 * 2**20)))) == 64 * 2**20
+    assert len(decompress(gzip.compress(bytes(80 * 2**20)))) == 64 * 2**20
     data = gzip.compress(b"<urlset><url><loc>https://a.example/1</loc></url>" + bytes(range(256)) * 500)
-    assert unpacked(data[:200]).startswith(b"<urlset")
-    assert unpacked(b"\x1f\x8b and nothing else") == b""
+    assert decompress(data[:200]).startswith(b"<urlset")
+    assert decompress(b"\x1f\x8b and nothing else") == b""
 
 
 def test_entities_of_a_stranger_are_not_expanded() -> None:
