@@ -126,12 +126,12 @@ def test_a_certificate_that_was_not_seen_in_time_is_looked_at_again(
             self.probes = 0
             self._crawler: Any = SimpleNamespace(spider=SimpleNamespace(is_stopping=False))
 
-        async def _probed(self, host: str, port: int) -> TlsResult:
+        async def _probe_in_turn(self, host: str, port: int) -> TlsResult:
             self.probes += 1
             return results[self.probes - 1]
 
     pipeline = Late()
-    assert asyncio.run(pipeline._seen("r.example", 443)).trusted is trusted
+    assert asyncio.run(pipeline._probe_repeatedly("r.example", 443)).trusted is trusted
     assert pipeline.probes == probes
 
 

@@ -84,7 +84,7 @@ def change(store: Path, *statements: str) -> None:
 ROWS = {
     "JSON that was cut": (
         "UPDATE observation SET hops = substr(hops, 1, 20) WHERE observation_id = 1",
-        "observation row 1: hops is no JSON",
+        "observation row 1: hops is not JSON",
     ),
     "JSON of another shape": (
         "UPDATE observation SET facts = '[]' WHERE observation_id = 1",
@@ -98,11 +98,11 @@ ROWS = {
         "verdict row 1: final_url is not UTF-8",
     ),
     "a number that is text": (
-        "UPDATE verdict SET hop_count = 'many' WHERE verdict_id = 1", "verdict row 1: hop_count is no number",
+        "UPDATE verdict SET hop_count = 'many' WHERE verdict_id = 1", "verdict row 1: hop_count is not a number",
     ),
-    "bytes in place of text": ("UPDATE ark SET name = x'00ff' WHERE ark_id = 1", "ark row 1: name is no text"),
+    "bytes in place of text": ("UPDATE ark SET name = x'00ff' WHERE ark_id = 1", "ark row 1: name is not a text"),
     "a moment that is none": (
-        "UPDATE run SET started_at = '2026-99-21' WHERE run_id = 2", "run row 2: started_at is no moment",
+        "UPDATE run SET started_at = '2026-99-21' WHERE run_id = 2", "run row 2: started_at is not a moment",
     ),
 }  # fmt: skip
 

@@ -96,7 +96,7 @@ def test_key_of_a_stranger_writes_nothing_outside_of_the_export(store: Path) -> 
     assert not list(store.parent.rglob("*.parquet"))
     checked = run_command("store", "check", "--store", store)
     assert checked.returncode == 1
-    assert "provenance row 1: uuid 'x/../../../evil' is no key of a run" in checked.stdout
+    assert "provenance row 1: uuid 'x/../../../evil' is not a key of a run" in checked.stdout
 
 
 # -- one store, one name

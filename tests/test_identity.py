@@ -149,10 +149,10 @@ UNKNOWN_KEY = b"""-----BEGIN PRIVATE KEY-----
         pytest.param(None, 0o600, "can't be read: No such file", id="none"),
         pytest.param(pem(TEST_KEY), 0o640, "others can read", id="readable by a group"),
         pytest.param(pem(TEST_KEY), 0o604, "others can read", id="readable by anyone"),
-        pytest.param(pem(TEST_KEY, b"x"), 0o600, "is no Ed25519", id="with a password"),
-        pytest.param(pem(rsa.generate_private_key(65537, 2048)), 0o600, "is no Ed25519", id="of another kind"),
-        pytest.param(b"\x00 no key", 0o600, "is no Ed25519", id="no key at all"),
-        pytest.param(UNKNOWN_KEY, 0o600, "is no Ed25519", id="of an unknown algorithm"),
+        pytest.param(pem(TEST_KEY, b"x"), 0o600, "is not an Ed25519", id="with a password"),
+        pytest.param(pem(rsa.generate_private_key(65537, 2048)), 0o600, "is not an Ed25519", id="of another kind"),
+        pytest.param(b"\x00 no key", 0o600, "is not an Ed25519", id="no key at all"),
+        pytest.param(UNKNOWN_KEY, 0o600, "is not an Ed25519", id="of an unknown algorithm"),
     ],
 )
 def test_a_key_that_can_not_be_used_is_one_line(content: bytes | None, mode: int, words: str, tmp_path: Path) -> None:

@@ -254,8 +254,8 @@ pytestmark = needs_chromium
         pytest.param("inside", "undetermined", "refused-address", id="it asks for a private address"),
         pytest.param("posting", "undetermined", "only GET is sent", id="it would send something"),
         pytest.param("failing", "undetermined", "answered 503", id="what it asks for is not to be had today"),
-        pytest.param("greedy", "undetermined", "more than 8 things", id="it asks for too much"),
-        pytest.param("changing", "undetermined", "another page each time", id="it is another page each time"),
+        pytest.param("greedy", "undetermined", "more than 8 requests", id="it asks for too much"),
+        pytest.param("changing", "undetermined", "changes with each rendering", id="it is another page each time"),
         pytest.param("drawn", "resolved", "another page", id="it shows the object after a hundred frames"),
         pytest.param("components", "resolved", "another page", id="it shows the object in components of its own"),
         pytest.param("unslotted", "undetermined", "the same page", id="what tells names apart is not shown"),
@@ -264,9 +264,9 @@ pytestmark = needs_chromium
         pytest.param("restless", "undetermined", "keeps changing", id="it changes all the time"),
         pytest.param("greedy-for-memory", "undetermined", "crash", id="it takes all memory that there is"),
         pytest.param("forging", "undetermined", "gets the same page", id="it forges what is read of it"),
-        pytest.param("reloading", "undetermined", "more than 8 things", id="it begins again and again"),
+        pytest.param("reloading", "undetermined", "more than 8 requests", id="it begins again and again"),
         pytest.param("greedy-for-bytes", "resolved", "another page", id="it is refused 3 GB, and goes on without"),
-        pytest.param("socket", "undetermined", "a connection that stays open", id="it wants to keep talking"),
+        pytest.param("socket", "undetermined", "a permanent connection", id="it wants to keep talking"),
         pytest.param("example", "undetermined", "which is never requested", id="it asks for an example"),
     ],
 )  # fmt: skip
@@ -350,7 +350,7 @@ def test_a_script_without_an_end_is_ended(world: World) -> None:
     with RawServer(lambda target: reply(body=SHELL if "ark:" in target else endless, media_type="text/html")) as server:
         [row] = world.check(f"{server.url}/ark:/12148/{NAME}", render="enabled = true\nseconds = 2")
     assert row["object"]["outcome"] == "undetermined"
-    assert "its scripts came to no end in 2 s" in "; ".join(row["object"]["evidence"])
+    assert "its scripts did not finish in 2 s" in "; ".join(row["object"]["evidence"])
 
 
 def descendants(pid: int) -> set[int]:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.model.crawl_requests import SourceKind
-from crawler.sources.source_reading import may_be_source, read_source, source_kind, decompress
+from crawler.sources.source_reading import decompress, may_be_source, read_source, source_kind
 from crawler.sources.xml_sources import MOST_ENTRIES, Selection, next_url, read_oai, read_sitemap
 from tests.vectors import vectors
 

@@ -75,7 +75,7 @@ def test_a_store_that_is_whole_is_said_to_be_and_not_touched(kept: Path) -> None
         ("update run set ended_at = null where run_id = 1", "run 1 is finished"),
         ("update ark set ark = 'ark:/12x45/x5' where ark_id = 1", "is not the normal form"),
         ("update ark set ark = 'none' where ark_id = 1", "is not the normal form"),
-        ("update verdict set object = 'dead' where verdict_id = 2", "'dead' is no word of its vocabulary"),
+        ("update verdict set object = 'dead' where verdict_id = 2", "'dead' is not in its vocabulary"),
         ("update observation set hop_count = 7 where observation_id = 1", "has a wrong number of redirects"),
         ("update latest set state = 'healthy' where latest_id = 2", "latest does not follow from the runs"),
         ("update latest set strikes = 9 where latest_id = 2", "latest does not follow from the runs"),

@@ -189,5 +189,5 @@ def test_the_table_of_forms_says_what_was_asked_and_stays_within_its_maximum(aud
     assert {row["asked_url"] for row in rows} <= requested
     assert len({row["form"] for row in rows}) == len(rows) == 9
     by_form = {row["form"]: (row["treatment"], row["conforms"]) for row in rows}
-    assert by_form["a doubled slash behind the NAAN"] == ("same", "true")
+    assert by_form["a doubled slash after the NAAN"] == ("same", "true")
     assert by_form["a hyphen in the name"] == ("refused", "false")

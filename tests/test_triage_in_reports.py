@@ -128,7 +128,7 @@ def test_what_was_decided_is_counted_and_not_raised_again(tmp_path: Path) -> Non
         assert run_command(*again, "--fail-on", "broken").returncode == 1
         last = report(store)
         assert [(row["ark"], row["triage"].partition(",")[2]) for row in rows(last, "failures")] == [
-            (f"ark:12x45/{LOST}", " but it has worked since, and broke anew")
+            (f"ark:12x45/{LOST}", " but it has worked since, and failed again")
         ]
         assert measure(last, "known problems") == "2"
         assert run_command("store", "check", "--store", store).returncode == 0

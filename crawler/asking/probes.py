@@ -174,7 +174,7 @@ def landing_pattern(url: str) -> str:
 def landing_control(url: str, *, other: bool = False) -> str:
     """The URL of a thing that can't exist where redirects have led, or of an *other* one.
 
-    The last segment of the path is changed, or the values of the query, and all segments that are numbers: many sites
+    The last segment of the path is changed, or the values of the query, and all segments that are numbers. Many sites
     find a thing by its number and ignore the title after it.
 
     >>> landing_control("https://library.example/item/7.html").startswith("https://library.example/item/")
@@ -350,7 +350,7 @@ def judge_form(question: Question, reply: SpellingAnswer, plain: SpellingAnswer)
         return _unknown("the ARK as found does not resolve, so nothing can be compared")
     if reply.end is not ChainEnd.ANSWERED and not reply.succeeds:
         if question is Question.LONG_NAME and reply.end is ChainEnd.RESET:
-            return _refusal("the host broke off; it should have said 414 at most", conforms=False)
+            return _refusal("the host broke off the connection; only 414 would be acceptable", conforms=False)
         return _unknown(f"no answer: {reply.end.value}")
     if question is Question.LONG_NAME:
         if reply.status in (400, 414, 431) or (reply.status or 0) >= 500:
@@ -360,10 +360,10 @@ def judge_form(question: Question, reply: SpellingAnswer, plain: SpellingAnswer)
     if reply.succeeds:
         return _judge_success(question, reply, plain)
     if reply.status not in _REFUSALS:
-        return _unknown(f"answered {reply.status}, which says nothing of the form")
+        return _unknown(f"answered {reply.status}, which says nothing about the form")
     if question not in NOT_EQUAL:
         return _refusal(f"answered {reply.status}, though it means the same ARK", conforms=False)
-    return _refusal(f"answered {reply.status}: what is not known is not passed on", conforms=None)
+    return _refusal(f"answered {reply.status}: unknown qualifiers are not passed on", conforms=None)
 
 
 def _unknown(reason: str) -> SpellingFinding:
@@ -403,7 +403,7 @@ FORMS: Mapping[Question, str] = {
     Question.UPPER_LABEL: "the label in capitals",
     Question.HYPHENS: "the hyphens left out",
     Question.EXTRA_HYPHEN: "a hyphen in the name",
-    Question.DOUBLED_SLASH: "a doubled slash behind the NAAN",
+    Question.DOUBLED_SLASH: "a doubled slash after the NAAN",
     Question.TRAILING_SLASH: "a slash at the end",
     Question.TRAILING_DOT: "a full stop at the end",
     Question.UNKNOWN_QUALIFIER: "a qualifier that it can't know",

@@ -130,8 +130,8 @@ def next_question(
     """Return the next question after *answers*, or None if further answers would change nothing.
 
     The object comes first. If its own resolver doesn't know it, equal spellings follow (2023, 3.2). After these, or if
-    the resolver is dead, follow the registry's target and the global resolver, because ARKs are meant to survive a
-    change of the name mapping authority (2023, 3.4). If the object was reached, its metadata is requested; the legacy
+    the resolver is dead, follow the registry's target and the global resolver: ARKs are meant to survive a change of
+    the name mapping authority (2023, 3.4). If the object was reached, its metadata is requested; the legacy
     forms only if ``?info`` gave no record (2023, 5.1.2). ``??`` is also asked after a record without a commitment,
     because only a genuine answer shows that there is none.
     """
@@ -292,7 +292,7 @@ def question_url(
 
 
 def reached_answer(answers: AnswersByQuestion) -> AnswerFacts | None:
-    """Return the first answer that reached the object, in the order of precedence of the ways.
+    """Return the answer that reached the object by the preferred way, or None.
 
     A success that may say that the name is unknown comes after one that does not.
     """

@@ -116,8 +116,7 @@ def _form(question: Question) -> Sequence[Rule]:
 
 
 def _status(answer: AnswerFacts) -> str:
-    seen = answer.seen
-    return f"answered {seen.status}" if answer.is_answered else f"no answer ({seen.end.value})"
+    return f"answered {answer.status}" if answer.is_answered else f"no answer ({answer.end.value})"
 
 
 def _no_answer(answer: AnswerFacts) -> Finding | None:
@@ -278,7 +277,7 @@ def tombstone(answers: Answers, answer: AnswerFacts) -> Finding:
         if is_dated and answer.status == 410 and (said := answer.words.withdrawn):
             return Finding(True, f"410, which says {said!r} with a date")
         if is_dated and answer.status in (404, 410):
-            words = f"{_status(answer)}; whether its page gives a reason can't be told"
+            words = f"{_status(answer)}; it is unknown whether its page gives a reason"
             return Finding(None, words)
         return Finding(False, "; ".join([*lacking, "no reason is given"]))
     if not is_dated:
@@ -399,7 +398,7 @@ def head_as_get(answers: Answers) -> Finding:
     if (unanswered := _no_answer(answers[Question.HEAD])) is not None and head.status not in (401, 403):
         return unanswered
     of_head, of_get = (
-        [(hop.status, (hop.location or "").partition("?")[0]) for hop in seen.hops[:1]] for seen in (head, get)
+        [(hop.status, (hop.location or "").partition("?")[0]) for hop in one.hops[:1]] for one in (head, get)
     )
     words = f"HEAD {head.hops[0].status}, GET {get.hops[0].status}" if head.hops and get.hops else "no answer"
     return Finding(of_head == of_get, words)

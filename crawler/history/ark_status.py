@@ -84,8 +84,8 @@ def assess(contacts: Collection[Contact], misses: Mapping[str, int]) -> Assessme
     """Assess a run with these *contacts*.
 
     *misses* has the number of runs in a row in which a host gave no answer; hosts not in it were never asked before. A
-    run is suspect if no host gave a sign of life, or if at least two hosts, and more than half of those expected to
-    answer, did not. Hosts that have long been dead are not expected to answer.
+    run is suspect if no host gave a sign of life. It is also suspect if at least two hosts, and more than half of those
+    expected to answer, did not. Hosts that have long been dead are not expected to answer.
 
     >>> assess([Contact("a.example", silent=2)], {}).reason
     'no host gave a sign of life'
@@ -217,11 +217,11 @@ def compare(
         differences.append(Event(EventKind.CHANGED, f"object: {words}"))
     is_first = last_good.sketch is None and last_good.digest is None
     text = current if words or is_first else last_good
-    for name, told, tells in (
+    for name, old, new in (
         ("metadata", last_good.description, current.description),
         ("commitment", last_good.promise, current.promise),
     ):
-        others = () if told is None or tells is None else _other_words(told, tells)
+        others = () if old is None or new is None else _other_words(old, new)
         differences += [Event(EventKind.CHANGED, f"{name}: {other}") for other in others]
     known = ObjectFeatures(
         before if now is None else now,
@@ -389,15 +389,15 @@ def step(
 ) -> tuple[ArkStatus, tuple[Event, ...]]:
     """Return the status after one more *check*, and the events that it shows."""
     events = [] if before is not None else [Event(EventKind.NEW)]
-    known = before or ArkStatus(ArkState.UNDETERMINED, check.at, "", check.at, check.object)
+    previous = before or ArkStatus(ArkState.UNDETERMINED, check.at, "", check.at, check.object)
     if check.works:
-        after, shown = _after_success(known, check, policy)
+        after, shown = _after_success(previous, check, policy)
     elif check.is_strike:
-        after, shown = _after_strike(known, check, policy)
+        after, shown = _after_strike(previous, check, policy)
     else:
-        after, shown = _after_inconclusive(known, check), []
+        after, shown = _after_inconclusive(previous, check), []
     after = replace(after, checked_at=check.at, object=check.object)
-    if known.state is not after.state:
+    if previous.state is not after.state:
         after = replace(after, since=check.at)
     return after, (*events, *shown)
 

@@ -324,16 +324,16 @@ def known_arks(connection: Connection) -> Iterator[KnownArk]:
 def check_in(verdict: Row[Any], answer: Row[Any] | None, *, is_suspect: bool) -> DatedVerdict:
     """Return the check in a row of `verdict`, with the answer that supports it, if there is one."""
     at = datetime.fromisoformat(moment_of_check(answer, verdict))
-    outcome, seen = ObjectOutcome(verdict.object), ObjectFeatures(landing=verdict.final_url)
+    outcome, features = ObjectOutcome(verdict.object), ObjectFeatures(landing=verdict.final_url)
     if outcome.family is Family.WORKS and answer is not None:
-        seen = replace(
-            seen,
+        features = replace(
+            features,
             sketch=answer.similarity,
             digest=answer.body_sha256 if answer.body_complete else None,
             description=metadata_to_compare(verdict.metadata, verdict.metadata_parsed),
             promise=commitment_to_compare(verdict.commitment, verdict.commitment_parsed),
         )
-    return DatedVerdict(at, outcome, is_suspect, seen)
+    return DatedVerdict(at, outcome, is_suspect, features)
 
 
 def status_in(row: Row[Any]) -> ArkStatus:

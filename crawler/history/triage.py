@@ -195,8 +195,8 @@ def triage_state(decisions: Iterable[TriageDecision], problem: Problem, today: d
 def worse_since(at: datetime, problem: Problem) -> str | None:
     """Return why a problem differs from the one acknowledged at a moment, or None if it is the same.
 
-    It differs if it had not been checked then, if it has gone from no answer to a failure or from a failure to a
-    confirmed one, or if it worked in between.
+    It differs if it had not been checked then, or if it worked in between. It also differs if no answer has become a
+    failure, or a failure a confirmed one.
     """
     earlier = [check for check in problem.before if check.at <= at]
     if problem.now.at <= at:
@@ -211,7 +211,7 @@ def worse_since(at: datetime, problem: Problem) -> str | None:
     since = problem.since
     if any(at < check.at and check.severity is Severity.FINE for check in problem.before):
         is_flapping_still = problem.state is ArkState.FLAPPING and since is not None and since <= at
-        return None if is_flapping_still else "it has worked since, and broke anew"
+        return None if is_flapping_still else "it has worked since, and failed again"
     if problem.state not in _LASTING or since is None or then.severity < Severity.SILENT:
         return None
     return f"worse since: {problem.state} since {since:%Y-%m-%d}" if since > at else None

@@ -55,7 +55,7 @@ class Wish:
     looks_at: float
 
     def is_due(self, now: float) -> bool:
-        """Return True if the host is to be left to this audit. A wish expires after `GRACE_S`."""
+        """Return True if other audits should let this one go first. A wish expires after `GRACE_S`."""
         return self.looks_at - LONGEST_POLL_S <= now < self.looks_at + GRACE_S
 
 

@@ -145,7 +145,7 @@ def treatment(asked: PageRequest) -> tuple[Treatment, str]:
         return Treatment.LEFT_OUT, ""
     shown = short(asked.url)
     if asked.kind in ("websocket", "eventsource"):
-        return Treatment.WITHHELD, f"{shown}: a connection that stays open, which is not made"
+        return Treatment.WITHHELD, f"{shown}: a permanent connection, which is never opened"
     if asked.method != "GET":
         return Treatment.WITHHELD, f"{asked.method} {shown}: only GET is sent for a page"
     why_not = why_not_requested(asked.url)

@@ -161,7 +161,7 @@ class PageVisit:
             async with asyncio.timeout(LONGEST_S):
                 html = await self._visit(context)
         except TimeoutError:
-            fault = f"it came to no end in {LONGEST_S:g} s"
+            fault = f"it did not finish in {LONGEST_S:g} s"
         except (PageFault, Error) as failure:
             if await self._has_ended(browser):
                 raise BrowserFault("the browser ended while it showed the page") from failure
@@ -214,7 +214,7 @@ class PageVisit:
             raise self._too_slow() from None
 
     def _too_slow(self) -> PageFault:
-        return PageFault(f"its scripts came to no end in {self._limits.seconds:g} s")
+        return PageFault(f"its scripts did not finish in {self._limits.seconds:g} s")
 
     # -- its clock
 
@@ -277,10 +277,10 @@ class PageVisit:
         if request.is_navigation_request():
             self._is_arriving = False
         if _NOT_TAKEN_OVER.search(request.failure or ""):
-            self._note_lack(f"{short(request.url)}: asked for in a way that is not taken over")
+            self._note_lack(f"{short(request.url)}: requested in a way that can't be intercepted")
 
     async def _refuse_socket(self, socket: WebSocketRoute) -> None:
-        self._note_lack(f"{short(socket.url)}: a connection that stays open, which is not made")
+        self._note_lack(f"{short(socket.url)}: a permanent connection, which is never opened")
         await _close(socket)
 
     def _note_lack(self, words: str) -> None:
@@ -354,9 +354,9 @@ class PageVisit:
     def _beyond_limits(self, asked: PageRequest) -> str:
         limits = self._limits
         if self._asked >= limits.requests:
-            return f"it asks for more than {limits.requests} things"
+            return f"it makes more than {limits.requests} requests"
         if self._bytes >= limits.bytes:
-            return f"it asks for more than {limits.bytes:,} bytes"
+            return f"it loads more than {limits.bytes:,} bytes"
         if asked.kind == "document" and self._visits > MOST_DOCUMENTS:
             return f"it leads to more than {MOST_DOCUMENTS} other pages, one after the other"
         return ""

@@ -259,7 +259,7 @@ def _limit_memory(browser: Path) -> Iterator[Path]:
 
 #: Questions that are answered by rendering.
 RENDERED = frozenset({Question.RENDERED, Question.CONTROL_RENDERED})
-_UNSTEADY = "shown twice, it is another page each time"
+_UNSTEADY = "it changes with each rendering"
 
 
 class PageRenderer:

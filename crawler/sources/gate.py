@@ -1,8 +1,7 @@
 """Decides about every discovered URL: it becomes a `CrawlRequest`, or is refused for a reason. No I/O.
 
-Three reasons are silent, because they say nothing about the crawl: a link out of its scope, a link that the user has
-excluded, and a link whose name shows that it is not a document (an image, a style). All other refusals are counted, and
-reported as findings of the page with the link.
+Some links are refused silently: those out of scope, those that the user has excluded, and those whose names show that
+they are not documents (an image, a style). All other refusals are counted, and reported as findings of the page.
 """
 
 from __future__ import annotations
@@ -275,7 +274,7 @@ class Gate:
             return Finding("source-loop", "it repeats an earlier list, and is not read further")
         is_chain = read.kind in (SourceKind.OAI, SourceKind.FEED)
         if is_chain and any(url == crawl_request.url or url in self._further for url in further):
-            return Finding("source-loop", "it goes on where it has been before, and is not read further")
+            return Finding("source-loop", "it leads back to an earlier part, and is not read further")
         self._further.update(further)
         return None
 

@@ -167,7 +167,7 @@ WORDS = {
     Rule.PATH_LENGTH: "more than 30 steps in its path",
     Rule.REPEATED_PATH: "its path repeats itself",
     Rule.CALENDAR: "a calendar: more than two years ahead, or 2,000 of its pages were asked for",
-    Rule.FACETS: "facets of a search: 200 combinations of them or 100 of parameters were asked for, or one is thrice, or over 60",
+    Rule.FACETS: "facets of a search: over 200 combinations of facets, 100 of parameters, a facet thrice, or over 60 parameters",
     Rule.ENDLESS_LIST: "a page of a list beyond number 100,000, or beyond entry 10,000,000",
     Rule.SESSION: "the same document under another session id",
     Rule.DEPTH: "more than 50 steps from the seed; give --depth to go on",
@@ -299,8 +299,8 @@ class Traps:
         facets = facets_of(parts.query)
         if any(count > 2 for count in Counter(facets).values()):
             return True
-        known = self._facets.get((parts.netloc, parts.path))
-        return known is not None and known.is_one_too_many(facets, url)
+        path_facets = self._facets.get((parts.netloc, parts.path))
+        return path_facets is not None and path_facets.is_one_too_many(facets, url)
 
 
 @dataclass(slots=True)
@@ -341,7 +341,7 @@ class _PathFacets:
         names = self._set_of(facets)
         if names.bit_count() < len(facets):
             return True
-        within = sorted((each for each in self._sets.values() if each & names == each), key=int.bit_count)
+        within = sorted((other for other in self._sets.values() if other & names == other), key=int.bit_count)
         return any(smaller & larger != smaller for smaller, larger in pairwise(within))
 
     def add(self, facets: tuple[str, ...], url: str) -> None:
@@ -350,13 +350,13 @@ class _PathFacets:
             if self.combines(facets):
                 self._combining.add(facets)
             names = self._set_of(facets)
-            apart = [each for each in self._sets.values() if names & each not in (names, each)]
+            apart = [other for other in self._sets.values() if names & other not in (names, other)]
             self._combining.update(
                 other
                 for other, their_names in self._sets.items()
                 if other not in self._combining
                 and names & their_names == names
-                and any(each & their_names == each for each in apart)
+                and any(one & their_names == one for one in apart)
             )
             self._sets[facets] = names
         urls = self._urls.setdefault(facets, set())

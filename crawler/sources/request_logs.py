@@ -4,8 +4,8 @@ Personal data of visitors never leaves this module. Of a line, only method, targ
 are read. Of these, only the ARK, the status, and the public part of the referring URL are kept. Repeated requests are
 counted, so memory grows with the variety of requests, not with the log.
 
-The library apachelogs 0.6.1 is not used: anybody can send a request of some hundred unprintable bytes that keeps its
-regular expressions busy for years (``\x16`` is an escape, and another one before ``16``).
+The library apachelogs 0.6.1 is not used. A request of some hundred unprintable bytes keeps its regular expressions busy
+for years (``\x16`` is an escape, and another one before ``16``).
 """
 
 from __future__ import annotations

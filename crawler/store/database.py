@@ -224,7 +224,7 @@ def _json_fault(text: str, column: Column[Any]) -> str:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as problem:
-        return f"is no JSON: {problem}"
+        return f"is not JSON: {problem}"
     if isinstance(value, kind) or (value is None and column.nullable):
         return ""
     return f"is JSON of another shape: a {kind.__name__} was expected"

@@ -254,8 +254,10 @@ class DocumentTables(Database):
             for row in connection.execute(query):
                 is_redirected = row.outcome == DocumentOutcome.REDIRECTED and row.final_url is not None
                 led_to[row.key] = document_key(same_document(row.final_url)) if is_redirected else None
-            found = iter(finders(_seeds(connection, run_id), led_to, partial(_links_of, connection, run_id)).items())
-            while some := dict(islice(found, PAGE)):
+            of_documents = iter(
+                finders(_seeds(connection, run_id), led_to, partial(_links_of, connection, run_id)).items()
+            )
+            while some := dict(islice(of_documents, PAGE)):
                 of_keys = (
                     select(outlinks.c.key, outlinks.c.document_id).where(_is_one_of(run_id, list(some))).distinct()
                 )

@@ -97,8 +97,8 @@ def real_path(path: Path) -> Path:
             raise NotOurStore(f"{one} is {kind}, where a file of the store {path} belongs: remove it")
         if status.st_nlink > 1:
             raise NotOurStore(
-                f"{one} has {status.st_nlink} names on its disk (hard links): the log and the lock of a store go by "
-                "its name, so that it may have one alone; take a copy"
+                f"{one} has {status.st_nlink} names on its disk (hard links), but a store may have only one, because "
+                "its log and its lock are found by it; copy the store"
             )
     return real
 

@@ -62,12 +62,12 @@ class Fault(StrEnum):
     """The fault of a cell."""
 
     EMPTY = "is empty"
-    NUMBER = "is no number"
-    TEXT = "is no text"
-    KEYS = "is no row of keys"
-    WORD = "is no word of its vocabulary"
-    MOMENT = "is no moment"
-    KEY = "is no key of a run"
+    NUMBER = "is not a number"
+    TEXT = "is not a text"
+    KEYS = "is not a row of keys"
+    WORD = "is not in its vocabulary"
+    MOMENT = "is not a moment"
+    KEY = "is not a key of a run"
     ARK = "is not the normal form of its parts"
 
 

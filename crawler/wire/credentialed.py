@@ -186,9 +186,9 @@ class LogIns(CrawlerPart):
         if log_in.text is not None and answer.status in REDIRECTS:
             location = header_of(answer.headers, "Location")
             with suppress(BadLocation):
-                place = resolved_location(answer.url, location)
-                if self._sessions.log_in(place) is log_in:
-                    shown, _ = await self._answer(Request(place), log_in)
+                target = resolved_location(answer.url, location)
+                if self._sessions.log_in(target) is log_in:
+                    shown, _ = await self._answer(Request(target), log_in)
         is_text = hasattr(shown, "encoding")
         text = shown.text if is_text else shown.body.decode("utf-8", "replace")
         require_success(log_in, answer.status, cookies, text)
@@ -273,7 +273,7 @@ class _TrustWhereItCounts:
 
 
 class Redaction:
-    """A middleware first after the wire: removes from an answer the secrets of its host, or of a proxy."""
+    """The middleware nearest to the wire: removes the secrets of a host, or of a proxy, from its answer."""
 
     def __init__(self, credentials: Credentials | Sessions) -> None:
         self._credentials = credentials

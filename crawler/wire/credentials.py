@@ -225,12 +225,12 @@ def fill_form(page: bytes, url: str, log_in: LogIn) -> Form:
     try:
         tree: Any = lxml.html.document_fromstring(page, parser=lxml.html.HTMLParser(huge_tree=False))
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
-        raise NoLogIn(f"{url} gave no page with a form") from None
+        raise NoLogIn(f"{url} has no page with a form") from None
     form = next((form for form in tree.forms if log_in.fields.keys() <= set(form.inputs.keys())), None)
     if form is None:
         raise NoLogIn(f"{url} has no form with the fields {', '.join(log_in.fields)}")
     if form.method.strip() != "POST":
-        raise NoLogIn(f"the form at {url} would put its fields into an address, where they are seen")
+        raise NoLogIn(f"the form at {url} would send its fields in the URL, where they are visible")
     if (form.get("enctype") or "application/x-www-form-urlencoded").strip().lower() != _ENCODING:
         raise NoLogIn(f"the form at {url} wants another encoding than {_ENCODING}")
     try:

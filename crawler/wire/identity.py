@@ -54,7 +54,7 @@ def new_key(path: Path) -> Ed25519PrivateKey:
     except FileExistsError:
         raise KeyUnusable(f"{path} exists already, and a key is never overwritten") from None
     except OSError as problem:
-        raise KeyUnusable(f"{path} can't be made: {problem.strerror}") from None
+        raise KeyUnusable(f"{path} can't be created: {problem.strerror}") from None
     return key
 
 
@@ -76,7 +76,7 @@ def read_key(path: Path) -> Ed25519PrivateKey:
     except (ValueError, TypeError, UnsupportedAlgorithm):  # a key with a password raises TypeError
         key = None
     if not isinstance(key, Ed25519PrivateKey):
-        raise KeyUnusable(f"{path} is no Ed25519 private key in PEM, without a password")
+        raise KeyUnusable(f"{path} is not an Ed25519 private key in PEM without a password")
     return key
 
 

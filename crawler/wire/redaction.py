@@ -1,7 +1,7 @@
 """Remove secrets from the text of hosts, proxies and libraries, in whatever form they are repeated there. No I/O.
 
-A secret may come back as it was sent, percent-encoded once or several times, as form data, escaped for JSON or HTML,
-in base64, in UTF-16, or in a mixture of these. So it is searched in the text, and again in the text with its escapes
+A secret may come back as it was sent, or encoded: in percent escapes, as form data, for JSON or HTML, in base64, in
+UTF-16, or in a mixture of these. So it is searched in the text, and again in the text with its escapes
 decoded, for as many levels as there are.
 """
 

@@ -141,7 +141,7 @@ class ObeyRobots(RobotsTxtMiddleware):
 def applicable_rules(text: bytes, agent: str) -> bytes:
     r"""Return a robots.txt with only the rules for *agent*, under one name, and the lines for the whole site.
 
-    Groups are those of Protego and RFC 9309, 2.2.1: names in a row share the rules after them, groups with the same
+    Groups are those of Protego and RFC 9309, 2.2.1. Names in a row share the rules after them, groups with the same
     name are merged, and the longest name wins. Protego stores each rule once for each name before it, so its time and
     memory grow with the square of the text. With more than `MOST_WILDCARDS`, rules become stricter and allow nothing.
 
