@@ -235,7 +235,7 @@ def test_a_store_that_fills_up_ends_the_feed(tmp_path: Path) -> None:
         with store.transaction() as connection:
             count = connection.exec_driver_sql("pragma page_count").scalar_one()
             connection.exec_driver_sql(f"pragma max_page_count={count + 30}")
-        crawl.recorder._failed = lambda failure: (crawl.failures.append(failure), crawl.feed.stop())[0]
+        crawl.recorder._on_failure = lambda failure: (crawl.failures.append(failure), crawl.feed.stop())[0]
         asyncio.run(main(crawl))
         assert "full" in str(crawl.failures[0])
 
