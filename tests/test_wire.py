@@ -128,7 +128,7 @@ def test_a_proxy_is_given_the_whole_url_with_its_question_mark() -> None:
         assert "http://resolver.example/ark:/12x45/x5?info" in asked
     assert min(later - earlier for earlier, later in pairwise(proxy.times)) >= 0.75, "it is nobody's own host"
     assert done.stderr.count("give --contact") == 1
-    assert done.stderr.count("less is for hosts of one's own") == 1
+    assert done.stderr.count("shorter ones are only for your own hosts") == 1
 
 
 def test_a_route_leaves_url_and_host_header_as_written(authority: trustme.CA, ca_file: Path) -> None:
