@@ -212,10 +212,10 @@ def test_fields_are_sent_with_the_hidden_ones_of_their_form() -> None:
 @pytest.mark.parametrize(
     ("page", "words"),
     [
-        pytest.param(b"", "gave no page", id="nothing"),
+        pytest.param(b"", "has no page", id="nothing"),
         pytest.param(b"\x00\xff<<<", "has no form", id="nonsense"),
         pytest.param(b"<form method=post><input name=user>", "the fields user, pw", id="a field short"),
-        pytest.param(b"<form><input name=user><input name=pw>", "into an address", id="by GET"),
+        pytest.param(b"<form><input name=user><input name=pw>", "in the URL", id="by GET"),
         pytest.param(
             b"<form method=post action=https://evil.example/><input name=user><input name=pw>",
             "another host, https://evil.example:443: nothing is sent there", id="to another host",
