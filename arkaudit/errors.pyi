@@ -6,7 +6,7 @@ from arkaudit.output.exits import OutputUnwritable as OutputUnwritable
 from arkaudit.schedules.ledger import Running as Running
 from crawler.model.addresses import BadRoute as BadRoute
 from crawler.model.resolving import BadLocation as BadLocation
-from crawler.politeness.throttle import NotAsked as NotAsked
+from crawler.politeness.throttle import HostGivenUp as HostGivenUp
 from crawler.registry_update import CacheUnwritable as CacheUnwritable
 from crawler.registry_update import RegistryRefused as RegistryRefused
 from crawler.sources.gate import TooSlow as TooSlow

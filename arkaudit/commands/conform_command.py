@@ -72,7 +72,7 @@ def conform(
     arkaudit conform http://127.0.0.1:8000/ --ark ark:98765/x1 --only-routed --delay 0
     """  # fmt: skip
     from arkaudit.audits.conforming import ComparisonTest, answers, conformance_test, with_own_resolver
-    from crawler.conformance.conformance import compare, results, untold
+    from crawler.conformance.conformance import compare, results, why_nothing_compared
     from reports.conformance_report import COMPARISON_FORMATS, FORMATS, ConformanceReport
 
     if old is not None and (form not in COMPARISON_FORMATS or gone or sections or own):

@@ -20,7 +20,7 @@ from pythonjsonlogger.json import JsonFormatter
 
 from arkaudit import __version__
 from arkaudit.output import exits
-from crawler.wire.credentials import masked
+from crawler.wire.credentials import without_userinfo
 from crawler.wire.redaction import Redactor
 from reports.languages.display import escaped, escaped_json
 

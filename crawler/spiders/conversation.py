@@ -403,7 +403,7 @@ class Conversation:
 
     def _may_be_explained(self, case: Case) -> bool:
         """Return whether a 410 answers that the control may show to be an explanation."""
-        return reached(case.answers) is None and case.answers[Question.OBJECT].may_be_explained
+        return reached_answer(case.answers) is None and case.answers[Question.OBJECT].may_be_explained
 
     def _is_soft(self, case: Case) -> bool:
         """Return whether such a page is that of a name that can't exist."""
@@ -470,7 +470,7 @@ class Conversation:
         neighbourhood = self._neighbourhood(case)
         is_asked = (neighbourhood, Question.CONTROL) in self._asked
         is_open = is_asked and neighbourhood not in self._controls
-        return is_open and (reached(case.answers) is not None or self._may_be_explained(case))
+        return is_open and (reached_answer(case.answers) is not None or self._may_be_explained(case))
 
     # -- what is known of a resolver, and asked about it
 
@@ -560,7 +560,7 @@ class Conversation:
 
         Hosts that make up a page for each name give every one another.
         """
-        living, is_landing = reached(case.answers), control.seen.question is Question.CONTROL_LANDING
+        living, is_landing = reached_answer(case.answers), control.seen.question is Question.CONTROL_LANDING
         if living is None or case.is_guess or case.is_other_asked or control.text is None:
             return
         subject = landing_pattern(control.asked_url) if is_landing else self._neighbourhood(case)
