@@ -233,7 +233,7 @@ def test_nothing_due_asks_nobody_begins_no_run_and_says_when(tmp_path: Path) -> 
         before = store.read_bytes()
         done = run_command("check", "--due", "--store", store, *ON_LOOPBACK)
     assert (done.returncode, done.stdout) == (0, "")
-    assert "nothing is due" in done.stderr
+    assert "no ARK is due" in done.stderr
     assert " before 20" in done.stderr
     assert store.read_bytes() == before
 

@@ -195,7 +195,7 @@ def test_a_run_that_was_killed_goes_on_the_next_time(tmp_path: Path) -> None:
         assert [(row["outcome"], row["is_due"]) for row in json.loads(listed.stdout)] == [("killed", True)]
         done = run_command("schedule", "due", "-c", config)
         assert done.returncode == 0, done.stderr
-        assert "goes on" in done.stderr
+        assert "resumed" in done.stderr
     assert [entry["exit_code"] for entry in entries(tmp_path)] == [None, 0]
     with sqlite3.connect(tmp_path / "theses.db") as raw:
         judged = raw.execute("select count(distinct ark_id) from verdict").fetchone()
