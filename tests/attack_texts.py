@@ -1,6 +1,6 @@
-"""Texts that attack a pattern, derived from its parse tree: each repeat is pumped, behind what must stand before it.
+"""Texts that attack a pattern, derived from its parse tree: each repeat is pumped after the prefix that it needs.
 
-A pattern of the module `regex` is read as one of `re` that comes near it: that is enough to find texts.
+A pattern of the module `regex` is read as a similar one of `re`, which is enough to find texts.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from re import _constants as op  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
 from typing import Any
 
-#: Characters that patterns tell apart, besides those that stand in them.
+#: Characters that patterns distinguish, in addition to those in the pattern.
 _ALPHABET = "a0 \n\t-_./:;,=\"'<>()[]{}&%#?@\\|*+~^$!kAé–\u0301\x00"
 #: Repeats of fewer times than this cost a constant.
 _MANY = 1000
 _MOST_REPEATS = 40
 _MOST_SETS = 80
-#: What stands behind a pumped repeat, so that it fails.
+#: Endings after a pumped repeat that make the match fail.
 _ENDS = ("", "\x00", "\n\x00 ", "!")
 _MOST_TEXTS = 120
 
@@ -36,7 +36,7 @@ class Attack:
     end: str
 
     def text(self, chars: int) -> str:
-        """Return the attack in about so many characters."""
+        """Return the attack as a text of about *chars* characters."""
         if not self.second:
             return self.before + self.first * max(chars // len(self.first), 1) + self.end
         half = chars // 2
@@ -106,7 +106,7 @@ class _Sampler:
         by_kind: dict[tuple[bool, ...], str] = {}
         for char in chars:
             by_kind.setdefault(tuple(self._holds(node, char) for node in sets), char)
-        #: One character of each kind that the pattern tells apart.
+        #: One character of each kind that the pattern distinguishes.
         self._chars = tuple(by_kind.values())
 
     def attacks(self) -> Iterator[Attack]:
@@ -147,7 +147,7 @@ class _Sampler:
                 before += self._word(value[1], "", 0)
 
     def _words(self, nodes: Any, char: str) -> Iterator[str]:
-        """Give words that *nodes* match, with *char* wherever it may stand; one for each branch."""
+        """Yield words that *nodes* match, one for each branch, with *char* at every place that allows it."""
         for least in (0, 1):
             for branch in range(6):
                 yield self._word(nodes, char, least, branch)

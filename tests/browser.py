@@ -132,11 +132,11 @@ class Page:
             self._browser.receive()
 
     def value(self, expression: str) -> Any:
-        """What a JavaScript expression is worth in the page."""
+        """Return the value of a JavaScript expression in the page."""
         return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
 
     def settled(self, promise: str) -> Any:
-        """What a promise in the page comes to; fails the test if it is rejected."""
+        """Return the value of a promise in the page; fail the test if it is rejected."""
         answer = self.call("Runtime.evaluate", expression=promise, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
@@ -156,7 +156,7 @@ class Page:
 
     @property
     def complaints(self) -> list[str]:
-        """Whatever the console, the log and the security policy have said since the page was opened."""
+        """Return the messages of the console, the log and the security policy since the page was opened."""
         said = ("Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown")
         return [json.dumps(event["params"]) for event in self._events if event["method"] in said]
 
@@ -205,7 +205,7 @@ def barriers(browser: Page) -> list[tuple[str, str]]:
     browser.value(AXE + "; null")
     rules = json.dumps(["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"])
     found = browser.settled(
-        f"axe.run(document, {{runOnly: {rules}}}).then(told => told.violations.map(each => "
+        f"axe.run(document, {{runOnly: {rules}}}).then(result => result.violations.map(each => "
         "[each.id, each.nodes[0].html.slice(0, 200)]))"
     )
     return [(str(name), str(html)) for name, html in found]

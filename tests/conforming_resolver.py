@@ -52,7 +52,7 @@ NOT_FOUND = Answer(404, PAGE.format(title="Not found", text="No such ARK is know
 
 
 def plain_name(written: str, broken: str) -> tuple[str, str] | None:
-    """The NAAN and name in a path after the label, normalized as 3.2 says, or None for octets that none has."""
+    """Return the NAAN and name in a path after the label, normalized (3.2); None for octets outside the repertoire."""
     decoded = written
     if broken != "escapes":
         decoded = re.sub("%([2-7][0-9A-Fa-f])", _plain, written)
@@ -82,7 +82,7 @@ def _plain(escape: re.Match[str]) -> str:
 
 
 def answer(method: str, target: str, headers: dict[str, str], broken: str) -> Answer:
-    """What the resolver answers; *broken* is the requirement that it does not meet."""
+    """Return the answer of the resolver; *broken* is the requirement that it does not meet."""
     path, mark, query = target.partition("?")
     if path == "/":
         return (
@@ -168,7 +168,7 @@ def described(broken: str) -> Answer:
 
 
 def to_object(suffix: str, query: str, broken: str) -> Answer:
-    """The redirect to the object, with what is left of name and query."""
+    """Return the redirect to the object, with the rest of name and query."""
     target = f"/objects/7{suffix}" + (f"?{query}" if query and broken != "query" else "")
     status = {"temporary-redirect": 301, "not-just-related": 303}.get(broken, 302)
     age = "31536000" if broken == "caching" else "3600"
@@ -178,7 +178,7 @@ def to_object(suffix: str, query: str, broken: str) -> Answer:
 
 
 def object_page(path: str, query: str, broken: str) -> Answer:
-    """The object, at the address to which the resolver leads."""
+    """Return the page of the object, to which the resolver redirects."""
     if hop := re.match("/objects/hop/([0-9])/(.*)", path):
         left = int(hop[1]) - 1
         rest = hop[2] + (f"?{query}" if query else "")
@@ -198,9 +198,9 @@ class Resolver:
 
     url: str
     options: tuple[str, ...]
-    """The options by which a command reaches it."""
+    """Return the options by which a command reaches the resolver."""
     asked: list[str]
-    """What it was asked, as it was written."""
+    """Request targets received, as written."""
 
 
 def _server(broken: str, host: str, asked: list[str], *, is_plain: bool) -> ThreadingHTTPServer:

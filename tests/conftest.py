@@ -118,7 +118,7 @@ def tables(report: Report) -> Tables:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Let a test fail in continuous integration that is skipped elsewhere, where a machine lacks what it starts."""
+    """Fail in continuous integration the tests that are skipped on machines without the programs they start."""
     report = yield
     if report.skipped and "CI" in os.environ and not hasattr(report, "wasxfail"):
         report.outcome, report.longrepr = ("failed", f"skipped, which nothing may be in CI: {report.longrepr}")

@@ -1,4 +1,4 @@
-"""A relay on loopback that resets connections in the middle of what is fetched."""
+"""A relay on loopback that resets connections in the middle of a download."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class CuttingProxy:
                 body = server.recv(65_536)
 
     def _most_of(self, head: bytes) -> int | None:
-        """The octets of a body after which the connection is reset; none for all of them."""
+        """Return the number of octets of a body after which the connection is reset; None for the whole body."""
         method, target, *_ = head.decode("latin-1").split(" ")
         with self._lock:
             if method != "GET" or not self._targets.search(target) or self.cut >= self.cuts:
@@ -79,7 +79,7 @@ class CuttingProxy:
 
 
 def _head_of(connection: socket.socket) -> tuple[bytes, bytes]:
-    """The head of a message, and what came behind it."""
+    """Return the head of a message, and the octets received after it."""
     read = b""
     while b"\r\n\r\n" not in read:
         read += _received(connection)
@@ -88,7 +88,7 @@ def _head_of(connection: socket.socket) -> tuple[bytes, bytes]:
 
 
 def _received(connection: socket.socket) -> bytes:
-    """What comes next. Raises OSError at the end."""
+    """Return the next octets. Raises OSError at the end."""
     received = connection.recv(65_536)
     if not received:
         raise OSError("closed within a message")
@@ -102,7 +102,7 @@ def _of_one_request(head: bytes) -> bytes:
 
 @contextlib.contextmanager
 def cutting(port: int, targets: str, *, cuts: int, body_bytes: int = 600) -> Iterator[CuttingProxy]:
-    """A relay to a server on loopback that cuts off so many answers for what *targets* matches."""
+    """Yield a relay to a server on loopback that cuts off *cuts* answers to targets that match *targets*."""
     proxy = CuttingProxy(port, targets, cuts, body_bytes)
     thread = threading.Thread(target=proxy.serve, daemon=True)
     thread.start()

@@ -1,7 +1,7 @@
-"""Loaded by Dask's workers in tests: parts take a while and are written down, and workers are killed where a test says.
+"""Faults that Dask's workers load in tests: parts are slow and logged, and workers are killed where a test says.
 
-`FAULTS` has words like ``recorded@3``: when three parts have been begun in all, the first worker that comes to this
-point is killed there, once.
+`FAULTS` has words like ``recorded@3``: after three parts have started in all, the first worker that reaches this
+point is killed, once.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def dask_setup(worker: Any) -> None:
     """Let a worker come to the point where its answer is fetched; Dask calls it by this name."""
     get_data = worker.handlers["get_data"]
 
-    async def watched(comm: Any, **options: Any) -> Any:  # by the name of the parameter Dask knows what to give
+    async def watched(comm: Any, **options: Any) -> Any:  # Dask passes arguments by parameter name
         kill_if_due("fetched", " ".join(map(str, options.get("keys", ()))))
         return await get_data(comm, **options)
 

@@ -123,14 +123,14 @@ def driver(out: Path, workers: str, *places: Path, part_size: str = "1") -> subp
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
-    """The exit code of a command, and what it has said on standard error; fails when it doesn't end.
+    """Return the exit code of a command and its standard error; fail if it doesn't end.
 
-    How far it is does not count: on a slow machine it says that more often.
+    Lines of progress are left out: a slow machine prints more of them.
     """
     try:
         _, said = process.communicate(timeout=PATIENCE_S)
     except subprocess.TimeoutExpired:
         process.send_signal(signal.SIGABRT)  # for the faulthandler to say where it is
         _, said = process.communicate()
-        raise AssertionError(f"never: an end of the command, which said: {said}") from None
+        raise AssertionError(f"the command did not end; its standard error: {said}") from None
     return process.returncode, "".join(line for line in said.splitlines(True) if not _HOW_FAR.match(line))

@@ -1,4 +1,4 @@
-"""Documents for datasets, what is in a dataset, and commands that make one and are killed at every step of it."""
+"""Documents for datasets, the content of a dataset, and commands that make one and are killed at every step."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from extractors.documents import MENTION_COLUMNS
 
 VERSION = "0"
 _LETTERS = "bcdfghjkmnpqrstvwxz0123456789"
-#: The columns that a dataset has beside those of `arkaudit extract`.
+#: The columns of a dataset that `arkaudit extract` does not have.
 OWN_COLUMNS = {column.name for column in MENTIONS.columns} - set(MENTION_COLUMNS)
 
 Row = dict[str, Any]
 
 
 def write_documents(folder: Path, count: int = 12, *, seed: int = 1) -> list[Path]:
-    """Make documents of which some break ARKs at a line's end that stand whole in others; one is a WARC file."""
+    """Write documents; some break ARKs at line ends that are whole in others. One is a WARC file."""
     chance = random.Random(1)
     names = ["".join(chance.choices(_LETTERS, k=10)) for _ in range(12)]
     chance = random.Random(seed)
@@ -78,7 +78,7 @@ def extracted_rows(dataset: Path) -> list[Row]:
 
 
 def sign(dataset: Path) -> None:
-    """Write the digests of what is there now into the manifest, as whoever sends a dataset may."""
+    """Write the digests of the present files into the manifest, as the sender of a dataset may."""
     path = dataset / "manifest.json"
     manifest = json.loads(path.read_bytes())
     for table in manifest["tables"].values():
@@ -133,10 +133,10 @@ class _DyingStorage(LocalStorage):
 
 
 def main(folder: Path, papers: Path) -> None:
-    """Make datasets in processes that end at a step, and then in others that go on; says what came of it.
+    """Make datasets in processes that end at a step, then in others that go on; print the results.
 
-    At each step one of them ends, and another goes on to the end; the last dataset is made by processes of which each
-    ends a step later than the one before.
+    At each step one process ends, and another one finishes. Each process of the last dataset ends one step later
+    than the process before.
     """
     paths = sorted(papers.iterdir())
     make(folder / "whole", paths)

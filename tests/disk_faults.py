@@ -1,6 +1,6 @@
-"""Commands on a disk that fails or loses its power, each in a fork of one process, which has `faults.c` before libc.
+"""Commands on a disk that fails or loses power, each in a fork of one process, which preloads `faults.c`.
 
-Run by `tests/test_disk_faults.py`; prints what is wrong, as JSON.
+Run by `tests/test_disk_faults.py`; prints the faults found, as JSON.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from arkaudit.__main__ import main as command
 from tests.dataset_world import content_of
 from tests.preloaded import IMPORTED
 
-#: Of each scenario so many changes fail in turn, from the first to the last.
+#: Number of changes of each scenario that fail in turn, from the first to the last.
 FAILING = 4
-#: The power fails after so many changes of each.
+#: Number of changes of each scenario after which the power fails in turn.
 LOSSES = 3
 _ERRORS = (errno.EIO, errno.ENOSPC)
 _LIBC = ctypes.CDLL(None)
@@ -33,20 +33,20 @@ _LIBC = ctypes.CDLL(None)
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A command that changes files, and what there must be after it, whatever has failed meanwhile."""
+    """A command that changes files, and the state that must follow whichever change fails."""
 
     name: str
     change: Callable[[Path], None]
     """Works in a folder of its own."""
     content: Callable[[Path], Any]
-    """What is in the folder, so that it can be compared."""
+    """Returns the content of the folder in a form that can be compared."""
     wrong: Callable[[Path, Any], str | None]
-    """What is wrong with a folder in which it has failed, given the content where nothing has."""
+    """Returns the faults of a folder after a failure, given the content after a run without failures."""
     prepare: Callable[[Path], None] = lambda folder: None
-    """Makes what is there before."""
+    """Makes the initial content of the folder."""
 
 
-# -- what is done
+# -- actions
 
 
 def crawl(folder: Path) -> None:
@@ -86,11 +86,11 @@ def arkaudit(*arguments: str) -> None:
     command()
 
 
-# -- what is there afterwards
+# -- results
 
 
 def store_content(folder: Path) -> Any:
-    """The rows of a store that don't tell when they were written; None where there is no store."""
+    """Return the rows of a store without their times; None if there is no store."""
     import sqlite3
 
     if not (folder / "a.db").exists():
@@ -143,7 +143,7 @@ SCENARIOS = [
 
 
 def forked(work: Callable[[], object]) -> tuple[str, int]:
-    """Run *work* in a fork; what it said on standard error, and its exit code."""
+    """Run *work* in a fork; return its standard error and its exit code."""
     said_from, said_to = os.pipe()
     child = os.fork()
     if child == 0:
@@ -228,12 +228,12 @@ def fresh(place: Path, scenario: Scenario | None = None) -> Path:
     return folder
 
 
-# -- what is left when the power fails: what was synced
+# -- files after a power failure: the synced content
 
 
 @dataclass(slots=True)
 class Disk:
-    """Files by what the log of changes says, and what of them is safe."""
+    """Files according to the log of changes, and the content that is synced."""
 
     names: dict[str, int] = field(default_factory=dict)
     safe_names: dict[str, int] = field(default_factory=dict)
@@ -274,7 +274,7 @@ class Disk:
             self.names.pop(path, None)
 
     def kept(self) -> State:
-        """What is there when the power comes back."""
+        """Return the files after the power failure."""
         return State({name: self.safe_contents.get(inode, b"") for name, inode in self.safe_names.items()})
 
 

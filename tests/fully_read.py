@@ -1,4 +1,4 @@
-"""Mentions read step by step, without the fast path: what the fast path is compared with."""
+"""Mentions read step by step, without the fast path, which is compared with them."""
 
 from collections.abc import Mapping
 from unittest.mock import patch
@@ -11,7 +11,7 @@ from extractors.wraps.evidence import Evidence
 
 
 def read_fully(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> list[Mention | NamespaceMention]:
-    """Return what is in *block*, searched for labels everywhere, and no mention read by one pattern."""
+    """Return the mentions in *block*, with labels searched everywhere and without the pattern of the fast path."""
     end = len(block.text)
     with patch.object(find, "clean_mention", return_value=None):
         return list(find._read(block, find._Region(0, end, [end], end), 0, evidence, linked))

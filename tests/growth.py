@@ -1,16 +1,16 @@
-"""How much longer something takes for twice as much: what is linear takes about twice as long, on any machine."""
+"""Growth of time with size: linear work takes about twice as long for twice the size, on any machine."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-#: At most so many times as long may twice as much take.
+#: Largest factor that linear work may take for twice the size.
 LINEAR = 2.6
 
 
 def seconds(work: Callable[[], object], times: int = 1) -> float:
-    """Return the least CPU time that *work* takes in so many attempts."""
+    """Return the least CPU time of *work*, in seconds, in *times* attempts."""
     taken = []
     for _ in range(times):
         began = time.thread_time()

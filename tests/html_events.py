@@ -1,4 +1,4 @@
-"""A page read the slow way, event by event and without passing over anything: what the reader must agree with."""
+"""A page read the slow way, event by event and without skipping; the reader must agree with it."""
 
 from __future__ import annotations
 

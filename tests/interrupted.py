@@ -26,9 +26,9 @@ from reports.tables.report_tables import Tables
 from tests import preloaded
 from tests.loopback import clean_environment
 
-#: What an answer takes: long enough that a kill often finds some on their way.
+#: Duration of an answer: long enough that a kill often interrupts some.
 LATENCY_S = 0.004
-#: So long a command may take on the slowest machine.
+#: Longest duration of a command on the slowest machine.
 PATIENCE_S = 120.0
 PAGES = 16
 Answer = tuple[int, dict[str, str], str]
@@ -66,7 +66,7 @@ def _library(target: str) -> Answer:
 
 
 def _files(target: str) -> Answer:
-    if target == "/doubts.txt":  # the first is broken over a line, and stands whole in one of the files
+    if target == "/doubts.txt":  # the first is broken over a line, and whole in one of the files
         text = (
             "Kept as http://one.example/ark:/12x45/x5\nk3 in the vault, and ark:/12345/x5 and ark:/12x45/b7q2\n4 too."
         )
@@ -108,7 +108,7 @@ def _global(target: str) -> Answer:
 
 
 def _landing(target: str) -> Answer:
-    """Where objects are; it ignores what else is asked."""
+    """Answer as the host of the objects, which ignores inflections."""
     path = target.partition("?")[0]
     is_known = path.startswith("/o/") or (path.startswith("/ark:/12x45/f4") and len(path) < 18)
     return _page("An object", f"Item {path}") if is_known else _not_found(path)
@@ -134,7 +134,7 @@ backoff = 0
 timeout = 20
 contact = "t@example.org"
 [resolve]
-conformance_from = 16  # so many does only two.example know
+conformance_from = 16  # only two.example has as many
 [network]
 only_routed = true
 connect_to = [{routes}]
@@ -142,7 +142,7 @@ connect_to = [{routes}]
 
 
 class World:
-    """Serves `HOSTS` until it is closed, and remembers what was asked."""
+    """Serves `HOSTS` until it is closed, and records the requests."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
@@ -181,7 +181,7 @@ class World:
             request_queue_size = 100
 
             def handle_error(self, request: Any, client_address: Any) -> None:
-                """A client that was killed is what this is about."""
+                """Ignore errors: clients are killed on purpose."""
 
         self._server = Server(("127.0.0.1", 0), Handler)
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
@@ -192,12 +192,12 @@ class World:
         self._server.server_close()
 
     def wait_for(self, count: int, timeout_s: float) -> None:
-        """Wait until so many requests have come, or so many seconds have passed."""
+        """Wait until *count* requests have come, or *seconds* have passed."""
         with self.heard:
             self.heard.wait_for(lambda: len(self.asked) >= count, timeout_s)
 
     def configuration(self, folder: Path) -> list[str]:
-        """Options that a command needs in this world; whom it asks for many does not depend on who answers first."""
+        """Return the options of a command in this world. The hosts asked do not depend on the order of the answers."""
         port = self._server.server_address[1]
         routes = "".join(f'"{host}:80=127.0.0.1:{port}",' for host in HOSTS)
         (folder / "arkaudit.toml").write_text(_CONFIGURATION.format(routes=routes), "utf-8")
@@ -240,7 +240,7 @@ class Command:
         return self._process.exitcode is None
 
     def wait(self, seconds: float) -> None:
-        """Wait until it has ended, or so many seconds have passed."""
+        """Wait until the command has ended, or *seconds* have passed."""
         self._process.join(seconds)
 
     def kill(self) -> None:
@@ -260,12 +260,12 @@ class Command:
 
     @property
     def output(self) -> str:
-        """What it has printed."""
+        """Return the standard output."""
         return _text(self._printed)
 
     @property
     def errors(self) -> str:
-        """What it has said besides."""
+        """Return the standard error."""
         return _text(self._said)
 
 
@@ -275,7 +275,7 @@ def _text(file: IO[bytes]) -> str:
 
 
 def with_room_for(pages: int) -> None:
-    """Let a store grow by no more than so many pages in this process, as if the disk were full then."""
+    """Let a store grow by at most *pages* pages in this process, as if the disk were full then."""
     before = crawler.store.store._set_pragmas
 
     def small(connection: sqlite3.Connection, record: object) -> None:
@@ -311,7 +311,7 @@ def with_a_pause() -> None:
 
 
 def is_made(store: Path) -> bool:
-    """Whether there is a store, with its tables: whoever makes it may be killed before there are any."""
+    """Return True if the store has its tables: its maker may be killed before they exist."""
     if not store.exists():
         return False
     with sqlite3.connect(store) as raw:
@@ -319,7 +319,7 @@ def is_made(store: Path) -> bool:
 
 
 def sent(store: Path) -> Counter[tuple[str, str]]:
-    """What the store says was sent, by host and target, in all its runs."""
+    """Return the requests that the store records, by host and target, in all its runs."""
     if not is_made(store):
         return Counter()
     with sqlite3.connect(store) as raw:
@@ -328,7 +328,7 @@ def sent(store: Path) -> Counter[tuple[str, str]]:
     return Counter((url.split("/")[2], "/" + url.split("/", 3)[3]) for url in urls)
 
 
-#: Columns of the published tables that tell of time, or of what it has cost hosts; no table has a key of the store.
+#: Columns of the published tables that hold times or the load of hosts; no table has a key of the store.
 _OF_TIME_OR_COST = (
     "all_requests",
     "pauses_kept",
@@ -346,12 +346,12 @@ _OF_TIME_OR_COST = (
     "first_at",
     "last_at",
 )
-#: How long attempts took, within what is said of a verdict.
+#: Durations of attempts in the evidence of a verdict.
 HOW_LONG = r"(?<=times) (?:over \d+ s|within a second)"
 
 
 def tables(store: Path) -> dict[str, pd.DataFrame]:
-    """The published tables of the newest run, without what must differ between two runs."""
+    """Return the published tables of the newest run, without values that differ between any two runs."""
     found = Tables(load_frames(store))
     left_out = {
         name: [column for column in table if column in _OF_TIME_OR_COST or column.endswith("_s")]
@@ -361,7 +361,7 @@ def tables(store: Path) -> dict[str, pd.DataFrame]:
 
 
 def counts(store: Path) -> dict[str, int]:
-    """How many rows each table has, also those that nobody publishes."""
+    """Return the number of rows of each table, including unpublished ones."""
     names = ("run", "document", "finding", "ark", "mention", "observation", "verdict", "frontier", "outlinks")
     with sqlite3.connect(store) as raw:
         return {name: raw.execute(f"select count(*) from {name}").fetchone()[0] for name in names}

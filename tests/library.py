@@ -114,7 +114,7 @@ class Web:
         return [f"--connect-to={name}:80=127.0.0.1:{server.port}" for name, server in self.hosts.items()]
 
     def crawl(self, *arguments: str | Path, store: Path) -> str:
-        """What the command says on standard error when it crawls."""
+        """Crawl by the command; return its standard error."""
         done = run_command("crawl", *ON_LOOPBACK, *self.routes, *arguments, "--store", store)
         assert done.returncode == 0, done.stderr
         return done.stderr
@@ -129,7 +129,7 @@ def rows(store: Path, query: str) -> list[tuple[object, ...]]:
 
 
 def documents(store: Path) -> list[str]:
-    """The documents of a store by name, in the order in which they were recorded."""
+    """Return the documents of a store by name, in the order of their records."""
     return [str(name) for (name,) in rows(store, "select url from document order by document_id")]
 
 

@@ -36,7 +36,7 @@ def reply(status: str = "200 OK", body: str = "", media_type: str = "text/html",
 
 
 class RawServer:
-    """Reads each request line as it stands on the wire, and answers with whatever bytes it is told."""
+    """Reads each request line as sent on the wire, and answers with the bytes that *respond* returns."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class RawServer:
                 if answer is not None:
                     connection.sendall(answer)
         except OSError:
-            return  # a client that hangs up is what some tests are about
+            return  # some tests close the connection on purpose
 
 
 def _arrival(connection: socket.socket) -> float:
@@ -159,7 +159,7 @@ def run_command(
     timeout_s: float = PATIENCE_S,
     **environment: str,
 ) -> subprocess.CompletedProcess[str]:
-    """`arkaudit` with these arguments, as a process of its own; what it prints may go to a file descriptor instead."""
+    """Run `arkaudit` with these arguments as a process; its output may go to a file descriptor."""
     told = {**clean_environment(), "PYTHONIOENCODING": encoding, **environment}
     return preloaded.run(
         [str(each) for each in arguments], environment=told, stdin=stdin, stdout=stdout, timeout_s=timeout_s
@@ -168,9 +168,9 @@ def run_command(
 
 @cache
 def cache_folder() -> tempfile.TemporaryDirectory[str]:
-    """A cache that begins empty, without a copy of the registry.
+    """Return a cache folder that begins empty, without a copy of the registry.
 
-    Made when it is first asked for: a process that only imports this, and is killed, leaves none behind.
+    It is made at the first call, so that a killed process that only imports this module leaves no folder.
     """
     return tempfile.TemporaryDirectory(prefix="arkaudit-cache-")
 
@@ -181,7 +181,7 @@ def clean_environment() -> dict[str, str]:
     return {**inherited, "ARKAUDIT_CACHE": cache_folder().name}
 
 
-#: What every test that sends requests adds: nothing leaves loopback, and nobody waits.
+#: Options of every test that sends requests: all traffic stays on loopback, without waiting.
 ON_LOOPBACK = (
     "--delay", "0", "--backoff", "0", "--timeout", "5", "--only-routed", "--allow-address", "127.0.0.0/8",
 )  # fmt: skip

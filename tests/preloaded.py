@@ -1,7 +1,7 @@
 """The command as a process of its own, without waiting for its imports: forked from a process that has made them.
 
-Nine tenths of a short command's time go by before its first line runs. Here a server process imports once what the
-command needs, and every command is a fork of it, with its own arguments, environment and streams.
+A short command spends nine tenths of its time on imports. Here a server process imports the modules once, and
+every command is a fork of it, with its own arguments, environment and streams.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import IO, Any
 
 from tests.waiting import PATIENCE_S
 
-#: What takes long to import.
+#: Modules that take long to import.
 IMPORTED = (
     "arkaudit.commands.audit_command",
     "arkaudit.commands.check_command",
@@ -97,7 +97,7 @@ def run(
     stdout: int | None = None,
     timeout_s: float = PATIENCE_S,
 ) -> subprocess.CompletedProcess[str]:
-    """What `subprocess.run` gives for ``python -m arkaudit`` with these arguments, in the same working folder.
+    """Return the result of ``python -m arkaudit`` with these arguments, as `subprocess.run` would.
 
     Another *program* may run instead, as by ``python -c``.
 
@@ -125,7 +125,7 @@ def run(
 
 
 class _Command:
-    """What runs in the fork; its streams travel with it as it is sent there."""
+    """A command for the fork; its streams are sent with it."""
 
     def __init__(
         self, arguments: list[str], environment: dict[str, str], streams: list[int], program: str | None = None
@@ -148,7 +148,7 @@ class _Command:
         self._streams = [stream.detach() for stream in sent]
 
     def __call__(self) -> None:
-        gc.freeze()  # what was imported is no garbage, and is not looked at again and again
+        gc.freeze()  # imported objects are never garbage: the collector skips them
         for number, stream in enumerate(self._streams):
             os.dup2(stream, number)
             os.close(stream)

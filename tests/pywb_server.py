@@ -45,7 +45,7 @@ class Archived:
 
 
 class Pywb:
-    """Serves what was *captured*; *framed* pages answer the TimeGate with a frame, *redirecting* with a redirect."""
+    """Serves the *captured* pages; *framed* pages answer the TimeGate with a frame, *redirecting* ones with a redirect."""
 
     def __init__(self, captured: Sequence[Archived], *, framed: bool = False, redirecting: bool = False) -> None:
         self._captured = captured
@@ -80,7 +80,7 @@ class Pywb:
 
     @property
     def requests(self) -> list[str]:
-        """The targets that the archive was asked for, but for what it asks of itself."""
+        """Return the targets requested from the archive, without its own requests to itself."""
         lines = (Path(self._folder.name) / "log").read_text("utf-8", "replace").splitlines()
         asked = [line.split('"')[1].split(" ")[1] for line in lines if '"GET ' in line]
         return [each for each in asked if not each.startswith("/library/index")]

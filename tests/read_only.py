@@ -1,4 +1,4 @@
-"""A folder that nobody may write to, not even root; and a root that may read and write no more than anybody."""
+"""A folder that is read-only even for root; and a root without its privileges on files."""
 
 from __future__ import annotations
 

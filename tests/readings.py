@@ -1,4 +1,4 @@
-"""What holds for every reading, whatever the bytes: fuzz tests look at more than that nothing is raised."""
+"""Properties of every reading of any bytes, which fuzz tests check in addition to exceptions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from extractors.model.documents import Reading
 
 
 def assert_sound(reading: Reading) -> None:
-    """Assert that all of *reading* can be stored, and that all it says about places lies within its texts."""
+    """Assert that all of *reading* can be stored, and that its places lie within its texts."""
     assert reading.media_type or reading.findings
     for text in (reading.title, *reading.links, *reading.documents, *reading.parts, *reading.unfollowed):
         text.encode()

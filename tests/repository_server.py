@@ -52,7 +52,7 @@ class Repository:
 
     @property
     def requests(self) -> list[dict[str, Any]]:
-        """What came: method, path, and the names of its cookies."""
+        """Return the requests received: method, path, and the names of the cookies."""
         return [json.loads(line) for line in self._log.read_text("utf-8").splitlines()]
 
     def cookies(self) -> set[str]:

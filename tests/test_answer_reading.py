@@ -1,4 +1,4 @@
-"""Answers are read in a process with a budget: one that takes too much costs nothing but itself."""
+"""Answers are read in a process with a budget: an answer that exceeds it is lost alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ERC = b"erc:\nwho: Rossi, Ada\nwhat: A map\nwhen: 1784\nwhere: ark:98765/x12\n"
 
 
 def burn_or_read(bodies: Sequence[Unread]) -> list[Answer]:
-    """Take all time, all memory or the process itself where a body says so; else read it."""
+    """Take all time, take all memory or kill the process if the body says so; else read it."""
     for body, _, _ in bodies:
         while body == b"time":
             pass
@@ -30,7 +30,7 @@ def burn_or_read(bodies: Sequence[Unread]) -> list[Answer]:
 
 
 def read_all(*bodies: bytes, host: str = "a.example") -> list[Answer]:
-    """What a reader with a second of CPU time makes of *bodies* that come at once."""
+    """Return the readings of *bodies* that come at once, by a reader with a second of CPU time."""
 
     async def read() -> list[Answer]:
         reader = AnswerReader(burn_or_read, cpu_s=1, inline_bytes=0)

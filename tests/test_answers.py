@@ -1,4 +1,4 @@
-"""What is read in a body when it comes: facts, likeness, and the data that supports judgements."""
+"""Facts read from a body on arrival: content, similarity, and the data that supports judgements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Archived copies in a run: a real archive (pywb), archives that are down or hostile, and what the report shows."""
+"""Archived copies in a run: a real archive (pywb), archives that are down or hostile, and the report on them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.library import rows
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
 from tests.pywb_server import PYTHON, Archived, Pywb
 
-needs_pywb = pytest.mark.skipif(not PYTHON.exists(), reason="make pywb sets up what these tests start")
+needs_pywb = pytest.mark.skipif(not PYTHON.exists(), reason="make pywb sets up the archive")
 MAP = "<title>Plan of the harbour</title><h1>Plan of the harbour</h1><p>Ink on paper, 1784."
 ITEM = "http://lib.example/item/x12"
 GONE = reply("404 Not Found", body="<title>Not found</title><p>Sorry, no such item.")

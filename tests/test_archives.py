@@ -1,4 +1,4 @@
-"""Archives as the documents in them: what comes out, what damage costs, and that no archive takes more than it may."""
+"""Archives as their documents: the content, the cost of damage, and the limits that every archive meets."""
 
 import ast
 import bz2
@@ -139,7 +139,7 @@ def test_a_zip_archive_that_was_cut_off_gives_what_had_arrived(streamed: bool) -
     last = data.rindex(b"PK\x03\x04")
     documents, findings = read(data[: last + 50])
     assert list(documents.values())[:3] == [ARK + bytes([65 + number]) * 9 for number in range(3)]
-    assert findings == ["damaged"]  # the fourth, of which the first bytes are there
+    assert findings == ["damaged"]  # the fourth, whose first bytes are there
     assert ARK.startswith(documents["a.zip!/3.txt"][: len(ARK)])
 
 
@@ -252,19 +252,19 @@ def test_a_long_document_is_read_up_to_the_limit() -> None:
 HTML = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=iso-8859-1\r\n%s\r\n"
 
 
-def record(number: int, **told: bytes | int) -> bytes:
-    """A record of WARC; *told* replaces its type, HTTP header, body, length, version and end."""
-    body = told.get("body", b"<p>%d %s" % (number, ARK))
-    block = told.get("http", HTML % told.get("fields", b"")) + body
+def record(number: int, **given: bytes | int) -> bytes:
+    """Return a WARC record; *given* replaces its type, HTTP header, body, length, version and end."""
+    body = given.get("body", b"<p>%d %s" % (number, ARK))
+    block = given.get("http", HTML % given.get("fields", b"")) + body
     lines = [
         b"WARC/1.0",
-        b"WARC-Type: " + told.get("kind", b"response"),
+        b"WARC-Type: " + given.get("kind", b"response"),
         b"WARC-Record-ID: <urn:uuid:%d>" % number,
-        b"WARC-Target-URI: " + told.get("uri", b"http://x.example/%d" % number),
-        b"Content-Type: " + told.get("media_type", b"application/http; msgtype=response"),
-        b"Content-Length: %s" % told.get("length", b"%d" % len(block)),
+        b"WARC-Target-URI: " + given.get("uri", b"http://x.example/%d" % number),
+        b"Content-Type: " + given.get("media_type", b"application/http; msgtype=response"),
+        b"Content-Length: %s" % given.get("length", b"%d" % len(block)),
     ]
-    return b"\r\n".join(lines) + b"\r\n\r\n" + block + told.get("end", b"\r\n\r\n")
+    return b"\r\n".join(lines) + b"\r\n\r\n" + block + given.get("end", b"\r\n\r\n")
 
 
 def numbers(data: bytes) -> tuple[list[int], list[str]]:
@@ -326,7 +326,7 @@ CHUNKED = b"Transfer-Encoding: chunked\r\n"
         pytest.param(b"Content-Encoding: br, gzip\r\n", gzip.compress(brotli.compress(ARK)), id="two encodings"),
         pytest.param(b"Content-Encoding: gzip\r\n", ARK, id="an encoding that the archive has taken off"),
         pytest.param(b"Content-Encoding: br\r\n", ARK, id="Brotli that the archive has taken off"),
-        pytest.param(b"Content-Encoding: utf-8\r\n", ARK, id="an encoding that is none"),
+        pytest.param(b"Content-Encoding: utf-8\r\n", ARK, id="an unknown encoding"),
         pytest.param(CHUNKED, b"4\r\nsee \r\n18;x=y\r\n" + ARK[4:] + b"\r\n0\r\n\r\n", id="chunks"),
         pytest.param(CHUNKED, b"4\nsee \n18\n" + ARK[4:] + b"\n0\n\n", id="chunks with bare line feeds"),
         pytest.param(CHUNKED, b"4\r\nsee \r\nffff\r\n" + ARK[4:], id="chunks that were cut off"),
@@ -368,7 +368,7 @@ WRONG = [
     pytest.param({"http": b"HTTP/1.1 200\nContent-Type: text/html\n\n"}, id="bare line feeds"),
     pytest.param({"http": b"HTTP/1.1\r\n\r\n"}, id="a status line without a status"),
     pytest.param({"http": b""}, id="a response without its header"),
-    pytest.param({"http": b"\xff\xfe\0\r\n"}, id="a header that is none"),
+    pytest.param({"http": b"\xff\xfe\0\r\n"}, id="an unreadable header"),
 ]
 
 
@@ -445,7 +445,7 @@ def test_what_another_library_writes_is_read() -> None:
         assert numbers(made.getvalue()) == ([0, 1, 2], [])
 
 
-# -- what no archive may do
+# -- hostile archives
 
 LIMITED = """
 import io, resource, sys, time
@@ -469,7 +469,7 @@ print(read)
 
 
 def read_within_limits(data: bytes) -> dict[str, object]:
-    """What a process with 600 MiB of address space and a minute of CPU time makes of an archive."""
+    """Read an archive in a process with 600 MiB of address space and a minute of CPU time."""
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(LIMITED)],
         input=data,
@@ -485,7 +485,7 @@ def read_within_limits(data: bytes) -> dict[str, object]:
 
 
 def deflated_zeros(mebibytes: int) -> bytes:
-    """Raw deflate data of so many MiB of zeros, which doesn't take as long to make as to inflate."""
+    """Return raw deflate data of *mebibytes* MiB of zeros, made faster than it is inflated."""
     packer = zlib.compressobj(9, wbits=-15)
     piece = packer.compress(bytes(2**20)) + packer.flush(zlib.Z_FULL_FLUSH)
     return piece * mebibytes + packer.flush()

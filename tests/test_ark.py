@@ -1,4 +1,4 @@
-"""Identity: an ARK's parts, what it implies, and what takes no part in it; by vectors and by laws."""
+"""Identity: the parts of an ARK, the ARKs that it implies, and ignored differences; by vectors and by properties."""
 
 from __future__ import annotations
 

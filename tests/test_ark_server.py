@@ -11,13 +11,13 @@ import pytest
 from tests.ark_server import NAAN, PYTHON, ArkServer
 from tests.loopback import RawServer, check_rows, outcomes, reply
 
-pytestmark = pytest.mark.skipif(not PYTHON.exists(), reason="make ark-server sets up what these tests start")
+pytestmark = pytest.mark.skipif(not PYTHON.exists(), reason="make ark-server sets up the server")
 PAGE = "<title>Plan of the harbour</title><h1>Plan of the harbour</h1><p>Ink on paper, 1784.</p>"
 
 
 @dataclass(frozen=True)
 class Served:
-    """What the command printed about the server's ARKs, and what landed where they lead."""
+    """The command's output on the server's ARKs, and the requests that reached their targets."""
 
     rows: list[dict[str, Any]]
     names: list[str]

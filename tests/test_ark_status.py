@@ -1,4 +1,4 @@
-"""Standing over time: what a history of dated verdicts amounts to, and what happened on the way."""
+"""Status over time: the state and the events that follow from a history of dated verdicts."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def knowing(*names: str, page: bytes = PAGE) -> Callable[[str], bytes]:
 # -- once more
 
 
-#: What a host answers first, how often, and how the attempts end. All of them are asked in one audit.
+#: First answer of a host, how often it is given, and the end of the attempts. One audit asks all of them.
 PASSING: dict[str, tuple[bytes | None, int, Rows]] = {
     "503": (reply("503 Service Unavailable"), 1, [("answered", 503), ("answered", 200)]),
     "429": (reply("429 Too Many Requests"), 1, [("answered", 429), ("answered", 200)]),
@@ -80,7 +80,7 @@ def attempts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Rows, 
         }
         urls = {name: f"{server.url}/ark:/12x45/x5" for name, server in servers.items()}
         rows = check_rows("--store", store, *urls.values())
-    assert time.monotonic() - begun < 60, "nobody waits for an hour"
+    assert time.monotonic() - begun < 60, "an hour is not waited for"
     seen = observed(store, "request_url, question, attempt, chain_end, status, hops")
     return {
         name: ([row[2:] for row in seen if row[:2] == (urls[name], "object")], servers[name].targets, row)
@@ -177,7 +177,7 @@ def test_a_dead_resolver_is_replaced_by_the_registrys_target(tmp_path: Path) -> 
             "--resolver", "http://global.example/", *routed(registered_example=registered, global_example=everywhere),
             "--connect-to=gone.example:80=127.0.0.1:9", "http://gone.example/ark:/98765/x5", **cache,
         )  # fmt: skip
-        assert everywhere.targets == [], "nobody else is asked than needed"
+        assert everywhere.targets == [], "no other resolver is asked"
         assert registered.targets[0] == "/ark:/98765/x5"
         assert "/ark:/98765/x5?info" in registered.targets
     assert outcomes([row]) == ["works-elsewhere"]
@@ -311,7 +311,7 @@ def test_where_a_commitment_is_stated_in_full_is_asked_once_a_run(tmp_path: Path
     assert ("policy link", 1, "answered", 404) in observed(tmp_path / "a.db")
 
 
-# -- no more than needed
+# -- requests that are saved
 
 
 Budget = tuple[float, Counter[str]]
@@ -376,7 +376,7 @@ def test_a_record_with_a_commitment_is_not_asked_for_one_again() -> None:
 
 def test_the_other_reading_of_a_doubtful_line_break_is_asked_only_when_the_first_fails(tmp_path: Path) -> None:
     with RawServer(knowing("n3kp7w", "b7x5")) as server:
-        # The first is cut short by a line break behind which a word follows that may belong to it.
+        # A line break cuts the first short, and the word after it may belong to the name.
         text = f"See {server.url}/ark:/12x45/n3kp\n7w and {server.url}/ark:/12x45/b7x5 for more."
         (tmp_path / "letter.txt").write_text(text)
         done = run_command("run", *ON_LOOPBACK, tmp_path / "letter.txt", "--store", tmp_path / "a.db")

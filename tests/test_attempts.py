@@ -1,4 +1,4 @@
-"""Whether a question is asked again, and after how long: a table, and what may stand in a Retry-After."""
+"""Whether and when a question is asked again: a table, and the forms of a Retry-After."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `report` is about without --run: an audit as it stands now, whatever smaller runs came after it."""
+"""The subject of `report` without --run: the present state of an audit, after any smaller runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_comman
 
 
 class Site:
-    """A site with a page that cites three ARKs, of which some live; and the store of its audits."""
+    """A site with a page that cites three ARKs, some of them alive; and the store of its audits."""
 
     def __init__(self, folder: Path, server: RawServer, living: set[str], down: set[str]) -> None:
         self.folder, self.server, self.living, self.down = folder, server, living, down

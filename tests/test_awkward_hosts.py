@@ -1,4 +1,4 @@
-"""Audits at once over hosts that do whatever hosts do, paced and sharing: each comes to its end, whoever is killed."""
+"""Concurrent audits of awkward hosts, which share their pace: each one ends, even if another is killed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.loopback import RawServer, Responder, check_rows, clean_environment, 
 from tests.waiting import wait_until
 
 PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
-#: Long enough for the slowest machine; what hangs would hang for good.
+#: Long enough for the slowest machine; a hanging audit would never end.
 AT_MOST_S = 180.0
 
 
@@ -63,7 +63,7 @@ def test_an_audit_of_few_arks_does_not_wait_for_one_of_many_at_a_slow_host(tmp_p
         assert len(theirs) <= 10 * ours, "they take turns; the other has hundreds of requests to make"
         with audit(tmp_path / "after.db", *paced, *few, cache=cache) as third:
             _, errors = third.communicate(timeout=AT_MOST_S)
-            assert third.returncode == 0, f"what a killed process held, nobody waits for: {errors}"
+            assert third.returncode == 0, f"the locks of a killed process delay no other: {errors}"
 
 
 class Awkward:
@@ -151,7 +151,7 @@ OBJECTS = [f"x{number}" for number in range(12)]
 
 
 def library(walled: set[str], wall: Responder | None = None) -> Responder:
-    """Twelve objects, of which the last three share the page of a collection; a *wall* answers all later requests.
+    """Yield a host of twelve objects; the last three share the page of a collection. A *wall* answers later requests.
 
     *walled* gets the objects that were asked for there.
     """

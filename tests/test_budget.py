@@ -1,4 +1,4 @@
-"""The CPU time of one document: what was found until it is up is kept, and a finding says how far that was."""
+"""The CPU time of one document: mentions found before it is up are kept, and a finding names the place."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_one_finding_says_how_much_of_all_blocks_was_searched() -> None:
 
 
 def test_long_markdown_is_read_to_its_end() -> None:
-    """References may be defined behind what refers to them, and links are counted through."""
+    """References may be defined after their use, and all links are numbered in one sequence."""
     pieces = [
         f"See [a][r{number}], [it](/ark:/12148/b{number}x) and\nark:/12148/c{number}x *there*."
         for number in range(4000)

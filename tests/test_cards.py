@@ -1,4 +1,4 @@
-"""The cards of what to act on: letters in plain words, whom to write to, commands that do what they say."""
+"""The cards of causes to act on: letters in plain words, addressees, and commands that keep their promise."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_there_are_words_for_every_cause() -> None:
     assert set(REQUESTS) == set(Cause)
 
 
-# -- whom to write to
+# -- addressees
 
 
 @pytest.mark.parametrize(
@@ -62,8 +62,8 @@ def test_there_are_words_for_every_cause() -> None:
     [
         pytest.param("https://museum.example/", "https://museum.example/", False, id="a home page is a link"),
         pytest.param("arks@museum.example", "mailto:arks@museum.example", True, id="a mailbox is a link, too"),
-        pytest.param("a@b.example?bcc=all@b.example", None, False, id="no more than a mailbox is written to"),
-        pytest.param("javascript:alert(1)", None, False, id="what runs is no link"),
+        pytest.param("a@b.example?bcc=all@b.example", None, False, id="only a mailbox is written to"),
+        pytest.param("javascript:alert(1)", None, False, id="a script is no link"),
         pytest.param("Rue de Rivoli, Paris", None, False, id="an address of stone is shown as it is"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Why an ARK fails and whose fault that is: a table of cases, and what holds for all of them."""
+"""Why an ARK fails and whose fault that is: a table of cases, and properties of all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A host's certificate is looked at once a day for all runs of a store, and every run can say what it knew of it."""
+"""A host's certificate is probed once a day for all runs of a store, and every run keeps the result it used."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_who_trusts_other_authorities_looks_again(expired: CountingServer, tmp_p
         (TlsResult("b.example", 443, True, "ok", "2026-11-20T10:00:00.000+00:00", "x"), "2026-11-20"),
         (TlsResult("a.example", 443, True, "ok", "2026-11-20T10:00:00.000+00:00", "y"), "2026-11-20"),
     ],
-    ids=["of the day before", "a probe that was none", "of another port", "of another host", "by other means"],
+    ids=["of the day before", "a failed probe", "of another port", "of another host", "by other means"],
 )
 def test_what_is_not_taken_over(kept: TlsResult, day: str) -> None:
     with Store.open(None) as store:

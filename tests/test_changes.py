@@ -1,4 +1,4 @@
-"""What differs between two checks of an ARK that works, and what only looks as if it did."""
+"""Differences between two checks of a working ARK, and differences that do not count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `arkaudit check` tells: the way to a verdict in plain words, and its output where output is difficult."""
+"""The output of `arkaudit check`: the reasons of a verdict in plain words, and output to difficult streams."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_a_resolver_is_asked_for_other_forms_on_demand_only_and_each_has_its_lin
     assert report.returncode == 0, report.stderr
     with (tmp_path / "report" / "tables" / "conformance.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    asked = [words for form, words in FORMS.items() if form is not Question.HYPHENS]  # its name has none
+    asked = [words for form, words in FORMS.items() if form is not Question.HYPHENS]  # its name has no hyphen
     assert [row["form"].split(" (")[0] for row in rows] == [words.split(" (")[0] for words in asked]
     assert len(rows) <= len(CONFORMANCE)
     assert {row["resolver"] for row in rows} == {f"{server.url}/"}

@@ -32,7 +32,7 @@ def checked(zone: Zone, naan: str, stem: str) -> Ark:
 
 
 def minted(zone: Zone, naan: str, shoulder: str, count: int, seed: int = 0) -> list[Ark]:
-    """So many distinct names of one shoulder, all with their check character."""
+    """Return *count* distinct names of one shoulder, all with their check character."""
     pick = random.Random(seed)
     stems: set[str] = set()
     while len(stems) < count:

@@ -82,7 +82,7 @@ def test_extract_reads_standard_input_and_folders(letter: Path) -> None:
 
 
 def arkaudit_as_anybody(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command in *folder*, as somebody for whom the modes of files hold."""
+    """Run the command in *folder* as a user for whom file modes hold."""
     command = [sys.executable, "-m", "arkaudit", *arguments]
     root = str(Path(__file__).parents[1])
     told = {**clean_environment(), "PYTHONPATH": root}
@@ -93,7 +93,7 @@ def arkaudit_as_anybody(folder: Path, *arguments: str) -> subprocess.CompletedPr
 
 @pytest.fixture
 def locked(tmp_path: Path) -> Iterator[Path]:
-    """A folder with documents, of which two folders and a file can't be read."""
+    """Yield a folder with documents, two of whose folders and one file can't be read."""
     for name in ("a.txt", "b.txt", "closed/c.txt", "named/d.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("ark:/67531/metadc2846")
@@ -466,13 +466,13 @@ MISTAKES = {
     "a configuration that is not there": ["run", "-c", "no/such.toml"],
     "a negative delay": ["check", "--delay", "-1", "ark:/12345/x"],
     "a delay that is no number": ["check", "--delay", "slow", "ark:/12345/x"],
-    "a network that is none": ["check", "--allow-address", "everywhere", "ark:/12345/x"],
-    "a route that is none": ["check", "--connect-to", "n2t.net", "ark:/12345/x"],
+    "a malformed network": ["check", "--allow-address", "everywhere", "ark:/12345/x"],
+    "a malformed route": ["check", "--connect-to", "n2t.net", "ark:/12345/x"],
     "a file of certificates that is not there": ["check", "--ca-file", "no/such.pem", "ark:/12345/x"],
     "a resolver that is no URL": ["check", "--resolver", "n2t.net", "ark:/12345/x"],
     "a contact with a line break": ["check", "--contact", "a\r\nX-Evil: 1", "ark:/12345/x"],
     "a store that is not there": ["report", "--store", "no/such.db"],
-    "an outcome that is none": ["check", "--fail-on", "dead", "ark:/12345/x"],
+    "an unknown outcome": ["check", "--fail-on", "dead", "ark:/12345/x"],
     "a name that no file can have": ["report", "--store", "x" * 300],
     "a seed with a name that no file can have": ["crawl", "x" * 300],
 }

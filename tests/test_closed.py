@@ -75,5 +75,5 @@ def test_it_is_configured_in_a_file_and_costs_a_closed_place_one_question_more(t
     assert [row["object"]["outcome"] for row in rows] == ["explained", "explained", "broken", "blocked"]
     assert any("in the reading room" in words for words in rows[0]["object"]["evidence"])
     controls = [target for target in invented if "ark:" in target]
-    assert len(controls) == 1, "one control a shoulder, and none for what was not meant to be closed"
+    assert len(controls) == 1, "one control for each shoulder, only for ARKs that are meant to be closed"
     assert rows[1]["rests_on"] == [f"{server.url}{controls[0]}"]

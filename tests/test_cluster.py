@@ -36,7 +36,7 @@ def papers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def whole(papers: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """What is in the dataset of these documents that one process has made."""
+    """Return the content of the dataset that one process makes of these documents."""
     out = tmp_path_factory.mktemp("whole") / "ds"
     done = run_command("extract", papers, "--out", out, "--part-size", "1")
     assert done.returncode == 0, done.stderr

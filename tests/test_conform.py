@@ -43,7 +43,7 @@ def test_a_resolver_that_does_all_passes(sound: dict[str, dict[str, Any]]) -> No
 
 
 def unmet(rows: dict[str, Any], *others: str) -> dict[str, list[str]]:
-    """The reasons of what fails or warns, or has one of *others* for its outcome."""
+    """Return the reasons of rows that fail, warn, or have one of *others* as their outcome."""
     wanted = ("fails", "warns", *others)
     return {name: row["reasons"] for name, row in rows.items() if row["outcome"] in wanted}
 
@@ -57,7 +57,7 @@ def test_what_one_resolver_breaks_is_found_in_that_row_alone(broken: str, sound:
     assert (rows[broken]["outcome"], sound[broken]["outcome"]) == (expected, "passes")
     others = unmet(rows)
     others.pop(broken, None)
-    assert others == {}, "of others nothing is found amiss; of some nothing can be told any more"
+    assert others == {}, "other rows show no fault; some can no longer be judged"
 
 
 @pytest.mark.parametrize("written", [f"ark:/{NAAN}/{HYPHENATED}", f"https://n2t.net/ARK:{NAAN.upper()}/{NAME}"])

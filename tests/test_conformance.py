@@ -1,4 +1,4 @@
-"""Remarks: what is said about an ARK's spelling, and that nothing is lost by it."""
+"""Remarks on the spelling of an ARK, which lose no information."""
 
 from __future__ import annotations
 

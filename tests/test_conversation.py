@@ -1,4 +1,4 @@
-"""What is asked of resolvers, answer by answer: the whole conversation, without a network."""
+"""The conversation with resolvers, question by question, without a network."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RECORD = "erc:\nwho: Rossi, Ada\nwhat: Notebook\nwhen: 1952\nwhere: ark:12x45/{n
 ONCE = Patience(attempts=1)
 RULES = AskingRules(registry=Registry((), "a test"), resolver=R, patience=ONCE, conformance=False)
 Answer = Callable[[str], int | str | tuple[int | str, str]]
-"""A status, a page, or a page with its status or the address to which a redirect leads."""
+"""A status, a page, or a page with its status or the target of a redirect."""
 
 
 def target(name: str) -> tuple[Ark, str]:
@@ -37,7 +37,7 @@ def target(name: str) -> tuple[Ark, str]:
 
 
 class World:
-    """Resolvers that answer as they are told, and a conversation with them to its end."""
+    """Resolvers with given answers, and a whole conversation with them."""
 
     def __init__(
         self,
@@ -232,7 +232,7 @@ def test_a_browser_shows_each_app_shell_once_and_that_of_the_control_once(order:
 @pytest.mark.parametrize(
     ("answer", "is_on"),
     [
-        pytest.param(shell, False, id="nobody wants it"),
+        pytest.param(shell, False, id="not wanted"),
         pytest.param(described, True, id="the control is refused"),
         pytest.param(lambda url: "<title>Viewer</title><p>Loading the viewer", True, id="a page without scripts"),
     ],
@@ -252,7 +252,7 @@ def registry_of(target: str) -> Registry:
 
 
 def judged(world: World, folder: Path) -> dict[str, ObjectOutcome]:
-    """The outcomes by the names of ARKs, judged from what the store has kept."""
+    """Return the outcomes by the names of ARKs, judged from the content of the store."""
     with Store.open(folder / "audit.db") as store:
         run_id = store.begin_run(
             command="check", at="2026-11-21T10:00:00.000+00:00", version="0", resolver="", user_agent="", seeds=[]

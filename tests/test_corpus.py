@@ -1,4 +1,4 @@
-"""Extraction holds its floors on the labelled corpus, and the corpus is what it claims to be."""
+"""Extraction reaches its floors on the labelled corpus, and the labels of the corpus are true."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_the_truth_tells_of_each_document() -> None:
 
 @pytest.mark.parametrize("half", score.HALVES)
 def test_each_text_and_page_holds_the_ark_that_the_truth_has(half: str) -> None:
-    """Whatever was broken, its letters and digits stand there in their order."""
+    """The letters and digits of each ARK, broken or not, appear in their order."""
     for document in DOCUMENTS[half]:
         if document.file.suffix == ".pdf":
             continue
@@ -147,7 +147,7 @@ def bare(text: str) -> str:
 
 
 def test_no_two_documents_share_an_ark() -> None:
-    """Else one that stands whole would settle another one's breaks."""
+    """A whole ARK would settle breaks in another document."""
     cited = Counter(ark for documents in DOCUMENTS.values() for document in documents for ark in document.arks)
     assert [ark for ark, count in cited.items() if count > 1] == []
 

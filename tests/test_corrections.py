@@ -1,4 +1,4 @@
-"""What editors and keepers of resolvers are told to write: only what is sure enough, place by place."""
+"""Corrections proposed to editors and keepers of resolvers: only certain ones, place by place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole crawls of every kind of source over real sockets: each document found, none twice, in a stated order."""
+"""Whole crawls of every kind of source over real sockets: each document is found once, in a stated order."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ def test_what_was_to_be_a_source_and_is_none_is_told(tmp_path: Path) -> None:
         web.crawl("oai:http://r.example/oai", "sitemap:http://r.example/s.xml", store=tmp_path / "a.db")
         assert web.targets("r.example") == ["/oai?verb=ListRecords&metadataPrefix=oai_dc", "/s.xml"]
     assert [kind for _, kind, _ in found(tmp_path / "a.db")] == ["not-a-source", "not-a-source"]
-    assert arks(tmp_path / "a.db") == ["ark:12148/x1", "ark:12148/x1"], "it is read as what it is"
+    assert arks(tmp_path / "a.db") == ["ark:12148/x1", "ark:12148/x1"], "it is read as a page"
 
 
 def test_a_sitemap_of_50_mb_is_read_in_a_process_of_its_own_and_the_crawl_goes_on(tmp_path: Path) -> None:
@@ -295,7 +295,7 @@ def test_calendars_loops_and_wrong_types_do_not_keep_a_crawl(tmp_path: Path) -> 
     kinds = {kind: words for _, kind, words in found(tmp_path / "a.db")}
     assert {"trap-calendar", "trap-repeated-path"} <= kinds.keys()
     assert "links not followed: 1" in str(kinds["trap-calendar"])
-    assert "trap-calendar" in said, "and it is said at the end, once"
+    assert "trap-calendar" in said, "and it is reported once, at the end"
     assert said.count("trap-repeated-path") == 1
 
 
@@ -367,7 +367,7 @@ def test_a_body_that_was_cut_off_leads_nowhere_by_half_a_url(tmp_path: Path) -> 
         assert web.targets("l.example") == ["/list", "/a"]
 
 
-# -- what the user says
+# -- options of the user
 
 
 @pytest.mark.parametrize(
@@ -451,7 +451,7 @@ def test_a_harvest_that_was_killed_goes_on_where_it_was_with_landing_pages_as_la
         command = [sys.executable, "-m", "arkaudit", "crawl", *ON_LOOPBACK, *web.routes, "oai:http://k.example/oai"]
         with subprocess.Popen([*command, "--store", store], stderr=subprocess.PIPE) as running:
             assert stop.wait(60)
-            time.sleep(1)  # what came before is on record by then
+            time.sleep(1)  # earlier answers are on record by then
             running.kill()
         asked = len(web.targets("k.example"))
         web.crawl("oai:http://k.example/oai", store=store)
@@ -462,5 +462,5 @@ def test_a_harvest_that_was_killed_goes_on_where_it_was_with_landing_pages_as_la
         f"/{name}{suffix}" for name in names for suffix in ("", ".pdf")
     }
     assert len(documents(store)) == len(set(documents(store))) == 4 + 3 * len(names)
-    assert len(targets) - 4 - 2 * len(names) <= 4, "what was in hand is asked once more, and nothing else"
+    assert len(targets) - 4 - 2 * len(names) <= 4, "only requests in flight are sent again"
     assert asked < len(targets)

@@ -1,4 +1,4 @@
-"""Credentials reach the host that they are for, and nobody else: no other host, no file, no line on a screen."""
+"""Credentials reach only their own host: no other host, no file, no line on a screen."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def folder(tmp_path: Path, authority: trustme.CA) -> Iterator[Path]:
 
 
 def audit(verb: str, folder: Path, *arguments: str | Path, **environment: str) -> str:
-    """What a command said, after it was looked through for secrets."""
+    """Run a command; return its output, which is searched for secrets."""
     done = run_command(
         verb, "-c", folder / "arkaudit.toml", *ON_LOOPBACK, "--attempts", "1", "--log-file", folder / "a.log",
         "--log-level", "debug", *arguments,

@@ -80,7 +80,7 @@ def change(store: Path, *statements: str) -> None:
             connection.execute(statement)
 
 
-#: What can be wrong with a row, and how `store check` names it.
+#: Faults of a row, and the words of `store check` for each.
 ROWS = {
     "JSON that was cut": (
         "UPDATE observation SET hops = substr(hops, 1, 20) WHERE observation_id = 1",
@@ -101,7 +101,7 @@ ROWS = {
         "UPDATE verdict SET hop_count = 'many' WHERE verdict_id = 1", "verdict row 1: hop_count is not a number",
     ),
     "bytes in place of text": ("UPDATE ark SET name = x'00ff' WHERE ark_id = 1", "ark row 1: name is not a text"),
-    "a moment that is none": (
+    "an impossible moment": (
         "UPDATE run SET started_at = '2026-99-21' WHERE run_id = 2", "run row 2: started_at is not a moment",
     ),
 }  # fmt: skip
@@ -248,7 +248,7 @@ def test_a_sound_store_has_no_rows_that_cant_be_read(store: Path) -> None:
     assert damage_in(store) is None
 
 
-# -- what is no file, and what can't be written
+# -- paths that are no file, and files that can't be written
 
 
 @pytest.fixture(params=["pipe", "socket", "folder", "device"])
@@ -308,7 +308,7 @@ def test_a_store_with_a_log_that_a_kill_has_left_is_read_where_nobody_may_write(
         assert told(VERBS["triage list"], folder / "a.db").returncode == 0
 
 
-# -- what a kill leaves
+# -- files left by a kill
 
 _HOLDING = """
 import sys, time

@@ -1,4 +1,4 @@
-"""`arkaudit check --from DATASET`: the distinct ARKs of a dataset, asked for and told of like those of a crawl."""
+"""`arkaudit check --from DATASET`: the distinct ARKs of a dataset, checked and reported like those of a crawl."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ def test_a_dry_run_counts_the_arks_of_a_dataset(tmp_path: Path) -> None:
     assert "b.example" in done.stdout
 
 
-# -- the documents of a dataset, as a run over them tells of them
+# -- the documents of a dataset, compared with a run over them
 
 
-#: Columns, and measures of the summary, that count the row about an archive as such, which a dataset doesn't have; and
-#: what tells the two commands apart.
+#: Columns and measures of the summary that count the row about an archive itself, which a dataset doesn't have;
+#: and columns that differ by command.
 _LEFT_OUT = {"collections": {"documents"}, "runs": {"command"}}
 _COUNTS_ARCHIVES = {"documents", "documents read"}
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -104,8 +104,10 @@ class Checked:
         return (self.folder / report / "tables" / f"{name}.csv").read_bytes()
 
     def rows(self, report: str, definition: TableDefinition) -> list[dict[str, str]]:
-        """The rows of a table without what differs: moments and how long things took; the row about an archive as such,
-        which only a `run` has, and what counts it; and the name of the command."""
+        """Return the rows of a table without times, the name of the command, and the row about an archive itself.
+
+        Only a `run` has that row; columns that count it are left out, too.
+        """
         left_out = {column.name for column in definition.columns if column.varies or column.type is MOMENT}
         left_out |= _LEFT_OUT.get(definition.name, set())
         rows = csv.DictReader(io.StringIO(_DATE.sub("", self.table(report, definition.name).decode())))
@@ -135,7 +137,7 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checked]:
 
 
 def _write(papers: Path, url: str) -> None:
-    """Documents with what is whole, cut at a line's end, mistyped, or an example; relative links of archived pages."""
+    """Write documents with ARKs that are whole, cut at a line end, mistyped, or examples, and archived pages."""
     papers.mkdir()
     fine, gone = _NAMES
     texts = {
@@ -160,7 +162,7 @@ def _write(papers: Path, url: str) -> None:
 
 
 def _far_below(*items: str) -> str:
-    """*items* of a list whose other numbers stand farther above than what is kept of the text around a mention."""
+    """Return a list with *items* last: its first numbers are above the text that is kept around a mention."""
     above = "".join(f"{number}.  kept since long ago, of which it is said that\n" for number in range(1, 5))
     lines = "    the plates of it are kept in the tower and seen\n" * 60
     return above + lines + "".join(f"5.  kept in the hall and to be seen, {item}\n" for item in items)

@@ -1,4 +1,4 @@
-"""Reports on datasets: row by row those on a store in which the same documents are, and nothing was checked."""
+"""Reports on datasets equal, row by row, reports on a store of the same unchecked documents."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.loopback import run_command
 
 ROOT = Path(__file__).parent.parent
 
-#: What the corpus has not: sections, resolvers, examples, equals by an older text, shared NAANs, odd names.
+#: Cases that the corpus lacks: sections, resolvers, examples, equals by an older text, shared NAANs, odd names.
 TEXTS = {
     "a/three.txt": "see ark:12148/x5.svg.en or ark:12148/x5.en.svg there",
     "a/one.txt": "see ark:12345/x5 and http://N2T.net:80/ark:12148/bpt6k1.a, https://n2t.net/ark:/12148/bpt6k1.b now",
@@ -82,7 +82,7 @@ OF_BOTH = {table.definition.name for table in DATASET_REPORT} - {CITED_HOSTS.nam
 def test_tables_are_those_of_a_store(folder: Path, name: str) -> None:
     ours = (folder / "dataset" / "tables" / f"{name}.csv").read_bytes()
     of_store = (folder / "store" / "tables" / f"{name}.csv").read_bytes()
-    if name == "summary":  # of the store, what is known without asking anybody
+    if name == "summary":  # only measures of the store that need no request
         known = set(ours.splitlines())
         of_store = b"".join(line for line in of_store.splitlines(keepends=True) if line.rstrip(b"\n") in known)
     assert ours == of_store

@@ -150,7 +150,7 @@ def test_new_inputs_repeat_the_second_pass_only(tmp_path: Path) -> None:
 
 
 class _Overtaken(LocalStorage):
-    """A storage on which another attempt always comes first."""
+    """A storage on which another attempt always finishes first."""
 
     def __init__(self, folder: Path, first: Callable[[], None]) -> None:
         super().__init__(folder)
@@ -389,7 +389,7 @@ def test_a_full_disk_leaves_nothing_half_done(tmp_path: Path) -> None:
     assert content_of(tmp_path / "ds") == content_of(tmp_path / "whole")
 
 
-# -- damage, and what is another's
+# -- damage, and foreign files
 
 
 def flipped(path: Path) -> None:
@@ -490,7 +490,7 @@ def test_a_pipe_in_a_dataset_is_not_waited_for(tmp_path: Path, name: str) -> Non
 
 
 class Killing(WorkerExecutor):
-    """Processes that are killed at so many calls."""
+    """Processes that are killed at the given calls."""
 
     kills = 0
 

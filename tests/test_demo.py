@@ -36,7 +36,7 @@ from tests.vectors import FOLDER
 SITE = Path(__file__).parent.parent / "arkaudit" / "demo" / "site"
 TRUTH: dict[str, Any] = json.loads((FOLDER / "demo_site.json").read_text("utf-8"))["documents"]
 
-#: What each host of the loopback web must lead to, whatever the ARK.
+#: Outcome of each host of the loopback web, for every ARK.
 EXPECTED = {
     "digital.library.unt.edu": ("resolved", "erc", "stated"),
     "gallica.bnf.fr": ("resolved", "query-ignored", "undetermined"),
@@ -54,7 +54,7 @@ EXPECTED = {
 
 @dataclass(frozen=True)
 class Shown:
-    """The demo's run: what it printed, its store, its report, and what the hosts were asked."""
+    """The demo's run: its output, its store, its report, and the requests to the hosts."""
 
     output: str
     said: str
@@ -136,7 +136,7 @@ def test_what_the_store_says_was_asked_is_what_the_hosts_were_asked(shown: Shown
     for (hops,) in [*shown.rows("select hops from observation"), *shown.rows("select hops from document")]:
         for hop in json.loads(hops):
             told.append((urlsplit(hop["url"]).hostname, request_target(hop["url"])))
-    # arklet's server decodes and rebuilds what it was asked, so a bare question mark is not to be seen in its log.
+    # arklet's server decodes and rebuilds request targets, so its log shows no bare question mark.
     heard = [(host, target) for host, target in shown.requests if target != "/robots.txt" and host != "ark.archive.org"]
     assert sorted(heard) == sorted(ask for ask in told if ask[0] != "ark.archive.org")
 
@@ -187,7 +187,7 @@ def test_the_report_counts_the_arks_that_the_documents_cite_and_no_others(shown:
 EXAMPLES = Path(__file__).parent.parent / "docs" / "examples"
 
 
-#: The others also tell of hosts that were silent, in words that depend on when they were asked.
+#: The others also report silent hosts, in words that depend on the time of the requests.
 ALWAYS_THE_SAME = ("naans.csv", "citations.csv", "documents.csv", "services.csv")
 
 
@@ -212,7 +212,7 @@ def test_the_causes_are_those_that_the_hosts_were_made_for(shown: Shown) -> None
             "pretend.example": "unknown-naan",
         }.items()
     )
-    assert not causes["host"].eq("guarded.example").any(), "what is blocked is not broken"
+    assert not causes["host"].eq("guarded.example").any(), "a blocked ARK is not broken"
 
 
 @pytest.mark.browser
@@ -243,7 +243,7 @@ def test_the_report_of_the_demo_is_printed_on_a_dozen_sheets_and_parts_nothing(s
     assert len(titles) >= 5
     for sheet in printed:
         last = sheet.strip().splitlines()[-1].strip()
-        assert last not in titles, sheet  # a heading at the foot of a sheet, without what it is the heading of
+        assert last not in titles, sheet  # a heading at the foot of a sheet, apart from its section
     cards = next(sheet for sheet in printed if "To act on" in sheet)
     assert "The resolver knows no ARK of this NAAN".lower() in cards.lower()
 
@@ -265,7 +265,7 @@ def page_blocks(page: str, language: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def reader(shown: Shown, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of somebody who follows a page, behind the step `arkaudit demo`."""
+    """Return the folder of a reader who follows a page, after the step `arkaudit demo`."""
     folder = tmp_path_factory.mktemp("reader")
     shutil.copytree(shown.report, folder / "demo-report")
     shutil.copy(shown.store, folder / "demo-report" / "audit.db")
@@ -277,7 +277,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 
 
 def follow(folder: Path, page: str) -> str:
-    """Run the commands of a page literally, but for the demo, which has been run; returns what they print."""
+    """Run the commands of a page literally, except the demo, which has run; return their output."""
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     printed = []
     for block in page_blocks(page, "console"):

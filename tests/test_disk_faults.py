@@ -1,4 +1,4 @@
-"""A disk that fails at any change, is full, or loses its power: what is there is whole, or says what is missing."""
+"""A disk that fails at any change, is full, or loses power: files are whole, or name the missing parts."""
 
 from __future__ import annotations
 

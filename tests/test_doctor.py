@@ -1,4 +1,4 @@
-"""What `arkaudit doctor` says of this machine."""
+"""The report of `arkaudit doctor` on this machine."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def test_the_page_about_commands_has_each_of_them(site: Path) -> None:
     for words in ("--fail-on", "--dry-run", "arkaudit triage ignore", "arkaudit store export", "--part-size"):
         assert words in page
     code = [block.get_text() for block in BeautifulSoup(page, "html.parser").select("pre code")]
-    assert any("--out report\narkaudit run -c arkaudit.toml\n" in each for each in code), "examples stand one a line"
+    assert any("--out report\narkaudit run -c arkaudit.toml\n" in each for each in code), "each line has one example"
     assert "Sentinel" not in page
 
 

@@ -1,4 +1,4 @@
-"""`--dry-run` tells what would be asked of whom and for how long, from what is known; nothing is sent or written."""
+"""`--dry-run` forecasts the hosts, requests and duration of a run; nothing is sent or written."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_what_was_crawled_but_not_asked_for_yet_counts_too() -> None:
 
 @pytest.fixture
 def forbidden(tmp_path: Path) -> list[str]:
-    """Options by which a request would be seen, if there were any."""
+    """Yield options that would reveal any request."""
     return ["--store", str(tmp_path / "a.db"), "--contact", "auditor@library.example"]
 
 
@@ -97,7 +97,7 @@ def test_what_the_last_run_over_the_same_seeds_took_is_known(tmp_path: Path, for
         assert done.returncode == 0, done.stderr
         assert len(server.request_lines) == sent
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-    assert "2 hosts, 9 to 11 requests" in done.stdout, "the documents, and what is to be asked at n2t.net"
+    assert "2 hosts, 9 to 11 requests" in done.stdout, "the documents, and the requests to n2t.net"
     assert "estimated from the run of" in done.stdout
 
 

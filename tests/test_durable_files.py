@@ -1,4 +1,4 @@
-"""Durable writes: whole files or none, and names that stay in their folder."""
+"""Durable writes: a file is complete or absent, and names stay in their folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How commands end for people: what is amiss with its places, one line of totals, one hint; silent with --quiet."""
+"""The end of a command for people: problems with places, one line of totals, one hint; silent with --quiet."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 def ending(done: subprocess.CompletedProcess[str]) -> list[str]:
-    """What a command said for people, but for its progress."""
+    """Run a command; return its messages for people, without progress."""
     assert done.returncode == 0, done.stderr
     return [line.removeprefix("arkaudit: ") for line in done.stderr.splitlines() if line.startswith("arkaudit: ")]
 
@@ -167,7 +167,7 @@ def test_a_decision_that_fits_no_ark_is_named_with_its_place(site: Site, tmp_pat
     assert "x.example" not in run_command("report", "--store", store).stderr
 
 
-#: Where nothing can be put; the last says that one may write there, and lets nobody, where there is such a thing.
+#: Places that can't be written; the last one claims to be writable, on systems that have it.
 PLACES = ["below a file", "a folder to read only", *(["/proc"] if Path("/proc/self").exists() else [])]
 
 

@@ -17,7 +17,7 @@ from tests.readings import assert_sound
 from tests.vectors import FOLDER, vectors
 
 BOOK = (Path(__file__).parent / "fixtures" / "office" / "text.epub").read_bytes()
-#: What LibreOffice leaves out of a book, and what it raises by a style sheet, which is not read.
+#: Content that LibreOffice leaves out of a book, or raises by a style sheet, which is not read.
 NOT_IN_THE_BOOK = {"comment", "footer", "footnote mark", "header", "property"}
 
 

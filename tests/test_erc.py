@@ -1,4 +1,4 @@
-"""Records: every point of the ERC (draft-kunze-ark-10, 7), and the other forms in which metadata come."""
+"""Records: every point of the ERC (draft-kunze-ark-10, 7), and the other forms of metadata."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_record(vector: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("vector", vectors("erc"))
 def test_erc(vector: dict[str, Any]) -> None:
-    """What a record answers, what it leaves unanswered and why, and whether it is whole."""
+    """A record's answers, its missing answers with reasons, and its completeness."""
     erc = parse_erc(vector["text"])
     if vector["segments"] is None:
         assert erc is None

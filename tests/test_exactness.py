@@ -21,7 +21,7 @@ from tests import preloaded
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, outcomes, reply, run_command
 from tests.test_ark_status import status_of
 
-#: Everything printable that can stand in a path, each once; what extraction emits is a part of this.
+#: Every printable character allowed in a path, once; extraction emits a part of them.
 ODD = "".join(sorted(set(string.printable) - set(string.whitespace) - set("#?%"))) + "%7d%7D%2e%zz%"
 URLS = tuple(f"ark:/12x45/{name}" for name in (f"x{ODD}", "x/./../y//z.b.a", "=~*+@_$:", "caf%C3%A9%20x", "x--y."))
 INFLECTIONS = ("", "?info", "??", "?")
@@ -43,7 +43,7 @@ with Store.open(None) as store:
 
 
 def ask(urls: list[str], *, proxy: str | None = None, connect_to: list[str] | None = None) -> list[str]:
-    """Asks about each URL; returns every URL that the store says was asked first in a chain."""
+    """Ask for each URL; return the first URL of each chain, as recorded by the store."""
     environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
     if proxy:
         environment |= {"http_proxy": proxy, "https_proxy": proxy}
@@ -64,7 +64,7 @@ def ask(urls: list[str], *, proxy: str | None = None, connect_to: list[str] | No
 
 @contextmanager
 def tunnel(to: RawServer) -> Iterator[tuple[str, list[str]]]:
-    """A proxy that connects whoever asks to one server; its URL, and the first lines that it was sent."""
+    """Yield a proxy that connects every client to one server: its URL, and the first lines of its requests."""
     listener, lines = socket.create_server(("127.0.0.1", 0)), []
 
     def pipe(source: socket.socket, sink: socket.socket) -> None:
@@ -107,7 +107,9 @@ def test_each_character_arrives_as_it_was_asked(scheme: str) -> None:
     with RawServer(lambda _: PAGE, tls=tls) as server:
         told = ask([f"{server.url}/{url}" for url in URLS])
         assert expected() <= set(server.targets)
-        assert {url.removeprefix(server.url) for url in told} == set(server.targets), "the store says what was sent"
+        assert {url.removeprefix(server.url) for url in told} == set(server.targets), (
+            "the store records the URLs that were sent"
+        )
 
 
 def test_each_character_of_a_location_is_followed_as_it_came() -> None:
@@ -203,7 +205,7 @@ def test_a_long_header_is_read(tmp_path: Path) -> None:
     ) as server:
         [row] = check_rows(f"{server.url}/ark:/12x45/x5")
     assert row["hops"][-1]["status"] == 200
-    assert 1_000 < len(row["hops"][-1]["headers"]["Link"]) < 10_000, "kept as far as anybody needs it"
+    assert 1_000 < len(row["hops"][-1]["headers"]["Link"]) < 10_000, "only the useful part is kept"
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])

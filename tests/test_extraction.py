@@ -1,4 +1,4 @@
-"""A whole document: what stands whole in it settles what is broken in it."""
+"""A whole document: its complete ARKs settle its broken ones."""
 
 from __future__ import annotations
 

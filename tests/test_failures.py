@@ -1,4 +1,4 @@
-"""Failures told apart, and why a name had no address."""
+"""Kinds of failures, and the reasons why a name had no address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What waits is handed out in bounded parts, hosts in turn, until every entry has its outcome."""
+"""Waiting entries are handed out in bounded parts, hosts in turn, until every entry has its outcome."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from crawler.store.frontier import DOCUMENTS, Frontier, FrontierEntry, SettledEn
 from crawler.store.store import Store
 from tests.test_frontier import AT, begun
 
-#: What happens to an entry that was handed out.
+#: Fates of an entry that was handed out.
 Work = Callable[["Crawl", FrontierEntry], Awaitable[None]]
 
 
 class Crawl:
-    """A feed, and workers that do something with what it hands out."""
+    """A feed, and workers that process its entries."""
 
     def __init__(self, store: Store, bounds: Bounds, run_id: int | None = None) -> None:
         self.run_id = begun(store) if run_id is None else run_id
@@ -99,13 +99,13 @@ def test_hosts_take_turns_and_none_has_more_out_than_it_may(steps: list[tuple[st
             assert (found is None) == (not may_go)
             if found is not None:
                 assert found[0] in may_go
-                assert found[1] == waiting[found[0]].pop(0), "in the order in which they came"
+                assert found[1] == waiting[found[0]].pop(0), "in the order of arrival"
                 out[found[0]] += 1
         assert len(rotation) == sum(map(len, waiting.values()))
         assert rotation.hosts == sum(map(bool, waiting.values()))
 
 
-# -- what is handed out
+# -- entries handed out
 
 
 def test_everything_is_handed_out_once_and_what_it_leads_to_as_well() -> None:
@@ -180,7 +180,7 @@ def test_with_a_limit_on_one_host_pages_are_fetched_in_the_order_of_their_discov
     assert crawl.order == [f"http://h.example/{number}" for number in range(7)]
 
 
-# -- what goes wrong
+# -- failures
 
 
 def test_what_was_lost_on_the_way_is_settled_and_the_crawl_ends() -> None:

@@ -29,7 +29,7 @@ class Case:
     expected: tuple[tuple[str, dict[str, str]], ...]
 
 
-#: So a vector spells what its reader can't see or tell apart: by name, or by number where it has no name.
+#: Spelling of characters in vectors that a reader can't see or distinguish: their name, or else their number.
 _SPELLED = re.compile(r"\\N\{(?:U\+(?P<number>[0-9A-F]{4,6})|(?P<name>[A-Z0-9 -]+))\}")
 
 
@@ -49,7 +49,7 @@ def test_page_with_text_from_right_to_left_is_likely_at_most() -> None:
 
 
 def cases() -> Iterator[Case]:
-    """The marked-up texts: mentions between brackets, and below each text what is expected of them."""
+    """Yield the marked-up texts: mentions in brackets, and the expectations below each text."""
     for file in sorted((FOLDER / "typeset").glob("*.txt")):
         for chunk in re.split(r"(?m)^# why: ", file.read_text("utf-8"))[1:]:
             why, _, rest = chunk.partition("\n")
@@ -138,7 +138,7 @@ damaged = st.lists(st.one_of(typesetters, any_text), max_size=40).map("".join)
 
 
 def spans_are_true(mention: Mention, text: str) -> bool:
-    """Whether the spans of *mention* show what was written, in order and apart."""
+    """Return True if the spans of *mention* cover its written text, in order and without overlap."""
     inside = all(0 <= first < last <= len(text) for first, last in mention.spans)
     apart = all(one[1] < other[0] for one, other in pairwise(mention.spans))
     return inside and apart and text[mention.spans[0][0] : mention.spans[-1][1]] == mention.as_written
@@ -189,7 +189,7 @@ WRITTEN_AS = (
     "ark :/67531/{}", "(ark:/67531/{})", "«\N{NO-BREAK SPACE}ark:/67531/{}\N{NO-BREAK SPACE}»", "“ark:/67531/{}”,",
     "[ark:/67531/{}].", "<https://n2t.net/ark:/67531/{}>", "ark:/67531/{}/;", "info:ark/67531/{}", "ark&#58;/67531/{}",
 )  # fmt: skip
-#: Words of a text, none of which is a label or glues to what stands beside it.
+#: Words of a text that are no labels and never join their neighbours.
 PROSE = re.findall(
     r"\S+",
     """
@@ -201,7 +201,7 @@ prose = st.lists(st.sampled_from(PROSE), max_size=60).map(" ".join)
 
 
 def what_was_found(text: str, offset: int = 0) -> list[tuple[object, ...]]:
-    """All that is told of the mentions in *text*, with places from *offset* on."""
+    """Return all facts of the mentions in *text*, with places from *offset* on."""
     return [
         (
             str(mention.ark),
@@ -271,7 +271,7 @@ def test_an_inserted_hyphen_at_a_wrap_changes_nothing(name: str, data: st.DataOb
 
 # -- time
 
-#: Each makes a text of about so many characters that is hard for some way of reading.
+#: Each makes a text of about the given number of characters that is hard for some way of reading.
 HOSTILE: dict[str, Callable[[int], str]] = {
     "labels": lambda n: "ark:" * (n // 4),
     "labels and half a NAAN": lambda n: "ark:/1/" * (n // 7),

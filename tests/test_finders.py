@@ -1,4 +1,4 @@
-"""Who has found a document follows from what links to what, and not from whose answer came first."""
+"""The finder of a document follows from the links between documents, not from the order of answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WWW, MAPS = "w.example", "m.example"
 HOME, MAP = f"http://{WWW}/", f"http://{MAPS}/map.xml"
 ROBOTS = {WWW: f"Sitemap: {MAP}\n"}
 FINDERS = "select url, found_on from document"
-#: So long an answer that is held back waits for what it is held back for; a test that needs it has failed.
+#: Longest time that an answer is held back; a test that needs it has failed.
 PATIENCE_S = 30
 
 
@@ -77,7 +77,7 @@ def test_a_document_was_found_on_the_first_of_those_from_which_the_fewest_links_
     seeds = data.draw(st.lists(st.sampled_from(sorted(links)), min_size=1, max_size=3, unique=True))
     found, far = found_in(seeds, links), distances(seeds, links)
     assert set(found) == set(far)
-    order = list(found)  # that in which they were found
+    order = list(found)  # the order of their discovery
     for number, finder in found.items():
         nearest = [each for each in order if number in links[each] and far[each] + 1 == far[number]]
         assert finder == (None if number in seeds else nearest[0])
@@ -142,7 +142,7 @@ def test_the_store_gives_the_same_finders_in_whatever_order_documents_came(order
     assert found == {"": None, "a": HOME, "b": HOME, "c": f"{HOME}a", "d": f"{HOME}b"}
 
 
-# -- crawls, of which answers come in one order or another
+# -- crawls whose answers come in one order or another
 
 #: A page that home and the site map name, one that a page and the map name, and one behind redirects of both.
 PAGES: dict[str, Page] = {
@@ -158,7 +158,7 @@ FOUND_ON = {
 
 
 class HeldBack:
-    """Pages of both hosts, of which one (*late*) is answered only when all of *until* have been asked for."""
+    """Pages of both hosts; the answer to *late* waits until all of *until* have been requested."""
 
     def __init__(self, late: str, *until: str) -> None:
         self.late = late
@@ -213,7 +213,7 @@ ALL = 12
 
 
 def cross_linked(chance: random.Random) -> Callable[[str], Page]:
-    """Pages that link to each other, that a sitemap lists as well, and that share what they cite."""
+    """Pages that link to each other, are listed by a sitemap, and cite the same ARKs."""
 
     def find(target: str) -> Page:
         time.sleep(0.003)

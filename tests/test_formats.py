@@ -1,4 +1,4 @@
-"""Formats are told by content first, then by what the sender says, then by name."""
+"""Formats are recognized by content first, then by media type, then by name."""
 
 import io
 import zipfile
@@ -36,9 +36,7 @@ TEI = b"<TEI xmlns='http://www.tei-c.org/ns/1.0'/>"
         pytest.param(b"<p>x</p>", PLAIN, "a.html", PLAIN, id="a claim beats a likeness"),
         pytest.param(b"x", HTML, "a.xml", HTML, id="a media type beats a name"),
         pytest.param(b"<a>x</a>", "application/tei+xml", "", XML, id="a suffix of a media type"),
-        pytest.param(
-            b"x", "application/octet-stream", "A/B.HTML", HTML, id="a name, where the media type says nothing"
-        ),
+        pytest.param(b"x", "application/octet-stream", "A/B.HTML", HTML, id="a name with a general media type"),
         pytest.param(b"<p>x</p>", None, "", HTML, id="a likeness of HTML"),
         pytest.param(b"Warning!\n<html><body>x", None, "", HTML, id="HTML behind junk"),
         pytest.param(b"<ead><eadid>x</eadid></ead>", None, "", XML, id="a likeness of XML"),

@@ -1,4 +1,4 @@
-"""The frontier: what a run has still to ask for is on record, once, in the order in which it was come by."""
+"""The frontier: pending requests of a run are recorded once, in the order of their discovery."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SITE = "https://library.example"
 
 
 def page_requests(urls: Iterable[str], *, depth: int, found_on: str | None) -> Iterator[CrawlRequest]:
-    """The requests that *urls* give, in their order, once each; what is no URL leads nowhere."""
+    """Return the requests for *urls*, in their order, once each; texts that are no URL give no request."""
     keys: set[str] = set()
     for url in urls:
         try:

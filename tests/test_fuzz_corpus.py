@@ -1,4 +1,4 @@
-"""What fuzzing begins with, and what it has found, by the same targets and without atheris."""
+"""The seeds and the finds of fuzzing, run through the same targets without atheris."""
 
 from __future__ import annotations
 

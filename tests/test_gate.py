@@ -1,4 +1,4 @@
-"""What passes the gate: traps and honest lists, scope, content hosts, and what a page asks for."""
+"""URLs at the gate: traps and honest lists, scope, content hosts, and the wishes of a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may not be reached is not even connected to: by name, in any notation, by redirect, by rebinding."""
+"""No connection to forbidden addresses: by name, in any notation, by redirect, by rebinding."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.vectors import FOLDER
 
 ARK = "ark:/12x45/x5"
 QUICK = ("--delay", "0", "--backoff", "0", "--attempts", "1", "--timeout", "5")
-#: Notations of addresses that lead to this machine, and what only becomes one when a URL is made ready to be sent.
+#: Notations of addresses of this machine, and hosts that become one when a URL is prepared for sending.
 LITERALS = [
     row["host"] for row in json.loads((FOLDER / "addresses.json").read_text("utf-8"))
     if row["kind"] in ("a loopback", "an unspecified")
@@ -31,8 +31,8 @@ DISGUISES = [
     "①②⑦.⓪.⓪.①", "１２７.０.０.１", "127。0。0。1", "%31%32%37.0.0.1", "user:pw@127.0.0.1", "127.0.0.1%2e",
     "LOCALHOST", "localhost.", "[0:0:0:0:0:0:0:1]", "[::1%25lo]",
 ]  # fmt: skip
-#: Look-ups as a hostile name server makes them: the answers of a name in their order, the last one for ever. What is
-#: not among them and no address has none, so that nothing is asked of a real name server.
+#: Answers of a hostile name server: those of a name in order, the last one for ever. Other names have no address,
+#: so that no real name server is asked.
 LOOK_UPS = """
 import socket, sys, json
 answers = {"localhost": [["127.0.0.1", "::1"]], "localhost.": [["127.0.0.1"]], **json.loads(sys.argv.pop(1))}
@@ -42,7 +42,7 @@ def look_up(host, port, *args, **kwargs):
     if name not in answers:
         from crawler.model.addresses import is_literal
         if not is_literal(name):
-            raise socket.gaierror(socket.EAI_NONAME, "told by the test")
+            raise socket.gaierror(socket.EAI_NONAME, "made up by the test")
         return real(host, port, *args, **kwargs)
     given = answers[name].pop(0) if len(answers[name]) > 1 else answers[name][0]
     return [found for address in given for found in real(address, port, *args, **kwargs)]
@@ -221,7 +221,7 @@ def test_the_tls_probe_does_not_get_inside_by_rebinding(private: Private, tmp_pa
     with RawServer(
         lambda _: reply(body="x"), address="127.0.0.2", tls=authority.issue_cert("rebinding.example")
     ) as public:
-        # The spider is led to the public address; the probe looks the name up by itself, and is told another.
+        # The spider gets the public address; the probe looks the name up by itself, and gets another.
         names = {"rebinding.example": [["127.0.0.2"], ["127.0.0.1"]]}
         done = with_names(
             names, "check", *QUICK, "--allow-address", "127.0.0.2/32", "--store", tmp_path / "a.db",

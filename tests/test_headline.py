@@ -1,4 +1,4 @@
-"""The verdict in one sentence, and as a badge: every form of it, and that it tells no other numbers than the tables."""
+"""The verdict in one sentence, and as a badge: all its forms, with the numbers of the tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The life of an ARK as the store keeps it and `arkaudit history` tells it."""
+"""The history of an ARK in the store, and as `arkaudit history` prints it."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def audit(
     state: str = "finished",
     seeds: Sequence[str] = (GUIDE,),
 ) -> int:
-    """One run: documents by URL with their text, and what each ARK answers.
+    """Record one run: documents by URL with their text, and the answer of each ARK.
 
-    In place of a text there may be the outcome in brackets, with the place where it leads.
+    A text in brackets is the outcome of the document, with the target of a redirect.
     """
     run_id = store.begin_run(
         command="run", at=moment(day), version="0", resolver="https://n2t.net/", user_agent="t", seeds=seeds
@@ -197,7 +197,7 @@ def test_another_policy_reads_all_history_again() -> None:
         assert_rebuilt_the_same(store)
 
 
-# -- what is told of it
+# -- output of the command
 
 
 @pytest.fixture

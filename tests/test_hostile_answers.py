@@ -49,7 +49,7 @@ def packed(times: int, name: str = "gzip") -> bytes:
     return raw(f"Content-Type: {HTML}\r\nContent-Encoding: {', '.join([name] * times)}\r\n", body)
 
 
-#: What the hostile host sends, by its name.
+#: Answers of the hostile host, by name.
 HOSTILE: dict[str, bytes] = {
     # headers
     "blanks in Retry-After": raw(f"Retry-After: 0h{' ' * 65_000}x\r\n", status="503 Down"),
@@ -190,7 +190,7 @@ HOSTILE: dict[str, bytes] = {
 
 
 def hostile(answer: bytes) -> Responder:
-    """What answers so for every name that begins with an h; what was made up is not found."""
+    """Return a host that answers so for every name that begins with an h; other names are not found."""
 
     def respond(target: str) -> bytes:
         name = target.partition("?")[0].rpartition("/")[2]

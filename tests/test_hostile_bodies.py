@@ -1,4 +1,4 @@
-"""Bodies made to keep their reader busy: what half a megabyte of them costs is bounded, whatever they are made of."""
+"""Bodies made to keep their reader busy: the cost of half a megabyte is bounded for every kind."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SIZE = 500_000
 #: Of the processor's time. Time in proportion to the size is a second or two; to its square, minutes to hours.
 MOST_S = 20
 
-#: A media type, how a body begins, and what it goes on with; how it ends.
+#: A media type, and the beginning, the repeated part and the end of a body.
 BODIES = {
     "elements in one another": ("text/html", "", "<div>", "x"),
     "a label, then all that follows in one another": ("text/html", "", "<b>who</b><div>", ""),
@@ -57,7 +57,7 @@ BODIES = {
 
 @contextmanager
 def bounded() -> Iterator[None]:
-    """Ends what takes too much of the processor's time; other programs make no difference."""
+    """Fail a test that takes too much CPU time; other programs make no difference."""
 
     def end(*_: object) -> None:
         raise AssertionError(f"more than {MOST_S} s of the processor's time")

@@ -1,4 +1,4 @@
-"""Whatever a server answers to a page or a file, there is exactly one row about that document, and it says why."""
+"""Each hostile answer to a page or a file gives exactly one row about that document, with the reason."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from tests.test_cli import ODD_ANSWERS
 from tests.zoo import Animal, Answer, Zoo, animals
 
 ANIMALS = [animal for animal in animals() if "://" in animal.url and animal.place != "nowhere"]
-#: What becomes of a request is told of a document as it is told of an ARK; what an answer is worth isn't.
+#: A document gets the outcome of its request, as an ARK does, but no judgement of its answer.
 OF_A_CHAIN = {str(end) for end in ChainEnd} - {str(ChainEnd.ANSWERED), str(ChainEnd.UNDETERMINED)}
-#: Those that are served as files, too: what goes wrong with them goes wrong before their content counts.
+#: Animals that are served as files, too: they fail before their content counts.
 ODD_ON_THE_WIRE = [
     animal for animal in ANIMALS
     if animal.object in OF_A_CHAIN or any(each.fault or each.raw for given in animal.on.values() for each in given)
@@ -60,7 +60,7 @@ ANSWERS: Mapping[str, tuple[bytes, str, str]] = {
     "a page that is compressed twice": (
         body(gzip.compress(gzip.compress(PAGE)), "Content-Encoding: gzip, gzip"), "read", "",
     ),
-    "a page that is compressed more often than anybody does": (
+    "a page that is compressed too often": (
         body(gzip.compress(PAGE), "Content-Encoding: " + "gzip, " * 200 + "gzip"), "unreadable", "undecodable",
     ),
     "a compressed page that is cut off": (
@@ -68,7 +68,7 @@ ANSWERS: Mapping[str, tuple[bytes, str, str]] = {
     ),
     "no gzip, though it is called so": (body(PAGE, "Content-Encoding: gzip"), "unreadable", "undecodable"),
     "a bomb": (body(gzip.compress(bytes(2**26), 9), "Content-Encoding: gzip"), "unreadable", "undecodable"),
-    "a coding that nobody knows, around a page": (body(PAGE, "Content-Encoding: x-snappy"), "read", ""),
+    "a page with an unknown coding": (body(PAGE, "Content-Encoding: x-snappy"), "read", ""),
     "fewer bytes than were promised": (
         OK + b"Content-Type: text/html\r\nContent-Length: 90000\r\n\r\n" + PAGE, "read", "incomplete",
     ),
@@ -76,7 +76,7 @@ ANSWERS: Mapping[str, tuple[bytes, str, str]] = {
         chunked(PAGE) + b"zz\r\nx\r\n", "read", "incomplete",
     ),
     "a status line and nothing else": (b"HTTP/1.1 200 OK\r\n\r\n", "unreadable", "empty"),
-    "more headers than anybody reads": (
+    "more headers than are read": (
         OK + b"X-More: " + b"x" * (2**20 + 9) + b"\r\n\r\n", "protocol-error", "never end",
     ),
     "a thousand headers": (
@@ -86,7 +86,7 @@ ANSWERS: Mapping[str, tuple[bytes, str, str]] = {
         reply("302 Found", Location="/" + "x" * (URL_LIMIT + 1)), "undetermined", "characters",
     ),
     "a data URL of a megabyte": (reply("302 Found", Location="data:," + "x" * 900_000), "non-web", "data:,"),
-    "a title with what a terminal obeys": (body(b"<title>\x1b]0;owned\x07\xe2\x80\xae</title>" + PAGE), "read", ""),
+    "a title with control sequences of a terminal": (body(b"<title>\x1b]0;owned\x07\xe2\x80\xae</title>" + PAGE), "read", ""),
     "a charset that breaks decoders": (body(PAGE, "Content-Type: text/html; charset=idna"), "read", ""),
     "a hundred thousand elements inside each other": (
         body(b"<div>" * 100_000 + PAGE, "Content-Type: text/html"), "read", "",
@@ -113,7 +113,7 @@ ANSWERS: Mapping[str, tuple[bytes, str, str]] = {
 
 
 class Repository(Zoo):
-    """The zoo, of which every animal gives its page also as a file, below ``/files``."""
+    """The zoo; every animal also serves its page as a file, below ``/files``."""
 
     def _given(self, animal: Animal, host: str, target: str, *, is_secure: bool) -> tuple[Answer, ...]:
         given = super()._given(animal, host, target.removeprefix("/files"), is_secure=is_secure)
@@ -138,7 +138,7 @@ ZOO_URLS = [*(animal.url for animal in ANIMALS), *(as_file(animal.url) for anima
 
 @dataclass(frozen=True)
 class Audit:
-    """What one crawl of all of them has left behind."""
+    """The results of one crawl of all animals."""
 
     rows: list[tuple[str, str]]
     findings: dict[str, list[str]]
@@ -181,7 +181,7 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Audit:
 
 @pytest.mark.promise
 def test_there_is_one_row_for_each_document_and_no_exception(audit: Audit) -> None:
-    own = [url for url, _ in audit.rows if "!/" not in url]  # what is unpacked has a row of its own
+    own = [url for url, _ in audit.rows if "!/" not in url]  # members of an archive have their own rows
     assert len(own) == len(set(own))
     assert set(own) - audit.landings == {*ZOO_URLS, *audit.answers.values()}
     assert "Traceback" not in audit.said
@@ -191,7 +191,7 @@ def test_there_is_one_row_for_each_document_and_no_exception(audit: Audit) -> No
 def test_what_was_not_read_has_its_reason(audit: Audit) -> None:
     told = {"read", "redirected"}
     assert [url for url, outcome in audit.rows if outcome not in told and not audit.findings.get(url)] == []
-    assert audit.landings <= {url for url, _ in audit.rows}, "that tells where it led"
+    assert audit.landings <= {url for url, _ in audit.rows}, "with the target of the redirect"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What strangers send is read in time and memory that its size bounds, and one file costs no other."""
+"""Hostile input is read in time and memory bounded by its size, and one file harms no other."""
 
 from __future__ import annotations
 

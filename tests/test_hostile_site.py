@@ -15,7 +15,7 @@ import pytest
 from tests.browser import browser_page, needs_browser
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 
-#: What each of them does where it is not held back: run a script, end a text, obey, calculate, or change the direction.
+#: Unescaped, these would run a script, end a text, control a terminal, calculate, or change the direction.
 ATTACKS = (
     "<script>document.title='owned'</script>",
     "</title></style></textarea><img src=x onerror=\"document.title='owned'\">",
@@ -83,7 +83,7 @@ def site(target: str) -> bytes:
 class Audit:
     report: Path
     said: dict[str, str]
-    """What each command printed, and said beside it."""
+    """The standard output and standard error of each command."""
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +150,7 @@ def test_a_browser_runs_nothing_of_it_and_has_no_complaint(audit: Audit, tmp_pat
         assert browser.complaints == []
         assert browser.requested_urls == [(audit.report / "index.html").resolve().as_uri()]
         assert browser.value("document.title").startswith("Which ARKs persist? http")
-        # The page's own scripts are told by their digests in its policy; none of them came from the audited site.
+        # The policy of the page allows its own scripts by digest; the audited site supplied no script.
         assert browser.value("[...document.scripts].every(script => !script.src)")
         links = browser.value("[...document.links].map(link => link.href)")
         assert links

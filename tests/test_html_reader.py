@@ -1,4 +1,4 @@
-"""HTML: every vector says why it is there; then charsets, hostile pages, and that nothing is passed over for speed."""
+"""HTML: vectors with their reasons, charsets, hostile pages, and proof that speed costs no mention."""
 
 import pytest
 from hypothesis import example, given

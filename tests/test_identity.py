@@ -1,4 +1,4 @@
-"""Requests that are signed: what a host sees of them, verified by code that has nothing of ours or of our library."""
+"""Signed requests as a host sees them, verified by code that shares nothing with the signer."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def pem(key: Any, password: bytes | None = None) -> bytes:
     return data
 
 
-#: A key (PKCS #8) of an algorithm that nobody has registered, 1.3.6.1.4.1.99999.1.
+#: A key (PKCS #8) of an unregistered algorithm, 1.3.6.1.4.1.99999.1.
 UNKNOWN_KEY = b"""-----BEGIN PRIVATE KEY-----
 %s
 -----END PRIVATE KEY-----
@@ -148,7 +148,7 @@ UNKNOWN_KEY = b"""-----BEGIN PRIVATE KEY-----
     [
         pytest.param(None, 0o600, "can't be read: No such file", id="none"),
         pytest.param(pem(TEST_KEY), 0o640, "others can read", id="readable by a group"),
-        pytest.param(pem(TEST_KEY), 0o604, "others can read", id="readable by anyone"),
+        pytest.param(pem(TEST_KEY), 0o604, "others can read", id="readable by all"),
         pytest.param(pem(TEST_KEY, b"x"), 0o600, "is not an Ed25519", id="with a password"),
         pytest.param(pem(rsa.generate_private_key(65537, 2048)), 0o600, "is not an Ed25519", id="of another kind"),
         pytest.param(b"\x00 no key", 0o600, "is not an Ed25519", id="no key at all"),
@@ -182,7 +182,7 @@ def test_the_directory_of_keys_is_at_an_https_address(agent: str, tmp_path: Path
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A configuration with an identity, and what is published of it."""
+    """Return a folder with a configuration, an identity, and its published files."""
     new_key(tmp_path / "key.pem")
     (tmp_path / "arkaudit.toml").write_text(
         f'[politeness]\ncontact = "ada@library.example"\n[identity]\nkey = "key.pem"\nagent = "{AGENT}"\n'
@@ -319,7 +319,7 @@ def test_the_key_is_nowhere_but_in_its_file(folder: Path) -> None:
         data = path.read_bytes()
         assert not [form for form in forms if form in data], path
     keyid = published(folder)["keys"][0]["kid"]
-    assert keyid.encode() in (folder / "a.db").read_bytes()  # the run says by which key
+    assert keyid.encode() in (folder / "a.db").read_bytes()  # the run records the key
 
 
 def test_a_proxy_gets_no_signature_of_a_tunnel(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The institution's own list of its ARKs: read strictly, and held against what a store knows, without a false alarm."""
+"""The institution's own list of its ARKs: read strictly, and compared with a store without false alarms."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_any_url_is_the_same_object_by_the_other_scheme_and_with_a_fragment(url:
 
 
 def written(tmp_path: Path, text: str | bytes) -> Path:
-    path = tmp_path / "ours.csv"
+    path = tmp_path / "own.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path
 
@@ -230,7 +230,7 @@ def test_an_empty_store_has_never_seen_any(tmp_path: Path) -> None:
 
 
 def test_an_inventory_is_checked_and_reported_over_real_sockets(tmp_path: Path) -> None:
-    store, ours, config = tmp_path / "audit.db", tmp_path / "ours.csv", tmp_path / "arkaudit.toml"
+    store, ours, config = tmp_path / "audit.db", tmp_path / "own.csv", tmp_path / "arkaudit.toml"
     ours_text = ["ark,expected_url,collection,closed"]
 
     def answer(target: str) -> bytes:
@@ -256,7 +256,7 @@ def test_an_inventory_is_checked_and_reported_over_real_sockets(tmp_path: Path) 
             "ark:12x45/xd4,,Letters,yes",
         ]
         ours.write_text("\n".join(ours_text))
-        config.write_text('store = "audit.db"\ninventory = "ours.csv"\n')
+        config.write_text('store = "audit.db"\ninventory = "own.csv"\n')
         check = ("check", "--inventory", ours, "--resolver", f"{server.url}/", "--store", store, "--attempts", "1")
         done = run_command(*check, *ON_LOOPBACK)
         assert (done.returncode, len(done.stdout.splitlines())) == (0, 6), done.stderr

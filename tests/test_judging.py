@@ -176,7 +176,7 @@ def test_interrupted_judging_keeps_its_batches_and_resumes_to_the_same(tmp_path:
     kept: list[int] = []
 
     def judged(path: Path, *interrupts: int) -> tuple[dict[str, list[Any]], int]:
-        """The rows of a run that is judged until it is no more interrupted, and what the last judging took."""
+        """Return the rows of a run that is judged until no interruption is left, and the steps of the last judging."""
         with Store.open(path) as store:
             run = begun(store, plan={})
             store.record(run, landed)

@@ -1,4 +1,4 @@
-"""What takes too long to judge is undetermined, says so, and holds nothing else up."""
+"""An ARK that takes too long to judge is undetermined with that reason, and delays no other."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ARK, URL = target("x5")
 
 
 class Endless(Mapping[str, str]):
-    """Values of which nobody comes to the end, as a pattern that takes exponential time would have it."""
+    """Values without an end, like a pattern that takes exponential time."""
 
     def __getitem__(self, key: str) -> str:
         while True:

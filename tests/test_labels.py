@@ -1,4 +1,4 @@
-"""Where labels may stand: the cheap scan misses none that the patterns behind it would know."""
+"""Places of labels: the cheap scan misses no label that the patterns after it would find."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_every_spelling_of_the_label_is_found(word: str, colon: str) -> None:
     ("text", "signs"),
     [
         pytest.param("", [], id="nothing"),
-        pytest.param(":", [], id="a colon that nothing stands before"),
+        pytest.param(":", [], id="a colon at the start"),
         pytest.param("Note: at 12:30, https://x.org/ and x::y", [37], id="colons of prose, and a pair of them"),
         pytest.param("bookmark: this", [8], id="a word with a k"),
         pytest.param("info:ark/12148/x info:lccn/1", [4], id="an info URI of ARKs, and another"),

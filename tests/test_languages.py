@@ -54,7 +54,7 @@ FRENCH, GERMAN, SPANISH = (LANGUAGES[code] for code in ("fr", "de", "es"))
 
 @pytest.mark.parametrize("code", TRANSLATED)
 def test_a_catalogue_holds_every_sentence_and_no_other(code: str) -> None:
-    again = "run: make catalogues, then translate what is empty"
+    again = "run: make catalogues, then translate the empty entries"
     assert (FOLDER / f"{code}.po").read_bytes() == text_of_catalogue(update_catalogue(code)), again
     assert [message.id for message in untranslated_sentences(load_catalogue(code))] == [], again
     assert not any(message.fuzzy for message in load_catalogue(code) if message.id)
@@ -70,7 +70,7 @@ def test_what_a_table_and_its_columns_mean_is_said_in_every_language(code: str) 
         assert {column.unit for column in definition.columns} <= {*UNITS, "", "1", "UTC"}, definition.name
 
 
-#: What is said in the names of columns alone.
+#: Words that occur in names of columns only.
 _FORMULA = re.compile(r"[a-z_ ()+/-]+|text, link-target.*")
 
 
@@ -82,7 +82,7 @@ def test_the_numbers_in_captions_are_those_of_the_code() -> None:
     assert all(meaning.endswith(f"; {MOST_NAMED} at most") for meaning in meanings)
 
 
-#: What a language must not say: a second gender of a word, one word for two things, a date without its article.
+#: Mistakes in a language: a second gender of a word, one word for two things, a date without its article.
 _NEVER_SAID: Mapping[str, Sequence[str]] = {
     "en": (
         r"(?i)\bone row an? ",
@@ -120,14 +120,14 @@ def test_a_translation_has_the_places_and_the_forms_of_its_sentence(code: str) -
 
 
 def amiss(message: Message) -> str:
-    """What is wrong with a translation, if anything is."""
+    """Return the fault of a translation, or an empty text."""
     sentences = message.id if isinstance(message.id, tuple) else (message.id,)
     said = message.string if isinstance(message.string, tuple) else (message.string,)
     if len(sentences) != len(said):
         return "not as many forms"
     allowed = [places(sentence) for sentence in sentences]
     for at, text in enumerate(said):
-        # The form for one may name its number, where the English one does not: French has it for none as well.
+        # The form for one may name its number where English does not: French uses it for zero as well.
         if places(text) not in (allowed[at], allowed[-1]):
             return f"other places: {text}"
         if sentences[at].endswith(".") != text.endswith("."):
@@ -359,7 +359,7 @@ def test_a_page_is_written_in_the_language_that_was_asked_for(written: dict[str,
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory, report: Report) -> dict[str, Path]:
-    """Pages: one for every language that was asked for, one for whoever comes."""
+    """Pages: one for each requested language, and one with a choice."""
     folder = tmp_path_factory.mktemp("pages")
     asked = {code: Spoken(language, is_asked_for=True) for code, language in LANGUAGES.items()}
     return {
@@ -374,7 +374,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
         yield page
 
 
-#: All that a page says before it is used, attributes too.
+#: All texts of a page before it is used, with attributes.
 SAID = """JSON.stringify([document.title, document.documentElement.lang,
   document.body.innerText,
   [...document.querySelectorAll('textarea, input')].map(each => each.value),
@@ -559,7 +559,7 @@ def test_nothing_is_cut_in_any_language(browser: Page, written: dict[str, Path],
         assert barriers(browser) == []
 
 
-#: Words that stick out of what they stand in, of tiles, cards, the legend, headings and buttons.
+#: Words that overflow their box: tiles, cards, the legend, headings and buttons.
 CUT = """JSON.stringify([...document.querySelectorAll(
     '.tile dt, .tile dd, .actions h3, .actions dt, .actions dd, .legend .badge, .legend dd, figcaption, h1, h2')]
   .filter(each => {
@@ -573,7 +573,7 @@ CUT = """JSON.stringify([...document.querySelectorAll(
 
 @pytest.mark.parametrize("code", TRANSLATED)
 def test_what_a_small_world_lacks_is_said_too(frames: Frames, code: str) -> None:
-    """Charts over time, a run to compare with, what is known: all tables of a year of audits, in every language."""
+    """Charts over time, a run to compare with, known problems: all tables of a year of audits, in every language."""
     language = LANGUAGES[code]
     earlier = replace(frames, since=frames)
     text = page(earlier, Tables(earlier), spoken=Spoken(language))

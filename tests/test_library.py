@@ -1,4 +1,4 @@
-"""The library: what a script or a notebook imports, what that costs, and what it does where a command would not."""
+"""The library for scripts and notebooks: its imports, their cost, and its differences from the command."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.waiting import wait_until
 
 PACKAGES = ("arkaudit", "crawler", "extractors", "reports")
 ROOT = Path(__file__).parent.parent
-#: What the settings of `ON_LOOPBACK` are called in a configuration.
+#: The settings of `ON_LOOPBACK` as keys of a configuration.
 QUICK = {"politeness.delay": 0, "politeness.backoff": 0, "network.only_routed": True}
 
 
@@ -239,7 +239,7 @@ def test_the_loopback_web_may_be_had_again() -> None:
 
 
 def test_the_tree_of_errors_is_as_drawn() -> None:
-    """Each error of the program that derives from the base stands in the drawing, under its parent."""
+    """Each error that derives from the base appears in the drawing, below its parent."""
     drawn: list[tuple[int, str]] = []
     for line in (arkaudit.errors.__doc__ or "").splitlines():
         depth = max(line.find("├──"), line.find("└──"))

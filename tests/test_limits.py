@@ -1,4 +1,4 @@
-"""What a hostile host sends without end comes to its end here, by the limits of `docs/security.md`, one at a time."""
+"""Endless answers of a hostile host end by the limits of `docs/security.md`, one limit at a time."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ Sender = Callable[[socket.socket, threading.Event], None]
 
 @contextmanager
 def sending(robots: Sender | None, page: Sender | None) -> Iterator[tuple[int, list[int]]]:
-    """A host of which robots.txt, or everything else, is sent as a function has it; its port, and what it could send.
+    """Yield the port of a host that sends robots.txt, or everything else, by a function, and its count of octets.
 
-    Without a function, there is no robots.txt, and a page.
+    Without a function, there is no robots.txt, and every other target is a page.
     """
     listener, stopped = socket.create_server(("127.0.0.1", 0)), threading.Event()
     sent: list[int] = []
@@ -82,12 +82,12 @@ def without_end(head: bytes, piece: bytes, *, pause_s: float = 0.0) -> Sender:
 
 
 def silence(connection: socket.socket, stopped: threading.Event) -> None:
-    """Says nothing, and keeps the connection."""
+    """Keep the connection without an answer."""
     stopped.wait(60)
 
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n"
-#: What is sent for an ARK, the outcomes that this may have, words of the reason, and the most that may be taken of it.
+#: The answer for an ARK, its possible outcomes, words of the reason, and the most octets that may be taken.
 ENDLESS: dict[str, tuple[Sender, set[str], str, int]] = {
     "interim answers": (
         without_end(b"", b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n" * 100),
@@ -117,7 +117,7 @@ ENDLESS: dict[str, tuple[Sender, set[str], str, int]] = {
     ),
     "silence": (silence, {"timeout"}, "in time", 0),
 }  # fmt: skip
-#: Those of which so little comes that only the time ends them.
+#: Answers so slow that only the time limit ends them.
 SLOW = [name for name in ENDLESS if "drop by drop" in name or name == "silence"]
 FLOODS = [name for name in ENDLESS if name not in SLOW]
 
@@ -147,7 +147,7 @@ def test_what_never_ends_is_ended(name: str, found: dict[str, tuple[dict[str, An
     row, sent = found[name]
     assert row["object"]["outcome"] in expected, row["object"]
     assert words in str(row["object"]["evidence"])
-    assert sent <= most_bytes * row["requests"], "what the system's own buffers take counts as sent"
+    assert sent <= most_bytes * row["requests"], "octets in the system's buffers count as sent"
 
 
 def test_what_could_not_be_read_is_never_said_to_be_another_page(found: dict[str, tuple[dict[str, Any], int]]) -> None:

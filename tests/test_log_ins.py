@@ -40,7 +40,7 @@ def configured(
 
 
 def check(folder: Path, *arguments: str | Path, password: str = PASSWORD) -> tuple[list[dict[str, Any]], str]:
-    """The rows of a check, and what it said."""
+    """Run a check; return its rows and its messages."""
     done = run_command(
         "check", *ON_LOOPBACK, "-c", folder / "arkaudit.toml", "--store", folder / "audit.db", "--explain",
         "--format", "jsonl", "--log-file", folder / "a.log", "--log-level", "debug", *arguments,
@@ -53,7 +53,7 @@ def check(folder: Path, *arguments: str | Path, password: str = PASSWORD) -> tup
 
 
 def assert_nothing_is_kept(folder: Path, secrets: set[str]) -> None:
-    """Look through every byte that was written for what nobody is to be shown."""
+    """Search every byte that was written for secrets."""
     for file in (each for each in folder.rglob("*") if each.is_file() and each.name != "repository.log"):
         content = file.read_bytes()
         for secret in secrets:

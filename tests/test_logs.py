@@ -1,4 +1,4 @@
-"""The log: one line an event, for people or for programs, with what a bug report needs."""
+"""The log: one line for each event, for people or for programs, with the facts that a bug report needs."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_secrets_of_proxies_and_of_a_service_are_shown_nowhere(
     logs.start(config, lambda: console)
     try:
         for told in ("m4il/open+sesame", "m4il%2Fopen%2Bsesame", "pr0xy/sesame", "pr0xy%2Fsesame"):
-            say(f"not told (mail): 535 {told} is wrong")
+            say(f"not notified (mail): 535 {told} is wrong")
             logging.getLogger("crawler.test").warning("535 %s is wrong", told)
         sys.excepthook(ValueError, ValueError("m4il/open+sesame"), None)
     finally:

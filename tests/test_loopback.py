@@ -1,4 +1,4 @@
-"""The tests themselves: what they need on the disk is gone behind them."""
+"""The tests themselves leave no files on the disk."""
 
 from __future__ import annotations
 

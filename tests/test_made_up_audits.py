@@ -62,7 +62,7 @@ def test_the_same_ways_are_drawn_in_every_language(ways: list[tuple[str, str, Fa
     assert all(each == drawn[0] for each in drawn)
 
 
-#: An ARK: its host, its NAAN, how many documents cite it, and what it answers in each run; None for no answer.
+#: An ARK: its host, its NAAN, the number of citing documents, and its answer in each run; None for no answer.
 SUBJECTS = st.tuples(
     st.integers(0, 11), st.integers(0, 3), st.integers(1, 3), st.tuples(*3 * [st.sampled_from([200, 404, None])])
 )
@@ -124,7 +124,7 @@ def assert_parts_agree(frames: Frames) -> None:
 def assert_nothing_dead_is_proposed(tables: Mapping[str, pd.DataFrame]) -> None:
     causes, failures = tables["causes"], tables["failures"]
     assert not causes.duplicated(["cause", "fault", "host", "rule"]).any()
-    assert causes["fault"].eq("nobody").is_monotonic_increasing, "outages stand last"
+    assert causes["fault"].eq("nobody").is_monotonic_increasing, "outages come last"
     dead = {*failures["request_url"], *failures["last_url"], *failures["ark"]}
     assert dead.isdisjoint({*causes["should_be"].dropna(), *failures["should_be"].dropna()})
 

@@ -67,7 +67,7 @@ def test_links_are_kept_whether_they_name_an_ark_or_not():
     [
         pytest.param("00000nam a2200000 a 4500", "caf\u00e9".encode(), id="UTF-8"),
         pytest.param("00000nam  2200000 a 4500", b"caf\xe2e", id="MARC-8: the accent comes first"),
-        pytest.param("00000nam  2200000 a 4500", "caf\u00e9".encode(), id="UTF-8 that says it is MARC-8"),
+        pytest.param("00000nam  2200000 a 4500", "caf\u00e9".encode(), id="UTF-8 that is declared as MARC-8"),
         pytest.param("00000nam  2200000 a 4500", b"caf\x1b(B\xe2e", id="MARC-8 with an escape sequence"),
     ],
 )
@@ -94,7 +94,7 @@ def test_a_torn_multibyte_run_costs_its_characters_and_says_nothing_on_stderr(ca
     [
         pytest.param(lambda good: b"99999" + good[5:12] + b"00030" + good[17:], id="a wrong base address"),
         pytest.param(lambda good: good[:27] + b"9999" + good[31:], id="a field longer than the record"),
-        pytest.param(lambda good: good[:24] + b"\xff\xff\xff" + good[27:], id="a tag that is none"),
+        pytest.param(lambda good: good[:24] + b"\xff\xff\xff" + good[27:], id="an unreadable tag"),
         pytest.param(lambda good: good[:12] + b"     " + good[17:], id="no base address"),
         pytest.param(lambda good: good.replace(b"\x1e40", b"\x1e4\xc3\xa90", 1), id="converted after it was written"),
         pytest.param(lambda good: good[:10], id="ten bytes"),

@@ -1,4 +1,4 @@
-"""Archived copies by the Memento protocol: what is searched for, decided from what archives answer."""
+"""Archived copies by the Memento protocol: the searches, decided from the answers of archives."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_an_archive_is_understood(vector: dict[str, Any]) -> None:
 
 
 class Archive:
-    """Captures of one URL, a day each, of which the first so many are good: a TimeGate, and a list of them."""
+    """Captures of one URL, one each day, the first ones good: a TimeGate, and a list of them."""
 
     def __init__(self, good: int, bad: int) -> None:
         self._days = [NOW - timedelta(days=good + bad - number) for number in range(good + bad)]
@@ -136,13 +136,13 @@ def test_any_text_can_be_links(text: str, other: str) -> None:
     memento_links(f'<{text}>; rel="memento"; datetime="{other}", {text}', f"{GATE}/")
 
 
-# -- what an archive is asked about
+# -- URLs to search for
 
 
 @pytest.mark.parametrize(
     ("known", "originals"),
     [
-        pytest.param({}, (URL,), id="of a first failure, what was asked"),
+        pytest.param({}, (URL,), id="the requested URL of a first failure"),
         pytest.param(
             {"good_url": "http://lib.example/item/7", "led_to": "http://new.example/x5"},
             ("http://lib.example/item/7", "http://new.example/x5", URL),
@@ -164,8 +164,8 @@ def test_what_was_captured_is_looked_for_under_its_addresses(known: dict[str, st
         pytest.param("captured", 29, None, False, id="an answer holds for thirty days"),
         pytest.param("no-capture", 31, None, True, id="and not for longer"),
         pytest.param("not-told", 0, None, True, id="no answer holds for nothing"),
-        pytest.param("captured", 10, 5, True, id="what has worked since is asked about again"),
-        pytest.param("captured", 10, 15, False, id="what has worked before is not"),
+        pytest.param("captured", 10, 5, True, id="a URL that has worked since is searched again"),
+        pytest.param("captured", 10, 15, False, id="a URL that worked before is not"),
     ],
 )
 def test_an_archive_is_asked_again_when_its_answer_is_old(

@@ -1,4 +1,4 @@
-"""When a named audit is due, from its schedule and from what became of its runs."""
+"""The times at which a named audit is due, from its schedule and from the results of its runs."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -52,7 +52,7 @@ MINUTES = st.integers(1, 3 * 24 * 60)
     STARTS, st.lists(st.tuples(MINUTES, st.integers(0, 90)), max_size=30), st.sampled_from(["0 3 * * *", "5 * * * *"])
 )
 def test_looking_at_any_moments_every_moment_is_made_up_for_once(since, looks, expression):
-    """Somebody looks now and then, and what is due is run for a while: no two runs for a moment, none left out."""
+    """Looking at random times and running due audits for a while: each moment gets exactly one run."""
     schedule, entries, now = Schedule.parse(expression), [], since
     for wait, took in looks:
         now += timedelta(minutes=wait)

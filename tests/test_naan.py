@@ -1,4 +1,4 @@
-"""The NAAN registry as a value: what its copies hold in all their dirt, and where it says an ARK leads."""
+"""The NAAN registry as a value: its copies, even dirty ones, and the target that it gives for an ARK."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from extractors.model.naan import (
 from extractors.model.normalize import NotAnArk
 from tests.vectors import vectors
 
-#: One record that is whole, so that a copy counts as a registry whatever stands beside it.
+#: One complete record, which makes a copy count as a registry.
 WHOLE = {
     "what": "67531",
     "who": {"name": "A Library"},

@@ -1,4 +1,4 @@
-"""Files that a configuration names: whatever else stands there is refused at once, in one line."""
+"""Files that a configuration names: a path of another kind is refused at once, in one line."""
 
 from __future__ import annotations
 

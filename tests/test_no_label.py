@@ -1,4 +1,4 @@
-"""What is said to hold no label holds none: a page that is not parsed, a text that is not read."""
+"""Pages and texts that are skipped for lack of a label hold no label."""
 
 from dataclasses import replace
 
@@ -16,13 +16,13 @@ from tests.fully_read import read_fully
 from tests.test_clean_arks import met
 from tests.test_html_reader import PAGES
 
-#: The letters of the word as they stand in sources.
+#: The letters of the word as sources spell them.
 SPELLINGS = {
     "a": ["A", "\uff41", "&#97;", "&#x61;", "&#97", "%61", "%2561", "\\u0061", "\\x61", "%&#54;1"],
     "r": ["R", "\uff52", "&#114;", "&#x72;", "&#114", "%72", "%2572", "\\u0072", "\\x72", "&percnt;72"],
     "k": ["K", "\uff4b", "\N{KELVIN SIGN}", "&#107;", "&#x6B;", "&#107", "%6b", "\\u006B", "\\x6b", "&bsol;x6b"],
 }
-#: What may stand between two of them, much of which a parser takes away.
+#: Text between two letters; a parser removes much of it.
 TAGS = ["<b>", "</b>", "<wbr>", "<br>", "<p>", "<td>", "</html>", "</textarea>", "<textarea>", "<title>", "</title>"]
 TAGS += ['<i title="x>y">', '<i title="a<b">', "<i x='>'>", "<!-- c -->", "<!-- a > b -->", "<!--", "-->", "<?x y?>"]
 TAGS += ["<![CDATA[z]]>", "<script>x</script>", "<style>a</style>", "<template>t</template>", "</", "<x", "<a b=c"]
@@ -134,7 +134,7 @@ def test_places_of_labels_are_all_signs_that_have_the_word_before_them(markup):
     assert set(label_places(markup)) - behind_o == behind_the_word - behind_o
 
 
-#: What may stand between two letters of a text, and is taken away by repairing or belongs to its lines.
+#: Characters between two letters of a text that repairs remove, or that belong to its lines.
 GAPS = ["-\n", "\n", "-\r\n", "\xad", "\xad\n", "\u200b", "%C2%AD", "%E2%80%8B", "\\u200B", "&shy;", "&#173;", "-\n> "]
 GAPS += [
     "\n// ",

@@ -15,12 +15,12 @@ from tests.vectors import vectors
 
 RAISES = {"NotAnArk": NotAnArk, "NamespaceOnly": NamespaceOnly}
 
-#: Text in which everything that the steps look at is likely.
+#: Text that is rich in the characters that the steps look at.
 tails = st.one_of(st.text(), st.text("ark:/.-%?#12AZaz7dD\u2010\u2212\u212a\u0431\ud800\0 ", max_size=40))
 
 
 def steps_one_by_one(text: str) -> str | None:
-    """The normal form of 2023 by its steps alone, without any short cut; None for what is no ARK."""
+    """Return the normal form of 2023 by its steps, without short cuts; None for a text that is no ARK."""
     form = text
     for step in CUT[Profile.DRAFT_2023]:
         form = step(form)

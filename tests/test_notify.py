@@ -1,4 +1,4 @@
-"""Notifications of what a run has changed: by a file, a command, a real mail server; again when it fails."""
+"""Notifications of changes by a run: by a file, a command, a real mail server; repeated after a failure."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class MailServer(Controller):
 
 
 class Mailbox:
-    """A mail server's: it keeps what it takes, and may refuse."""
+    """The handler of a mail server, which keeps the mails and may refuse them."""
 
     def __init__(self) -> None:
         self.mails: list[Any] = []
@@ -227,10 +227,10 @@ def test_a_service_that_is_not_known_is_a_mistake_of_the_user(broken: tuple[Path
 
 
 def test_a_command_gets_the_news_and_a_file_keeps_them(broken: tuple[Path, int], tmp_path: Path) -> None:
-    script = "import os, sys; open('heard', 'w').write(os.environ['ARKAUDIT_SUBJECT'] + sys.stdin.read())"
+    script = "import os, sys; open('news', 'w').write(os.environ['ARKAUDIT_SUBJECT'] + sys.stdin.read())"
     command = [sys.executable, "-c", f"import os; os.chdir({str(tmp_path)!r}); {script}"]
     assert send_news(Config(notify=Notify(command=command, file=tmp_path / "news.md")), *broken)
-    assert "1 broke" in (tmp_path / "heard").read_text()
+    assert "1 broke" in (tmp_path / "news").read_text()
     assert (tmp_path / "news.md").read_text().count("Broken, confirmed") == 1
 
 

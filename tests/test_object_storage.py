@@ -120,7 +120,7 @@ def test_the_first_who_makes_an_object_has_made_it(bucket: Any) -> None:
 
 
 def _read_on(bucket: Any, place: str) -> None:
-    """Read an object that goes away meanwhile, as a reader of archives does: what fails is damage to it."""
+    """Read an object that vanishes meanwhile, as a reader of archives does, for which a failure is damage."""
     with open_object(place) as stream:
         assert stream.read(4) == b"PK\x03\x04"
         bucket.rm_file(place)

@@ -22,7 +22,7 @@ HOST = "old.example"
 
 
 class _WithoutRenegotiationInfo(TLSConnection):  # type: ignore[misc]
-    """The server's side of a connection that has never heard of secure renegotiation (RFC 5746, 2010)."""
+    """The server's side of a connection without secure renegotiation (RFC 5746, 2010)."""
 
     def _getMsg(self, *args: Any, **kwargs: Any) -> Iterator[Any]:
         for result in super()._getMsg(*args, **kwargs):

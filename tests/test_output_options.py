@@ -1,4 +1,4 @@
-"""What every command shows, and how much of it: --quiet, --verbose, --color."""
+"""The amount of output of every command: --quiet, --verbose, --color."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def document(tmp_path: Path) -> Path:
         pytest.param(["--color", "always"], {}, True, id="always"),
         pytest.param(["--color", "always"], {"NO_COLOR": "1"}, True, id="always, by who calls, over the variable"),
         pytest.param(["--color", "never"], {"FORCE_COLOR": "1"}, False, id="never"),
-        pytest.param([], {"FORCE_COLOR": "1"}, True, id="a variable that says always"),
+        pytest.param([], {"FORCE_COLOR": "1"}, True, id="a variable that forces color"),
     ],
 )
 def test_colors_are_shown_where_they_are_wanted(

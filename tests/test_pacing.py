@@ -1,4 +1,4 @@
-"""How one host is asked: what slows it down, what holds it, and what no sequence of events can bring about."""
+"""The pace of one host: causes of delays and pauses, and states that no sequence of events can reach."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_routed_hosts_and_allowed_private_addresses_are_ones_own(host: str, own:
     assert is_own(host, routes, AddressGuard.allowing(["127.0.0.0/8", "8.8.8.8"])) == own
 
 
-# -- what audits tell each other
+# -- facts that audits share
 
 
 @pytest.mark.parametrize(

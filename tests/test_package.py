@@ -1,4 +1,4 @@
-"""Packages: damage, lies and bombs; what can be read is, and the rest is said."""
+"""Packages: damage, lies and bombs; readable parts are read, and the rest is reported."""
 
 import struct
 import zipfile

@@ -41,9 +41,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the commands of an environment that has the wheel with its extra `demo`, and what these ask for.
+    """Return the folder of commands of an environment with only the wheel, its extra `demo`, and their requirements.
 
-    Nothing of the checkout is on its path, nor what only developers have: what `pyproject.toml` forgets is missing.
+    The checkout and tools of developers are not on its path: whatever `pyproject.toml` forgets is missing.
     """
     folder = tmp_path_factory.mktemp("installed")
     versions = re.sub(r" *\\\n *--hash=\S+", "", (ROOT / "constraints.txt").read_text())
@@ -58,7 +58,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         capture_output=True, text=True, check=False, cwd=folder,
     )  # fmt: skip
     if done.returncode:
-        pytest.skip(f"what arkaudit needs can't be installed: {done.stdout}{done.stderr}")
+        pytest.skip(f"arkaudit's requirements can't be installed: {done.stdout}{done.stderr}")
     return folder / "venv/bin"
 
 
@@ -191,9 +191,9 @@ def test_the_demo_runs_from_the_wheel(installed: Path, tmp_path: Path) -> None:
 
 @pytest.mark.promise
 def test_modules_of_others_with_our_names_do_not_mislead_it(installed: Path, tmp_path: Path) -> None:
-    """As next to a notebook, where the working directory stands first on the path."""
+    """As in a notebook, where the working directory is first on the path."""
     for name in PACKAGES - {"arkaudit"}:
-        (tmp_path / f"{name}.py").write_text("raise RuntimeError('not ours')")
+        (tmp_path / f"{name}.py").write_text("raise RuntimeError('foreign')")
     (tmp_path / "a.pdf").write_bytes((ROOT / "arkaudit/demo/site/flood-marks.pdf").read_bytes())
     program = """
 from arkaudit import extract, load_report
@@ -237,7 +237,7 @@ def test_the_examples_of_the_library_hold(page: str, installed: Path, tmp_path: 
 def test_a_foreign_project_around_it_does_not_mislead_it(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = foreign.settings\n")
     (tmp_path / "crawler").mkdir()
-    (tmp_path / "crawler" / "__init__.py").write_text("raise RuntimeError('not ours')")
+    (tmp_path / "crawler" / "__init__.py").write_text("raise RuntimeError('foreign')")
     (tmp_path / "page.html").write_text("<p>ark:/12345/x5")
     done = run(installed, tmp_path, "run", "page.html", "--delay", "0", "--only-routed", "--out", "report")
     assert done.returncode == 0, done.stderr

@@ -13,7 +13,7 @@ from reports.store.frames import Frames
 from tests.browser import Page, browser_page, needs_browser
 from tests.test_report_page import rows
 
-#: So far below the navigation a heading may stand when a link has led to it, in CSS pixels.
+#: Largest distance of a heading from the navigation after a link to it, in CSS pixels.
 MOST_PX = 16
 WIDTHS = [1400, 390]
 
@@ -40,13 +40,13 @@ def click(browser: Page, link: str) -> None:
 
 
 def place_px(browser: Page, link: str) -> float:
-    """How far below the top of the window the heading stands that *link* names."""
+    """Return the distance of the heading that *link* names from the top of the window, in CSS pixels."""
     name = link.removeprefix("#").partition("?")[0]
     return float(browser.value(f"document.getElementById('{name}').getBoundingClientRect().top"))
 
 
 def below_bar_px(browser: Page, link: str) -> float:
-    """How far below the navigation, which stays on top, that heading stands."""
+    """Return the distance of that heading from the navigation, which stays on top, in CSS pixels."""
     return place_px(browser, link) - float(browser.value("document.querySelector('body > nav').offsetHeight"))
 
 
@@ -71,7 +71,7 @@ def test_every_heading_can_be_opened_by_its_address(opened: tuple[Page, Path], w
     browser, index = opened
     browser.open(index, width=width)
     names = browser.value("JSON.stringify([...document.querySelectorAll('main h2, main h3[id]')].map(h => h.id))")
-    for name in json.loads(names)[::4]:  # one of each kind is enough: each opens the page anew
+    for name in json.loads(names)[::4]:  # one of each kind is enough: each opens the page again
         browser.open(index, width=width, fragment=f"#{name}")
         browser.settled("arkaudit.arrived()")
         browser.value("arkaudit.drawCharts()")

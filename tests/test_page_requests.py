@@ -1,4 +1,4 @@
-"""What becomes of each request of a page that a browser shows, and of each answer to one: decided without a browser."""
+"""Decisions on each request of a page in a browser, and on each answer, made without a browser."""
 
 from __future__ import annotations
 

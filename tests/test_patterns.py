@@ -42,14 +42,14 @@ BOUNDED = {
     "reports.page.translations._TAG": "it reads our own template",
     "reports.remediation.causes._ANY_NAAN": "it reads a URL, which is cut",
 }
-#: Texts of so many characters are tried, in turn, until one takes longer than `SOON_S`; then its double is tried.
+#: Lengths of texts that are tried in turn, until one takes longer than `SOON_S`; then its double is tried.
 CHARS = (400, 3000)
-#: So many repeats take no time, unless it doubles with each.
+#: Number of repeats that take no time, unless the time doubles with each.
 FEW = 22
 SOON_S = 0.0015
-#: A pattern that takes long for so many texts, and is linear over those that took longest, is slow, and no more.
+#: A pattern that takes long for this number of texts, and is linear over the slowest, is slow but safe.
 MOST_SLOW = 40
-#: The methods of a pattern of which nothing is known.
+#: Methods that are assumed of a pattern whose uses are unknown.
 EVERYWHERE = frozenset({"match", "fullmatch", "search", "finditer"})
 METHODS = {"KNOWN_FORMATS": frozenset({"fullmatch"})}
 FLAGS = ("ASCII", "DOTALL", "IGNORECASE", "MULTILINE", "VERBOSE", "VERSION1")
@@ -62,12 +62,12 @@ def modules() -> Iterator[ModuleType]:
             if not found.name.endswith("__main__"):
                 try:
                     yield importlib.import_module(found.name)
-                except ImportError:  # what it needs is not installed
+                except ImportError:  # a requirement is not installed
                     continue
 
 
 def compiled(name: str, value: Any, seen: set[int]) -> Iterator[tuple[str, Any]]:
-    """Give the patterns in *value*, also in containers and objects of ours, each with the last name that leads to it."""
+    """Yield the patterns in *value*, its containers and our objects, each with the last name that leads to it."""
     if isinstance(value, re.Pattern | regex.Pattern):
         yield name, value
         return
@@ -104,7 +104,7 @@ def inline(tree: ast.AST) -> Iterator[tuple[Any, str]]:
 
 
 def all_patterns() -> Mapping[str, tuple[Any, frozenset[str]]]:
-    """Return every pattern under a name, with the methods that are called on what has its last name."""
+    """Return every pattern by name, with the methods that are called on its last name."""
     methods = defaultdict(set)
     found: dict[str, tuple[Any, frozenset[str]]] = {}
     named: set[Any] = set()
@@ -146,7 +146,7 @@ def ways(pattern: Any, methods: frozenset[str]) -> Iterator[tuple[str, Callable[
 
 
 def fault(pattern: Any, methods: frozenset[str]) -> str | None:
-    """Return on which text *pattern* is not linear, if there is one."""
+    """Return a text on which *pattern* is not linear, or None."""
     is_bytes = isinstance(pattern.pattern, bytes)
     words = pattern.pattern.decode("latin-1") if is_bytes else pattern.pattern
     flags = pattern.flags & ~(re.LOCALE | (re.UNICODE if is_bytes else 0))
@@ -203,7 +203,7 @@ def test_the_check_sees_what_is_not_linear() -> None:
         assert fault(re.compile(good), EVERYWHERE) is None, good
 
 
-if __name__ == "__main__":  # what each takes
+if __name__ == "__main__":  # prints the time of each
     for its_name, (its_pattern, its_methods) in all_patterns().items():
         began = time.process_time()
         bad = fault(its_pattern, its_methods)

@@ -1,4 +1,4 @@
-"""PDF: small files made by hand, with what is good in PDFs, and what is evil."""
+"""PDF: small handmade files with good and with evil content."""
 
 import re
 import zlib
@@ -44,14 +44,14 @@ def lines(*texts):
 
 
 def shown(x, y, text, size=10):
-    """The content stream for one line of text; in brackets, for strings and gaps as they stand in a PDF."""
+    """Return the content stream of one line of text; text in brackets is an array of strings and gaps."""
     plain = text.replace("(", r"\(").replace(")", r"\)")
     operand = f"{text} TJ" if text.startswith("[") else f"({plain}) Tj"
     return f"BT /F {size} Tf {x} {y} Td {operand} ET\n".encode("latin-1")
 
 
 def pages(*contents, links=(), entries=b"", more=()):
-    """A file with these pages of text; *links* (URI, rectangle) stand on the first."""
+    """Return a file with these pages of text; *links* (URI, rectangle) are on the first."""
     first = 5
     annotations = b"[%s]" % b" ".join(link(uri, rectangle) for uri, rectangle in links)
     objects = [b"<</Type/Catalog/Pages 2 0 R%s>>" % entries, b"", b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"]
@@ -290,7 +290,7 @@ def test_a_raised_footnote_mark_is_parted_from_the_ark_before_it():
 
 
 def placed(*shown, x=72, y=700, font=b"/F 10 Tf"):
-    """A line whose pieces stand each where the one before it ended, with a font and a rise of their own."""
+    """Return a line whose pieces follow each other, each with its own font and rise."""
     pieces = b"".join(b"%s %d Ts (%s) Tj " % (size, rise, text) for text, size, rise in shown)
     return b"BT %d %d Td %sET\n" % (x, y, pieces)
 
@@ -626,7 +626,7 @@ def test_text_that_is_mirrored_turned_or_without_width_is_read(matrix):
     assert kinds(read_pdf(pages(content.encode()))) == []
 
 
-# -- tables, and numbers beside lines
+# -- tables, and line numbers
 
 
 def arks_of(data):
@@ -685,7 +685,7 @@ def test_line_breaks_at_zero_width_spaces_within_a_line_are_none():
     lines = lines_at(
         text,
         (10, 100, 24, 109),
-        (24.3, 102, 26, 107),  # of which only the ink is known
+        (24.3, 102, 26, 107),  # only its ink is known
         (26.9, 100, 50, 109),
         (10, 88, 30, 97),  # the next line
         (30.2, 94, 34, 99),  # a raised mark

@@ -1,4 +1,4 @@
-"""What persists over time: survival held against published examples, spells against the standing itself."""
+"""Persistence over time: survival compared with published examples, spells with the status itself."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ HISTORIES = st.lists(st.lists(st.one_of(st.none(), OUTCOMES), min_size=8, max_si
 
 
 def timeline_of(histories: list[list[str | None]], suspect: list[bool]) -> Timeline:
-    """The timeline of a few ARKs, each with an outcome or none a run; a run every three days."""
+    """Return the timeline of ARKs with an outcome or None for each run; a run every three days."""
     at = [START + timedelta(days=3 * run) for run in range(8)]
     runs = pd.DataFrame(
         {

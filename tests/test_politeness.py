@@ -1,4 +1,4 @@
-"""What hosts see of us, by their own logs: never two requests sooner than they want it, whoever asks and why."""
+"""Our requests in the logs of hosts: intervals are kept by all processes, for every purpose."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.waiting import PATIENCE_S, rows_if_any, wait_until
 
 PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
 INTERVAL_S = 0.4
-#: The kernel's clock for arrivals, and ours for departures, may differ by so much.
+#: Tolerance between the kernel's clock of arrivals and our clock of departures, in seconds.
 TOLERANCE_S = 0.01
 
 
@@ -172,7 +172,7 @@ def test_a_host_that_wants_longer_intervals_than_we_keep_is_not_asked() -> None:
 
 
 def nobody() -> int:
-    """A port at which nobody listens."""
+    """Return a port without a listener."""
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port: int = closed.getsockname()[1]
         return port

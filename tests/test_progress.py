@@ -1,4 +1,4 @@
-"""What is said of a run while it goes on, and when it is interrupted."""
+"""Messages on a run in progress, and on its interruption."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_log_gets_a_line_each_minute_with_what_is_left(capsys: pytest.CaptureF
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 2
     assert lines[0].startswith("URLs of ARKs: 59 of 1,200, 0 requests; about 19 min left")
-    assert lines[1] == "URLs of ARKs: 100 of 1,200, 0 requests", "what was not expected is no part of the total"
+    assert lines[1] == "URLs of ARKs: 100 of 1,200, 0 requests", "unexpected requests are no part of the total"
 
 
 def observation(url: str) -> Observation:

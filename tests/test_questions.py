@@ -1,4 +1,4 @@
-"""What is asked about an ARK next, and of whom: decided without a network."""
+"""The next question about an ARK, and its host: decided without a network."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def answer(told: str | int, *, question: Question = Question.OBJECT, url: str = 
 
 
 def asked(
-    told: Mapping[str, str | int], *, known: AskingContext | None = None, places: Places = EVERYWHERE, url: str = URL
+    given: Mapping[str, str | int], *, known: AskingContext | None = None, places: Places = EVERYWHERE, url: str = URL
 ) -> list[str]:
-    """The questions in their order, when each is answered as *told* by its token; what isn't told, with 404."""
+    """Return the questions in order, each answered as *given* by its token, or else with 404."""
     answers: dict[Question, AnswerFacts] = {}
     while (question := next_question(answers, known or AskingContext(), places, first_url=url)) is not None:
         assert question not in answers, "asked twice"
         where = question_url(question, url, answers, places)
-        answers[question] = answer(told.get(question.value, 404), question=question, url=where)
+        answers[question] = answer(given.get(question.value, 404), question=question, url=where)
     return [question.value for question in answers]
 
 
@@ -231,7 +231,7 @@ def test_a_lone_name_has_no_shoulder_of_its_own_and_a_registered_one_has() -> No
         pytest.param(
             "https://me:secret@library.example/policy", True, id="one with a name and password, which are not sent"
         ),
-        pytest.param("https://library.example:port/policy", False, id="a port that is none"),
+        pytest.param("https://library.example:port/policy", False, id="an impossible port"),
         pytest.param("https://library.example/" + "x" * 2_000, False, id="a very long one"),
         pytest.param("https://library.example/ark:/99999/x5", False, id="a test ARK"),
     ],

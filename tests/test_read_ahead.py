@@ -1,4 +1,4 @@
-"""Iterators that run at a time give their items in the order in which they were begun."""
+"""Concurrent iterators give their items in the order in which the iterators began."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ R = TypeVar("R")
 
 
 class Ending(WorkerExecutor):
-    """Processes that end at so many calls."""
+    """Processes that end at the given calls."""
 
     ends = 1
 
@@ -123,7 +123,7 @@ def test_a_crawl_of_files_keeps_the_same_with_any_number_of_processes(tmp_path: 
     assert len(kept[0][1]) > 500
 
 
-# -- what is fetched
+# -- fetched documents
 
 _PROSE = "<p>Forty leaves, with drawings of the harbour of Livorno, and a map that is folded.</p>\n" * 1_000
 _PDFS = [
@@ -157,7 +157,7 @@ def site(target: str) -> bytes:
     return reply("404 Not Found")
 
 
-#: What a crawl keeps, but for moments and numbers.
+#: Columns of a crawl without times and row numbers.
 KEPT = {
     "documents": "select url, outcome, body_sha256, media_type, title, found_on, final_url from document",
     "mentions": "select url, ordinal, ark_id, as_written, reason, spans, request_url, citation from mention"
@@ -177,7 +177,7 @@ def test_a_crawl_keeps_the_same_with_any_number_of_processes(tmp_path: Path) -> 
             assert done.returncode == 0, done.stderr
             with sqlite3.connect(store) as raw:
                 kept.append({name: sorted(raw.execute(select), key=repr) for name, select in KEPT.items()})
-                # Requests at a host go out one after the other, but what redirects lead to is one request more.
+                # A host gets one request after the other, but the target of a redirect is one more.
                 urls = raw.execute("select url from document where url not like '%old%' order by document_id")
                 ordered.append(urls.fetchall())
     assert kept[0] == kept[1]
@@ -196,7 +196,7 @@ def fetched(data: bytes, path: str, media_type: str) -> DocumentSource:
 
 
 def rows(reader: DocumentReader, source: DocumentSource) -> list[Row]:
-    """The rows about what was fetched, begun before where that pays."""
+    """Return the rows on fetched documents, with early reading where that pays."""
 
     async def read() -> list[Row]:
         begun = reader.begin(source)

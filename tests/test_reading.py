@@ -128,7 +128,7 @@ def test_a_crawl_gives_each_document_of_an_archive_its_row(tmp_path: Path) -> No
         (f"{url}!/c.html", url, "read", None, "text/html"),
     ]
     assert rows(tmp_path / "a.db", "select request_url from mention order by mention_id") == [
-        ("https://n2t.net/ark:/12x45/x5",),  # nobody knows where the page once was
+        ("https://n2t.net/ark:/12x45/x5",),  # the page's original address is unknown
         ("https://n2t.net/ark:/12148/btv1b2",),
     ]
 

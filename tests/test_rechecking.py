@@ -1,4 +1,4 @@
-"""What is due, when, and in which order: even load, the longest ago first, no host before its turn."""
+"""Due ARKs, their times and their order: even load, the oldest check first, no host before its turn."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def test_a_check_of_what_is_due_that_was_killed_is_gone_on_with(tmp_path: Path) 
         assert "resuming run 2" in done.stderr
         assert len(json_lines(done.stdout)) == 8
         again = {target for target, times in Counter(server.targets[before:]).items() if times > 1}
-        assert again <= {"/ark:/12x45/x5"}, "but for what was in flight nothing is asked again"
+        assert again <= {"/ark:/12x45/x5"}, "only requests in flight are sent again"
     with sqlite3.connect(store) as raw:
         assert raw.execute("select run_id, state from run").fetchall() == [(1, "finished"), (2, "finished")]
         assert raw.execute("select count(*) from verdict where run_id = 2").fetchall() == [(8,)]
@@ -247,7 +247,7 @@ def test_a_mistake_with_due_is_one_clear_line(tmp_path: Path, arguments: list[st
     assert len(done.stderr.splitlines()) == 1
 
 
-# -- what a user chooses of a store or an inventory
+# -- choices from a store or an inventory
 
 
 @pytest.mark.parametrize("text", ["", "ark:", "ark:/", "bpt6k!", "https://n2t.net/ark:12148/x5", "ark:12/x"])

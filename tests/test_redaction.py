@@ -1,4 +1,4 @@
-"""Secrets are taken out of whatever repeats them, in each of the forms in which it may do so."""
+"""Secrets are removed from all texts that repeat them, in each possible form."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _percent(text: str, *, upper: bool = True) -> str:
     return "".join(digits.format(byte) for byte in text.encode())
 
 
-#: How programs write a text into what they answer.
+#: Forms in which programs quote a text in their answers.
 ENCODINGS: Mapping[str, Callable[[str], str]] = {
     "as it is": str,
     "percent": lambda text: quote(text, safe=""),
@@ -81,12 +81,12 @@ ENCODINGS: Mapping[str, Callable[[str], str]] = {
     ),
 }  # fmt: skip
 
-#: What of a token in base64 nobody may see: all but what shares a character with its neighbours.
+#: The part of a token in base64 that must not be visible: all characters that encode no neighbour.
 _MARGIN = 3
 
 
 def shows(text: str, secret: str) -> bool:
-    """Whether somebody who decodes *text*, in any order and several times, finds *secret*."""
+    """Return True if decoding *text*, in any order and several times, shows *secret*."""
     seen = {text}
     todo = [text]
     for _ in range(6):
@@ -144,7 +144,7 @@ def _spelled(draw: st.DrawFn, character: str) -> str:
 
 @st.composite
 def repeated(draw: st.DrawFn) -> tuple[str, str]:
-    """A secret, and how somebody writes it: each of its characters in a form of its own, and all of it once more."""
+    """Draw a secret and a spelling of it: each character in a form of its own, then the whole in one more form."""
     secret = draw(_SECRETS.filter(lambda text: len(text.strip()) >= 6))
     told = "".join(_spelled(draw, each) for each in secret)
     again = draw(st.sampled_from(["as it is", "percent", "percent, lower", "JSON", "HTML", "form"]))
@@ -190,7 +190,7 @@ def test_what_is_cut_off_at_the_edge_of_an_excerpt_is_taken_out() -> None:
     assert quiet.text("pen-sesame is your token") == f"{HIDDEN} is your token"
     escaped = Redactor.of(["Bearer S3cr3t/42+x"])
     assert escaped.text("see Bearer%20S3cr3t%2") == escaped.text("see Bearer%2520S3cr3t%2") == f"see {HIDDEN}"
-    assert escaped.text("2F42%2Bx and so on") == "2F42%2Bx and so on"  # too little to tell
+    assert escaped.text("2F42%2Bx and so on") == "2F42%2Bx and so on"  # too short to count
     assert escaped.text("r%20S3cr3t%2F42%2Bx and") == f"{HIDDEN} and"
 
 

@@ -1,4 +1,4 @@
-"""A document that is reached by redirects, too, is there once, whoever got there first; all who led there say so."""
+"""A document that redirects also reach is recorded once, in any order of arrival, with all redirects to it."""
 
 from __future__ import annotations
 

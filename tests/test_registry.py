@@ -26,7 +26,7 @@ UPDATE = ("registry", "update", *ON_LOOPBACK)
 
 
 def document(*naans: str) -> str:
-    """A registry in which these NAANs are held by organizations of the same names."""
+    """Return a registry that assigns these NAANs to organizations of the same names."""
     records = [
         {
             "what": naan,
@@ -151,12 +151,12 @@ REFUSED: list[tuple[str, Callable[[str], bytes | None], str]] = [
     ("an empty answer", lambda _: reply(body=""), "it is empty"),
     ("a server error, with a registry", lambda _: answer().replace(b"200 OK", b"500 Oops"), "answered 500"),
     ("a 404", lambda _: reply("404 Not Found"), "answered 404"),
-    ("a part that nobody asked for", lambda _: answer().replace(b"200 OK", b"206 Partial"), "answered 206"),
+    ("a part that was not requested", lambda _: answer().replace(b"200 OK", b"206 Partial"), "answered 206"),
     ("a body cut off before its length", lambda _: answer()[:-20], "the connection broke off"),
     ("a body cut off inside its compression", lambda _: gzipped(NEW.encode())[:-20], "the connection broke off"),
     ("a body cut off that claims no length", lambda _: HEAD + NEW[:-9].encode(), "JSON that can't be read"),
     ("nothing at all", lambda _: None, "reset"),
-    ("not modified, though nobody asked", lambda _: reply("304 Not Modified"), "answered 304"),
+    ("not modified, to an unconditional request", lambda _: reply("304 Not Modified"), "answered 304"),
     ("a redirect to a file", lambda _: reply("302 Found", Location="file:///etc/passwd"), "non-web"),
     ("a redirect to itself", lambda _: reply("302 Found", Location="/"), "loop"),
     ("a body that grows too large", lambda _: gzipped(b" " * (REGISTRY_LIMIT + 1)), "or grows too large"),
@@ -257,7 +257,7 @@ def test_a_copy_that_was_changed_by_hand_is_asked_for_anew(tmp_path: Path) -> No
     assert load(tmp_path).knows("54322")
 
 
-# -- files, and what stays whole
+# -- files, and complete writes
 
 
 def test_a_file_becomes_the_copy(tmp_path: Path) -> None:

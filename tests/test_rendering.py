@@ -1,4 +1,4 @@
-"""App shells shown by a real Chromium, over real sockets: what it makes of a verdict, and what it may never do."""
+"""App shells in a real Chromium, over real sockets: its effect on verdicts, and its limits."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_comman
 from tests.waiting import PATIENCE_S, wait_until
 
 needs_chromium = pytest.mark.skipif(
-    find_browser() is None or find_spec("playwright") is None,
-    reason="a Chromium and the extra render show what these tests are about",
+    find_browser() is None or find_spec("playwright") is None, reason="these tests need a Chromium and the extra render"
 )
 NAME = "btv1b8449691v"
 SECRET = "open-sesame-4711"
@@ -42,7 +41,7 @@ function show(title, text) {
 }
 """
 PLAN = "show('Plan of the harbour', 'A plan of the harbour of Marseille, drawn in ink on paper by Rossi in 1784.')"
-#: What the script of each host does; `{known}` is the name that exists, and `{spy}` the port of a listener.
+#: The script of each host; `{known}` is the name that exists, and `{spy}` the port of a listener.
 APPS = {
     "app": f"fetch('/api/' + name).then(a => a.ok ? a.json().then(o => show(o.title, o.text)) : {NOT_FOUND})",
     "same": "show('Welcome', 'Welcome to the collections of our library, which has more than a million objects.')",
@@ -137,7 +136,7 @@ APPS = {
 
 
 class Spy:
-    """A port on loopback, of TCP and of UDP, at which nothing may ever arrive."""
+    """A port on loopback, of TCP and of UDP, which must receive nothing."""
 
     def __enter__(self) -> Spy:
         self._tcp = socket.create_server(("127.0.0.1", 0))
@@ -154,7 +153,7 @@ class Spy:
 
     @property
     def has_heard(self) -> bool:
-        """Whether anybody has connected, or sent anything."""
+        """Return True if a connection was made or anything was sent."""
         for hear in (self._tcp.accept, lambda: self._udp.recvfrom(1)):
             try:
                 hear()
@@ -165,7 +164,7 @@ class Spy:
 
 
 class World:
-    """Hosts with an app shell each, on loopback, and what one check of all has found."""
+    """Hosts with an app shell each, on loopback, and the results of one check of all."""
 
     def __init__(self, folder: Path, spy: Spy) -> None:
         self.folder = folder
@@ -250,20 +249,20 @@ pytestmark = needs_chromium
         pytest.param("api-elsewhere", "resolved", "another page", id="its data are at a host that lets it read them"),
         pytest.param("leading", "resolved", "another page", id="its script leads to the page of the object"),
         pytest.param("patient", "resolved", "another page", id="it waits for a while of its own"),
-        pytest.param("unreadable", "soft-404", "the same page", id="a browser doesn't let it read what has come"),
+        pytest.param("unreadable", "soft-404", "the same page", id="a browser doesn't let it read the answer"),
         pytest.param("inside", "undetermined", "refused-address", id="it asks for a private address"),
         pytest.param("posting", "undetermined", "only GET is sent", id="it would send something"),
-        pytest.param("failing", "undetermined", "answered 503", id="what it asks for is not to be had today"),
+        pytest.param("failing", "undetermined", "answered 503", id="its data can't be loaded today"),
         pytest.param("greedy", "undetermined", "more than 8 requests", id="it asks for too much"),
         pytest.param("changing", "undetermined", "changes with each rendering", id="it is another page each time"),
         pytest.param("drawn", "resolved", "another page", id="it shows the object after a hundred frames"),
         pytest.param("components", "resolved", "another page", id="it shows the object in components of its own"),
-        pytest.param("unslotted", "undetermined", "the same page", id="what tells names apart is not shown"),
-        pytest.param("own", "resolved", "another page", id="a host of ours that knows us"),
+        pytest.param("unslotted", "undetermined", "the same page", id="the name is not shown"),
+        pytest.param("own", "resolved", "another page", id="an own host that knows us"),
         pytest.param("thief", "undetermined", "a page of another host may not use", id="it asks a host that knows us"),
         pytest.param("restless", "undetermined", "keeps changing", id="it changes all the time"),
         pytest.param("greedy-for-memory", "undetermined", "crash", id="it takes all memory that there is"),
-        pytest.param("forging", "undetermined", "gets the same page", id="it forges what is read of it"),
+        pytest.param("forging", "undetermined", "gets the same page", id="it forges the text read from it"),
         pytest.param("reloading", "undetermined", "more than 8 requests", id="it begins again and again"),
         pytest.param("greedy-for-bytes", "resolved", "another page", id="it is refused 3 GB, and goes on without"),
         pytest.param("socket", "undetermined", "a permanent connection", id="it wants to keep talking"),
@@ -405,7 +404,7 @@ class WaitingPage:
 
     @property
     def browser(self) -> int:
-        """The process of the browser, whose parent is what speaks to it."""
+        """Return the process id of the browser, a child of the process that controls it."""
         names = {}
         for pid in self.started:
             with suppress(OSError):  # it has gone since
@@ -413,7 +412,7 @@ class WaitingPage:
         return min(pid for pid, name in names.items() if "--remote-debugging-pipe" in name and "--type=" not in name)
 
     def end(self) -> str:
-        """Give the script, and wait until the command is done and nothing of it left; what it has printed."""
+        """Send the script, and wait until the command and its processes have ended; return its output."""
         self._given.set()
         printed, _ = self.command.communicate(timeout=PATIENCE_S)
         wait_until(lambda: not any(map(is_alive, self.started)), "the end of the browser")

@@ -1,4 +1,4 @@
-"""Tapes: what typesetting did to characters is undone, and every character left knows where it stood."""
+"""Tapes: damage of typesetting to characters is undone, and every character keeps its source position."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from extractors.model.ark import Ark
 from extractors.model.offset_map import ODD_BLANK, PARAGRAPH, WRAP, offset_map
 
 EVERY_CHARACTER = "".join(chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000)
-#: Unicode's own list, and what the project adds to it; the hyphen itself is none.
+#: Unicode's own list, and the additions of the project; without the hyphen itself.
 DASHES = regex.findall(r"[[\p{Dash}\N{HYPHEN BULLET}]--\-]", EVERY_CHARACTER, regex.VERSION1)
 INVISIBLE = regex.findall(r"\p{Default_Ignorable_Code_Point}", EVERY_CHARACTER)
 BLANKS = regex.findall(r"[\p{Zs}--\ ]", EVERY_CHARACTER, regex.VERSION1)
@@ -162,7 +162,7 @@ def test_each_character_of_a_tape_knows_its_place(source: str) -> None:
     assert all(0 <= start < end <= len(source) for start, end in places)
     for (start, end), (following, _) in pairwise(places):
         assert start <= following
-        assert end <= following or start == following  # two characters may stand for one place: a hyphen and its wrap
+        assert end <= following or start == following  # two characters may share one place: a hyphen and its wrap
     changed = {at for change in offsets.changes for at in range(change.start, change.start + change.length)}
     for at, (start, end) in enumerate(places):
         if at not in changed:

@@ -1,4 +1,4 @@
-"""A run that is gone through once more asks what its answers leave open, and nothing that they settle."""
+"""Replaying a run asks the questions that its answers leave open, and no settled ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The charts over time: what they draw of several runs, what they say in words and numbers, and that they are drawn."""
+"""The charts over time of several runs: their data, their words and numbers, and their drawing."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_every_chart_is_drawn_and_nothing_sticks_out(opened: tuple[Page, Path], 
     assert browser.complaints == []
 
 
-#: The texts of a chart by their boxes: those that stick out of its picture, and pairs of which one covers the other.
+#: Texts of a chart that stick out of its picture, and pairs of texts that overlap.
 TEXTS_AMISS = """(() => {
   const amiss = [];
   for (const svg of document.querySelectorAll('.picture svg')) {

@@ -146,7 +146,7 @@ def test_cells_that_begin_like_a_formula_are_defused(cell: str, written: str) ->
     assert defused(cell) == written
 
 
-#: Texts of signs that spreadsheets heed, more often than chance would have them.
+#: Texts rich in the signs that spreadsheets interpret.
 SIGNS = st.text(st.sampled_from("=+-@;\t\r\n\"', 1a\N{FULLWIDTH EQUALS SIGN}\N{NO-BREAK SPACE}"), max_size=12)
 
 

@@ -1,4 +1,4 @@
-"""Every format from one definition: what it holds, that others can read it, and that nothing in it can run."""
+"""Every format from one definition: its content, readable by other programs, without anything that can run."""
 
 from __future__ import annotations
 

@@ -374,7 +374,7 @@ def test_structures_inside_lists_are_kept_as_json(tmp_path: Path) -> None:
 
 
 def test_a_store_that_the_crawler_wrote_is_read_back(tmp_path: Path) -> None:
-    """The two ends of the store meet: what is recorded is what is reported."""
+    """Records that the crawler writes are reported unchanged."""
     [mention] = find_arks("Kept at https://n2t.net/ark:/12148/btv1b8449691v since 2009.")
     answer = Hop(BTV_AT_N2T, "GET", MOMENT, 404, headers={"Server": "rslv"}, elapsed_s=0.2)
     observation = Observation(mention.ark, BTV_AT_N2T, Question.OBJECT, BTV_AT_N2T, (answer,), ChainEnd.ANSWERED)

@@ -1,4 +1,4 @@
-"""The page: what it shows and in which words, what it never does, and what a real browser says of it."""
+"""The page: its content and words, its limits, and its behaviour in a real browser."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_first_audit_has_nothing_to_compare_instead_of_rows_of_new(
     told = BeautifulSoup(page(frames, {**tables, "changes": new}), "html.parser")
     line = only([line for line in told.select(".table.empty") if line.h3 and line.h3["id"] == "changes"])
     assert line.get_text(" ", strip=True).startswith("What has changed Nothing to compare with yet")
-    broke = new.assign(event="broke")  # which only a later check can have told
+    broke = new.assign(event="broke")  # only a later check can know that
     told = BeautifulSoup(page(frames, {**tables, "changes": broke}), "html.parser")
     assert "ark:99152/p0v" in only(told.select("details[data-table=changes]")).get_text()
     later = BeautifulSoup(page(replace(frames, previous=frames), {**tables, "changes": new}), "html.parser")
@@ -141,7 +141,7 @@ def test_the_foot_says_how_the_report_came_about(soup: BeautifulSoup) -> None:
 
 
 def card(soup: BeautifulSoup, cause: str) -> Tag:
-    """The card of the first cause of this token among what is to be acted on."""
+    """Return the card of the first cause of this token among the causes to act on."""
     return soup.select(f"ol.actions > li[data-cause={cause}]")[0]
 
 
@@ -284,7 +284,7 @@ def test_a_poisoned_store_stays_harmless_and_visible(frames: Frames, tables: Map
             }
         )
         for name, table in tables.items()
-        if name not in ("summary", "services")  # these two hold no words but ours
+        if name not in ("summary", "services")  # these two hold only our own words
     }
     html = page(replace(frames, run=run), {**tables, **everything})
     soup = BeautifulSoup(html, "html.parser")
@@ -302,7 +302,7 @@ def test_escaped_text_has_nothing_left_that_hides(text: str) -> None:
     assert escaped(shown) == shown
 
 
-# -- what is embedded
+# -- embedded data
 
 
 def unpacked(text: str) -> dict[str, Any]:
@@ -375,7 +375,7 @@ def test_charts_hold_the_numbers_of_their_tables(tables: Mapping[str, pd.DataFra
     assert names[0] == "Bibliothèque nationale de France 12148"
     unnamed = tables["naans"].loc[tables["naans"]["organization"].isna(), "naan"]
     assert len(unnamed)
-    assert set(unnamed) <= set(names)  # a NAAN of which nobody knows whose it is stands by itself
+    assert set(unnamed) <= set(names)  # a NAAN without a known owner is listed alone
     drawn = {series["name"]: [point["value"] for point in series["data"]] for series in by_naan.option["series"]}
     assert drawn["works"] == tables["naans"]["works"].tolist()
     assert drawn["no answer today"] == tables["naans"]["unreachable"].tolist()
@@ -619,7 +619,9 @@ FILTERS = (
 def empty_headings(browser: Page) -> list[str]:
     """The headings of columns and rows that say nothing."""
     rule = "{runOnly: {type: 'rule', values: ['empty-table-header']}}"
-    found: list[str] = browser.settled(f"axe.run(document, {rule}).then(told => told.violations.map(each => each.id))")
+    found: list[str] = browser.settled(
+        f"axe.run(document, {rule}).then(result => result.violations.map(each => each.id))"
+    )
     return found
 
 

@@ -1,4 +1,4 @@
-"""What an audit has cost its hosts, how they were treated, and what was left out: pauses, limits, links, dead hosts."""
+"""Costs of an audit for its hosts, their treatment, and omissions: pauses, limits, links, dead hosts."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ LANDING, RESOLVER = "https://closed.example/view/", "https://n2t.net/ark:12148/"
 
 @pytest.fixture
 def closed(tmp_path: Path) -> Frames:
-    """Four ARKs that a host keeps from us, one of which works elsewhere; a later check of one is kept out again."""
+    """Four ARKs whose host blocks us; one works elsewhere, and a later check of one is blocked again."""
 
     def observations(name: str, ark_id: int, status: int, run_id: int = 1) -> dict[str, Any]:
         url = RESOLVER + name

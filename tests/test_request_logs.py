@@ -1,4 +1,4 @@
-"""Logs of web servers as a source: what was asked for, where it came from; and nothing of who asked."""
+"""Logs of web servers as a source: request targets and referrers, without personal data."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ PAGE = f"http://{HOST}/citing"
 
 @contextmanager
 def library() -> Iterator[Command]:
-    """The command, with a resolver of which one name works."""
+    """Yield the command, with a resolver that knows one name."""
 
     def answer(target: str) -> bytes:
         match target.partition("?")[0]:
@@ -266,7 +266,7 @@ def test_a_page_that_is_crawled_as_well_is_one_document_and_cites_once(tmp_path:
         (run, "read", *place)
         for run in (1, 2)
         for place in ((1, 1, lost, None), (2, 2, fine, None), (3, 1, lost, 2), (4, 2, fine, 1))
-    ], "each run has the counts of what it read itself"
+    ], "each run counts only its own reading"
 
 
 def test_a_resumed_run_counts_nothing_twice(tmp_path: Path) -> None:

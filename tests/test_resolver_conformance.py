@@ -1,4 +1,4 @@
-"""How resolvers treat other spellings: what is asked, what the answers show, and the table that tells it."""
+"""Treatment of other spellings by resolvers: the questions, the conclusions, and the table of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pure decisions about requests: what is asked, where a redirect leads, what comes next."""
+"""Decisions about requests: the request target, the target of a redirect, and the next step."""
 
 from __future__ import annotations
 

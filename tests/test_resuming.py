@@ -48,7 +48,7 @@ def world() -> Iterator[World]:
 
 @dataclass
 class Undisturbed:
-    """What comes of a command that nothing disturbs."""
+    """The results of a command that runs undisturbed."""
 
     arguments: list[str]
     tables: dict[str, pd.DataFrame]
@@ -60,12 +60,12 @@ class Undisturbed:
 
 @dataclass
 class Disturbed:
-    """What comes of a command that is ended again and again, and begun again each time."""
+    """The results of a command that is ended and restarted several times."""
 
     store: Path
     endings: int = 0
     segments: list[tuple[Asked, Asked]] = field(default_factory=list)
-    """For each process, what was on record when it began, and what it asked."""
+    """For each process, the records when it began, and its requests."""
     output: str = ""
 
     def __post_init__(self) -> None:
@@ -126,11 +126,11 @@ def assert_same(done: Disturbed, whole: Undisturbed) -> None:
     assert counts(done.store) == whole.counts
     for number, (known, asked) in enumerate(done.segments):
         again = Counter({each: asked[each] + known[each] - whole.asked[each] for each in asked})
-        assert not +again, f"process {number} asked what was on record"
+        assert not +again, f"process {number} repeated a recorded request"
 
 
 def killed(world: World, whole: Undisturbed, folder: Path, chance: random.Random, *, times: int) -> Iterator[Disturbed]:
-    """Runs that are killed until there were so many kills."""
+    """Return runs that are killed until the given number of kills is reached."""
     for number in range(times):
         done = killed_until_done(world, whole, folder / f"{number}.db", chance, most=times)
         times -= done.endings
@@ -246,7 +246,7 @@ def test_when_the_disk_is_full_the_run_is_unfinished_and_goes_on_when_there_is_r
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system with room for little; skipped where none can be made."""
+    """Yield a small file system; skip if none can be made."""
     place = tmp_path / "small"
     place.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=1200k", "tmpfs", place]
@@ -274,7 +274,7 @@ def test_when_a_small_file_system_is_full_nothing_is_lost(world: World, tmp_path
     assert_same(done, whole)
 
 
-# -- what a crawl remembers
+# -- the memory of a crawl
 
 
 def test_a_harvest_that_goes_in_circles_is_told_also_after_a_kill(tmp_path: Path) -> None:
@@ -369,7 +369,7 @@ def test_a_second_run_on_a_store_is_refused_and_reports_may_read_it(tmp_path: Pa
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.db"]
 
 
-# -- what is gone on with
+# -- the run to resume
 
 
 @pytest.fixture
@@ -418,7 +418,7 @@ def test_resume_alone_goes_on_with_what_the_run_was_told(interrupted: tuple[RawS
     done = run_command("crawl", *ON_LOOPBACK, "--resume", "--store", store)
     assert done.returncode == 0, done.stderr
     assert runs(store) == [(1, "finished", 0, 5)]
-    assert server.targets[-1] == "/4", "to the depth that it was told"
+    assert server.targets[-1] == "/4", "to the given depth"
 
 
 def test_what_contradicts_the_run_is_one_clear_line(interrupted: tuple[RawServer, Path]) -> None:
@@ -467,7 +467,7 @@ def test_a_run_that_is_finished_is_reported_again_and_nothing_is_asked(tmp_path:
     assert runs(tmp_path / "a.db") == [(1, "finished", 0, 1)]
 
 
-#: Ends who tells it something, the first time; the second time it keeps what it is told.
+#: Kills its caller the first time; the second time it keeps its input.
 _DEADLY = """
 [notify]
 on = ["new"]
@@ -494,7 +494,7 @@ def test_a_run_that_is_ended_before_its_news_are_told_tells_them_and_asks_nothin
         assert Path("out/index.html").exists()
         assert Path("news").read_text() != ""
         assert run_command(*command).returncode == 0
-        assert server.targets == ["/", "/"], "what was told is over"
+        assert server.targets == ["/", "/"], "the notified run is over"
     assert runs(tmp_path / "a.db") == [(1, "finished", 0, 1), (2, "finished", 0, 1)]
 
 

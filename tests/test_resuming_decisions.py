@@ -1,4 +1,4 @@
-"""Which run a command goes on with: the same command with its own, --resume with what it doesn't contradict."""
+"""The run that a command resumes: the same command its own run, --resume any run that it doesn't contradict."""
 
 from __future__ import annotations
 

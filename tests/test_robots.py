@@ -111,7 +111,7 @@ _GZIP = "Content-Encoding: gzip\r\n"
         (gzip.compress(_RULES.encode()), ""),
     ],
     ids=["UTF-16", "UTF-16, big first", "UTF-16 unmarked", "UTF-16 unmarked, big first", "UTF-32", "UTF-8, marked",
-         "gzip said, and not so", "UTF-16, gzip said, and not so", "Brotli", "UTF-16 in gzip", "gzip without a word"],
+         "gzip only declared", "UTF-16, gzip only declared", "Brotli", "UTF-16 in gzip", "gzip undeclared"],
 )  # fmt: skip
 def test_rules_are_obeyed_however_they_are_encoded(body: bytes, lines: str) -> None:
     head = f"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n{lines}Connection: close\r\n\r\n"

@@ -1,4 +1,4 @@
-"""What a parser may do in its process, where the kernel has the means to keep it from more."""
+"""The rights of a parser in its process, where the kernel can restrict them."""
 
 from __future__ import annotations
 

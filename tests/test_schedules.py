@@ -262,7 +262,7 @@ def test_a_signal_lets_a_run_finish_what_it_has_in_flight(tmp_path: Path) -> Non
         pytest.param(
             "[audits.x]\nschedule = '0 3 *'",
             ": audits.x.schedule: '0 3 *' is not a cron expression",
-            id="a schedule that is none",
+            id="a malformed schedule",
         ),
         pytest.param(
             "[audits.x]\ntimezone = 'Mars'\n", ": audits.x.timezone: 'Mars' is not a time zone", id="no time zone"
@@ -273,7 +273,7 @@ def test_a_signal_lets_a_run_finish_what_it_has_in_flight(tmp_path: Path) -> Non
             id="a value out of bounds",
         ),
         pytest.param("[audits.x]\nseeds = [\n'a',\n7]\n", ": audits.x.seeds.1: ", id="a value over several lines"),
-        pytest.param("[audits.x]\nshcedule = ''\n", ": audits.x.shcedule: ", id="an option that there is none of"),
+        pytest.param("[audits.x]\nshcedule = ''\n", ": audits.x.shcedule: ", id="an unknown option"),
         pytest.param("[audits.'../x']\n", ": audits: '../x' is not a valid name", id="a name that is a path"),
         pytest.param("[audits]\nx = 1\n", ": audits: must be tables", id="an audit that is no table"),
         pytest.param(
@@ -322,7 +322,7 @@ DAMAGED = {
     "a beginning that is a number": '{"since": 1764000000}',
     "a beginning without a zone": '{"since": "2026-03-01T00:00:00"}',
     "a beginning before all time": '{"since": "0001-01-01T00:00:00+14:00"}',
-    "a number that is none": '{"since": NaN}',
+    "no number": '{"since": NaN}',
     "a huge number": f'{{"since": {"9" * 5000}}}',
     "runs that are a mapping": '{"since": "2026-03-01T00:00:00Z", "entries": {}}',
     "a run that is null": '{"since": "2026-03-01T00:00:00Z", "entries": [null]}',

@@ -1,4 +1,4 @@
-"""A spider that knows nothing of us, with the add-on and the middleware that its project has of us."""
+"""A foreign spider, with our add-on and our middleware in its project."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def library() -> Iterator[Library]:
 
 
 def crawl(library: Library, folder: Path, *urls: str, **settings: object) -> tuple[list[dict[str, object]], str]:
-    """What the spider has scraped, and what Scrapy has logged."""
+    """Run the spider; return its items and Scrapy's log."""
     assert library.server is not None
     given = {
         "ARKAUDIT_CONNECT_TO": [f"{HOST}:80=127.0.0.1:{library.server.port}"],

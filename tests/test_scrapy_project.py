@@ -1,4 +1,4 @@
-"""The spiders as Scrapy's own commands run them, in our project and in one that only has us installed."""
+"""The spiders run by Scrapy's own commands, in our project and in a foreign one with arkaudit installed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.loopback import RawServer, clean_environment, reply
 
 OURS = Path(__file__).parent.parent
 HOST = "library.example"
-#: A project of somebody else, with a spider, a pipeline and values of its own.
+#: A foreign project, with a spider, a pipeline and values of its own.
 FOREIGN = {
     "scrapy.cfg": "[settings]\ndefault = papers.settings\n",
     "papers/__init__.py": "",
@@ -76,7 +76,7 @@ def foreign(tmp_path: Path) -> Path:
 
 
 def foreign_project(tmp_path: Path, *, has_addon: bool) -> Path:
-    """Write the project of somebody else, and return its folder."""
+    """Write the foreign project, and return its folder."""
     more = 'ADDONS = {"crawler.addon.GuardedDownloads": 300}\n' if has_addon else ""
     for name, text in (FOREIGN | {"papers/settings.py": FOREIGN["papers/settings.py"] + more}).items():
         (tmp_path / "foreign" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -208,7 +208,7 @@ def test_ctrl_c_gives_the_verdicts_that_have_all_their_answers(foreign: Path, tm
                 running.wait(60)
             finally:
                 running.kill()
-        assert len(slow.targets) == 1, "what waited for its turn is not asked any more"
+        assert len(slow.targets) == 1, "waiting requests are not sent any more"
     assert "Traceback" not in log.read_text("utf-8")
     rows = [json.loads(line) for line in feed.read_text("utf-8").splitlines()]
     assert [(row["request_url"], row["object"]) for row in rows] == [

@@ -1,4 +1,4 @@
-"""What `docs/security.md` says of limits is what holds: each value is compared with the one in the code."""
+"""The limits in `docs/security.md` are true: each value is compared with the one in the code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LIMITS = [
 
 
 def found(where: str) -> Any:
-    """What a setting of the configuration, or a name in a module, is by default."""
+    """Return the default of a setting of the configuration, or the value of a name in a module."""
     if where.islower() and hasattr(Config(), where.partition(".")[0]):
         section, _, name = where.partition(".")
         return getattr(getattr(Config(), section), name)

@@ -32,16 +32,16 @@ def page(name: str) -> bytes:
 
 
 def is_passed(known: str, name: str) -> bool:
-    """Whether a resolver takes *name* for one that it knows, with something behind it.
+    """Return True if a resolver takes *name* for a known name with something after it.
 
-    A control is longer than what stands in the letter. Its characters follow from the port of the server: one in four
-    hundred begins as the known name does.
+    A control is longer than the name in the letter. Its characters follow from the port of the server: one in four
+    hundred begins like the known name.
     """
     return name.startswith(known) and len(name) <= len(known) + 2
 
 
 def respond(target: str) -> bytes | None:
-    """Three authorities: an honest one, one that says 200 to everything, and one that hands on what it doesn't know."""
+    """Answer for three authorities: an honest one, one with 200 for all, and one that passes unknown names on."""
     found = re.fullmatch(r"/(?:ark:/?)(?P<naan>12x4[4-9])/(?P<name>[^?]*)(?P<query>\?.*)?", target)
     if found is None:
         return page(target) if target.startswith("/items/") else reply("404 Not Found")
@@ -61,7 +61,7 @@ def respond(target: str) -> bytes | None:
     return reply("403 Forbidden")
 
 
-#: What stands in the letter, and the reading of it that lives; none where none does, or nobody can tell.
+#: The text in the letter, and its reading that works; None if no reading works or is certain.
 WORLDS = {
     "only the longer form lives, which was likelier": ("12x45/n3kp\n7w", "12x45/n3kp7w"),
     "only the shorter form lives": ("12x45/n4kp\n7w", "12x45/n4kp"),
@@ -69,16 +69,16 @@ WORLDS = {
     "the resolver wants the hyphen at the line's end": ("12x45/h5-\n7w", "12x45/h5-7w"),
     "the resolver wants the other hyphens only": ("12x45/0002-779b-\n6e", "12x45/0002-779b6e"),
     "the longer form gets a soft 404": ("12x46/s5kp\n7w", "12x46/s5kp"),
-    "what gets a soft 404 needs the hyphen": ("12x49/t5-\n7w", "12x49/t5-7w"),
-    "what is too much is passed through": ("12x47/p9kp\n7w", "12x47/p9kp"),
-    "what is too much is passed through, and repeated on the page": ("12x44/e5kp\n7w", "12x44/e5kp"),
+    "the reading without the hyphen gets a soft 404": ("12x49/t5-\n7w", "12x49/t5-7w"),
+    "surplus text is passed through": ("12x47/p9kp\n7w", "12x47/p9kp"),
+    "surplus text is passed through, and repeated on the page": ("12x44/e5kp\n7w", "12x44/e5kp"),
     "none lives": ("12x45/q5kp\n7w", None),
-    "nobody can tell": ("12x48/b5kp\n7w", None),
+    "it stays open": ("12x48/b5kp\n7w", None),
 }
 
 
 def welcome(target: str) -> bytes:
-    """A host that welcomes everybody: only what a name that can't exist is told shows that this is no success."""
+    """Answer any name with a welcome: only the answer to an impossible name shows that this is no success."""
     time.sleep(0 if target == "/t57w" else 0.5)  # and that comes last
     return reply(body="<title>Not found</title><p>Welcome to the library.")
 
@@ -94,7 +94,7 @@ class Letter:
     said: str
 
     def mention(self, world: str) -> tuple[Any, ...]:
-        """The mention in a document as decided last: its URL, reason, confidence, and on what it was decided."""
+        """Return the last decision on the mention in a document: URL, reason, confidence, and evidence."""
         with sqlite3.connect(self.store) as raw:
             query = (
                 "select request_url, reason, confidence, decided from mention natural join document where url like ?"
@@ -178,7 +178,7 @@ def test_settling_twice_changes_nothing(letter: Letter) -> None:
 
 @pytest.fixture(scope="module")
 def mistyped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[list[dict[str, Any]], Path, list[str]]]:
-    """What `check --explain` says of two mistyped ARKs, of which one has a neighbour that lives, and of a right one."""
+    """Return the output of `check --explain` for a correct ARK and two mistyped ones, one close to a working ARK."""
 
     def known(target: str) -> bytes:
         is_known = any(name in target for name in ("btv1b8449691v", "cb11954832z"))
@@ -251,7 +251,7 @@ def test_the_report_lists_what_was_probably_meant(
     assert len(rows["arks"]) == 3
 
 
-# -- killed at the end of a run, where what was found out is made of what was heard
+# -- killed at the end of a run, while conclusions are drawn from the answers
 
 #: Functions at the end of a run that are killed as soon as they begin, or as soon as they are done.
 ENDINGS = (

@@ -1,4 +1,4 @@
-"""What ``--fail-on`` goes by: three orders, in which nothing of one kind is graver than anything of another."""
+"""The severities of ``--fail-on``: three separate orders, without a rank between them."""
 
 from __future__ import annotations
 

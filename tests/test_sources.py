@@ -1,4 +1,4 @@
-"""What a document is as a source, and what it lists: sitemaps, OAI-PMH, feeds, IIIF, lists."""
+"""Documents as sources and their lists of URLs: sitemaps, OAI-PMH, feeds, IIIF, lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each command imports before it works: what it doesn't use, it doesn't load."""
+"""Each command imports only the modules that it uses."""
 
 from __future__ import annotations
 

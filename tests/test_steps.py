@@ -1,4 +1,4 @@
-"""Each step of an explanation says what was asked, what came, and what follows from it; never more than that."""
+"""Each step of an explanation holds the question, the answer and the conclusion, and nothing more."""
 
 from __future__ import annotations
 

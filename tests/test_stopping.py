@@ -1,4 +1,4 @@
-"""One Ctrl-C, or a disk that is full, and nothing more is sent; what was observed is kept."""
+"""After one Ctrl-C, or on a full disk, sending stops and all observations are kept."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ def test_after_one_ctrl_c_nothing_more_is_sent(tmp_path: Path, number: signal.Si
             [*command, "--store", tmp_path / "a.db", *arks(server, count=60)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # whoever runs the tests may ignore it
+            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # the parent of the tests may ignore it
         ) as running:
             wait_until(lambda: len(server.targets) >= 3, "three requests")
             running.send_signal(number)
             sent = len(server.targets)
             running.communicate(timeout=PATIENCE_S)
         assert running.returncode == 130
-        assert len(server.targets) <= sent + 2, "what was queued is not sent"
+        assert len(server.targets) <= sent + 2, "queued requests are not sent"
     with sqlite3.connect(tmp_path / "a.db") as raw:
         assert raw.execute("select state from run").fetchall() == [("interrupted",)]
         observed = raw.execute("select count(*) from observation where question = 'object'").fetchone()[0]
-    assert sent - 1 <= observed <= len(server.targets), "what was asked is kept, and nothing else"
+    assert sent - 1 <= observed <= len(server.targets), "exactly the requests made are kept"
 
 
 @pytest.mark.promise
@@ -175,7 +175,7 @@ IMPORTS = [
 _AS_MODULE, _AS_SCRIPT = ["-m", "arkaudit"], ["-c", "from arkaudit.__main__ import main; main()"]
 
 
-# Each module once; by turns both signals, and both ways in which the command is started.
+# Each module once; both signals, and both ways to start the command, in turn.
 @pytest.mark.parametrize(
     ("module", "verb", "number", "command"),
     [
@@ -208,7 +208,7 @@ def test_a_signal_while_modules_are_imported_ends_the_command_in_one_line(
 
 
 def test_what_went_to_a_host_is_counted_also_for_its_rules_and_by_a_process_that_was_killed(tmp_path: Path) -> None:
-    """Everything that two servers saw stands in the report, though the first process was killed in mid-air."""
+    """The report counts all requests that two servers received, though the first process was killed."""
     is_slow = threading.Event()
     is_slow.set()
 

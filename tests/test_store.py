@@ -1,4 +1,4 @@
-"""The store: what is recorded is there, once, and nothing foreign is ever written to."""
+"""The store: records are kept, once each, and foreign files are never written to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`arkaudit store`: is a store whole, can others read it, and what do two of them know together."""
+"""`arkaudit store`: integrity checks, exports for other programs, and merging of two stores."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def kept(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no file system here in which nobody can write")
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no read-only file system here")
 def test_where_nothing_can_be_made_it_is_said_so_and_not_that_somebody_is_at_work() -> None:
     done = run_command("crawl", __file__, "--store", "/proc/x.db")
     assert (done.returncode, done.stdout) == (2, "")

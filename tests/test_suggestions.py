@@ -1,4 +1,4 @@
-"""Suggestions: what may have been meant where a check character fails."""
+"""Suggestions: ARKs that may have been meant where a check character fails."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_what_was_meant_is_among_the_suggestions(naan: str, stem: str, data: st.
 
 @pytest.mark.parametrize("written", ["bpt6k8301662", "bpt6k8301661g", "cb21903518g", "btv1b8449961x", "cb328956905z"])
 def test_a_suggestion_for_a_numbered_name_is_of_its_series(written: str) -> None:
-    """Not bpt6s8301661 for bpt6k8301661, nor cb219g3518: no letter stands among the digits but the last."""
+    """Neither bpt6s8301661 for bpt6k8301661 nor cb219g3518: only the last of the digits may become a letter."""
     found = [suggestion.ark.name for suggestion in suggestions(Ark("12148", written), limit=1000)]
     if written[-1].isdigit():
         assert found[0] == written + "0123456789bcdfghjkmnpqrstvwxz"[_total(written) % 29]  # appended

@@ -1,4 +1,4 @@
-"""Markdown, reStructuredText, LaTeX, BibTeX, CSV, JSON, RTF, values line by line: vectors, limits, what strangers send."""
+"""Markdown, reStructuredText, LaTeX, BibTeX, CSV, JSON, RTF, values line by line: vectors, limits, hostile input."""
 
 import random
 import time
@@ -23,7 +23,7 @@ READERS = {
     "ged": line_values.read_gedcom,
     "rtf": rtf.read_rtf,
 }
-#: In a vector: this text is whatever it is, and only what is found in it matters.
+#: In a vector: this text may be anything; only the mentions in it matter.
 ANY_TEXT = "\0any"
 
 

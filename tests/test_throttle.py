@@ -190,7 +190,7 @@ def test_nobody_who_waits_has_a_turn_once_they_are_dropped() -> None:
 
 
 async def fail(by: HostThrottle, url: str = HOST, end: ChainEnd = ChainEnd.REFUSED) -> str:
-    """What becomes of a request to a host that refuses connections."""
+    """Send a request to a host that refuses connections."""
     try:
         async with by.slot(url) as slot:
             slot.report_failure(end, "the host refused the connection")
@@ -218,7 +218,7 @@ def test_a_dead_host_is_asked_five_times_and_once_more_at_the_end() -> None:
     traffic = {each.host: each for each in by.take_traffic()}["http://r.example"]
     assert (traffic.requests, traffic.failures) == (6, 6)
     assert traffic.given_up is not None
-    assert by.free_slots("http://r.example") > 2, "what is queued for it comes out to be told"
+    assert by.free_slots("http://r.example") > 2, "queued requests come out to get their outcome"
 
 
 def test_a_dead_host_is_tried_once_more_at_once_also_with_the_files_of_other_audits(tmp_path: Path) -> None:
@@ -368,7 +368,7 @@ def test_an_audit_that_is_killed_while_it_asks_holds_nobody_up(tmp_path: Path) -
         async def scene() -> None:
             asking = asyncio.ensure_future(log.ask(by))
             await asyncio.sleep(0.3)
-            assert not asking.done(), "one request at a time, whoever asks"
+            assert not asking.done(), "one request at a time, for all callers"
             os.kill(holder.pid, signal.SIGKILL)
             await asking
 

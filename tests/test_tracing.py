@@ -1,4 +1,4 @@
-"""Every row of a report leads to the requests behind it, and every request to what it was asked for."""
+"""Every row of a report leads to its requests, and every request to its purpose."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_comman
 RECORD = "erc:\nwho: Rossi, Ada\nwhat: Notebook {name}\nwhen: 1952\nwhere: ark:/12x45/{name}\n"
 SUPPORT = "erc-support:\nwho: A library\nwhat: Permanent: Stable Content\nwhen: 2020\nwhere: {where}\n"
 NAMES = ("b5one", "b5two", "b5busy", "b5gone", "b5bare", "b5test", "b5long", "b5odd")
-#: What some records say where the policy is, and what nobody asks for.
+#: Policy addresses in some records, which are never requested.
 NO_POLICIES = {
     "b5test": "https://n2t.net/ark:/99999/policy",
     "b5long": f"https://library.example/{'z' * 5000}",

@@ -1,4 +1,4 @@
-"""What people decide about known problems: what it covers, how long, and that reports count it and raise the rest."""
+"""Decisions of people on known problems: their scope and duration; reports count them and raise the rest."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def test_a_file_that_is_applied_again_changes_nothing_and_what_is_taken_out_of_i
 def test_a_named_audit_has_a_file_of_its_own(tmp_path: Path) -> None:
     config = tmp_path / "arkaudit.toml"
     config.write_text(
-        'triage = "all.toml"\ninventory = "ours.csv"\n[audits.theses]\ntriage = "theses.toml"\n[audits.maps]\n'
+        'triage = "all.toml"\ninventory = "own.csv"\n[audits.theses]\ntriage = "theses.toml"\n[audits.maps]\n'
     )
     named = load_audits(config)
     assert [named[name].triage for name in (None, "theses", "maps")] == [
@@ -223,7 +223,7 @@ def test_a_named_audit_has_a_file_of_its_own(tmp_path: Path) -> None:
         tmp_path / "theses.toml",
         tmp_path / "all.toml",
     ]
-    assert named["maps"].inventory == tmp_path / "ours.csv"
+    assert named["maps"].inventory == tmp_path / "own.csv"
 
 
 # -- in a store

@@ -18,7 +18,7 @@ STATUS = {GOOD: "200 OK", GONE: "404 Not Found", LOST: "404 Not Found", BUSY: "5
 
 
 class Library:
-    """A site of two pages, and the ARKs that they cite; what becomes of each can change."""
+    """A site of two pages and the ARKs that they cite; the outcome of each ARK can change."""
 
     def __init__(self) -> None:
         self.status = dict(STATUS)
@@ -96,7 +96,7 @@ def test_what_was_decided_is_counted_and_not_raised_again(tmp_path: Path) -> Non
         assert rows(second, "known")[2]["why"] == "'=the server moves"
         assert {row["measure"]: row["value"] for row in rows(second, "summary")} == {
             **before, "known problems": "2", "known problems: acknowledged": "1", "known problems: ignored": "1",
-        }, "the numbers of the world are what they were"  # fmt: skip
+        }, "the counts of ARKs are unchanged"  # fmt: skip
         assert words in (second / "report.md").read_text("utf-8")
         assert f"`ark:12x45/{GONE}`" not in (second / "report.md").read_text("utf-8")
         section = BeautifulSoup((second / "index.html").read_text("utf-8"), "lxml").find(
@@ -120,7 +120,7 @@ def test_what_was_decided_is_counted_and_not_raised_again(tmp_path: Path) -> Non
         assert not fails_on(store, "undetermined")
         assert not fails_on(store, "blocked")
 
-        # a second run in which nothing is otherwise raises nothing; one that got worse is raised again
+        # a second run without changes raises nothing; a problem that got worse is raised again
         assert run_command(*again, "--fail-on", "blocked").returncode == 0
         library.status[LOST] = "200 OK"
         assert run_command(*again, "--fail-on", "blocked").returncode == 0

@@ -30,7 +30,7 @@ _LETTERS = "bcdfghjkmnpqrstvwxz0123456789"
 
 
 def members(count: int, *, chars: int = 450) -> list[ArchiveMember]:
-    """Documents of which some break ARKs at a line's end that stand whole in others."""
+    """Documents; some break ARKs at line ends that are whole in others."""
     chance = random.Random(1)
     names = ["".join(chance.choices(_LETTERS, k=10)) for _ in range(12)]
     found = []
@@ -196,7 +196,7 @@ def test_killed_processes_cost_no_row_and_leave_nothing_behind(tmp_path: Path) -
             time.sleep(0.2)
         rows, _ = process.communicate()
     assert killed
-    # What was killed while it read one document alone has lost that document, and says so; all others are there.
+    # A process killed while it read a single document loses that document, with a finding; all others are complete.
     assert len(rows.decode().splitlines()) > 0.9 * len(whole.splitlines())
     assert set(rows.decode().splitlines()) <= set(whole.splitlines())
     assert not [child for child in killed if Path(f"/proc/{child}").exists()]
@@ -250,7 +250,7 @@ def test_a_configuration_says_how_many_processes_read(tmp_path: Path) -> None:
 
 
 class Deferred:
-    """An executor whose work is done when the test says so."""
+    """An executor whose work runs when the test starts it."""
 
     jobs = 1
 

@@ -1,4 +1,4 @@
-"""Failures apart, over real sockets: each with its own outcome, and words that say what happened."""
+"""Failures over real sockets, each with its own outcome and a clear reason."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FAST = ("--timeout", "1.5", "--attempts", "1")
 
 @contextmanager
 def listening(handle: Callable[[socket.socket], None]) -> Iterator[str]:
-    """A port of which each connection is given to *handle*; the URL of an ARK there."""
+    """Yield the URL of an ARK at a port that passes each connection to *handle*."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def accept() -> None:
@@ -112,7 +112,7 @@ def test_a_connection_that_is_refused() -> None:
 
 
 def test_a_connection_that_nobody_takes() -> None:
-    # A queue of one that is full: what connects now waits for ever.
+    # A full queue of one: further connections wait for ever.
     with socket.create_server(("127.0.0.1", 0), backlog=0) as full:
         waiting = [socket.socket() for _ in range(4)]
         for each in waiting:
@@ -131,7 +131,7 @@ def look_up(host, *_, **__):
     known = {"missing.example": socket.EAI_NONAME, "failing.example": socket.EAI_AGAIN, "slow.example": None}
     if known.get(host, 0) is None:
         time.sleep(3)
-    raise socket.gaierror(known.get(host) or socket.EAI_NONAME, "told by the test")
+    raise socket.gaierror(known.get(host) or socket.EAI_NONAME, "made up by the test")
 socket.getaddrinfo = look_up
 from arkaudit.cli import main
 main(sys.argv[1:])
@@ -176,7 +176,7 @@ def test_a_host_that_has_ipv6_only_works(tmp_path: Path) -> None:
 
 
 def self_signed(folder: Path, *, days: tuple[int, int]) -> trustme.LeafCert:
-    """A certificate that nobody but itself vouches for, valid from and to so many days from now."""
+    """Return a self-signed certificate, valid between the given numbers of days from now."""
     now, key = datetime.datetime.now(datetime.UTC), ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "n2t.net")])
     certificate = (
@@ -223,7 +223,7 @@ def test_nothing_but_results_is_said_about_certificates() -> None:
     assert done.stderr == ""
 
 
-# -- the proxy is ours
+# -- the user's own proxy
 
 
 def through_proxy(proxy: str, *urls: str) -> list[dict[str, Any]]:

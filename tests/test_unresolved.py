@@ -16,11 +16,11 @@ from extractors.processes.codec import decoded, encoded, from_plain, plain
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.rules import NEAR_CHARS, Confidence
 
-#: Doubtful alone: what follows may be a part of the name, or a word of the sentence.
+#: Doubtful alone: the text after it may be a part of the name, or a word of the sentence.
 BROKEN = "see ark:/76543/pf5\nb4x there"
 LONG = Ark.parse("ark:76543/pf5b4x")
 SHORT = Ark.parse("ark:76543/pf5")
-#: What leaves no doubt about it.
+#: Evidence that settles it.
 JOINS = Evidence.of([LONG], frozenset({LONG}))
 ENDS = Evidence.of([SHORT], frozenset({SHORT}))
 WHOLE_TARGET = Ark.parse("ark:81985/x5k3b4q7")
@@ -200,7 +200,7 @@ def test_a_text_that_its_link_makes_whole_stays_whole() -> None:
 
 @pytest.mark.parametrize("evidence", [Evidence(), JOINS, ENDS], ids=["nothing new", "it goes on", "it ends"])
 def test_a_column_stays_the_column_it_stands_in(evidence: Evidence) -> None:
-    """What parts the columns of a text may stand farther off than the window reaches."""
+    """The separator of the columns of a text may be outside the window."""
     first = "".join(f"{number}.  kept since long ago, of which it is said that\n" for number in range(1, 5))
     item = "    the plates of it are kept in the tower and seen\n"
     label_line = "5.  kept in the hall and to be seen, " + BROKEN.replace("\n", "\n    ") + "\n"

@@ -165,7 +165,7 @@ def test_every_way_to_an_object_has_words() -> None:
 
 
 def test_every_case_of_answer_control_and_inflection_has_a_verdict() -> None:
-    """The full product of what may come back: no combination is without a verdict, a reason and a request."""
+    """The full product of possible answers: every combination has a verdict, a reason and a request."""
     object_answers: list[dict[str, Any]] = [
         *(
             {"chain": [status]}

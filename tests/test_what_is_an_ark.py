@@ -1,4 +1,4 @@
-"""What is an ARK and what only looks like one: templates, queries, shoulders, escapes, a label without its colon."""
+"""ARKs and texts that only look like one: templates, queries, shoulders, escapes, a label without its colon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What really goes over the wire, read from raw sockets: this guards the private seam of the download handler."""
+"""Requests on the wire, read from raw sockets: a guard of the download handler's private seam."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.vectors import vectors
 
 PAGE = reply(body="<title>An object</title>")
 
-#: What a found ARK may carry; each must arrive as it was found.
+#: Parts of a found ARK, which must arrive as found.
 ODD = (
     "ark:/12x45/a%7db", "ark:/12x45/a%7Db", "ark:/12x45/a//b", "ark:/12x45/a/./b",
     "ark:/12x45/%2e%2E/b", "ark:/12x45/=~*+@_$b", "ARK:12x45/b", "ark:12x45/1:1:C4H8-2DW2", "ark://12x45/x-y",
@@ -118,7 +118,7 @@ def test_a_damaged_head_costs_neither_the_status_nor_the_page(
 
 def test_a_proxy_is_given_the_whole_url_with_its_question_mark() -> None:
     with RawServer(lambda _: PAGE) as proxy:
-        # Without --only-routed: a proxy looks names up for us, so with it none is used.
+        # Without --only-routed: a proxy resolves names, so that option disables proxies.
         done = run_command(
             "check", "--delay", "0", "--allow-address", "127.0.0.0/8", "http://resolver.example/ark:/12x45/x5",
             http_proxy=proxy.url,
@@ -126,7 +126,7 @@ def test_a_proxy_is_given_the_whole_url_with_its_question_mark() -> None:
         asked = [line.split(" ")[1] for line in proxy.request_lines]
         assert "http://resolver.example/ark:/12x45/x5?" in asked
         assert "http://resolver.example/ark:/12x45/x5?info" in asked
-    assert min(later - earlier for earlier, later in pairwise(proxy.times)) >= 0.75, "it is nobody's own host"
+    assert min(later - earlier for earlier, later in pairwise(proxy.times)) >= 0.75, "it is not an own host"
     assert done.stderr.count("give --contact") == 1
     assert done.stderr.count("shorter ones are only for your own hosts") == 1
 

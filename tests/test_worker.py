@@ -1,4 +1,4 @@
-"""The killable process: what it returns, how it dies, and that the next call finds it well again."""
+"""The killable process: its results, its deaths, and its recovery for the next call."""
 
 import contextlib
 import errno
@@ -77,7 +77,7 @@ def answer_evil(payload, size=None):
 
 
 def lift_limits():
-    """Tries to have more of everything; returns what it may have then."""
+    """Try to raise all limits; return the limits after that."""
     limits = {}
     for name in ("RLIMIT_AS", "RLIMIT_CPU", "RLIMIT_CORE"):
         with contextlib.suppress(ValueError, OSError):
@@ -124,7 +124,7 @@ def test_calls_have_arguments_and_results_and_share_a_process():
     ("deed", "error", "message"),
     [
         pytest.param(["abort"], WorkerDied, "killed by SIGABRT", id="abort", marks=ON_POSIX),
-        pytest.param(["kill", 9], WorkerDied, "killed by SIGKILL", id="killed by somebody else", marks=ON_POSIX),
+        pytest.param(["kill", 9], WorkerDied, "killed by SIGKILL", id="killed from outside", marks=ON_POSIX),
         pytest.param(["kill", 50], WorkerDied, "killed by ", id="killed by a real-time signal", marks=ON_POSIX),
         pytest.param(["spin"], WorkerTimeout, "1 s of CPU time", id="CPU time", marks=ON_POSIX),
         pytest.param(["exit", 3], WorkerDied, "exited with status 3", id="exit"),

@@ -22,7 +22,7 @@ from tests.vectors import vectors
 
 ROWS = vectors("wraps")
 BY_NAME = {rule.__name__: rule for rule in RULES}
-#: The order of the rules, with what each can say.
+#: The order of the rules, with the possible decisions of each.
 DIRECTIONS = {
     "nothing_follows": {"end"},
     "another_identifier": {"end"},
@@ -196,7 +196,7 @@ def _check_character(text: str) -> str:
         pytest.param(["pf1kq8x", "pf2m3zv", "pf9tt4w"], "pf7zzzz", Fit.FITS, id="three of one length do"),
         pytest.param(["pf1kq8x", "pf2m3zv", "pf9tt4w"], "pf7", Fit.TOO_SHORT, id="a shorter name"),
         pytest.param(["pf1kq8x", "pf2m3zv", "pf9tt4w"], "pf7zzzz2019", Fit.TOO_LONG, id="a longer name"),
-        pytest.param(["pf1kq8x", "pf2m3zv", "pf12"], "pf7zzzz", None, id="three of two lengths make none"),
+        pytest.param(["pf1kq8x", "pf2m3zv", "pf12"], "pf7zzzz", None, id="three of two lengths are no shape"),
         pytest.param(["pf1kq8x", "pf2m3zv", "pf9tt4w"], "qt7zzzz", None, id="names of another kind"),
         pytest.param([f"pf{at}" for at in range(100, 108)], "pf1q8", Fit.STRANGE, id="letters where all have digits"),
         pytest.param([f"pf{at}" for at in range(100, 108)], "pf999", Fit.FITS, id="digits where all have digits"),

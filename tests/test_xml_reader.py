@@ -1,4 +1,4 @@
-"""XML: every vector says why it is there; then encodings, malformed and hostile documents."""
+"""XML: vectors with their reasons, encodings, malformed and hostile documents."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""A year of rechecking, with time passed in: the right standing on every day, and no strike for what was not theirs."""
+"""A year of rechecking with simulated time: the right status each day, and no strike for failures of others."""
 
 from __future__ import annotations
 

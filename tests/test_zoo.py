@@ -28,7 +28,7 @@ def visit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visit]:
 
 
 def deserved(animal: Animal) -> Any:
-    """The animal as a parameter, expected to fail where it is known what is wrong."""
+    """Return the animal as a parameter, expected to fail if arkaudit has a known fault here."""
     marks = [pytest.mark.xfail(strict=True, reason=animal.known)] if animal.known else []
     return pytest.param(animal, id=f"{animal.name}: {animal.why}", marks=marks)
 

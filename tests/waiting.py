@@ -1,4 +1,4 @@
-"""Waits for what comes in its own time: bounded, and long enough for a machine that is busy with other things."""
+"""Bounded waits, long enough for a busy machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-#: So long anything may take on the slowest machine.
+#: Longest wait on the slowest machine.
 PATIENCE_S = 180.0
 
 
@@ -21,7 +21,7 @@ def wait_until(is_so: Callable[[], object], what: str) -> None:
 
 
 def rows_if_any(store: Path, query: str) -> list[tuple[Any, ...]]:
-    """The rows of a query; none as long as there is no store, or no such table in it, as while it is being made."""
+    """Return the rows of a query; an empty list until the store and its table exist."""
     if not store.exists():
         return []
     try:

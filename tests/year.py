@@ -1,4 +1,4 @@
-"""A simulated year: what each ARK of a small world would answer on each day, as the tests of standing need it."""
+"""A simulated year: the answers of each ARK of a small world on each day, for the tests of status."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from extractors.model.ark import Ark
 
 BEGINNING = datetime(2026, 1, 1, 6, tzinfo=UTC)
 DAYS = 365
-#: Days on which the whole world was out of our reach, on which one provider was down, and on which one kept us out.
+#: Days without any network, days on which one provider was down, and days on which one blocked us.
 NETWORK_DOWN = range(120, 124)
 PROVIDER_DOWN = range(60, 65)
 KEPT_OUT = range(150, 200)
@@ -65,7 +65,7 @@ def morning(day: int) -> datetime:
 
 
 def observed(subjects: Iterable[Subject], day: int) -> Iterator[Observation]:
-    """What a run of this day observes of them, one second after the other."""
+    """Return the observations of a run on this day, one each second."""
     for number, subject in enumerate(subjects):
         at = (morning(day) + timedelta(seconds=number)).isoformat(timespec="milliseconds")
         status, landing = subject.answer(day)

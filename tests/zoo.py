@@ -1,8 +1,8 @@
 """A zoo of resolvers on loopback: each animal is a few lines in `tests/vectors/zoo`, and answers over real sockets.
 
-An animal lives at ``NAME.example`` and at every name below it. Its answers are found by what is asked: ``object``,
+An animal lives at ``NAME.example`` and at every name below it. Its answers are found by the question: ``object``,
 ``?info``, ``??``, ``?``, ``control`` (any other ARK) with the same inflections, a request target, or the whole
-``//host/target``. An inflection that is not listed is answered as if nobody had asked anything: so most software does.
+``//host/target``. An inflection that is not listed gets the answer for the object, as with most software.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from typing import Any, Self
 import trustme
 
 FOLDER = Path(__file__).parent / "vectors" / "zoo"
-#: Pages without their middle, by name; ``{title}`` and ``{main}`` stand for what an answer brings.
+#: Frames of pages by name; ``{title}`` and ``{main}`` are filled by an answer.
 FRAMES = {file.stem: file.read_text("utf-8") for file in (FOLDER / "frames").glob("*.html")}
-#: Seconds after which the client has given up, whatever it was told to wait.
+#: Seconds after which every client has given up.
 HANG_S = 12.0
 INFLECTIONS = ("?info", "??", "?")
 PAGE = """<!DOCTYPE html><html lang="en"><head><title>{title}</title></head>
@@ -39,7 +39,7 @@ PAGE = """<!DOCTYPE html><html lang="en"><head><title>{title}</title></head>
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is sent back: a complete HTTP answer, one with something wrong about it, or raw bytes."""
+    """An answer: complete HTTP, faulty HTTP, or raw bytes."""
 
     status: int = 200
     reason: str = "Reason"
@@ -49,7 +49,7 @@ class Answer:
     body: str | None = None
     title: str = "Notebook of Ada Rossi"
     frame: str | None = None
-    """The page in `FRAMES` that stands around the body: menus and footers, as real sites have them."""
+    """The page in `FRAMES` around the body: menus and footers, as on real sites."""
     encoding: str = "utf-8"
     fault: str | None = None
     """``hang``, ``reset``, ``hang-up``, ``trickle``, ``trickled-head``, ``huge``, ``gzip-bomb``, ``unsaid-gzip``, or
@@ -75,27 +75,27 @@ class Animal:
     commitment: str
     scheme: str = "http"
     asked: str | None = None
-    """What is given to the command; by default the ARK at this animal's own host."""
+    """The input of the command; by default the ARK at this animal's own host."""
     on: Mapping[str, tuple[Answer, ...]] = field(default_factory=dict)
     robots: Answer | None = None
     tls: str | None = None
-    """What its certificate is: ``ok``, ``expired``, ``self-signed``, ``wrong-host``, ``unknown-issuer`` or ``none``."""
+    """The kind of certificate: ``ok``, ``expired``, ``self-signed``, ``wrong-host``, ``unknown-issuer`` or ``none``."""
     upgrades: bool = False
     """Whether plain HTTP is answered with a redirect to the same address over TLS."""
     place: str = "open"
-    """``open``, ``closed`` (nobody listens), ``nowhere`` (the name leads nowhere) or ``ipv6``."""
+    """``open``, ``closed`` (without a listener), ``nowhere`` (the name leads nowhere) or ``ipv6``."""
     final: str | None = None
     """Where the object was in the end."""
     says: tuple[str, ...] = ()
-    """Words that must stand among the evidence and the remarks."""
+    """Words that the evidence and the remarks must contain."""
     unsaid: tuple[str, ...] = ()
-    """Words that must not stand there."""
+    """Words that they must not contain."""
     never: tuple[str, ...] = ()
     """Request targets that must not be asked."""
     at_most: int | None = None
     """How often the object's URL may be requested."""
     known: str | None = None
-    """What is still wrong, where it is; the test insists that it is."""
+    """The known fault of arkaudit here, if any; the test insists that it persists."""
 
     @property
     def host(self) -> str:
@@ -112,7 +112,7 @@ class Animal:
         return {self.host, *(each for each in named if each.endswith(f"{self.name}.example"))}
 
     def answers_to(self, host: str, target: str, *, is_secure: bool) -> tuple[Answer, ...]:
-        """What is answered to a request target at one of its hosts; 404 to what it has never heard of."""
+        """Return the answer to a request target at one of its hosts; 404 for unknown targets."""
         if self.upgrades and not is_secure:
             return (Answer(301, location=f"https://{host}{target}"),)
         path, mark, query = target.partition("?")
@@ -246,12 +246,12 @@ class Zoo:
                     if not received:
                         return
                     head += received
-                    if head[:1] == b"\x16":  # TLS, at a port that speaks none
+                    if head[:1] == b"\x16":  # TLS, at a port without TLS
                         connection.sendall(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
                         return
                 self._answer(connection, head.decode("latin-1"), is_secure=context is not None)
         except OSError:
-            return  # a client that gives up is what some of them are about
+            return  # some animals make the client give up
 
     def _answer(self, connection: socket.socket, head: str, *, is_secure: bool) -> None:
         line, *lines = head.split("\r\n")

@@ -1,7 +1,7 @@
-"""One run over a whole zoo: what was printed, what was kept, and what the servers saw.
+"""One run over a whole zoo: its output, its store, and the requests to the servers.
 
 As a command it writes every verdict of the zoo, sorted, so that two runs can be compared as files:
-``python -m tests.zoo_visit verdicts.json``; those that differ from what an animal deserves are told on stderr.
+``python -m tests.zoo_visit verdicts.json``; verdicts other than the expected ones are listed on stderr.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from tests.zoo import FOLDER, Animal, Asked, Zoo, animals
 PATIENCE_S = 900.0
 SERVICES = ("object", "metadata", "commitment")
 
-#: Who is waited for in vain gets little time, and all others more than a busy machine needs. A name that leads nowhere
-#: must be looked up to be missed; nothing else may be.
+#: Silent hosts get little time, and all others more than a busy machine needs. Only the name that leads nowhere is
+#: looked up.
 RUNS = {
     "quick": ("--timeout", "25", "--only-routed"),
     "never done": ("--timeout", "3", "--only-routed"),
@@ -37,7 +37,7 @@ RUNS = {
 
 @dataclass(frozen=True)
 class Visit:
-    """What came of it."""
+    """The results of the run."""
 
     rows: dict[str, dict[str, Any]]
     store: Path
@@ -45,7 +45,7 @@ class Visit:
 
 
 def run_of(animal: Animal) -> str:
-    """In which run an animal is asked."""
+    """Return the run that asks an animal."""
     faults = {answer.fault for answers in animal.on.values() for answer in answers}
     if animal.place == "nowhere":
         return "nowhere"
@@ -77,7 +77,7 @@ def visited(
 
 
 def told(animal: Animal, row: dict[str, Any]) -> dict[str, Any]:
-    """What of a verdict must be the same on every visit: outcomes and remarks, without ports."""
+    """Return the part of a verdict that is equal on every visit: outcomes and remarks, without ports."""
     return {
         "animal": animal.name,
         **{service: row[service]["outcome"] for service in SERVICES},
@@ -104,7 +104,7 @@ def main() -> int:
                 row = visit.rows[animal.url][service]["evidence"]
                 words = f"{animal.name}: {service} {verdict[service]}, not {getattr(animal, service)}: {row}"
                 print(words, file=sys.stderr)
-    print(f"{len(verdicts)} animals, {wrong} outcomes of {3 * len(verdicts)} are not what is deserved", file=sys.stderr)
+    print(f"{len(verdicts)} animals, {wrong} outcomes of {3 * len(verdicts)} are not as expected", file=sys.stderr)
     return 1 if wrong else 0
 
 
