@@ -15,7 +15,7 @@ from tests.vectors import vectors
 
 
 @pytest.mark.parametrize("vector", vectors("addresses"))
-def test_what_is_not_public_is_refused_in_any_notation(vector: dict[str, Any]) -> None:
+def test_private_addresses_are_refused_in_any_notation(vector: dict[str, Any]) -> None:
     refusal = AddressGuard().refusal(vector["host"])
     if vector["kind"] is None:
         assert refusal is None
@@ -36,7 +36,7 @@ def test_every_notation_of_an_address_is_that_address(address: ipaddress.IPv4Add
 
 
 @given(st.ip_addresses(v=6))
-def test_what_is_global_to_nobody_is_refused(address: ipaddress.IPv6Address) -> None:
+def test_non_global_addresses_are_refused(address: ipaddress.IPv6Address) -> None:
     if not address.is_global:
         assert AddressGuard().refusal(str(address)) is not None
 
@@ -46,7 +46,7 @@ def test_no_host_is_too_odd_to_be_asked_about(text: str) -> None:
     AddressGuard().refusal(text)
 
 
-def test_what_is_allowed_is_allowed_in_every_spelling_and_nothing_else_is() -> None:
+def test_allowed_addresses_are_exactly_those_given_in_any_spelling() -> None:
     guard = AddressGuard.allowing(["10.0.0.0/8", "::1"])
     assert guard.refusal("10.1.1.1") is None
     assert guard.refusal("0x0a010101") is None
@@ -56,7 +56,7 @@ def test_what_is_allowed_is_allowed_in_every_spelling_and_nothing_else_is() -> N
     assert guard.refusal("127.0.0.1") is not None
 
 
-def test_a_network_that_is_none_is_named() -> None:
+def test_malformed_network_is_named() -> None:
     with pytest.raises(ValueError, match="everything"):
         AddressGuard.allowing(["everything"])
 
@@ -65,7 +65,7 @@ def test_a_network_that_is_none_is_named() -> None:
     "text",
     ["n2t.net", "n2t.net:443", "n2t.net:443=localhost", "n2t.net:0=127.0.0.1:1", "a:1=b:2", "a:99999=127.0.0.1:1"],
 )
-def test_a_route_that_is_none_is_named(text: str) -> None:
+def test_malformed_route_is_named(text: str) -> None:
     with pytest.raises(BadRoute, match=text):
         Routes.parse([text])
 

@@ -104,7 +104,7 @@ def test_reader_ends_at_once_in_the_middle_of_an_answer() -> None:
     assert asyncio.run(stop()) < 5
 
 
-def test_cpu_limit_interrupts_what_runs_too_long() -> None:
+def test_cpu_limit_interrupts_long_work() -> None:
     def spin() -> None:
         with cpu_limit(0.1):
             while True:

@@ -81,7 +81,7 @@ def test_an_empty_body_is_not_one_that_could_not_be_read() -> None:
 
 
 @given(st.text(max_size=400))
-def test_a_text_is_like_itself_whatever_it_was_asked_for(text: str) -> None:
+def test_text_is_similar_to_itself_for_any_request(text: str) -> None:
     one, other = sketch(text + " ark:/12x45/x5 10"), sketch(text + " ark:/12x45/zzzz 11")
     assert one == other
     assert one is None or likeness(one, one) == 1.0
@@ -167,7 +167,7 @@ def test_many_languages_say_that_something_is_not_there(title: str) -> None:
 @pytest.mark.parametrize(
     "title", ["Ms. 404", "404 p. : ill.", "Notebook of Ada Rossi", "Unknown master, about 1500", "10 results"]
 )
-def test_what_only_looks_like_it(title: str) -> None:
+def test_titles_that_only_resemble_notices(title: str) -> None:
     assert says_not_found(title) is None
 
 
@@ -203,7 +203,7 @@ def test_each_challenge_is_known_by_each_of_its_signs() -> None:
         ("Notebook of Ada Rossi", False),
     ],
 )
-def test_a_title_is_a_notice_when_it_says_nothing_else(title: str, is_one: bool) -> None:
+def test_title_is_a_notice_if_it_holds_nothing_else(title: str, is_one: bool) -> None:
     assert is_notice(title) is is_one
 
 
@@ -260,7 +260,7 @@ def test_phrases_that_share_their_beginning_are_found_as_if_each_stood_alone(nam
         assert phrases.is_in_plain(text) is bool(spans)
 
 
-def test_words_that_the_control_has_too_say_nothing_of_the_object() -> None:
+def test_words_shared_with_the_control_do_not_count() -> None:
     phrases = Phrases.of(["is closed", "is restricted"])
     text = "The reading room is closed. This item is restricted."
     assert sure_words(phrases, text) == "is closed"
@@ -268,7 +268,7 @@ def test_words_that_the_control_has_too_say_nothing_of_the_object() -> None:
     assert sure_words(phrases, text, PageWords(text=text)) is None
 
 
-def test_what_the_control_says_of_a_withdrawal_says_nothing_of_any_object() -> None:
+def test_withdrawal_notice_of_control_does_not_count_for_objects() -> None:
     control = PageWords(text="This item was withdrawn.")
     for name in ("x5", "x6"):
         page = PageWords(text=f"This item was withdrawn. This record was deleted. ark:/12x45/{name}")

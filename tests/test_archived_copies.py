@@ -106,7 +106,7 @@ def test_the_last_good_capture_is_found_in_a_real_archive(world: World, how: dic
 
 
 @needs_pywb
-def test_a_capture_of_a_redirect_is_followed_to_what_it_led_to(world: World) -> None:
+def test_captured_redirect_is_followed(world: World) -> None:
     """Of an ARK whose resolver knows it no more, an archive has the redirect of former times."""
     asked = f"{world.base}/ark:/12148/y7"
     kept = [Archived(asked, "2015-03-04T05:06:00Z", "", "302 Found", location=ITEM)]
@@ -116,7 +116,7 @@ def test_a_capture_of_a_redirect_is_followed_to_what_it_led_to(world: World) -> 
 
 
 @needs_pywb
-def test_what_it_led_to_when_it_worked_is_asked_for_near_that_time(world: World) -> None:
+def test_former_target_is_searched_near_its_last_success(world: World) -> None:
     """The resolver knows the ARK no more: only an earlier run of the store knows where it led."""
     asked = f"{world.base}/ark:/12148/y7"
     world.works = True
@@ -149,7 +149,7 @@ def test_what_it_led_to_when_it_worked_is_asked_for_near_that_time(world: World)
         pytest.param(lambda _: reply("404 Not Found"), "no capture", id="it has nothing"),
     ],
 )  # fmt: skip
-def test_whatever_an_archive_answers_is_a_row_and_changes_no_verdict(
+def test_hostile_archive_gives_a_row_and_changes_no_verdict(
     world: World, answer: Callable[[str], bytes | None], reason: str
 ) -> None:
     with RawServer(answer) as archive:
@@ -178,7 +178,7 @@ def test_an_archive_at_a_private_address_is_not_asked(world: World) -> None:
     assert row["object"]["outcome"] == "broken"
 
 
-def test_only_what_fails_is_asked_about(world: World) -> None:
+def test_only_failing_arks_are_searched(world: World) -> None:
     world.works = True
     with RawServer(lambda _: GONE) as archive:
         found = world.check_all(
@@ -207,7 +207,7 @@ def test_an_answer_is_kept_for_as_long_as_it_holds(world: World) -> None:
         assert asked(max_age="0")[0] == 2
 
 
-def test_what_may_pass_is_asked_again_and_all_of_it_is_kept(world: World) -> None:
+def test_temporary_failure_is_retried_and_recorded(world: World) -> None:
     answers = iter([reply("503 Service Unavailable", Retry_After="0")])
     with RawServer(lambda _: next(answers, reply("404 Not Found"))) as archive:
         row = world.check(world.url, f"{archive.url}/")
@@ -264,7 +264,7 @@ def test_a_run_that_is_interrupted_there_keeps_its_verdicts_and_goes_on(world: W
         pytest.param("https://me:pw@archive.example/", "credentials in a URL", id="with a password"),
     ],
 )
-def test_a_timegate_that_can_not_be_one_is_told_in_one_line(tmp_path: Path, timegate: str, words: str) -> None:
+def test_malformed_timegate_is_one_line(tmp_path: Path, timegate: str, words: str) -> None:
     configured = tmp_path / "arkaudit.toml"
     configured.write_text(f'[memento]\ntimegate = "{timegate}"\n')
     done = run_command("check", "ark:12148/x5", "-c", configured)

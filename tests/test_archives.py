@@ -85,7 +85,7 @@ def test_a_zip_archive_is_the_documents_in_it(method: int) -> None:
         ),
     ],
 )
-def test_an_archive_in_which_nothing_is_was_read_and_says_so(data: bytes) -> None:
+def test_empty_archive_is_read_with_a_finding(data: bytes) -> None:
     assert list(members(io.BytesIO(data), name="a")) == [Finding("empty", "there is nothing to read in it")]
 
 
@@ -106,14 +106,14 @@ def test_packages_are_documents_and_no_archives() -> None:
     assert (documents, findings) == ({"a.zip!/thesis.docx": word, "a.zip!/book.epub": book}, [])
 
 
-def test_what_can_be_no_document_is_left_out_and_told_once() -> None:
+def test_members_that_are_no_documents_are_skipped_and_reported_once() -> None:
     pictures = {f"{number}.jpg": b"\xff\xd8\xff" for number in range(50)}
     documents, findings = read(zip_of({**pictures, ".git/config": b"x", "__MACOSX/a.txt": b"x", "a.svg": ARK}))
     assert list(documents) == ["a.zip!/a.svg"]
     assert findings == ["members-skipped"]
 
 
-def test_a_password_is_told_and_the_others_are_read() -> None:
+def test_encrypted_member_is_reported_and_others_are_read() -> None:
     data = bytearray(zip_of({"a.txt": ARK, "b.txt": ARK}))
     data[6] |= 1  # of the first local header
     data[data.index(b"PK\x01\x02") + 8] |= 1  # of the first entry in the directory
@@ -121,7 +121,7 @@ def test_a_password_is_told_and_the_others_are_read() -> None:
 
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["sizes in the header", "sizes behind the content"])
-def test_a_zip_archive_that_was_cut_off_gives_what_had_arrived(streamed: bool) -> None:
+def test_truncated_zip_archive_gives_its_first_members(streamed: bool) -> None:
     class Pipe(io.BytesIO):
         def seekable(self) -> bool:
             return not streamed
@@ -150,7 +150,7 @@ def test_an_entry_that_is_not_where_it_should_be_costs_only_itself() -> None:
     assert read(bytes(data)) == ({"a.zip!/b.txt": ARK}, ["unreadable"])
 
 
-def test_damage_inside_a_member_costs_what_follows_it() -> None:
+def test_damage_inside_a_member_loses_the_rest() -> None:
     text = bytes(range(32, 127)) * 40
     data = bytearray(zip_of({"a.txt": text, "b.txt": ARK}))
     data[60] ^= 255
@@ -201,7 +201,7 @@ def test_behind_a_damaged_header_the_next_file_is_found() -> None:
     assert (list(documents), findings) == (["a.tar!/0.txt", "a.tar!/2.txt"], ["damaged"])
 
 
-def test_a_tar_archive_that_was_cut_off_gives_what_had_arrived() -> None:
+def test_truncated_tar_archive_gives_its_first_members() -> None:
     data = tar_of({"a.txt": ARK, "b.txt": ARK * 100})
     documents, findings = read(data[: 1024 + 512 + 100], "a.tar")
     assert documents == {"a.tar!/a.txt": ARK, "a.tar!/b.txt": (ARK * 4)[:100]}
@@ -221,7 +221,7 @@ def test_a_compressed_file_holds_one_document_of_one_or_more_pieces(name: str, c
     assert read(compress(ARK) + compress(b" twice"), name) == ({f"{name}!/a.txt": ARK + b" twice"}, [])
 
 
-def test_gzip_data_that_was_cut_off_gives_what_is_there() -> None:
+def test_truncated_gzip_data_gives_its_beginning() -> None:
     text = b"".join(b"%d " % number for number in range(10_000))
     documents, findings = read(gzip.compress(text)[:-2000], "a.gz")
     assert findings == ["damaged"]
@@ -229,13 +229,13 @@ def test_gzip_data_that_was_cut_off_gives_what_is_there() -> None:
     assert len(documents["a.gz!/a"]) > len(text) // 2
 
 
-def test_a_wrong_checksum_is_told_and_costs_nothing() -> None:
+def test_wrong_checksum_is_reported_and_costs_nothing() -> None:
     data = bytearray(gzip.compress(ARK))
     data[-8] ^= 1
     assert read(bytes(data), "a.gz") == ({"a.gz!/a": ARK}, ["damaged"])
 
 
-def test_what_is_no_archive_is_its_own_document() -> None:
+def test_non_archive_is_its_own_document() -> None:
     assert read(ARK, "a.txt") == ({"a.txt": ARK}, [])
     assert read(b"", "a.txt") == ({"a.txt": b""}, [])
     assert read(b"WARC/1.0 is a format, PK is another", "a.txt")[1] == []
@@ -395,7 +395,7 @@ def test_a_gzip_member_that_was_cut_off_costs_only_its_end() -> None:
         pytest.param(b"\x1f\x8b\x08", id="a lie"),
     ],
 )
-def test_what_stands_between_gzip_members_costs_nothing(between: bytes) -> None:
+def test_bytes_between_gzip_members_are_skipped(between: bytes) -> None:
     pieces = [gzip.compress(record(number)) for number in range(5)]
     assert numbers(pieces[0] + between + b"".join(pieces[1:]))[0] == [0, 1, 2, 3, 4]
 
@@ -430,7 +430,7 @@ def test_a_long_record_is_read_up_to_the_limit_and_the_next_one_found() -> None:
     assert findings == ["cut-off"]
 
 
-def test_what_another_library_writes_is_read() -> None:
+def test_archives_written_by_warcio_are_read() -> None:
     writer = pytest.importorskip("warcio.warcwriter")
     headers = pytest.importorskip("warcio.statusandheaders")
     for is_compressed in (False, True):
@@ -524,7 +524,7 @@ def test_a_bomb_takes_bounded_time_and_memory(bomb: Callable[[], bytes]) -> None
     assert "cut-off" in found or "archive-limit" in found
 
 
-def test_what_stands_before_a_bomb_is_read() -> None:
+def test_members_before_a_bomb_are_read() -> None:
     found = read_within_limits(zip_of({"see.txt": ARK, "b.gz": gzipped(deflated_zeros(TEN_GIB))}))
     assert found["see.txt"] == ARK[:4]
 
@@ -569,7 +569,7 @@ def test_a_header_that_claims_exabytes_is_taken_at_what_it_has() -> None:
     assert read(info.tobuf(tarfile.GNU_FORMAT) + ARK, "a.tar") == ({}, ["damaged"])
 
 
-def test_an_xz_stream_that_wants_gigabytes_gets_none() -> None:
+def test_xz_stream_that_needs_gigabytes_is_refused() -> None:
     packer = lzma.LZMACompressor(
         filters=[
             {
@@ -605,7 +605,7 @@ EDITS = st.lists(
 
 @settings(max_examples=8 * settings.default.max_examples)
 @given(st.sampled_from(SAMPLES), EDITS)
-def test_nothing_is_raised_whatever_the_bytes(data: bytes, edits: list[tuple[float, int, bytes]]) -> None:
+def test_no_bytes_raise_an_error(data: bytes, edits: list[tuple[float, int, bytes]]) -> None:
     for where, size, put in edits:
         at = int(where * len(data))
         data = data[:at] + put + data[at + size :]
@@ -617,7 +617,7 @@ def test_nothing_is_raised_whatever_the_bytes(data: bytes, edits: list[tuple[flo
 
 
 @given(st.binary(max_size=2000))
-def test_the_kind_is_told_of_any_bytes(data: bytes) -> None:
+def test_kind_of_any_bytes_is_recognized(data: bytes) -> None:
     if archive_kind(data) is None:
         assert [each.data for each in members(io.BytesIO(data), name="a") if isinstance(each, ArchiveMember)] == [data]
 

@@ -91,14 +91,14 @@ def test_any_text_is_an_ark_or_not_one(text: str, start: str) -> None:
 
 
 @given(arks())
-def test_what_an_ark_implies_is_shorter_each_time_and_ends_with_its_base(ark: Ark) -> None:
+def test_implied_arks_get_shorter_and_end_with_the_base(ark: Ark) -> None:
     implied = [ark, *ark.implied]
     assert len(implied) == 1 + len(ark.components) + len(ark.variants)
     assert all(str(longer).startswith(str(shorter)) for longer, shorter in pairwise(implied))
     assert implied[-1] == ark.base
 
 
-def test_implied_arks_of_an_endless_path_cost_what_is_asked_for() -> None:
+def test_implied_arks_of_a_long_path_are_lazy() -> None:
     ark = Ark("12148", "x", "/c" * 100_000)
     assert len(list(islice(ark.implied, 3))) == 3
 

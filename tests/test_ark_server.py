@@ -41,7 +41,7 @@ def served() -> Iterator[Served]:
             yield Served(check_rows(*asked), server.names, list(landing.targets))
 
 
-def test_objects_are_reached_and_what_is_not_there_is_broken(served: Served) -> None:
+def test_objects_resolve_and_missing_ones_are_broken(served: Served) -> None:
     assert len(served.names) == 2
     assert outcomes(served.rows) == ["resolved", "resolved", "broken", "resolved"]
 

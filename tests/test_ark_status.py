@@ -145,7 +145,7 @@ def test_checks_that_prove_nothing_change_no_strike_and_confirm_nothing(checks: 
 
 
 @given(HISTORIES)
-def test_what_broke_recovers_before_it_breaks_again(checks: list[DatedVerdict]) -> None:
+def test_broken_ark_recovers_before_it_breaks_again(checks: list[DatedVerdict]) -> None:
     _, events = status_of(checks)
     kinds = [event.kind for _, event in events]
     turns = [kind for kind in kinds if kind in (EventKind.BROKE, EventKind.RECOVERED)]
@@ -154,7 +154,7 @@ def test_what_broke_recovers_before_it_breaks_again(checks: list[DatedVerdict]) 
 
 
 @given(HISTORIES)
-def test_a_suspect_run_strikes_nobody(checks: list[DatedVerdict]) -> None:
+def test_suspect_run_gives_no_strikes(checks: list[DatedVerdict]) -> None:
     none = [DatedVerdict(each.at, each.object, True, each.features) for each in checks]
     ark_status, events = status_of(none)
     assert ark_status is None or ark_status.strikes == 0

@@ -89,7 +89,7 @@ def attempts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Rows, 
 
 
 @pytest.mark.parametrize("name", PASSING)
-def test_what_may_pass_is_asked_again_and_each_attempt_is_a_row(
+def test_temporary_failure_is_retried_with_one_row_for_each_attempt(
     name: str, attempts: dict[str, tuple[Rows, list[str], dict[str, Any]]]
 ) -> None:
     seen, targets, _ = attempts[name]
@@ -112,7 +112,7 @@ def test_a_retry_after_beyond_our_patience_is_kept(attempts: dict[str, tuple[Row
     assert json.loads(hops)[0]["headers"]["Retry-After"] == "3600"
 
 
-def test_attempts_are_spaced_and_a_retry_after_is_heeded_by_the_whole_host() -> None:
+def test_attempts_are_spaced_and_retry_after_holds_the_whole_host() -> None:
     def respond(target: str) -> bytes:
         first = target.endswith("/x0") and server.targets.count(target) == 1
         return reply("503 Service Unavailable", Retry_After="2s") if first else reply("404 Not Found")
@@ -183,7 +183,7 @@ def test_a_dead_resolver_is_replaced_by_the_registrys_target(tmp_path: Path) -> 
     assert outcomes([row]) == ["works-elsewhere"]
 
 
-def test_what_the_registrys_target_does_not_know_is_confirmed_at_the_global_resolver(tmp_path: Path) -> None:
+def test_ark_unknown_to_the_registrys_target_is_confirmed_at_the_global_resolver(tmp_path: Path) -> None:
     cache = with_registry(tmp_path, "http://registered.example/ark:/${content}")
 
     with RawServer(knowing()) as registered, RawServer(knowing("x5")) as everywhere:
@@ -196,7 +196,7 @@ def test_what_the_registrys_target_does_not_know_is_confirmed_at_the_global_reso
     assert outcomes([direct, split]) == ["resolved", "resolved"]
 
 
-def test_compact_arks_go_straight_to_the_registrys_target_when_told_to(tmp_path: Path) -> None:
+def test_compact_arks_go_to_the_registrys_target_on_request(tmp_path: Path) -> None:
     cache = with_registry(tmp_path, "http://registered.example/item/${value}")
 
     with RawServer(knowing("x5y7z")) as registered, RawServer(knowing("x5y7z")) as everywhere:
@@ -210,9 +210,7 @@ def test_compact_arks_go_straight_to_the_registrys_target_when_told_to(tmp_path:
     assert outcomes([row]) == ["resolved"]
 
 
-def test_what_a_registrys_target_tells_everybody_is_held_against_it_though_no_label_is_in_its_url(
-    tmp_path: Path,
-) -> None:
+def test_uniform_answer_of_a_registrys_target_counts_against_it_without_a_label_in_its_url(tmp_path: Path) -> None:
     cache = with_registry(tmp_path, "http://registered.example/item/${value}")
     with RawServer(lambda _: PAGE) as registered:
         [row] = check_rows("--direct", *routed(registered_example=registered), "ark:/98765/x5y7z", **cache)
@@ -221,7 +219,7 @@ def test_what_a_registrys_target_tells_everybody_is_held_against_it_though_no_la
     assert row["rests_on"] == [f"http://registered.example{control}"]
 
 
-def test_what_a_landing_host_does_not_find_is_asked_nowhere_else() -> None:
+def test_ark_missing_at_its_landing_host_is_not_asked_elsewhere() -> None:
     with RawServer(lambda _: reply("404 Not Found")) as landing, RawServer(lambda _: PAGE) as everywhere:
         with RawServer(lambda target: reply("302 Found", Location="http://landing.example/items/5")) as resolver:
             routes = routed(landing_example=landing, r_example=resolver, global_example=everywhere)
@@ -230,7 +228,7 @@ def test_what_a_landing_host_does_not_find_is_asked_nowhere_else() -> None:
     assert outcomes([row]) == ["broken"]
 
 
-def test_a_global_resolver_is_held_against_its_own_control_where_the_first_one_showed_a_page_of_nothing() -> None:
+def test_global_resolver_is_compared_with_its_own_control_after_a_soft_404() -> None:
     home = reply(body="<title>City Library</title><h1>City Library</h1><p>Opening hours and events.</p>")
     register = reply(body="<title>NAAN 12x45</title><h1>NAAN 12x45</h1><dl><dt>Organisation<dd>City Library</dl>")
 
@@ -389,7 +387,7 @@ def test_the_other_reading_of_a_doubtful_line_break_is_asked_only_when_the_first
     assert others, "the line break leaves a doubt"
 
 
-def test_what_may_have_been_meant_is_asked_where_a_check_character_fails(tmp_path: Path) -> None:
+def test_suggestions_are_asked_when_a_check_character_fails(tmp_path: Path) -> None:
     # btv1b8449961v is btv1b8449691v with two characters swapped.
     def respond(target: str) -> bytes:
         return PAGE if "btv1b8449691v" in target else reply("404 Not Found")
@@ -456,7 +454,7 @@ def test_an_ark_in_capitals_is_asked_in_lower_case_too(written: str, lives: str,
 
 
 @pytest.mark.parametrize("is_late", [False, True])
-def test_a_name_that_cant_exist_has_the_shape_of_the_first_target_whoever_is_answered_first(is_late: bool) -> None:
+def test_control_name_has_the_shape_of_the_first_target_in_any_order(is_late: bool) -> None:
     first, second = "x5abcdfghjkmnpqr", "x5stvwxzbcd"
     respond = flaky(reply("503 Service Unavailable"), times=1 if is_late else 0, then=PAGE)
 

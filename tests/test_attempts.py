@@ -67,7 +67,7 @@ def test_every_status_and_end_that_may_pass_is_named() -> None:
         ("Fri, 31 Dec 9999 23:59:59 GMT", LONGEST_WISH_S), ("Fri, 31 Dec 99999 23:59:59 GMT", LONGEST_WISH_S),
     ],
 )  # fmt: skip
-def test_what_a_retry_after_asks_for(header: str | None, seconds: float | None) -> None:
+def test_retry_after_is_parsed(header: str | None, seconds: float | None) -> None:
     assert retry_after_s(header, at=NOON) == seconds
 
 
@@ -135,7 +135,7 @@ def test_a_certificate_that_was_not_seen_in_time_is_looked_at_again(
     assert pipeline.probes == probes
 
 
-def test_a_certificate_that_was_never_seen_in_time_is_said() -> None:
+def test_unseen_certificate_is_reported() -> None:
     hops = [Hop("https://r.example/x", "GET", NOON, 200)]
     late = not_probed("r.example", 443, NOT_IN_TIME)
     [remark] = tls_remarks(hops, {("r.example", 443): late})

@@ -86,7 +86,7 @@ def test_one_run_alone_is_as_it_was(site: Site) -> None:
     assert site.objects("--run", "2") == {"a": "broken"}
 
 
-def test_what_is_due_or_listed_is_merged_in_too(site: Site) -> None:
+def test_runs_over_due_or_listed_arks_are_merged(site: Site) -> None:
     site.run()
     site.living.add("c")
     run_command("triage", "recheck", site.ark("c"), "--store", site.store)
@@ -101,7 +101,7 @@ def test_what_is_due_or_listed_is_merged_in_too(site: Site) -> None:
     assert {row["ark"][-1] for row in report["tables"]["arks"]["rows"]} == {"a", "b", "c"}
 
 
-def test_a_run_that_read_nothing_does_not_stand_for_the_audit(site: Site) -> None:
+def test_run_without_readings_is_not_the_audits_state(site: Site) -> None:
     site.run()
     site.down.add("/page")
     assert site.run().returncode == 3
@@ -120,7 +120,7 @@ def test_checks_alone_are_about_every_ark_that_was_ever_checked(site: Site) -> N
     assert site.objects("--run", "1") == {"a": "resolved"}
 
 
-def test_what_was_imported_is_reported_by_its_date_and_not_by_when_it_came(site: Site) -> None:
+def test_imported_runs_are_ordered_by_their_own_date(site: Site) -> None:
     other = site.folder / "other.db"
     assert run_command("crawl", *ON_LOOPBACK, f"{site.server.url}/page", "--store", other).returncode == 0
     site.run()

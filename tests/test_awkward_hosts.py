@@ -123,7 +123,7 @@ class Awkward:
         return b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100000\r\n\r\n<title>x"
 
 
-def test_audits_at_once_of_awkward_hosts_come_to_their_end(tmp_path: Path) -> None:
+def test_concurrent_audits_of_awkward_hosts_end(tmp_path: Path) -> None:
     with Awkward() as hosts, ExitStack() as running:
         patience = ("--delay", "0.1", "--backoff", "0.1", "--timeout", "0.6", "--longest-wait", "1", "--attempts", "2")
         everything = [*patience, *hosts.routes, *(ark for host in hosts.names for ark in arks(host, ["x1"]))]

@@ -58,7 +58,7 @@ DOCUMENTS = {
 
 
 @pytest.mark.parametrize(("name", "line", "words"), [(name, *each) for name, each in DOCUMENTS.items()])
-def test_what_was_found_until_the_time_is_up_is_kept(name: str, line: Callable[[int], str], words: str) -> None:
+def test_mentions_found_before_the_time_is_up_are_kept(name: str, line: Callable[[int], str], words: str) -> None:
     document = "".join(map(line, range(MANY))).encode()
     everything = [str(mention.ark) for mention in extraction_of(document, name=name).mentions]
     assert len(everything) == MANY
@@ -86,7 +86,7 @@ def test_a_document_that_is_read_in_time_is_read_as_without_a_limit() -> None:
     assert extract_in_time(document, cpu_s=1000, name="a.txt") == extraction_of(document, name="a.txt")
 
 
-def test_a_worker_whose_time_is_up_gives_what_it_has() -> None:
+def test_worker_out_of_time_returns_its_mentions() -> None:
     document = "".join(map(text, range(200_000))).encode()
     with Worker(partial(extract_in_time, cpu_s=1.0)) as worker:
         read = read_member(worker, ArchiveMember("a.txt", "a.txt", document))
@@ -100,7 +100,7 @@ def test_a_busy_machine_comes_near_no_limit() -> None:
     assert isolated.PARSING_CPU_S > isolated.READING_CPU_S
 
 
-def test_one_finding_says_how_much_of_all_blocks_was_searched() -> None:
+def test_one_finding_gives_the_searched_share_of_blocks() -> None:
     """Not one for each block, nor "character 18 of 18" of a short one."""
     document = "".join(map(html, range(MANY)))
     with spending(TimeBudget(60, clock=partial(next, count()))):
@@ -124,7 +124,7 @@ def test_long_markdown_is_read_to_its_end() -> None:
     assert len(set(links)) == len(links) == 8000
 
 
-def test_what_may_be_meant_is_looked_for_in_a_time_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_suggestions_have_their_own_time_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     """Deciding on all documents works it out once more, also in the main process."""
     names = "".join(f"ark:/12148/btv1b{number:07}{'x' if number % 29 else 'w'} and\n" for number in range(300))
     member = ArchiveMember("a.txt", "a.txt", names.encode())

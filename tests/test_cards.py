@@ -33,7 +33,7 @@ from tests.vectors import vectors
 
 
 @pytest.mark.parametrize("vector", vectors("letters"))
-def test_a_letter_says_what_was_seen_and_what_would_help(vector: dict[str, Any]) -> None:
+def test_letter_gives_observation_and_remedy(vector: dict[str, Any]) -> None:
     seen = [
         Seen(
             **{
@@ -140,7 +140,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory, frames: Frames) -> Iterator
 
 @pytest.mark.browser
 @needs_browser
-def test_what_is_done_is_ticked_off_by_keyboard_and_stays_so(opened: tuple[Page, Path]) -> None:
+def test_cards_are_ticked_off_by_keyboard_and_stay_so(opened: tuple[Page, Path]) -> None:
     browser, index = opened
     browser.open(index)
     assert browser.value("document.querySelector('.check-list [role=status]').textContent") == "0 of 3 done"
@@ -177,7 +177,7 @@ def test_a_letter_can_be_changed_and_copied(opened: tuple[Page, Path]) -> None:
 
 @pytest.mark.browser
 @needs_browser
-def test_a_browser_that_keeps_its_clipboard_says_so(opened: tuple[Page, Path]) -> None:
+def test_blocked_clipboard_is_reported(opened: tuple[Page, Path]) -> None:
     browser, index = opened
     browser.open(index)
     browser.value(
@@ -189,7 +189,7 @@ def test_a_browser_that_keeps_its_clipboard_says_so(opened: tuple[Page, Path]) -
 
 @pytest.mark.browser
 @needs_browser
-def test_the_cards_say_their_places(opened: tuple[Page, Path]) -> None:
+def test_cards_name_their_places(opened: tuple[Page, Path]) -> None:
     browser, index = opened
     browser.open(index)
     told = json.loads(

@@ -56,7 +56,7 @@ def bare(server: CountingServer) -> int:
     return server.connections - len(server.request_lines)
 
 
-def test_a_second_run_of_the_day_takes_over_what_the_first_saw(expired: CountingServer, tmp_path: Path) -> None:
+def test_second_run_of_the_day_reuses_probe_results(expired: CountingServer, tmp_path: Path) -> None:
     today = datetime.now(UTC).date()
     first, handshakes, second = check(expired, tmp_path), bare(expired), check(expired, tmp_path)
     if datetime.now(UTC).date() != today:  # a new day began between the two: the next run is on that of the second
@@ -70,7 +70,7 @@ def test_a_second_run_of_the_day_takes_over_what_the_first_saw(expired: Counting
     assert told in second["remarks"]
 
 
-def test_who_trusts_other_authorities_looks_again(expired: CountingServer, tmp_path: Path) -> None:
+def test_other_trusted_authorities_need_a_new_probe(expired: CountingServer, tmp_path: Path) -> None:
     trustme.CA().cert_pem.write_to_path(str(tmp_path / "other.pem"))
     check(expired, tmp_path)
     check(expired, tmp_path, "other.pem")
@@ -89,7 +89,7 @@ def test_who_trusts_other_authorities_looks_again(expired: CountingServer, tmp_p
     ],
     ids=["of the day before", "a failed probe", "of another port", "of another host", "by other means"],
 )
-def test_what_is_not_taken_over(kept: TlsResult, day: str) -> None:
+def test_probe_results_that_are_not_reused(kept: TlsResult, day: str) -> None:
     with Store.open(None) as store:
         run = store.begin_run(command="check", at="", version="", resolver="", user_agent="", seeds=[])
         store.record(run, [kept])

@@ -47,7 +47,7 @@ def test_a_description_that_was_not_asked_for_has_not_been_lost() -> None:
     assert compare(known, ObjectFeatures(), least_likeness=0.3) == (known, [])
 
 
-def test_each_word_of_description_and_commitment_that_changed_is_told() -> None:
+def test_changed_words_of_metadata_are_reported() -> None:
     known = ObjectFeatures(
         description={"who": "A Library", "what": "A map"},
         promise={"who": "A Library", "what": "Permanent: Stable Content", "when": "2020"},
@@ -71,7 +71,7 @@ def test_a_commitment_can_be_withdrawn_and_given() -> None:
     assert words(stated, ObjectFeatures(promise=commitment_to_compare("undetermined", {}))) == []
 
 
-def test_records_without_who_what_when_are_compared_as_wholes() -> None:
+def test_records_without_erc_fields_are_compared_as_wholes() -> None:
     one, other = (
         metadata_to_compare("structured", {"license": "CC0", "size": 7}),
         metadata_to_compare("structured", {"size": 8}),
@@ -80,6 +80,6 @@ def test_records_without_who_what_when_are_compared_as_wholes() -> None:
     assert one == metadata_to_compare("structured", {"size": 7, "license": "CC0"})
 
 
-def test_what_is_no_url_is_its_own_place() -> None:
+def test_non_url_is_its_own_place() -> None:
     assert place("http://[broken/x") == "http://[broken/x"
     assert place("urn:isbn:1") == "urn:isbn:1"

@@ -33,7 +33,7 @@ def respond(target: str) -> bytes | None:
 
 
 @pytest.mark.promise
-def test_an_explanation_tells_each_step_in_plain_words_no_wider_than_the_terminal() -> None:
+def test_explanation_fits_the_terminal_step_by_step() -> None:
     with RawServer(respond) as server:
         done = run_command("check", *ON_LOOPBACK, f"{server.url}/ark:/12x45/here", "--explain", COLUMNS="72")
     assert done.returncode == 0, done.stderr
@@ -89,7 +89,7 @@ def test_a_reader_that_has_seen_enough_is_no_failure(options: list[str]) -> None
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
 @pytest.mark.parametrize("options", [["--format", "table"], ["--explain"], []], ids=["table", "explained", "rows"])
-def test_results_that_can_not_be_written_are_said_in_one_line(options: list[str]) -> None:
+def test_unwritable_results_are_one_line(options: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         done = run_command("check", *ON_LOOPBACK, *options, "ark:/12345/x5", stdout=full.fileno())
     assert done.returncode == 3
@@ -99,13 +99,13 @@ def test_results_that_can_not_be_written_are_said_in_one_line(options: list[str]
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8", "utf-16"])
-def test_rows_are_json_whatever_the_encoding_of_the_stream(encoding: str) -> None:
+def test_rows_are_json_in_any_stream_encoding(encoding: str) -> None:
     asked = "nothing: caffè, \N{GREEK SMALL LETTER ALPHA}, \N{GRINNING FACE}"
     done = run_command("check", *ON_LOOPBACK, asked, "ark:/12345/x5", encoding=encoding)
     assert json_lines(done.stdout)[0]["asked"] == asked
 
 
-def test_what_is_judged_is_printed_when_the_check_is_interrupted(tmp_path: Path) -> None:
+def test_interrupted_check_prints_its_verdicts(tmp_path: Path) -> None:
     was_interrupted = threading.Event()
 
     def slow(target: str) -> bytes | None:

@@ -56,7 +56,7 @@ def test_check_character_over_a_zone(vector: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("vector", vectors("known_zones"))
-def test_what_is_known_without_learning(vector: dict[str, Any]) -> None:
+def test_zones_known_without_learning(vector: dict[str, Any]) -> None:
     assert KNOWN.check(Ark.parse(vector["ark"])).value == vector["check"]
 
 

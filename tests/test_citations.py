@@ -99,7 +99,7 @@ def test_a_text_that_shows_another_ark_than_its_link_is_a_finding(target: str, t
         pytest.param("https://example.org/", "ark:/76543/pf5", id="the link leads to no ARK"),
     ],
 )
-def test_a_text_that_shows_more_or_less_of_the_same_is_none(target: str, text: str) -> None:
+def test_longer_or_shorter_text_is_no_contradiction(target: str, text: str) -> None:
     assert found(page(link(target, text))) == []
 
 
@@ -126,7 +126,7 @@ def test_many_links_that_browsers_cannot_follow_cost_one_look_at_each() -> None:
 @pytest.mark.parametrize(
     "target", [TARGET, "/ark:/76543/pf5", "https://example.org/?id=ark:/76543/pf5", "r/ark:/76543/pf5"]
 )
-def test_a_link_that_browsers_can_follow_is_none(target: str) -> None:
+def test_followable_link_is_no_finding(target: str) -> None:
     assert found(page(link(target, "the scan"))) == []
 
 
@@ -137,7 +137,7 @@ def test_a_compact_ark_that_is_no_link_is_a_finding_where_others_are_links() -> 
     ]
 
 
-def test_an_url_that_is_no_link_is_none() -> None:
+def test_plain_url_is_no_finding() -> None:
     assert found(page(link(TARGET, "ark:/76543/pf5") + "<p>and https://n2t.net/ark:/76543/pf7")) == []
 
 
@@ -145,7 +145,7 @@ def test_in_a_document_that_knows_no_links_nothing_is_unlinked() -> None:
     assert extraction_of(b"see ark:/76543/pf7", name="a.txt").findings == ()
 
 
-def test_the_same_finding_is_told_once() -> None:
+def test_repeated_finding_is_reported_once() -> None:
     extraction = page(link(TARGET, "ark:/76543/pf6") * 3 + "<p>ark:/76543/pf7 and ark:/76543/pf7")
     assert found(extraction) == ["link-mismatch", "unlinked-ark"]
 
@@ -189,7 +189,7 @@ def test_a_repaired_target_is_no_evidence() -> None:
     assert linked_arks([mention]) == {}
 
 
-def test_a_text_that_was_cut_off_at_the_edge_of_a_page_shows_what_its_link_has() -> None:
+def test_text_cut_at_the_page_edge_is_completed_by_its_link() -> None:
     text = "https://n2t.net/ark:/76543/pf5"
     [shown] = scan(Block(text, page=2, anchors=(Anchor(0, len(text), 4),)), Evidence())
     [target] = scan(Block("https://n2t.net/ark:/76543/pf5qqqq", Role.LINK_ANNOTATION, page=2, link=4), Evidence())
@@ -203,13 +203,13 @@ def test_a_text_that_was_cut_off_at_the_edge_of_a_page_shows_what_its_link_has()
     assert list(citation_numbers([whole, same])) == [1, 1]
 
 
-def test_findings_say_nothing_of_links_without_text() -> None:
+def test_links_without_text_give_no_finding() -> None:
     block = Block("https://n2t.net/ark:/76543/pf5", Role.LINK_TARGET, link=0)
     mentions = [mention for mention in scan(block, Evidence()) if isinstance(mention, Mention)]
     assert citation_findings(mentions, [block]) == ()
 
 
-def test_findings_stand_in_order() -> None:
+def test_findings_are_ordered() -> None:
     extraction = page(link("ark:/76543/pf5", "ark:/76543/pf6") + "<p>ark:/76543/pf8 and ark:/76543/pf7")
     assert list(extraction.findings) == sorted(extraction.findings)
     assert [type(finding) for finding in extraction.findings] == [Finding] * 4

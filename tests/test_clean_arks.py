@@ -155,7 +155,7 @@ def test_all_vectors_give_the_same() -> None:
         "ark:/12148/x5,&#49; and ark:/12148/x6 here",
     ],
 )
-def test_what_only_looks_clean_gives_the_same(text: str) -> None:
+def test_seemingly_clean_arks_are_read_the_same(text: str) -> None:
     for role in Role:
         assert_same(Block(text, role))
 

@@ -105,7 +105,7 @@ def locked(tmp_path: Path) -> Iterator[Path]:
         (tmp_path / name).chmod(0o755)
 
 
-def test_what_is_hidden_in_a_folder_is_told_and_read_where_it_is_named(tmp_path: Path) -> None:
+def test_hidden_files_are_reported_and_read_when_named(tmp_path: Path) -> None:
     papers = tmp_path / "papers"
     for name in (".hidden.txt", ".git/x.txt", "deep/.cache/y.txt", "node_modules/z/z.txt", "a.txt", "deep/b.txt"):
         (papers / name).parent.mkdir(parents=True, exist_ok=True)
@@ -123,7 +123,7 @@ def test_what_is_hidden_in_a_folder_is_told_and_read_where_it_is_named(tmp_path:
         assert raw.execute("select subject, kind from finding").fetchall() == [(str(papers), "members-skipped")]
 
 
-def test_what_can_not_be_read_in_a_folder_is_told_and_not_passed_over(locked: Path) -> None:
+def test_unreadable_files_of_a_folder_are_reported(locked: Path) -> None:
     done = arkaudit_as_anybody(locked, "extract", "--findings", "findings.jsonl", ".")
     assert [row["document"] for row in json_lines(done.stdout)] == ["a.txt"]
     findings = json_lines((locked / "findings.jsonl").read_text())
@@ -142,7 +142,7 @@ def test_what_can_not_be_read_in_a_folder_is_told_and_not_passed_over(locked: Pa
         ("run", "a.txt", "--out", "closed/report"),
     ],
 )
-def test_what_may_not_be_read_is_a_mistake_in_one_line(locked: Path, arguments: tuple[str, ...]) -> None:
+def test_unreadable_argument_is_a_mistake_in_one_line(locked: Path, arguments: tuple[str, ...]) -> None:
     done = arkaudit_as_anybody(locked, *arguments)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
     assert "closed" in done.stderr
@@ -167,7 +167,7 @@ def test_extract_fetches_urls_and_follows_nothing() -> None:
 
 
 @pytest.mark.promise
-def test_what_went_wrong_with_documents_is_a_finding_and_3_when_nothing_could_be_read(tmp_path: Path) -> None:
+def test_document_failures_are_findings_and_exit_3_if_nothing_was_read(tmp_path: Path) -> None:
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7\nnot really")
     (tmp_path / "photo.jpg").write_bytes(b"\xff\xd8\xff\xe0" + bytes(200))
     (tmp_path / "empty.txt").write_bytes(b"")
@@ -206,7 +206,7 @@ def test_a_path_that_is_missing_among_others_is_a_row(letter: Path, tmp_path: Pa
         assert raw.execute("select outcome from document order by 1").fetchall() == [("read",), ("unreadable",)]
 
 
-def test_a_document_of_which_a_part_is_not_read_is_counted_and_fails(tmp_path: Path) -> None:
+def test_partly_read_document_is_counted_and_fails(tmp_path: Path) -> None:
     text, picture = b"BT /F 10 Tf 72 700 Td (ark:/12345/x5) Tj ET", b"10 10 80 80 re f"
     (tmp_path / "scan.pdf").write_bytes(pages(picture))
     (tmp_path / "mixed.pdf").write_bytes(pages(picture, text, picture))
@@ -247,7 +247,7 @@ def test_a_pdf_that_kills_its_parser_costs_only_itself(tmp_path: Path) -> None:
     assert sorted(outcomes_by_path.values()) == ["read", "read", "unreadable"]
 
 
-def test_a_password_is_a_finding_and_says_that_nothing_was_read() -> None:
+def test_encrypted_document_is_an_unread_finding() -> None:
     done = run_command("extract", Path(__file__).parent / "fixtures" / "password.pdf")
     assert (done.returncode, done.stdout) == (3, "")
     assert "password.pdf: encrypted" in done.stderr
@@ -286,7 +286,7 @@ def test_a_reader_that_has_seen_enough_is_no_failure(letter: Path) -> None:
     ],
     ids=" ".join,
 )
-def test_a_reader_that_is_gone_is_no_failure(
+def test_closed_stdout_is_no_failure(
     arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -304,7 +304,7 @@ def test_a_reader_that_is_gone_is_no_failure(
 
 
 @pytest.mark.parametrize("said", ["2>/dev/full", "2>&-", "2> >(true)", "2>/dev/full --log-file /dev/full"])
-def test_a_run_goes_on_where_nobody_hears_what_is_said_of_it(tmp_path: Path, said: str) -> None:
+def test_run_survives_closed_stderr(tmp_path: Path, said: str) -> None:
     with RawServer(lambda _: reply(body="<p>ark:/12345/x5")) as server:
         run = ["run", *ON_LOOPBACK, server.url, "--store", "a.db", "--out", "out", "--format", "json"]
         command = shlex.join([sys.executable, "-m", "arkaudit", *run])
@@ -317,7 +317,7 @@ def test_a_run_goes_on_where_nobody_hears_what_is_said_of_it(tmp_path: Path, sai
     assert (tmp_path / "out" / "report.json").exists()
 
 
-def test_results_for_nobody_are_no_failure(tmp_path: Path) -> None:
+def test_discarded_results_are_no_failure(tmp_path: Path) -> None:
     told = {**clean_environment(), "PYTHONPATH": str(Path(__file__).parents[1])}
     command = shlex.join([sys.executable, "-m", "arkaudit", "check", "ark:/12345/x5", "--store", "a.db"])
     done = subprocess.run(
@@ -343,7 +343,7 @@ def test_closed_output_is_one_line_and_no_success(command: str, letter: Path, tm
     assert "Traceback" not in done.stderr
 
 
-def test_a_log_that_can_not_be_written_is_told_once(letter: Path) -> None:
+def test_unwritable_log_is_reported_once(letter: Path) -> None:
     done = run_command("extract", letter, "--log-file", "/dev/full", "--log-level", "debug")
     assert done.returncode == 0
     assert done.stderr.count("No space left on device") == 1
@@ -351,7 +351,7 @@ def test_a_log_that_can_not_be_written_is_told_once(letter: Path) -> None:
     assert json_lines(done.stdout) != []
 
 
-def test_what_nobody_reads_counts_for_fail_on(tmp_path: Path) -> None:
+def test_fail_on_counts_unprinted_rows(tmp_path: Path) -> None:
     with RawServer(lambda _: reply("404 Not Found")) as server:
         check_rows("--store", tmp_path / "a.db", f"{server.url}/ark:/12x45/x5")
     reading, writing = os.pipe()
@@ -442,7 +442,7 @@ def test_check_sends_compact_arks_to_the_resolver_and_keeps_a_store(tmp_path: Pa
 
 
 @pytest.mark.parametrize(("threshold", "code"), [("never", 0), ("broken", 1), ("timeout", 1), ("soft-404", 1)])
-def test_fail_on_counts_an_outcome_and_all_graver_ones(threshold: str, code: int) -> None:
+def test_fail_on_counts_an_outcome_and_all_worse_ones(threshold: str, code: int) -> None:
     with RawServer(lambda _: reply("404 Not Found")) as server:
         assert (
             run_command("check", *ON_LOOPBACK, "--fail-on", threshold, f"{server.url}/ark:/12x45/x5").returncode == code
@@ -509,7 +509,7 @@ def test_a_bad_configuration_is_named_with_its_place(toml: str, place: str, tmp_
     assert "arkaudit.toml" in done.stderr
 
 
-def test_a_store_that_is_not_ours_is_refused_by_every_verb_that_takes_one(tmp_path: Path) -> None:
+def test_foreign_store_is_refused_by_every_command(tmp_path: Path) -> None:
     path = tmp_path / "foreign.db"
     with sqlite3.connect(path) as foreign:
         foreign.execute("create table t (x)")
@@ -551,7 +551,7 @@ def test_a_run_that_could_read_no_seed_ends_with_3_and_says_why(answer: bytes, w
         assert run_command("extract", *ON_LOOPBACK, f"{server.url}/").returncode == 3
 
 
-def test_of_two_seeds_one_that_could_be_read_is_enough_unless_fail_on_says_otherwise(tmp_path: Path) -> None:
+def test_one_readable_seed_is_enough_without_fail_on(tmp_path: Path) -> None:
     with RawServer(lambda target: reply(body="ark:/12345/x5") if target == "/" else reply("404 Not Found")) as server:
         seeds = [f"{server.url}/", f"{server.url}/gone"]
         extracted = [
@@ -579,7 +579,7 @@ def listing(kind: str, *urls: str) -> Page:
 
 
 @pytest.mark.parametrize("kind", ["sitemap", "feed", "list"])
-def test_a_source_of_which_all_documents_are_dead_is_a_seed_that_could_not_be_read(kind: str, tmp_path: Path) -> None:
+def test_source_with_only_dead_documents_is_an_unread_seed(kind: str, tmp_path: Path) -> None:
     urls = [f"http://w.example/{number}" for number in range(3)]
     pages: dict[str, Page] = {"/source": listing(kind, *urls), "/live": "ark:/12345/x5"}
     with Web({"w.example": pages}) as web:
@@ -622,14 +622,14 @@ def test_a_list_of_dead_documents_that_cites_an_ark_itself_was_read(tmp_path: Pa
     assert done.returncode == 0, done.stderr
 
 
-def test_a_record_of_a_repository_was_read_whatever_it_leads_to(tmp_path: Path) -> None:
+def test_repository_record_counts_as_read(tmp_path: Path) -> None:
     with Web({"w.example": lambda target: listing("oai", "http://w.example/1") if "verb" in target else None}) as web:
         done = run_command("crawl", *ON_LOOPBACK, *web.routes, "oai:http://w.example/oai", "--store", tmp_path / "a.db")
     assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("verb", ["run", "crawl", "extract"])
-def test_an_empty_folder_is_said_to_be_empty(verb: str, tmp_path: Path) -> None:
+def test_empty_folder_is_reported(verb: str, tmp_path: Path) -> None:
     (tmp_path / "theses").mkdir()
     store = () if verb == "extract" else ("--store", tmp_path / "a.db")
     done = run_command(verb, tmp_path / "theses", *store)
@@ -637,7 +637,7 @@ def test_an_empty_folder_is_said_to_be_empty(verb: str, tmp_path: Path) -> None:
     assert f"{tmp_path / 'theses'}: empty: there is no file in this folder" in done.stderr.replace("arkaudit: ", "")
 
 
-def test_a_file_without_a_byte_was_read_whatever_reads_it(tmp_path: Path) -> None:
+def test_empty_file_counts_as_read(tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_bytes(b"")
     for command in (("extract",), ("crawl", "--store", tmp_path / "a.db")):
         done = run_command(*command, tmp_path / "empty.txt")
@@ -645,7 +645,7 @@ def test_a_file_without_a_byte_was_read_whatever_reads_it(tmp_path: Path) -> Non
         assert "empty: it has no bytes" in done.stderr
 
 
-def test_a_file_without_lines_is_named_as_what_has_nothing_to_check(tmp_path: Path) -> None:
+def test_empty_list_is_named_as_nothing_to_check(tmp_path: Path) -> None:
     (tmp_path / "arks.txt").write_text("")
     done = run_command("check", "--from", tmp_path / "arks.txt")
     assert (done.returncode, done.stderr) == (
@@ -660,7 +660,7 @@ def test_one_document_is_not_many(tmp_path: Path) -> None:
     assert done.stderr.splitlines()[-2] == f"arkaudit: 1 document, 1 read, 1 citation, in {tmp_path}/a.db"
 
 
-def test_a_line_without_an_ark_is_said_and_if_there_is_no_other_a_mistake(tmp_path: Path) -> None:
+def test_lines_without_ark_are_reported_and_alone_a_mistake(tmp_path: Path) -> None:
     done = run_command("check", "nothing", "ark:/12345/x5", "ark:/12148/")
     assert (done.returncode, outcomes(json_lines(done.stdout))) == (0, ["invalid", "skipped", "invalid"])
     assert done.stderr.splitlines()[:2] == [
@@ -706,7 +706,7 @@ def test_run_reports_and_report_repeats_it_byte_for_byte(tmp_path: Path) -> None
     assert all((tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes() for name in files)
 
 
-def test_a_disk_that_fills_up_ends_the_run_with_3_and_keeps_what_was_seen(tmp_path: Path) -> None:
+def test_full_disk_ends_the_run_with_3_and_keeps_observations(tmp_path: Path) -> None:
     path = tmp_path / "audit.db"
     Store.open(path).close()
     script = (
@@ -756,7 +756,7 @@ ODD_ANSWERS = {
 }
 
 
-def test_whatever_a_server_answers_each_line_has_its_row() -> None:
+def test_each_input_line_has_a_row_for_any_answer() -> None:
     answers = dict(enumerate(ODD_ANSWERS.values()))
 
     def respond(target: str) -> bytes:
@@ -776,7 +776,7 @@ def test_whatever_a_server_answers_each_line_has_its_row() -> None:
     assert told["a body that is not gzip"] == told["a bad chunk"] == told["a body that is too short"] == "resolved"
 
 
-def test_the_name_of_a_file_may_hold_what_no_text_can(tmp_path: Path) -> None:
+def test_undecodable_file_names_are_accepted(tmp_path: Path) -> None:
     name = os.fsencode(tmp_path) + b"/caf\xe9.txt"
     Path(os.fsdecode(name)).write_text("ark:/67531/metadc2846")
     [row] = json_lines(run_command("extract", tmp_path).stdout)
@@ -822,7 +822,7 @@ def test_a_link_that_is_no_url_does_not_take_the_others_with_it(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("resolver", ["http://", "http://[::1", "http://x/#", "http://x/?q="])
-def test_a_resolver_that_is_none_is_a_mistake(resolver: str) -> None:
+def test_malformed_resolver_is_a_mistake(resolver: str) -> None:
     done = run_command("check", "--resolver", resolver, "ark:/12x45/x")
     assert (done.returncode, done.stdout) == (2, "")
 
@@ -881,7 +881,7 @@ def test_a_mistyped_word_is_answered_with_the_nearest(
         pytest.param("arkaudit run --fail-on bro", 3, "plain,broken", id="a word of an option"),
     ],
 )
-def test_a_shell_can_complete_what_is_typed(words: str, place: int, found: str) -> None:
+def test_shell_completion_works(words: str, place: int, found: str) -> None:
     asked = {"COMP_WORDS": words, "COMP_CWORD": str(place), "_ARKAUDIT_COMPLETE": "bash_complete"}
     assert found in run_command(**asked).stdout.splitlines()
 

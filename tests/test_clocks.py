@@ -79,7 +79,7 @@ def test_report_shows_the_verdict_of_the_last_run(store: Path, caplog: pytest.Lo
     assert store.read_bytes() == before
 
 
-def test_next_command_sets_the_times_right_and_keeps_what_they_were(store: Path) -> None:
+def test_next_command_corrects_times_and_keeps_the_old_ones(store: Path) -> None:
     with Store.open(store) as opened:
         assert opened.run_ids() == [1, 2]
         [known] = opened.known_arks()
@@ -93,7 +93,7 @@ def test_next_command_sets_the_times_right_and_keeps_what_they_were(store: Path)
     assert read(store, lambda connection: list(problems(connection)), checks_values=False) == []
 
 
-def test_check_that_lies_ahead_puts_off_none() -> None:
+def test_future_check_delays_no_recheck() -> None:
     ark = KnownArk("ark:1/x", "1", "http://a/", "a", ArkState.HEALTHY, NOW + 365 * DAY)
     again = without_times_ahead(ark, NOW)
     assert due_arks([again], RecheckPolicy(Intervals()), NOW) == [again]

@@ -31,7 +31,7 @@ def test_a_refusal_where_others_are_not_found_shows_that_the_object_is_there(sta
     assert judged({"chain": [status]}, {"chain": [404]}, None).outcome == "blocked"
 
 
-def test_a_refusal_of_everything_stays_one_and_says_that_it_was_expected() -> None:
+def test_general_refusal_stays_blocked_and_marked_as_expected() -> None:
     verdict = judged({"chain": [403]}, {"chain": [403]})
     assert verdict.outcome == "blocked"
     assert "meant to be closed" in verdict.evidence[1]
@@ -40,7 +40,7 @@ def test_a_refusal_of_everything_stays_one_and_says_that_it_was_expected() -> No
 
 
 @pytest.mark.parametrize("answer", [{"chain": [404]}, {"chain": [429]}, {"chain": [999]}, {"end": "timeout"}])
-def test_what_is_no_closed_door_is_judged_as_ever(answer: dict[str, Any]) -> None:
+def test_answers_without_refusal_are_judged_as_usual(answer: dict[str, Any]) -> None:
     assert judged(answer, {"chain": [404]}) == judged(answer, {"chain": [404]}, None)
 
 
@@ -52,7 +52,7 @@ def test_the_longest_beginning_counts() -> None:
 
 
 @pytest.mark.parametrize("arks", ["", "hello world", "ark:/"])
-def test_what_names_no_arks_is_a_mistake(arks: str, tmp_path: Path) -> None:
+def test_malformed_list_of_closed_arks_is_a_mistake(arks: str, tmp_path: Path) -> None:
     (tmp_path / "arkaudit.toml").write_text(f"[[closed]]\narks = '{arks}'\n")
     with pytest.raises(ConfigError, match=r"closed\.0\.arks: neither a NAAN nor"):
         load(tmp_path / "arkaudit.toml", {})

@@ -115,7 +115,7 @@ def test_a_scheduler_that_is_silent_for_a_while_is_not_gone(tmp_path: Path, monk
         cluster.scheduler.send_signal(signal.SIGCONT)
 
 
-def test_a_cluster_without_workers_is_told_of(
+def test_cluster_without_workers_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(arkaudit.datasets.cluster, "_ALONE_S", 0)
@@ -124,7 +124,7 @@ def test_a_cluster_without_workers_is_told_of(
     assert "the cluster has no worker: waiting for one\n" in capsys.readouterr().err
 
 
-def test_a_driver_that_is_killed_is_gone_on_with(tmp_path: Path, papers: Path, whole: dict[str, list[str]]) -> None:
+def test_killed_driver_is_resumed(tmp_path: Path, papers: Path, whole: dict[str, list[str]]) -> None:
     with Cluster(tmp_path / "cluster", 2, seconds=0.2) as cluster:
         for parts in (2, 5):
             process = driver(tmp_path / "ds", cluster.address, papers)
@@ -193,7 +193,7 @@ def test_no_scheduler_is_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given", ["0", "-1", "x", "1000", "tcp//x"])
-def test_what_is_no_number_and_no_address_is_a_mistake(tmp_path: Path, given: str) -> None:
+def test_malformed_scheduler_is_a_mistake(tmp_path: Path, given: str) -> None:
     done = run_command("extract", tmp_path, "--out", tmp_path / "ds", f"--workers={given}")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
 

@@ -49,7 +49,7 @@ def unmet(rows: dict[str, Any], *others: str) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("broken", EXPECTATIONS)
-def test_what_one_resolver_breaks_is_found_in_that_row_alone(broken: str, sound: dict[str, dict[str, Any]]) -> None:
+def test_broken_requirement_fails_only_its_own_row(broken: str, sound: dict[str, dict[str, Any]]) -> None:
     with resolver(broken) as tested:
         rows = outcomes(tested, *(["--own"] if broken == "rate" else []))
     level = next(row.level for row in requirements() if row.name == broken)
@@ -74,7 +74,7 @@ def test_a_resolver_that_knows_the_hyphenated_name_alone_fails_for_that_alone() 
 
 
 @pytest.mark.parametrize("vector", vectors("conform"))
-def test_what_the_answers_allow_to_be_told(vector: dict[str, Any]) -> None:
+def test_conformance_follows_from_answers(vector: dict[str, Any]) -> None:
     told = {Question(name): facts(Question(name), of) for name, of in vector["answers"].items()}
     _, expectation = EXPECTATIONS[vector["requirement"]][0]
     assert expectation(Answers(told)).is_met is vector["is_met"]
@@ -84,7 +84,7 @@ def test_each_requirement_has_an_expectation() -> None:
     assert {requirement.name for requirement in requirements()} == set(EXPECTATIONS)
 
 
-def test_what_another_resolver_answered_before_is_held_against_it(tmp_path: Path) -> None:
+def test_earlier_answers_of_another_resolver_are_compared(tmp_path: Path) -> None:
     names = tmp_path / "names.txt"
     names.write_text(f"{ARK}\nark:{NAAN}/{GONE}\nark:{NAAN}/b7nothing\n")
     with resolver(host="old.archives.test") as old, resolver("description") as new:
@@ -127,7 +127,7 @@ def test_a_resolver_that_answers_nothing_passes_no_test(options: list[str], word
     assert words in done.stderr
 
 
-def test_two_resolvers_of_which_one_answers_nothing_are_not_alike() -> None:
+def test_silent_resolver_differs_from_an_answering_one() -> None:
     with resolver() as tested:
         words = ("conform", tested.url, "--against", "http://127.0.0.1:9/", "--ark", ARK, "--fail")
         done = run_command(*words, *tested.options, *ON_LOOPBACK)
@@ -135,7 +135,7 @@ def test_two_resolvers_of_which_one_answers_nothing_are_not_alike() -> None:
     assert f"{ARK}: refused by the old resolver, 200 by the new one" in done.stderr
 
 
-def test_what_is_on_record_is_not_asked_again(tmp_path: Path) -> None:
+def test_recorded_questions_are_not_asked_again(tmp_path: Path) -> None:
     store = str(tmp_path / "a.db")
     with resolver() as tested:
         first = outcomes(tested, "--store", store)
@@ -156,7 +156,7 @@ def test_a_hundred_names_are_asked_for_also_when_the_test_is_killed_among_them(t
 
 
 @pytest.mark.parametrize("form", ["text", "junit", "html", "md", "badge"])
-def test_each_format_has_the_share_and_what_is_amiss(form: str) -> None:
+def test_each_format_has_the_share_and_the_faults(form: str) -> None:
     with resolver("hyphens") as tested:
         done = run_command("conform", tested.url, *ASK, *tested.options, "--format", form, "--fail")
     assert done.returncode == 1, done.stderr

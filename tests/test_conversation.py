@@ -121,7 +121,7 @@ def test_a_control_is_asked_for_once_for_all_names_of_a_resolver() -> None:
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
-def test_every_target_is_finished_once_in_whatever_order_answers_come(order: tuple[int, ...]) -> None:
+def test_every_target_is_finished_once_in_any_order_of_answers(order: tuple[int, ...]) -> None:
     world = World(["x5", "y6", "x7"], described)
     asked = world.talk([*order, *reversed(order)] * 20)
     assert sorted(world.finished) == sorted(url for _, url in world.targets)
@@ -132,7 +132,7 @@ def test_the_same_answers_ask_the_same_questions() -> None:
     assert World(["x5", "y6"], described).talk() == World(["x5", "y6"], described).talk()
 
 
-def test_what_may_pass_is_asked_again_after_a_pause_and_then_stands() -> None:
+def test_temporary_failure_is_retried_after_a_pause_then_final() -> None:
     rules = AskingRules(registry=Registry((), "a test"), resolver=R, patience=Patience(attempts=2, backoff_s=3.0))
     conversation = Conversation(lambda: [target("x5")], rules)
     ark, url = target("x5")
@@ -261,7 +261,7 @@ def judged(world: World, folder: Path) -> dict[str, ObjectOutcome]:
         return {each.ark.name: each.object.outcome for each in verdicts_of_run(store, run_id, world.targets)}
 
 
-def test_a_page_of_nothing_and_one_elsewhere_are_each_held_against_the_control_of_their_place(tmp_path: Path) -> None:
+def test_soft_404_pages_are_compared_with_the_control_of_their_host(tmp_path: Path) -> None:
     def answer(url: str) -> str:
         return HOME if "t.example" in url else "<title>Page not found</title><p>Page not found</p>"
 
@@ -274,7 +274,7 @@ def test_a_page_of_nothing_and_one_elsewhere_are_each_held_against_the_control_o
 
 
 @pytest.mark.parametrize("names", [["x5"], ["x6", "x5"]])
-def test_what_the_global_resolver_confirms_is_held_against_its_own_control(names: list[str], tmp_path: Path) -> None:
+def test_global_resolver_is_compared_with_its_own_control(names: list[str], tmp_path: Path) -> None:
     def answer(url: str) -> str | int:
         if "n2t.example" in url:
             return HOME
@@ -354,9 +354,7 @@ def controls_again(world: World) -> int:
     st.sampled_from([LOG_IN, "<title>Library</title><p>Confirm that you have read the terms of use."]),
 )
 @settings(max_examples=12)
-def test_wall_that_rises_is_found_in_whatever_order_answers_come(
-    order: list[int], before: int, place: str, page: str
-) -> None:
+def test_new_login_wall_is_found_in_any_order_of_answers(order: list[int], before: int, place: str, page: str) -> None:
     names, served, walled = [f"x{letter}" for letter in "bcdfghjkmnpq"], Counter[str](), set[str]()
 
     def answer(url: str) -> int | str | tuple[str, str]:

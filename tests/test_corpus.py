@@ -61,7 +61,7 @@ def test_extraction_reaches_its_floor(half: str, table: str, row: str, floor: fl
 
 
 @pytest.mark.parametrize(("confidence", "at_most"), [("certain", 1 / 200), ("likely", 1 / 20)])
-def test_confidence_says_how_often_it_is_wrong(confidence: str, at_most: float) -> None:
+def test_confidence_matches_the_error_rate(confidence: str, at_most: float) -> None:
     both = [score.calibration(DOCUMENTS[half], mentions(half))[confidence] for half in score.HALVES]
     wrong, all_ = (sum(counts) for counts in zip(*both, strict=True))
     assert all_ > 500
@@ -77,7 +77,7 @@ def test_confidence_is_right_in_each_class_of_breaks(break_class: str) -> None:
         assert wrong <= at_most * all_, f"{confidence}: {wrong} of {all_} are wrong"
 
 
-def test_beside_breaks_and_marks_less_is_certain_and_it_is_right() -> None:
+def test_certainty_near_breaks_and_marks_is_justified() -> None:
     kinds = re.compile("marks|letterspaced|narrow|columns|gutter|soft-blank|comments|weasyprint-pages")
     for half, documents in DOCUMENTS.items():
         awkward = [document for document in documents if kinds.search(document.kind)]
@@ -111,11 +111,11 @@ def test_floors_only_rise() -> None:
         ("ark:85533/aB=1_x", "ark:85533/aB=1_x"),
     ],
 )
-def test_what_is_compared(written: str, identity: str) -> None:
+def test_identities_are_compared(written: str, identity: str) -> None:
     assert score.identity(written) == identity
 
 
-def test_the_truth_tells_of_each_document() -> None:
+def test_truth_covers_each_document() -> None:
     for half, documents in DOCUMENTS.items():
         folder = CORPUS / half / "documents"
         on_disk = {str(path.relative_to(folder)) for path in folder.rglob("*.*")}

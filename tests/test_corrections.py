@@ -38,7 +38,7 @@ from tests.vectors import vectors
 
 
 @pytest.mark.parametrize("vector", vectors("corrections"))
-def test_a_place_has_its_correction_or_none(vector: dict[str, Any]) -> None:
+def test_each_place_has_one_correction_at_most(vector: dict[str, Any]) -> None:
     meant_ark, meant_url = vector.get("meant", (None, None))
     found = correction(
         Place(
@@ -72,7 +72,7 @@ def test_the_table_has_the_places_in_the_order_of_the_documents(tmp_path: Path) 
     assert BPT not in set(table["correct"]), "a line break in running text is no fault"
 
 
-def test_what_was_decided_about_is_not_to_be_corrected(tmp_path: Path) -> None:
+def test_decided_problems_get_no_correction(tmp_path: Path) -> None:
     store = write_world(tmp_path / "world.db")
     import sqlite3
 
@@ -114,7 +114,7 @@ def test_no_correction_can_run_in_a_spreadsheet(tmp_path: Path) -> None:
     assert row["correct"] == url
 
 
-def test_a_resolver_is_told_where_each_ark_led_and_leads_now(tmp_path: Path) -> None:
+def test_resolver_correction_names_old_and_new_target(tmp_path: Path) -> None:
     ours = tmp_path / "ours.csv"
     ours.write_text(f"ark,url\nark:12148/btv1b8449691v,{LANDING}\n")
     frames = load_frames(write_world(tmp_path / "world.db"), inventory=read_inventory(ours))
@@ -129,7 +129,7 @@ def test_a_resolver_is_told_where_each_ark_led_and_leads_now(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("repair", [*_WRONG, *_LAYOUT])
-def test_why_one_fault_is_to_be_mended_is_said_in_every_language(repair: str) -> None:
+def test_reason_of_a_correction_is_translated(repair: str) -> None:
     place = Place("ark:/12148/x-\n5", "ark:/12148/x5", Role.LINK_TARGET, (repair,), family=Family.WORKS)
     found = correction(place)
     assert found is not None

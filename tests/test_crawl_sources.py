@@ -178,7 +178,7 @@ def test_a_list_of_arks_is_resolved_and_leads_nowhere(tmp_path: Path) -> None:
 # -- hostile ones
 
 
-def test_a_token_that_repeats_itself_ends_the_harvest_and_says_so(tmp_path: Path) -> None:
+def test_repeated_token_ends_the_harvest_with_a_finding(tmp_path: Path) -> None:
     store = tmp_path / "a.db"
     pages = {None: ("1", "a"), "a": ("2", "b"), "b": ("3", "a")}
 
@@ -256,7 +256,7 @@ def test_a_repository_that_asks_for_a_pause_is_asked_again_after_it(tmp_path: Pa
     assert [name for name in documents(tmp_path / "a.db") if name.startswith("oai:")] == ["oai:r:1", "oai:r:2"]
 
 
-def test_what_was_to_be_a_source_and_is_none_is_told(tmp_path: Path) -> None:
+def test_declared_source_of_another_type_is_reported(tmp_path: Path) -> None:
     with Web({"r.example": lambda _: "<title>Not found</title><a href='/x'>x</a> ark:/12148/x1"}) as web:
         web.crawl("oai:http://r.example/oai", "sitemap:http://r.example/s.xml", store=tmp_path / "a.db")
         assert web.targets("r.example") == ["/oai?verb=ListRecords&metadataPrefix=oai_dc", "/s.xml"]
@@ -300,7 +300,7 @@ def test_calendars_loops_and_wrong_types_do_not_keep_a_crawl(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("media_type", ["text/html", "text/plain", "application/octet-stream", ""])
-def test_a_source_is_told_by_its_content_whatever_its_type(media_type: str, tmp_path: Path) -> None:
+def test_source_is_recognized_by_content_despite_its_media_type(media_type: str, tmp_path: Path) -> None:
     pages: dict[str, Page] = {
         "/s": (sitemap("http://w.example/1")[0], media_type), "/f": (feed("http://w.example/2")[0], media_type),
         "/o": (records(record("oai:w:1", "http://w.example/3"))[0], media_type),
@@ -321,7 +321,7 @@ def endless(target: str) -> Page:
     return f"<a href='/{2 * number + 1}'>1</a> <a href='/{2 * number + 2}'>2</a> ark:/12148/n{number}"
 
 
-def test_the_most_pages_are_fetched_and_that_is_said_once(tmp_path: Path) -> None:
+def test_page_limit_is_reported_once(tmp_path: Path) -> None:
     with Web({"e.example": endless}) as web:
         said = web.crawl("http://e.example/", "--max-pages", "7", store=tmp_path / "a.db")
         assert web.targets("e.example") == [f"/{number or ''}" for number in range(7)]
@@ -391,7 +391,7 @@ def test_a_mistake_is_one_line_and_nothing_is_written(arguments: tuple[str, ...]
     assert not (tmp_path / "a.db").exists()
 
 
-def test_the_configuration_says_it_all_as_well(tmp_path: Path) -> None:
+def test_sources_can_be_configured_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "urls.txt").write_text("http://c.example/one and more\nhttp://c.example/two\nhttp://c.example/x\n")
     (tmp_path / "a.toml").write_text(
         f"""seeds = ["list:urls.txt", "oai:http://c.example/oai"]
@@ -420,7 +420,7 @@ def test_the_configuration_says_it_all_as_well(tmp_path: Path) -> None:
         ]  # fmt: skip
 
 
-def test_extract_reads_what_a_seed_says_and_goes_nowhere(tmp_path: Path) -> None:
+def test_extract_reads_a_source_without_following_it(tmp_path: Path) -> None:
     with library(www=f"Sitemap: {HOME}sitemap.xml\n") as web:
         seeds = (HOME, f"oai:http://{REPOSITORY}/oai", f"{HOME}sitemap.xml")
         done = run_command("extract", *ON_LOOPBACK, *web.routes, *seeds)

@@ -109,9 +109,7 @@ def test_credentials_go_to_their_origin_only_and_are_kept_nowhere(folder: Path, 
 
 
 @pytest.mark.parametrize("fault", ["unknown issuer", "another name", "expired"])
-def test_a_host_with_a_bad_certificate_is_observed_and_told_nothing(
-    fault: str, folder: Path, authority: trustme.CA
-) -> None:
+def test_host_with_bad_certificate_gets_no_credentials(fault: str, folder: Path, authority: trustme.CA) -> None:
     now = datetime.datetime.now(datetime.UTC)
     until = now - datetime.timedelta(days=1) if fault == "expired" else now + datetime.timedelta(days=9)
     leaf = (trustme.CA() if fault == "unknown issuer" else authority).issue_cert(
@@ -129,7 +127,7 @@ def test_a_host_with_a_bad_certificate_is_observed_and_told_nothing(
     assert "https://own.example:443: its certificate can't be trusted, so no credentials are sent there" in said
 
 
-def test_the_password_of_a_proxy_is_shown_to_nobody_else(folder: Path) -> None:
+def test_proxy_password_reaches_only_the_proxy(folder: Path) -> None:
     with RawServer(lambda _: reply(body="a page")) as proxy:
         done = run_command(
             "crawl", "--delay", "0", "--attempts", "1", "--store", folder / "a.db", "http://r.example/",
@@ -149,7 +147,7 @@ def test_the_password_of_a_proxy_is_shown_to_nobody_else(folder: Path) -> None:
     assert PASSWORD not in done.stdout + done.stderr + dead.stdout + dead.stderr
 
 
-def test_the_password_of_a_proxy_is_taken_out_of_what_it_repeats(folder: Path) -> None:
+def test_repeated_proxy_password_is_redacted(folder: Path) -> None:
     with RawServer(lambda _: reply(body="")) as proxy:
         proxy._respond = repeating(proxy)
         done = run_command(
@@ -160,7 +158,7 @@ def test_the_password_of_a_proxy_is_taken_out_of_what_it_repeats(folder: Path) -
     assert "[secret]" in (folder / "a.db").read_bytes().decode("latin-1")
 
 
-def test_what_a_document_says_before_a_host_is_not_sent(folder: Path) -> None:
+def test_userinfo_in_a_document_is_not_sent(folder: Path) -> None:
     with RawServer(lambda _: b"") as server:
         link = f"http://me:{PASSWORD}@127.0.0.1:{server.port}/next"
         server._respond = lambda target: reply(body=f"<a href='{link}'>next</a>" if target == "/" else "x")

@@ -121,7 +121,7 @@ def test_a_row_that_cant_be_read_is_named_and_copied_nowhere(statement: str, wor
 
 
 @pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS.keys())
-def test_what_meets_a_row_that_cant_be_read_ends_in_one_line(verb: tuple[str, ...], store: Path) -> None:
+def test_unreadable_row_ends_every_command_in_one_line(verb: tuple[str, ...], store: Path) -> None:
     for statement, _ in ROWS.values():
         change(store, statement)
     done = told(verb, store)
@@ -164,7 +164,7 @@ def test_a_store_with_foreign_parts_is_refused_by_every_command(verb: tuple[str,
     assert_refused(verb, FOREIGN["a trigger"], store)
 
 
-def test_what_others_have_added_for_themselves_is_none_of_our_business(store: Path) -> None:
+def test_tables_added_by_others_are_ignored(store: Path) -> None:
     change(
         store, "CREATE TABLE notes (a)", "CREATE VIEW mine AS SELECT ark FROM ark", "CREATE INDEX i ON verdict (object)"
     )
@@ -273,13 +273,13 @@ def no_file(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
 @pytest.mark.parametrize("verb", [*VERBS.values(), CHECK, ("crawl", "http://127.0.0.1:9/", "--store", "{store}"),
     ("check", "--store", "{store}", "ark:/12345/x"), ("run", "http://127.0.0.1:9/", "--dry-run", "--store", "{store}")],
     ids=[*VERBS, "store check", "crawl", "check", "dry run"])  # fmt: skip
-def test_what_is_no_file_is_no_store(verb: tuple[str, ...], no_file: Path) -> None:
+def test_non_file_is_no_store(verb: tuple[str, ...], no_file: Path) -> None:
     done = told(verb, no_file)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
 
 
 @pytest.mark.parametrize("verb", ["report", "history", "triage list", "triage export", "store check"])
-def test_a_store_that_nobody_may_write_to_is_read(verb: str, store: Path, tmp_path: Path) -> None:
+def test_read_only_store_is_read(verb: str, store: Path, tmp_path: Path) -> None:
     folder = tmp_path / "archive"
     folder.mkdir()
     shutil.move(store, folder / "a.db")
@@ -294,7 +294,7 @@ def test_a_store_that_nobody_may_write_to_is_read(verb: str, store: Path, tmp_pa
     assert [each.name for each in folder.iterdir()] == ["a.db"]
 
 
-def test_a_store_with_a_log_that_a_kill_has_left_is_read_where_nobody_may_write(store: Path, tmp_path: Path) -> None:
+def test_read_only_store_with_leftover_wal_is_read(store: Path, tmp_path: Path) -> None:
     change(store, "PRAGMA journal_mode=WAL")
     with closing(sqlite3.connect(store)) as connection:
         connection.execute("UPDATE run SET version = 'of the log'")
@@ -321,7 +321,7 @@ with scratch_beside(Path(sys.argv[1])) as folder:
 """
 
 
-def test_what_a_killed_import_has_left_is_cleared_and_what_is_held_is_not(store: Path) -> None:
+def test_files_of_a_killed_import_are_cleared_unless_locked(store: Path) -> None:
     held = subprocess.Popen([sys.executable, "-c", _HOLDING, store], stdout=subprocess.PIPE, text=True)
     assert held.stdout is not None
     folder = Path(held.stdout.readline().strip())
@@ -338,7 +338,7 @@ def test_what_a_killed_import_has_left_is_cleared_and_what_is_held_is_not(store:
     assert not folder.exists()
 
 
-def test_an_import_leaves_nothing_beside_the_store(store: Path) -> None:
+def test_import_leaves_no_extra_files(store: Path) -> None:
     new = store.parent / "new.db"
     for _ in range(2):
         assert run_command("store", "import", store, "--store", new).returncode == 0
@@ -370,7 +370,7 @@ def assert_one_line(verb: tuple[str, ...], text: str, folder: Path, world: bytes
 
 
 @pytest.mark.parametrize("text", DEEP.values(), ids=DEEP.keys())
-def test_toml_that_nobody_can_read_is_one_line(text: str, tmp_path: Path, world: bytes) -> None:
+def test_malformed_toml_is_one_line(text: str, tmp_path: Path, world: bytes) -> None:
     assert_one_line(("schedule", "list", "-c", "{file}"), text, tmp_path, world)
     assert_one_line(("triage", "apply", "{file}", "--store", "{store}"), text, tmp_path, world)
 
@@ -380,7 +380,5 @@ def test_toml_that_nobody_can_read_is_one_line(text: str, tmp_path: Path, world:
     ("report", "-c", "{file}"), ("schedule", "due", "-c", "{file}"), ("schedule", "run", "-c", "{file}"),
     ("notify", "test", "-c", "{file}"),
 ], ids=lambda verb: " ".join(verb[:2]))  # fmt: skip
-def test_every_command_says_of_toml_that_nobody_can_read_one_line(
-    verb: tuple[str, ...], tmp_path: Path, world: bytes
-) -> None:
+def test_every_command_reports_malformed_toml_in_one_line(verb: tuple[str, ...], tmp_path: Path, world: bytes) -> None:
     assert_one_line(verb, next(iter(DEEP.values())), tmp_path, world)

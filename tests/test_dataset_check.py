@@ -48,7 +48,7 @@ def test_each_ark_of_a_dataset_is_asked_for_once(tmp_path: Path) -> None:
     assert (tmp_path / "audit.db").exists()
 
 
-def test_what_is_no_finished_dataset_is_a_mistake(tmp_path: Path) -> None:
+def test_unfinished_dataset_is_a_mistake(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     done = run_command("check", "--from", tmp_path / "empty")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
@@ -181,7 +181,7 @@ def test_tables_of_a_checked_dataset_are_those_of_a_run(checked: Checked, defini
     assert of_run or definition.name in _EMPTY
 
 
-def test_what_documents_decide_together_is_told_of_a_dataset(checked: Checked) -> None:
+def test_decisions_across_documents_are_reported_for_a_dataset(checked: Checked) -> None:
     rows = csv.DictReader(io.StringIO(checked.table("check", "citations").decode()))
     again = {(Path(row["document"]).name, row["ark"], row["as_written"]) for row in rows if row["again"] == "true"}
     assert again == {
@@ -196,11 +196,11 @@ def test_all_citations_of_a_dataset_are_reported(checked: Checked) -> None:
     assert len(rows) == len(rows_in(checked.folder / "ds", "mentions"))
 
 
-def test_a_check_of_a_dataset_asks_what_a_run_asks(checked: Checked) -> None:
+def test_dataset_check_asks_the_same_as_a_run(checked: Checked) -> None:
     assert sorted(checked.requests_of_check) == sorted(checked.requests_of_run)
 
 
-def test_the_ending_names_the_documents_that_cite_what_fails(checked: Checked) -> None:
+def test_ending_names_documents_that_cite_failing_arks(checked: Checked) -> None:
     said = checked.check.stderr
     papers = checked.folder / "papers"
     assert f"ark:12148/{_NAMES[1]} fails (broken), cited in {papers}/a.txt; {papers}/b.txt\n" in said
@@ -217,7 +217,7 @@ def test_a_relative_link_is_asked_for_where_it_leads(checked: Checked) -> None:
     assert resolvers == {None, f"{checked.url}/", f"{checked.url}/sub/b/"}
 
 
-def test_a_report_says_which_dataset_was_checked(checked: Checked) -> None:
+def test_report_names_the_checked_dataset(checked: Checked) -> None:
     done = _done("report", "--store", checked.folder / "ds.db", "--format", "md", "--out", "-")
     assert f"Audit of {checked.folder / 'ds'}: run 1 (check)" in done.stdout
 
@@ -237,7 +237,7 @@ def test_a_check_that_was_killed_while_it_took_documents_goes_on(checked: Checke
         assert checked.table("killed", name) == checked.table("check", name)
 
 
-def test_a_check_that_is_finished_tells_the_same_again(checked: Checked) -> None:
+def test_finished_check_repeats_its_output(checked: Checked) -> None:
     again = _done(*checked.command("ds.db"), "--resume")
     assert "no requests are left" in again.stderr
     assert again.stdout == checked.check.stdout
@@ -263,7 +263,7 @@ def test_of_a_large_dataset_each_ark_has_some_documents(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["missing", "no Parquet"])
-def test_a_dataset_that_is_damaged_is_told_in_a_line(tmp_path: Path, damage: str) -> None:
+def test_damaged_dataset_is_one_line(tmp_path: Path, damage: str) -> None:
     (tmp_path / "a.txt").write_text("ark:/12148/btv1b8449691v")
     make(tmp_path / "ds", [tmp_path / "a.txt"])
     [mentions] = (tmp_path / "ds" / "mentions").iterdir()
@@ -280,7 +280,7 @@ _FOREIGN = {"role": "x", "decided": 7, "confidence": "x", "ark": "nothing", "spe
 
 
 @pytest.mark.parametrize("column", [*_FOREIGN, "outcome"])
-def test_a_dataset_with_values_of_others_is_told_in_a_line(tmp_path: Path, column: str) -> None:
+def test_dataset_with_foreign_values_is_one_line(tmp_path: Path, column: str) -> None:
     (tmp_path / "a.txt").write_text("ark:/12148/btv1b8449691v")
     make(tmp_path / "ds", [tmp_path / "a.txt"])
     [path] = (tmp_path / "ds" / ("documents" if column == "outcome" else "mentions")).iterdir()
@@ -298,7 +298,7 @@ def test_a_dataset_with_values_of_others_is_told_in_a_line(tmp_path: Path, colum
 
 
 @pytest.mark.parametrize("column", ["ark", "page"])
-def test_a_dataset_with_other_columns_is_told_in_a_line(tmp_path: Path, column: str) -> None:
+def test_dataset_with_other_columns_is_one_line(tmp_path: Path, column: str) -> None:
     (tmp_path / "a.txt").write_text("ark:/12148/btv1b8449691v")
     make(tmp_path / "ds", [tmp_path / "a.txt"])
     [path] = (tmp_path / "ds" / "mentions").iterdir()
@@ -331,7 +331,7 @@ def test_a_dataset_with_other_columns_is_told_in_a_line(tmp_path: Path, column: 
         pytest.param(lambda kept: kept.replace('"format_version": 2', '"format_version": 3'), id="a later version"),
     ],
 )
-def test_a_manifest_that_is_none_is_a_mistake(tmp_path: Path, manifest: Callable[[str], str]) -> None:
+def test_malformed_manifest_is_a_mistake(tmp_path: Path, manifest: Callable[[str], str]) -> None:
     (tmp_path / "a.txt").write_text("ark:/12148/btv1b8449691v")
     make(tmp_path / "ds", [tmp_path / "a.txt"])
     path = tmp_path / "ds" / "manifest.json"

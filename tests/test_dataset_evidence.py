@@ -49,7 +49,7 @@ def test_evidence_from_names_is_that_of_the_arks(arks: list[Ark], chance: random
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_many_names_teach_the_same_whatever_their_order(seed: int) -> None:
+def test_learned_zones_do_not_depend_on_order(seed: int) -> None:
     chance = random.Random(seed)
     arks = {_minted(chance, seed) for _ in range(chance.choice([15, 40, 200]))}
     names = SortedNames.of(map(str, arks))

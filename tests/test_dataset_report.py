@@ -93,7 +93,7 @@ def test_tables_are_those_of_a_store(folder: Path, name: str) -> None:
         assert ours.count(b"\n") > 1  # or nothing was compared
 
 
-def test_what_an_ark_implies_is_what_it_says_itself() -> None:
+def test_implied_arks_in_sql_equal_those_of_the_class() -> None:
     parts = ("a", "b1", "/c", "/d2", ".e", ".f-g", "/\u00e9")
     names = {"ark:12148/x" + "".join(some) for some in product(parts, repeat=3)}
     arks = sorted({str(Ark.parse(name)) for name in names})
@@ -106,7 +106,7 @@ def test_what_an_ark_implies_is_what_it_says_itself() -> None:
     assert all(len(set(implied)) == len(implied) for implied in found.values())
 
 
-def test_hosts_are_counted_by_what_is_cited(folder: Path) -> None:
+def test_hosts_are_counted_by_cited_arks(folder: Path) -> None:
     rows = pq.read_table(folder / "dataset" / "parquet" / "cited_hosts.parquet").to_pylist()
     mentions = [
         mention
@@ -128,7 +128,7 @@ def test_a_report_is_shown_in_brief(folder: Path) -> None:
     assert "12148" in done.stdout
 
 
-def test_what_is_shown_is_said_in_other_languages(folder: Path) -> None:
+def test_dataset_report_is_translated(folder: Path) -> None:
     done = _run(folder, "report", "--dataset", "@ds", "--lang", "fr", "--out", "@french")
     assert done.returncode == 0, done.stderr
     of_store = _run(folder, "report", "--store", "@a.db", "--lang", "fr")

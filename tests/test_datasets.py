@@ -63,7 +63,7 @@ def test_rows_are_those_of_extract_over_the_corpus(tmp_path: Path) -> None:
     assert len(json.loads((tmp_path / "ds" / MANIFEST).read_text())["tables"]["mentions"]["files"]) > 1
 
 
-def test_columns_are_as_the_dictionary_says(tmp_path: Path) -> None:
+def test_columns_match_the_data_dictionary(tmp_path: Path) -> None:
     make(tmp_path / "ds", write_documents(tmp_path / "papers"))
     types = {
         ColumnKind.TEXT: pa.string(),
@@ -83,7 +83,7 @@ def test_columns_are_as_the_dictionary_says(tmp_path: Path) -> None:
             ]
 
 
-def test_source_and_record_tell_where_a_document_is(tmp_path: Path) -> None:
+def test_source_and_record_locate_a_document(tmp_path: Path) -> None:
     papers = tmp_path / "papers"
     write_documents(papers)
     make(tmp_path / "ds", sorted(papers.iterdir()))
@@ -163,7 +163,7 @@ class _Overtaken(LocalStorage):
         return super().create(name, data)
 
 
-def test_an_attempt_that_comes_too_late_removes_its_own(tmp_path: Path) -> None:
+def test_late_attempt_removes_its_own_files(tmp_path: Path) -> None:
     paths = write_documents(tmp_path / "papers")
     make(tmp_path / "whole", paths)
     overtaken = _Overtaken(tmp_path / "ds", lambda: make(tmp_path / "ds", paths))
@@ -173,7 +173,7 @@ def test_an_attempt_that_comes_too_late_removes_its_own(tmp_path: Path) -> None:
     assert len(parts) == len(list((tmp_path / "ds" / READ).glob("*.zst"))) > 2
 
 
-def test_what_other_attempts_leave_is_no_part_of_it(tmp_path: Path) -> None:
+def test_files_of_other_attempts_are_no_part_of_a_dataset(tmp_path: Path) -> None:
     paths = write_documents(tmp_path / "papers")
     make(tmp_path / "ds", paths)
     before = content_of(tmp_path / "ds")
@@ -204,7 +204,7 @@ def test_a_dataset_in_a_folder_that_is_read_is_not_read(tmp_path: Path) -> None:
         assert all("/ds/" not in row["document"] for row in rows_in(tmp_path / "ds", "documents"))
 
 
-def test_what_no_utf_8_can_hold_is_spelled_out(tmp_path: Path) -> None:
+def test_lone_surrogates_are_escaped(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(r'{"note": "\ud800 see ark:/12148/btv1b8449691v \udc00"}')
     make(tmp_path / "ds", [tmp_path / "a.json"])
     [row] = rows_in(tmp_path / "ds", "mentions")
@@ -238,7 +238,7 @@ def test_an_empty_folder_ends_as_it_does_without_a_dataset(tmp_path: Path) -> No
     assert (done.returncode, last) == (3, "arkaudit: nothing could be read")
 
 
-def test_nothing_but_what_cannot_be_read_ends_with_3(tmp_path: Path) -> None:
+def test_only_unreadable_input_ends_with_3(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4 and nothing more")
     done = run_command("extract", tmp_path / "a.pdf", "--out", tmp_path / "ds")
     assert (done.returncode, done.stderr.splitlines()[-1]) == (3, f"arkaudit: nothing could be read: {tmp_path}/a.pdf")
@@ -313,7 +313,7 @@ def test_another_version_or_a_broken_plan_is_a_mistake(tmp_path: Path) -> None:
         pytest.param(lambda text: text + b"\n_CHANGED = True\n", True, id="a changed extractor"),
     ],
 )
-def test_a_dataset_is_gone_on_with_by_the_same_code_only(
+def test_dataset_is_resumed_by_the_same_code_only(
     tmp_path: Path, change: Callable[[bytes], bytes], is_refused: bool
 ) -> None:
     for name in ("a.txt", "b.txt"):
@@ -351,7 +351,7 @@ def test_one_command_at_a_time_makes_a_dataset(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no limits for files")
-def test_a_storage_that_fails_is_told_in_a_line_and_gone_on_with(tmp_path: Path) -> None:
+def test_storage_failure_is_one_line_and_resumable(tmp_path: Path) -> None:
     chance = random.Random(1)
     arks = (f"ark:/12148/b{''.join(chance.choices('bcdfghjkmnpqrstvwxz', k=9))}" for _ in range(1_500))
     (tmp_path / "a.txt").write_text(" and ".join(arks))
@@ -408,7 +408,7 @@ def flipped(path: Path) -> None:
         "work/decided/*/*.json", "work/evidence/*/*",
     ],
 )  # fmt: skip
-def test_what_is_damaged_is_made_again(tmp_path: Path, files: str, damage: Callable[[Path], object]) -> None:
+def test_damaged_parts_are_made_again(tmp_path: Path, files: str, damage: Callable[[Path], object]) -> None:
     paths = write_documents(tmp_path / "papers")
     make(tmp_path / "ds", paths)
     expected = content_of(tmp_path / "ds")
@@ -422,7 +422,7 @@ def test_what_is_damaged_is_made_again(tmp_path: Path, files: str, damage: Calla
     assert run_command("dataset", "check", tmp_path / "ds").returncode == 0
 
 
-def test_what_no_command_has_written_stays(tmp_path: Path) -> None:
+def test_foreign_files_stay(tmp_path: Path) -> None:
     paths = write_documents(tmp_path / "papers")
     make(tmp_path / "ds", paths)
     foreign = [tmp_path / "ds" / name for name in ("mentions/notes.txt", "work/read/mine.json", "work/scratch/draft")]

@@ -24,7 +24,7 @@ ENDED = "Kept as ark:/81985/b7q2\n4 times a year.\n"
 
 
 @pytest.mark.parametrize("texts", list(permutations([WHOLE, BROKEN, ENDED])))
-def test_a_folder_gives_the_same_whatever_the_order_of_its_files(tmp_path: Path, texts: tuple[str, ...]) -> None:
+def test_order_of_files_does_not_matter(tmp_path: Path, texts: tuple[str, ...]) -> None:
     for number, text in enumerate(texts):
         (tmp_path / f"{number}.txt").write_text(text, "utf-8")
     done = run_command("extract", str(tmp_path))
@@ -102,7 +102,7 @@ def test_deciding_again_changes_nothing(crawled: Path) -> None:
         "text, after another setting",
     ],
 )
-def test_what_is_decided_again_is_asked_for_where_it_was(
+def test_mentions_decided_again_are_asked_at_their_place(
     role: Role, resolver: str | None, url: str, asked_again: str
 ) -> None:
     [before] = find_arks("ark:/81985/x5")
@@ -112,7 +112,7 @@ def test_what_is_decided_again_is_asked_for_where_it_was(
     assert url_again(before, before, url, resolver="https://n2t.net/") == url
 
 
-def test_what_the_registry_does_not_know_is_a_finding_and_no_copy_knows_nothing(crawled: Path) -> None:
+def test_unregistered_naan_is_a_finding_only_with_a_registry_copy(crawled: Path) -> None:
     record = {"what": "12148", "where": "https://example.org", "who": {"name": "A library"}, "naan": "12148"}
     registry = read_registry(json.dumps({"data": [record]}).encode(), source="a copy", fetched_at=None)
     with Store.open(crawled) as store:

@@ -103,7 +103,7 @@ def test_the_documents_are_what_the_demo_promises() -> None:
     }  # fmt: skip
 
 
-def test_the_crawl_reaches_every_document_and_finds_there_what_is_there(shown: Shown) -> None:
+def test_crawl_reaches_every_document_and_finds_its_arks(shown: Shown) -> None:
     found = defaultdict(set)
     for url, ark in shown.rows(
         "select url, ark from mention join document using (document_id) join ark using (ark_id)"
@@ -131,7 +131,7 @@ def test_every_cited_ark_has_a_verdict_and_every_verdict_its_requests(shown: Sho
     assert untraced == []
 
 
-def test_what_the_store_says_was_asked_is_what_the_hosts_were_asked(shown: Shown) -> None:
+def test_recorded_requests_equal_those_received_by_hosts(shown: Shown) -> None:
     told = []
     for (hops,) in [*shown.rows("select hops from observation"), *shown.rows("select hops from document")]:
         for hop in json.loads(hops):
@@ -147,7 +147,7 @@ def test_examples_and_tests_are_recorded_and_never_requested(shown: Shown) -> No
     assert not any("12345" in target or "99999" in target for _, target in shown.requests)
 
 
-def test_certificates_are_looked_at_beside_the_crawl(shown: Shown) -> None:
+def test_certificates_are_probed_during_the_crawl(shown: Shown) -> None:
     reasons = dict(shown.rows("select host, reason from tls_probe"))
     assert reasons["n2t.net"] == "ok"
     assert set(reasons.values()) == {"ok"}
@@ -165,7 +165,7 @@ def test_the_main_table_is_printed_and_the_page_holds_the_chart(shown: Shown) ->
     }
 
 
-def test_the_demo_fits_on_a_screen_and_tells_what_fails_where_and_where_to_look(shown: Shown) -> None:
+def test_demo_output_fits_on_a_screen_and_names_failures(shown: Shown) -> None:
     out = shown.report.parent
     ended = shown.said.splitlines()
     printed = [*opening_words(out).splitlines(), *shown.output.splitlines(), *ended, *closing_words(out).splitlines()]
@@ -300,7 +300,7 @@ def test_the_tutorial_can_be_followed(reader: Path) -> None:
         assert seen in printed
 
 
-def test_what_is_shown_of_pandas_duckdb_and_datasette_works(reader: Path) -> None:
+def test_examples_of_pandas_duckdb_and_datasette_work(reader: Path) -> None:
     printed = follow(reader, "analysis.md")
     assert '"object":"resolved"' in printed.replace(": ", ":")
     for block in page_blocks("analysis.md", "python"):

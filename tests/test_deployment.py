@@ -116,7 +116,7 @@ def site(target: str) -> bytes:
 
 
 @pytest.mark.promise
-def test_the_action_audits_reports_and_fails_where_it_is_told_to(tmp_path: Path) -> None:
+def test_action_audits_reports_and_fails_as_configured(tmp_path: Path) -> None:
     with RawServer(site) as server:
         code, summary, outputs = run_action(
             tmp_path, config=config_on_loopback(tmp_path), seeds=f"\n{server.url}/page\n", fail_on="broken\n"
@@ -137,7 +137,7 @@ def test_the_action_audits_reports_and_fails_where_it_is_told_to(tmp_path: Path)
         pytest.param({}, 2, id="nothing to audit"),
     ],
 )
-def test_the_action_runs_nothing_that_stands_in_its_inputs(tmp_path: Path, inputs: dict[str, str], code: int) -> None:
+def test_action_never_executes_its_inputs(tmp_path: Path, inputs: dict[str, str], code: int) -> None:
     found, summary, outputs = run_action(tmp_path, **inputs, config=config_on_loopback(tmp_path))
     assert (found, summary, outputs) == (code, "", {})
     assert not list(tmp_path.rglob("made"))
@@ -201,12 +201,12 @@ def test_a_tag_is_released_that_version_changelog_and_citation_name() -> None:
         pytest.param("## 1x2.0, 2026-12-01\n", "version: 1.2.0\n", 1, id="a dot is a dot"),
     ],
 )
-def test_what_names_another_version_keeps_a_tag_from_being_released(changelog: str, citation: str, faults: int) -> None:
+def test_release_fails_if_a_file_names_another_version(changelog: str, citation: str, faults: int) -> None:
     found = list(release_check().faults("v1.2.0", version="1.2.0", changelog=changelog, citation=citation))
     assert len(found) == faults
 
 
-def test_what_is_published_leads_to_the_repository_that_publishes_it() -> None:
+def test_published_metadata_links_to_the_repository() -> None:
     links = release_check("release_links")
     description = links.linked_description((ROOT / "README.md").read_text(), "https://code.example/o/a", "v1.2.0")
     targets = re.findall(r"\]\(([^)\s]+)", description)

@@ -33,7 +33,7 @@ def faults(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("scenario", ["store", "dataset", "report", "triage"])
-def test_whatever_fails_what_is_there_is_whole_and_the_command_goes_on(scenario: str, faults: Path) -> None:
+def test_files_stay_whole_after_any_disk_failure_and_the_command_resumes(scenario: str, faults: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.disk_faults", faults, scenario],
         env={**clean_environment(), "LD_PRELOAD": str(faults / "faults.so")},

@@ -58,7 +58,7 @@ def test_hosts_are_those_of_each_url(urls: list[str]) -> None:
     assert values_of(netlocs_of(series(urls))) == [netloc(url) for url in urls]
 
 
-def test_the_hosts_of_all_urls_and_of_none() -> None:
+def test_hosts_of_all_urls_and_of_an_empty_list() -> None:
     found = hosts_of(series([*URLS, None]))
     assert found.tolist()[:-1] == [host(url) for url in URLS]
     assert pd.isna(found.iloc[-1])
@@ -96,6 +96,6 @@ def test_tallies_of_groups_are_those_of_each_group(dtype: str, rows: list[tuple[
 
 
 @pytest.mark.parametrize("dtype", ["str", "category", "Int64", "boolean", "Float64", "object"])
-def test_values_are_plain_and_what_is_missing_is_none(dtype: str) -> None:
+def test_values_are_plain_and_missing_ones_null(dtype: str) -> None:
     values = {"str": ["a", None], "category": ["a", None], "object": [{"a": 1}, None]}.get(dtype, [1, None])
     assert values_of(pd.Series(values, dtype=dtype)) == values

@@ -48,7 +48,7 @@ def test_a_configured_audit_is_good_in_each_respect(tmp_path: Path) -> None:
     assert not (tmp_path / "cache").exists(), "looking makes nothing"
 
 
-def test_archives_and_log_ins_are_told_and_secrets_never(tmp_path: Path) -> None:
+def test_doctor_lists_archives_and_log_ins_without_secrets(tmp_path: Path) -> None:
     config = tmp_path / "arkaudit.toml"
     config.write_text(
         '[memento]\ntimegate = "https://archive.example/timegate/"\n'
@@ -80,7 +80,7 @@ def test_archives_and_log_ins_are_told_and_secrets_never(tmp_path: Path) -> None
         pytest.param("--store", "", "store", id="an empty file"),
     ],
 )
-def test_what_would_make_an_audit_fail_is_a_fault(tmp_path: Path, option: str, text: str, faulty: str) -> None:
+def test_doctor_reports_faults_that_would_fail_an_audit(tmp_path: Path, option: str, text: str, faulty: str) -> None:
     (tmp_path / "file").write_text(text)
     assert states(option, tmp_path / "file", code=1)[faulty] == "fault"
 

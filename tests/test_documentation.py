@@ -45,7 +45,7 @@ def address(site: Path) -> Iterator[str]:
         server.shutdown()
 
 
-def test_our_own_crawl_reaches_whatever_the_site_links_to(address: str, site: Path, tmp_path: Path) -> None:
+def test_own_crawl_reaches_every_linked_page_of_the_site(address: str, site: Path, tmp_path: Path) -> None:
     store = tmp_path / "docs.db"
     done = run_command("crawl", *ON_LOOPBACK, address, "--store", store)
     assert done.returncode == 0, done.stderr

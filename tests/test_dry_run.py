@@ -37,13 +37,13 @@ def test_examples_and_tests_are_not_counted() -> None:
     assert plan_of_arks([(Ark("12345", "x"), "https://n2t.net/ark:/12345/x")], each_second) == Forecast(())
 
 
-def test_a_crawl_takes_what_it_took_last_time_at_the_interval_that_the_host_wanted() -> None:
+def test_crawl_forecast_uses_last_requests_and_host_interval() -> None:
     past = PastRun(1, "2026-11-20T10:00:00.000+00:00", (HostTraffic("https://a.example", 300, 0, 1.0, 5.0),))
     plan = plan_of_crawl(["https://a.example/"], past, each_second)
     assert plan.hosts == (HostPlan("https://a.example", None, 300, 300, Allowance(5.0)),)
 
 
-def test_what_was_crawled_but_not_asked_for_yet_counts_too() -> None:
+def test_forecast_counts_crawled_unchecked_arks() -> None:
     past = PastRun(
         1, "2026-11-20T10:00:00.000+00:00", (HostTraffic("https://a.example", 300, 0, 1.0),), tuple(targets(a=10, b=1))
     )
@@ -78,7 +78,7 @@ def test_nothing_is_sent_or_written(tmp_path: Path, forbidden: list[str]) -> Non
     assert "is not known before the first run over these seeds" in run.stdout
 
 
-def test_what_the_last_run_over_the_same_seeds_took_is_known(tmp_path: Path, forbidden: list[str]) -> None:
+def test_forecast_uses_the_last_run_over_the_same_seeds(tmp_path: Path, forbidden: list[str]) -> None:
     links = "".join(f"<a href='/{number}'>x</a>" for number in range(3))
     with RawServer(lambda target: reply(body=links if target == "/" else "ark:/12x45/x5")) as server:
         seeds = [

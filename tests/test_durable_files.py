@@ -17,7 +17,7 @@ def test_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> No
     assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("a.json", b"old")]
 
 
-def test_new_file_replaces_only_if_told_to(tmp_path: Path) -> None:
+def test_new_file_replaces_only_on_request(tmp_path: Path) -> None:
     path = tmp_path / "a.key"
     with durable_file(path, replaces=False, mode=0o600) as file:
         file.write(b"first")

@@ -59,14 +59,14 @@ def ending(done: subprocess.CompletedProcess[str]) -> list[str]:
     return [line.removeprefix("arkaudit: ") for line in done.stderr.splitlines() if line.startswith("arkaudit: ")]
 
 
-def test_a_crawl_names_what_it_could_not_read_and_the_command_that_asks_for_the_arks(site: Site) -> None:
+def test_crawl_names_unread_documents_and_the_check_command(site: Site) -> None:
     *_, fault, total, hint = ending(site.crawled)
     assert fault == f"not read: {site.url}/no (404), found on {site.url}/"
     assert total == f"3 documents, 2 read, 4 citations, in {site.store}"
     assert hint == f"next: arkaudit check --due --store {site.store}"
 
 
-def test_the_command_that_a_crawl_suggests_names_what_fails_and_where_it_is_cited(site: Site) -> None:
+def test_suggested_check_names_failures_and_citing_documents(site: Site) -> None:
     program, *suggested = shlex.split(ending(site.crawled)[-1].removeprefix("next: "))
     assert program == "arkaudit"
     done = run_command(*suggested, *ON_LOOPBACK, "--attempts", "1")
@@ -78,7 +78,7 @@ def test_the_command_that_a_crawl_suggests_names_what_fails_and_where_it_is_cite
     ]
 
 
-def test_a_run_names_what_fails_and_leaves_out_what_is_known(site: Site, tmp_path: Path) -> None:
+def test_run_names_new_failures_only(site: Site, tmp_path: Path) -> None:
     store = tmp_path / "a.db"
     run = ("run", *ON_LOOPBACK, *ONCE, f"{site.url}/", "--store", store, "--no-resume")
     first, french = (run_command(*run), run_command(*run, "--lang", "fr", "--out", tmp_path / "report"))

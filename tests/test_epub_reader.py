@@ -48,7 +48,7 @@ def test_epub_vector(vector):
     assert reading.findings == ()
 
 
-def test_links_are_told_apart_over_chapters():
+def test_links_are_distinguished_across_chapters():
     chapter = "<p>At <a href='https://n2t.net/ark:/12148/{0}'>ark:/12148/{0}</a>.</p>"
     book = read_epub(epub({name: chapter.format(name) for name in "abc"}))
     targets = {block.link: block.text for block in book.blocks if block.role is Role.LINK_TARGET}
@@ -78,7 +78,7 @@ def test_a_locked_chapter_is_encrypted_and_the_others_are_read():
     assert (texts(reading), kinds(reading)) == (["ark:/12148/two"], ["encrypted"])
 
 
-def test_what_is_wrong_with_a_chapter_says_with_which():
+def test_findings_name_their_chapter():
     garbled = "<html><p>d\xe9j\xe0 vu</p></html>".encode("latin-1")
     reading = read_epub(epub({"a.xhtml": ""}, others={"EPUB/a.xhtml": garbled}))
     assert [finding.kind for finding in reading.findings] == ["guessed-charset"]

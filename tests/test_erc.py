@@ -70,7 +70,7 @@ def test_no_body_is_too_odd_to_be_read(body: bytes, content_type: str | None) ->
 
 
 @given(st.text())
-def test_what_the_encoding_does_not_know_stays(text: str) -> None:
+def test_unknown_escapes_stay(text: str) -> None:
     assert decoded(text.replace("%", "")) == text.replace("%", "")
 
 

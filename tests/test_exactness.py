@@ -166,7 +166,7 @@ def test_a_long_url_is_sent_and_the_host_says_whether_it_is_too_long() -> None:
     assert row["hops"][-1]["status"] == 414
 
 
-def test_a_url_beyond_all_measure_is_not_sent_and_counts_against_nobody() -> None:
+def test_oversized_url_is_not_sent_and_blames_no_host() -> None:
     with RawServer(lambda _: PAGE) as server:
         [row] = check_rows(f"{server.url}/ark:/12x45/{'x5' * 4_050}")
         assert server.targets == []
@@ -179,7 +179,7 @@ def test_a_url_beyond_all_measure_is_not_sent_and_counts_against_nobody() -> Non
     assert (ark_status.strikes, ark_status.state) == (0, ArkState.UNDETERMINED)
 
 
-def test_a_redirect_beyond_all_measure_is_not_followed_and_counts_against_nobody() -> None:
+def test_oversized_redirect_is_not_followed_and_blames_no_host() -> None:
     with RawServer(lambda _: reply("302 Found", Location="/" + "x" * 9_000)) as server:
         [row] = check_rows(f"{server.url}/ark:/12x45/x5")
         assert not any(target.startswith("/xxx") for target in server.targets)
@@ -210,7 +210,7 @@ def test_a_long_header_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 @pytest.mark.parametrize("host", ["n2t.net:99999", "n2t.net:port"])
-def test_a_url_that_can_not_be_is_told(scheme: str, host: str) -> None:
+def test_impossible_url_is_reported(scheme: str, host: str) -> None:
     done = run_command("check", *ON_LOOPBACK, f"{scheme}://{host}/ark:/12x45/x5")
     assert done.returncode == 0, done.stderr
     for line in done.stdout.splitlines():
@@ -219,7 +219,7 @@ def test_a_url_that_can_not_be_is_told(scheme: str, host: str) -> None:
             assert "the URL can't be requested" in row["hops"][-1]["error"]
 
 
-def test_a_slow_body_keeps_its_status_and_what_came_of_it() -> None:
+def test_slow_body_keeps_its_status_and_received_part() -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 9000\r\n\r\n"
 
     class Trickling(RawServer):

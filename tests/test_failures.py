@@ -25,7 +25,7 @@ def test_a_machine_that_is_out_of_sockets_does_not_blame_the_host() -> None:
     assert failure_kind(names).end is ChainEnd.UNDETERMINED
 
 
-def test_the_exceptions_own_words_stand_behind_the_plain_ones() -> None:
+def test_exception_text_follows_the_plain_reason() -> None:
     refused = FAILURES["ConnectionRefusedError"]
     assert failure_text(refused, "Connection was refused.") == f"{refused.words} (Connection was refused)"
     assert failure_text(refused, "") == refused.words

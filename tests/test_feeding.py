@@ -82,7 +82,7 @@ async def answer(crawl: Crawl, entry: FrontierEntry) -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.booleans()), max_size=60), st.integers(1, 3))
-def test_hosts_take_turns_and_none_has_more_out_than_it_may(steps: list[tuple[str, bool]], per_host: int) -> None:
+def test_hosts_take_turns_within_their_limits(steps: list[tuple[str, bool]], per_host: int) -> None:
     rotation: Rotation[int] = Rotation(per_host)
     waiting: dict[str, list[int]] = {host: [] for host in "abcd"}
     out: Counter[str] = Counter()
@@ -108,7 +108,7 @@ def test_hosts_take_turns_and_none_has_more_out_than_it_may(steps: list[tuple[st
 # -- entries handed out
 
 
-def test_everything_is_handed_out_once_and_what_it_leads_to_as_well() -> None:
+def test_entries_and_their_links_are_handed_out_once() -> None:
     async def work(crawl: Crawl, entry: FrontierEntry) -> None:
         await asyncio.sleep(0)
         number = int(entry.crawl_request.url.rpartition("/")[2])
@@ -151,7 +151,7 @@ def test_of_a_host_that_does_not_answer_only_a_few_entries_are_out() -> None:
 
 
 @pytest.mark.parametrize("hosts", [1, 30, 300])
-def test_what_is_in_memory_is_bounded_and_the_rest_waits_in_the_store(hosts: int) -> None:
+def test_memory_is_bounded_and_the_rest_waits_in_the_store(hosts: int) -> None:
     bounds = Bounds(in_hand=50, per_host=4, waiting=100, hosts=20, share=40, least_share=4)
     leads = [page(f"h{number % hosts}.example", number) for number in range(1500)]
     with Store.open(None) as store:
@@ -163,7 +163,7 @@ def test_what_is_in_memory_is_bounded_and_the_rest_waits_in_the_store(hosts: int
 
 
 @pytest.mark.parametrize("hosts", [1, 3, 50])
-def test_a_limit_holds_whatever_the_number_of_hosts_and_files_do_not_count(hosts: int) -> None:
+def test_limit_holds_for_any_number_of_hosts_without_files(hosts: int) -> None:
     leads = [page(f"h{number % hosts}.example", number) for number in range(100)]
     files = [CrawlRequest.to_file(f"{number}.pdf") for number in range(5)]
     with Store.open(None) as store:
@@ -183,7 +183,7 @@ def test_with_a_limit_on_one_host_pages_are_fetched_in_the_order_of_their_discov
 # -- failures
 
 
-def test_what_was_lost_on_the_way_is_settled_and_the_crawl_ends() -> None:
+def test_lost_entries_are_settled_and_the_crawl_ends() -> None:
     async def work(crawl: Crawl, entry: FrontierEntry) -> None:
         if not entry.crawl_request.url.endswith("3"):
             crawl.settle(entry)
@@ -194,7 +194,7 @@ def test_what_was_lost_on_the_way_is_settled_and_the_crawl_ends() -> None:
         assert crawl.frontier.counts()[FrontierState.DONE] == 6
 
 
-def test_after_a_crash_what_was_in_hand_comes_first_and_nothing_that_is_done(tmp_path: Path) -> None:
+def test_entries_in_flight_come_first_after_a_crash(tmp_path: Path) -> None:
     done: set[str] = set()
 
     async def work(crawl: Crawl, entry: FrontierEntry) -> None:

@@ -34,7 +34,7 @@ _SPELLED = re.compile(r"\\N\{(?:U\+(?P<number>[0-9A-F]{4,6})|(?P<name>[A-Z0-9 -]
 
 
 @pytest.mark.parametrize("glued", ["12148/bpt6k107371t1803", "67531/metadc107835Letters"], ids=["fails", "unknown"])
-def test_what_may_be_glued_to_a_name_on_a_page_is_not_certain(glued: str) -> None:
+def test_possibly_glued_text_on_a_page_lowers_confidence(glued: str) -> None:
     [mention] = scan(Block(f"see ark:/{glued} there", page=1), Evidence())
     assert isinstance(mention, Mention)
     assert (str(mention.ark), mention.reason) == (f"ark:{glued}", "what follows may be glued to it")
@@ -98,7 +98,7 @@ def test_a_bare_question_mark_is_an_inflection_in_a_link_and_punctuation_in_pros
     assert (in_link.inflection, in_prose.inflection) == ("?", "")
 
 
-def test_what_stands_whole_in_a_link_settles_what_is_broken_in_the_text() -> None:
+def test_whole_ark_in_a_link_settles_a_broken_one_in_the_text() -> None:
     text = "As ark:/67531/metadc\n107835\n19 leaves"
     link = Ark.parse("ark:67531/metadc107835")
     for supported, confidence in ((frozenset({link}), "certain"), (frozenset[Ark](), "likely")):
@@ -234,9 +234,7 @@ def test_the_text_around_an_ark_changes_nothing(name: str, form: str, before: st
     st.integers(0, 5000),
     st.sampled_from([" ", "word ", "x", "(", "\n", "é", "\N{SOFT HYPHEN}", "x:", "%", "&"]),
 )
-def test_an_ark_is_the_same_however_much_stands_around_it(
-    name: str, form: str, before: int, behind: int, padding: str
-) -> None:
+def test_ark_does_not_depend_on_surrounding_text(name: str, form: str, before: int, behind: int, padding: str) -> None:
     written = form.format(name)
     head, tail = padding * (before // len(padding)) + " ", " " + padding * (behind // len(padding))
     assert what_was_found(head + written + tail, len(head)) == what_was_found(f" {written} ", 1)
@@ -244,7 +242,7 @@ def test_an_ark_is_the_same_however_much_stands_around_it(
 
 @given(st.sampled_from(["ark:/12148/bpt6k10\n7371t", "https://gallica.\nbnf.fr/ar\nk:/12148/bpt6k10-\n7371t"]),
        st.integers(0, 5000), st.integers(0, 5000))  # fmt: skip
-def test_a_broken_ark_is_the_same_however_much_stands_around_it(written: str, before: int, behind: int) -> None:
+def test_broken_ark_does_not_depend_on_surrounding_text(written: str, before: int, behind: int) -> None:
     head, tail = "x" * before + " ", " " + "x" * behind
     assert what_was_found(head + written + tail, len(head)) == what_was_found(f" {written} ", 1)
 
@@ -255,7 +253,7 @@ texts = st.lists(st.tuples(prose, names, st.sampled_from(WRITTEN_AS)), max_size=
 
 
 @given(texts, texts)
-def test_two_texts_apart_hold_what_each_holds(one: str, other: str) -> None:
+def test_joined_texts_hold_the_mentions_of_both(one: str, other: str) -> None:
     joined = f"{one}\n\n{other}"
     of_one = what_was_found(one)
     assert what_was_found(joined)[: len(of_one)] == of_one
@@ -344,7 +342,7 @@ def seconds(text: str) -> float:
     ("right", "joins"),
     [("", False), ("http://x.org/", False), ("7371t", True), ("and", False), ("(see", False), ("2.", False)],
 )
-def test_what_follows_decides(right: str, joins: bool) -> None:
+def test_following_text_decides_a_join(right: str, joins: bool) -> None:
     assert decide(Wrap("ark:/67531/metadc10", right, hyphen=False), Evidence()).join is joins
 
 

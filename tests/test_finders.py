@@ -71,9 +71,7 @@ def distances(seeds: Sequence[int], links: Graph) -> dict[int, int]:
 
 
 @given(GRAPHS, st.data())
-def test_a_document_was_found_on_the_first_of_those_from_which_the_fewest_links_lead_to_it(
-    links: dict[int, list[int]], data: st.DataObject
-) -> None:
+def test_finder_is_the_first_document_on_a_shortest_path(links: dict[int, list[int]], data: st.DataObject) -> None:
     seeds = data.draw(st.lists(st.sampled_from(sorted(links)), min_size=1, max_size=3, unique=True))
     found, far = found_in(seeds, links), distances(seeds, links)
     assert set(found) == set(far)
@@ -84,9 +82,7 @@ def test_a_document_was_found_on_the_first_of_those_from_which_the_fewest_links_
 
 
 @given(GRAPHS, st.randoms(use_true_random=False))
-def test_it_makes_no_difference_in_which_order_documents_were_recorded(
-    links: dict[int, list[int]], chance: random.Random
-) -> None:
+def test_order_of_records_does_not_change_finders(links: dict[int, list[int]], chance: random.Random) -> None:
     shuffled = list(links)
     chance.shuffle(shuffled)
     assert found_in([0], {number: links[number] for number in shuffled}) == found_in([0], links)
@@ -98,7 +94,7 @@ def test_of_documents_that_are_as_near_the_one_that_was_found_first_counts() -> 
     assert found_in([1, 2], links) == {1: None, 2: None, 3: 1, 4: 2}
 
 
-def test_where_redirects_led_was_found_where_the_first_url_that_led_there_was() -> None:
+def test_target_of_redirects_has_the_finder_of_the_first_redirect() -> None:
     links: Graph = {0: [1, 2], 1: [3], 2: [4], 3: [], 4: [], 5: [6], 6: []}
     assert found_in([0], links, {3: 5, 4: 5}) == {0: None, 1: 0, 2: 0, 3: 1, 5: 1, 4: 2, 6: 5}
     assert found_in([3, 0], links, {3: 5, 4: 5})[5] is None, "a seed that leads there"
@@ -108,7 +104,7 @@ def test_documents_that_lead_to_each_other_by_redirects_are_found_once() -> None
     assert found_in([0], {0: [1], 1: [], 2: []}, {1: 2, 2: 1}) == {0: None, 1: 0, 2: 0}
 
 
-def test_a_document_of_which_the_way_to_it_is_not_on_record_keeps_what_it_had() -> None:
+def test_document_without_recorded_path_keeps_its_finder() -> None:
     with Store.open(None) as store:
         run_id = begun(store)
         Frontier(store, run_id, DOCUMENTS).add([CrawlRequest.to_page(HOME)])
@@ -122,7 +118,7 @@ LINKING = {"": ("a", "b"), "a": ("c", "b"), "b": ("c", "d"), "c": ("d",), "d": (
 
 
 @pytest.mark.parametrize("order", list(permutations(["a", "b", "c", "d"])))
-def test_the_store_gives_the_same_finders_in_whatever_order_documents_came(order: tuple[str, ...]) -> None:
+def test_finders_in_the_store_do_not_depend_on_order(order: tuple[str, ...]) -> None:
     def answered(name: str) -> DocumentRecord:
         targets = b"".join(document_key(f"{HOME}{each}") for each in LINKING[name])
         finder = None if name == "" else "whoever came first"

@@ -78,7 +78,7 @@ VALUES = {
 
 
 @pytest.mark.parametrize("statement", VALUES.values(), ids=VALUES.keys())
-def test_wrong_values_are_refused_by_whatever_opens_a_store(statement: str, store: Path) -> None:
+def test_wrong_values_are_refused_by_every_command_with_a_store(statement: str, store: Path) -> None:
     change(store, statement)
     before = store.read_bytes()
     with pytest.raises(StoreDamaged, match=r"(run|document|frontier|triage|ark|provenance) row 1: "):
@@ -193,7 +193,7 @@ CUT_OFF: dict[str, Callable[[Path], None]] = {
 
 
 @pytest.mark.parametrize("make", CUT_OFF.values(), ids=CUT_OFF.keys())
-def test_store_that_was_cut_off_is_said_to_be(make: Callable[[Path], None], store: Path, tmp_path: Path) -> None:
+def test_truncated_store_is_reported(make: Callable[[Path], None], store: Path, tmp_path: Path) -> None:
     shutil.copy(store, tmp_path / "whole.db")
     path = tmp_path / "cut.db"
     make(path)

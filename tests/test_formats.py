@@ -130,7 +130,7 @@ def test_package(data, kind):
 
 
 @pytest.mark.parametrize("kind", ["text", "spreadsheet", "presentation"])
-def test_flat_opendocument_is_read_as_what_it_is(kind):
+def test_flat_opendocument_is_recognized(kind):
     names = 'xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0"'
     flat = (
         f'<?xml version="1.0"?><office:document {names} office:mimetype="{ODF}{kind}"><office:body/></office:document>'
@@ -150,13 +150,13 @@ def test_flat_opendocument_is_read_as_what_it_is(kind):
         pytest.param(b"\x1f\x8b<html>", "application/gzip", "looks like gzip data", id="gzip, whatever is in it"),
     ],
 )
-def test_unknown_format_says_what_it_looks_like(data, media_type, detail):
+def test_unknown_format_is_described(data, media_type, detail):
     reading = read_document(data, media_type="text/html", name="page.html")
     assert (reading.media_type, reading.blocks) == (media_type, ())
     assert [(finding.kind, finding.detail) for finding in reading.findings] == [("unknown-format", detail)]
 
 
-def test_an_empty_document_is_said_to_be():
+def test_empty_document_is_reported():
     assert [finding.kind for finding in read_document(b"").findings] == ["empty"]
 
 

@@ -45,7 +45,7 @@ def urls(frontier: Frontier, host: str = "library.example", *, most: int = 100) 
     return [entry.crawl_request.url for entry in frontier.claim({host: most})]
 
 
-def test_what_is_added_is_claimed_once_in_the_order_of_discovery() -> None:
+def test_entries_are_claimed_once_in_order_of_discovery() -> None:
     with Store.open(None) as store:
         frontier = Frontier(store, begun(store), DOCUMENTS)
         frontier.add(pages("c", "a", "b"))
@@ -82,7 +82,7 @@ def test_runs_and_spiders_have_each_their_own() -> None:
             assert urls(of) == [f"{SITE}/a"]
 
 
-def test_what_a_document_leads_to_and_that_it_is_done_are_recorded_with_it() -> None:
+def test_links_and_completion_are_recorded_with_the_document() -> None:
     with Store.open(None) as store:
         run_id = begun(store)
         frontier = Frontier(store, run_id, DOCUMENTS)
@@ -120,7 +120,7 @@ def test_when_a_document_can_not_be_recorded_nothing_of_it_is(tmp_path: Path) ->
         assert store.counts(run_id)["documents"] == 0
 
 
-def test_after_a_crash_what_was_claimed_is_known(tmp_path: Path) -> None:
+def test_claimed_entries_are_known_after_a_crash(tmp_path: Path) -> None:
     with Store.open(tmp_path / "a.db") as store:
         run_id = begun(store)
         frontier = Frontier(store, run_id, DOCUMENTS)
@@ -158,7 +158,7 @@ def test_where_redirects_lead_is_theirs_unless_it_was_found_before_or_is_asked_f
         assert urls(frontier) == [f"{SITE}/way", f"{SITE}/after", f"{SITE}/new"], "after a crash they wait again"
 
 
-def test_hosts_come_in_the_order_in_which_they_were_come_by() -> None:
+def test_hosts_come_in_order_of_discovery() -> None:
     with Store.open(None) as store:
         frontier = Frontier(store, begun(store), DOCUMENTS)
         frontier.add(

@@ -57,7 +57,7 @@ def test_the_form_of_a_form_is_itself(url: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["http://[::1", "http://a.example:x/", "http://a.example:99999999999/é"])
-def test_what_is_no_url_has_no_form_or_one_that_does_no_harm(url: str) -> None:
+def test_malformed_urls_have_no_canonical_form_or_a_harmless_one(url: str) -> None:
     with contextlib.suppress(ValueError):
         same_document(url)
 
@@ -78,7 +78,7 @@ def filled(vector: dict[str, Any]) -> Traps:
 
 
 @pytest.mark.parametrize("vector", vectors("traps"))
-def test_a_trap_is_told_by_a_stated_rule(vector: dict[str, Any]) -> None:
+def test_trap_is_recognized_by_a_stated_rule(vector: dict[str, Any]) -> None:
     traps = filled(vector)
     *before, last = vector["urls"]
     for url in before:
@@ -120,7 +120,7 @@ def test_the_lists_of_honest_repositories_pass_untouched(vector: dict[str, Any])
     assert not [url for url in urls if traps.rule(url)], "nor when they are met again"
 
 
-def test_what_was_remembered_is_remembered_the_same_when_it_is_told_again() -> None:
+def test_memory_of_the_gate_survives_replay() -> None:
     urls = [f"http://a.example/search?subject=s{n}&year={n}" for n in range(150)]
     urls += [
         "http://a.example/search?subject=maps",
@@ -195,7 +195,7 @@ def test_links_are_compared_in_one_form_and_sent_as_found() -> None:
     assert urls(passed) == ["%7eada?b=1&a=2"], "once, as it was found first"
 
 
-def test_a_link_of_one_page_leads_one_step_further_and_a_turned_page_none() -> None:
+def test_link_adds_one_step_and_paging_adds_zero() -> None:
     at = HOME + "browse"
     passed = from_page(
         "<a href='?page=2'>2</a><a href='/item/1'>1</a>",
@@ -215,7 +215,7 @@ def test_the_depth_that_the_user_gives_ends_a_crawl_without_a_word() -> None:
     assert from_page(html, at=limited, crawl_request=CrawlRequest.to_page(HOME, found_on=HOME, depth=2)) == GateResult()
 
 
-def test_the_depth_that_keeps_from_traps_is_told() -> None:
+def test_depth_limit_against_traps_is_reported() -> None:
     assert urls(
         from_page("<a href='/a'>a</a>", crawl_request=CrawlRequest.to_page(HOME, found_on=HOME, depth=MOST_DEPTH - 1))
     ) == ["a"]
@@ -248,7 +248,7 @@ def test_traps_on_one_page_are_one_finding_a_rule_with_their_number_and_the_firs
 
 
 @pytest.mark.parametrize("told", ["meta", "header", "header for us"])
-def test_a_page_that_asks_not_to_be_followed_is_not_and_that_is_told(told: str) -> None:
+def test_nofollow_page_is_not_followed_and_reported(told: str) -> None:
     html, headers = "<a href='/a'>a</a><a href='/b'>b</a>", Headers()
     if told == "meta":
         html = f"<meta name=Robots content='NOINDEX, NoFollow'>{html}"
@@ -262,7 +262,7 @@ def test_a_page_that_asks_not_to_be_followed_is_not_and_that_is_told(told: str) 
     assert urls(followed) == ["a", "b"]
 
 
-def test_what_others_are_asked_is_not_asked_of_us() -> None:
+def test_rules_for_other_robots_do_not_apply() -> None:
     headers = Headers(x_robots_tag=("googlebot: nofollow", "unavailable_after: 2027-01-01"))
     assert urls(from_page("<meta name=googlebot content=nofollow><a href='/a'>a</a>", headers=headers)) == ["a"]
 
@@ -343,7 +343,7 @@ def test_a_landing_page_that_goes_on_by_itself_stays_a_landing_page() -> None:
 # -- sources
 
 
-def test_what_a_named_source_lists_is_asked_for_wherever_it_is_and_its_further_parts_come_first() -> None:
+def test_urls_of_a_named_source_pass_everywhere_and_its_parts_come_first() -> None:
     read = SourceReading(
         SourceKind.FEED, (ListedItem("https://elsewhere.example/1"), ListedItem(HOME + "2")), (HOME + "feed?p=2",)
     )
@@ -385,7 +385,7 @@ def test_pictures_examples_and_traps_are_not_asked_for_by_a_source_either() -> N
     assert (urls(passed), kinds(passed)) == (["ok"], ["trap-calendar"])
 
 
-def test_without_depth_nothing_is_followed_and_what_a_source_says_of_itself_is_told() -> None:
+def test_depth_zero_follows_nothing_and_reports_source_claims() -> None:
     read = read_nothing = SourceReading(SourceKind.SITEMAP, (ListedItem(HOME + "1"),), (HOME + "s2.xml",))
     assert gate(rules=Rules(depth=0)).source(CrawlRequest.to_page(HOME), read) == GateResult(
         findings=read_nothing.findings

@@ -234,7 +234,7 @@ def test_the_tls_probe_does_not_get_inside_by_rebinding(private: Private, tmp_pa
         ]
 
 
-def test_a_route_allows_its_own_host_and_nobody_else() -> None:
+def test_route_allows_only_its_own_host() -> None:
     with RawServer(an_object) as server:
         routed = ("--connect-to", f"r.example:80=127.0.0.1:{server.port}")
         urls = (f"http://r.example/{ARK}", f"http://127.0.0.1:{server.port}/{ARK}")

@@ -32,7 +32,7 @@ def test_the_verdict_is_a_sentence(vector: dict[str, Any]) -> None:
 
 
 @given(*(st.integers(0, 5) for _ in range(5)))
-def test_every_verdict_names_its_denominator_and_no_plural_stands_beside_a_one(
+def test_every_verdict_names_its_denominator_in_correct_number(
     works: int, fails: int, unreachable: int, not_judged: int, causes: int
 ) -> None:
     counts = Counts(works, fails, unreachable, not_judged, causes)

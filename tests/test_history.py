@@ -106,7 +106,7 @@ def test_a_cited_ark_is_new_before_it_is_ever_checked_and_only_once() -> None:
         assert_rebuilt_the_same(store)
 
 
-def test_what_the_documents_no_longer_cite_is_gone_and_comes_back_as_new() -> None:
+def test_uncited_ark_is_gone_and_returns_as_new() -> None:
     with Store.open(None) as store:
         audit(store, 0, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: 200, OTHER: 200})
         gone = audit(store, 1, documents={GUIDE: f"see {OTHER}"}, answers={OTHER: 200})
@@ -134,7 +134,7 @@ OTHER_PAGE = "http://library.example/other"
         ("nothing leads to the page any more", {OTHER_PAGE: "nothing"}, True),
     ],
 )
-def test_gone_is_only_what_was_seen_to_be_gone(why: str, documents: dict[str, str], is_gone: bool) -> None:
+def test_only_observed_absence_is_gone(why: str, documents: dict[str, str], is_gone: bool) -> None:
     with Store.open(None) as store:
         audit(store, 0, documents={GUIDE: f"see {ONE}"}, answers={ONE: 200})
         audit(store, 1, documents=documents)
@@ -151,7 +151,7 @@ def test_a_page_that_could_not_be_had_keeps_its_citations_until_it_is_seen_witho
         assert [each.is_cited for each in store.known_arks()] == [False]
 
 
-def test_an_interrupted_run_and_one_from_other_seeds_show_nothing_gone() -> None:
+def test_interrupted_or_different_run_shows_nothing_gone() -> None:
     with Store.open(None) as store:
         audit(store, 0, documents={GUIDE: f"see {ONE}"})
         audit(store, 1, documents={OTHER_PAGE: "nothing"}, state="interrupted")
@@ -159,7 +159,7 @@ def test_an_interrupted_run_and_one_from_other_seeds_show_nothing_gone() -> None
         assert [each.is_cited for each in store.known_arks()] == [True]
 
 
-def test_what_another_audit_of_the_store_still_cites_is_not_gone() -> None:
+def test_ark_cited_by_another_audit_is_not_gone() -> None:
     with Store.open(None) as store:
         audit(store, 0, documents={OTHER_PAGE: f"see {ONE}"}, seeds=[OTHER_PAGE])
         audit(store, 1, documents={GUIDE: f"see {ONE}"})
@@ -178,7 +178,7 @@ def test_judging_a_run_again_leaves_its_history_as_it_would_have_been() -> None:
         assert str(derived(store)) == str(before)
 
 
-def test_a_run_in_which_nobody_answers_gives_no_strike_in_the_store_either() -> None:
+def test_run_without_answers_gives_no_strike() -> None:
     with Store.open(None) as store:
         for day in (0, 30, 60):
             audit(store, day, answers={ONE: None, OTHER: None})
@@ -240,7 +240,7 @@ def test_the_states_of_a_life_are_those_of_the_store(kept: Path) -> None:
 
 
 @pytest.mark.promise
-def test_the_command_tells_a_life_in_lines(kept: Path) -> None:
+def test_history_command_prints_lines(kept: Path) -> None:
     done = run_command("history", "http://elsewhere.example/ark:/12x45/x-5", "--store", kept, PYTHONIOENCODING="utf-8")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
@@ -254,7 +254,7 @@ def test_the_command_tells_a_life_in_lines(kept: Path) -> None:
     assert in_ascii.stdout.isascii()
 
 
-def test_the_command_tells_a_life_as_json(kept: Path) -> None:
+def test_history_command_prints_json(kept: Path) -> None:
     done = run_command("history", "ark:12x45/x7", "--store", kept, "--format", "json")
     row = json.loads(done.stdout)
     assert row["ark"] == "ark:12x45/x7"
@@ -266,7 +266,7 @@ def test_the_command_tells_a_life_as_json(kept: Path) -> None:
     ("asked", "store", "code"),
     [("ark:12x45/never", "audit.db", 1), ("no ark", "audit.db", 2), ("ark:1/x5", "no.db", 2)],
 )
-def test_what_the_store_can_not_tell_is_one_line(kept: Path, asked: str, store: str, code: int) -> None:
+def test_unknown_history_is_one_line(kept: Path, asked: str, store: str, code: int) -> None:
     before = kept.read_bytes()
     done = run_command("history", asked, "--store", kept.with_name(store))
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (code, "", 1)

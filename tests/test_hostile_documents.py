@@ -188,7 +188,7 @@ def test_there_is_one_row_for_each_document_and_no_exception(audit: Audit) -> No
     assert {outcome for _, outcome in audit.rows} <= {*map(str, DocumentOutcome), *map(str, ObjectOutcome)}
 
 
-def test_what_was_not_read_has_its_reason(audit: Audit) -> None:
+def test_unread_documents_have_a_reason(audit: Audit) -> None:
     told = {"read", "redirected"}
     assert [url for url, outcome in audit.rows if outcome not in told and not audit.findings.get(url)] == []
     assert audit.landings <= {url for url, _ in audit.rows}, "with the target of the redirect"
@@ -199,7 +199,7 @@ def test_what_was_not_read_has_its_reason(audit: Audit) -> None:
     [animal for animal in ANIMALS if animal.object in OF_A_CHAIN],
     ids=lambda animal: f"{animal.name}: {animal.why}",
 )
-def test_a_document_that_no_answer_gave_is_told_as_an_ark_would_be(animal: Animal, audit: Audit) -> None:
+def test_unanswered_document_has_the_outcome_of_an_ark(animal: Animal, audit: Audit) -> None:
     assert audit.outcome(animal.url) == animal.object, audit.findings.get(animal.url)
     if animal.object != ChainEnd.ROBOTS:  # rules are for paths, and the file has another
         assert audit.outcome(as_file(animal.url)) == animal.object, audit.findings.get(as_file(animal.url))
@@ -213,7 +213,7 @@ def test_an_answer_makes_a_document_or_a_reason(why: str, audit: Audit) -> None:
     assert any(words in told for told in audit.findings.get(url, [""]))
 
 
-def test_the_same_answers_are_told_alike_of_an_ark(tmp_path: Path) -> None:
+def test_same_answers_give_an_ark_the_same_outcomes(tmp_path: Path) -> None:
     paths = {f"/ark:/12x45/n{number}": answer for number, (answer, _, _) in enumerate(ANSWERS.values())}
     with RawServer(lambda target: paths.get(target.partition("?")[0], reply("404 Not Found"))) as server:
         urls = [f"{server.url}{path}" for path in paths]

@@ -66,7 +66,7 @@ def test_charset(data, charset):
     assert reading.findings == ()
 
 
-def test_windows_1252_is_a_guess_and_said_to_be():
+def test_windows_1252_is_a_reported_guess():
     reading = read_html(b"<p>ark:/1/a\x96b")
     assert texts(reading) == ["ark:/1/a\N{EN DASH}b"]
     assert kinds(reading) == ["guessed-charset"]
@@ -77,14 +77,14 @@ def test_one_stray_byte_does_not_garble_a_page_in_utf8():
     assert texts(reading) == ["déjà vu, ark:/1/à\N{REPLACEMENT CHARACTER}"]
 
 
-def test_a_page_over_the_limit_is_cut_and_said_to_be(monkeypatch):
+def test_page_over_the_limit_is_cut_and_reported(monkeypatch):
     monkeypatch.setattr(html, "MOST_BYTES", len("<p>é: ark:/12148/a".encode()) + 1)
     reading = read_html("<p>é: ark:/12148/aé</p><p>ark:/12148/b</p>".encode())
     assert texts(reading) == ["é: ark:/12148/a"]  # the cut character is dropped, and spoils no charset
     assert kinds(reading) == ["cut-off"]
 
 
-def test_json_ld_cannot_smuggle_in_what_no_text_can_hold():
+def test_json_ld_cannot_smuggle_in_lone_surrogates():
     reading = read_html(rb'<script type=application/ld+json>"ark:/1/\ud83d\ude00\ud800"</script>')
     assert texts(reading, Role.STRUCTURED_DATA) == ["ark:/1/\N{GRINNING FACE}\N{REPLACEMENT CHARACTER}"]
 
@@ -236,7 +236,7 @@ def comparable(blocks):
 
 
 @given(PAGES)
-def test_what_may_hold_an_ark_is_never_passed_over(page):
+def test_pages_that_may_hold_an_ark_are_parsed(page):
     reading = read_html(page.encode(), charset="utf-8")
     assert comparable(reading.blocks) == comparable(blocks_by_events(page))
 
@@ -244,7 +244,7 @@ def test_what_may_hold_an_ark_is_never_passed_over(page):
 @example("%253aark:/12345/x5")
 @example("aark:/12345/x5aark:/12345/x5")
 @given(st.lists(st.sampled_from(PIECES), max_size=20).map("".join))
-def test_whatever_is_found_in_a_text_was_not_passed_over(text):
+def test_text_with_a_mention_is_never_skipped(text):
     if find_arks(text):
         assert may_hold_ark(text)
 

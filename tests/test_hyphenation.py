@@ -28,7 +28,7 @@ def test_both_hyphenations_are_one_ark_and_each_is_the_others_other(
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
-def test_whatever_was_written_there_is_an_answer_and_no_other_ark(written: str, repaired: str) -> None:
+def test_any_hyphenation_gives_an_answer_and_no_foreign_ark(written: str, repaired: str) -> None:
     other = other_hyphenation(f"ark:/12x45/{written}", f"ark:/12x45/{repaired}")
     assert other is None or other.replace("-", "") == f"ark:/12x45/{repaired}".replace("-", "")
 

@@ -100,7 +100,7 @@ def test_the_vectors_of_the_rfc_and_the_drafts_hold(row: dict[str, Any]) -> None
     name=st.from_regex(r"[a-z0-9]([a-z0-9_-]{0,20}[a-z0-9])?(\.[a-z]{2,9}){1,3}", fullmatch=True),
     port=st.one_of(st.just(""), st.integers(1, 65535).map(lambda number: f":{number}")),
 )
-def test_what_signs_a_request_to_any_host_is_what_the_host_verifies(name: str, port: str) -> None:
+def test_signatures_verify_for_any_host(name: str, port: str) -> None:
     signer = RequestSigner(TEST_KEY, AGENT)
     authority = f"{name}{port}"
     headers = signer.headers(f"https://{authority}/")
@@ -215,7 +215,7 @@ def published(folder: Path) -> dict[str, Any]:
     return keys
 
 
-def test_the_page_says_who_asks_and_how_to_let_them_in(folder: Path) -> None:
+def test_identity_page_names_the_client_and_how_to_allow_it(folder: Path) -> None:
     page = (folder / "public/index.html").read_text()
     [key] = published(folder)["keys"]
     for words in (
@@ -273,7 +273,7 @@ def checked(door: Door, folder: Path, *arguments: str | Path) -> list[dict[str, 
     return json_lines(done.stdout)
 
 
-def test_a_host_lets_in_who_signs_and_each_hop_is_signed_for_its_own(folder: Path) -> None:
+def test_signed_requests_are_admitted_with_a_signature_for_each_hop(folder: Path) -> None:
     door = Door(Verifier(published(folder)))
     rows = checked(door, folder, "-c", folder / "arkaudit.toml")
     assert outcomes(rows) == ["resolved"]
@@ -288,7 +288,7 @@ def test_a_host_lets_in_who_signs_and_each_hop_is_signed_for_its_own(folder: Pat
     assert len(first.heads) > 3
 
 
-def test_a_host_that_wants_signatures_keeps_out_who_has_none(folder: Path) -> None:
+def test_unsigned_requests_are_refused_by_a_signing_host(folder: Path) -> None:
     door = Door(Verifier(published(folder)))
     assert outcomes(checked(door, folder)) == ["blocked"]
     assert set(door.refusals) == {"it is not signed"}

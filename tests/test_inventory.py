@@ -26,7 +26,7 @@ from tests.vectors import vectors
 
 
 @pytest.mark.parametrize("vector", vectors("expectations"))
-def test_what_is_expected_is_so_or_is_not_or_is_open(vector: dict[str, Any]) -> None:
+def test_expectations_are_met_violated_or_open(vector: dict[str, Any]) -> None:
     outcome = ObjectOutcome(vector["object"]) if vector["object"] else None
     if "landing" in vector:
         found = landing(vector["expected"], outcome, vector["final"], vector.get("passed", ()))
@@ -42,7 +42,7 @@ def test_what_is_expected_is_so_or_is_not_or_is_open(vector: dict[str, Any]) -> 
     st.booleans(),
     st.sampled_from([None, "https://a.example/7", "https://b.example/8"]),
 )
-def test_what_was_not_judged_is_never_wrong(
+def test_unjudged_arks_are_never_wrong(
     outcome: ObjectOutcome | None, status: int | None, closed: bool, final: str | None
 ) -> None:
     is_judged = outcome is not None and FAMILY_OF[outcome] is Family.WORKS
@@ -83,7 +83,7 @@ def written(tmp_path: Path, text: str | bytes) -> Path:
         "ark,shelf,url,title,collection,closed\n\nark:12148/x5,B 7,https://a.example/5,A map,Maps,TRUE",
     ],
 )
-def test_what_spreadsheets_write_is_read(tmp_path: Path, text: str) -> None:
+def test_inventories_written_by_spreadsheets_are_read(tmp_path: Path, text: str) -> None:
     [row] = rows_of(read_inventory(written(tmp_path, text)).drop(columns="line"))
     assert (*row[:2], *row[3:]) == ("ark:12148/x5", "12148", "A map", "Maps", True)
     assert row[2].startswith("http")
@@ -95,7 +95,7 @@ def test_a_download_of_ezid_is_an_inventory(tmp_path: Path) -> None:
     assert tuple(row) == ("ark:99999/fk4x5", "https://library.example/5")
 
 
-def test_only_the_arks_are_needed_and_without_its_column_nothing_is_said_of_closed(tmp_path: Path) -> None:
+def test_inventory_needs_only_arks_and_closed_is_optional(tmp_path: Path) -> None:
     [row] = rows_of(read_inventory(written(tmp_path, "ark\nark:12148/x5\n")))
     assert row == (2, "ark:12148/x5", "12148", None, None, None, None)
     [row] = rows_of(read_inventory(written(tmp_path, "ark,closed\nark:12148/x5,\n")))
@@ -119,7 +119,7 @@ def test_only_the_arks_are_needed_and_without_its_column_nothing_is_said_of_clos
         (b"ark,title\nark:1/x5,caf\xe9\n", 2, "is not UTF-8"),
     ],
 )
-def test_a_bad_line_is_one_line_that_says_which(tmp_path: Path, text: str | bytes, line: int, words: str) -> None:
+def test_bad_line_is_named_in_one_line(tmp_path: Path, text: str | bytes, line: int, words: str) -> None:
     path = written(tmp_path, text)
     with pytest.raises(InventoryUnreadable) as told:
         read_inventory(path)
@@ -136,7 +136,7 @@ def test_a_bad_line_is_one_line_that_says_which(tmp_path: Path, text: str | byte
 # -- the tables
 
 
-def test_without_an_inventory_nothing_is_said_of_one(tmp_path: Path) -> None:
+def test_report_without_inventory_has_no_section_on_it(tmp_path: Path) -> None:
     tables = Tables(load_frames(write_world(tmp_path / "world.db")))
     assert tables["inventory"].empty
     assert not tables["summary"]["measure"].str.startswith("inventory").any()
@@ -153,7 +153,7 @@ ark:88435/x5,,Only cited,Scans,
 """
 
 
-def test_each_line_of_the_inventory_is_held_against_what_is_known(tmp_path: Path) -> None:
+def test_each_line_of_the_inventory_is_compared_with_the_store(tmp_path: Path) -> None:
     listed = read_inventory(written(tmp_path, INVENTORY))
     frames = load_frames(write_world(tmp_path / "world.db"), inventory=listed)
     tables = Tables(frames)
@@ -190,7 +190,7 @@ def test_each_line_of_the_inventory_is_held_against_what_is_known(tmp_path: Path
     assert "ark:13960" not in text.partition("## The inventory")[2].partition("##")[0]
 
 
-def test_what_the_inventory_lacks_is_extra_but_for_parts_of_what_it_has(tmp_path: Path) -> None:
+def test_uninventoried_arks_are_extra_except_parts_of_listed_ones(tmp_path: Path) -> None:
     listed = read_inventory(written(tmp_path, "ark\nark:12148/never\nark:61903/1:1:C4H82DW2\n"))
     frames = load_frames(write_world(tmp_path / "world.db"), inventory=listed)
     table = Tables(frames)["inventory"]
@@ -200,7 +200,7 @@ def test_what_the_inventory_lacks_is_extra_but_for_parts_of_what_it_has(tmp_path
     ]
 
 
-def test_a_part_of_the_report_tells_of_its_part_of_the_inventory(tmp_path: Path) -> None:
+def test_partial_report_covers_its_part_of_the_inventory(tmp_path: Path) -> None:
     listed = read_inventory(written(tmp_path, INVENTORY))
     frames = load_frames(write_world(tmp_path / "world.db"), inventory=listed)
     of_naan = Tables(chosen(frames, Choice(naans=("12148",))))["inventory"]
@@ -209,7 +209,7 @@ def test_a_part_of_the_report_tells_of_its_part_of_the_inventory(tmp_path: Path)
     assert list(broken["inventory"]["ark"]) == ["ark:13960/t2s47dp7t"]
 
 
-def test_a_part_that_leaves_nothing_is_said(tmp_path: Path) -> None:
+def test_empty_partial_report_is_reported(tmp_path: Path) -> None:
     store = write_world(tmp_path / "audit.db")
     for options, words in (
         (("--naan", "99998"), "no ARK of this run matches NAAN 99998"),

@@ -50,7 +50,7 @@ def begun(store: Store, plan: dict[str, Any] | None = None) -> int:
     return store.begin_run(command="x", at=AT, version="", resolver="", user_agent="", seeds=[], plan=plan)
 
 
-def test_the_last_attempt_is_the_answer_whatever_the_order() -> None:
+def test_last_attempt_counts_in_any_order() -> None:
     attempts = [replace(about("ark:12x45/x5", chain=[status]), attempt=n) for n, status in ((2, 200), (1, 503))]
     [verdict] = verdicts([target("ark:12x45/x5")], attempts)
     assert (verdict.object.outcome, verdict.requests) == ("resolved", 2)
@@ -69,7 +69,7 @@ def test_the_control_of_the_own_shoulder_counts() -> None:
     assert outcomes == ["resolved", "undetermined"]
 
 
-def test_a_control_of_another_resolver_or_naan_counts_for_nobody() -> None:
+def test_control_of_another_resolver_or_naan_does_not_count() -> None:
     viewer = {"text": "Loading the viewer"}
     seen = [
         about("ark:12x45/x51", **viewer),
@@ -80,7 +80,7 @@ def test_a_control_of_another_resolver_or_naan_counts_for_nobody() -> None:
     assert verdict.object.outcome == "resolved"
 
 
-def test_examples_and_tests_are_skipped_and_what_was_not_asked_has_no_verdict() -> None:
+def test_example_naans_are_skipped_and_unasked_arks_have_no_verdict() -> None:
     judged = list(verdicts([target("ark:12345/x5"), target("ark:12x45/x5")], []))
     assert [(str(each.ark), each.object.outcome) for each in judged] == [("ark:12345/x5", "skipped")]
 
@@ -91,7 +91,7 @@ def test_the_sample_for_conformance_costs_no_ark_a_verdict_or_a_request() -> Non
     assert (verdict.object.outcome, verdict.requests) == ("resolved", 1)
 
 
-def test_the_page_of_a_policy_is_told_beside_every_commitment_that_names_it() -> None:
+def test_policy_page_is_reported_with_every_commitment_that_names_it() -> None:
     record = (
         "erc: A | B | 1784 | {ark}\nerc-support: Library | Not Guaranteed | 2019 03 04 | https://r.example/policy\n"
     )
@@ -139,7 +139,7 @@ def test_a_record_and_a_page_that_are_another_arks() -> None:
     assert [each.detail.rsplit(" ", 1)[-1] for each in findings] == ["ark:12x45/qq9", "ark:12x45/qq7"]
 
 
-def test_a_record_that_says_what_its_object_is_about_is_its_own() -> None:
+def test_record_with_an_about_field_is_its_own() -> None:
     record = (
         "erc:\nwho: Rossi, Ada\nwhat: Chart of the coast\nwhen: 1784\nwhere: ark:12x45/x5\nabout: ark:12x45/harbours\n"
     )

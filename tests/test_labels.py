@@ -63,7 +63,7 @@ def test_signs_are_the_same_where_colons_are_many(text: str, more: int) -> None:
 
 
 @given(st.text(max_size=200))
-def test_signs_come_in_order_and_once(text: str) -> None:
+def test_colons_are_found_in_order_and_once(text: str) -> None:
     signs = list(label_signs(text))
     assert signs == sorted(set(signs))
     assert all(0 <= at < len(text) for at in signs)
@@ -72,14 +72,14 @@ def test_signs_come_in_order_and_once(text: str) -> None:
 @pytest.mark.parametrize(
     "before", ["", " ", "(", "/", ".", "~", "=", "?", "\n", '"', "«", "-", "|", ";", "\t", "1", "12"]
 )
-def test_what_may_stand_before_a_label(before: str) -> None:
+def test_text_allowed_before_a_label(before: str) -> None:
     assert [str(mention.ark) for mention in find_arks(f"{before}ark:/12148/btv1b8449691v")] == [
         "ark:12148/btv1b8449691v"
     ]
 
 
 @pytest.mark.parametrize("before", ["d", "bulw", "Denm", "é", "K", "1234", "x1", "_b", "ö"])
-def test_what_makes_another_word_of_it(before: str) -> None:
+def test_letters_before_a_label_make_another_word(before: str) -> None:
     assert find_arks(f"the {before}ark:/12148/btv1b8449691v") == []
 
 
@@ -102,7 +102,7 @@ def test_a_naan_alone_is_recorded_as_that(text: str, written: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["ark:/1214", "ark:/", "ark:/x", "ark:/123456/", "Ark: 1898", "ark:/abcde/"])
-def test_what_is_not_even_a_naan(text: str) -> None:
+def test_texts_without_a_naan(text: str) -> None:
     assert list(scan(Block(text), Evidence())) == []
 
 

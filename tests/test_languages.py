@@ -61,7 +61,7 @@ def test_a_catalogue_holds_every_sentence_and_no_other(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", TRANSLATED)
-def test_what_a_table_and_its_columns_mean_is_said_in_every_language(code: str) -> None:
+def test_tables_and_columns_are_explained_in_every_language(code: str) -> None:
     language = LANGUAGES[code]
     for definition in TABLES:
         said = [definition.caption, *(column.meaning for column in definition.columns)]
@@ -208,7 +208,7 @@ def test_a_verdict_is_whole_in_every_language(counts: Counts) -> None:
 
 @pytest.mark.parametrize("code", NAMES)
 @pytest.mark.parametrize("vector", vectors("letters"))
-def test_a_letter_tells_the_same_facts_in_every_language(vector: dict[str, Any], code: str) -> None:
+def test_letter_has_the_same_facts_in_every_language(vector: dict[str, Any], code: str) -> None:
     language = LANGUAGES[code]
     seen = [
         Seen(
@@ -243,7 +243,7 @@ def facts_of(paragraph: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", sorted(set(FORMATS) - {"html", "md", "badge"}))
-def test_what_programs_read_is_in_no_language(report: Report, tmp_path: Path, name: str) -> None:
+def test_machine_readable_files_are_not_translated(report: Report, tmp_path: Path, name: str) -> None:
     told = []
     for at, spoken in enumerate((Spoken(), Spoken(FRENCH, is_asked_for=True))):
         files = write_report(replace(report, spoken=spoken), tmp_path / str(at), [name]).files
@@ -260,7 +260,7 @@ def test_what_programs_read_is_in_no_language(report: Report, tmp_path: Path, na
         ("es", "ARK: 75\N{NO-BREAK SPACE}% funcionan, nov 2026"),
     ],
 )
-def test_a_badge_speaks_to_those_who_look_at_it(report: Report, tmp_path: Path, code: str, message: str) -> None:
+def test_badge_is_translated(report: Report, tmp_path: Path, code: str, message: str) -> None:
     picture, told = write_report(replace(report, spoken=Spoken(LANGUAGES[code])), tmp_path / code, ["badge"]).files
     shown = json.loads(told.read_text("utf-8"))
     assert f"{shown['label']}: {shown['message']}" == message
@@ -314,7 +314,7 @@ def test_a_mistyped_language_is_answered_with_the_nearest(tmp_path: Path) -> Non
 # -- the page holds all of them
 
 
-def test_what_differs_between_languages_is_told_by_its_place() -> None:
+def test_differences_between_languages_are_located() -> None:
     texts = Texts("en")
     title, text = (
         texts.mark(lambda each, words=words: words[each.code != "en"]) for words in (("a", "b"), ("x < y", "z > y"))
@@ -328,7 +328,7 @@ def test_what_differs_between_languages_is_told_by_its_place() -> None:
     assert texts.written(page).startswith('<p title="a">x &lt; y</p>\n<textarea>\nDear colleagues,<')
 
 
-def test_all_languages_in_one_say_what_each_says() -> None:
+def test_multilingual_page_equals_each_single_one() -> None:
     texts = Texts("de")
     amount = texts.ngettext("{number} ARK", "{number} ARKs", 12345)
     day = texts.day(date(2026, 11, 1))
@@ -345,7 +345,7 @@ def test_all_languages_in_one_say_what_each_says() -> None:
 
 
 @given(st.recursive(st.text() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
-def test_no_change_is_told_of_what_is_the_same(value: Any) -> None:
+def test_unchanged_results_are_not_reported_as_changed(value: Any) -> None:
     assert changes({"a": value}, {"a": value}) == []
 
 
@@ -384,9 +384,7 @@ SAID = """JSON.stringify([document.title, document.documentElement.lang,
 
 @pytest.mark.browser
 @needs_browser
-def test_a_page_that_is_switched_says_what_it_would_if_it_were_written_so(
-    browser: Page, written: dict[str, Path]
-) -> None:
+def test_switched_page_equals_one_written_in_that_language(browser: Page, written: dict[str, Path]) -> None:
     said = {}
     for code in NAMES:
         browser.open(written[code])
@@ -513,9 +511,7 @@ def test_scripts_and_python_write_numbers_and_days_alike(browser: Page, written:
 
 @pytest.mark.browser
 @needs_browser
-def test_the_heading_of_a_column_tells_its_meaning_in_the_language_of_the_page(
-    browser: Page, written: dict[str, Path]
-) -> None:
+def test_column_headings_are_explained_in_the_page_language(browser: Page, written: dict[str, Path]) -> None:
     browser.open(written["any"])
     browser.settled("arkaudit.show('naans').then(() => null)")
     told = "[...document.querySelectorAll('#table-naans th[title]')].map(cell => cell.title)[0]"
@@ -572,7 +568,7 @@ CUT = """JSON.stringify([...document.querySelectorAll(
 
 
 @pytest.mark.parametrize("code", TRANSLATED)
-def test_what_a_small_world_lacks_is_said_too(frames: Frames, code: str) -> None:
+def test_all_tables_of_a_year_are_translated(frames: Frames, code: str) -> None:
     """Charts over time, a run to compare with, known problems: all tables of a year of audits, in every language."""
     language = LANGUAGES[code]
     earlier = replace(frames, since=frames)

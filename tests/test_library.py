@@ -60,7 +60,7 @@ def imported_by(code: str) -> set[str]:
         "from arkaudit import check",
     ],
 )
-def test_what_is_not_used_is_not_imported(code: str) -> None:
+def test_unused_modules_are_not_imported(code: str) -> None:
     assert not imported_by(code) & {"scrapy", "twisted", "pandas", "numpy", "sqlalchemy", "requests", "pydantic"}
 
 
@@ -70,7 +70,7 @@ def test_a_missing_value_of_a_column_has_no_arks(missing: Any) -> None:
 
 
 @pytest.mark.parametrize("value", [b"ark:/12148/bpt6k107371t", 12148, ["ark:/12148/bpt6k107371t"]])
-def test_what_is_no_text_is_a_clear_error(value: Any) -> None:
+def test_non_text_is_a_clear_error(value: Any) -> None:
     with pytest.raises(TypeError, match=r"find_arks takes text, not (bytes|int|list)"):
         find_arks(value)
 
@@ -103,7 +103,7 @@ def test_bytes_files_and_several_sources_are_read(tmp_path: Path) -> None:
     ]
 
 
-def test_what_is_known_of_bytes_is_heeded() -> None:
+def test_declared_properties_of_bytes_are_used() -> None:
     latin = "<p>caf\xe9 ark:/12148/bx5".encode("latin-1")
     [document] = extract(latin, media_type="text/html", charset="latin-1", name="x")
     assert document.media_type == "text/html"
@@ -121,7 +121,7 @@ def test_documents_that_are_read_together_are_evidence_for_one_another() -> None
 
 
 @pytest.mark.parametrize("source", ["nowhere", "", "https://www.example.org/a.pdf", "HTTP://www.example.org/"])
-def test_a_source_that_is_none_is_a_mistake_at_once(source: str) -> None:
+def test_malformed_source_is_a_mistake_at_once(source: str) -> None:
     with pytest.raises(SourceUnreadable):
         extract(source)
 
@@ -176,7 +176,7 @@ def test_a_check_may_be_made_again_and_where_a_loop_runs() -> None:
     assert asyncio.run(twice()) == [ObjectOutcome.SKIPPED] * 2
 
 
-def test_mistakes_are_errors_of_ours_before_anything_is_asked(tmp_path: Path) -> None:
+def test_mistakes_raise_our_errors_before_any_request(tmp_path: Path) -> None:
     with RawServer(resolver) as server:
         settings = {**QUICK, "resolver": f"{server.url}/"}
         with pytest.raises(NotAnArk, match="holds no ARK"):

@@ -142,7 +142,7 @@ def checked(names: Sequence[str], timeout_s: float) -> dict[str, tuple[dict[str,
 
 @pytest.mark.parametrize("name", ENDLESS)
 @pytest.mark.promise
-def test_what_never_ends_is_ended(name: str, found: dict[str, tuple[dict[str, Any], int]]) -> None:
+def test_endless_answers_are_ended(name: str, found: dict[str, tuple[dict[str, Any], int]]) -> None:
     _, expected, words, most_bytes = ENDLESS[name]
     row, sent = found[name]
     assert row["object"]["outcome"] in expected, row["object"]
@@ -150,7 +150,7 @@ def test_what_never_ends_is_ended(name: str, found: dict[str, tuple[dict[str, An
     assert sent <= most_bytes * row["requests"], "octets in the system's buffers count as sent"
 
 
-def test_what_could_not_be_read_is_never_said_to_be_another_page(found: dict[str, tuple[dict[str, Any], int]]) -> None:
+def test_unread_answer_is_never_judged_as_another_page(found: dict[str, tuple[dict[str, Any], int]]) -> None:
     row, _ = found["the size of a chunk"]
     assert "another page" not in str(row["object"]["evidence"])
     assert "could not be read" in str(row["object"]["evidence"])

@@ -61,7 +61,7 @@ def assert_nothing_is_kept(folder: Path, secrets: set[str]) -> None:
                 assert form.encode() not in content, (file, secret)
 
 
-def test_who_has_logged_in_sees_what_members_see(repository: Repository, tmp_path: Path) -> None:
+def test_logged_in_audit_sees_pages_of_members(repository: Repository, tmp_path: Path) -> None:
     configured(tmp_path, repository.url)
     urls = [f"{repository.url}/ark:12148/{name}" for name in ("x1", "x2", "q9")]
     found, _ = check(tmp_path, *urls)
@@ -105,7 +105,7 @@ def test_a_redirect_takes_no_cookie_to_another_host(repository: Repository, tmp_
         pytest.param({"path": "/nowhere"}, PASSWORD, "has no form with the fields", id="no form"),
     ],
 )
-def test_a_log_in_that_fails_is_said_once_and_nothing_is_held_against_the_arks(
+def test_failed_log_in_is_reported_once_and_arks_stay_unjudged(
     how: dict[str, str], password: str, words: str, repository: Repository, tmp_path: Path
 ) -> None:
     configured(tmp_path, repository.url, **how)
@@ -121,7 +121,7 @@ def test_a_log_in_that_fails_is_said_once_and_nothing_is_held_against_the_arks(
     assert_nothing_is_kept(tmp_path, {password, *repository.cookies()})
 
 
-def test_a_host_that_repeats_what_it_was_sent_brings_it_nowhere(tmp_path: Path) -> None:
+def test_credentials_repeated_by_a_host_are_not_stored(tmp_path: Path) -> None:
     form = "<form method=post><input name=username><input name=password><input type=hidden name=t value=tok3n-4711>"
     bodies: list[str] = []
 
@@ -162,7 +162,7 @@ def test_a_form_behind_a_bad_certificate_is_sent_nothing(tmp_path: Path) -> None
         assert {line.split(" ")[1] for line in host.request_lines} <= {"/robots.txt"}
 
 
-def test_a_run_whose_log_in_fails_has_read_no_seed_whatever_else_is_read(tmp_path: Path) -> None:
+def test_run_with_failed_log_in_has_unread_seed(tmp_path: Path) -> None:
     """Its robots.txt, which needs no log-in, names the sitemap of another host."""
     elsewhere = RawServer(lambda _: reply("200 OK", "<urlset></urlset>", "application/xml"))
 

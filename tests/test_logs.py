@@ -59,7 +59,7 @@ def test_a_program_reads_each_line_as_an_object(tmp_path: Path) -> None:
     assert all(isinstance(row["elapsed_s"], float) for row in requests)
 
 
-def test_without_a_file_only_warnings_are_said_and_a_level_says_more() -> None:
+def test_log_without_file_shows_warnings_and_more_by_level() -> None:
     with RawServer(respond) as server:
         quiet = run_command("check", "-q", *ON_LOOPBACK, f"{server.url}/{ARK}")
         loud = run_command("check", *ON_LOOPBACK, "--log-level", "info", f"{server.url}/{ARK}")

@@ -129,9 +129,7 @@ def assert_nothing_dead_is_proposed(tables: Mapping[str, pd.DataFrame]) -> None:
     assert dead.isdisjoint({*causes["should_be"].dropna(), *failures["should_be"].dropna()})
 
 
-def test_failures_at_one_host_are_one_cause_whatever_their_naans_and_what_gave_no_answer_is_last(
-    tmp_path: Path,
-) -> None:
+def test_failures_at_one_host_are_one_cause_and_silence_is_last(tmp_path: Path) -> None:
     path = tmp_path / "audit.db"
     hosts = {"a": 12, "b": 9, "silent": 20}
     urls = [f"https://{host}.example/ark:/1234{at % 5}/x{at}z" for host, most in hosts.items() for at in range(most)]

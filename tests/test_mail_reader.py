@@ -48,7 +48,7 @@ def test_the_transfer_encoding_is_undone(encoding: str, end: str) -> None:
 
 
 @given(st.integers(0, 70))
-def test_a_soft_line_break_cuts_no_ark_wherever_it_stands(before: int) -> None:
+def test_soft_line_break_cuts_no_ark(before: int) -> None:
     body = quopri.encodestring(f"{'x' * before} {LONG} é".encode())
     head = (
         b"MIME-Version: 1.0\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: quoted-printable\n\n"
@@ -143,11 +143,11 @@ def test_a_saved_page_is_mail_too() -> None:
         ("From the archive ark:/12345/x5 at 10:00\n", False),
     ],
 )
-def test_mail_is_told_by_its_content(start: str, is_mail: bool) -> None:
+def test_mail_is_recognized_by_content(start: str, is_mail: bool) -> None:
     assert (format_of(start.encode()) is Format.MAIL) is is_mail
 
 
-def test_an_attached_pdf_that_kills_its_parser_costs_the_mail_and_not_us() -> None:
+def test_attached_pdf_that_kills_its_parser_loses_only_the_mail() -> None:
     made = message()
     bomb = (Path(__file__).parent / "fixtures" / "recursive_form.pdf").read_bytes()
     made.add_attachment(bomb, maintype="application", subtype="pdf", filename="a.pdf")
@@ -163,7 +163,7 @@ def worker_of() -> Worker[..., Any]:
 
 
 @given(st.binary(max_size=300), st.sampled_from([HEAD, b"From a Sun Nov 22 10:00:00 2026\n" + HEAD]))
-def test_whatever_stands_in_a_mail_it_is_read(data: bytes, head: bytes) -> None:
+def test_any_mail_is_read(data: bytes, head: bytes) -> None:
     content_type = b"MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=x\n"
     assume(b"%PDF-" not in data and min(data, default=32) >= 32)  # which make a file of it, and no mail
     for more in (b"", content_type):
@@ -172,7 +172,7 @@ def test_whatever_stands_in_a_mail_it_is_read(data: bytes, head: bytes) -> None:
         assert "ark:12345/x5" in {str(mention.ark)[:12] for mention in read.mentions}
 
 
-def test_what_stands_around_the_parts_is_read():
+def test_text_around_mime_parts_is_read():
     message = (
         b"MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\nFor programs without MIME: ark:/12345/x5.\n"
         b"--b\nContent-Type: text/plain\n\nSee ark:/12345/x6.\n--b--\nAnd ark:/12345/x7 at the end.\n"

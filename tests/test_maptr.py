@@ -48,7 +48,7 @@ def test_a_chain_of_domains_comes_to_an_end() -> None:
     assert len(asked) == MOST_NAMES
 
 
-def test_what_the_registry_knows_is_not_looked_up() -> None:
+def test_registered_naans_are_not_looked_up() -> None:
     known = Registry(
         (RegistryEntry("12148", targets=(ResolverTarget("https://ark.bnf.example/${pid}"),)), RegistryEntry("12026")),
         "a test",

@@ -77,12 +77,12 @@ def test_character_sets(leader, raw):
 
 
 @pytest.mark.parametrize("control", ["\0", "\x02", "\x07", "\x1b", "\x88", "\r\n"])
-def test_control_characters_part_what_they_stand_between(control):
+def test_control_characters_separate_text(control):
     [(_, _, text)] = seen(read_marc(record(("500", ("a", f"ark:/12345/x5{control}7")))))
     assert text == "ark:/12345/x5 7"
 
 
-def test_a_torn_multibyte_run_costs_its_characters_and_says_nothing_on_stderr(capfd):
+def test_torn_multibyte_run_loses_its_characters_silently(capfd):
     data = record(("500", ("a", "?????? ark:/12345/x5")), leader="00000nam  2200000 a 4500")
     reading = read_marc(data.replace(b"??????", b"\x1b$1!!\xe2"))
     assert reading.blocks[0].text.endswith(" ark:/12345/x5")
@@ -121,7 +121,7 @@ def test_a_record_that_was_cut_off_is_read_as_far_as_it_goes():
 
 
 @pytest.mark.parametrize("between", [b"\n", b"\r\n", b"\0", b"\x1a"])
-def test_what_stands_between_records_is_no_fault(between):
+def test_bytes_between_records_are_no_fault(between):
     reading = read_marc((record(("856", ("u", ARK))) + between) * 2)
     assert [block.text for block in reading.blocks] == [ARK, ARK]
     assert reading.findings == ()
@@ -136,7 +136,7 @@ def test_a_field_under_many_entries_is_no_bomb():
     assert kinds(reading) == ["malformed-record"]
 
 
-def test_beyond_the_limit_nothing_is_read_and_that_is_said(monkeypatch):
+def test_limit_is_reported(monkeypatch):
     data = record(("856", ("u", ARK)))
     monkeypatch.setattr(marc, "MOST_BYTES", len(data))
     reading = read_marc(data * 2)

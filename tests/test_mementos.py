@@ -154,7 +154,7 @@ def test_any_text_can_be_links(text: str, other: str) -> None:
         pytest.param({"led_to": URL}, (URL,), id="each address once"),
     ],
 )
-def test_what_was_captured_is_looked_for_under_its_addresses(known: dict[str, str], originals: tuple[str, ...]) -> None:
+def test_captures_are_searched_by_known_addresses(known: dict[str, str], originals: tuple[str, ...]) -> None:
     assert capture_wish(ARK, URL, **known).originals == originals
 
 

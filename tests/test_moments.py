@@ -33,13 +33,13 @@ def test_it_is_due(case):
 
 
 @pytest.mark.parametrize("expression", ["", "* * * *", "61 * * * *", "every day", "0 3 31 2 *", "* * * * * * *"])
-def test_what_is_no_schedule_is_refused(expression):
+def test_malformed_schedule_is_refused(expression):
     with pytest.raises(ValueError, match="is not a cron expression"):
         Schedule.parse(expression)
 
 
 @pytest.mark.parametrize("zone", ["Mars/Olympus", "../etc/passwd", "Europe"])
-def test_what_is_no_time_zone_is_refused(zone):
+def test_unknown_time_zone_is_refused(zone):
     with pytest.raises(ValueError, match="is not a time zone"):
         Schedule.parse("0 3 * * *", zone)
 

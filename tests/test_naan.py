@@ -39,7 +39,7 @@ def registry_of(*records: Any, metadata: Any = None) -> Registry:
 
 
 @pytest.mark.parametrize("vector", vectors("naan_records"))
-def test_a_record_is_kept_in_whatever_state_it_is(vector: dict[str, Any]) -> None:
+def test_record_is_kept_in_any_state(vector: dict[str, Any]) -> None:
     registry = registry_of(vector["record"])
     entry = registry.entries[0]
     assert (entry.key, entry.organization) == (vector["key"], vector["organization"])
@@ -65,7 +65,7 @@ def test_a_record_is_kept_in_whatever_state_it_is(vector: dict[str, Any]) -> Non
         ("2024", None),
     ],
 )
-def test_the_registry_knows_its_date_whatever_the_field_is_called(metadata: Any, dated: datetime | None) -> None:
+def test_registry_date_is_read_from_either_field(metadata: Any, dated: datetime | None) -> None:
     assert registry_of(metadata=metadata).dated == (dated.replace(tzinfo=UTC) if dated else None)
 
 
@@ -131,7 +131,7 @@ def test_the_first_target_without_a_fault_is_where_an_ark_leads() -> None:
         (b'{"data": [' + b"9" * 5000 + b"]}", "JSON that can't be read"),
     ],
 )
-def test_what_is_no_registry_is_refused_with_the_reason(data: bytes, fault: str) -> None:
+def test_malformed_registry_is_refused_with_the_reason(data: bytes, fault: str) -> None:
     with pytest.raises(NotARegistry, match=fault):
         read_registry(data, source="a test")
 
@@ -157,7 +157,7 @@ def test_a_naan_is_found_with_or_without_label_resolver_and_name(text: str, mean
 
 
 @pytest.mark.parametrize("text", ["", "ark:/", "hello world", "https://example.org/", "ark:/../", "é"])
-def test_what_has_no_naan_is_refused(text: str) -> None:
+def test_text_without_a_naan_is_refused(text: str) -> None:
     with pytest.raises(NotAnArk):
         naan_and_name(text)
 
@@ -208,7 +208,7 @@ def test_any_bytes_are_a_registry_or_refused(data: bytes) -> None:
 
 
 @given(TEMPLATES)
-def test_a_target_either_leads_to_its_host_or_says_what_is_wrong(template: str) -> None:
+def test_target_leads_to_its_host_or_has_a_fault(template: str) -> None:
     target = ResolverTarget(template)
     url = target.url(Ark.parse("ark:/54321/x5.pdf"), "x5")
     assert (url is None) == (target.fault is not None)

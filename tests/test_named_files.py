@@ -58,7 +58,7 @@ def _with_certificates(path: Path) -> None:
     ],
     ids=["pipe", "socket", "device", "folder", "huge"],
 )
-def test_what_is_no_regular_file_is_refused_at_once(
+def test_non_regular_file_is_refused_at_once(
     read: Callable[[Path], object], place: Callable[[Path], None], words: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "named"

@@ -74,14 +74,14 @@ def without_links(reading):
 @example("<div><?</div>?>" * 2100)
 @example("<div><!</div>" * 2100)
 @given(SOURCES | PAGES)
-def test_a_page_that_is_not_parsed_gives_what_it_gives_when_parsed(source):
+def test_unparsed_page_gives_the_same_as_a_parsed_one(source):
     data = source.encode()
     parsed = read_html(data, charset="utf-8")
     assert without_links(read_html(data, charset="utf-8", with_links=False)) == without_links(parsed)
 
 
 @given(SOURCES)
-def test_no_page_has_a_label_of_which_it_is_said_that_there_is_none(source):
+def test_page_judged_without_label_has_no_label(source):
     if holds_no_label_in_markup(source):
         assert not read_html(source.encode(), charset="utf-8").blocks
 
@@ -233,18 +233,18 @@ TEXTS = st.lists(
 @example("12148\uff0fbtv1b844969bark:/12148/x5")
 @example("  1 a\xad\n  2 rk\xa0:/12148/bpt6k10\n" * 4)
 @given(TEXTS)
-def test_no_text_has_an_ark_of_which_it_is_said_that_it_has_no_label(text):
+def test_text_judged_without_label_has_no_ark(text):
     if fast_path.holds_no_label(text):
         assert not list(read_fully(Block(text), Evidence(), {}))
 
 
-def test_what_stands_in_a_column_is_no_less_a_label():
+def test_label_in_a_column_counts():
     lines = ["Irak: of Noah    see a scan   ", "in the book of   Denmark: ark  ", "this and that    :/12148/x5 is  "]
     text = "\n".join(lines * 3)
     assert not fast_path.holds_no_label(text)
 
 
-def test_no_vector_has_an_ark_of_which_it_is_said_that_it_has_no_label():
+def test_vector_judged_without_label_has_no_ark():
     texts = [text for text in met() if fast_path.holds_no_label(text)]
     assert texts  # there are some without an ARK
     assert not [text for text in texts if list(read_fully(Block(text), Evidence(), {}))]

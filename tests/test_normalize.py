@@ -72,7 +72,7 @@ def test_short_cuts_change_no_result(start: str, tail: str) -> None:
 
 
 @given(st.from_regex(CLEAN, fullmatch=True))
-def test_what_counts_as_clean_is_changed_by_no_step(text: str) -> None:
+def test_clean_text_is_unchanged_by_all_steps(text: str) -> None:
     assert steps_one_by_one(text) == "ark:" + text[4:].removeprefix("/")
 
 

@@ -36,7 +36,7 @@ def news(*items: NewsItem, known: int = 0, suspect: str = "") -> News:
     return News(7, "2026-11-21T10:00:00.000+00:00", items, known, suspect)
 
 
-def test_new_trouble_comes_first_and_what_was_known_is_counted() -> None:
+def test_new_problems_come_first_and_known_ones_are_counted() -> None:
     told = message(
         news(item("new"), item("broke", citations=3), item("recovered"), known=12), kinds=HEADINGS, audit="theses"
     )
@@ -79,12 +79,12 @@ def test_in_a_first_run_nothing_is_new() -> None:
     assert "new" not in said.text.lower()
 
 
-def test_where_nothing_has_changed_for_them_nobody_is_told() -> None:
+def test_unchanged_run_sends_no_notification() -> None:
     assert message(news(known=12), kinds=HEADINGS, audit="theses") is None
     assert message(news(item("new")), kinds=["broke"], audit="theses") is None
 
 
-def test_a_long_list_is_cut_and_says_so() -> None:
+def test_long_list_is_cut_with_a_remark() -> None:
     told = message(
         news(*(item("broke", ark=f"ark:12148/x{at}") for at in range(MOST_LISTED + 3))), kinds=["broke"], audit="theses"
     )
@@ -93,14 +93,14 @@ def test_a_long_list_is_cut_and_says_so() -> None:
     assert "- and 3 more, in the report" in told.text
 
 
-def test_that_a_run_proves_nothing_is_said() -> None:
+def test_suspect_run_is_marked_in_news() -> None:
     told = message(news(item("new"), suspect="9 of 10 hosts gave no answer"), kinds=["new"], audit="theses")
     assert told is not None
     assert "are not counted: 9 of 10 hosts gave no answer" in told.text
 
 
 @given(st.text())
-def test_what_comes_from_the_world_has_no_effect_as_markdown(text: str) -> None:
+def test_foreign_text_has_no_effect_as_markdown(text: str) -> None:
     from markdown_it import MarkdownIt
 
     shown = _code(text)
@@ -176,7 +176,7 @@ def broken(tmp_path: Path) -> tuple[Path, int]:
 
 
 @pytest.mark.promise
-def test_a_mail_says_what_broke(mailbox: tuple[Mailbox, str], broken: tuple[Path, int]) -> None:
+def test_mail_names_broken_arks(mailbox: tuple[Mailbox, str], broken: tuple[Path, int]) -> None:
     box, server = mailbox
     assert send_news(Config(name="theses", notify=mail(server)), *broken)
     assert {sent["To"] for sent in box.mails} == {"ada@example.org", "bo@example.org"}
@@ -192,7 +192,7 @@ def test_a_server_that_is_busy_is_asked_again(mailbox: tuple[Mailbox, str], brok
     assert len(box.mails) >= 1
 
 
-def test_what_could_not_be_sent_is_said_with_the_command_that_sends_it_again(
+def test_failed_notification_names_the_command_to_repeat_it(
     mailbox: tuple[Mailbox, str], broken: tuple[Path, int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     box, server = mailbox
@@ -243,7 +243,7 @@ def test_one_way_that_fails_does_not_keep_another_from_hearing(
     assert (tmp_path / "news.md").exists()
 
 
-def test_a_dry_run_tells_nobody(
+def test_dry_run_sends_no_notification(
     mailbox: tuple[Mailbox, str], broken: tuple[Path, int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     box, smtp = mailbox
@@ -255,7 +255,7 @@ def test_a_dry_run_tells_nobody(
     assert box.mails == []
 
 
-def test_a_run_tells_at_its_end_and_the_verb_tells_again(tmp_path: Path) -> None:
+def test_run_notifies_at_its_end_and_notify_repeats_it(tmp_path: Path) -> None:
     with RawServer(lambda _: reply("404 Not Found", body="<title>Not found</title>")) as server:
         (tmp_path / "theses.txt").write_text(f"{server.url}/ark:/12148/x1")
         config = tmp_path / "arkaudit.toml"

@@ -107,7 +107,7 @@ def test_objects_make_the_rows_of_files(tmp_path: Path, bucket: Any) -> None:
     assert not [name for name in bucket.find("bucket/ds") if _SECRET.encode() in bucket.cat_file(name)]
 
 
-def test_the_first_who_makes_an_object_has_made_it(bucket: Any) -> None:
+def test_first_writer_of_an_object_wins(bucket: Any) -> None:
     storage = ObjectStorage("s3://bucket/ds")
     assert storage.create("work/a.json", b"first")
     assert not storage.create("work/a.json", b"second")
@@ -129,7 +129,7 @@ def _read_on(bucket: Any, place: str) -> None:
             stream.read(10)
 
 
-def test_what_is_lost_on_the_way_is_no_damage(bucket: Any) -> None:
+def test_network_failures_are_no_damage(bucket: Any) -> None:
     bucket.pipe_file("bucket/a.zip", b"PK\x03\x04" + bytes(40_000_000))
     with pytest.raises(StorageFailed, match="could not be read to its end"):
         _read_on(bucket, "s3://bucket/a.zip")

@@ -60,7 +60,7 @@ def test_every_ark_of_a_real_document_is_found_whole_and_no_other(name):
 
 
 @pytest.mark.parametrize("name", ["text.docx", "text.odt"])
-def test_where_the_arks_of_a_text_document_stand(name):
+def test_places_of_arks_in_a_text_document(name):
     reading = READERS[name]((FIXTURES / name).read_bytes())
     found = places_by_ark(reading)
     places = {}
@@ -117,7 +117,7 @@ def test_xlsx_vector(vector):
 PARAGRAPH = "<w:p><w:r><w:t>ark:/12148/x5</w:t></w:r></w:p>"
 
 
-def test_the_body_is_known_by_its_root_whatever_its_part_is_called():
+def test_body_is_recognized_by_its_root_element():
     members = {"word\\document2.xml": declared(f"<w:document>{PARAGRAPH}</w:document>")}  # and with backslashes
     assert texts(read_docx(zipped(members))) == ["ark:/12148/x5"]
 
@@ -127,7 +127,7 @@ def test_a_part_in_utf_16_is_read():
     assert texts(read_docx(zipped({"word/document.xml": markup.encode("utf-16")}))) == ["ark:/12148/x5"]
 
 
-def test_an_archive_without_a_document_says_so():
+def test_archive_without_a_document_is_reported():
     for read, missing in {read_docx: "body", read_pptx: "slides", read_xlsx: "sheets", read_odt: "content"}.items():
         reading = read(zipped({"a.txt": "x"}))
         assert [(each.kind, each.detail) for each in reading.findings] == [("unreadable", f"it has no {missing}")]
@@ -148,7 +148,7 @@ def test_damaged_relations_cost_only_the_links():
 
 
 @pytest.mark.parametrize("depth", [100, 300, 100_000])
-def test_deep_nesting_is_read_or_said_to_be_too_deep(depth):
+def test_deep_nesting_is_read_or_reported(depth):
     reading = read_docx(docx(PARAGRAPH + "<w:sdt>" * depth + PARAGRAPH + "</w:sdt>" * depth))
     assert texts(reading)[0] == "ark:/12148/x5"
     assert len(texts(reading)) == 2 or kinds(reading) == ["cut-off"]

@@ -101,9 +101,7 @@ def test_a_server_without_secure_renegotiation_is_observed_and_its_certificate_i
         assert raw.execute("select host, trusted, reason from tls_probe").fetchall() == [(HOST, 1, "ok")]
 
 
-def test_a_server_without_secure_renegotiation_is_observed_and_told_no_secret(
-    certificate: trustme.LeafCert, tmp_path: Path
-) -> None:
+def test_server_without_secure_renegotiation_gets_no_secret(certificate: trustme.LeafCert, tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text(f'[hosts."{HOST}"]\nheaders = {{ Authorization = "Bearer t0ken-open-sesame" }}\n')
     with OldServer(certificate) as server:
         row = observed(server, tmp_path, "-c", tmp_path / "a.toml")

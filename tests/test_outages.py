@@ -60,7 +60,7 @@ def test_contacts_are_counted_by_host_along_the_chains() -> None:
 
 
 @pytest.mark.parametrize("end", ["robots", "refused-address", "skipped", "undetermined"])
-def test_what_was_never_sent_met_nobody(end: str) -> None:
+def test_unsent_requests_show_no_outage(end: str) -> None:
     assert contacts_of([(end, [hop("http://held.example/", None)])]) == {}
 
 

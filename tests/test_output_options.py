@@ -81,7 +81,7 @@ def test_quiet_leaves_results_and_errors_alone(tmp_path: Path) -> None:
         pytest.param(["-vv", "--log-level", "error"], set(), id="a level that is named wins"),
     ],
 )
-def test_verbose_tells_what_happens(options: list[str], levels: set[str]) -> None:
+def test_verbose_prints_events(options: list[str], levels: set[str]) -> None:
     with RawServer(lambda target: reply(body="<title>A map</title>")) as server:
         done = run_command("check", *ON_LOOPBACK, f"{server.url}/ark:/12x45/x5", *options)
     assert done.returncode == 0, done.stderr

@@ -42,7 +42,7 @@ def after(events: list[str]) -> tuple[Pace, float]:
 
 
 @pytest.mark.parametrize("vector", vectors("pacing"))
-def test_what_becomes_of_a_host(vector: dict[str, Any]) -> None:
+def test_host_states_follow_vectors(vector: dict[str, Any]) -> None:
     pace, now = after(vector["events"])
     assert pace.state.value == vector["standing"]
     assert pace.is_held(now, PATIENCE) == vector.get("held", False)
@@ -72,9 +72,7 @@ EVENTS = st.lists(
 
 
 @given(EVENTS, st.integers(1, 3), st.sampled_from([0.0, 0.5, 1.0]))
-def test_nothing_makes_us_ask_too_soon_too_often_or_for_ever(
-    events: list[tuple[str, Any]], concurrency: int, interval_s: float
-) -> None:
+def test_no_event_sequence_breaks_the_pace(events: list[tuple[str, Any]], concurrency: int, interval_s: float) -> None:
     pace, now, starts = Pace(Allowance(interval_s, concurrency)), 0.0, list[float]()
     wished_until = 0.0
     for event, value in events:
@@ -186,7 +184,7 @@ def test_routed_hosts_and_allowed_private_addresses_are_ones_own(host: str, own:
         ("a clock that was set back costs one interval, not an hour", -3500.0, 1.0),
     ],
 )
-def test_the_last_start_of_anybody_counts(why: str, now: float, wait_s: float) -> None:
+def test_last_start_of_any_process_counts(why: str, now: float, wait_s: float) -> None:
     assert SharedHostState(100.0, 0.0).as_of(now).wait_s(now, 1.0) == pytest.approx(wait_s)
 
 
@@ -203,9 +201,7 @@ def test_a_pause_that_another_audit_was_asked_for_counts(why: str, now: float, w
 
 
 @given(*[st.floats(-1e12, 1e12)] * 3)
-def test_nobody_waits_longer_than_a_day_for_what_others_say(
-    started_at: float, open_again_at: float, now: float
-) -> None:
+def test_shared_waits_end_within_a_day(started_at: float, open_again_at: float, now: float) -> None:
     assert 0 <= SharedHostState(started_at, open_again_at).as_of(now).wait_s(now, 1.0) <= 86_400.0
 
 

@@ -52,7 +52,7 @@ def test_an_archive_behind_junk_is_read():
     assert (package.read("a"), package.findings) == (b"x", [])
 
 
-def test_the_last_member_of_a_name_is_read_and_that_said():
+def test_last_member_of_a_name_is_read_with_a_finding():
     with pytest.warns(UserWarning, match="Duplicate"):
         data = zipped([("a", "one"), ("a", "two")])
     package = Package(data)
@@ -134,7 +134,7 @@ def test_a_zip_within_a_zip_is_no_part_of_it():
     assert package.names == ("embedded.zip", "a")
 
 
-def test_damage_in_a_member_leaves_what_stands_before_it():
+def test_damage_in_a_member_keeps_text_before_it():
     content = "".join(f"{number * number}," for number in range(20_000)).encode()
     data = bytearray(zipped({"a": content}))
     middle = len(data) // 2
@@ -145,7 +145,7 @@ def test_damage_in_a_member_leaves_what_stands_before_it():
     assert kinds(package) == ["unreadable-part"]
 
 
-def test_a_wrong_checksum_is_said():
+def test_wrong_checksum_is_reported():
     data = bytearray(zipped({"a": "one"}, stored=True))
     data[data.index(b"one")] = ord("O")
     package = Package(bytes(data))

@@ -164,9 +164,7 @@ def test_the_wheel_works_from_an_empty_folder(installed: Path, tmp_path: Path) -
         pytest.param(["extract", "a.txt", "--fail-on", "mistyped"], 1, id="a mistyped ARK"),
     ],
 )
-def test_the_installed_command_ends_as_is_said(
-    arguments: list[str], code: int, installed: Path, tmp_path: Path
-) -> None:
+def test_installed_command_ends_as_documented(arguments: list[str], code: int, installed: Path, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("ark:/12148/btv1b8449691w")
     if "--run" in arguments:
         assert run(installed, tmp_path, "check", "ark:12345/x5", "--store", "audit.db").returncode == 0

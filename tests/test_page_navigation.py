@@ -81,7 +81,7 @@ def test_every_heading_can_be_opened_by_its_address(opened: tuple[Page, Path], w
 @pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize("width", WIDTHS)
-def test_what_to_act_on_is_on_the_first_screen(opened: tuple[Page, Path], width: int) -> None:
+def test_causes_to_act_on_are_on_the_first_screen(opened: tuple[Page, Path], width: int) -> None:
     browser, index = opened
     browser.open(index, width=width)
     assert place_px(browser, "#to-act-on") < 600
@@ -89,7 +89,7 @@ def test_what_to_act_on_is_on_the_first_screen(opened: tuple[Page, Path], width:
 
 @pytest.mark.browser
 @needs_browser
-def test_the_navigation_stays_and_says_where_one_is(opened: tuple[Page, Path]) -> None:
+def test_navigation_stays_and_marks_the_section(opened: tuple[Page, Path]) -> None:
     browser, index = opened
     browser.open(index, width=390)
     for name in ("#services-given", "#to-act-on", "#the-audit"):
@@ -127,7 +127,7 @@ def test_a_tile_leads_to_the_rows_that_it_counts(opened: tuple[Page, Path]) -> N
 
 @pytest.mark.browser
 @needs_browser
-def test_what_a_link_has_left_out_can_be_had_back(opened: tuple[Page, Path]) -> None:
+def test_filter_of_a_link_can_be_removed(opened: tuple[Page, Path]) -> None:
     browser, index = opened
     browser.open(index)
     link = "#failures?number=1"
@@ -169,7 +169,7 @@ def test_a_link_that_leads_nowhere_does_no_harm(opened: tuple[Page, Path], fragm
 @pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize("width", WIDTHS)
-def test_a_wide_table_keeps_its_first_column_and_says_that_there_is_more(opened: tuple[Page, Path], width: int) -> None:
+def test_wide_table_keeps_its_first_column_and_shows_overflow(opened: tuple[Page, Path], width: int) -> None:
     browser, index = opened
     browser.open(index, width=width)
     click(browser, "#arks")

@@ -16,7 +16,7 @@ PAGE, API = "https://x.example", "https://api.example/x"
 
 
 @pytest.mark.parametrize("vector", vectors("page_requests"))
-def test_what_becomes_of_a_request(vector: dict[str, Any]) -> None:
+def test_page_requests_follow_vectors(vector: dict[str, Any]) -> None:
     asked = PageRequest(
         vector["url"], vector["method"], vector["kind"], vector.get("headers", {}), vector.get("in_frame", False)
     )

@@ -48,7 +48,7 @@ def test_the_pages_of_the_vectors(vector: dict[str, Any]) -> None:
     assert_same(str(vector["markup"]).encode(), None)
 
 
-def test_what_comes_after_the_end_of_a_page_is_shown() -> None:
+def test_text_after_the_end_of_a_page_is_shown() -> None:
     assert texts(parsed(b"<html><body><p>A map</body></html><p>of Lyon", None)) == ["A map", "of Lyon"]
 
 

@@ -320,7 +320,7 @@ def test_a_raised_mark_of_any_kind_is_parted_from_the_ark(pieces, text):
     assert block.seams == ((19,) if " " in text[12:] else ())
 
 
-def test_beside_a_raised_mark_nothing_is_certain_unless_its_check_character_says_so():
+def test_raised_mark_prevents_certainty_without_a_check_character():
     line = placed((b"see ark:/12345/x54", BODY, 0), (b"2", SMALL, 4), (b" and", BODY, 0))
     checked = placed((b"see ark:/12148/bpt6k107371t", BODY, 0), (b"2", SMALL, 4), (b" and", BODY, 0), y=680)
     mentions = extraction_of(pages(line + checked), name="a.pdf").mentions
@@ -381,7 +381,7 @@ def encrypted(data):
 @pytest.mark.parametrize(
     "data", [pytest.param(PACKED, id="compressed"), pytest.param(encrypted(PACKED), id="encrypted")]
 )
-def test_xmp_that_does_not_stand_in_the_clear(data):
+def test_encoded_xmp_is_read(data):
     assert b"xpacket" not in data
     assert blocks(read_pdf(data), Role.METADATA) == [("xmp/identifier", "ark:/12345/x7")]
 
@@ -393,7 +393,7 @@ def with_attachments(**files):
         return saved(document)
 
 
-def test_attached_text_is_read_and_what_is_no_text_is_not():
+def test_only_attached_text_is_read():
     reading = read_pdf(with_attachments(notes=b"see ark:/12345/x8", picture=bytes(range(256))), read_document)
     assert [block.text for block in reading.blocks if block.place == "attachment:notes"] == ["see ark:/12345/x8"]
     assert not [block for block in reading.blocks if "picture" in block.place]
@@ -455,7 +455,7 @@ def test_info_xmp_and_outline_are_metadata():
         pytest.param((FIXTURES / "password.pdf").read_bytes(), "encrypted", "password", id="with a password"),
     ],
 )
-def test_what_cannot_be_read_says_why(data, kind, detail):
+def test_unreadable_files_have_a_reason(data, kind, detail):
     read_pdf((FIXTURES / "password.pdf").read_bytes())  # its error must not be taken for the next one's
     reading = read_pdf(data)
     assert reading.blocks == ()
@@ -492,7 +492,7 @@ def test_damage_that_takes_a_repair(data):
     assert kinds(reading) in ([], ["repaired"])
 
 
-def test_text_whose_fonts_do_not_say_what_they_show_is_reported():
+def test_text_with_unmapped_fonts_is_reported():
     font = (
         b"<</Type/Font/Subtype/Type0/BaseFont/X/Encoding/Identity-H/DescendantFonts[<</Type/Font/Subtype/CIDFontType2"
         b"/BaseFont/X/CIDSystemInfo<</Registry(Adobe)/Ordering(Identity)/Supplement 0>>/FontDescriptor"
@@ -550,7 +550,7 @@ def test_a_page_of_too_many_objects_costs_that_page():
     assert kinds(reading) == ["cut-off"]
 
 
-def test_what_kills_pdfium_kills_a_worker_and_the_next_file_is_read():
+def test_crash_of_pdfium_kills_a_worker_and_the_next_file_is_read():
     bomb = (FIXTURES / "recursive_form.pdf").read_bytes()
     with Worker(read_pdf, memory_bytes=512 * 2**20) as worker:
         with pytest.raises(WorkerDied, match="killed by SIG"):
@@ -680,7 +680,7 @@ def lines_at(text, *boxes):
     return [Line(start, end, *box) for start, end, box in zip(starts, ends, boxes, strict=True)]
 
 
-def test_line_breaks_at_zero_width_spaces_within_a_line_are_none():
+def test_zero_width_spaces_within_a_line_are_no_breaks():
     text = "ark\u200b\r\n:\r\n/12148\u200b\r\n/bpt6\r\n2,3"
     lines = lines_at(
         text,

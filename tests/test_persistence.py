@@ -172,7 +172,7 @@ def test_failures_and_recoveries_have_their_medians(kept: Path) -> None:
     assert row == (1, 1, 1, 20)
 
 
-def test_an_outage_is_told_from_the_hosts_first_silence_to_its_answer(kept: Path) -> None:
+def test_outage_lasts_from_first_silence_to_next_answer(kept: Path) -> None:
     with Store.open(kept) as store:
         for day, answer in ((60, None), (61, None), (64, 200)):
             audit(store, day, answers={ONE: answer, OTHER: 200}, seeds=[])
@@ -181,7 +181,7 @@ def test_an_outage_is_told_from_the_hosts_first_silence_to_its_answer(kept: Path
     assert str(table["until"][0])[:10] == "2026-03-06"
 
 
-def test_a_place_to_mend_says_where_the_ark_led_when_it_last_worked(kept: Path) -> None:
+def test_place_to_correct_names_the_last_working_target(kept: Path) -> None:
     table = Tables(load_frames(kept))["failures"]
     assert rows(table, "ark", "last_good_url", "last_good_at") == [("ark:12x45/x5", ONE, pd.Timestamp(START))]
 

@@ -236,7 +236,7 @@ def test_attempts_at_a_dead_host_are_never_more_than_it_got(tmp_path: Path) -> N
     assert rows(tmp_path / "a.db", f"{sent} and asked_url like '%dead%'") == [(6,)]
 
 
-def test_what_was_not_asked_of_a_dead_host_says_so_and_is_asked_elsewhere(tmp_path: Path) -> None:
+def test_arks_of_a_dead_host_are_marked_and_asked_elsewhere(tmp_path: Path) -> None:
     names = [f"x{number:02}" for number in range(20)]
 
     def knows_the_last(target: str) -> bytes:
@@ -334,7 +334,7 @@ def test_a_request_over_a_connection_that_the_host_has_closed_is_repeated_in_its
         assert min(later - earlier for earlier, later in pairwise(arrived)) >= INTERVAL_S - TOLERANCE_S
 
 
-def test_a_host_of_ones_own_is_asked_as_its_owner_says(tmp_path: Path) -> None:
+def test_own_host_is_asked_at_its_configured_pace(tmp_path: Path) -> None:
     changed, now, most = threading.Condition(), 0, 0
 
     def respond(_: str) -> bytes:
@@ -362,13 +362,13 @@ def test_a_host_of_ones_own_is_asked_as_its_owner_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["n2t.net/x", "", "two names", "ftp://n2t.net", "n2t.net:http"])
-def test_what_can_not_be_a_host_is_a_mistake(name: str, tmp_path: Path) -> None:
+def test_malformed_host_is_a_mistake(name: str, tmp_path: Path) -> None:
     (tmp_path / "arkaudit.toml").write_text(f'[hosts."{name}"]\ninterval = 0\n')
     with pytest.raises(ConfigError, match="hosts: not a host"):
         load(tmp_path / "arkaudit.toml", {})
 
 
-def test_what_hosts_are_allowed_follows_from_the_configuration(tmp_path: Path) -> None:
+def test_allowed_hosts_follow_from_the_configuration(tmp_path: Path) -> None:
     (tmp_path / "arkaudit.toml").write_text(
         '[hosts."Library.example:8080"]\ninterval = 0.5\nconcurrency = 2\n'
         '[network]\nconnect_to = ["routed.example:80=127.0.0.1:9"]\n[politeness]\ndelay = 0.1\n'

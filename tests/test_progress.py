@@ -34,9 +34,7 @@ def observation(url: str) -> Observation:
     )
 
 
-def test_after_an_interrupt_the_next_command_is_said(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_interrupt_names_the_next_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("sys.argv", ["arkaudit", "run", "my thesis.pdf", "--no-resume", "--store", "a.db"])
     with pytest.raises(SystemExit) as ending:
         end_for(AuditInterrupted(1))

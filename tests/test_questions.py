@@ -55,7 +55,7 @@ def asked(
 
 
 @pytest.mark.parametrize("vector", vectors("questions"))
-def test_what_is_asked(vector: dict[str, Any]) -> None:
+def test_questions_follow_vectors(vector: dict[str, Any]) -> None:
     known = AskingContext(**vector.get("known", {}))
     places = EVERYWHERE if "places" not in vector else Places(**vector["places"])
     url = vector.get("url", URL)
@@ -63,7 +63,7 @@ def test_what_is_asked(vector: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("status", [404, 500, 503])
-def test_what_the_landing_host_says_is_not_asked_elsewhere(status: int) -> None:
+def test_answer_of_landing_host_is_final(status: int) -> None:
     answers = {Question.OBJECT: answer(status, at="https://landing.example/x5")}
     following = next_question(answers, AskingContext(), EVERYWHERE, first_url=URL)
     assert following in (None, Question.INFO)
@@ -93,7 +93,7 @@ def test_metadata_are_asked_for_where_the_object_was_found_instead_of_a_page_of_
 
 
 @pytest.mark.parametrize("vector", vectors("passed_on"))
-def test_what_is_asked_of_a_host_to_which_the_ark_was_passed_on(vector: dict[str, Any]) -> None:
+def test_questions_to_a_host_that_got_the_ark_by_redirect(vector: dict[str, Any]) -> None:
     url, at = vector["url"], vector["at"]
     answers = {Question.OBJECT: answer(vector["status"], url=url, at=at)}
     known = AskingContext(**vector.get("known", {}))
@@ -125,7 +125,7 @@ def test_whose_label_form_it_is(at: str, place: str) -> None:
         st.sampled_from([each.value for each in Question]), st.sampled_from([200, 302, 403, 404, 500, "dns", "timeout"])
     )
 )
-def test_questions_come_to_an_end_and_none_is_put_twice(told: dict[str, str | int]) -> None:
+def test_questions_end_and_are_never_repeated(told: dict[str, str | int]) -> None:
     assert len(asked(told)) <= len(ACCESS) + 3
 
 
@@ -134,7 +134,7 @@ def test_a_redirect_to_its_own_https_is_still_the_resolver() -> None:
     assert not answer(404, at="https://landing.example/x5").is_resolvers_own
 
 
-def test_hosts_are_told_apart_by_name_and_addresses_by_port() -> None:
+def test_hosts_differ_by_name_and_addresses_by_port() -> None:
     assert same_host("http://n2t.net/", "https://n2t.net:443/")
     assert not same_host("http://n2t.net.example/", "http://n2t.net/")
     assert not same_host("http://n2t.net:port/", "http://n2t.net/")

@@ -60,7 +60,7 @@ def test_items_come_in_the_order_of_their_iterators(pauses: list[list[int]], mos
 
 
 @pytest.mark.parametrize("fails_at", [0, 1, 2])
-def test_a_failure_comes_out_behind_what_came_before(fails_at: int) -> None:
+def test_failure_comes_after_earlier_items(fails_at: int) -> None:
     async def failing() -> AsyncIterator[int]:
         for number in range(3):
             if number == fails_at:
@@ -205,7 +205,7 @@ def rows(reader: DocumentReader, source: DocumentSource) -> list[Row]:
     return asyncio.run(read())
 
 
-def test_what_ends_its_process_is_a_finding_about_the_document() -> None:
+def test_document_that_ends_its_process_gets_a_finding() -> None:
     pdf = fetched(_PDFS[0], "/d0.pdf", "application/pdf")
     with Ending(2) as executor:
         reader = DocumentReader(executor, resolver="https://n2t.net/")

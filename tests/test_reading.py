@@ -82,7 +82,7 @@ def test_extract_reads_an_archive_on_standard_input() -> None:
     assert (row["document"], row["ark"]) == ("-!/a.txt", "ark:12148/btv1b1")
 
 
-def test_extract_reads_a_text_in_parts_to_its_end_and_says_where_it_is_none(tmp_path: Path) -> None:
+def test_extract_reads_a_text_in_parts_and_locates_bad_bytes(tmp_path: Path) -> None:
     big = tmp_path / "big.txt"
     with big.open("wb") as file:
         file.write(
@@ -99,7 +99,7 @@ def test_extract_reads_a_text_in_parts_to_its_end_and_says_where_it_is_none(tmp_
     assert "1 not readable" in done.stderr.splitlines()[-2]
 
 
-def test_documents_are_the_same_each_time_they_are_gone_through(tmp_path: Path) -> None:
+def test_documents_can_be_iterated_repeatedly(tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(zip_of(b_txt="one", c_txt="two", d_png="x"))
     (tmp_path / "e.txt").write_text("three")
     given = io.BytesIO(b"zero")
@@ -169,7 +169,7 @@ def test_captures_of_one_page_in_two_archives_are_two_documents(names: tuple[str
     )
 
 
-def test_an_archive_that_is_none_is_unreadable_and_its_neighbours_are_not(tmp_path: Path) -> None:
+def test_false_archive_is_unreadable_alone(tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(b"PK\x03\x04 and nothing else")
     (tmp_path / "b.zip").write_bytes(zip_of(b_txt="ark:/12148/btv1b1"))
     run_command("crawl", tmp_path / "a.zip", tmp_path / "b.zip", tmp_path, "--store", tmp_path / "a.db")

@@ -62,12 +62,12 @@ def test_a_load_that_came_in_one_day_is_spread_over_the_interval() -> None:
     assert max(days.values()) < 1.15 * 30_000 / 30
 
 
-def test_what_was_never_checked_is_due_now_and_before_all_else() -> None:
+def test_unchecked_arks_are_due_first() -> None:
     asked = due_arks([known(1, days_ago=99), known(2, days_ago=None)], POLICY, NOW)
     assert [each.ark for each in asked] == ["ark:12148/x2", "ark:12148/x1"]
 
 
-def test_what_is_skipped_or_no_longer_cited_is_never_due() -> None:
+def test_skipped_or_uncited_arks_are_never_due() -> None:
     gone = KnownArk("ark:12148/x1", "12148", "http://a.example/x1", "a.example", ArkState.FAILING, None, is_cited=False)
     assert due_arks([gone, known(2, state=ArkState.SKIPPED, days_ago=999)], POLICY, NOW) == []
 
@@ -81,9 +81,7 @@ def test_a_host_with_many_gets_no_more_turns_than_another_while_that_waits() -> 
 
 
 @given(st.lists(st.tuples(st.integers(0, 99), st.sampled_from("abc"), st.floats(45, 300)), unique_by=lambda t: t[0]))
-def test_within_a_host_the_longest_ago_comes_first_and_nobody_has_two_turns_while_others_wait(
-    rows: list[tuple[int, str, float]],
-) -> None:
+def test_hosts_take_turns_with_oldest_checks_first(rows: list[tuple[int, str, float]]) -> None:
     asked = due_arks([known(number, host=host, days_ago=ago) for number, host, ago in rows], POLICY, NOW)
     assert len(asked) == len(rows)
     for host in "abc":
@@ -95,7 +93,7 @@ def test_within_a_host_the_longest_ago_comes_first_and_nobody_has_two_turns_whil
 
 
 @given(st.permutations(range(12)))
-def test_the_order_in_which_a_store_tells_does_not_matter(order: list[int]) -> None:
+def test_order_of_store_rows_does_not_matter(order: list[int]) -> None:
     all_known = [known(number, host="abc"[number % 3], days_ago=100 + number // 6) for number in range(12)]
     assert due_arks([all_known[at] for at in order], POLICY, NOW) == due_arks(all_known, POLICY, NOW)
 
@@ -118,7 +116,7 @@ def test_the_order_in_which_a_store_tells_does_not_matter(order: list[int]) -> N
     ),
     st.floats(0, 40),
 )
-def test_what_is_due_and_what_will_be_next_follow_from_each_moment(standings: list[KnownArk], healthy: float) -> None:
+def test_due_arks_and_next_times_agree_at_each_moment(standings: list[KnownArk], healthy: float) -> None:
     policy = RecheckPolicy(general=Intervals(healthy=healthy), host={"b": {"healthy": 0, "failing": 90}})
     moments = {each: moment for each in standings if (moment := due_at(each, policy)) is not None}
     assert set(due_arks(standings, policy, NOW)) == {each for each, moment in moments.items() if moment <= NOW}
@@ -126,7 +124,7 @@ def test_what_is_due_and_what_will_be_next_follow_from_each_moment(standings: li
     assert next_due_at(standings, policy, NOW) == min(later, default=None)
 
 
-def test_the_host_weighs_more_than_the_naan_and_both_more_than_what_is_general(tmp_path: Path) -> None:
+def test_interval_of_host_precedes_naan_and_default(tmp_path: Path) -> None:
     config = tmp_path / "arkaudit.toml"
     config.write_text("""
         [recheck]
@@ -163,7 +161,7 @@ def always(tmp_path: Path, text: str) -> Path:
 
 
 @pytest.mark.promise
-def test_what_is_due_is_checked_where_it_was_asked_for_and_nothing_else(tmp_path: Path) -> None:
+def test_only_due_arks_are_checked_at_their_former_url(tmp_path: Path) -> None:
     answers = {"x5": reply(body="<p>an object, ark:/12x45/x5"), "x7": reply("404 Not Found")}
     store = tmp_path / "audit.db"
     with RawServer(lambda target: answers.get(target[-2:], reply("404 Not Found"))) as server:
@@ -181,7 +179,7 @@ def test_what_is_due_is_checked_where_it_was_asked_for_and_nothing_else(tmp_path
         assert len(json_lines(done.stdout)) == 1, done.stderr
 
 
-def test_a_check_of_what_is_due_that_was_killed_is_gone_on_with(tmp_path: Path) -> None:
+def test_killed_check_of_due_arks_is_resumed(tmp_path: Path) -> None:
     released: list[bool] = []
 
     def respond(target: str) -> bytes:
@@ -213,7 +211,7 @@ def test_a_check_of_what_is_due_that_was_killed_is_gone_on_with(tmp_path: Path) 
         assert raw.execute("select count(*) from verdict where run_id = 2").fetchall() == [(8,)]
 
 
-def test_a_dry_run_tells_what_is_due_and_asks_nobody(tmp_path: Path) -> None:
+def test_dry_run_lists_due_arks_without_requests(tmp_path: Path) -> None:
     store = tmp_path / "a.db"
     with RawServer(lambda _: reply("404 Not Found")) as server:
         check_rows("--store", store, f"{server.url}/ark:/12x45/x5", f"{server.url}/ark:/12x45/x6")
@@ -226,7 +224,7 @@ def test_a_dry_run_tells_what_is_due_and_asks_nobody(tmp_path: Path) -> None:
     assert store.read_bytes() == kept
 
 
-def test_nothing_due_asks_nobody_begins_no_run_and_says_when(tmp_path: Path) -> None:
+def test_nothing_due_begins_no_run_and_names_the_next_time(tmp_path: Path) -> None:
     store = tmp_path / "audit.db"
     with RawServer(lambda _: reply(body="<p>an object")) as server:
         check_rows("--store", store, f"{server.url}/ark:/12x45/x5")
@@ -251,7 +249,7 @@ def test_a_mistake_with_due_is_one_clear_line(tmp_path: Path, arguments: list[st
 
 
 @pytest.mark.parametrize("text", ["", "ark:", "ark:/", "bpt6k!", "https://n2t.net/ark:12148/x5", "ark:12/x"])
-def test_what_no_ark_begins_with_is_said_to_be_so(text: str) -> None:
+def test_prefix_without_arks_is_reported(text: str) -> None:
     with pytest.raises(ValueError, match="no ARK begins with"):
         beginning_of(text)
 
@@ -264,7 +262,7 @@ def test_a_selection_wants_one_of_each_kind_that_is_named() -> None:
     assert KnownSelection(naans=("99999", one.naan), prefixes=(one.ark[:-1],)).holds(one)
 
 
-def test_what_a_store_knows_is_checked_by_naan_prefix_and_host(tmp_path: Path) -> None:
+def test_stored_arks_are_checked_by_naan_prefix_and_host(tmp_path: Path) -> None:
     store = tmp_path / "audit.db"
     with RawServer(lambda _: reply("404 Not Found")) as server:
         arks = ["12x45/x5a", "12x45/x5b", "12x45/b7c", "12x46/x5a"]
@@ -287,7 +285,7 @@ def test_what_a_store_knows_is_checked_by_naan_prefix_and_host(tmp_path: Path) -
         assert "3 known in" in dry.stderr
 
 
-def test_of_an_inventory_what_is_chosen_is_checked(tmp_path: Path) -> None:
+def test_chosen_arks_of_an_inventory_are_checked(tmp_path: Path) -> None:
     listed = tmp_path / "ours.csv"
     with RawServer(lambda _: reply("404 Not Found")) as server:
         listed.write_text("ark\nark:/12x45/x5a\nark:12x45/b7c\nark:12x46/x5a\n")

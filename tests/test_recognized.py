@@ -67,7 +67,7 @@ def test_the_signs_of_transcribers_for_a_hyphen_at_the_end_of_a_line(sign):
     assert found(page(FULL, CUT + sign, REST)) == [("ark:53355/cl010066723", "likely")]
 
 
-def test_a_word_of_which_alto_has_the_whole_is_read_once():
+def test_hyphenated_alto_word_is_read_once():
     whole = "ark:/53355/cl01-0066723"
     parts = (
         f"<String CONTENT='ark:/53355/cl01' SUBS_TYPE='HypPart1' SUBS_CONTENT='{whole}'/><HYP CONTENT='-'/></TextLine>"
@@ -79,6 +79,6 @@ def test_a_word_of_which_alto_has_the_whole_is_read_once():
     assert found(source) == [("ark:53355/cl010066723", "likely")]
 
 
-def test_what_names_the_picture_is_metadata():
+def test_name_of_the_picture_is_metadata():
     source = "<PcGts><Page imageFilename='https://iiif.example/ark:/53355/cl010066723/full/0/native.jpg'/></PcGts>"
     assert found(source) == [("ark:53355/cl010066723/full/0/native.jpg", "certain")]

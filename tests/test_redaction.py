@@ -184,7 +184,7 @@ def test_nothing_else_is_changed(text: str) -> None:
     assert Redactor.of(["S3cr3t-of-nobody"]).bytes(data) is data
 
 
-def test_what_is_cut_off_at_the_edge_of_an_excerpt_is_taken_out() -> None:
+def test_secret_cut_at_the_edge_of_an_excerpt_is_removed() -> None:
     quiet = Redactor.of(["S3cr3t-open-sesame"])
     assert quiet.text("your token is S3cr3t-open-se") == f"your token is {HIDDEN}"
     assert quiet.text("pen-sesame is your token") == f"{HIDDEN} is your token"

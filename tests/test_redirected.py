@@ -32,7 +32,7 @@ def assert_same(found: dict[str, pd.DataFrame], expected: dict[str, pd.DataFrame
 
 
 @pytest.mark.parametrize("cookie", [{}, {"Set_Cookie": "s=1"}], ids=["plain", "with a cookie"])
-def test_it_makes_no_difference_which_of_the_two_is_linked_first(tmp_path: Path, cookie: dict[str, str]) -> None:
+def test_order_of_links_does_not_matter(tmp_path: Path, cookie: dict[str, str]) -> None:
     found = []
     for order in (("/a", "/b"), ("/b", "/a")):
         store = tmp_path / f"{order[0][1]}.db"
@@ -44,7 +44,7 @@ def test_it_makes_no_difference_which_of_the_two_is_linked_first(tmp_path: Path,
     assert found[0]["documents"].set_index("document")["led_to"].dropna().to_dict() == {f"{HOME}a": f"{HOME}b"}
 
 
-def test_who_gets_there_by_a_redirect_first_has_fetched_it_for_all(tmp_path: Path) -> None:
+def test_first_redirect_fetches_the_page_for_all(tmp_path: Path) -> None:
     pages: dict[str, Page] = {
         "/": linking("/a", "/1"), "/a": to("/b"), "/1": linking("/2"), "/2": linking("/3"), "/3": linking("/b", "/a2"),
         "/a2": to("/b"), "/b": linking("/c") + "ark:/12148/b1", "/c": "ark:/12148/c1",
@@ -72,7 +72,7 @@ def test_a_link_that_is_found_while_a_redirect_is_followed_changes_nothing(tmp_p
     assert rows(store, "select depth, attempts from frontier where url like '%/b'") == [(1, 0)]
 
 
-def test_a_chain_goes_to_its_end_before_what_waits_at_its_host(tmp_path: Path) -> None:
+def test_chain_ends_before_waiting_requests_of_its_host(tmp_path: Path) -> None:
     pages: dict[str, Page] = {f"/{number}": "a page" for number in range(9)}
     pages |= {"/": linking("/a", *pages), "/a": to("/b"), "/b": to("/c"), "/c": "ark:/12148/c1"}
     with Web({WWW: pages}) as web:
@@ -80,7 +80,7 @@ def test_a_chain_goes_to_its_end_before_what_waits_at_its_host(tmp_path: Path) -
         assert web.targets(WWW).index("/c") <= 6, "each hop waits for one request, which was at hand"
 
 
-def test_of_many_that_lead_to_one_page_each_says_so_and_the_page_is_there_once(tmp_path: Path) -> None:
+def test_many_redirects_to_one_page_are_recorded_and_the_page_once(tmp_path: Path) -> None:
     pages: dict[str, Page] = {f"/item/{number}": to("/login") for number in range(5)}
     pages |= {"/": linking(*pages), "/login": "<title>Please log in</title> ark:/12148/l1"}
     store = tmp_path / "a.db"
@@ -106,7 +106,7 @@ def test_where_a_seed_leads_is_the_seed_with_its_links_and_sitemaps(tmp_path: Pa
     ]  # fmt: skip
 
 
-def test_a_seed_that_leads_to_what_is_known_leads_as_far_as_a_seed(tmp_path: Path) -> None:
+def test_seed_redirected_to_a_known_page_keeps_its_depth(tmp_path: Path) -> None:
     pages: dict[str, Page] = {
         "/start": linking("/atom"), "/feed": to("/atom"), "/atom": feed("http://f.example/1", "http://f.example/2"),
     }  # fmt: skip
@@ -181,7 +181,7 @@ def test_a_url_that_is_good_for_once_names_no_document_and_a_session_is_no_part_
     ]  # fmt: skip
 
 
-def test_a_redirect_to_what_is_not_there_is_told_of_who_leads_there(tmp_path: Path) -> None:
+def test_redirect_to_a_missing_page_is_reported_for_its_source(tmp_path: Path) -> None:
     store = tmp_path / "a.db"
     with Web({WWW: {"/": linking("/a", "/b"), "/a": to("/gone"), "/b": to("/c"), "/c": to("/b")}}) as web:
         web.crawl(HOME, store=store)
@@ -199,7 +199,7 @@ def test_a_limit_of_pages_counts_a_redirect_and_its_document_as_one(tmp_path: Pa
     assert "stopped at 4 documents (--max-pages); 6 more" in said
 
 
-def test_a_crawl_that_is_killed_while_it_reads_where_a_redirect_led_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
+def test_crawl_killed_while_reading_a_redirect_target_ends_the_same(tmp_path: Path) -> None:
     pages: dict[str, Page] = {
         "/": linking("/a", "/2", "/b2"), "/a": to("/b"), "/b": "slow ark:/12148/b1 " + linking("/c"),
         "/2": linking("/c"), "/b2": to("/b"), "/c": "ark:/12148/c1",

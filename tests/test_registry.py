@@ -79,7 +79,7 @@ def show(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.promise
-def test_a_url_is_fetched_kept_and_asked_again_only_for_what_is_newer(tmp_path: Path) -> None:
+def test_registry_url_is_cached_and_revalidated(tmp_path: Path) -> None:
     answers: Iterator[bytes] = iter([answer(), reply("304 Not Modified", ETag=ETAG), answer(OLD)])
     with RawServer(lambda target: next(answers)) as server:
         url = f"{server.url}/naan_records.json"
@@ -166,7 +166,7 @@ REFUSED: list[tuple[str, Callable[[str], bytes | None], str]] = [
 
 
 @pytest.mark.parametrize(("respond", "reason"), [each[1:] for each in REFUSED], ids=[each[0] for each in REFUSED])
-def test_what_is_no_registry_never_replaces_the_copy(
+def test_malformed_registry_never_replaces_the_copy(
     respond: Callable[[str], bytes | None], reason: str, cache: Path
 ) -> None:
     before = files(cache)
@@ -245,7 +245,7 @@ def test_another_url_is_asked_without_the_conditions_of_the_first(tmp_path: Path
             assert "If-None-Match" not in server.heads[-1]
 
 
-def test_a_copy_that_was_changed_by_hand_is_asked_for_anew(tmp_path: Path) -> None:
+def test_edited_copy_is_fetched_again(tmp_path: Path) -> None:
     with RawServer(lambda target: answer()) as server:
         fetch(server.url, tmp_path)
         (tmp_path / "naan-registry").write_text(OLD, "utf-8")
@@ -320,7 +320,7 @@ def test_a_kill_between_writing_and_renaming_leaves_the_old_copy(moment: str, ca
     assert load(cache).knows("54322")
 
 
-def test_whoever_reads_during_updates_never_sees_a_part(tmp_path: Path) -> None:
+def test_readers_never_see_a_partial_update(tmp_path: Path) -> None:
     sources = []
     for number, naans in enumerate((range(10_000, 10_300), range(20_000, 20_500))):
         source = tmp_path / f"{number}.json"
@@ -346,7 +346,7 @@ def test_whoever_reads_during_updates_never_sees_a_part(tmp_path: Path) -> None:
     assert sorted(files(folder)) == ["naan-registry", "naan-registry.provenance.json"]
 
 
-def test_a_cache_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_unwritable_cache_is_reported(tmp_path: Path) -> None:
     source = tmp_path / "new.json"
     source.write_text(NEW, "utf-8")
     (tmp_path / "file").write_text("in the way", "utf-8")
@@ -384,7 +384,7 @@ def test_the_verbs_have_help_with_an_example(verb: tuple[str, ...]) -> None:
     assert done.stdout.count(" ".join(("arkaudit registry", *verb))) > 1
 
 
-def test_show_prints_what_is_known_and_how_old_that_is(cache: Path) -> None:
+def test_show_prints_record_and_age(cache: Path) -> None:
     done = run_command("registry", "show", "54321", ARKAUDIT_CACHE=str(cache), COLUMNS="200")
     assert (done.returncode, done.stderr) == (0, "")
     for known in (
@@ -421,7 +421,7 @@ def test_show_of_a_shoulder_names_no_object(tmp_path: Path) -> None:
     assert (naan["shoulder"], naan["shoulders"]) == (None, ["q1"])
 
 
-def test_show_of_what_is_not_recorded_ends_with_one(cache: Path, tmp_path: Path) -> None:
+def test_show_of_unknown_naan_ends_with_one(cache: Path, tmp_path: Path) -> None:
     done = show(cache, "ark:/54399/x", "--format", "json")
     assert (done.returncode, json_lines(done.stdout)[0]["recorded"]) == (1, False)
     assert "NAAN 54399 is not in the NAAN registry of 2026-01-02" in done.stderr
@@ -430,7 +430,7 @@ def test_show_of_what_is_not_recorded_ends_with_one(cache: Path, tmp_path: Path)
     assert "built in" in without.stderr
 
 
-def test_show_says_what_is_wrong_with_a_record(tmp_path: Path) -> None:
+def test_show_reports_faults_of_a_record(tmp_path: Path) -> None:
     source = tmp_path / "faulty.json"
     record = {"what": "54321", "who": {"name": "A\u202eB"}, "target": {"url": "https:///example.org/${content}"}}
     source.write_text(json.dumps({"data": [record]}), "utf-8")

@@ -269,18 +269,18 @@ pytestmark = needs_chromium
         pytest.param("example", "undetermined", "which is never requested", id="it asks for an example"),
     ],
 )  # fmt: skip
-def test_what_a_browser_shows_is_judged_as_a_page_is(world: World, host: str, outcome: str, why: str) -> None:
+def test_rendered_page_is_judged_like_a_static_one(world: World, host: str, outcome: str, why: str) -> None:
     assert (world.outcome(host), why in world.evidence(host)) == (outcome, True), world.evidence(host)
     assert "rendered with Chromium " in world.evidence(host)
 
 
-def test_nothing_leaves_the_browser_but_by_us(world: World) -> None:
+def test_browser_has_no_network_of_its_own(world: World) -> None:
     assert world.outcome("leaky") == "undetermined"
     assert not world.spy.has_heard
     assert not any("/ark:/12345/" in target for target in world.targets("example"))
 
 
-def test_what_a_page_asks_for_is_asked_by_us_and_scripts_once(world: World) -> None:
+def test_page_requests_go_through_the_crawler_and_scripts_once(world: World) -> None:
     server = world.servers["app"]
     heads = [head for head in server.heads if " /api/" in head.partition("\r\n")[0]]
     assert heads
@@ -292,7 +292,7 @@ def test_what_a_page_asks_for_is_asked_by_us_and_scripts_once(world: World) -> N
     assert all("Origin: http://api-elsewhere.example\r\n" in head for head in asked)
 
 
-def test_what_a_host_shows_to_us_alone_stays_there(world: World) -> None:
+def test_credentials_in_a_browser_reach_only_their_host(world: World) -> None:
     assert "/secret.js" not in world.targets("own")
     asked = [head for head in world.servers["own"].heads if " /api/" in head]
     assert asked
@@ -303,7 +303,7 @@ def test_what_a_host_shows_to_us_alone_stays_there(world: World) -> None:
     assert rows(world.store, "select count(*) from observation where text like '%[secret]%'") == [(1,)]
 
 
-def test_every_request_of_a_page_stands_in_the_store(world: World) -> None:
+def test_every_request_of_a_page_is_recorded(world: World) -> None:
     found = rows(
         world.store,
         "select question, rendering, body_sha256, text from observation where asked_url like 'http://app.example/%' "
@@ -327,7 +327,7 @@ def test_every_request_of_a_page_stands_in_the_store(world: World) -> None:
     assert traffic == (len(world.servers["app"].request_lines),)
 
 
-def test_the_way_to_the_verdict_is_told(world: World) -> None:
+def test_rendered_verdict_is_explained(world: World) -> None:
     steps = [step for step in world.found["app"]["explanation"] if "asked" in step]
     [shown] = [step for step in steps if step["asked"].startswith("We had a browser show the page of app.example: ")]
     assert any("ran its scripts, which asked for 2 more addresses" in words for words in shown["came"])
@@ -447,7 +447,7 @@ def test_no_browser_outlives_a_command_that_is_killed(tmp_path: Path) -> None:
 
 
 @pytest.mark.promise
-def test_a_browser_that_dies_is_started_anew(tmp_path: Path) -> None:
+def test_dead_browser_is_restarted(tmp_path: Path) -> None:
     with WaitingPage(tmp_path) as page:
         os.kill(page.browser, signal.SIGKILL)
         assert "rendered with Chromium " in shown_in(page.end())
@@ -468,9 +468,7 @@ def is_alive(pid: int) -> bool:
         pytest.param("seconds = 0", "greater than 0", id="no time at all"),
     ],
 )
-def test_what_can_not_be_rendered_with_is_told_before_anything_is_sent(
-    tmp_path: Path, setting: str, words: str
-) -> None:
+def test_unusable_browser_is_reported_before_any_request(tmp_path: Path, setting: str, words: str) -> None:
     configured = tmp_path / "arkaudit.toml"
     configured.write_text(f"[render]\nenabled = true\n{setting}\n")
     done = run_command("check", "ark:12148/x5", "-c", configured)

@@ -77,13 +77,13 @@ def test_an_escaped_look_alike_anywhere_in_a_name_changes_nothing(escape: str, a
     assert mention.as_written == f"ark:/67531/{name[:at]}{escape}{name[at:]}"
 
 
-def test_what_no_one_sees_is_gone() -> None:
+def test_invisible_characters_are_removed() -> None:
     for char in INVISIBLE:
         assert offset_map(f"ar{char}k").text == "ark", ascii(char)
 
 
 @pytest.mark.parametrize("char", named([char for char in INVISIBLE if ord(char) < 0x10000]))
-def test_what_no_one_sees_changes_no_ark(char: str) -> None:
+def test_invisible_characters_change_no_ark(char: str) -> None:
     for at in range(1, len("ark:/67531/metadc107835")):
         written = "ark:/67531/metadc107835"
         [mention] = find_arks(f"see {written[:at]}{char}{written[at:]} there")
@@ -140,7 +140,7 @@ def test_every_full_width_character_is_the_one_of_ascii(width: int) -> None:
         pytest.param("", "", id="nothing"),
     ],
 )
-def test_what_stands_on_the_tape(source: str, text: str) -> None:
+def test_tape_text_follows_from_source(source: str, text: str) -> None:
     assert offset_map(source).text == text
 
 

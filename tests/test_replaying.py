@@ -36,7 +36,7 @@ def seen(question: Question, attempt: int = 1, url: str = URL) -> Observation:
     return observation_of(asking(question, attempt, url))
 
 
-def test_what_has_no_answer_is_open_in_the_order_in_which_it_was_asked() -> None:
+def test_unanswered_questions_stay_open_in_order() -> None:
     replay = Replay()
     asked = [asking(Question.OBJECT), asking(Question.INFO), asking(Question.DOUBLE), asking(Question.OBJECT, 2)]
     replay.ask(asked)
@@ -44,7 +44,7 @@ def test_what_has_no_answer_is_open_in_the_order_in_which_it_was_asked() -> None
     assert [each for each, _ in replay.open(now=NOW)] == [asked[0], asked[2], asked[3]]
 
 
-def test_attempts_and_urls_are_told_apart() -> None:
+def test_attempts_and_urls_are_distinguished() -> None:
     replay = Replay()
     replay.ask([asking(Question.OBJECT, 1), asking(Question.OBJECT, 2), asking(Question.OBJECT, url=URL + "y")])
     assert replay.awaits(seen(Question.OBJECT, 2))
@@ -53,7 +53,7 @@ def test_attempts_and_urls_are_told_apart() -> None:
     assert len(list(replay.open(now=NOW))) == 3
 
 
-def test_an_answer_that_comes_by_before_its_question_is_found_when_it_is_asked() -> None:
+def test_early_answer_is_found_by_its_question() -> None:
     replay = Replay()
     assert replay.answered(seen(Question.INFO)) is None
     assert replay.answers_to_find() == []

@@ -54,7 +54,7 @@ def test_the_share_alive_is_that_of_the_runs(charts: dict[str, Chart]) -> None:
     assert chart.numbers.rows[-1] == ("5", "2026-02-16", "1", "0", "1", "50.0 %", "")
 
 
-def test_runs_of_one_day_are_told_apart_by_the_minute(frames: Frames) -> None:
+def test_runs_of_one_day_differ_by_the_minute(frames: Frames) -> None:
     runs = Tables(frames)["runs"]
     hours = pd.to_timedelta(range(len(runs)), unit="h")
     close = alive_of(runs.assign(started_at=runs["started_at"].iloc[0] + hours), ENGLISH)
@@ -78,7 +78,7 @@ def test_a_survival_curve_stands_beside_its_numbers_at_risk(charts: dict[str, Ch
     assert "At the end: all 50.0 %" in chart.alt
 
 
-def test_what_was_seen_once_has_no_curve(frames: Frames) -> None:
+def test_single_check_has_no_curve(frames: Frames) -> None:
     tables = Tables(frames)
     assert alive_of(tables["runs"].head(1), ENGLISH) is None
     assert survival_of(tables["survival"].assign(days=0), "naan", ENGLISH) is None
@@ -102,7 +102,7 @@ def test_only_the_greatest_groups_are_drawn(frames: Frames) -> None:
         pytest.param(0.49, 0.0, id="where half is lost the axis begins at nothing"),
     ],
 )
-def test_an_axis_that_does_not_begin_at_nothing_says_so(frames: Frames, lowest: float, foot: float) -> None:
+def test_axis_without_zero_is_marked(frames: Frames, lowest: float, foot: float) -> None:
     survival = Tables(frames)["survival"]
     curves = survival.assign(survival=survival["survival"].clip(lower=lowest))
     chart = survival_of(curves, "resolver", ENGLISH)
@@ -181,7 +181,7 @@ def test_no_text_of_a_chart_is_cut_or_covered_by_another(
 
 @pytest.mark.browser
 @needs_browser
-def test_room_is_kept_by_the_font_in_which_texts_are_drawn(opened: tuple[Page, Path]) -> None:
+def test_room_is_measured_in_the_drawn_font(opened: tuple[Page, Path]) -> None:
     browser, index = opened
     browser.open(index, width=1400)
     browser.value(
@@ -226,7 +226,7 @@ def odd_worlds(folder: Path) -> dict[str, Frames]:
 
 @pytest.mark.browser
 @needs_browser
-def test_charts_are_drawn_anew_when_a_phone_is_turned(opened: tuple[Page, Path]) -> None:
+def test_charts_are_redrawn_when_a_phone_is_turned(opened: tuple[Page, Path]) -> None:
     browser, index = opened
     for before, after in ((844, 390), (390, 844)):
         browser.open(index, width=before)

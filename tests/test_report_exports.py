@@ -70,7 +70,7 @@ def test_a_page_that_cannot_be_made_costs_the_page_alone(
     assert set(files(out)) == expected, "nor is an earlier page taken for that of this report"
 
 
-def test_a_run_whose_page_fails_says_so_in_one_line_tells_the_news_and_ends_with_3(
+def test_run_with_failed_page_sends_news_and_ends_with_3(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store = write_world(tmp_path / "world.sqlite")
@@ -160,7 +160,7 @@ def formulas(text: str) -> list[str]:
 
 @settings(max_examples=6 * settings.default.max_examples)
 @given(st.lists(st.lists(SIGNS, min_size=2, max_size=2), min_size=1, max_size=3))
-def test_no_cell_begins_like_a_formula_whatever_the_list_separator(rows: list[list[str]]) -> None:
+def test_no_cell_begins_like_a_formula_with_any_separator(rows: list[list[str]]) -> None:
     columns = {str(number): pd.Series(texts, dtype="str") for number, texts in enumerate(zip(*rows, strict=True))}
     assert formulas(csv_text(pd.DataFrame(columns))) == []
     assert formulas("".join(csv_line([defused(cell) for cell in row]) for row in rows)) == []
@@ -170,7 +170,7 @@ TEXTS = SIGNS | st.text(st.characters(exclude_categories=["Cs"], exclude_charact
 
 
 @given(st.lists(st.tuples(TEXTS, st.integers(-(2**40), 2**40) | st.none()), max_size=5))
-def test_whatever_stands_in_a_cell_comes_back_from_the_file(rows: list[tuple[str | None, int | None]]) -> None:
+def test_cell_text_survives_the_file(rows: list[tuple[str | None, int | None]]) -> None:
     table = pd.DataFrame(
         {
             "text": pd.Series([text for text, _ in rows], dtype="str"),
@@ -226,7 +226,7 @@ def test_a_file_on_the_way_is_refused(tmp_path: Path, frames: Frames) -> None:
 
 
 @pytest.mark.parametrize("place", ["index.html/", "tables/naans.csv/", "tables"])
-def test_what_is_in_the_way_is_found_before_anything_is_written(tmp_path: Path, frames: Frames, place: str) -> None:
+def test_obstacles_are_found_before_anything_is_written(tmp_path: Path, frames: Frames, place: str) -> None:
     out = tmp_path / "report"
     if place.endswith("/"):
         (out / place).mkdir(parents=True)
@@ -285,9 +285,7 @@ def test_tables_on_the_page_and_in_files_are_the_same_tables(tmp_path: Path, fra
         assert paths.tables[name].read_bytes() == csv_text(table).encode()
 
 
-def test_what_a_killed_report_has_left_is_cleared_away_and_one_that_is_written_is_not(
-    tmp_path: Path, frames: Frames
-) -> None:
+def test_files_of_a_killed_report_are_cleared_unless_in_use(tmp_path: Path, frames: Frames) -> None:
     for name in (".arkaudit-report-left", ".arkaudit-report-held", ".arkaudit-other"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "index.html").write_text("half a p")

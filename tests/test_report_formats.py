@@ -49,7 +49,7 @@ def content(report: Report, name: str) -> dict[str, bytes]:
         return {path: Path(folder, path).read_bytes() for path in FORMATS[name].paths}
 
 
-def test_no_table_stands_in_memory_behind_its_files_but_those_that_are_kept(report: Report, tmp_path: Path) -> None:
+def test_written_tables_are_released_from_memory(report: Report, tmp_path: Path) -> None:
     made: dict[str, weakref.ref[pd.DataFrame]] = {}
 
     def watch(report: Report, folder: Path) -> Iterator[None]:
@@ -66,7 +66,7 @@ def test_no_table_stands_in_memory_behind_its_files_but_those_that_are_kept(repo
     assert report.tables["arks"].equals(ARKS.of(report.frames))
 
 
-def test_every_format_that_is_named_is_there_and_writes_what_it_says(report: Report, tmp_path: Path) -> None:
+def test_every_named_format_writes_its_files(report: Report, tmp_path: Path) -> None:
     assert list(FORMATS) == list(NAMED)
     paths = write_report(report, tmp_path / "report", list(FORMATS))
     written = {path.relative_to(tmp_path / "report").as_posix() for path in paths.files}
@@ -79,9 +79,7 @@ def test_an_empty_store_has_a_report_in_every_format(empty: Report, name: str) -
     assert set(content(empty, name)) == set(FORMATS[name].paths)
 
 
-def test_two_renderings_of_a_store_are_the_same_bytes_whatever_the_order_in_which_it_got_its_rows(
-    tmp_path: Path,
-) -> None:
+def test_renderings_are_identical_for_any_row_order(tmp_path: Path) -> None:
     places = [tmp_path / folder / "audit.db" for folder in ("first", "one", "two")]
     for place in places:
         place.parent.mkdir()
@@ -159,7 +157,7 @@ def test_the_markdown_is_tables_that_a_reader_of_markdown_sees_as_such(report: R
 
 
 @pytest.mark.parametrize("evil", ["a|b", "`", "``x`", "![x](http://evil.example/)", "@everyone #1", "<img src=x>"])
-def test_what_came_from_the_web_is_code_in_markdown(evil: str) -> None:
+def test_web_text_is_code_in_markdown(evil: str) -> None:
     parser = markdown_it.MarkdownIt("commonmark").enable("table")
     html = parser.render(f"| a |\n|---|\n| {code(evil)} |\n")
     [cell] = pd.read_html(io.StringIO(html))[0]["a"]
@@ -168,7 +166,7 @@ def test_what_came_from_the_web_is_code_in_markdown(evil: str) -> None:
     assert "<img" not in html
 
 
-def test_a_part_of_an_audit_says_of_which(report: Report) -> None:
+def test_partial_report_names_its_selection(report: Report) -> None:
     part = Report(report.frames, report.tables, Choice(naans=("12148",)))
     assert "A part of the audit: `NAAN 12148`." in markdown(part)
 
@@ -199,13 +197,13 @@ def test_no_cell_of_the_workbook_is_a_formula_or_a_link(book: Any, report: Repor
     assert '=HYPERLINK("http://evil.example/")' in titles
 
 
-def test_the_workbook_holds_what_the_tables_hold(book: Any, report: Report) -> None:
+def test_workbook_equals_the_tables(book: Any, report: Report) -> None:
     rows = [tuple(cell.value for cell in row) for row in book["naans"].iter_rows(min_row=2)]
     assert rows == list(rows_of(report.tables["naans"]))
     assert book["requests"]["J2"].is_date
 
 
-def test_a_text_that_no_cell_can_hold_is_cut_and_says_so(report: Report) -> None:
+def test_oversized_cell_text_is_cut_with_a_remark(report: Report) -> None:
     long = report.tables["findings"].assign(detail="x" * (LONGEST_CELL + 1))
     cut = Report(report.frames, {**report.tables, "findings": long})
     [data] = content(cut, "xlsx").values()
@@ -237,7 +235,7 @@ def test_junit_is_of_the_shape_that_ci_services_read(report: Report, empty: Repo
         shape.assertValid(lxml.etree.fromstring(text_of(each, "junit").encode()))
 
 
-def test_junit_tells_failures_from_errors_and_from_what_was_not_judged(report: Report) -> None:
+def test_junit_separates_failures_errors_and_skipped(report: Report) -> None:
     root = ElementTree.fromstring(text_of(report, "junit"))
     suites = {suite.get("name"): suite for suite in root}
     assert set(suites) == {GUIDE, LIST}
@@ -257,7 +255,7 @@ def test_sarif_keeps_to_its_schema(report: Report, empty: Report) -> None:
         jsonschema.validate(json.loads(text_of(each, "sarif")), published)
 
 
-def test_sarif_has_a_result_for_each_place_to_mend_with_its_document_and_what_it_should_be(report: Report) -> None:
+def test_sarif_has_a_result_for_each_place_to_correct(report: Report) -> None:
     [run] = json.loads(text_of(report, "sarif"))["runs"]
     failures = report.tables["failures"]
     assert [result["ruleId"] for result in run["results"]] == failures["cause"].tolist()

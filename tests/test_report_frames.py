@@ -162,7 +162,7 @@ def test_lists_become_joined_text_and_a_parsed_record_stays_one(world: Frames) -
     assert world.verdicts["remarks"].iloc[3] == "unregistered NAAN"
 
 
-def test_a_moment_that_is_none_is_missing_and_not_an_error(tmp_path: Path) -> None:
+def test_malformed_time_is_missing(tmp_path: Path) -> None:
     asked = observation_row(1, GUIDE, "object", [hop(GUIDE, at="")], at="")
     rows = {schema.run: [{"run_id": 2}], schema.ark: [ark_row(1, "ark:12148/x5")], schema.observation: [asked]}
     frames = load_frames(write_store(tmp_path / "store.sqlite", rows), run_id=2)
@@ -266,7 +266,7 @@ def test_a_question_without_a_hop_has_no_row(tmp_path: Path) -> None:
     assert found.observations.set_index("observation_id").loc[1, "request_count"] == 0
 
 
-def test_what_does_not_keep_to_the_type_of_its_column_becomes_that_type(tmp_path: Path) -> None:
+def test_values_of_another_type_are_converted(tmp_path: Path) -> None:
     path = write_world(tmp_path / "world.sqlite")
     with closing(sqlite3.connect(path)) as store, store:
         store.execute("UPDATE observation SET final_url = 7, title = 7.5 WHERE observation_id = 1")
@@ -301,7 +301,7 @@ def test_a_path_with_odd_characters_is_a_path(tmp_path: Path) -> None:
     assert len(load_frames(write_world(folder / "a b?mode=rw.sqlite")).verdicts) == 9
 
 
-def test_a_missing_file_is_said_to_be_missing_and_is_not_made(tmp_path: Path) -> None:
+def test_missing_file_is_reported_and_not_created(tmp_path: Path) -> None:
     path = tmp_path / "nothing.sqlite"
     with pytest.raises(StoreUnreadable, match="there is no such file"):
         load_frames(path)

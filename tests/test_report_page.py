@@ -62,7 +62,7 @@ def test_the_page_has_a_language_a_title_one_h1_landmarks_and_a_skip_link(soup: 
     assert skip["href"] == f"#{only(soup.select('main'))['id']}"
 
 
-def test_the_verdict_comes_first_then_what_to_act_on_then_the_tables_by_topic(soup: BeautifulSoup) -> None:
+def test_page_order_is_verdict_causes_tables(soup: BeautifulSoup) -> None:
     said = "1 of 4 judged ARKs fails; 1 gave no answer today; 3 causes to act on; nothing to compare with yet."
     assert only(soup.select("header .lede")).text == said
     headings = [heading.text for heading in soup.select("main h2")]
@@ -71,7 +71,7 @@ def test_the_verdict_comes_first_then_what_to_act_on_then_the_tables_by_topic(so
     assert named == {topic.name: list(topic.tables) for topic in TOPICS}
 
 
-def test_every_table_stands_in_one_topic() -> None:
+def test_every_table_has_one_topic() -> None:
     assert sorted(name for topic in TOPICS for name in topic.tables) == sorted(table.name for table in TABLES)
     assert all(sorted(map(repr, columns_of(table))) == sorted(map(repr, table.columns)) for table in TABLES)
 
@@ -123,7 +123,7 @@ def test_ids_are_unique_and_every_inner_reference_leads_somewhere(soup: Beautifu
     assert places | set(labels) <= {*ids, *made_when_opened}
 
 
-def test_the_foot_says_how_the_report_came_about(soup: BeautifulSoup) -> None:
+def test_foot_describes_the_making_of_the_report(soup: BeautifulSoup) -> None:
     facts = {item.dt.text: item.dd.text for item in soup.select("footer dl > div") if item.dt and item.dd}
     assert facts == {
         "arkaudit": "0.1.0",
@@ -145,7 +145,7 @@ def card(soup: BeautifulSoup, cause: str) -> Tag:
     return soup.select(f"ol.actions > li[data-cause={cause}]")[0]
 
 
-def test_a_cause_is_told_in_words_with_what_to_do_and_the_evidence(soup: BeautifulSoup) -> None:
+def test_cause_has_words_remedy_and_evidence(soup: BeautifulSoup) -> None:
     told = card(soup, "unknown-naan")
     said = [part.get_text(" ", strip=True) for part in told.find_all(["h3", "p", "dl"], recursive=False)]
     facts = "Affects 2 citations of 1 ARK in 2 documents Responsible the resolver: museum.example"
@@ -161,21 +161,21 @@ def test_a_cause_is_told_in_words_with_what_to_do_and_the_evidence(soup: Beautif
     )
 
 
-def test_an_ark_that_fails_here_and_works_elsewhere_says_where(soup: BeautifulSoup) -> None:
+def test_ark_that_works_elsewhere_names_the_place(soup: BeautifulSoup) -> None:
     assert f"Should be {BTV_AT_N2T}" in card(soup, "refused-here").get_text(" ", strip=True)
 
 
-def test_no_answer_is_said_to_be_no_link_rot(soup: BeautifulSoup) -> None:
+def test_missing_answer_is_not_called_link_rot(soup: BeautifulSoup) -> None:
     assert "No answer today; not link rot." in only(soup.select("dl.legend")).text
 
 
-def test_a_badge_says_in_text_what_its_colour_says(soup: BeautifulSoup) -> None:
+def test_badge_text_repeats_its_colour(soup: BeautifulSoup) -> None:
     badges = {(badge["class"][-1], badge.text) for badge in soup.select("table .badge")}
     assert {("fails", "broken"), ("unreachable", "timeout"), ("not-judged", "skipped"), ("works", "erc")} <= badges
     assert all(badge.text for badge in soup.select(".badge"))
 
 
-def test_only_so_many_causes_and_rows_stand_in_the_page_and_the_rest_is_counted(
+def test_page_limits_causes_and_rows_and_counts_the_rest(
     frames: Frames, tables: Mapping[str, pd.DataFrame], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pages, "MOST_CAUSES", 1)
@@ -190,14 +190,14 @@ def test_a_column_without_a_value_is_not_shown(soup: BeautifulSoup) -> None:
     assert [head.text for head in summary.select("th[scope=col]")] == ["measure", "value", "note"]
 
 
-def test_a_run_that_proves_nothing_says_so_first(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> None:
+def test_suspect_run_is_announced_first(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> None:
     suspect = frames.run.assign(is_suspect=pd.array([True], dtype="boolean"), suspicion="most hosts were silent")
     soup = BeautifulSoup(page(replace(frames, run=suspect), tables), "html.parser")
     told = "The failures of this run prove nothing: most hosts were silent."
     assert only(soup.select("header .note")).get_text() == told
 
 
-def test_an_empty_store_gives_a_page_that_says_so(tmp_path: Path) -> None:
+def test_empty_store_gives_an_explaining_page(tmp_path: Path) -> None:
     frames = load_frames(write_store(tmp_path / "empty.sqlite", {}))
     text = BeautifulSoup(page(frames, Tables(frames)), "html.parser").get_text(" ", strip=True)
     assert "0 citations of 0 ARKs in 0 documents" in text
@@ -205,7 +205,7 @@ def test_an_empty_store_gives_a_page_that_says_so(tmp_path: Path) -> None:
     assert "none: the store is empty" in text
 
 
-def test_what_scripts_say_stands_in_one_list_and_nothing_else_does() -> None:
+def test_script_texts_are_listed_exactly() -> None:
     folder = Path(pages.__file__).parent / "static"
     ours = "".join((folder / name).read_text("utf-8") for name in SCRIPTS if not name.endswith(".min.js"))
     said = set(re.findall(r'say\(\s*"([^"]+)"', ours))
@@ -252,7 +252,7 @@ def test_a_title_that_is_markup_is_shown_as_it_is(soup: BeautifulSoup) -> None:
     assert only(soup.find_all("td", string="<script>alert('guide')</script>"))
 
 
-def test_only_web_addresses_become_links_and_none_tells_where_it_came_from(soup: BeautifulSoup) -> None:
+def test_only_web_addresses_become_links_without_referrer(soup: BeautifulSoup) -> None:
     links = soup.select("a[href]")
     outer = [tag for tag in links if re.match("(?i)[a-z][a-z0-9+.-]*:", str(tag["href"]))]
     assert {str(tag["href"]).partition(":")[0] for tag in outer} == {"http", "https"}
@@ -267,7 +267,7 @@ def test_only_web_addresses_become_links_and_none_tells_where_it_came_from(soup:
     "address",
     ["javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "//evil.example/", "https://a.example/\u202e"],
 )
-def test_what_is_no_plain_web_address_is_no_link(address: str) -> None:
+def test_only_plain_web_addresses_are_links(address: str) -> None:
     assert link(address) is None
 
 
@@ -347,7 +347,7 @@ def test_texts_are_embedded_as_they_are() -> None:
     assert unpacked(packed(table.head(0), columns)) == {"rows": 0, "columns": [{"d": [], "i": []}]}
 
 
-def test_what_is_embedded_hides_nothing(tables: Mapping[str, pd.DataFrame]) -> None:
+def test_embedded_tables_are_complete(tables: Mapping[str, pd.DataFrame]) -> None:
     content = unpacked(packed(tables["arks"], ARKS.columns))
     texts = [text for column in content["columns"] for text in column.get("d", ())]
     assert "the page is titled [U+202E]dnuof toN" in texts
@@ -388,7 +388,7 @@ def test_charts_hold_the_numbers_of_their_tables(tables: Mapping[str, pd.DataFra
     assert links["gallica.example", "works"] == 2
 
 
-def test_a_chart_says_in_a_sentence_what_it_shows(soup: BeautifulSoup) -> None:
+def test_chart_has_a_sentence_of_its_content(soup: BeautifulSoup) -> None:
     assert [words.text for words in soup.select("figure .words")] == [
         (
             "Stacked bars of 9 ARKs under 8 NAANs: 3 work, 1 fails, 1 gave no answer today, 4 were not judged. "
@@ -477,9 +477,7 @@ def rows(browser: Page, name: str) -> list[str]:
 
 @pytest.mark.browser
 @needs_browser
-def test_every_table_comes_to_life_and_says_what_its_file_says(
-    opened: tuple[Page, Path], tables: Mapping[str, pd.DataFrame]
-) -> None:
+def test_interactive_tables_equal_their_files(opened: tuple[Page, Path], tables: Mapping[str, pd.DataFrame]) -> None:
     browser, index = opened
     browser.open(index)
     browser.settled(LIVING)
@@ -554,7 +552,7 @@ def test_each_ark_has_a_link_that_can_be_copied(opened: tuple[Page, Path], name:
 
 @pytest.mark.browser
 @needs_browser
-def test_a_deep_link_to_an_ark_that_is_not_there_says_so(opened: tuple[Page, Path]) -> None:
+def test_deep_link_to_a_missing_ark_is_reported(opened: tuple[Page, Path]) -> None:
     browser, index = opened
     browser.open(index, fragment="#ark=<img src=x onerror=alert(1)>%E0%A4%A")
     browser.settled("arkaudit.showArk()")

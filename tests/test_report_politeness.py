@@ -84,7 +84,7 @@ def told_of(table: pd.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
     return list(rows.where(table[list(columns)].notna(), None).itertuples(index=False, name=None))
 
 
-def test_pauses_that_were_kept_are_summed_by_host_whatever_the_scheme(frames: Frames) -> None:
+def test_pauses_are_summed_by_host_over_schemes(frames: Frames) -> None:
     columns = ("host", "requests", "pauses_asked", "pauses_kept", "paused_s")
     assert told_of(politeness.HOSTS.of(frames), *columns) == [
         ("n2t.net", 2, 1, 2, 12.5),
@@ -92,7 +92,7 @@ def test_pauses_that_were_kept_are_summed_by_host_whatever_the_scheme(frames: Fr
     ]
 
 
-def test_a_host_is_told_how_it_was_treated_and_why_it_was_given_up(frames: Frames) -> None:
+def test_host_row_has_treatment_and_reason_of_giving_up(frames: Frames) -> None:
     columns = ("host", "all_requests", "interval_s", "crawl_delay_s", "given_up")
     assert told_of(politeness.HOSTS.of(frames), *columns) == [
         ("n2t.net", 11, 2.0, 5.0, None),
@@ -100,7 +100,7 @@ def test_a_host_is_told_how_it_was_treated_and_why_it_was_given_up(frames: Frame
     ]
 
 
-def test_links_that_were_refused_count_as_links_and_limits_as_what_they_cut(frames: Frames) -> None:
+def test_refused_links_and_limits_are_counted(frames: Frames) -> None:
     rows = told_of(politeness.LEFT_OUT.of(frames), "reason", "what", "place", "number")
     assert rows == [
         ("incomplete", "document", "library.example", 1),
@@ -110,13 +110,13 @@ def test_links_that_were_refused_count_as_links_and_limits_as_what_they_cut(fram
     ]
 
 
-def test_what_was_left_out_has_an_example_and_the_reason_in_words(frames: Frames) -> None:
+def test_omissions_have_an_example_and_a_reason(frames: Frames) -> None:
     [calendar] = told_of(politeness.LEFT_OUT.of(frames).tail(1), "example", "note")
     assert calendar[0] == "https://a.example/"
     assert calendar[1].startswith("a calendar: more than two years ahead")
 
 
-def test_a_run_of_before_these_were_kept_has_none(frames: Frames) -> None:
+def test_old_run_without_these_records_has_empty_table(frames: Frames) -> None:
     assert politeness.HOSTS.of(load_empty(frames)).empty
 
 
@@ -126,7 +126,7 @@ def load_empty(frames: Frames) -> Frames:
 
 
 @pytest.mark.parametrize("rule", list(Rule))
-def test_what_is_reported_of_refused_links_can_be_read_again(rule: Rule) -> None:
+def test_refused_links_can_be_parsed_from_the_report(rule: Rule) -> None:
     first = "https://a.example/b?c=:, the first"
     assert parse_refusal(rule, refusal_text(rule, 12, first)) == (12, first)
 
@@ -179,7 +179,7 @@ def closed(tmp_path: Path) -> Frames:
     return load_frames(write_store(tmp_path / "closed.db", rows), run_id=1)
 
 
-def test_a_host_that_keeps_programs_out_has_what_was_tried_and_what_nobody_can_judge(closed: Frames) -> None:
+def test_blocking_host_has_attempts_and_unjudged_arks(closed: Frames) -> None:
     columns = ("host", "arks_not_judged", "tried", "signed_by")
     rows = told_of(politeness.HOSTS.of(closed), *columns)
     assert [row for row in rows if row[1]] == [
@@ -226,5 +226,5 @@ def test_the_page_has_these_hosts_in_a_table_of_their_own(closed: Frames) -> Non
     assert 'data-copy="door-1"' in shown
 
 
-def test_a_page_without_such_a_host_says_nothing_of_them(frames: Frames) -> None:
+def test_page_without_blocking_host_omits_the_section(frames: Frames) -> None:
     assert 'id="closed-doors"' not in page(frames, Report.of(frames).tables)

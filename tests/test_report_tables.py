@@ -164,7 +164,7 @@ def test_services_count_each_asked_ark_once_a_service(tables: Mapping[str, pd.Da
     ]
 
 
-def test_shared_naans_say_what_they_are_for_and_what_was_observed(tables: Mapping[str, pd.DataFrame]) -> None:
+def test_shared_naans_have_purpose_and_observations(tables: Mapping[str, pd.DataFrame]) -> None:
     shared = tables["naans"][tables["naans"]["purpose"].notna()]
     named = ("naan", "purpose", "expected_to_resolve", "long_term_reference", "arks", "citations", "outcomes")
     assert listed(shared, *named) == [
@@ -196,15 +196,13 @@ def test_naans(tables: Mapping[str, pd.DataFrame]) -> None:
     ]
 
 
-def test_the_registrys_policy_what_an_ark_rests_on_and_what_was_meant_stand_beside_it(
-    tables: Mapping[str, pd.DataFrame],
-) -> None:
+def test_ark_row_has_policy_evidence_and_suggestions(tables: Mapping[str, pd.DataFrame]) -> None:
     beside = listed(tables["arks"], "ark", "naan_policy", "rests_on", "did_you_mean")
     assert ("ark:12148/btv1b8449691v", POLICY, f"{BTV_AT_N2T}x; {BTV_AT_N2T}y", None) in beside
     assert ("ark:53355/cl010120339", None, MUSEUM[:-1] + "8", "ark:53355/cl010120338") in beside
 
 
-def test_an_ark_that_was_asked_about_for_anothers_sake_is_none_of_the_runs(tmp_path: Path) -> None:
+def test_ark_asked_for_another_is_not_in_the_run(tmp_path: Path) -> None:
     suggested = MUSEUM[:-1] + "8"
     store = write_store(
         tmp_path / "a.db",
@@ -261,7 +259,7 @@ def test_arks_that_fail_come_first_and_those_that_work_last(tables: Mapping[str,
     ]
 
 
-def test_a_row_of_the_arks_says_where_it_led_what_is_promised_and_why(tables: Mapping[str, pd.DataFrame]) -> None:
+def test_ark_row_has_target_promise_and_reason(tables: Mapping[str, pd.DataFrame]) -> None:
     arks = tables["arks"].set_index("request_url")
     stated = arks.loc[BTV_AT_N2T]
     assert (stated["final_url"], stated["hop_count"], stated["request_count"]) == (LANDING, 1, 3)
@@ -274,7 +272,7 @@ def test_a_row_of_the_arks_says_where_it_led_what_is_promised_and_why(tables: Ma
     assert pd.isna(failed["permanence"])
 
 
-def test_a_citation_keeps_what_was_written_beside_what_was_made_of_it(tables: Mapping[str, pd.DataFrame]) -> None:
+def test_citation_keeps_written_and_repaired_text(tables: Mapping[str, pd.DataFrame]) -> None:
     citations = tables["citations"]
     assert list(citations["document"]) == [GUIDE] * 7 + [LIST] * 4
     repaired = citations.iloc[8]

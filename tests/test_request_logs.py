@@ -89,7 +89,7 @@ def as_apache(text: bytes) -> bytes:
 
 
 @given(agent=st.binary(max_size=60), path=st.binary(max_size=60))
-def test_whatever_is_in_a_field_is_read_as_it_was_sent(agent: bytes, path: bytes) -> None:
+def test_any_field_is_read_as_sent(agent: bytes, path: bytes) -> None:
     referer = b"https://a.example/" + path
     requests = {
         request_in(
@@ -106,14 +106,14 @@ def test_whatever_is_in_a_field_is_read_as_it_was_sent(agent: bytes, path: bytes
 
 
 @given(st.binary(max_size=300), st.text(max_size=100))
-def test_whatever_a_line_or_a_referer_is_nothing_is_raised(line: bytes, referer: str) -> None:
+def test_any_line_or_referer_is_read_without_error(line: bytes, referer: str) -> None:
     request_in(line)
     page = citing_page(f"https://a.example/{referer}", "https://a.example")
     assert page is None or not set("?;@") & set(page)
 
 
 @pytest.mark.parametrize("vector", vectors("referers"))
-def test_of_a_referer_only_what_is_public_is_kept(vector: dict[str, Any]) -> None:
+def test_only_public_part_of_a_referer_is_kept(vector: dict[str, Any]) -> None:
     assert citing_page(vector["referer"], "https://ark.ours.example") == vector["page"]
 
 
@@ -146,7 +146,7 @@ CUT_OFF = gzip.compress(LINE + os.urandom(9000).hex().encode() + b"\n")[:-9]
     ],
     ids=lambda value: value if isinstance(value, str) and " " in value else "",
 )  # fmt: skip
-def test_what_is_wrong_with_a_log_is_a_finding(
+def test_faults_of_a_log_are_findings(
     tmp_path: Path, why: str, data: bytes, outcome: str, kind: str, words: str
 ) -> None:
     log = tmp_path / "access.log"
@@ -172,7 +172,7 @@ def test_lines_that_come_while_a_log_is_read_are_left_for_the_next_time(tmp_path
     assert finding.detail.startswith("5 requests for ARKs by people and 0 by robots, in 5 lines")
 
 
-def test_a_log_under_two_names_is_read_once_and_what_repeats_takes_no_memory(tmp_path: Path) -> None:
+def test_duplicate_log_is_read_once_and_repeats_take_no_memory(tmp_path: Path) -> None:
     log, again = tmp_path / "access.log", tmp_path / "access.log.1"
     log.write_bytes(LINE * 1000 + combined("/ark:/12148/x6").encode() + combined("/ark:/12148/x7").encode())
     again.hardlink_to(log)
@@ -230,7 +230,7 @@ def write_logs(folder: Path) -> str:
 
 
 @pytest.mark.promise
-def test_a_report_says_what_was_asked_for_and_fails_most_asked_first(tmp_path: Path) -> None:
+def test_report_lists_requested_failures_by_frequency(tmp_path: Path) -> None:
     store, seed = tmp_path / "a.db", write_logs(tmp_path)
     with library() as command:
         done = command("run", seed, "--store", store, "--out", tmp_path / "out", "--format", "md")
@@ -281,7 +281,7 @@ def test_a_resumed_run_counts_nothing_twice(tmp_path: Path) -> None:
     assert rows(store, "select count(*), sum(asked) from mention") == before
 
 
-def test_check_asks_for_what_a_log_has_most_asked_first(tmp_path: Path) -> None:
+def test_check_asks_most_requested_arks_of_a_log_first(tmp_path: Path) -> None:
     seed = write_logs(tmp_path)
     with library() as command:
         done = command("check", "--from", seed)

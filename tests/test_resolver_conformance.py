@@ -100,7 +100,7 @@ def test_every_question_has_words() -> None:
     assert set(FORMS) == set(CONFORMANCE)
 
 
-def test_the_table_has_a_row_a_form_of_what_resolves(tmp_path: Path) -> None:
+def test_table_has_a_row_for_each_form_of_resolving_arks(tmp_path: Path) -> None:
     good, bad = "https://r.example/ark:/12148/btv1b84", "https://r.example/ark:/12148/cb1zz"
     landing = {"url": "https://i.example/7", "status": 200}
     rows = [

@@ -29,7 +29,7 @@ URL = "https://n2t.net/ark:/12x45/x5"
 
 
 @pytest.mark.parametrize("vector", vectors("locations"))
-def test_what_a_location_means(vector: dict[str, Any]) -> None:
+def test_location_headers_follow_vectors(vector: dict[str, Any]) -> None:
     if vector.get("bad"):
         with pytest.raises(BadLocation):
             resolved_location(vector["base"], vector["location"])
@@ -43,14 +43,14 @@ def test_no_location_is_too_odd_for_a_chain(location: str) -> None:
 
 
 @given(st.text())
-def test_whatever_is_sent_is_printable_ascii(tail: str) -> None:
+def test_request_targets_are_printable_ascii(tail: str) -> None:
     target = request_target(sendable("https://n2t.net/" + tail))
     assert all("!" <= char <= "~" for char in target)
     assert "#" not in target
 
 
 @pytest.mark.parametrize("vector", vectors("sendable"))
-def test_what_is_sent_for_a_url(vector: dict[str, Any]) -> None:
+def test_request_targets_follow_vectors(vector: dict[str, Any]) -> None:
     assert sendable(vector["url"]) == vector["sent"]
     assert sendable(vector["sent"]) == vector["sent"]
     assert (url_fault(vector["sent"]) is None) != vector.get("impossible", False)
@@ -86,7 +86,7 @@ def test_a_loop_is_seen_by_its_url_and_a_question_mark_is_no_loop() -> None:
     assert next_step([URL], 302, URL + "?", max_hops=5) == Follow(URL + "?")
 
 
-def test_a_url_may_come_by_again_once_a_cookie_was_set_since() -> None:
+def test_url_may_repeat_after_a_new_cookie() -> None:
     other = "https://n2t.net/login"
     assert next_step([URL], 302, URL, max_hops=5, cookie_at=0) == Follow(URL)
     assert next_step([URL, other], 302, URL, max_hops=5, cookie_at=1) == Follow(URL)
@@ -122,7 +122,7 @@ def observation(
     return Observation(Ark.parse("ark:12x45/x5"), url, question, url, (hop,), end)
 
 
-def test_what_our_own_rules_held_back_was_not_sent() -> None:
+def test_requests_held_back_by_our_rules_count_as_unsent() -> None:
     sent = observation(Question.OBJECT)
     held = observation(Question.INFO, status=None, end=ChainEnd.ROBOTS)
     assert requests_sent([sent, held]) == 1

@@ -183,9 +183,7 @@ def decisions(store: Path) -> list[int]:
 
 
 @pytest.mark.parametrize("after", [8, 150])
-def test_after_one_ctrl_c_what_was_in_flight_is_on_record_and_nothing_is_asked_again(
-    world: World, tmp_path: Path, after: int
-) -> None:
+def test_one_ctrl_c_records_requests_in_flight_and_repeats_none(world: World, tmp_path: Path, after: int) -> None:
     command = ["run", "http://www.library.example/", *world.configuration(tmp_path), "--store", str(tmp_path / "a.db")]
     before = len(world.asked)
     with Command(command) as running:
@@ -277,7 +275,7 @@ def test_when_a_small_file_system_is_full_nothing_is_lost(world: World, tmp_path
 # -- the memory of a crawl
 
 
-def test_a_harvest_that_goes_in_circles_is_told_also_after_a_kill(tmp_path: Path) -> None:
+def test_circular_harvest_is_reported_after_a_kill(tmp_path: Path) -> None:
     tokens = {"": "a", "a": "b", "b": "a"}
     released: list[bool] = []
 
@@ -413,7 +411,7 @@ def test_the_same_command_goes_on_and_says_so(interrupted: tuple[RawServer, Path
     assert runs(store) == [(1, "finished", 0, 5), (2, "finished", 0, 5)]
 
 
-def test_resume_alone_goes_on_with_what_the_run_was_told(interrupted: tuple[RawServer, Path]) -> None:
+def test_resume_alone_uses_the_options_of_the_run(interrupted: tuple[RawServer, Path]) -> None:
     server, store = interrupted
     done = run_command("crawl", *ON_LOOPBACK, "--resume", "--store", store)
     assert done.returncode == 0, done.stderr
@@ -421,7 +419,7 @@ def test_resume_alone_goes_on_with_what_the_run_was_told(interrupted: tuple[RawS
     assert server.targets[-1] == "/4", "to the given depth"
 
 
-def test_what_contradicts_the_run_is_one_clear_line(interrupted: tuple[RawServer, Path]) -> None:
+def test_contradiction_of_the_run_is_one_clear_line(interrupted: tuple[RawServer, Path]) -> None:
     server, store = interrupted
     done = run_command("crawl", *ON_LOOPBACK, "--depth", "3", "--resume", server.url, "--store", store)
     assert (done.returncode, done.stdout) == (2, "")
@@ -430,14 +428,14 @@ def test_what_contradicts_the_run_is_one_clear_line(interrupted: tuple[RawServer
     assert runs(store) == [(1, "running", 1, 2)]
 
 
-def test_another_command_begins_a_run_of_its_own_and_says_what_is_left(interrupted: tuple[RawServer, Path]) -> None:
+def test_other_command_begins_a_new_run_and_mentions_the_unfinished_one(interrupted: tuple[RawServer, Path]) -> None:
     server, store = interrupted
     done = run_command("crawl", *ON_LOOPBACK, "--depth", "0", server.url, "--store", store)
     assert "run 1 did not finish, but differs in crawl.depth" in done.stderr
     assert runs(store) == [(1, "running", 1, 2), (2, "finished", 0, 1)]
 
 
-def test_no_resume_begins_anew(interrupted: tuple[RawServer, Path]) -> None:
+def test_no_resume_begins_a_new_run(interrupted: tuple[RawServer, Path]) -> None:
     server, store = interrupted
     done = run_command("crawl", *ON_LOOPBACK, "--depth", "4", "--no-resume", server.url, "--store", store)
     assert done.returncode == 0, done.stderr
@@ -476,7 +474,7 @@ command = ["sh", "-c", "if test -e killed; then cat >> news; else touch killed; 
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 130)])
-def test_a_run_that_is_ended_before_its_news_are_told_tells_them_and_asks_nothing_again(
+def test_run_killed_before_its_notification_notifies_without_requests(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: int
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -519,7 +517,7 @@ def test_documents_to_fetch_at_most_are_counted_over_all_that_went_on(tmp_path: 
         assert raw.execute("select detail from finding where kind = 'max-pages'").fetchall() == [(warning,)]
 
 
-def test_a_document_over_which_our_own_code_stumbles_gets_a_row_and_the_run_its_end(tmp_path: Path) -> None:
+def test_internal_fault_on_a_document_gives_a_row_and_the_run_ends(tmp_path: Path) -> None:
     def respond(target: str) -> bytes:
         return reply(body="broken" if target == "/1" else "<a href='/1'>1</a> <a href='/2'>2</a>")
 

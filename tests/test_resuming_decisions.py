@@ -58,7 +58,7 @@ def test_other_settings_make_a_new_run_and_are_told() -> None:
     assert "crawl.depth" in decided.remark
 
 
-def test_resume_takes_what_it_is_not_told_from_the_run() -> None:
+def test_resume_takes_missing_options_from_the_run() -> None:
     told = {"crawl__depth": 2, "resolver": "https://r.example/", "resolve__direct": True}
     decided = decide([run(1, "interrupted", **told)], [], config(politeness__delay=3), resume=True)
     assert decided.plan.seeds == tuple(SEEDS)
@@ -67,7 +67,7 @@ def test_resume_takes_what_it_is_not_told_from_the_run() -> None:
     assert effective.politeness.delay == 3
 
 
-def test_resume_says_what_it_contradicts() -> None:
+def test_resume_names_contradictions() -> None:
     with pytest.raises(UserMistake, match=r"run 1 began with crawl\.depth = 2, not None"):
         decide([run(1, "interrupted", crawl__depth=2)], [], config(crawl__depth=None), resume=True)
 
@@ -85,7 +85,7 @@ def test_resume_without_anything_to_go_on_with_is_a_mistake() -> None:
         decide([run(1, "interrupted", seeds=["x"])], SEEDS, config(), resume=True)
 
 
-def test_no_resume_begins_anew() -> None:
+def test_no_resume_begins_a_new_run() -> None:
     assert decide([run(1, "interrupted")], SEEDS, config(), resume=False).run is None
 
 

@@ -80,7 +80,7 @@ def test_a_host_without_an_answer_is_observed_as_that() -> None:
 
 
 @pytest.mark.parametrize("name", ["arkaudit/0.1", "ArkAudit/9 (+https://pypi.org/project/arkaudit/)", "arkaudit*"])
-def test_who_names_us_as_their_log_does_is_obeyed(name: str) -> None:
+def test_robots_rules_for_the_logged_name_are_obeyed(name: str) -> None:
     rules = reply(body=f"User-agent: *\r\nAllow: /\r\n\r\nUser-Agent: {name}\r\nDisallow: /", media_type="text/plain")
     with RawServer(lambda _: PAGE, robots=rules) as server:
         assert outcomes(check_rows(f"{server.url}/ark:/12x45/x5")) == ["robots"]
@@ -125,7 +125,7 @@ def test_rules_are_obeyed_however_they_are_encoded(body: bytes, lines: str) -> N
     "status", ["301 Moved Permanently", "302 Found", "429 Too Many Requests", "503 Service Unavailable"]
 )
 @pytest.mark.parametrize("wish", ["9999999999", "9" * 400, "Fri, 31 Dec 99999 23:59:59 GMT"])
-def test_who_asks_to_be_left_alone_for_ever_is_left_alone(status: str, wish: str) -> None:
+def test_endless_retry_after_is_obeyed(status: str, wish: str) -> None:
     answer = reply(status, Retry_After=wish, **({"Location": "/landed"} if status[0] == "3" else {}))
     with RawServer(lambda target: PAGE if target == "/landed" else answer) as server:
         check_rows(f"{server.url}/ark:/12x45/x5", f"{server.url}/ark:/12x45/x6")
@@ -149,7 +149,7 @@ def _says(rules: Protego) -> tuple[object, ...]:
     )
 
 
-def test_rules_for_us_alone_say_what_all_rules_say() -> None:
+def test_own_rules_equal_rules_for_all() -> None:
     dice = random.Random(36)
     for _ in range(1500):
         text = "\n".join(dice.choice(_LINES) for _ in range(dice.randint(1, 9)))

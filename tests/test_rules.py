@@ -36,7 +36,7 @@ def test_every_rule_is_reached_by_a_vector() -> None:
     assert missed == []
 
 
-def test_conditions_tell_the_rules_of_a_table_apart() -> None:
+def test_conditions_distinguish_the_rules_of_a_table() -> None:
     for table in TABLES.values():
         conditions = [rule.when for rule in table.rules]
         assert len(set(conditions)) == len(conditions), table.title

@@ -84,7 +84,7 @@ def eventually(condition: Callable[[], object], *, patience_s: float = PATIENCE_
 
 
 @pytest.mark.promise
-def test_what_is_due_runs_once_and_is_listed(tmp_path: Path) -> None:
+def test_due_audits_run_once_and_are_listed(tmp_path: Path) -> None:
     with RawServer(lambda _: PAGE) as server:
         config = configured(tmp_path, server)
         listed = run_command("schedule", "list", "-c", config, "--format", "json")
@@ -109,7 +109,7 @@ FOREIGN = ("arkaudit", "crawler", "extractors", "reports", "scrapy", "click")
 
 
 @pytest.mark.parametrize("verb", ["due", "run"])
-def test_foreign_packages_in_the_working_directory_are_none_of_ours(
+def test_foreign_packages_in_the_working_directory_are_not_imported(
     verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with RawServer(lambda _: PAGE) as server:
@@ -364,7 +364,7 @@ NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
 NEXT_YEAR = "2027-11-27T03:00:00+00:00"
 
 
-def test_ledger_that_saw_next_year_is_set_to_now_and_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_ledger_with_future_times_is_reset_and_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = seen_long_ago(tmp_path, {"started": NEXT_YEAR, "due": NEXT_YEAR, "ended": NEXT_YEAR, "exit_code": 0})
     file.write_text(file.read_text().replace("2025-01-01T00", "2028-01-01T00"))
     ledger = Ledger(file.parent, "theses")

@@ -99,7 +99,7 @@ def crawl(library: Library, folder: Path, *urls: str, **settings: object) -> tup
 
 
 @pytest.mark.promise
-def test_a_spider_of_somebody_else_finds_arks_and_asks_as_we_do(library: Library, tmp_path: Path) -> None:
+def test_foreign_spider_finds_arks_and_asks_politely(library: Library, tmp_path: Path) -> None:
     assert library.server is not None
     paths = ("/old", "/paper.pdf", "/ark:/12x45/x5?", "/ark:/12x45/x5??", "/private", "/gone")
     urls = [f"http://{HOST}{path}" for path in paths]

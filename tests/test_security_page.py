@@ -44,7 +44,7 @@ def module_at(path: list[str]) -> Any:
 
 
 @pytest.mark.parametrize(("most", "where"), LIMITS)
-def test_a_limit_is_as_the_page_says(most: int, where: str) -> None:
+def test_limit_matches_the_page(most: int, where: str) -> None:
     assert found(where) == most
 
 

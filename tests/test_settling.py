@@ -123,7 +123,7 @@ def letter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Letter]:
 
 
 @pytest.mark.parametrize("world", WORLDS)
-def test_the_mention_becomes_the_reading_that_lives(world: str, letter: Letter) -> None:
+def test_mention_becomes_the_working_reading(world: str, letter: Letter) -> None:
     living = WORLDS[world][1]
     url, reason, confidence, decided = letter.mention(world)
     if living is None:
@@ -134,7 +134,7 @@ def test_the_mention_becomes_the_reading_that_lives(world: str, letter: Letter) 
 
 
 @pytest.mark.parametrize("living", [living for _, living in WORLDS.values() if living])
-def test_what_lives_is_judged_in_full_and_what_does_not_is_no_ark_of_the_run(living: str, letter: Letter) -> None:
+def test_working_reading_is_judged_in_full_and_others_are_no_arks(living: str, letter: Letter) -> None:
     rows = [row for row in letter.table("arks") if row["request_url"].endswith(f"/ark:/{living}")]
     assert [(row["object"], row["citations"]) for row in rows] == [("resolved", "1")]
     assert rows[0]["metadata"] != "not-asked"
@@ -146,7 +146,7 @@ def test_nothing_else_was_cited(letter: Letter) -> None:
     assert f"of {len(WORLDS)} ARKs" in letter.said
 
 
-def test_every_reading_that_was_asked_about_is_told_and_leads_to_its_requests(letter: Letter) -> None:
+def test_every_asked_reading_is_reported_with_its_requests(letter: Letter) -> None:
     told = {row["subject"]: (row["kind"], row["detail"]) for row in letter.table("findings")}
     assert told["ark:12x45/n3kp7w"] == ("settled-reading", "ark:12x45/n3kp7w lives; ark:12x45/n3kp does not live")
     assert told["ark:12x45/n4kp7w"] == ("settled-reading", "ark:12x45/n4kp lives; ark:12x45/n4kp7w does not live")
@@ -194,9 +194,7 @@ def mistyped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[list[di
         yield rows, store, server.targets
 
 
-def test_a_neighbour_that_lives_is_suggested_with_its_reasons(
-    mistyped: tuple[list[dict[str, Any]], Path, list[str]],
-) -> None:
+def test_working_neighbour_is_suggested_with_reasons(mistyped: tuple[list[dict[str, Any]], Path, list[str]]) -> None:
     [row, other, alive], _, _ = mistyped
     assert row["object"]["outcome"] == "broken"
     assert row["did_you_mean"]["ark"] == "ark:12148/btv1b8449691v"

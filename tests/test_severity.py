@@ -36,7 +36,7 @@ def test_every_event_has_its_gravity_and_no_state_or_outcome_that_is_well_has_on
         (["blocked"], ["broken"], True),
     ],
 )
-def test_a_kind_is_only_held_against_itself(fail_on: list[str], found: list[str], reached: bool) -> None:
+def test_outcomes_are_ranked_within_their_kind(fail_on: list[str], found: list[str], reached: bool) -> None:
     assert is_reached(fail_on, found) is reached
 
 
@@ -47,7 +47,7 @@ def test_each_token_includes_itself_and_the_one_before_it() -> None:
             assert not before or before in at_least(token)
 
 
-def test_what_of_arks_can_be_failed_on_can_be_chosen() -> None:
+def test_ark_outcomes_of_fail_on_can_be_chosen() -> None:
     assert {token for kind, tokens in SEVERITY.items() for token in tokens if kind != "document"} <= set(ONLY)
 
 

@@ -19,7 +19,7 @@ WHOLE = Selection()
 
 
 @pytest.mark.parametrize("vector", vectors("sources"))
-def test_a_source_is_told_by_its_content_and_lists_what_it_leads_to(vector: dict[str, Any]) -> None:
+def test_source_is_recognized_by_content_and_lists_its_urls(vector: dict[str, Any]) -> None:
     order = SourceKind(vector["order"]) if "order" in vector else None
     data = vector["data"].encode()
     for sent in (data, gzip.compress(data)):
@@ -103,7 +103,7 @@ def test_entities_of_a_stranger_are_not_expanded() -> None:
 
 
 @pytest.mark.parametrize("size", [10, 100_000])
-def test_the_head_of_a_source_tells_its_kind_whatever_its_size(size: int) -> None:
+def test_kind_of_a_source_follows_from_its_head(size: int) -> None:
     entries = "".join(f"<url><loc>{URL}{number}</loc></url>" for number in range(size))
     for sitemap in (f"<urlset>{entries}</urlset>".encode(), f"<urlset>\n{entries}</urlset>".encode()):
         assert may_be_source(sitemap)

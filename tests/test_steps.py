@@ -71,7 +71,7 @@ def test_every_question_has_words_and_every_answer_a_meaning() -> None:
         assert "{" not in step.asked
 
 
-def test_a_further_attempt_and_another_reading_are_told_as_such() -> None:
+def test_further_attempts_and_readings_are_named() -> None:
     again = Step.of(observation(Q.OBJECT, {"chain": [503], "attempt": 2}))
     assert again.asked == "We asked r.example for the object, once more: the failure may be temporary (attempt 2)."
     other = Step.of(observation(Q.OBJECT, {"text": "Map"}, URL + "y"), is_for_another=True)

@@ -89,7 +89,7 @@ def test_after_a_full_disk_nothing_more_is_sent(tmp_path: Path) -> None:
     assert "kept" in done.stderr
 
 
-def test_what_was_to_be_asked_once_more_has_not_failed_when_the_run_is_interrupted(tmp_path: Path) -> None:
+def test_pending_retry_is_no_failure_after_an_interrupt(tmp_path: Path) -> None:
     def busy(target: str) -> bytes:
         return reply("503 Service Unavailable") if "x1" in target else PAGE
 
@@ -207,7 +207,7 @@ def test_a_signal_while_modules_are_imported_ends_the_command_in_one_line(
     assert done.stderr == "arkaudit: interrupted; all observations until then are kept\n"
 
 
-def test_what_went_to_a_host_is_counted_also_for_its_rules_and_by_a_process_that_was_killed(tmp_path: Path) -> None:
+def test_requests_of_killed_processes_and_for_rules_are_counted(tmp_path: Path) -> None:
     """The report counts all requests that two servers received, though the first process was killed."""
     is_slow = threading.Event()
     is_slow.set()

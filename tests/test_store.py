@@ -68,7 +68,7 @@ def observation(question: Question = Question.OBJECT) -> Observation:
     )
 
 
-def test_what_is_recorded_comes_back_as_it_was() -> None:
+def test_records_are_read_back_unchanged() -> None:
     with Store.open(None) as store:
         run_id = begun(store)
         store.record(run_id, [document(), observation(), TlsResult("n2t.net", 443, False, "expired", AT)])
@@ -80,7 +80,7 @@ def test_what_is_recorded_comes_back_as_it_was() -> None:
         assert store.counts(run_id) == {"documents": 1, "read": 1, "redirected": 0, "referers": 0, "citations": 1}
 
 
-def test_what_goes_to_a_host_is_added_up_over_the_stages_of_a_run(tmp_path: Path) -> None:
+def test_requests_to_a_host_are_summed_over_stages(tmp_path: Path) -> None:
     wish = Pause("http://r.example", URL, AT, 30.0, True)
     with Store.open(tmp_path / "a.db") as store:
         run_id = begun(store)
@@ -96,7 +96,7 @@ def test_what_goes_to_a_host_is_added_up_over_the_stages_of_a_run(tmp_path: Path
         assert raw.execute("select asked_s, is_kept from pause").fetchall() == [(30.0, 1)]
 
 
-def test_what_was_not_sent_is_no_request(tmp_path: Path) -> None:
+def test_unsent_requests_are_not_counted(tmp_path: Path) -> None:
     def refused(*sent: bool) -> tuple[Hop, ...]:
         return tuple(Hop("http://r.example/", "GET", AT, error="refused", sent=each) for each in sent)
 
@@ -122,7 +122,7 @@ def test_recording_twice_does_no_harm(tmp_path: Path) -> None:
     assert counts == [1, 2, 1, 1, 1]
 
 
-def test_runs_stand_apart(tmp_path: Path) -> None:
+def test_runs_are_separate(tmp_path: Path) -> None:
     with Store.open(tmp_path / "audit.db") as store:
         first = begun(store)
         store.record(first, [document(), observation()])
@@ -144,7 +144,7 @@ def test_judging_a_run_gives_each_cited_ark_its_verdict_and_again_the_same() -> 
     assert again == first
 
 
-def test_what_was_never_asked_has_no_verdict() -> None:
+def test_unasked_ark_has_no_verdict() -> None:
     with Store.open(None) as store:
         run_id = begun(store)
         store.record(run_id, [document(cited="ark:/12x45/x5 ark:/12x45/x7"), observation()])

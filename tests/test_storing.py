@@ -46,7 +46,7 @@ def kept(tmp_path: Path) -> Path:
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no read-only file system here")
-def test_where_nothing_can_be_made_it_is_said_so_and_not_that_somebody_is_at_work() -> None:
+def test_unwritable_folder_is_not_reported_as_locked() -> None:
     done = run_command("crawl", __file__, "--store", "/proc/x.db")
     assert (done.returncode, done.stdout) == (2, "")
     assert (
@@ -57,7 +57,7 @@ def test_where_nothing_can_be_made_it_is_said_so_and_not_that_somebody_is_at_wor
 # -- check
 
 
-def test_a_store_that_is_whole_is_said_to_be_and_not_touched(kept: Path) -> None:
+def test_sound_store_is_reported_and_unchanged(kept: Path) -> None:
     before = kept.read_bytes()
     done = run_command("store", "check", "--store", kept)
     assert (done.returncode, done.stdout) == (0, ""), done.stdout
@@ -84,13 +84,13 @@ def test_a_store_that_is_whole_is_said_to_be_and_not_touched(kept: Path) -> None
         ("update contact set answered = 0", "contact does not follow from the runs"),
     ],
 )
-def test_what_contradicts_itself_is_told(kept: Path, statement: str, told: str) -> None:
+def test_contradictions_in_a_store_are_reported(kept: Path, statement: str, told: str) -> None:
     edit(kept, statement)
     found = read(kept, lambda connection: list(problems(connection)), checks_values=False)
     assert any(told in problem for problem in found), found
 
 
-def test_damage_is_told(kept: Path) -> None:
+def test_damage_is_reported(kept: Path) -> None:
     with closing(sqlite3.connect(kept)) as raw:
         page = raw.execute("pragma page_size").fetchone()[0]
         [(root,)] = raw.execute("select rootpage from sqlite_master where name = 'observation'").fetchall()
@@ -103,7 +103,7 @@ def test_damage_is_told(kept: Path) -> None:
     assert "problem" in done.stderr
 
 
-def test_what_is_no_store_is_a_mistake(tmp_path: Path) -> None:
+def test_non_store_is_a_mistake(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("a letter" * 500)
     for name in ("letter.txt", "nothing.db"):
         done = run_command("store", "check", "--store", tmp_path / name)
@@ -147,9 +147,7 @@ def test_rows_are_sorted_by_naan_then_ark(tmp_path: Path) -> None:
     assert [(row["naan"], row["ark"]) for row in rows] == sorted((row["naan"], row["ark"]) for row in rows)
 
 
-def test_what_has_not_changed_is_not_written_again_and_a_run_that_goes_on_not_at_all(
-    kept: Path, tmp_path: Path
-) -> None:
+def test_unchanged_tables_and_unfinished_runs_are_not_exported(kept: Path, tmp_path: Path) -> None:
     out = tmp_path / "parquet"
     export(kept, out)
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*.parquet")}
@@ -162,7 +160,7 @@ def test_what_has_not_changed_is_not_written_again_and_a_run_that_goes_on_not_at
     assert export(kept, out).written == 1
 
 
-def test_what_was_decided_is_written_once_and_again_when_it_changes(kept: Path, tmp_path: Path) -> None:
+def test_decisions_are_exported_once_and_after_changes(kept: Path, tmp_path: Path) -> None:
     out = tmp_path / "parquet"
     export(kept, out)
     assert not (out / "triage").exists()
@@ -237,7 +235,7 @@ def test_another_store_is_brought_in_and_twice_does_no_harm(kept: Path, other: P
     assert [path.name for path in kept.parent.iterdir() if path.is_dir()] == []
 
 
-def test_it_does_not_matter_which_store_is_brought_into_which(kept: Path, other: Path, tmp_path: Path) -> None:
+def test_direction_of_import_does_not_matter(kept: Path, other: Path, tmp_path: Path) -> None:
     one, two = tmp_path / "one.db", tmp_path / "two.db"
     shutil.copy(kept, one)
     shutil.copy(other, two)

@@ -54,7 +54,7 @@ def edits(name: str, alphabet: str) -> st.SearchStrategy[str]:
 
 
 @given(st.sampled_from(["12148", "13960"]), stems, st.data())
-def test_what_was_meant_is_among_the_suggestions(naan: str, stem: str, data: st.DataObject) -> None:
+def test_meant_ark_is_among_the_suggestions(naan: str, stem: str, data: st.DataObject) -> None:
     zone = Zone.NAME if naan == "12148" else Zone.NAAN_AND_NAME
     meant = checked(zone, naan, stem)
     written = Ark(naan, data.draw(edits(meant.name, zone.alphabet)), "/f1")

@@ -104,7 +104,7 @@ def test_a_declared_charset_is_used(suffix):
         pytest.param(structured_data, "jsonl", b'["ark:/12345/x5"]\n', id="JSON Lines"),
     ],
 )
-def test_beyond_the_limit_nothing_is_read_and_that_is_said(monkeypatch, module, suffix, line):
+def test_limit_is_reported(monkeypatch, module, suffix, line):
     monkeypatch.setattr(module, "MOST_BYTES", 3 * len(line))
     reading = READERS[suffix](4 * line)
     assert "".join(texts(reading)).count("ark:/12345/x5") == 3

@@ -157,7 +157,7 @@ def test_a_pause_holds_for_the_whole_host_and_is_on_record() -> None:
     assert by.take_traffic() == []
 
 
-def test_whoever_is_cancelled_does_not_keep_the_turn() -> None:
+def test_cancelled_request_releases_its_turn() -> None:
     by, log = throttle(), Log()
 
     async def scene() -> None:
@@ -172,7 +172,7 @@ def test_whoever_is_cancelled_does_not_keep_the_turn() -> None:
     assert len(log.starts[HOST]) == 2
 
 
-def test_nobody_who_waits_has_a_turn_once_they_are_dropped() -> None:
+def test_dropped_requests_get_no_turn() -> None:
     by, log = throttle(), Log()
 
     async def scene() -> None:
@@ -324,7 +324,7 @@ def test_an_audit_that_has_gone_away_while_it_waited_is_not_waited_for(tmp_path:
     held(files).release(0.0)
 
 
-def test_it_is_looked_less_often_at_what_takes_long(tmp_path: Path) -> None:
+def test_polling_slows_down_for_long_waits(tmp_path: Path) -> None:
     clock = Clock()
     claim = held(HostFiles(tmp_path, wall=clock))
     waits = []
@@ -359,7 +359,7 @@ time.sleep(600)
 """
 
 
-def test_an_audit_that_is_killed_while_it_asks_holds_nobody_up(tmp_path: Path) -> None:
+def test_killed_audit_delays_no_other(tmp_path: Path) -> None:
     log, by = Log(), throttle(folder=tmp_path)
     with subprocess.Popen([sys.executable, "-c", HOLDER, tmp_path], stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
@@ -375,7 +375,7 @@ def test_an_audit_that_is_killed_while_it_asks_holds_nobody_up(tmp_path: Path) -
         run(scene)
 
 
-def test_a_cache_that_can_not_be_written_is_told_once_and_hosts_are_paced_all_the_same(
+def test_unwritable_cache_is_reported_once_and_hosts_are_paced(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").write_text("where a folder belongs")
@@ -414,7 +414,7 @@ def wait(files: HostFiles) -> float:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"started_at": "x"}', '{"started_at": NaN, "open_again_at": 1e999}'])
-def test_a_file_that_says_nothing_sensible_costs_an_interval_at_most(text: str, tmp_path: Path) -> None:
+def test_malformed_host_file_costs_one_interval_at_most(text: str, tmp_path: Path) -> None:
     clock = Clock()
     files = HostFiles(tmp_path, wall=clock)
     path = files.path("http://r.example")
@@ -446,7 +446,7 @@ def test_an_audit_that_is_suspended_while_it_asks_is_not_waited_for_all_day(tmp_
     suspended.release(0.0)
 
 
-def test_files_of_hosts_that_nobody_asks_any_more_are_cleared_away(tmp_path: Path) -> None:
+def test_files_of_unused_hosts_are_removed(tmp_path: Path) -> None:
     old, new, used = (HostFiles(tmp_path).path(f"http://{name}.example") for name in ("old", "new", "used"))
     held(HostFiles(tmp_path)).release(0.0)
     for path in (old, new, used):
@@ -462,7 +462,7 @@ def test_files_of_hosts_that_nobody_asks_any_more_are_cleared_away(tmp_path: Pat
     in_use.release(0.0)
 
 
-def test_a_folder_that_is_cleared_away_meanwhile_is_made_anew(tmp_path: Path) -> None:
+def test_removed_folder_is_made_again(tmp_path: Path) -> None:
     files = HostFiles(tmp_path / "hosts")
     held(files).release(0.0)
     files.path("http://r.example").unlink()
@@ -501,7 +501,7 @@ def test_descriptors_are_closed(tmp_path: Path) -> None:
     assert len(list(descriptors.iterdir())) == before
 
 
-def test_a_host_has_a_file_whatever_its_name(tmp_path: Path) -> None:
+def test_any_host_name_has_a_file(tmp_path: Path) -> None:
     files = HostFiles(tmp_path)
     names = ["http://[::1]:8080", "http://a/../b", "http://" + "x" * 250, "https://a", "http://a", "http://a:80"]
     assert len({files.path(name) for name in names}) == len(names)

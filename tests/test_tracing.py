@@ -112,7 +112,7 @@ def test_an_arks_own_requests_are_those_of_its_url_every_attempt_of_them(audit: 
     }
 
 
-def test_what_a_verdict_rests_on_besides_is_among_the_requests(audit: Audit) -> None:
+def test_further_evidence_of_a_verdict_is_among_the_requests(audit: Audit) -> None:
     requested = {row["url"] for row in audit.table("requests")}
     for row in audit.table("arks"):
         rests_on = [url.partition("#")[0] for url in row["rests_on"].split("; ") if url]
@@ -134,7 +134,7 @@ def test_a_final_verdict_names_how_often_and_for_how_long_it_asked(audit: Audit)
     assert "asked once" in gone
 
 
-def test_a_policy_is_asked_for_once_and_told_beside_every_commitment(audit: Audit) -> None:
+def test_policy_is_requested_once_and_reported_with_every_commitment(audit: Audit) -> None:
     assert audit.policy.targets == ["/policy"]
     for name in ("b5one", "b5two", "b5busy"):
         words = audit.rows[name]["commitment"]["evidence"]
@@ -156,7 +156,7 @@ def test_a_policy_that_is_a_test_ark_or_no_address_is_never_asked_for(audit: Aud
 
 
 @pytest.mark.promise
-def test_an_explanation_tells_every_request_behind_a_verdict(audit: Audit) -> None:
+def test_explanation_lists_every_request_of_a_verdict(audit: Audit) -> None:
     for name in NAMES:
         told = {step["url"] for step in audit.steps(name)}
         assert set(audit.rows[name]["rests_on"]) <= told
@@ -164,7 +164,7 @@ def test_an_explanation_tells_every_request_behind_a_verdict(audit: Audit) -> No
     assert "attempt 3" in [step for step in audit.steps("b5busy") if step["url"].endswith("b5busy")][-1]["asked"]
 
 
-def test_the_registrys_word_stands_beside_the_commitment(audit: Audit) -> None:
+def test_registry_policy_is_reported_with_the_commitment(audit: Audit) -> None:
     row = audit.rows["b5bare"]
     assert row["commitment"]["outcome"] == "absent"
     assert row["naan_policy"] == {
@@ -183,7 +183,7 @@ def test_the_registrys_word_stands_beside_the_commitment(audit: Audit) -> None:
     assert [row["policy"] for row in audit.table("naans")] == [words]
 
 
-def test_the_table_of_forms_says_what_was_asked_and_stays_within_its_maximum(audit: Audit) -> None:
+def test_table_of_forms_lists_questions_within_its_maximum(audit: Audit) -> None:
     rows = audit.table("conformance")
     requested = {row["url"] for row in audit.table("requests")}
     assert {row["asked_url"] for row in rows} <= requested

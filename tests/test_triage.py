@@ -54,7 +54,7 @@ def decision(text: str) -> TriageDecision:
 
 
 @pytest.mark.parametrize("vector", vectors("triage"))
-def test_what_was_decided_holds_or_does_not(vector: dict[str, Any]) -> None:
+def test_scope_of_decisions_follows_vectors(vector: dict[str, Any]) -> None:
     checks = [check(text) for text in vector["checks"]]
     ark_status, _ = status_of(checks)
     assert ark_status is not None
@@ -68,7 +68,7 @@ def test_what_was_decided_holds_or_does_not(vector: dict[str, Any]) -> None:
 
 
 @given(st.permutations(["acknowledge@1", "ignore@1 until 40", "assign@1 anna", "assign@2 bo", "acknowledge@8"]))
-def test_the_order_in_which_decisions_are_told_does_not_matter(order: list[str]) -> None:
+def test_order_of_decisions_does_not_matter(order: list[str]) -> None:
     life = [TriageCheck(day(number), check("0 broken").object) for number in (0, 3, 7, 50)]
     problem = Problem(life[-1], None, None, life)
     expected = triage_state(map(decision, sorted(order)), problem, date(2026, 3, 1))
@@ -86,7 +86,7 @@ def test_the_order_in_which_decisions_are_told_does_not_matter(order: list[str])
         (TriageTarget.DOCUMENT, " "),
     ],
 )
-def test_what_names_nothing_is_no_target(kind: TriageTarget, text: str) -> None:
+def test_empty_name_is_no_target(kind: TriageTarget, text: str) -> None:
     with pytest.raises(ValueError, match=r"\S"):
         target_of(kind, text)
 
@@ -123,7 +123,7 @@ def test_a_file_is_decisions_in_their_order(tmp_path: Path) -> None:
     assert all(each.from_file for each in told.decisions)
 
 
-def test_nothing_is_decided_of_what_is_yet_to_come(tmp_path: Path) -> None:
+def test_decisions_do_not_cover_the_future(tmp_path: Path) -> None:
     path = tmp_path / "triage.toml"
     path.write_text('[[acknowledge]]\nark = "ark:1/x5"\nat = 2026-11-22T20:00:00\n')
     assert [each.at for each in load_triage(path, now=NOW).decisions] == [NOW]
@@ -154,7 +154,7 @@ def test_nothing_is_decided_of_what_is_yet_to_come(tmp_path: Path) -> None:
         ('[[acknowledge]]\nark = "ark:1/x5"\nat = 2030-01-01\n', "acknowledge.0.at: is in the future"),
     ],
 )
-def test_a_mistake_in_the_file_is_said_with_its_entry(tmp_path: Path, text: str, words: str) -> None:
+def test_mistake_in_the_file_names_its_entry(tmp_path: Path, text: str, words: str) -> None:
     path = tmp_path / "triage.toml"
     path.write_text(text)
     with pytest.raises(ConfigError) as told:
@@ -171,7 +171,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str
         st.tuples(st.sampled_from([*TriageAction]), TEXTS, TEXTS), unique_by=lambda told: (told[0], told[1].strip())
     )
 )
-def test_what_is_exported_is_read_as_the_same(tmp_path_factory: pytest.TempPathFactory, told: list[Any]) -> None:
+def test_exported_decisions_are_read_back(tmp_path_factory: pytest.TempPathFactory, told: list[Any]) -> None:
     path = tmp_path_factory.mktemp("triage") / "triage.toml"
     made = [
         TriageDecision(
@@ -191,7 +191,7 @@ def test_what_is_exported_is_read_as_the_same(tmp_path_factory: pytest.TempPathF
     assert list(load_triage(path, now=NOW).decisions) == made
 
 
-def test_a_file_that_is_applied_again_changes_nothing_and_what_is_taken_out_of_it_goes(tmp_path: Path) -> None:
+def test_reapplied_file_changes_only_removed_entries(tmp_path: Path) -> None:
     path = tmp_path / "triage.toml"
     path.write_text(FILE)
     with Store.open(tmp_path / "audit.db") as store:
@@ -274,7 +274,7 @@ def test_a_document_that_is_ignored_leaves_the_others_that_cite_the_same() -> No
         assert [each.is_known for each in store.triaged_arks(alone).values()] == [True], "by the last run that cites it"
 
 
-def test_the_news_leave_out_what_is_known_and_count_it() -> None:
+def test_news_count_known_problems_without_listing_them() -> None:
     with Store.open(None) as store:
         pages = {GUIDE: f"see {ONE} and {OTHER}"}
         audit(store, 0, documents=pages, answers={ONE: 404, OTHER: 404})
@@ -301,7 +301,7 @@ def test_the_news_leave_out_what_is_known_and_count_it() -> None:
         assert store.news(late).triaged == ""
 
 
-def test_what_a_run_finds_after_a_decision_was_not_known_to_it() -> None:
+def test_problem_after_a_decision_is_not_covered() -> None:
     with Store.open(None) as store:
         audit(store, 0, answers={ONE: 200, OTHER: 404})
         store.decide([TriageDecision(TriageAction.ACKNOWLEDGE, TriageTarget.PATTERN, "ark:12x45/*", day(3))])
@@ -384,7 +384,7 @@ def test_the_verbs_decide_list_export_and_forget(kept: Path) -> None:
     assert [{**row, "from_file": False} for row in again] == rows
 
 
-def test_the_life_of_an_ark_tells_what_was_decided(kept: Path) -> None:
+def test_history_lists_decisions(kept: Path) -> None:
     decide = ("triage", "ignore", "--host", "a.example", "--until", "2199-01-01", "--reason", "it moves")
     assert run_command(*decide, "--store", kept).returncode == 0
     told = run_command("history", "ark:12x45/x5", "--store", kept).stdout
@@ -419,7 +419,7 @@ def test_a_mistake_is_one_line_and_nothing_is_decided(kept: Path, words: Sequenc
     assert kept.read_bytes() == before
 
 
-def test_what_is_asked_for_is_due_once_and_first(tmp_path: Path) -> None:
+def test_requested_recheck_is_due_once_and_first(tmp_path: Path) -> None:
     store = tmp_path / "audit.db"
     with RawServer(lambda target: reply(body=f"<p>an object, {target}")) as server:
         urls = [f"{server.url}/ark:/12x45/{name}" for name in ("x5", "x7")]

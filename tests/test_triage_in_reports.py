@@ -64,7 +64,7 @@ def fails_on(store: Path, token: str, *options: str) -> bool:
     return run_command("report", "--store", store, "--fail-on", token, *options).returncode == 1
 
 
-def test_what_was_decided_is_counted_and_not_raised_again(tmp_path: Path) -> None:
+def test_decided_problems_are_counted_and_not_raised(tmp_path: Path) -> None:
     store, library = tmp_path / "audit.db", Library()
     with RawServer(library.respond) as server:
         again = ("run", f"{server.url}/", "--store", store, "--no-resume", "--attempts", "1", *ON_LOOPBACK)
@@ -168,7 +168,7 @@ def test_a_document_that_is_ignored_raises_nothing_and_the_others_do(tmp_path: P
     assert fails_on(store, "broken", "--document", f"{server.url}/")
 
 
-def test_nobody_is_told_of_what_is_ignored_and_everybody_of_the_rest(tmp_path: Path) -> None:
+def test_ignored_problems_are_never_notified(tmp_path: Path) -> None:
     config, news = tmp_path / "arkaudit.toml", tmp_path / "news.md"
     with RawServer(Library().respond) as server:
         (tmp_path / "triage.toml").write_text(

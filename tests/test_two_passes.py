@@ -149,7 +149,7 @@ _PIECES += ("\x02", "\u4e2d", "From: a\n", "GIF89a", "PK\x03\x04", "00120cam a22
     st.sampled_from([None, "latin-1", "utf-8"]),
     st.booleans(),
 )
-def test_what_is_read_here_is_what_another_process_reads(
+def test_reading_is_equal_in_every_process(
     text: str, encoding: str, media_type: str | None, path: str, charset: str | None, is_damaged: bool
 ) -> None:
     findings = (Finding("damaged", "x"),) if is_damaged else ()
@@ -169,7 +169,7 @@ def test_long_texts_are_not_read_here() -> None:
     assert extraction_of_short_text(ArchiveMember("a.txt", "a.txt", data)) is None
 
 
-def test_what_was_read_is_given_when_reading_is_interrupted() -> None:
+def test_interrupted_reading_gives_finished_documents() -> None:
     def interrupted() -> Iterator[Part]:
         yield from members(500, chars=90)
         raise KeyboardInterrupt
@@ -211,7 +211,7 @@ def children(pid: int) -> list[int]:
         return []
 
 
-def test_whoever_has_seen_enough_ends_the_command(tmp_path: Path) -> None:
+def test_closed_stdout_ends_the_command(tmp_path: Path) -> None:
     for each in members(300):
         (tmp_path / each.name).write_bytes(each.data)
     command = [sys.executable, "-m", "arkaudit", "extract", "--jobs", "2", str(tmp_path)]
@@ -225,13 +225,13 @@ def test_whoever_has_seen_enough_ends_the_command(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("jobs", ["0", "-1", "x", "1000"])
-def test_a_number_of_processes_that_is_none_is_a_mistake(jobs: str, tmp_path: Path) -> None:
+def test_malformed_number_of_processes_is_a_mistake(jobs: str, tmp_path: Path) -> None:
     done = run_command("extract", "--jobs", jobs, tmp_path)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in /proc")
-def test_a_configuration_says_how_many_processes_read(tmp_path: Path) -> None:
+def test_number_of_processes_is_configurable(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text("jobs = 0\n")
     done = run_command("extract", "-c", tmp_path / "a.toml", tmp_path)
     assert (done.returncode, "jobs" in done.stderr) == (2, True)
@@ -262,7 +262,7 @@ class Deferred:
         return self.begun[-1]
 
 
-def test_what_was_read_here_is_given_after_an_interrupt_too() -> None:
+def test_interrupted_local_reading_gives_finished_documents() -> None:
     executor = Deferred()
     reading = BatchReading[str, str](
         executor,  # type: ignore[arg-type]

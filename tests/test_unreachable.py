@@ -111,7 +111,7 @@ def test_a_connection_that_is_refused() -> None:
     assert "the host refused the connection" in row["hops"][-1]["error"]
 
 
-def test_a_connection_that_nobody_takes() -> None:
+def test_unaccepted_connection_is_a_timeout() -> None:
     # A full queue of one: further connections wait for ever.
     with socket.create_server(("127.0.0.1", 0), backlog=0) as full:
         waiting = [socket.socket() for _ in range(4)]
@@ -138,7 +138,7 @@ main(sys.argv[1:])
 """
 
 
-def test_names_that_can_not_be_looked_up_are_told_apart() -> None:
+def test_kinds_of_name_lookup_failures_are_distinguished() -> None:
     hosts = {
         "missing.example": "there is no such name",
         "failing.example": "its name server failed",
@@ -195,7 +195,7 @@ def self_signed(folder: Path, *, days: tuple[int, int]) -> trustme.LeafCert:
     return trustme.LeafCert(private, certificate.public_bytes(pem), [])
 
 
-def test_a_self_signed_certificate_is_told_from_an_unknown_issuer(tmp_path: Path) -> None:
+def test_self_signed_certificate_differs_from_unknown_issuer(tmp_path: Path) -> None:
     with RawServer(lambda _: PAGE, tls=self_signed(tmp_path, days=(-10, 10))) as server:
         [row] = check_rows(
             "--connect-to", f"n2t.net:443=127.0.0.1:{server.port}", "--store", tmp_path / "a.db", "ark:/12x45/x5"
@@ -214,7 +214,7 @@ def test_a_host_without_a_handshake_is_probed_for_the_reason(tmp_path: Path) -> 
     assert reason.startswith("no handshake: ")
 
 
-def test_nothing_but_results_is_said_about_certificates() -> None:
+def test_only_results_are_printed_about_certificates() -> None:
     with RawServer(lambda _: PAGE, tls=trustme.CA().issue_cert("another.example")) as server:
         done = subprocess.run(
             [sys.executable, "-m", "arkaudit", "check", "-q", *ON_LOOPBACK, f"{server.url}/ark:/12x45/x5"],

@@ -51,7 +51,7 @@ def unresolved_about(block: Block) -> tuple[list[Mention], list[UnresolvedMentio
     return mentions, list(unresolved_mentions([block], [(0, mention) for mention in mentions]))
 
 
-def test_what_is_sure_is_no_doubt() -> None:
+def test_certain_mentions_are_resolved() -> None:
     assert extraction_of(b"see ark:/76543/pf5 there", name="a.txt").unresolved == ()
 
 
@@ -77,7 +77,7 @@ def test_no_more_evidence_changes_nothing() -> None:
     assert with_evidence(extraction.mentions, extraction.unresolved, Evidence()) == extraction.mentions
 
 
-def test_what_was_sure_stays_as_it_is() -> None:
+def test_certain_mentions_stay_unchanged() -> None:
     text = f"at ark:/76543/pf7x and {BROKEN} and ark:/76543/pf8z."
     extraction = extraction_of(text.encode(), name="a.txt")
     before, _, behind = extraction.mentions
@@ -167,7 +167,7 @@ def test_a_mention_that_is_not_found_again_stays() -> None:
     assert decided_again(elsewhere, mentions[0], JOINS) == mentions[0]
 
 
-def test_citations_are_counted_anew() -> None:
+def test_citations_are_counted_again() -> None:
     page = "<p><a href='https://n2t.net/ark:/76543/pf5b4x'>the scan</a> <p>" + BROKEN.replace("\n", "<br>")
     extraction = extraction_of(page.encode(), name="a.html")
     again = with_evidence(extraction.mentions, extraction.unresolved, Evidence())

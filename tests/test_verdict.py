@@ -147,7 +147,7 @@ def test_judging_again_gives_the_same() -> None:
     assert {row.values[0]["why"]: judged(row.values[0]) for row in vectors("verdicts")} == verdicts
 
 
-def test_what_a_success_is_worth_is_decided_for_every_case() -> None:
+def test_every_success_has_a_judgement() -> None:
     assert set(WORTH) == set(product(ControlContrast, Signs, (False, True)))
     assert set(WORTH.values()) == {ObjectOutcome.RESOLVED, ObjectOutcome.SOFT_404, ObjectOutcome.UNDETERMINED}
 
@@ -202,7 +202,7 @@ def test_every_case_of_answer_control_and_inflection_has_a_verdict() -> None:
             assert FAMILY_OF[ObjectOutcome(verdict.object.outcome)] is Family.WORKS
 
 
-def test_the_questions_of_a_second_resolver_are_held_against_its_own_object() -> None:
+def test_answers_of_a_second_resolver_are_compared_with_its_own_object() -> None:
     page = {
         "type": "text/html",
         "body": "<title>A</title><p>A long page about the notebook of Ada Rossi, forty leaves.",
@@ -224,7 +224,7 @@ def test_an_answer_can_be_judged_while_others_are_still_to_come() -> None:
     assert COMMITMENT_RULES.judge(CommitmentFacts({Question.INFO: answer}, metadata)).outcome == "stated"
 
 
-def test_attempts_are_counted_and_told() -> None:
+def test_attempts_are_counted_and_reported() -> None:
     first = observation(Question.OBJECT, {"end": "timeout"})
     second = replace(observation(Question.OBJECT, {"chain": [503]}), attempt=2)
     third = replace(observation(Question.OBJECT, {"text": "An item"}), attempt=3)
@@ -245,7 +245,7 @@ def test_every_end_of_a_chain_has_an_outcome() -> None:
     assert set(OUTCOME_OF_END) == set(ChainEnd) - {ChainEnd.ANSWERED}
 
 
-def test_every_outcome_has_a_family_and_what_does_not_work_a_gravity() -> None:
+def test_every_outcome_has_a_family_and_failures_a_severity() -> None:
     assert set(FAMILY_OF) == set(ObjectOutcome)
     unworking = {outcome for outcome, family in FAMILY_OF.items() if family is not Family.WORKS}
     assert set(SEVERITY) == unworking - {ObjectOutcome.SKIPPED}

@@ -212,7 +212,7 @@ def test_robots_txt_is_obeyed_and_is_no_failure() -> None:
 
 
 @pytest.mark.promise
-def test_hosts_are_told_who_asks() -> None:
+def test_requests_identify_the_client() -> None:
     with RawServer(lambda _: PAGE) as server:
         check_rows("--contact", "auditor@library.example", f"{server.url}/ark:/12x45/x5")
         assert all("auditor@library.example" in head and "User-Agent: arkaudit/" in head for head in server.heads)

@@ -188,7 +188,7 @@ def test_an_exception_does_not_cost_the_process():
         assert worker.call("pid") == first
 
 
-def test_what_cannot_be_sent_is_the_callers_fault():
+def test_unsendable_argument_is_the_callers_fault():
     with pytest.raises((AttributeError, TypeError, ValueError)) as caught:
         Worker(lambda: None)
     assert not isinstance(caught.value, WorkerError)
@@ -364,7 +364,7 @@ def test_the_exit_status_for_lack_of_memory_is_known():
 
 
 @ON_POSIX
-def test_what_a_process_sends_runs_nothing_here(tmp_path):
+def test_answers_of_a_process_run_no_code(tmp_path):
     with Worker(answer_evil) as worker, pytest.raises(WorkerFailed):
         worker.call(pickle.dumps(_Spell(tmp_path / "evil")))
     assert not (tmp_path / "evil").exists()
@@ -385,7 +385,7 @@ def named() -> list[Ark]:
         pytest.param(b"[]", 2**62, id="a length beyond all memory"),
     ],
 )
-def test_what_is_no_answer_is_a_failure_and_the_next_call_is_answered(payload, size):
+def test_malformed_answer_is_a_failure_and_the_next_call_is_answered(payload, size):
     with Worker(named, timeout_s=60) as worker:
         with pytest.raises(WorkerFailed, match=r"^ValueError: "):
             worker.call_other(evil_arks, payload, size)

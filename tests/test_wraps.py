@@ -82,11 +82,11 @@ def test_the_first_rule_that_knows_decides(row: dict[str, Any]) -> None:
         assert decide(wrap, evidence) == decisive(wrap, evidence)
 
 
-def test_the_rules_stand_in_the_order_of_their_evidence() -> None:
+def test_rules_are_ordered_by_their_evidence() -> None:
     assert list(BY_NAME) == list(DIRECTIONS)
 
 
-def test_each_rule_has_a_vector_for_all_that_it_can_say_and_for_what_it_leaves_alone() -> None:
+def test_each_rule_has_vectors_for_every_decision() -> None:
     said: dict[str, set[str | None]] = defaultdict(set)
     for parameter in ROWS:
         [row] = parameter.values
@@ -159,7 +159,7 @@ def test_a_few_arks_in_any_order_give_the_same_evidence() -> None:
 
 
 @given(st.lists(arks, max_size=20), arks)
-def test_what_stands_whole_is_held_and_begins_with_each_of_its_beginnings(seen: list[Ark], other: Ark) -> None:
+def test_whole_arks_are_found_by_each_of_their_prefixes(seen: list[Ark], other: Ark) -> None:
     evidence = Evidence.of(seen)
     for ark in (*seen, other):
         is_evidence = evidence.zones.check(ark) is not CheckCharacter.FAILS
@@ -226,7 +226,7 @@ def test_the_words_of_other_arks_qualifiers_are_learned() -> None:
     assert str(known.ark) == "ark:67531/metadc2846/frontispiece"
 
 
-def test_an_ark_over_three_lines_is_joined_by_what_stands_whole_elsewhere() -> None:
+def test_ark_over_three_lines_is_joined_by_a_whole_occurrence() -> None:
     [mention] = find_arks(
         "see ark:/67531/metadc1\n07\n835 leaves", evidence=Evidence.of([Ark.parse("ark:67531/metadc107835")])
     )
@@ -253,7 +253,7 @@ def test_a_links_own_target_decides(text: str) -> None:
     assert (mention.ark, mention.confidence.token, mention.link) == (LINKED, "certain", 3)
 
 
-def test_the_link_before_or_behind_says_nothing() -> None:
+def test_neighbouring_link_is_no_evidence() -> None:
     text = "the scan: ark:/67531/metadc107\n8x5 here"
     block = Block(text, anchors=(Anchor(0, 8, 3), Anchor(len(text) - 4, len(text), 3)))
     [mention] = scan(block, Evidence(), {3: LINKED})
@@ -287,7 +287,7 @@ def test_on_a_page_the_room_in_the_line_decides(line_slack: float, ark: str) -> 
 
 
 @given(st.text(BETANUMERIC, min_size=4, max_size=12), st.data())
-def test_any_break_of_a_name_that_stands_whole_elsewhere_is_mended(stem: str, data: st.DataObject) -> None:
+def test_any_break_of_a_name_with_a_whole_occurrence_is_repaired(stem: str, data: st.DataObject) -> None:
     ark = Ark("76543", "x5" + stem)
     at = data.draw(st.integers(1, len(ark.name) - 1))
     end = data.draw(st.sampled_from(["\n", "\r\n", "\n    ", "-\n", "\N{SOFT HYPHEN}\n", "\N{HYPHEN}\n", "\ufffe"]))

@@ -79,12 +79,12 @@ def test_half_a_pair_of_surrogates_costs_nothing_else_in_utf_16(encoding):
     assert kinds(reading) == ["malformed-markup"]
 
 
-def test_what_looks_so_in_a_literal_is_left_alone():
+def test_lookalike_in_a_literal_is_left_alone():
     reading = read_xml(b"<a><![CDATA[&#xD800;]]></a>")
     assert (texts(reading), reading.findings) == (["&#xD800;"], ())
 
 
-def test_what_is_no_xml_at_all_is_read_as_text():
+def test_non_xml_is_read_as_text():
     reading = read_xml(b"see ark:/12148/a")
     assert texts(reading) == ["see ark:/12148/a"]
     assert kinds(reading) == ["malformed-markup"]
@@ -102,13 +102,13 @@ def test_a_billion_laughs_are_not_laughed(use):
     assert kinds(reading) == ["cut-off"]
 
 
-def test_nesting_beyond_the_limit_ends_the_reading_and_is_said_to():
+def test_nesting_limit_ends_the_reading_with_a_finding():
     reading = read_xml(b"<p>one</p>".join([b"<a>" * 200, b"<a>" * 100_000]))
     assert texts(reading) == ["one"]
     assert kinds(reading) == ["cut-off"]
 
 
-def test_a_run_of_text_beyond_the_limit_ends_the_reading_and_is_said_to():
+def test_text_limit_ends_the_reading_with_a_finding():
     reading = read_xml(b"<a><p>one</p><p>" + b"x" * 11_000_000 + b"</p></a>")
     assert texts(reading)[0] == "one"
     assert kinds(reading) == ["cut-off"]

@@ -106,7 +106,7 @@ def kinds(year: Year, host: str) -> list[list[EventKind]]:
 
 
 @pytest.mark.parametrize("host", ["steady", "other", "third"])
-def test_what_always_works_is_healthy_every_day_and_has_no_strike(year: Year, host: str) -> None:
+def test_working_ark_is_healthy_every_day_without_strikes(year: Year, host: str) -> None:
     for day, ark_status in states(year, host):
         assert (ark_status.state, ark_status.strikes) == (ArkState.HEALTHY, 0), day
     assert kinds(year, host) == [[]] * ARKS_A_HOST
@@ -133,7 +133,7 @@ def test_an_outage_of_five_days_is_never_confirmed(year: Year) -> None:
     assert all(found in ([], [EventKind.RECOVERED]) for found in kinds(year, "outage"))
 
 
-def test_who_keeps_us_out_is_blocked_and_never_broken(year: Year) -> None:
+def test_blocking_host_is_blocked_and_never_broken(year: Year) -> None:
     for day, ark_status in states(year, "guarded"):
         assert ark_status.strikes == 0
         assert ark_status.state in (ArkState.HEALTHY, ArkState.BLOCKED)
@@ -169,7 +169,7 @@ def test_a_move_is_one_event_and_no_failure(year: Year) -> None:
     )
 
 
-def test_what_comes_and_goes_is_flapping_never_confirmed_and_calms_down(year: Year) -> None:
+def test_intermittent_ark_is_flapping_never_confirmed(year: Year) -> None:
     seen = {
         state: [day for day, ark_status in states(year, "flapping") if ark_status.state is state] for state in ArkState
     }
@@ -187,7 +187,7 @@ def test_the_load_is_even_and_each_ark_is_checked_as_often_as_it_should_be(year:
     assert max(first_round.values()) <= len(calm) // 3
 
 
-def test_a_store_that_lives_through_the_same_year_stands_as_it_should_on_every_day(year: Year) -> None:
+def test_store_has_the_right_states_on_every_day_of_the_year(year: Year) -> None:
     by_url = {subject.url: subject for subject in WORLD}
     with Store.open(None) as store:
         for day in range(DAYS):
