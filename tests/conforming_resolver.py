@@ -129,13 +129,13 @@ def answer(method: str, target: str, headers: dict[str, str], broken: str) -> An
     if is_info:
         if query != "info" and broken == "description":
             broken = ""  # by the older inflections it is described
-        return NOT_FOUND if suffix and broken == "ancestor" else described(broken)
+        return NOT_FOUND if suffix and broken == "ancestor" else description_answer(broken)
     if suffix and broken == "passthrough":
         return NOT_FOUND
     return to_object(suffix, query, broken)
 
 
-def described(broken: str) -> Answer:
+def description_answer(broken: str) -> Answer:
     """The answer to ?info."""
     record, kind = RECORD.format(ark=ARK), "text/plain; charset=utf-8"
     extra = {"THUMP-Status": "0.6 200 OK", "Link": f'</{ARK}>; rel="describes"', "Access-Control-Allow-Origin": "*"}

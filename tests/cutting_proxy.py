@@ -52,7 +52,7 @@ class CuttingProxy:
                 client.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
             length = re.search(rb"(?im)^content-length: *(\d+)", head)
             while length is not None and len(body) < int(length[1]):
-                body += _received(client)
+                body += _receive(client)
             server.sendall(_of_one_request(head) + body)
             most = self._most_of(head)
             head, body = _head_of(server)
@@ -82,12 +82,12 @@ def _head_of(connection: socket.socket) -> tuple[bytes, bytes]:
     """Return the head of a message, and the octets received after it."""
     read = b""
     while b"\r\n\r\n" not in read:
-        read += _received(connection)
+        read += _receive(connection)
     head, end, rest = read.partition(b"\r\n\r\n")
     return head + end, rest
 
 
-def _received(connection: socket.socket) -> bytes:
+def _receive(connection: socket.socket) -> bytes:
     """Return the next octets. Raises OSError at the end."""
     received = connection.recv(65_536)
     if not received:
@@ -101,7 +101,7 @@ def _of_one_request(head: bytes) -> bytes:
 
 
 @contextlib.contextmanager
-def cutting(port: int, targets: str, *, cuts: int, body_bytes: int = 600) -> Iterator[CuttingProxy]:
+def cut_connections(port: int, targets: str, *, cuts: int, body_bytes: int = 600) -> Iterator[CuttingProxy]:
     """Yield a relay to a server on loopback that cuts off *cuts* answers to targets that match *targets*."""
     proxy = CuttingProxy(port, targets, cuts, body_bytes)
     thread = threading.Thread(target=proxy.serve, daemon=True)

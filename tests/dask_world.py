@@ -122,7 +122,7 @@ def driver(out: Path, workers: str, *places: Path, part_size: str = "1") -> subp
     )
 
 
-def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
+def wait_for_end(process: subprocess.Popen[str]) -> tuple[int, str]:
     """Return the exit code of a command and its standard error; fail if it doesn't end.
 
     Lines of progress are left out: a slow machine prints more of them.

@@ -107,14 +107,14 @@ def store_content(folder: Path) -> Any:
 def store_wrong(folder: Path, _: Any) -> str | None:
     if not (folder / "a.db").exists():
         return None
-    said, code = forked(partial(arkaudit, "store", "check", "--store", str(folder / "a.db")))
+    said, code = run_in_fork(partial(arkaudit, "store", "check", "--store", str(folder / "a.db")))
     return None if code in (0, 2) and "Traceback" not in said else f"store check: {code} {said[-300:]}"
 
 
 def dataset_wrong(folder: Path, whole: Any) -> str | None:
     manifest = folder / "ds" / "manifest.json"
     if manifest.exists():
-        said, code = forked(partial(arkaudit, "dataset", "check", str(folder / "ds")))
+        said, code = run_in_fork(partial(arkaudit, "dataset", "check", str(folder / "ds")))
         if code == 0 and content_of(folder / "ds") != whole:
             return "dataset check finds no damage in a damaged dataset"
         return None if "Traceback" not in said else said[-300:]
@@ -142,7 +142,7 @@ SCENARIOS = [
 # -- how it fails
 
 
-def forked(work: Callable[[], object]) -> tuple[str, int]:
+def run_in_fork(work: Callable[[], object]) -> tuple[str, int]:
     """Run *work* in a fork; return its standard error and its exit code."""
     said_from, said_to = os.pipe()
     child = os.fork()
@@ -167,7 +167,7 @@ def forked(work: Callable[[], object]) -> tuple[str, int]:
     return said, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def armed(
+def arm_fault(
     change: Callable[[Path], None], folder: Path, *, log: Path | None = None, at: int = 0, error: int = 0
 ) -> None:
     """Change *folder*; the change number *at* fails with *error*, and *log* gets all that are made."""
@@ -184,7 +184,7 @@ def failures(scenario: Scenario, place: Path) -> Iterator[str]:
     first = fresh(place, scenario)
     before = {str(path): path.read_bytes() for path in first.iterdir()}
     log = place / f"{scenario.name}.log"
-    said, code = forked(partial(armed, scenario.change, first, log=log))
+    said, code = run_in_fork(partial(arm_fault, scenario.change, first, log=log))
     whole, changes = scenario.content(first), int(log.with_suffix(".count").read_text())
     if code != 0:
         yield f"{scenario.name}: undisturbed it ends with {code}: {said[-300:]}"
@@ -194,7 +194,7 @@ def failures(scenario: Scenario, place: Path) -> Iterator[str]:
         error = _ERRORS[number % 2]
         name = f"{scenario.name}, change {number} of {changes} fails with {errno.errorcode[error]}"
         folder = fresh(place, scenario)
-        said, code = forked(partial(armed, scenario.change, folder, at=number, error=error))
+        said, code = run_in_fork(partial(arm_fault, scenario.change, folder, at=number, error=error))
         if code not in (0, 2, 3) or "Traceback" in said:
             yield f"{name}: it ends with {code}: {said[-600:]}"
         yield from after(scenario, folder, whole, name)
@@ -211,7 +211,7 @@ def after(scenario: Scenario, folder: Path, whole: Any, name: str) -> Iterator[s
     wrong = scenario.wrong(folder, whole)
     if wrong is not None:
         yield f"{name}: {wrong}"
-    said, code = forked(partial(scenario.change, folder))
+    said, code = run_in_fork(partial(scenario.change, folder))
     if code != 0:
         yield f"{name}: once more it ends with {code}: {said[-600:]}"
     elif scenario.content(folder) != whole:
@@ -293,7 +293,7 @@ class State:
 
 
 def states(log: Path, count: int, before: Mapping[str, bytes]) -> Iterator[State]:
-    changes = list(logged(log.read_bytes()))
+    changes = list(read_log(log.read_bytes()))
     disk = Disk()
     for path, data in before.items():
         for change in (("w", path, "", 0, data), ("s", path, "", 0, b""), ("s", str(Path(path).parent), "", 0, b"")):
@@ -305,7 +305,7 @@ def states(log: Path, count: int, before: Mapping[str, bytes]) -> Iterator[State
             yield disk.kept()
 
 
-def logged(data: bytes) -> Iterator[tuple[str, str, str, int, bytes]]:
+def read_log(data: bytes) -> Iterator[tuple[str, str, str, int, bytes]]:
     at, head = 0, struct.Struct("=c3Iq")
     while at < len(data):
         kind, path, other, size, offset = head.unpack_from(data, at)

@@ -107,7 +107,7 @@ def _global(target: str) -> Answer:
     return (302, {"Location": f"http://one.example{target}"}, "") if is_known else _not_found(target)
 
 
-def _landing(target: str) -> Answer:
+def _object_host(target: str) -> Answer:
     """Answer as the host of the objects, which ignores inflections."""
     path = target.partition("?")[0]
     is_known = path.startswith("/o/") or (path.startswith("/ark:/12x45/f4") and len(path) < 18)
@@ -121,7 +121,7 @@ HOSTS: dict[str, Callable[[str], Answer]] = {
     "two.example": _two,
     **{f"three{number}.example": _not_found for number in range(1, PAGES, 4)},  # the first to be unknown is asked more
     "four.example": lambda target: (503, {"Content-Type": "text/plain"}, "later"),
-    "landing.example": _landing,
+    "landing.example": _object_host,
     "global.example": _global,
 }
 
@@ -318,7 +318,7 @@ def is_made(store: Path) -> bool:
         return raw.execute("select count(*) from sqlite_master where name = 'observation'").fetchone() == (1,)
 
 
-def sent(store: Path) -> Counter[tuple[str, str]]:
+def sent_requests(store: Path) -> Counter[tuple[str, str]]:
     """Return the requests that the store records, by host and target, in all its runs."""
     if not is_made(store):
         return Counter()

@@ -30,7 +30,7 @@ def sitemap_index(*urls: str) -> tuple[str, str]:
     return f"<sitemapindex xmlns='{SITEMAP}'>{listed}</sitemapindex>", XML
 
 
-def packed(page: tuple[str, str]) -> tuple[bytes, str]:
+def gzip_page(page: tuple[str, str]) -> tuple[bytes, str]:
     return gzip.compress(page[0].encode(), mtime=0), "application/gzip"
 
 
@@ -42,7 +42,7 @@ def record(identifier: str, *places: str, text: str = "") -> str:
         </oai_dc:dc></metadata></record>"""
 
 
-def deleted(identifier: str) -> str:
+def deleted_record(identifier: str) -> str:
     return f"<record><header status='deleted'><identifier>{identifier}</identifier></header></record>"
 
 
@@ -76,7 +76,7 @@ def pdf(text: str) -> tuple[bytes, str]:
     return body + b"trailer\n<< /Root 1 0 R >>\n%%EOF\n", "application/pdf"
 
 
-def answered(page: Page) -> bytes:
+def http_answer(page: Page) -> bytes:
     if page is None:
         return reply("404 Not Found")
     body, media_type = page if isinstance(page, tuple) else (page, "text/html; charset=utf-8")
@@ -100,7 +100,7 @@ class Web:
         for name, pages in self._pages.items():
             find = pages if callable(pages) else pages.get
             robots = {"robots": reply(body=self._robots[name], media_type="text/plain")} if name in self._robots else {}
-            server = RawServer(lambda target, find=find: answered(find(target)), **robots)
+            server = RawServer(lambda target, find=find: http_answer(find(target)), **robots)
             self.hosts[name] = self._stack.enter_context(server)
         return self
 
@@ -133,7 +133,7 @@ def documents(store: Path) -> list[str]:
     return [str(name) for (name,) in rows(store, "select url from document order by document_id")]
 
 
-def found(store: Path) -> list[tuple[object, ...]]:
+def findings_of(store: Path) -> list[tuple[object, ...]]:
     """Subject, kind and detail of every finding, but those about how ARKs are cited."""
     query = "select subject, kind, detail from finding where kind <> 'unlinked-ark' order by subject, kind, detail"
     return rows(store, query)

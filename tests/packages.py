@@ -31,7 +31,9 @@ _PREFIXES = {
 }
 
 
-def zipped(members: Mapping[str, bytes | str] | Iterable[tuple[str, bytes | str]], *, stored: bool = False) -> bytes:
+def zip_archive(
+    members: Mapping[str, bytes | str] | Iterable[tuple[str, bytes | str]], *, stored: bool = False
+) -> bytes:
     """An archive of these members, in order."""
     pairs = members.items() if isinstance(members, Mapping) else members
     file = BytesIO()
@@ -41,7 +43,7 @@ def zipped(members: Mapping[str, bytes | str] | Iterable[tuple[str, bytes | str]
     return file.getvalue()
 
 
-def declared(markup: str, *, w: str = WORD) -> str:
+def add_namespaces(markup: str, *, w: str = WORD) -> str:
     """*markup* with the namespaces of all prefixes declared on its root element."""
     namespaces = " ".join(f'xmlns:{prefix}="{uri}"' for prefix, uri in (_PREFIXES | {"w": w}).items())
     return re.sub(r"^<[\w:]+", rf"\g<0> {namespaces}", markup)
@@ -66,7 +68,7 @@ def docx(
         "word/_rels/document.xml.rels": f"<Relationships>{related}</Relationships>",
         **(parts or {}),
     }
-    return zipped({name: declared(markup, w=w) for name, markup in members.items()})
+    return zip_archive({name: add_namespaces(markup, w=w) for name, markup in members.items()})
 
 
 def odt(body: str, *, meta: str = "", styles: str = "", flat: bool = False) -> bytes:
@@ -77,9 +79,11 @@ def odt(body: str, *, meta: str = "", styles: str = "", flat: bool = False) -> b
         "content.xml": f"<office:body>{body}</office:body>",
     }
     if flat:
-        return declared(f"<office:document>{''.join(parts.values())}</office:document>").encode()
+        return add_namespaces(f"<office:document>{''.join(parts.values())}</office:document>").encode()
     whole = {name: f"<office:document>{markup}</office:document>" for name, markup in parts.items()}
-    return zipped({"mimetype": "application/vnd.oasis.opendocument.text"} | {n: declared(m) for n, m in whole.items()})
+    return zip_archive(
+        {"mimetype": "application/vnd.oasis.opendocument.text"} | {n: add_namespaces(m) for n, m in whole.items()}
+    )
 
 
 def xlsx(sheet: str, *, parts: Mapping[str, str] | None = None) -> bytes:
@@ -91,7 +95,7 @@ def xlsx(sheet: str, *, parts: Mapping[str, str] | None = None) -> bytes:
         "xl/worksheets/sheet1.xml": sheet,
         **(parts or {}),
     }
-    return zipped({name: declared(markup) for name, markup in members.items()})
+    return zip_archive({name: add_namespaces(markup) for name, markup in members.items()})
 
 
 def epub(
@@ -107,7 +111,7 @@ def epub(
     members = {
         "mimetype": "application/epub+zip",
         "META-INF/container.xml": '<container><rootfiles><rootfile full-path="EPUB/book.opf"/></rootfiles></container>',
-        "EPUB/book.opf": declared(
+        "EPUB/book.opf": add_namespaces(
             f"<package><metadata>{metadata}</metadata><manifest>{items}</manifest><spine>{references}</spine></package>"
         ),
         **{
@@ -115,4 +119,4 @@ def epub(
             for name, body in chapters.items()
         },
     }
-    return zipped(members | dict(others or {}))
+    return zip_archive(members | dict(others or {}))

@@ -33,7 +33,7 @@ _CONFIG = "framed_replay: {framed}\nredirect_to_exact: {redirecting}\ncollection
 
 
 @dataclass(frozen=True)
-class Archived:
+class ArchivedPage:
     """An answer that was captured."""
 
     url: str
@@ -47,7 +47,7 @@ class Archived:
 class Pywb:
     """Serves the *captured* pages; *framed* pages answer the TimeGate with a frame, *redirecting* ones with a redirect."""
 
-    def __init__(self, captured: Sequence[Archived], *, framed: bool = False, redirecting: bool = False) -> None:
+    def __init__(self, captured: Sequence[ArchivedPage], *, framed: bool = False, redirecting: bool = False) -> None:
         self._captured = captured
         self._config = _CONFIG.format(framed=str(framed).lower(), redirecting=str(redirecting).lower())
         self._folder = tempfile.TemporaryDirectory(prefix="pywb-")

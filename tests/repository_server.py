@@ -125,7 +125,7 @@ class _Quiet(WSGIRequestHandler):
 def main(log: Path) -> None:
     serve = application(sys.stdin.readline().rstrip("\n"))
 
-    def logged(environ: dict[str, Any], start: Any) -> Iterable[bytes]:
+    def log_request(environ: dict[str, Any], start: Any) -> Iterable[bytes]:
         pairs = (each.partition("=") for each in environ.get("HTTP_COOKIE", "").split("; ") if each)
         told = {"method": environ["REQUEST_METHOD"], "path": environ["PATH_INFO"]}
         with log.open("a", encoding="utf-8") as file:
@@ -133,7 +133,7 @@ def main(log: Path) -> None:
         answer: Iterable[bytes] = serve(environ, start)
         return answer
 
-    server = make_server("127.0.0.1", 0, logged, server_class=_Server, handler_class=_Quiet)
+    server = make_server("127.0.0.1", 0, log_request, server_class=_Server, handler_class=_Quiet)
     log.touch()
     print(server.server_port, flush=True)
     server.serve_forever()

@@ -17,7 +17,7 @@ from reports.store.frames import load_frames
 from reports.tables.report_tables import Tables
 from tests.library import rows
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
-from tests.pywb_server import PYTHON, Archived, Pywb
+from tests.pywb_server import PYTHON, ArchivedPage, Pywb
 
 needs_pywb = pytest.mark.skipif(not PYTHON.exists(), reason="make pywb sets up the archive")
 MAP = "<title>Plan of the harbour</title><h1>Plan of the harbour</h1><p>Ink on paper, 1784."
@@ -75,9 +75,9 @@ def world(tmp_path: Path) -> Iterator[World]:
         yield made
 
 
-def captured(*years: int, good_until: int) -> list[Archived]:
+def captures(*years: int, good_until: int) -> list[ArchivedPage]:
     return [
-        Archived(ITEM, f"{year}-03-04T05:06:07Z", MAP, "200 OK" if year <= good_until else "404 Not Found")
+        ArchivedPage(ITEM, f"{year}-03-04T05:06:07Z", MAP, "200 OK" if year <= good_until else "404 Not Found")
         for year in years
     ]
 
@@ -90,7 +90,7 @@ def captured(*years: int, good_until: int) -> list[Archived]:
     "how", [{}, {"framed": True}, {"redirecting": True}], ids=["in place", "framed", "redirecting"]
 )
 def test_the_last_good_capture_is_found_in_a_real_archive(world: World, how: dict[str, bool]) -> None:
-    with Pywb(captured(2012, 2014, 2016, 2018, 2020, 2022, good_until=2018), **how) as archive:
+    with Pywb(captures(2012, 2014, 2016, 2018, 2020, 2022, good_until=2018), **how) as archive:
         row, other = world.check_all([world.url, f"{world.base}/ark:/12148/z1"], archive.timegate)
         copy, none = row["archived_copy"], other["archived_copy"]
         assert (copy["outcome"], copy["captured_at"][:4], copy["original_url"]) == ("captured", "2018", ITEM)
@@ -109,8 +109,8 @@ def test_the_last_good_capture_is_found_in_a_real_archive(world: World, how: dic
 def test_captured_redirect_is_followed(world: World) -> None:
     """Of an ARK whose resolver knows it no more, an archive has the redirect of former times."""
     asked = f"{world.base}/ark:/12148/y7"
-    kept = [Archived(asked, "2015-03-04T05:06:00Z", "", "302 Found", location=ITEM)]
-    with Pywb([*kept, *captured(2015, 2021, good_until=2015)]) as archive:
+    kept = [ArchivedPage(asked, "2015-03-04T05:06:00Z", "", "302 Found", location=ITEM)]
+    with Pywb([*kept, *captures(2015, 2021, good_until=2015)]) as archive:
         copy = world.check(asked, archive.timegate)["archived_copy"]
     assert (copy["outcome"], copy["captured_at"][:4], copy["original_url"]) == ("captured", "2015", ITEM)
 
@@ -124,7 +124,7 @@ def test_former_target_is_searched_near_its_last_success(world: World) -> None:
     world.works = False
     with sqlite3.connect(world.store) as raw:
         raw.execute("update run set started_at = '2019-06-01T00:00:00.000+00:00'")
-    with Pywb(captured(2018, 2019, 2021, 2025, good_until=2025)) as archive:
+    with Pywb(captures(2018, 2019, 2021, 2025, good_until=2025)) as archive:
         copy = world.check(asked, archive.timegate)["archived_copy"]
     assert (copy["captured_at"][:4], copy["original_url"]) == ("2019", ITEM)
     assert copy["reason"] == "captured on 2019-03-04, when the ARK worked, as it did until 2019-06-01 at least"
@@ -193,18 +193,18 @@ def test_an_answer_is_kept_for_as_long_as_it_holds(world: World) -> None:
     with RawServer(lambda _: answers[0]) as archive:
         timegate = f"{archive.url}/"
 
-        def asked(**how: str) -> tuple[int, dict[str, Any]]:
+        def check_once(**how: str) -> tuple[int, dict[str, Any]]:
             before = len(archive.targets)
             row = world.check(world.url, timegate, "--attempts=1", **how)
             return len(archive.targets) - before, row["archived_copy"]
 
-        assert asked()[1]["outcome"] == "not-told"
+        assert check_once()[1]["outcome"] == "not-told"
         del answers[0]
-        count, copy = asked()
+        count, copy = check_once()
         assert (count, copy["outcome"]) == (2, "no-capture")  # no answer is asked for again; at both addresses
-        count, copy = asked()
+        count, copy = check_once()
         assert (count, copy["outcome"]) == (0, "no-capture")
-        assert asked(max_age="0")[0] == 2
+        assert check_once(max_age="0")[0] == 2
 
 
 def test_temporary_failure_is_retried_and_recorded(world: World) -> None:
@@ -279,7 +279,7 @@ def test_malformed_timegate_is_one_line(tmp_path: Path, timegate: str, words: st
 @needs_pywb
 def test_the_report_shows_copies_in_cards_letters_tables_and_corrections(world: World) -> None:
     page = f"<p>A map: <a href='{world.base}/ark:/12148/x12'>ARK</a>, and {world.base}/ark:/12148/nq3."
-    with RawServer(lambda _: reply(body=page)) as site, Pywb(captured(2018, good_until=2018)) as archive:
+    with RawServer(lambda _: reply(body=page)) as site, Pywb(captures(2018, good_until=2018)) as archive:
         configured = world.folder / "arkaudit.toml"
         configured.write_text(f'[memento]\ntimegate = "{archive.timegate}"\n')
         done = run_command(

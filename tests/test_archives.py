@@ -35,7 +35,7 @@ ROOT = Path(__file__).parent.parent
 ARK = b"see ark:/12148/btv1b8449691v"
 
 
-def read(data: bytes, name: str = "a.zip", **limits: int) -> tuple[dict[str, bytes], list[str]]:
+def read_members(data: bytes, name: str = "a.zip", **limits: int) -> tuple[dict[str, bytes], list[str]]:
     """The documents by name, and the kinds of everything that was found to be wrong."""
     found = list(members(io.BytesIO(data), name=name, limits=Limits(**limits)))
     documents = [each for each in found if isinstance(each, ArchiveMember)]
@@ -69,7 +69,7 @@ def tar_of(files: dict[str, bytes], mode: str = "w") -> bytes:
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
 def test_a_zip_archive_is_the_documents_in_it(method: int) -> None:
     data = zip_of({"b/c.html": b"<p>" + ARK, "a.txt": ARK, "folder/": b"", "empty.txt": b""}, method)
-    assert read(data) == ({"a.zip!/b/c.html": b"<p>" + ARK, "a.zip!/a.txt": ARK}, [])
+    assert read_members(data) == ({"a.zip!/b/c.html": b"<p>" + ARK, "a.zip!/a.txt": ARK}, [])
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_archives_in_archives_are_read_down_to_the_limit() -> None:
     data = ARK
     for number in range(5):
         data = zip_of({f"{number}.zip" if number else "a.txt": data, f"{number}.txt": b"beside"})
-    documents, findings = read(data, "top.zip")
+    documents, findings = read_members(data, "top.zip")
     assert sorted(documents) == ["top.zip!/4.txt", "top.zip!/4.zip!/3.txt", "top.zip!/4.zip!/3.zip!/2.txt"]
     assert findings == ["archive-limit"]
 
@@ -101,14 +101,14 @@ def test_archives_in_archives_are_read_down_to_the_limit() -> None:
 def test_packages_are_documents_and_no_archives() -> None:
     word = zip_of({"word/document.xml": b"<w/>", "[Content_Types].xml": b"<Types/>"})
     book = zip_of({"mimetype": b"application/epub+zip", "a.xhtml": ARK}, zipfile.ZIP_STORED)
-    assert read(word, "thesis.docx") == ({"thesis.docx": word}, [])
-    documents, findings = read(zip_of({"thesis.docx": word, "book.epub": book}))
+    assert read_members(word, "thesis.docx") == ({"thesis.docx": word}, [])
+    documents, findings = read_members(zip_of({"thesis.docx": word, "book.epub": book}))
     assert (documents, findings) == ({"a.zip!/thesis.docx": word, "a.zip!/book.epub": book}, [])
 
 
 def test_members_that_are_no_documents_are_skipped_and_reported_once() -> None:
     pictures = {f"{number}.jpg": b"\xff\xd8\xff" for number in range(50)}
-    documents, findings = read(zip_of({**pictures, ".git/config": b"x", "__MACOSX/a.txt": b"x", "a.svg": ARK}))
+    documents, findings = read_members(zip_of({**pictures, ".git/config": b"x", "__MACOSX/a.txt": b"x", "a.svg": ARK}))
     assert list(documents) == ["a.zip!/a.svg"]
     assert findings == ["members-skipped"]
 
@@ -117,7 +117,7 @@ def test_encrypted_member_is_reported_and_others_are_read() -> None:
     data = bytearray(zip_of({"a.txt": ARK, "b.txt": ARK}))
     data[6] |= 1  # of the first local header
     data[data.index(b"PK\x01\x02") + 8] |= 1  # of the first entry in the directory
-    assert read(bytes(data)) == ({"a.zip!/b.txt": ARK}, ["encrypted"])
+    assert read_members(bytes(data)) == ({"a.zip!/b.txt": ARK}, ["encrypted"])
 
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["sizes in the header", "sizes behind the content"])
@@ -137,7 +137,7 @@ def test_truncated_zip_archive_gives_its_first_members(streamed: bool) -> None:
             archive.writestr(f"{number}.txt", ARK + bytes([65 + number]) * 9)
     data = made.getvalue()
     last = data.rindex(b"PK\x03\x04")
-    documents, findings = read(data[: last + 50])
+    documents, findings = read_members(data[: last + 50])
     assert list(documents.values())[:3] == [ARK + bytes([65 + number]) * 9 for number in range(3)]
     assert findings == ["damaged"]  # the fourth, whose first bytes are there
     assert ARK.startswith(documents["a.zip!/3.txt"][: len(ARK)])
@@ -147,14 +147,14 @@ def test_an_entry_that_is_not_where_it_should_be_costs_only_itself() -> None:
     data = bytearray(zip_of({"a.txt": ARK, "b.txt": ARK}))
     entry = data.index(b"PK\x01\x02")
     data[entry + 42 : entry + 46] = struct.pack("<L", 7)
-    assert read(bytes(data)) == ({"a.zip!/b.txt": ARK}, ["unreadable"])
+    assert read_members(bytes(data)) == ({"a.zip!/b.txt": ARK}, ["unreadable"])
 
 
 def test_damage_inside_a_member_loses_the_rest() -> None:
     text = bytes(range(32, 127)) * 40
     data = bytearray(zip_of({"a.txt": text, "b.txt": ARK}))
     data[60] ^= 255
-    documents, findings = read(bytes(data))
+    documents, findings = read_members(bytes(data))
     assert documents["a.zip!/b.txt"] == ARK
     assert "damaged" in findings or "unreadable" in findings
 
@@ -165,7 +165,7 @@ def test_damage_inside_a_member_loses_the_rest() -> None:
 @pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
 def test_a_tar_archive_goes_by_one_name_however_it_is_compressed(mode: str) -> None:
     data = tar_of({"./folder/a.txt": ARK, "/etc/b.txt": b"b", "../c.txt": b"c" * 1024}, mode)
-    documents, findings = read(data, "a.tgz")
+    documents, findings = read_members(data, "a.tgz")
     assert documents == {"a.tgz!/folder/a.txt": ARK, "a.tgz!//etc/b.txt": b"b", "a.tgz!/../c.txt": b"c" * 1024}
     assert findings == []
 
@@ -180,7 +180,7 @@ def test_only_regular_files_of_a_tar_archive_are_read() -> None:
         info = tarfile.TarInfo("a.txt")
         info.size = len(ARK)
         archive.addfile(info, io.BytesIO(ARK))
-    assert read(made.getvalue(), "a.tar") == ({"a.tar!/a.txt": ARK}, [])
+    assert read_members(made.getvalue(), "a.tar") == ({"a.tar!/a.txt": ARK}, [])
 
 
 @pytest.mark.parametrize("form", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT, tarfile.USTAR_FORMAT])
@@ -191,19 +191,19 @@ def test_long_names_in_a_tar_archive_are_whole(form: int) -> None:
         info = tarfile.TarInfo(name)
         info.size = len(ARK)
         archive.addfile(info, io.BytesIO(ARK))
-    assert read(made.getvalue(), "a.tar") == ({f"a.tar!/{name}": ARK}, [])
+    assert read_members(made.getvalue(), "a.tar") == ({f"a.tar!/{name}": ARK}, [])
 
 
 def test_behind_a_damaged_header_the_next_file_is_found() -> None:
     data = bytearray(tar_of({f"{number}.txt": ARK for number in range(3)}))
     data[1024 + 150] ^= 255  # the checksum of the second
-    documents, findings = read(bytes(data), "a.tar")
+    documents, findings = read_members(bytes(data), "a.tar")
     assert (list(documents), findings) == (["a.tar!/0.txt", "a.tar!/2.txt"], ["damaged"])
 
 
 def test_truncated_tar_archive_gives_its_first_members() -> None:
     data = tar_of({"a.txt": ARK, "b.txt": ARK * 100})
-    documents, findings = read(data[: 1024 + 512 + 100], "a.tar")
+    documents, findings = read_members(data[: 1024 + 512 + 100], "a.tar")
     assert documents == {"a.tar!/a.txt": ARK, "a.tar!/b.txt": (ARK * 4)[:100]}
     assert findings == ["damaged"]
 
@@ -218,12 +218,12 @@ def test_truncated_tar_archive_gives_its_first_members() -> None:
     ],
 )
 def test_a_compressed_file_holds_one_document_of_one_or_more_pieces(name: str, compress) -> None:
-    assert read(compress(ARK) + compress(b" twice"), name) == ({f"{name}!/a.txt": ARK + b" twice"}, [])
+    assert read_members(compress(ARK) + compress(b" twice"), name) == ({f"{name}!/a.txt": ARK + b" twice"}, [])
 
 
 def test_truncated_gzip_data_gives_its_beginning() -> None:
     text = b"".join(b"%d " % number for number in range(10_000))
-    documents, findings = read(gzip.compress(text)[:-2000], "a.gz")
+    documents, findings = read_members(gzip.compress(text)[:-2000], "a.gz")
     assert findings == ["damaged"]
     assert text.startswith(documents["a.gz!/a"])
     assert len(documents["a.gz!/a"]) > len(text) // 2
@@ -232,18 +232,18 @@ def test_truncated_gzip_data_gives_its_beginning() -> None:
 def test_wrong_checksum_is_reported_and_costs_nothing() -> None:
     data = bytearray(gzip.compress(ARK))
     data[-8] ^= 1
-    assert read(bytes(data), "a.gz") == ({"a.gz!/a": ARK}, ["damaged"])
+    assert read_members(bytes(data), "a.gz") == ({"a.gz!/a": ARK}, ["damaged"])
 
 
 def test_non_archive_is_its_own_document() -> None:
-    assert read(ARK, "a.txt") == ({"a.txt": ARK}, [])
-    assert read(b"", "a.txt") == ({"a.txt": b""}, [])
-    assert read(b"WARC/1.0 is a format, PK is another", "a.txt")[1] == []
+    assert read_members(ARK, "a.txt") == ({"a.txt": ARK}, [])
+    assert read_members(b"", "a.txt") == ({"a.txt": b""}, [])
+    assert read_members(b"WARC/1.0 is a format, PK is another", "a.txt")[1] == []
 
 
 def test_a_long_document_is_read_up_to_the_limit() -> None:
-    assert read(ARK + bytes(1000), "a.txt", member_bytes=len(ARK)) == ({"a.txt": ARK}, ["cut-off"])
-    documents, findings = read(zip_of({"a.txt": ARK + bytes(1000), "b.txt": ARK}), member_bytes=len(ARK))
+    assert read_members(ARK + bytes(1000), "a.txt", member_bytes=len(ARK)) == ({"a.txt": ARK}, ["cut-off"])
+    documents, findings = read_members(zip_of({"a.txt": ARK + bytes(1000), "b.txt": ARK}), member_bytes=len(ARK))
     assert (documents, findings) == ({"a.zip!/a.txt": ARK, "a.zip!/b.txt": ARK}, ["cut-off"])
 
 
@@ -269,7 +269,7 @@ def record(number: int, **given: bytes | int) -> bytes:
 
 def numbers(data: bytes) -> tuple[list[int], list[str]]:
     """The numbers of the documents whose ARK came out whole, and the kinds of the findings."""
-    documents, findings = read(data, "a.warc")
+    documents, findings = read_members(data, "a.warc")
     whole = [name for name, body in documents.items() if b" " + ARK in body and body.count(ARK) == 1]
     return [int(name.rpartition("/")[2]) for name in whole], findings
 
@@ -288,7 +288,7 @@ def test_each_successful_response_is_a_document_by_its_archive_and_uri(compress)
         for number in (11, 12)
     ]
     assert found[0].data == b"<p>11 " + ARK
-    assert read(data, "a.warc")[1] == ["members-skipped"] * 3
+    assert read_members(data, "a.warc")[1] == ["members-skipped"] * 3
 
 
 def test_texts_and_resources_are_documents_without_http() -> None:
@@ -303,7 +303,7 @@ def test_texts_and_resources_are_documents_without_http() -> None:
 
 def test_a_page_that_was_archived_twice_is_two_documents() -> None:
     data = record(1) + record(1, body=b"changed") + record(2) + record(1, body=b"again")
-    assert list(read(data, "a.warc")[0]) == [
+    assert list(read_members(data, "a.warc")[0]) == [
         "a.warc!/http://x.example/1",
         "a.warc!/http://x.example/1 (2)",
         "a.warc!/http://x.example/2",
@@ -339,13 +339,13 @@ CHUNKED = b"Transfer-Encoding: chunked\r\n"
     ],
 )
 def test_a_body_is_read_as_it_was_meant(fields: bytes, body: bytes) -> None:
-    assert read(record(1, fields=fields, body=body), "a.warc") == ({"a.warc!/http://x.example/1": ARK}, [])
+    assert read_members(record(1, fields=fields, body=body), "a.warc") == ({"a.warc!/http://x.example/1": ARK}, [])
 
 
 def test_an_archive_inside_of_a_web_archive_is_named_by_both() -> None:
     inner = record(1, body=zip_of({"b.html": ARK}), uri=b"http://x.example/a.zip")
     outer = record(2, http=b"", kind=b"resource", media_type=b"application/warc", body=record(3) * 2)
-    assert list(read(inner + outer, "a.warc")[0]) == [
+    assert list(read_members(inner + outer, "a.warc")[0]) == [
         "a.warc!/http://x.example/a.zip!/b.html",
         "a.warc!/http://x.example/2!/http://x.example/3",
         "a.warc!/http://x.example/2!/http://x.example/3 (2)",
@@ -420,12 +420,12 @@ def test_the_end_of_a_file_may_be_missing_anywhere() -> None:
 
 
 def test_a_web_archive_without_a_record_is_unreadable() -> None:
-    assert read(b"WARC/1.0\r\nWARC-Type: " + b"x" * 100_000, "a.warc") == ({}, ["unreadable"])
+    assert read_members(b"WARC/1.0\r\nWARC-Type: " + b"x" * 100_000, "a.warc") == ({}, ["unreadable"])
 
 
 def test_a_long_record_is_read_up_to_the_limit_and_the_next_one_found() -> None:
     data = record(0) + record(1, body=ARK + b"x" * 10_000) + record(2)
-    documents, findings = read(data, "a.warc", member_bytes=300)
+    documents, findings = read_members(data, "a.warc", member_bytes=300)
     assert [name[-1] for name in documents] == ["0", "1", "2"]
     assert findings == ["cut-off"]
 
@@ -491,7 +491,7 @@ def deflated_zeros(mebibytes: int) -> bytes:
     return piece * mebibytes + packer.flush()
 
 
-def gzipped(deflated: bytes) -> bytes:
+def gzip_member(deflated: bytes) -> bytes:
     return b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + deflated + bytes(8)
 
 
@@ -503,9 +503,9 @@ def zstd_gib() -> bytes:
 
 
 BOMBS: dict[str, Callable[[], bytes]] = {
-    "gzip": lambda: gzipped(deflated_zeros(TEN_GIB)),
-    "gzip in gzip": lambda: gzip.compress(gzipped(deflated_zeros(TEN_GIB))),
-    "gzip in ZIP: 10 GiB in 50 KB": lambda: zip_of({"a.gz": gzipped(deflated_zeros(TEN_GIB))}),
+    "gzip": lambda: gzip_member(deflated_zeros(TEN_GIB)),
+    "gzip in gzip": lambda: gzip.compress(gzip_member(deflated_zeros(TEN_GIB))),
+    "gzip in ZIP: 10 GiB in 50 KB": lambda: zip_of({"a.gz": gzip_member(deflated_zeros(TEN_GIB))}),
     "bzip2": lambda: bz2.compress(bytes(2**24)) * 640,
     "XZ": lambda: lzma.compress(bytes(2**24)) * 64,
     "Zstandard": zstd_gib,
@@ -525,7 +525,7 @@ def test_a_bomb_takes_bounded_time_and_memory(bomb: Callable[[], bytes]) -> None
 
 
 def test_members_before_a_bomb_are_read() -> None:
-    found = read_within_limits(zip_of({"see.txt": ARK, "b.gz": gzipped(deflated_zeros(TEN_GIB))}))
+    found = read_within_limits(zip_of({"see.txt": ARK, "b.gz": gzip_member(deflated_zeros(TEN_GIB))}))
     assert found["see.txt"] == ARK[:4]
 
 
@@ -555,7 +555,7 @@ def test_members_are_counted_and_no_more_are_looked_at() -> None:
         (data[:-3000], "cut.zip"),
         (tar_of({str(n): ARK for n in range(50)}, "w:gz"), "a.tgz"),
     ):
-        documents, findings = read(archive, name, members=20)
+        documents, findings = read_members(archive, name, members=20)
         assert len(documents) == 20
         assert findings == ["archive-limit"]
 
@@ -564,9 +564,9 @@ def test_a_header_that_claims_exabytes_is_taken_at_what_it_has() -> None:
     info = tarfile.TarInfo("a.txt")
     info.size = 2**60
     data = info.tobuf(tarfile.GNU_FORMAT) + ARK
-    assert read(data, "a.tar") == ({"a.tar!/a.txt": ARK}, ["damaged"])
+    assert read_members(data, "a.tar") == ({"a.tar!/a.txt": ARK}, ["damaged"])
     info.type = tarfile.XHDTYPE
-    assert read(info.tobuf(tarfile.GNU_FORMAT) + ARK, "a.tar") == ({}, ["damaged"])
+    assert read_members(info.tobuf(tarfile.GNU_FORMAT) + ARK, "a.tar") == ({}, ["damaged"])
 
 
 def test_xz_stream_that_needs_gigabytes_is_refused() -> None:
@@ -583,7 +583,7 @@ def test_xz_stream_that_needs_gigabytes_is_refused() -> None:
         ]
     )
     data = packer.compress(ARK) + packer.flush()
-    assert read(data, "a.xz") == ({}, ["unreadable"])
+    assert read_members(data, "a.xz") == ({}, ["unreadable"])
 
 
 SAMPLES = [

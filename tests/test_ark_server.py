@@ -16,7 +16,7 @@ PAGE = "<title>Plan of the harbour</title><h1>Plan of the harbour</h1><p>Ink on 
 
 
 @dataclass(frozen=True)
-class Served:
+class ServedArks:
     """The command's output on the server's ARKs, and the requests that reached their targets."""
 
     rows: list[dict[str, Any]]
@@ -25,7 +25,7 @@ class Served:
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[Served]:
+def served_arks() -> Iterator[ServedArks]:
     with RawServer(
         lambda target: reply(body=PAGE) if target in ("/item/7", "/item/8") else reply("404 Not Found")
     ) as landing:
@@ -38,26 +38,26 @@ def served() -> Iterator[Served]:
             resolver = f"http://127.0.0.1:{server.port}"
             asked = [f"{resolver}/ark:/{name}" for name in server.names]
             asked += [f"{resolver}/ark:/{NAAN}/0000000000", asked[0].replace("ark:/", "ark:")]
-            yield Served(check_rows(*asked), server.names, list(landing.targets))
+            yield ServedArks(check_rows(*asked), server.names, list(landing.targets))
 
 
-def test_objects_resolve_and_missing_ones_are_broken(served: Served) -> None:
-    assert len(served.names) == 2
-    assert outcomes(served.rows) == ["resolved", "resolved", "broken", "resolved"]
+def test_objects_resolve_and_missing_ones_are_broken(served_arks: ServedArks) -> None:
+    assert len(served_arks.names) == 2
+    assert outcomes(served_arks.rows) == ["resolved", "resolved", "broken", "resolved"]
 
 
-def test_the_query_is_lost_in_the_redirect_and_the_bare_inflection_is_answered(served: Served) -> None:
-    described, empty = served.rows[0]["metadata"], served.rows[1]["metadata"]
+def test_the_query_is_lost_in_the_redirect_and_the_bare_inflection_is_answered(served_arks: ServedArks) -> None:
+    described, empty = served_arks.rows[0]["metadata"], served_arks.rows[1]["metadata"]
     assert described["outcome"] == "structured"
     assert any("?info was lost in the redirect" in words for words in described["evidence"])
     assert any(words.startswith("? gave application/json with who, what, when") for words in described["evidence"])
     assert empty["outcome"] == "query-dropped"
-    assert all("?info" not in target for target in served.landed)
+    assert all("?info" not in target for target in served_arks.landed)
 
 
-def test_an_answer_to_the_bare_inflection_shows_no_absence_of_a_commitment(served: Served) -> None:
-    assert outcomes(served.rows, "commitment") == ["undetermined", "undetermined", "not-asked", "undetermined"]
+def test_an_answer_to_the_bare_inflection_shows_no_absence_of_a_commitment(served_arks: ServedArks) -> None:
+    assert outcomes(served_arks.rows, "commitment") == ["undetermined", "undetermined", "not-asked", "undetermined"]
 
 
-def test_it_knows_the_old_label_only(served: Served) -> None:
-    assert "the resolver knows only the other form of the label" in served.rows[3]["remarks"]
+def test_it_knows_the_old_label_only(served_arks: ServedArks) -> None:
+    assert "the resolver knows only the other form of the label" in served_arks.rows[3]["remarks"]

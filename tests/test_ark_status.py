@@ -100,10 +100,10 @@ SEEN = st.builds(
 )
 HISTORIES = st.lists(
     st.tuples(st.floats(0.1, 40), st.sampled_from(ObjectOutcome), st.booleans(), SEEN), max_size=40
-).map(lambda rows: dated(rows))
+).map(lambda rows: dated_verdicts(rows))
 
 
-def dated(rows: Sequence[tuple[float, ObjectOutcome, bool, ObjectFeatures]]) -> list[DatedVerdict]:
+def dated_verdicts(rows: Sequence[tuple[float, ObjectOutcome, bool, ObjectFeatures]]) -> list[DatedVerdict]:
     checks, at = [], 0.0
     for days, outcome, is_suspect, seen in rows:
         at += days

@@ -23,7 +23,7 @@ STATED = "erc-support:\nwho: A library\nwhat: Permanent: Stable Content\nwhen: 2
 Rows = list[tuple[Any, ...]]
 
 
-def observed(store: Path, columns: str = "question, attempt, chain_end, status") -> Rows:
+def observations(store: Path, columns: str = "question, attempt, chain_end, status") -> Rows:
     with sqlite3.connect(store) as raw:
         return raw.execute(f"select {columns} from observation order by observation_id").fetchall()
 
@@ -39,7 +39,7 @@ def flaky(first: bytes | None, *, times: int, then: bytes = PAGE) -> Callable[[s
     return respond
 
 
-def knowing(*names: str, page: bytes = PAGE) -> Callable[[str], bytes]:
+def answer_names(*names: str, page: bytes = PAGE) -> Callable[[str], bytes]:
     """Answers for ARKs of these names, whatever else is in the target, and for nothing else."""
 
     def respond(target: str) -> bytes:
@@ -81,7 +81,7 @@ def attempts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Rows, 
         urls = {name: f"{server.url}/ark:/12x45/x5" for name, server in servers.items()}
         rows = check_rows("--store", store, *urls.values())
     assert time.monotonic() - begun < 60, "an hour is not waited for"
-    seen = observed(store, "request_url, question, attempt, chain_end, status, hops")
+    seen = observations(store, "request_url, question, attempt, chain_end, status, hops")
     return {
         name: ([row[2:] for row in seen if row[:2] == (urls[name], "object")], servers[name].targets, row)
         for name, row in zip(PASSING, rows, strict=True)
@@ -146,7 +146,7 @@ def test_a_host_that_never_answers_is_not_asked_three_times_about_each() -> None
 # -- elsewhere
 
 
-def routed(**servers: RawServer) -> list[str]:
+def routes_to(**servers: RawServer) -> list[str]:
     return [f"--connect-to={name.replace('_', '.')}:80=127.0.0.1:{server.port}" for name, server in servers.items()]
 
 
@@ -172,9 +172,9 @@ def with_registry(folder: Path, target: str) -> dict[str, str]:
 def test_a_dead_resolver_is_replaced_by_the_registrys_target(tmp_path: Path) -> None:
     cache = with_registry(tmp_path, "http://registered.example/ark:/${content}")
 
-    with RawServer(knowing("x5")) as registered, RawServer(knowing("x5")) as everywhere:
+    with RawServer(answer_names("x5")) as registered, RawServer(answer_names("x5")) as everywhere:
         [row] = check_rows(
-            "--resolver", "http://global.example/", *routed(registered_example=registered, global_example=everywhere),
+            "--resolver", "http://global.example/", *routes_to(registered_example=registered, global_example=everywhere),
             "--connect-to=gone.example:80=127.0.0.1:9", "http://gone.example/ark:/98765/x5", **cache,
         )  # fmt: skip
         assert everywhere.targets == [], "no other resolver is asked"
@@ -186,8 +186,8 @@ def test_a_dead_resolver_is_replaced_by_the_registrys_target(tmp_path: Path) -> 
 def test_ark_unknown_to_the_registrys_target_is_confirmed_at_the_global_resolver(tmp_path: Path) -> None:
     cache = with_registry(tmp_path, "http://registered.example/ark:/${content}")
 
-    with RawServer(knowing()) as registered, RawServer(knowing("x5")) as everywhere:
-        routes = routed(registered_example=registered, global_example=everywhere)
+    with RawServer(answer_names()) as registered, RawServer(answer_names("x5")) as everywhere:
+        routes = routes_to(registered_example=registered, global_example=everywhere)
         options = ("--resolver", "http://global.example/", *routes)
         [direct] = check_rows("--direct", *options, "ark:/98765/x5", **cache)
         assert registered.targets[0] == "/ark:/98765/x5"
@@ -199,8 +199,8 @@ def test_ark_unknown_to_the_registrys_target_is_confirmed_at_the_global_resolver
 def test_compact_arks_go_to_the_registrys_target_on_request(tmp_path: Path) -> None:
     cache = with_registry(tmp_path, "http://registered.example/item/${value}")
 
-    with RawServer(knowing("x5y7z")) as registered, RawServer(knowing("x5y7z")) as everywhere:
-        routes = routed(registered_example=registered, global_example=everywhere)
+    with RawServer(answer_names("x5y7z")) as registered, RawServer(answer_names("x5y7z")) as everywhere:
+        routes = routes_to(registered_example=registered, global_example=everywhere)
         [row] = check_rows("--direct", "--resolver", "http://global.example/", *routes, "ark:/98765/x5y7z", **cache)
         assert everywhere.targets == []
         assert registered.targets[0] == "/item/x5y7z"
@@ -213,7 +213,7 @@ def test_compact_arks_go_to_the_registrys_target_on_request(tmp_path: Path) -> N
 def test_uniform_answer_of_a_registrys_target_counts_against_it_without_a_label_in_its_url(tmp_path: Path) -> None:
     cache = with_registry(tmp_path, "http://registered.example/item/${value}")
     with RawServer(lambda _: PAGE) as registered:
-        [row] = check_rows("--direct", *routed(registered_example=registered), "ark:/98765/x5y7z", **cache)
+        [row] = check_rows("--direct", *routes_to(registered_example=registered), "ark:/98765/x5y7z", **cache)
         [control] = [target for target in registered.targets if "x5y7z" not in target]
     assert outcomes([row]) == ["undetermined"]
     assert row["rests_on"] == [f"http://registered.example{control}"]
@@ -222,7 +222,7 @@ def test_uniform_answer_of_a_registrys_target_counts_against_it_without_a_label_
 def test_ark_missing_at_its_landing_host_is_not_asked_elsewhere() -> None:
     with RawServer(lambda _: reply("404 Not Found")) as landing, RawServer(lambda _: PAGE) as everywhere:
         with RawServer(lambda target: reply("302 Found", Location="http://landing.example/items/5")) as resolver:
-            routes = routed(landing_example=landing, r_example=resolver, global_example=everywhere)
+            routes = routes_to(landing_example=landing, r_example=resolver, global_example=everywhere)
             [row] = check_rows("--resolver", "http://global.example/", *routes, "http://r.example/ark:/12x45/x5")
         assert everywhere.targets == []
     assert outcomes([row]) == ["broken"]
@@ -236,7 +236,7 @@ def test_global_resolver_is_compared_with_its_own_control_after_a_soft_404() -> 
         return lambda target: page if target == place else reply("302 Found", Location=place)
 
     with RawServer(leading_to("/", home)) as old, RawServer(leading_to("/naan/12x45", register)) as everywhere:
-        routes = routed(old_example=old, global_example=everywhere)
+        routes = routes_to(old_example=old, global_example=everywhere)
         [row] = check_rows("--resolver", "http://global.example/", *routes, "http://old.example/ark:/12x45/x5y7")
         [control] = [target for target in everywhere.targets if "x5y7" not in target and target.startswith("/ark:")]
     assert outcomes([row]) == ["soft-404"]
@@ -245,7 +245,7 @@ def test_global_resolver_is_compared_with_its_own_control_after_a_soft_404() -> 
 
 def test_a_resolver_that_knows_one_label_form_only_is_asked_in_that(tmp_path: Path) -> None:
     def respond(target: str) -> bytes:
-        return knowing("x5")(target) if target.startswith("/ark:/") else reply("404 Not Found")
+        return answer_names("x5")(target) if target.startswith("/ark:/") else reply("404 Not Found")
 
     with RawServer(respond) as server:
         [row] = check_rows("--store", tmp_path / "a.db", f"{server.url}/ark:12x45/x5")
@@ -255,7 +255,7 @@ def test_a_resolver_that_knows_one_label_form_only_is_asked_in_that(tmp_path: Pa
 
 
 def test_without_its_hyphens_a_name_is_asked_for_its_metadata_too() -> None:
-    with RawServer(knowing("x5y7")) as server:
+    with RawServer(answer_names("x5y7")) as server:
         [row] = check_rows(f"{server.url}/ark:/12x45/x5-y7")
         assert "/ark:/12x45/x5y7?info" in server.targets
         assert "/ark:/12x45/x5-y7?info" not in server.targets
@@ -266,7 +266,7 @@ def test_a_resolver_that_moved_within_its_host_is_found_by_the_hosts_own_word(tm
     def respond(target: str) -> bytes:
         if target == "/.well-known/ark":
             return reply(body="/index.php/ids/", media_type="text/plain")
-        return knowing("x5", "y6")(target) if target.startswith("/index.php/ids/") else reply("404 Not Found")
+        return answer_names("x5", "y6")(target) if target.startswith("/index.php/ids/") else reply("404 Not Found")
 
     with RawServer(respond) as server:
         rows = check_rows(
@@ -301,12 +301,12 @@ def test_where_a_commitment_is_stated_in_full_is_asked_once_a_run(tmp_path: Path
             name = target.partition("?")[0].rpartition("/")[2]
             statement = STATED.replace("https://library.example/", where)
             record = reply(body=f"{RECORD.format(name=name)}\n{statement}", media_type="text/plain")
-            return knowing("x5", "y6", page=record if "?" in target else PAGE)(target)
+            return answer_names("x5", "y6", page=record if "?" in target else PAGE)(target)
 
         with RawServer(respond) as server:
             check_rows("--store", tmp_path / "a.db", *(f"{server.url}/ark:/12x45/{name}" for name in ("x5", "y6")))
         assert library.targets == ["/policy"]
-    assert ("policy link", 1, "answered", 404) in observed(tmp_path / "a.db")
+    assert ("policy link", 1, "answered", 404) in observations(tmp_path / "a.db")
 
 
 # -- requests that are saved
@@ -324,19 +324,21 @@ def budgets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Budget]:
         is_known = re.fullmatch(r"b7[0-9]{3}k", name)
         return reply(body=f"<title>Notebook {name}</title><p>{name}") if is_known else reply("404 Not Found")
 
-    def describing(target: str) -> bytes:
+    def describe(target: str) -> bytes:
         answer, name = mute(target), target.partition("?")[0].rpartition("/")[2]
         is_described = target.endswith("?info") and b"200 OK" in answer
         return reply(body=RECORD.format(name=name), media_type="text/plain") if is_described else answer
 
     store = tmp_path_factory.mktemp("budget") / "a.db"
-    with RawServer(describing) as first, RawServer(mute) as second:
+    with RawServer(describe) as first, RawServer(mute) as second:
         servers = {"describing": first, "mute": second}
         arks = [f"{server.url}/ark:/12x45/b7{number:03}k" for server in servers.values() for number in range(100)]
         rows = check_rows("--conformance", "--store", store, *arks)
         assert outcomes(rows) == ["resolved"] * 200
         questions = {
-            name: Counter(row[0] for row in observed(store, "question, request_url") if row[1].startswith(server.url))
+            name: Counter(
+                row[0] for row in observations(store, "question, request_url") if row[1].startswith(server.url)
+            )
             for name, server in servers.items()
         }
     return {name: (sum(counted.values()) / 100, counted) for name, counted in questions.items()}
@@ -361,7 +363,7 @@ def test_a_hundred_healthy_arks_that_do_not_take_four_questions_and_a_bit(budget
 def test_a_record_with_a_commitment_is_not_asked_for_one_again() -> None:
     def respond(target: str) -> bytes:
         record = reply(body=f"{RECORD.format(name='x5')}\n{STATED}", media_type="text/plain")
-        return knowing("x5", page=record if "?" in target else PAGE)(target)
+        return answer_names("x5", page=record if "?" in target else PAGE)(target)
 
     with RawServer(respond) as server:
         [row] = check_rows(f"{server.url}/ark:/12x45/x5")
@@ -373,7 +375,7 @@ def test_a_record_with_a_commitment_is_not_asked_for_one_again() -> None:
 
 
 def test_the_other_reading_of_a_doubtful_line_break_is_asked_only_when_the_first_fails(tmp_path: Path) -> None:
-    with RawServer(knowing("n3kp7w", "b7x5")) as server:
+    with RawServer(answer_names("n3kp7w", "b7x5")) as server:
         # A line break cuts the first short, and the word after it may belong to the name.
         text = f"See {server.url}/ark:/12x45/n3kp\n7w and {server.url}/ark:/12x45/b7x5 for more."
         (tmp_path / "letter.txt").write_text(text)
@@ -395,7 +397,7 @@ def test_suggestions_are_asked_when_a_check_character_fails(tmp_path: Path) -> N
     with RawServer(respond) as server:
         check_rows("--store", tmp_path / "a.db", f"{server.url}/ark:/12148/btv1b8449961v")
         assert "/ark:/12148/btv1b8449691v" in server.targets
-    arks = observed(tmp_path / "a.db", "request_url, question")
+    arks = observations(tmp_path / "a.db", "request_url, question")
     assert (f"{server.url}/ark:/12148/btv1b8449691v", "object") in arks
 
 

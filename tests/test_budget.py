@@ -129,7 +129,7 @@ def test_suggestions_have_their_own_time_budget(monkeypatch: pytest.MonkeyPatch)
     names = "".join(f"ark:/12148/btv1b{number:07}{'x' if number % 29 else 'w'} and\n" for number in range(300))
     member = ArchiveMember("a.txt", "a.txt", names.encode())
     monkeypatch.setattr(documents, "DECIDING_CPU_S", 0.0)
-    with TwoPasses(suggested, jobs=1) as passes:
+    with TwoPasses(suggestion_counts, jobs=1) as passes:
         [rendered] = passes.of([member])
     assert len(rendered.value) == 300
     assert sum(map(bool, rendered.value)) < 150
@@ -140,5 +140,5 @@ def test_suggestions_have_their_own_time_budget(monkeypatch: pytest.MonkeyPatch)
     )
 
 
-def suggested(document: Document) -> list[int]:
+def suggestion_counts(document: Document) -> list[int]:
     return [len(mention.suggestions) for mention in document.mentions]

@@ -131,7 +131,7 @@ def test_the_check_list_holds_every_card_and_marks_nothing_up(frames: Frames) ->
 
 
 @pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory, frames: Frames) -> Iterator[tuple[Page, Path]]:
+def page_and_folder(tmp_path_factory: pytest.TempPathFactory, frames: Frames) -> Iterator[tuple[Page, Path]]:
     folder = tmp_path_factory.mktemp("browser")
     index = write_report(frames, folder / "report", ["html"]).files[0]
     with browser_page() as browser:
@@ -140,8 +140,8 @@ def opened(tmp_path_factory: pytest.TempPathFactory, frames: Frames) -> Iterator
 
 @pytest.mark.browser
 @needs_browser
-def test_cards_are_ticked_off_by_keyboard_and_stay_so(opened: tuple[Page, Path]) -> None:
-    browser, index = opened
+def test_cards_are_ticked_off_by_keyboard_and_stay_so(page_and_folder: tuple[Page, Path]) -> None:
+    browser, index = page_and_folder
     browser.open(index)
     assert browser.value("document.querySelector('.check-list [role=status]').textContent") == "0 of 3 done"
     browser.value("document.querySelectorAll('[data-tick]')[1].focus()")
@@ -159,8 +159,8 @@ def test_cards_are_ticked_off_by_keyboard_and_stay_so(opened: tuple[Page, Path])
 
 @pytest.mark.browser
 @needs_browser
-def test_a_letter_can_be_changed_and_copied(opened: tuple[Page, Path]) -> None:
-    browser, index = opened
+def test_a_letter_can_be_changed_and_copied(page_and_folder: tuple[Page, Path]) -> None:
+    browser, index = page_and_folder
     browser.open(index)
     browser.value("document.querySelector('.actions details').open = true")
     browser.value("document.getElementById('letter-1').value += '\\nAnna'")
@@ -177,8 +177,8 @@ def test_a_letter_can_be_changed_and_copied(opened: tuple[Page, Path]) -> None:
 
 @pytest.mark.browser
 @needs_browser
-def test_blocked_clipboard_is_reported(opened: tuple[Page, Path]) -> None:
-    browser, index = opened
+def test_blocked_clipboard_is_reported(page_and_folder: tuple[Page, Path]) -> None:
+    browser, index = page_and_folder
     browser.open(index)
     browser.value(
         "navigator.clipboard.writeText = () => Promise.reject(new Error('no')), document.execCommand = () => false, "
@@ -189,8 +189,8 @@ def test_blocked_clipboard_is_reported(opened: tuple[Page, Path]) -> None:
 
 @pytest.mark.browser
 @needs_browser
-def test_cards_name_their_places(opened: tuple[Page, Path]) -> None:
-    browser, index = opened
+def test_cards_name_their_places(page_and_folder: tuple[Page, Path]) -> None:
+    browser, index = page_and_folder
     browser.open(index)
     told = json.loads(
         browser.value("JSON.stringify([...document.querySelectorAll('.actions .show a')].map(a => a.textContent))")
@@ -201,9 +201,9 @@ def test_cards_name_their_places(opened: tuple[Page, Path]) -> None:
 @pytest.mark.browser
 @needs_browser
 def test_without_scripts_the_page_says_what_to_do_and_offers_no_button_that_does_nothing(
-    opened: tuple[Page, Path],
+    page_and_folder: tuple[Page, Path],
 ) -> None:
-    browser, index = opened
+    browser, index = page_and_folder
     browser.call("Emulation.setScriptExecutionDisabled", value=True)
     try:
         browser.open(index)

@@ -29,7 +29,7 @@ class CountingServer(RawServer):
 
 
 @pytest.fixture
-def expired(tmp_path: Path) -> Iterator[CountingServer]:
+def expired_host(tmp_path: Path) -> Iterator[CountingServer]:
     """A server whose certificate has run out; the authority behind it is in ``ca.pem``."""
     authority, now = trustme.CA(), datetime.now(UTC)
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
@@ -56,13 +56,13 @@ def bare(server: CountingServer) -> int:
     return server.connections - len(server.request_lines)
 
 
-def test_second_run_of_the_day_reuses_probe_results(expired: CountingServer, tmp_path: Path) -> None:
+def test_second_run_of_the_day_reuses_probe_results(expired_host: CountingServer, tmp_path: Path) -> None:
     today = datetime.now(UTC).date()
-    first, handshakes, second = check(expired, tmp_path), bare(expired), check(expired, tmp_path)
+    first, handshakes, second = check(expired_host, tmp_path), bare(expired_host), check(expired_host, tmp_path)
     if datetime.now(UTC).date() != today:  # a new day began between the two: the next run is on that of the second
-        first, handshakes, second = second, bare(expired), check(expired, tmp_path)
+        first, handshakes, second = second, bare(expired_host), check(expired_host, tmp_path)
     assert handshakes >= 1
-    assert bare(expired) == handshakes, "no further handshake"
+    assert bare(expired_host) == handshakes, "no further handshake"
     *_, one, other = probes(tmp_path / "a.db")
     assert (one[0] + 1, one[1:]) == (other[0], other[1:])
     told = "the certificate of library.example has expired (expired)"
@@ -70,11 +70,11 @@ def test_second_run_of_the_day_reuses_probe_results(expired: CountingServer, tmp
     assert told in second["remarks"]
 
 
-def test_other_trusted_authorities_need_a_new_probe(expired: CountingServer, tmp_path: Path) -> None:
+def test_other_trusted_authorities_need_a_new_probe(expired_host: CountingServer, tmp_path: Path) -> None:
     trustme.CA().cert_pem.write_to_path(str(tmp_path / "other.pem"))
-    check(expired, tmp_path)
-    check(expired, tmp_path, "other.pem")
-    assert bare(expired) == 2
+    check(expired_host, tmp_path)
+    check(expired_host, tmp_path, "other.pem")
+    assert bare(expired_host) == 2
     assert [row[4] for row in probes(tmp_path / "a.db")] == ["expired", "unknown-issuer"]
 
 

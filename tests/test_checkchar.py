@@ -26,18 +26,18 @@ from extractors.model.check_characters import (
 from tests.vectors import vectors
 
 
-def checked(zone: Zone, naan: str, stem: str) -> Ark:
+def with_check(zone: Zone, naan: str, stem: str) -> Ark:
     """*stem* with its check character."""
     return Ark(naan, stem + check_character(zone.covered(naan, stem), zone.alphabet))
 
 
-def minted(zone: Zone, naan: str, shoulder: str, count: int, seed: int = 0) -> list[Ark]:
+def mint_names(zone: Zone, naan: str, shoulder: str, count: int, seed: int = 0) -> list[Ark]:
     """Return *count* distinct names of one shoulder, all with their check character."""
     pick = random.Random(seed)
     stems: set[str] = set()
     while len(stems) < count:
         stems.add(shoulder + "".join(pick.choice(zone.alphabet) for _ in range(7)))
-    return [checked(zone, naan, stem) for stem in sorted(stems)]
+    return [with_check(zone, naan, stem) for stem in sorted(stems)]
 
 
 def without_check(naan: str, shoulder: str, count: int) -> list[Ark]:
@@ -45,7 +45,7 @@ def without_check(naan: str, shoulder: str, count: int) -> list[Ark]:
     return [Ark(naan, f"{shoulder}{number:06}") for number in range(count)]
 
 
-def mistyped(ark: Ark) -> Ark:
+def mistype(ark: Ark) -> Ark:
     """One character of the name wrong."""
     return Ark(ark.naan, ark.name[:3] + ("b" if ark.name[3] != "b" else "c") + ark.name[4:])
 
@@ -62,7 +62,7 @@ def test_zones_known_without_learning(vector: dict[str, Any]) -> None:
 
 @given(st.sampled_from([Zone.NAAN_AND_NAME, Zone.NAME]), st.text(BETANUMERIC, min_size=3, max_size=20), st.data())
 def test_a_check_character_sees_any_wrong_character(zone: Zone, stem: str, data: st.DataObject) -> None:
-    whole = checked(zone, "12148", stem).name
+    whole = with_check(zone, "12148", stem).name
     assert zone.passes("12148", whole)
     at = data.draw(st.integers(0, len(whole) - 1).filter(lambda at: (at + 7) % 29 and (at + 1) % 29))
     other = data.draw(st.sampled_from(BETANUMERIC).filter(lambda char: char != whole[at]))
@@ -71,7 +71,7 @@ def test_a_check_character_sees_any_wrong_character(zone: Zone, stem: str, data:
 
 @given(st.sampled_from([Zone.NAAN_AND_NAME, Zone.NAME]), st.text(BETANUMERIC, min_size=3, max_size=20), st.data())
 def test_a_check_character_sees_neighbours_swapped(zone: Zone, stem: str, data: st.DataObject) -> None:
-    whole = checked(zone, "12148", stem).name
+    whole = with_check(zone, "12148", stem).name
     at = data.draw(st.integers(0, len(stem) - 2))
     swapped = whole[:at] + whole[at + 1] + whole[at] + whole[at + 2 :]
     assert zone.passes("12148", swapped) is (swapped == whole)
@@ -102,31 +102,31 @@ def test_the_chance_of_few_names_is_the_binomial_tail() -> None:
 
 @pytest.mark.parametrize("zone", Zone)
 def test_a_zone_is_learned_from_enough_names(zone: Zone) -> None:
-    arks = minted(zone, "54321", "4", ENOUGH_NAMES)
+    arks = mint_names(zone, "54321", "4", ENOUGH_NAMES)
     assert Zones.of(arks).learned == {("54321", "4"): CheckCharacterRule(zone, ENOUGH_NAMES, ENOUGH_NAMES)}
     zones = Zones.of(arks)
-    fresh = checked(zone, "54321", "4BCDF" if zone is Zone.UPPER_CASE else "4bcdf")
+    fresh = with_check(zone, "54321", "4BCDF" if zone is Zone.UPPER_CASE else "4bcdf")
     assert zones.check(fresh) is CheckCharacter.PASSES
-    assert zones.check(mistyped(fresh)) is CheckCharacter.FAILS
+    assert zones.check(mistype(fresh)) is CheckCharacter.FAILS
     assert KNOWN.check(fresh) is CheckCharacter.UNKNOWN
 
 
 def test_too_few_names_teach_nothing() -> None:
-    assert Zones.of(minted(Zone.NAME, "54321", "x5", ENOUGH_NAMES - 1)).learned == {}
+    assert Zones.of(mint_names(Zone.NAME, "54321", "x5", ENOUGH_NAMES - 1)).learned == {}
 
 
 def test_the_same_name_again_teaches_nothing_more() -> None:
-    few = minted(Zone.NAME, "54321", "x5", ENOUGH_NAMES - 1)
+    few = mint_names(Zone.NAME, "54321", "x5", ENOUGH_NAMES - 1)
     parts = [Ark(ark.naan, ark.name, "/f1.item") for ark in few]
     assert Zones.of(few * 3 + parts).learned == {}
 
 
 def test_mistyped_names_are_tolerated_up_to_the_share() -> None:
-    arks = minted(Zone.NAME, "54321", "x5", 100)
+    arks = mint_names(Zone.NAME, "54321", "x5", 100)
     allowed = round(100 * (1 - PASSING_SHARE))
-    spoilt = [*map(mistyped, arks[:allowed]), *arks[allowed:]]
+    spoilt = [*map(mistype, arks[:allowed]), *arks[allowed:]]
     assert Zones.of(spoilt).learned["54321", "x5"] == CheckCharacterRule(Zone.NAME, 100, 100 - allowed)
-    one_more = [*map(mistyped, arks[: allowed + 1]), *arks[allowed + 1 :]]
+    one_more = [*map(mistype, arks[: allowed + 1]), *arks[allowed + 1 :]]
     assert Zones.of(one_more).learned == {}
 
 
@@ -141,33 +141,33 @@ def test_names_at_chance_level_have_no_check_characters() -> None:
 
 
 def test_a_mixture_of_both_teaches_nothing() -> None:
-    arks = minted(Zone.NAME, "54321", "x5", 50) + without_check("54321", "x5", 50)
+    arks = mint_names(Zone.NAME, "54321", "x5", 50) + without_check("54321", "x5", 50)
     assert Zones.of(arks).learned == {}
 
 
 def test_shoulders_are_learned_apart() -> None:
-    arks = minted(Zone.NAAN_AND_NAME, "54321", "x5", 30) + without_check("54321", "qt0", 30)
+    arks = mint_names(Zone.NAAN_AND_NAME, "54321", "x5", 30) + without_check("54321", "qt0", 30)
     zones = Zones.of(arks)
     assert {zones.check(ark) for ark in arks[:30]} == {CheckCharacter.PASSES}
     assert {zones.check(ark) for ark in arks[30:]} == {CheckCharacter.NONE}
 
 
 def test_a_small_shoulder_takes_the_zone_of_its_naan_if_its_own_names_support_it() -> None:
-    arks = [ark for digit in range(10) for ark in minted(Zone.NAAN_AND_NAME, "54321", f"t{digit}", 4)]
+    arks = [ark for digit in range(10) for ark in mint_names(Zone.NAAN_AND_NAME, "54321", f"t{digit}", 4)]
     zones = Zones.of(arks)
     assert zones.claim("54321", "t7xxxx") == CheckCharacterRule(Zone.NAAN_AND_NAME, 40, 40)
-    assert zones.check(mistyped(arks[0])) is CheckCharacter.FAILS
+    assert zones.check(mistype(arks[0])) is CheckCharacter.FAILS
     assert zones.check(Ark("54321", "qt0dd8d1c2")) is CheckCharacter.UNKNOWN
 
 
 def test_a_small_shoulder_without_check_characters_is_not_taken_along() -> None:
-    arks = minted(Zone.NAAN_AND_NAME, "54321", "x5", 200) + without_check("54321", "qt0", 2)
+    arks = mint_names(Zone.NAAN_AND_NAME, "54321", "x5", 200) + without_check("54321", "qt0", 2)
     assert set(Zones.of(arks).learned) == {("54321", "x5")}
 
 
 @given(st.data())
 def test_the_order_of_the_arks_teaches_nothing(data: st.DataObject) -> None:
-    arks = minted(Zone.NAAN_AND_NAME, "54321", "x5", 25) + minted(Zone.NAME, "54321", "t1", 3)
+    arks = mint_names(Zone.NAAN_AND_NAME, "54321", "x5", 25) + mint_names(Zone.NAME, "54321", "t1", 3)
     arks += without_check("54321", "qt0", 30) + without_check("12148", "b", 25)
     shuffled = data.draw(st.permutations(arks))
     assert list(Zones.of(shuffled).learned.items()) == list(Zones.of(arks).learned.items())

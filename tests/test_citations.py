@@ -23,7 +23,7 @@ def citations(extraction: Extraction) -> list[tuple[str, str, int]]:
     return [(mention.role.value, str(mention.ark), mention.citation) for mention in extraction.mentions]
 
 
-def found(extraction: Extraction) -> list[str]:
+def finding_kinds(extraction: Extraction) -> list[str]:
     return [finding.kind for finding in extraction.findings]
 
 
@@ -50,7 +50,7 @@ TARGET = "https://n2t.net/ark:/76543/pf5"
 def test_a_link_and_its_text_are_one_citation(text: str) -> None:
     extraction = page(link(TARGET, text))
     assert citations(extraction) == [("link-target", "ark:76543/pf5", 1), ("text", "ark:76543/pf5", 1)]
-    assert found(extraction) == []
+    assert finding_kinds(extraction) == []
 
 
 def test_two_links_to_one_ark_are_two_citations() -> None:
@@ -81,7 +81,7 @@ def test_a_link_with_words_for_its_text_is_one_citation() -> None:
 )
 def test_a_text_that_shows_another_ark_than_its_link_is_a_finding(target: str, text: str) -> None:
     extraction = page(link(target, text))
-    assert found(extraction) == ["link-mismatch"]
+    assert finding_kinds(extraction) == ["link-mismatch"]
     assert len({number for _, _, number in citations(extraction)}) == 2
     [finding] = extraction.findings
     assert str(Ark.parse(text)) in finding.detail
@@ -100,16 +100,16 @@ def test_a_text_that_shows_another_ark_than_its_link_is_a_finding(target: str, t
     ],
 )
 def test_longer_or_shorter_text_is_no_contradiction(target: str, text: str) -> None:
-    assert found(page(link(target, text))) == []
+    assert finding_kinds(page(link(target, text))) == []
 
 
 @pytest.mark.parametrize("target", ["ark:/76543/pf5", "ARK:76543/pf5", " ark:/76543/pf5 "])
 def test_a_link_that_browsers_cannot_follow_is_a_finding(target: str) -> None:
-    assert found(page(link(target, "the scan"))) == ["dead-link"]
+    assert finding_kinds(page(link(target, "the scan"))) == ["dead-link"]
 
 
 def test_many_links_that_browsers_cannot_follow_cost_one_look_at_each() -> None:
-    class Counted(list[Block]):
+    class CountingBlocks(list[Block]):
         looks = 0
 
         def __iter__(self) -> Iterator[Block]:
@@ -118,7 +118,7 @@ def test_many_links_that_browsers_cannot_follow_cost_one_look_at_each() -> None:
                 yield block
 
     read = page("".join(link(f"ark:/76543/p{number}x", "a scan") for number in range(50)))
-    blocks = Counted(read.reading.blocks)
+    blocks = CountingBlocks(read.reading.blocks)
     assert [finding.kind for finding in citation_findings(read.mentions, blocks)] == ["dead-link"] * 50
     assert blocks.looks <= 2 * len(blocks)
 
@@ -127,7 +127,7 @@ def test_many_links_that_browsers_cannot_follow_cost_one_look_at_each() -> None:
     "target", [TARGET, "/ark:/76543/pf5", "https://example.org/?id=ark:/76543/pf5", "r/ark:/76543/pf5"]
 )
 def test_followable_link_is_no_finding(target: str) -> None:
-    assert found(page(link(target, "the scan"))) == []
+    assert finding_kinds(page(link(target, "the scan"))) == []
 
 
 def test_a_compact_ark_that_is_no_link_is_a_finding_where_others_are_links() -> None:
@@ -138,7 +138,7 @@ def test_a_compact_ark_that_is_no_link_is_a_finding_where_others_are_links() -> 
 
 
 def test_plain_url_is_no_finding() -> None:
-    assert found(page(link(TARGET, "ark:/76543/pf5") + "<p>and https://n2t.net/ark:/76543/pf7")) == []
+    assert finding_kinds(page(link(TARGET, "ark:/76543/pf5") + "<p>and https://n2t.net/ark:/76543/pf7")) == []
 
 
 def test_in_a_document_that_knows_no_links_nothing_is_unlinked() -> None:
@@ -147,7 +147,7 @@ def test_in_a_document_that_knows_no_links_nothing_is_unlinked() -> None:
 
 def test_repeated_finding_is_reported_once() -> None:
     extraction = page(link(TARGET, "ark:/76543/pf6") * 3 + "<p>ark:/76543/pf7 and ark:/76543/pf7")
-    assert found(extraction) == ["link-mismatch", "unlinked-ark"]
+    assert finding_kinds(extraction) == ["link-mismatch", "unlinked-ark"]
 
 
 # -- a link's own target and its broken text

@@ -92,7 +92,7 @@ def arkaudit_as_anybody(folder: Path, *arguments: str) -> subprocess.CompletedPr
 
 
 @pytest.fixture
-def locked(tmp_path: Path) -> Iterator[Path]:
+def locked_folder(tmp_path: Path) -> Iterator[Path]:
     """Yield a folder with documents, two of whose folders and one file can't be read."""
     for name in ("a.txt", "b.txt", "closed/c.txt", "named/d.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -123,10 +123,10 @@ def test_hidden_files_are_reported_and_read_when_named(tmp_path: Path) -> None:
         assert raw.execute("select subject, kind from finding").fetchall() == [(str(papers), "members-skipped")]
 
 
-def test_unreadable_files_of_a_folder_are_reported(locked: Path) -> None:
-    done = arkaudit_as_anybody(locked, "extract", "--findings", "findings.jsonl", ".")
+def test_unreadable_files_of_a_folder_are_reported(locked_folder: Path) -> None:
+    done = arkaudit_as_anybody(locked_folder, "extract", "--findings", "findings.jsonl", ".")
     assert [row["document"] for row in json_lines(done.stdout)] == ["a.txt"]
-    findings = json_lines((locked / "findings.jsonl").read_text())
+    findings = json_lines((locked_folder / "findings.jsonl").read_text())
     assert [(row["document"], row["kind"]) for row in findings] == [
         ("b.txt", "unreadable"), ("closed", "unreadable"), ("named/d.txt", "unreadable"),
     ]  # fmt: skip
@@ -142,8 +142,8 @@ def test_unreadable_files_of_a_folder_are_reported(locked: Path) -> None:
         ("run", "a.txt", "--out", "closed/report"),
     ],
 )
-def test_unreadable_argument_is_a_mistake_in_one_line(locked: Path, arguments: tuple[str, ...]) -> None:
-    done = arkaudit_as_anybody(locked, *arguments)
+def test_unreadable_argument_is_a_mistake_in_one_line(locked_folder: Path, arguments: tuple[str, ...]) -> None:
+    done = arkaudit_as_anybody(locked_folder, *arguments)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
     assert "closed" in done.stderr
     assert "Permission denied" in done.stderr
@@ -566,7 +566,7 @@ def test_one_readable_seed_is_enough_without_fail_on(tmp_path: Path) -> None:
     assert ran == [0, 1, 0]
 
 
-def listing(kind: str, *urls: str) -> Page:
+def source_list(kind: str, *urls: str) -> Page:
     """A source of this kind that lists these URLs."""
     match kind:
         case "sitemap":
@@ -581,7 +581,7 @@ def listing(kind: str, *urls: str) -> Page:
 @pytest.mark.parametrize("kind", ["sitemap", "feed", "list"])
 def test_source_with_only_dead_documents_is_an_unread_seed(kind: str, tmp_path: Path) -> None:
     urls = [f"http://w.example/{number}" for number in range(3)]
-    pages: dict[str, Page] = {"/source": listing(kind, *urls), "/live": "ark:/12345/x5"}
+    pages: dict[str, Page] = {"/source": source_list(kind, *urls), "/live": "ark:/12345/x5"}
     with Web({"w.example": pages}) as web:
         source = f"{kind}:http://w.example/source"
         alone, beside, fail = (
@@ -623,7 +623,9 @@ def test_a_list_of_dead_documents_that_cites_an_ark_itself_was_read(tmp_path: Pa
 
 
 def test_repository_record_counts_as_read(tmp_path: Path) -> None:
-    with Web({"w.example": lambda target: listing("oai", "http://w.example/1") if "verb" in target else None}) as web:
+    with Web(
+        {"w.example": lambda target: source_list("oai", "http://w.example/1") if "verb" in target else None}
+    ) as web:
         done = run_command("crawl", *ON_LOOPBACK, *web.routes, "oai:http://w.example/oai", "--store", tmp_path / "a.db")
     assert done.returncode == 0, done.stderr
 
@@ -832,14 +834,14 @@ def test_a_command_that_is_interrupted_while_it_is_being_read_ends_with_one_line
 ) -> None:
     from arkaudit.__main__ import main as started
 
-    class Interrupted:
+    class InterruptedImport:
         @staticmethod
         def find_spec(name: str, *_: object) -> None:
             if name == "arkaudit.cli":
                 raise KeyboardInterrupt
 
     monkeypatch.delitem(sys.modules, "arkaudit.cli", raising=False)
-    monkeypatch.setattr(sys, "meta_path", [Interrupted(), *sys.meta_path])
+    monkeypatch.setattr(sys, "meta_path", [InterruptedImport(), *sys.meta_path])
     with pytest.raises(SystemExit) as ended:
         started()
     said = "arkaudit: interrupted; all observations until then are kept\n"

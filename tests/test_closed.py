@@ -17,7 +17,9 @@ from tests.test_verdict import URL, facts
 CLOSED = ClosedCollection.of("12x45/x5", "on site only")
 
 
-def judged(answer: dict[str, Any], control: dict[str, Any] | None, closed: ClosedCollection | None = CLOSED) -> Any:
+def judge_object(
+    answer: dict[str, Any], control: dict[str, Any] | None, closed: ClosedCollection | None = CLOSED
+) -> Any:
     seen = None if control is None else facts(Question.CONTROL, {"asked": URL + "zz", **control})
     answers = {Question.OBJECT: facts(Question.OBJECT, answer)}
     return judge(answers, context=VerdictContext(control=seen, closed=closed)).object
@@ -25,23 +27,23 @@ def judged(answer: dict[str, Any], control: dict[str, Any] | None, closed: Close
 
 @pytest.mark.parametrize("status", [401, 403, 407, 451])
 def test_a_refusal_where_others_are_not_found_shows_that_the_object_is_there(status: int) -> None:
-    verdict = judged({"chain": [status]}, {"chain": [404]})
+    verdict = judge_object({"chain": [status]}, {"chain": [404]})
     assert verdict.outcome == "explained"
     assert "it belongs to a collection that is meant to be closed: on site only" in verdict.evidence
-    assert judged({"chain": [status]}, {"chain": [404]}, None).outcome == "blocked"
+    assert judge_object({"chain": [status]}, {"chain": [404]}, None).outcome == "blocked"
 
 
 def test_general_refusal_stays_blocked_and_marked_as_expected() -> None:
-    verdict = judged({"chain": [403]}, {"chain": [403]})
+    verdict = judge_object({"chain": [403]}, {"chain": [403]})
     assert verdict.outcome == "blocked"
     assert "meant to be closed" in verdict.evidence[1]
     assert verdict.evidence[2].endswith("so that nothing shows that the object is there")
-    assert judged({"chain": [403]}, None).outcome == "blocked"
+    assert judge_object({"chain": [403]}, None).outcome == "blocked"
 
 
 @pytest.mark.parametrize("answer", [{"chain": [404]}, {"chain": [429]}, {"chain": [999]}, {"end": "timeout"}])
 def test_answers_without_refusal_are_judged_as_usual(answer: dict[str, Any]) -> None:
-    assert judged(answer, {"chain": [404]}) == judged(answer, {"chain": [404]}, None)
+    assert judge_object(answer, {"chain": [404]}) == judge_object(answer, {"chain": [404]}, None)
 
 
 def test_the_longest_beginning_counts() -> None:

@@ -14,7 +14,7 @@ from arkaudit import __version__
 from arkaudit.datasets.cluster import DaskEngine, difference, fingerprint
 from arkaudit.datasets.passes import READ
 from extractors.model.errors import PartsFailed
-from tests.dask_world import Cluster, children_of, driver, ended
+from tests.dask_world import Cluster, children_of, driver, wait_for_end
 from tests.dataset_world import content_of, rows_in, write_documents
 from tests.loopback import run_command
 from tests.waiting import PATIENCE_S, wait_until
@@ -49,7 +49,7 @@ def parts_read(out: Path) -> int:
 
 @pytest.mark.promise
 def test_workers_of_this_machine_make_the_same(tmp_path: Path, papers: Path, whole: dict[str, list[str]]) -> None:
-    code, said = ended(driver(tmp_path / "ds", "2", papers))
+    code, said = wait_for_end(driver(tmp_path / "ds", "2", papers))
     assert (code, said.count("\n")) == (0, 2), said
     assert content_of(tmp_path / "ds") == whole
 
@@ -60,7 +60,7 @@ def test_workers_that_are_killed_cost_no_row_and_no_other_part(
     """Killed as they begin, between the record and the answer, and as the answer is fetched, which then fails once."""
     kills = ["begun@1", "recorded@3", "fetched@4", "begun@6", "fetched@8"]
     with Cluster(tmp_path / "cluster", 2, FAULTS=" ".join([*kills, "again@4"])) as cluster:
-        code, said = ended(driver(tmp_path / "ds", cluster.address, papers))
+        code, said = wait_for_end(driver(tmp_path / "ds", cluster.address, papers))
         assert code == 0, said
         assert cluster.faults == sorted([*kills, "again@4"])
         assert len(cluster.begun) <= parts_read(tmp_path / "ds") + len(kills), "each has one thread"
@@ -72,7 +72,7 @@ def test_a_poison_file_is_a_row_and_costs_no_other(tmp_path: Path) -> None:
     (tmp_path / "papers" / "poison.txt").write_text("ark:/12148/btv1b8449691v")
     (tmp_path / "papers" / "sound.txt").write_text("ark:/12148/bpt6k107371t")
     with Cluster(tmp_path / "cluster", 1) as cluster:
-        code, said = ended(driver(tmp_path / "ds", cluster.address, tmp_path / "papers"))
+        code, said = wait_for_end(driver(tmp_path / "ds", cluster.address, tmp_path / "papers"))
     assert code == 0, said
     mentions = rows_in(tmp_path / "ds", "mentions")
     assert [row["ark"] for row in mentions] == ["ark:12148/bpt6k107371t"]
@@ -89,14 +89,14 @@ def test_a_scheduler_that_is_killed_ends_the_command_which_goes_on(
         process = driver(tmp_path / "ds", cluster.address, papers)
         wait_until(lambda: parts_read(tmp_path / "ds") >= 3, "three parts")
         cluster.scheduler.kill()
-        code, said = ended(process)
+        code, said = wait_for_end(process)
     assert (code, said.count("\n")) == (3, 1), said
     assert "the scheduler is gone" in said
     assert "the same command resumes it" in said
     before = {path.name: path.stat().st_ino for path in (tmp_path / "ds" / READ).glob("*.json")}
     with Cluster(tmp_path / "second", 2) as cluster:
         process = driver(tmp_path / "ds", cluster.address, papers)
-        code, said = ended(process)
+        code, said = wait_for_end(process)
         assert code == 0, said
         assert not {f"{key}.json" for key, _ in cluster.begun} & set(before)
     assert content_of(tmp_path / "ds") == whole
@@ -131,7 +131,7 @@ def test_killed_driver_is_resumed(tmp_path: Path, papers: Path, whole: dict[str,
             wait_until(lambda parts=parts: parts_read(tmp_path / "ds") >= parts, f"{parts} parts")  # type: ignore[misc]
             process.kill()
             process.communicate()
-        code, said = ended(driver(tmp_path / "ds", cluster.address, papers))
+        code, said = wait_for_end(driver(tmp_path / "ds", cluster.address, papers))
         assert code == 0, said
     assert content_of(tmp_path / "ds") == whole
 
@@ -145,7 +145,7 @@ def test_a_worker_that_is_cut_off_publishes_nothing_twice(
         wait_until(lambda: len(cluster.at_work) == 2, "two workers at work")
         stopped = cluster.at_work[0]
         os.kill(stopped, signal.SIGSTOP)
-        code, said = ended(process)
+        code, said = wait_for_end(process)
         assert code == 0, said
         [late] = [worker for worker in cluster.workers if worker.pid == stopped]
         late.send_signal(signal.SIGCONT)
@@ -156,7 +156,7 @@ def test_a_worker_that_is_cut_off_publishes_nothing_twice(
 
 def test_pdfs_are_read_by_workers_as_dask_has_them(tmp_path: Path) -> None:
     with Cluster(tmp_path / "cluster", 1) as cluster:  # whose processes may not begin others by `multiprocessing`
-        code, said = ended(driver(tmp_path / "ds", cluster.address, _PDFS))
+        code, said = wait_for_end(driver(tmp_path / "ds", cluster.address, _PDFS))
         assert code == 0, said
     run_command("extract", _PDFS, "--out", tmp_path / "here")
     assert content_of(tmp_path / "ds") == content_of(tmp_path / "here")
@@ -165,7 +165,7 @@ def test_pdfs_are_read_by_workers_as_dask_has_them(tmp_path: Path) -> None:
 
 def test_a_worker_of_another_version_is_refused(tmp_path: Path, papers: Path) -> None:
     with Cluster(tmp_path / "cluster", 1, FAULTS_VERSION="0.0.7") as cluster:
-        code, said = ended(driver(tmp_path / "ds", cluster.address, papers))
+        code, said = wait_for_end(driver(tmp_path / "ds", cluster.address, papers))
         assert (code, said.count("\n")) == (2, 1), said
         assert f"arkaudit 0.0.7 instead of arkaudit {__version__}" in said
         assert not cluster.begun
@@ -176,7 +176,7 @@ def test_an_interrupt_ends_all_with_one_line(tmp_path: Path, papers: Path, whole
     wait_until(lambda: parts_read(tmp_path / "ds") >= 1 or process.poll() is not None, "a part")
     left = children_of(process.pid)
     os.killpg(process.pid, signal.SIGINT)
-    code, said = ended(process)
+    code, said = wait_for_end(process)
     assert (code, len(said.strip().splitlines())) in ((130, 1), (0, 2)), said
     assert left
     wait_until(lambda: not [pid for pid in left if Path(f"/proc/{pid}").exists()], "an end of all processes")
@@ -186,7 +186,7 @@ def test_an_interrupt_ends_all_with_one_line(tmp_path: Path, papers: Path, whole
 
 def test_no_scheduler_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("text")
-    code, said = ended(driver(tmp_path / "ds", "tcp://127.0.0.1:9", tmp_path / "a.txt"))
+    code, said = wait_for_end(driver(tmp_path / "ds", "tcp://127.0.0.1:9", tmp_path / "a.txt"))
     assert (code, said.count("\n")) == (2, 1), said
     assert "the Dask scheduler at tcp://127.0.0.1:9 can't be used" in said
     assert not (tmp_path / "ds").exists()

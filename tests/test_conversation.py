@@ -90,7 +90,7 @@ class World:
         return asked
 
 
-def described(url: str) -> int | str:
+def describe(url: str) -> int | str:
     """An object and its record for names with an x, nothing for others."""
     name = url.partition("?")[0].rpartition("/")[2]
     if not name.startswith("x"):
@@ -103,7 +103,7 @@ def questions(asked: Iterable[tuple[str, Question]], url: str) -> list[Question]
 
 
 def test_an_object_its_metadata_and_a_name_that_cannot_exist() -> None:
-    world = World(["x5"], described)
+    world = World(["x5"], describe)
     asked = world.talk()
     url = world.targets[0][1]
     assert questions(asked, url) == [
@@ -113,7 +113,7 @@ def test_an_object_its_metadata_and_a_name_that_cannot_exist() -> None:
 
 
 def test_a_control_is_asked_for_once_for_all_names_of_a_resolver() -> None:
-    world = World(["x5", "x6", "x7"], described)
+    world = World(["x5", "x6", "x7"], describe)
     asked = world.talk()
     assert [question for _, question in asked].count(Question.CONTROL) == 1
     assert [question for _, question in asked].count(Question.DOUBLE) == 1
@@ -122,14 +122,14 @@ def test_a_control_is_asked_for_once_for_all_names_of_a_resolver() -> None:
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 def test_every_target_is_finished_once_in_any_order_of_answers(order: tuple[int, ...]) -> None:
-    world = World(["x5", "y6", "x7"], described)
+    world = World(["x5", "y6", "x7"], describe)
     asked = world.talk([*order, *reversed(order)] * 20)
     assert sorted(world.finished) == sorted(url for _, url in world.targets)
     assert len(asked) == len(set(asked))
 
 
 def test_the_same_answers_ask_the_same_questions() -> None:
-    assert World(["x5", "y6"], described).talk() == World(["x5", "y6"], described).talk()
+    assert World(["x5", "y6"], describe).talk() == World(["x5", "y6"], describe).talk()
 
 
 def test_temporary_failure_is_retried_after_a_pause_then_final() -> None:
@@ -147,7 +147,7 @@ def test_temporary_failure_is_retried_after_a_pause_then_final() -> None:
 
 def test_another_reading_is_asked_about_when_the_likeliest_fails() -> None:
     (ark, url), other = target("y5"), CandidateReading(*target("x57"))
-    world = World(["y5"], described, readings={url: (other,)})
+    world = World(["y5"], describe, readings={url: (other,)})
     asked = world.talk()
     assert questions(asked, other.url)[0] is Question.OBJECT
     assert asked.index((other.url, Question.OBJECT)) > asked.index((url, Question.OBJECT))
@@ -157,21 +157,21 @@ def test_another_reading_is_asked_about_when_the_likeliest_fails() -> None:
 
 def test_a_target_that_was_asked_about_as_a_reading_is_not_asked_again() -> None:
     other = CandidateReading(*target("x57"))
-    world = World(["y5", "x57"], described, readings={target("y5")[1]: (other,)})
+    world = World(["y5", "x57"], describe, readings={target("y5")[1]: (other,)})
     asked = world.talk()
     assert questions(asked, other.url).count(Question.OBJECT) == 1
     assert sorted(world.finished) == sorted(url for _, url in world.targets)
 
 
 def test_a_closed_collection_that_refuses_is_asked_for_a_control() -> None:
-    def refusing(url: str) -> int:
+    def refuse(url: str) -> int:
         return 403 if "/x" in url else 404
 
     closed = AskingRules(
         registry=Registry((), "a test"), resolver=R, patience=ONCE, closed=(ClosedCollection("12x45"),)
     )
-    assert Question.CONTROL in questions(World(["x5"], refusing, closed).talk(), target("x5")[1])
-    assert Question.CONTROL not in questions(World(["x5"], refusing).talk(), target("x5")[1])
+    assert Question.CONTROL in questions(World(["x5"], refuse, closed).talk(), target("x5")[1])
+    assert Question.CONTROL not in questions(World(["x5"], refuse).talk(), target("x5")[1])
 
 
 @pytest.mark.parametrize(
@@ -187,19 +187,19 @@ def test_gone_with_a_word_of_withdrawal_is_held_against_the_control(
     page = "<title>Borta</title><p>Posten togs bort"
     world = World(["x5"], lambda url: (410, page) if url.partition("?")[0].endswith("/x5") else control)
     assert questions(world.talk(), world.targets[0][1]) == asked
-    assert judged(world, tmp_path) == {"x5": outcome}
+    assert outcomes_of(world, tmp_path) == {"x5": outcome}
 
 
 def test_spellings_are_asked_of_a_resolver_once_a_shoulder() -> None:
     rules = AskingRules(registry=Registry((), "a test"), resolver=R, patience=ONCE, conformance_from=2)
-    asked = World(["x5a", "x5b", "x5c"], described, rules).talk()
+    asked = World(["x5a", "x5b", "x5c"], describe, rules).talk()
     spelled = [question for _, question in asked if question in CONFORMANCE]
     assert len(spelled) == len(set(spelled)) > 5
 
 
 def test_the_answer_of_a_finished_target_is_recalled_for_another() -> None:
     other = CandidateReading(*target("x57"))
-    world = World(["x57", "y5"], described, readings={target("y5")[1]: (other,)})
+    world = World(["x57", "y5"], describe, readings={target("y5")[1]: (other,)})
     begun = world.conversation.begin(*world.targets[0])
     while begun:
         ask = next(each for each in begun if isinstance(each, Ask))
@@ -233,7 +233,7 @@ def test_a_browser_shows_each_app_shell_once_and_that_of_the_control_once(order:
     ("answer", "is_on"),
     [
         pytest.param(shell, False, id="not wanted"),
-        pytest.param(described, True, id="the control is refused"),
+        pytest.param(describe, True, id="the control is refused"),
         pytest.param(lambda url: "<title>Viewer</title><p>Loading the viewer", True, id="a page without scripts"),
     ],
 )
@@ -251,7 +251,7 @@ def registry_of(target: str) -> Registry:
     return Registry((RegistryEntry("12x45", targets=(ResolverTarget(target),)),), "a test")
 
 
-def judged(world: World, folder: Path) -> dict[str, ObjectOutcome]:
+def outcomes_of(world: World, folder: Path) -> dict[str, ObjectOutcome]:
     """Return the outcomes by the names of ARKs, judged from the content of the store."""
     with Store.open(folder / "audit.db") as store:
         run_id = store.begin_run(
@@ -270,7 +270,7 @@ def test_soft_404_pages_are_compared_with_the_control_of_their_host(tmp_path: Pa
     keys = [(each.request_url, each.question, each.attempt) for each in world.seen]
     assert len(keys) == len({*keys})
     assert {Question.CONTROL, Question.CONTROL_ELSEWHERE} <= {each.question for each in world.seen}
-    assert judged(world, tmp_path) == {"x5": ObjectOutcome.SOFT_404}
+    assert outcomes_of(world, tmp_path) == {"x5": ObjectOutcome.SOFT_404}
 
 
 @pytest.mark.parametrize("names", [["x5"], ["x6", "x5"]])
@@ -283,7 +283,7 @@ def test_global_resolver_is_compared_with_its_own_control(names: list[str], tmp_
     rules = replace(RULES, registry=registry_of(R + "${pid}"), resolver="https://n2t.example/")
     world = World(names, answer, rules)
     world.talk()
-    assert judged(world, tmp_path)["x5"] is ObjectOutcome.BROKEN
+    assert outcomes_of(world, tmp_path)["x5"] is ObjectOutcome.BROKEN
 
 
 def test_a_landing_host_is_asked_for_what_cannot_exist_once_a_pattern_of_its_addresses(tmp_path: Path) -> None:
@@ -301,7 +301,7 @@ def test_a_landing_host_is_asked_for_what_cannot_exist_once_a_pattern_of_its_add
     world.talk()
     asked = [each.asked_url for each in world.seen if each.question is Question.CONTROL_LANDING]
     assert sorted(url.rpartition("/")[0] for url in asked) == ["https://land.example/item", "https://land.example/page"]
-    assert set(judged(world, tmp_path).values()) == {ObjectOutcome.SOFT_404}
+    assert set(outcomes_of(world, tmp_path).values()) == {ObjectOutcome.SOFT_404}
 
 
 MADE_UP = [
@@ -337,7 +337,7 @@ def test_pages_made_up_for_each_name_show_no_object(pages: list[str], outcome: s
     world = World(["x5", "x6"], answer)
     world.talk()
     assert [each.question for each in world.seen].count(Question.CONTROL_OTHER) == 1
-    assert judged(world, tmp_path) == {"x5": outcome, "x6": outcome}
+    assert outcomes_of(world, tmp_path) == {"x5": outcome, "x6": outcome}
 
 
 LOG_IN = "<title>Sign in</title><form><input type=password></form>"
@@ -371,7 +371,7 @@ def test_new_login_wall_is_found_in_any_order_of_answers(order: list[int], befor
     world = World(names, answer)
     world.talk(order)
     with TemporaryDirectory() as folder:
-        outcomes = judged(world, Path(folder))
+        outcomes = outcomes_of(world, Path(folder))
     expected = {name: ObjectOutcome.BLOCKED if name in walled else ObjectOutcome.RESOLVED for name in names}
     assert len(walled) < 2 or outcomes == expected
     assert sorted(world.finished) == sorted(url for _, url in world.targets)
@@ -390,7 +390,7 @@ def test_shared_page_costs_few_controls_and_stays_resolved(names: list[str], ask
     world = World(names, answer)
     world.talk()
     assert controls_again(world) == asked
-    assert set(judged(world, tmp_path).values()) == {ObjectOutcome.RESOLVED}
+    assert set(outcomes_of(world, tmp_path).values()) == {ObjectOutcome.RESOLVED}
 
 
 def test_control_that_explains_a_shared_page_is_asked_once() -> None:

@@ -41,7 +41,7 @@ FLOORS = [
 
 
 @cache
-def reached(half: str) -> Any:
+def figures_of(half: str) -> Any:
     corpus = DOCUMENTS[half]
     return score.figures(corpus, score.identities(mentions(half)))
 
@@ -53,7 +53,7 @@ def mentions(half: str) -> Any:
 
 @pytest.mark.parametrize(("half", "table", "row", "floor"), FLOORS)
 def test_extraction_reaches_its_floor(half: str, table: str, row: str, floor: float) -> None:
-    tally = reached(half)[table][row]
+    tally = figures_of(half)[table][row]
     quality = f"precision {tally.precision:.4f}, recall {tally.recall:.4f} over {tally.true} ARKs"
     assert tally.f1 >= floor, f"F1 {tally.f1:.4f} is {floor - tally.f1:.4f} below its floor of {floor:.4f}: {quality}"
     if tally.f1 > floor + score.SLACK:
@@ -87,7 +87,7 @@ def test_certainty_near_breaks_and_marks_is_justified() -> None:
 
 
 def test_each_figure_has_a_floor() -> None:
-    figures = {half: {table: set(rows) for table, rows in reached(half).items()} for half in score.HALVES}
+    figures = {half: {table: set(rows) for table, rows in figures_of(half).items()} for half in score.HALVES}
     assert figures == {
         half: {table: set(rows) for table, rows in tables.items()} for half, tables in score.floors().items()
     }

@@ -15,12 +15,12 @@ from tests.library import (
     Page,
     Web,
     arks,
-    deleted,
+    deleted_record,
     documents,
     feed,
-    found,
+    findings_of,
+    gzip_page,
     oai_error,
-    packed,
     pdf,
     record,
     records,
@@ -53,7 +53,7 @@ WWW_PAGES: dict[str, Page] = {
     "/item/2": f"<meta name=citation_pdf_url content='http://{FILES}/bitstream/2'><a href='/maps'>m ark:/12148/item2",
     "/item/3": "<p>ark:/12148/item3",
     "/sitemap.xml": sitemap_index(f"{HOME}s1.xml.gz", f"{HOME}s2.txt", f"{HOME}sitemap.xml"),
-    "/s1.xml.gz": packed(sitemap(f"{HOME}item/1", f"{HOME}item/2", "http://elsewhere.example/x")),
+    "/s1.xml.gz": gzip_page(sitemap(f"{HOME}item/1", f"{HOME}item/2", "http://elsewhere.example/x")),
     "/s2.txt": (f"{HOME}item/3\n{HOME}item/3#again\n", "text/plain"),
     "/feed": feed(f"{HOME}item/2", f"http://{FILES}/feed.pdf", after="/feed?page=2"),
     "/feed?page=2": feed(f"{HOME}item/3"),
@@ -74,7 +74,7 @@ def repository(target: str) -> Page:
             return oai_error("badVerb", "no verb")
         case "/oai?verb=ListRecords&metadataPrefix=oai_dc":
             one = record("oai:lib:1", f"{HOME}item/1", "doi:10.1/1", text="See ark:/12148/rec1")
-            return records(one, deleted("oai:lib:9"), token="p 2/+")
+            return records(one, deleted_record("oai:lib:9"), token="p 2/+")
         case "/oai?verb=ListRecords&resumptionToken=p%202%2F%2B":
             return records(record("oai:lib:2", f"{HOME}item/2", text="ark:/12148/rec2"), token="")
         case _:
@@ -129,7 +129,7 @@ def test_a_repository_is_harvested_record_by_record_with_landing_pages_and_their
         (f"{HOME}item/1", "oai:lib:1")
     ]
     assert sorted(arks(store)) == [f"ark:12148/{name}" for name in ("item1", "item2", "pdf1", "pdf2", "rec1", "rec2")]
-    assert (listing, "oai-deleted", "records that the repository has deleted: 1") in found(store)
+    assert (listing, "oai-deleted", "records that the repository has deleted: 1") in findings_of(store)
 
 
 def test_a_feed_is_read_to_its_end_and_its_entries_wherever_they_are(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_repeated_token_ends_the_harvest_with_a_finding(tmp_path: Path) -> None:
     with Web({"r.example": repeating}) as web:
         web.crawl("oai:http://r.example/oai", store=store)
         assert len(web.targets("r.example")) == 3
-    [(subject, _, words)] = [each for each in found(store) if each[1] == "source-loop"]
+    [(subject, _, words)] = [each for each in findings_of(store) if each[1] == "source-loop"]
     assert str(subject).endswith("resumptionToken=b")
     assert "before" in str(words)
 
@@ -205,7 +205,7 @@ def test_a_repository_that_ignores_its_tokens_is_not_harvested_for_ever(tmp_path
     with Web({"r.example": deaf}) as web:
         web.crawl("oai:http://r.example/oai", store=tmp_path / "a.db")
         assert len(web.targets("r.example")) == 2
-    assert [kind for _, kind, _ in found(tmp_path / "a.db")] == ["source-loop"]
+    assert [kind for _, kind, _ in findings_of(tmp_path / "a.db")] == ["source-loop"]
     assert [name for name in documents(tmp_path / "a.db") if name.startswith("oai:")] == ["oai:r:1", "oai:r:2"]
 
 
@@ -217,7 +217,7 @@ def test_a_feed_that_pages_for_ever_with_the_same_entries_ends(tmp_path: Path) -
     with Web({"f.example": paging}) as web:
         web.crawl("http://f.example/feed", store=tmp_path / "a.db")
         assert web.targets("f.example") == ["/feed", "/feed?page=2", "/x"]
-    assert "source-loop" in [kind for _, kind, _ in found(tmp_path / "a.db")]
+    assert "source-loop" in [kind for _, kind, _ in findings_of(tmp_path / "a.db")]
 
 
 @pytest.mark.parametrize("status", ["200 OK", "422 Unprocessable Content"])
@@ -231,7 +231,7 @@ def test_an_expired_token_is_a_row_with_its_reason(tmp_path: Path, status: str) 
 
     with Web({"r.example": expiring}) as web:
         web.crawl("oai:http://r.example/oai", store=tmp_path / "a.db")
-    [(subject, _, words)] = [each for each in found(tmp_path / "a.db") if each[1] == "oai-error"]
+    [(subject, _, words)] = [each for each in findings_of(tmp_path / "a.db") if each[1] == "oai-error"]
     assert str(subject).endswith("resumptionToken=x")
     assert words == "badResumptionToken: expired"
     [(outcome,)] = rows(tmp_path / "a.db", f"select outcome from document where url = '{subject}'")
@@ -260,7 +260,7 @@ def test_declared_source_of_another_type_is_reported(tmp_path: Path) -> None:
     with Web({"r.example": lambda _: "<title>Not found</title><a href='/x'>x</a> ark:/12148/x1"}) as web:
         web.crawl("oai:http://r.example/oai", "sitemap:http://r.example/s.xml", store=tmp_path / "a.db")
         assert web.targets("r.example") == ["/oai?verb=ListRecords&metadataPrefix=oai_dc", "/s.xml"]
-    assert [kind for _, kind, _ in found(tmp_path / "a.db")] == ["not-a-source", "not-a-source"]
+    assert [kind for _, kind, _ in findings_of(tmp_path / "a.db")] == ["not-a-source", "not-a-source"]
     assert arks(tmp_path / "a.db") == ["ark:12148/x1", "ark:12148/x1"], "it is read as a page"
 
 
@@ -272,7 +272,7 @@ def test_a_sitemap_of_50_mb_is_read_in_a_process_of_its_own_and_the_crawl_goes_o
     with Web({"s.example": pages}) as web:
         web.crawl("http://s.example/big.xml", "--exclude", "/unwanted/", store=tmp_path / "a.db")
         assert web.targets("s.example") == ["/big.xml", "/last"]
-    assert found(tmp_path / "a.db") == []
+    assert findings_of(tmp_path / "a.db") == []
 
 
 def test_calendars_loops_and_wrong_types_do_not_keep_a_crawl(tmp_path: Path) -> None:
@@ -292,7 +292,7 @@ def test_calendars_loops_and_wrong_types_do_not_keep_a_crawl(tmp_path: Path) -> 
     assert targets.count("/turn") == targets.count("/type") == 1
     assert [target for target in targets if "loop" in target] == ["/loop/", "/loop/loop/"]
     assert max(int(target.split("/")[2]) for target in targets if "events" in target) <= 2026 + 3
-    kinds = {kind: words for _, kind, words in found(tmp_path / "a.db")}
+    kinds = {kind: words for _, kind, words in findings_of(tmp_path / "a.db")}
     assert {"trap-calendar", "trap-repeated-path"} <= kinds.keys()
     assert "links not followed: 1" in str(kinds["trap-calendar"])
     assert "trap-calendar" in said, "and it is reported once, at the end"
@@ -326,7 +326,7 @@ def test_page_limit_is_reported_once(tmp_path: Path) -> None:
         said = web.crawl("http://e.example/", "--max-pages", "7", store=tmp_path / "a.db")
         assert web.targets("e.example") == [f"/{number or ''}" for number in range(7)]
     assert said.count("--max-pages") == 1
-    assert [(subject, kind) for subject, kind, _ in found(tmp_path / "a.db")] == [("this crawl", "max-pages")]
+    assert [(subject, kind) for subject, kind, _ in findings_of(tmp_path / "a.db")] == [("this crawl", "max-pages")]
 
 
 def test_the_time_ends_a_crawl_and_what_is_in_flight_is_recorded(tmp_path: Path) -> None:
@@ -344,7 +344,7 @@ def test_the_time_ends_a_crawl_and_what_is_in_flight_is_recorded(tmp_path: Path)
     assert rows(store, "select distinct outcome from document") == [("read",)]
     assert "--max-time" in said
     assert rows(store, "select state from run") == [("finished",)]
-    assert ("this crawl", "max-time", "the crawl ended after 2 seconds (--max-time)") in found(store)
+    assert ("this crawl", "max-time", "the crawl ended after 2 seconds (--max-time)") in findings_of(store)
 
 
 def test_a_page_that_asks_not_to_be_followed_ends_a_crawl_visibly(tmp_path: Path) -> None:
@@ -354,7 +354,7 @@ def test_a_page_that_asks_not_to_be_followed_ends_a_crawl_visibly(tmp_path: Path
         assert web.targets("n.example") == ["/"]
         web.crawl("http://n.example/", "--ignore-nofollow", store=tmp_path / "b.db")
         assert web.targets("n.example") == ["/", "/", "/x"]
-    assert {kind for _, kind, _ in found(tmp_path / "a.db")} == {"noindex", "nofollow-page"}
+    assert {kind for _, kind, _ in findings_of(tmp_path / "a.db")} == {"noindex", "nofollow-page"}
     assert "nofollow-page" in said
     assert "--ignore-nofollow" in said
 

@@ -42,7 +42,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> bytes:
         for _ in range(2):
             done = run_command("run", *ON_LOOPBACK, "--resolver", resolver, "--store", path, "--no-resume", resolver)
             assert done.returncode == 0, done.stderr
-    assert told(VERBS["triage acknowledge"], path).returncode == 0
+    assert run_verb(VERBS["triage acknowledge"], path).returncode == 0
     assert not path.with_name("a.db-wal").exists()
     return path.read_bytes()
 
@@ -68,7 +68,7 @@ VERBS = {
 CHECK = ("store", "check", "--store", "{store}")
 
 
-def told(verb: tuple[str, ...], store: Path) -> subprocess.CompletedProcess[str]:
+def run_verb(verb: tuple[str, ...], store: Path) -> subprocess.CompletedProcess[str]:
     new = store.parent / "new"
     return run_command(*(each.format(store=store, new=new) for each in verb))
 
@@ -110,10 +110,10 @@ ROWS = {
 @pytest.mark.parametrize(("statement", "words"), ROWS.values(), ids=ROWS.keys())
 def test_a_row_that_cant_be_read_is_named_and_copied_nowhere(statement: str, words: str, store: Path) -> None:
     change(store, statement)
-    checked = told(CHECK, store)
+    checked = run_verb(CHECK, store)
     assert (checked.returncode, words in checked.stdout) == (1, True), checked
     for name in ("store export", "store import"):
-        done = told(VERBS[name], store)
+        done = run_verb(VERBS[name], store)
         assert (done.returncode, done.stderr.count("\n")) == (3, 1), (name, done.stderr)
     assert not any((store.parent / "new").rglob("*.parquet"))
     new = store.parent / "new.db"
@@ -124,7 +124,7 @@ def test_a_row_that_cant_be_read_is_named_and_copied_nowhere(statement: str, wor
 def test_unreadable_row_ends_every_command_in_one_line(verb: tuple[str, ...], store: Path) -> None:
     for statement, _ in ROWS.values():
         change(store, statement)
-    done = told(verb, store)
+    done = run_verb(verb, store)
     assert done.returncode in (0, 3), done.stderr
     assert "Traceback" not in done.stderr
     assert done.returncode == 0 or done.stderr.count("\n") == 1, done.stderr
@@ -146,7 +146,7 @@ FOREIGN = {
 def assert_refused(verb: tuple[str, ...], statements: tuple[str, ...], store: Path) -> None:
     change(store, *statements)
     before = store.read_bytes()
-    done = told(verb, store)
+    done = run_verb(verb, store)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (3, "", 1), done.stderr
     assert store.read_bytes() == before
 
@@ -154,7 +154,7 @@ def assert_refused(verb: tuple[str, ...], statements: tuple[str, ...], store: Pa
 @pytest.mark.parametrize("statements", FOREIGN.values(), ids=FOREIGN.keys())
 def test_a_store_with_foreign_parts_is_refused(statements: tuple[str, ...], store: Path) -> None:
     assert_refused(VERBS["history"], statements, store)
-    assert told(CHECK, store).returncode == 1
+    assert run_verb(CHECK, store).returncode == 1
 
 
 @pytest.mark.parametrize(
@@ -168,8 +168,8 @@ def test_tables_added_by_others_are_ignored(store: Path) -> None:
     change(
         store, "CREATE TABLE notes (a)", "CREATE VIEW mine AS SELECT ark FROM ark", "CREATE INDEX i ON verdict (object)"
     )
-    assert told(VERBS["report"], store).returncode == 0
-    assert told(CHECK, store).returncode == 0
+    assert run_verb(VERBS["report"], store).returncode == 0
+    assert run_verb(CHECK, store).returncode == 0
 
 
 def test_a_schema_may_not_run_functions(store: Path) -> None:
@@ -214,7 +214,7 @@ def test_no_damage_gives_a_traceback(number: int, world: bytes, tmp_path: Path) 
     store = tmp_path / "a.db"
     for name, verb in (VERBS | {"store check": CHECK}).items():
         store.write_bytes(data)
-        done = told(verb, store)
+        done = run_verb(verb, store)
         assert "Traceback" not in done.stderr, name
         assert done.returncode in ((0, 1, 2, 3) if name in ("store check", "history") else (0, 2, 3)), (
             name,
@@ -225,9 +225,9 @@ def test_no_damage_gives_a_traceback(number: int, world: bytes, tmp_path: Path) 
 
 def test_a_damaged_head_is_no_store_and_a_damaged_body_is_a_damaged_one(store: Path, world: bytes) -> None:
     store.write_bytes(b"SQLite format 4" + world[15:])
-    assert told(VERBS["report"], store).returncode == 2
+    assert run_verb(VERBS["report"], store).returncode == 2
     store.write_bytes(world[:5000])
-    assert told(VERBS["report"], store).returncode == 3
+    assert run_verb(VERBS["report"], store).returncode == 3
     assert damage_in(store)
     with pytest.raises(StoreDamaged):
         Store.open(store)
@@ -274,7 +274,7 @@ def no_file(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
     ("check", "--store", "{store}", "ark:/12345/x"), ("run", "http://127.0.0.1:9/", "--dry-run", "--store", "{store}")],
     ids=[*VERBS, "store check", "crawl", "check", "dry run"])  # fmt: skip
 def test_non_file_is_no_store(verb: tuple[str, ...], no_file: Path) -> None:
-    done = told(verb, no_file)
+    done = run_verb(verb, no_file)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
 
 
@@ -305,7 +305,7 @@ def test_read_only_store_with_leftover_wal_is_read(store: Path, tmp_path: Path) 
             shutil.copyfile(f"{store}{suffix}", f"{folder / 'a.db'}{suffix}")
     with read_only(folder):
         assert set(load_frames(folder / "a.db").run["version"]) == {"of the log"}
-        assert told(VERBS["triage list"], folder / "a.db").returncode == 0
+        assert run_verb(VERBS["triage list"], folder / "a.db").returncode == 0
 
 
 # -- files left by a kill
@@ -326,7 +326,7 @@ def test_files_of_a_killed_import_are_cleared_unless_locked(store: Path) -> None
     assert held.stdout is not None
     folder = Path(held.stdout.readline().strip())
     try:
-        assert told(VERBS["triage acknowledge"], store).returncode == 0
+        assert run_verb(VERBS["triage acknowledge"], store).returncode == 0
         assert (folder / "other.db").exists()
     finally:
         held.kill()
@@ -334,7 +334,7 @@ def test_files_of_a_killed_import_are_cleared_unless_locked(store: Path) -> None
         held.stdout.close()
     assert folder.parent == store.parent
     assert folder.exists()
-    assert told(VERBS["triage acknowledge"], store).returncode == 0
+    assert run_verb(VERBS["triage acknowledge"], store).returncode == 0
     assert not folder.exists()
 
 

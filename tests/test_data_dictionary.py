@@ -42,7 +42,7 @@ def stored_type(column: StoredColumn[object]) -> str:
 
 
 @pytest.fixture(scope="module")
-def described() -> dict[str, tuple[str, list[Row]]]:
+def dictionary_tables() -> dict[str, tuple[str, list[Row]]]:
     return dictionary(PAGE.read_text("utf-8"))
 
 
@@ -60,9 +60,9 @@ def test_every_stored_table_and_column_has_its_meaning_in_the_schema(table: Tabl
 
 
 def test_the_page_describes_the_stored_and_the_published_tables_and_no_other(
-    described: dict[str, tuple[str, list[Row]]],
+    dictionary_tables: dict[str, tuple[str, list[Row]]],
 ) -> None:
-    assert list(described) == [
+    assert list(dictionary_tables) == [
         *(table.name for table in schema.tables.tables.values()),
         *(f"{definition.name}.csv" for definition in TABLES),
         *(table.name for table in DATASET_TABLES),
@@ -82,8 +82,10 @@ def test_every_column_of_a_dataset_has_the_type_unit_and_meaning_of_its_definiti
 
 
 @pytest.mark.parametrize("name", schema.tables.tables)
-def test_every_stored_column_has_its_type_and_a_meaning(described: dict[str, tuple[str, list[Row]]], name: str) -> None:
-    _, rows = described[name]
+def test_every_stored_column_has_its_type_and_a_meaning(
+    dictionary_tables: dict[str, tuple[str, list[Row]]], name: str
+) -> None:
+    _, rows = dictionary_tables[name]
     assert [row[:2] for row in rows] == [
         (column.name, stored_type(column)) for column in schema.tables.tables[name].columns
     ]
@@ -92,9 +94,9 @@ def test_every_stored_column_has_its_type_and_a_meaning(described: dict[str, tup
 
 @pytest.mark.parametrize("definition", TABLES, ids=lambda definition: definition.name)
 def test_every_published_column_has_the_type_unit_and_meaning_of_its_definition(
-    described: dict[str, tuple[str, list[Row]]], definition: TableDefinition
+    dictionary_tables: dict[str, tuple[str, list[Row]]], definition: TableDefinition
 ) -> None:
-    caption, rows = described[f"{definition.name}.csv"]
+    caption, rows = dictionary_tables[f"{definition.name}.csv"]
     assert caption == definition.caption
     assert rows == [(column.name, str(column.type), column.unit, column.meaning) for column in definition.columns]
 

@@ -86,7 +86,7 @@ _CUT = "bpt6k10888x"
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckedDocuments:
     """Documents that were audited by `run`, and as a dataset."""
 
     folder: Path
@@ -120,7 +120,7 @@ class Checked:
 
 
 @pytest.fixture(scope="module")
-def checked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checked]:
+def audits(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CheckedDocuments]:
     folder = tmp_path_factory.mktemp("checked")
     with RawServer(_answer) as server:
         _write(folder / "papers", server.url)
@@ -133,7 +133,7 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checked]:
         check = _done("check", *of_dataset, *at_once)
         _done("report", "--store", folder / "ds.db", *report, folder / "check")
         lines = server.request_lines
-        yield Checked(folder, server.url, check, lines[:asked], lines[asked:])
+        yield CheckedDocuments(folder, server.url, check, lines[:asked], lines[asked:])
 
 
 def _write(papers: Path, url: str) -> None:
@@ -175,14 +175,14 @@ def _done(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("definition", TABLES, ids=lambda definition: str(definition.name))
-def test_tables_of_a_checked_dataset_are_those_of_a_run(checked: Checked, definition: TableDefinition) -> None:
-    of_check, of_run = (checked.rows(report, definition) for report in ("check", "run"))
+def test_tables_of_a_checked_dataset_are_those_of_a_run(audits: CheckedDocuments, definition: TableDefinition) -> None:
+    of_check, of_run = (audits.rows(report, definition) for report in ("check", "run"))
     assert of_check == of_run
     assert of_run or definition.name in _EMPTY
 
 
-def test_decisions_across_documents_are_reported_for_a_dataset(checked: Checked) -> None:
-    rows = csv.DictReader(io.StringIO(checked.table("check", "citations").decode()))
+def test_decisions_across_documents_are_reported_for_a_dataset(audits: CheckedDocuments) -> None:
+    rows = csv.DictReader(io.StringIO(audits.table("check", "citations").decode()))
     again = {(Path(row["document"]).name, row["ark"], row["as_written"]) for row in rows if row["again"] == "true"}
     assert again == {
         ("cut.txt", "ark:76543/pf5b4x", "ark:/76543/pf5\nb4x"),
@@ -191,57 +191,57 @@ def test_decisions_across_documents_are_reported_for_a_dataset(checked: Checked)
     }
 
 
-def test_all_citations_of_a_dataset_are_reported(checked: Checked) -> None:
-    rows = list(csv.DictReader(io.StringIO(checked.table("check", "citations").decode())))
-    assert len(rows) == len(rows_in(checked.folder / "ds", "mentions"))
+def test_all_citations_of_a_dataset_are_reported(audits: CheckedDocuments) -> None:
+    rows = list(csv.DictReader(io.StringIO(audits.table("check", "citations").decode())))
+    assert len(rows) == len(rows_in(audits.folder / "ds", "mentions"))
 
 
-def test_dataset_check_asks_the_same_as_a_run(checked: Checked) -> None:
-    assert sorted(checked.requests_of_check) == sorted(checked.requests_of_run)
+def test_dataset_check_asks_the_same_as_a_run(audits: CheckedDocuments) -> None:
+    assert sorted(audits.requests_of_check) == sorted(audits.requests_of_run)
 
 
-def test_ending_names_documents_that_cite_failing_arks(checked: Checked) -> None:
-    said = checked.check.stderr
-    papers = checked.folder / "papers"
+def test_ending_names_documents_that_cite_failing_arks(audits: CheckedDocuments) -> None:
+    said = audits.check.stderr
+    papers = audits.folder / "papers"
     assert f"ark:12148/{_NAMES[1]} fails (broken), cited in {papers}/a.txt; {papers}/b.txt\n" in said
     assert (
-        f"ark:12148/{_CUT} fails (broken), cited in {papers}/cut.txt; {papers}/web.warc.gz!/{checked.url}/x/page\n"
+        f"ark:12148/{_CUT} fails (broken), cited in {papers}/cut.txt; {papers}/web.warc.gz!/{audits.url}/x/page\n"
         in said
     )
 
 
-def test_a_relative_link_is_asked_for_where_it_leads(checked: Checked) -> None:
-    asked = {line.split()[1] for line in checked.requests_of_check}
+def test_a_relative_link_is_asked_for_where_it_leads(audits: CheckedDocuments) -> None:
+    asked = {line.split()[1] for line in audits.requests_of_check}
     assert {f"/ark:/12148/{_CUT}", f"/sub/b/ark:/12148/{_CUT}"} <= asked
-    resolvers = {row["link_resolver"] for row in rows_in(checked.folder / "ds", "mentions")}
-    assert resolvers == {None, f"{checked.url}/", f"{checked.url}/sub/b/"}
+    resolvers = {row["link_resolver"] for row in rows_in(audits.folder / "ds", "mentions")}
+    assert resolvers == {None, f"{audits.url}/", f"{audits.url}/sub/b/"}
 
 
-def test_report_names_the_checked_dataset(checked: Checked) -> None:
-    done = _done("report", "--store", checked.folder / "ds.db", "--format", "md", "--out", "-")
-    assert f"Audit of {checked.folder / 'ds'}: run 1 (check)" in done.stdout
+def test_report_names_the_checked_dataset(audits: CheckedDocuments) -> None:
+    done = _done("report", "--store", audits.folder / "ds.db", "--format", "md", "--out", "-")
+    assert f"Audit of {audits.folder / 'ds'}: run 1 (check)" in done.stdout
 
 
-def test_a_check_that_was_killed_while_it_took_documents_goes_on(checked: Checked) -> None:
-    with Store.open(checked.folder / "ds.db") as store:
+def test_a_check_that_was_killed_while_it_took_documents_goes_on(audits: CheckedDocuments) -> None:
+    with Store.open(audits.folder / "ds.db") as store:
         [done] = store.runs("check")
-    with Store.open(checked.folder / "killed.db") as store:
-        begun = {"command": "check", "at": done.started_at, "version": "0", "resolver": checked.url, "user_agent": ""}
-        run_id = store.begin_run(**begun, seeds=[str(checked.folder / "ds")], plan=done.plan)  # type: ignore[arg-type]
-        records = list(DatasetDocuments.at(str(checked.folder / "ds")).records(checked.url))
+    with Store.open(audits.folder / "killed.db") as store:
+        begun = {"command": "check", "at": done.started_at, "version": "0", "resolver": audits.url, "user_agent": ""}
+        run_id = store.begin_run(**begun, seeds=[str(audits.folder / "ds")], plan=done.plan)  # type: ignore[arg-type]
+        records = list(DatasetDocuments.at(str(audits.folder / "ds")).records(audits.url))
         store.record(run_id, records[:3])
-    again = _done(*checked.command("killed.db"))
+    again = _done(*audits.command("killed.db"))
     assert f"resuming run {run_id}" in again.stderr
-    _done("report", "--store", checked.folder / "killed.db", "--format", "csv", "--out", checked.folder / "killed")
+    _done("report", "--store", audits.folder / "killed.db", "--format", "csv", "--out", audits.folder / "killed")
     for name in ("citations", "documents", "findings"):
-        assert checked.table("killed", name) == checked.table("check", name)
+        assert audits.table("killed", name) == audits.table("check", name)
 
 
-def test_finished_check_repeats_its_output(checked: Checked) -> None:
-    again = _done(*checked.command("ds.db"), "--resume")
+def test_finished_check_repeats_its_output(audits: CheckedDocuments) -> None:
+    again = _done(*audits.command("ds.db"), "--resume")
     assert "no requests are left" in again.stderr
-    assert again.stdout == checked.check.stdout
-    faults = [line for line in checked.check.stderr.splitlines() if " fails " in line]
+    assert again.stdout == audits.check.stdout
+    faults = [line for line in audits.check.stderr.splitlines() if " fails " in line]
     assert [line for line in again.stderr.splitlines() if " fails " in line] == faults
 
 

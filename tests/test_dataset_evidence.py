@@ -51,12 +51,12 @@ def test_evidence_from_names_is_that_of_the_arks(arks: list[Ark], chance: random
 @pytest.mark.parametrize("seed", range(12))
 def test_learned_zones_do_not_depend_on_order(seed: int) -> None:
     chance = random.Random(seed)
-    arks = {_minted(chance, seed) for _ in range(chance.choice([15, 40, 200]))}
+    arks = {_random_ark(chance, seed) for _ in range(chance.choice([15, 40, 200]))}
     names = SortedNames.of(map(str, arks))
     assert parts_of(evidence_of(names)) == parts_of(Evidence.of(arks))
 
 
-def _minted(chance: random.Random, seed: int) -> Ark:
+def _random_ark(chance: random.Random, seed: int) -> Ark:
     """An ARK whose name mostly has a check character, under shoulders that have many names, or few."""
     naan = chance.choice(["12345", "67531"])
     stem = chance.choice(["x6", "x6", "x6", "k9", f"q{chance.randrange(5)}", "noshoulder"])

@@ -149,7 +149,7 @@ def test_new_inputs_repeat_the_second_pass_only(tmp_path: Path) -> None:
     assert files == {name for table in tables.values() for name in table["files"]}
 
 
-class _Overtaken(LocalStorage):
+class _LateStorage(LocalStorage):
     """A storage on which another attempt always finishes first."""
 
     def __init__(self, folder: Path, first: Callable[[], None]) -> None:
@@ -166,7 +166,7 @@ class _Overtaken(LocalStorage):
 def test_late_attempt_removes_its_own_files(tmp_path: Path) -> None:
     paths = write_documents(tmp_path / "papers")
     make(tmp_path / "whole", paths)
-    overtaken = _Overtaken(tmp_path / "ds", lambda: make(tmp_path / "ds", paths))
+    overtaken = _LateStorage(tmp_path / "ds", lambda: make(tmp_path / "ds", paths))
     make(tmp_path / "ds", paths, overtaken)
     assert content_of(tmp_path / "ds") == content_of(tmp_path / "whole")
     parts = {path.name.split("-")[0] for path in (tmp_path / "ds" / READ).glob("*.zst")}
@@ -392,14 +392,14 @@ def test_a_full_disk_leaves_nothing_half_done(tmp_path: Path) -> None:
 # -- damage, and foreign files
 
 
-def flipped(path: Path) -> None:
+def flip_bit(path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
 
 
 @pytest.mark.parametrize(
-    "damage", [Path.unlink, lambda path: path.write_bytes(b""), flipped], ids=["gone", "empty", "bit"]
+    "damage", [Path.unlink, lambda path: path.write_bytes(b""), flip_bit], ids=["gone", "empty", "bit"]
 )
 @pytest.mark.parametrize(
     "files",
@@ -489,7 +489,7 @@ def test_a_pipe_in_a_dataset_is_not_waited_for(tmp_path: Path, name: str) -> Non
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
 
 
-class Killing(WorkerExecutor):
+class KilledWorkers(WorkerExecutor):
     """Processes that are killed at the given calls."""
 
     kills = 0
@@ -506,7 +506,7 @@ def test_a_document_whose_process_was_killed_is_read_by_the_next_command(tmp_pat
     storage = LocalStorage(tmp_path / "ds")
     parts = extend_plan(storage, files_of([tmp_path / "a.pdf"]), made_by=["arkaudit 0"])
     with PartWorker(1) as worker:
-        killing = worker._executor = Killing(1)
+        killing = worker._executor = KilledWorkers(1)
         killing.kills = 1
         made = DatasetMaker(storage, parts, worker, VERSION).make()
         assert (made.unreadable, [row["kind"] for row in rows_in(tmp_path / "ds", "findings")]) == (

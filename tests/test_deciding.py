@@ -47,7 +47,7 @@ def test_one_document_alone_is_less_sure(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def crawled(tmp_path: Path) -> Path:
+def crawled_store(tmp_path: Path) -> Path:
     """A store with a crawl of three files."""
     for name, text in {"a": BROKEN, "b": ENDED, "c": WHOLE}.items():
         (tmp_path / f"{name}.txt").write_text(text, "utf-8")
@@ -56,8 +56,8 @@ def crawled(tmp_path: Path) -> Path:
     return tmp_path / "a.db"
 
 
-def test_a_crawl_decides_doubts_again_at_its_end_in_rows_of_their_own(crawled: Path) -> None:
-    with sqlite3.connect(crawled) as store:
+def test_a_crawl_decides_doubts_again_at_its_end_in_rows_of_their_own(crawled_store: Path) -> None:
+    with sqlite3.connect(crawled_store) as store:
         rows = store.execute(
             "select document_id, decided, ark, confidence from mention join ark using (ark_id)"
             " where document_id in (select document_id from document where url like '%/a.txt') order by decided"
@@ -66,8 +66,8 @@ def test_a_crawl_decides_doubts_again_at_its_end_in_rows_of_their_own(crawled: P
     assert rows[0][3] != "certain"
 
 
-def test_deciding_again_changes_nothing(crawled: Path) -> None:
-    with Store.open(crawled) as store:
+def test_deciding_again_changes_nothing(crawled_store: Path) -> None:
+    with Store.open(crawled_store) as store:
         before = store.cited_arks(1)
         decide_unresolved(store, 1, resolver="https://n2t.net/")
         decide_unresolved(store, 1, resolver="https://n2t.net/")
@@ -112,13 +112,13 @@ def test_mentions_decided_again_are_asked_at_their_place(
     assert url_again(before, before, url, resolver="https://n2t.net/") == url
 
 
-def test_unregistered_naan_is_a_finding_only_with_a_registry_copy(crawled: Path) -> None:
+def test_unregistered_naan_is_a_finding_only_with_a_registry_copy(crawled_store: Path) -> None:
     record = {"what": "12148", "where": "https://example.org", "who": {"name": "A library"}, "naan": "12148"}
     registry = read_registry(json.dumps({"data": [record]}).encode(), source="a copy", fetched_at=None)
-    with Store.open(crawled) as store:
+    with Store.open(crawled_store) as store:
         record_registry_findings(store, 1, Registry.builtin())
         record_registry_findings(store, 1, registry)
-    with sqlite3.connect(crawled) as store_file:
+    with sqlite3.connect(crawled_store) as store_file:
         found = store_file.execute("select subject, kind from finding where kind = 'unregistered-naan'").fetchall()
     assert found == [("NAAN 81985", "unregistered-naan")]
 

@@ -53,7 +53,7 @@ EXPECTED = {
 
 
 @dataclass(frozen=True)
-class Shown:
+class DemoRun:
     """The demo's run: its output, its store, its report, and the requests to the hosts."""
 
     output: str
@@ -68,7 +68,7 @@ class Shown:
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoRun]:
     folder = tmp_path_factory.mktemp("demo")
     with LoopbackWeb() as web:
         (folder / "arkaudit.toml").write_text(configuration(web, folder / "audit.db"), "utf-8")
@@ -78,7 +78,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
             env={**os.environ, CACHE_VARIABLE: str(folder)},
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
-        yield Shown(done.stdout, done.stderr, folder / "audit.db", folder / "report", list(web.requests))
+        yield DemoRun(done.stdout, done.stderr, folder / "audit.db", folder / "report", list(web.requests))
 
 
 @pytest.mark.parametrize("name", sorted(TRUTH))
@@ -103,61 +103,59 @@ def test_the_documents_are_what_the_demo_promises() -> None:
     }  # fmt: skip
 
 
-def test_crawl_reaches_every_document_and_finds_its_arks(shown: Shown) -> None:
+def test_crawl_reaches_every_document_and_finds_its_arks(demo: DemoRun) -> None:
     found = defaultdict(set)
-    for url, ark in shown.rows(
-        "select url, ark from mention join document using (document_id) join ark using (ark_id)"
-    ):
+    for url, ark in demo.rows("select url, ark from mention join document using (document_id) join ark using (ark_id)"):
         found[urlsplit(url).path.rpartition("/")[2] or "index.html"].add(ark)
     assert dict(found) == {name: {entry["ark"] for entry in document["arks"]} for name, document in TRUTH.items()}
 
 
-def test_each_host_gets_the_verdict_that_it_deserves(shown: Shown) -> None:
-    verdicts = shown.rows("select request_url, object, metadata, commitment from verdict where object != 'skipped'")
+def test_each_host_gets_the_verdict_that_it_deserves(demo: DemoRun) -> None:
+    verdicts = demo.rows("select request_url, object, metadata, commitment from verdict where object != 'skipped'")
     judged = [(urlsplit(url).hostname, services) for url, *services in verdicts]
     assert {host for host, _ in judged} >= set(EXPECTED)
     wrong = [(host, services) for host, services in judged if host in EXPECTED and tuple(services) != EXPECTED[host]]
     assert wrong == []
 
 
-def test_every_cited_ark_has_a_verdict_and_every_verdict_its_requests(shown: Shown) -> None:
-    cited = set(shown.rows("select distinct ark_id, request_url from mention"))
-    judged = set(shown.rows("select ark_id, request_url from verdict"))
+def test_every_cited_ark_has_a_verdict_and_every_verdict_its_requests(demo: DemoRun) -> None:
+    cited = set(demo.rows("select distinct ark_id, request_url from mention"))
+    judged = set(demo.rows("select ark_id, request_url from verdict"))
     assert judged == cited
-    untraced = shown.rows(
+    untraced = demo.rows(
         "select request_url from verdict v where object != 'skipped' and not exists"
         " (select 1 from observation o where o.request_url = v.request_url and o.question = 'object')"
     )
     assert untraced == []
 
 
-def test_recorded_requests_equal_those_received_by_hosts(shown: Shown) -> None:
+def test_recorded_requests_equal_those_received_by_hosts(demo: DemoRun) -> None:
     told = []
-    for (hops,) in [*shown.rows("select hops from observation"), *shown.rows("select hops from document")]:
+    for (hops,) in [*demo.rows("select hops from observation"), *demo.rows("select hops from document")]:
         for hop in json.loads(hops):
             told.append((urlsplit(hop["url"]).hostname, request_target(hop["url"])))
     # arklet's server decodes and rebuilds request targets, so its log shows no bare question mark.
-    heard = [(host, target) for host, target in shown.requests if target != "/robots.txt" and host != "ark.archive.org"]
+    heard = [(host, target) for host, target in demo.requests if target != "/robots.txt" and host != "ark.archive.org"]
     assert sorted(heard) == sorted(ask for ask in told if ask[0] != "ark.archive.org")
 
 
-def test_examples_and_tests_are_recorded_and_never_requested(shown: Shown) -> None:
-    skipped = shown.rows("select distinct ark from verdict join ark using (ark_id) where object = 'skipped'")
+def test_examples_and_tests_are_recorded_and_never_requested(demo: DemoRun) -> None:
+    skipped = demo.rows("select distinct ark from verdict join ark using (ark_id) where object = 'skipped'")
     assert {Ark.parse(ark).naan for (ark,) in skipped} == {"12345", "99999"}
-    assert not any("12345" in target or "99999" in target for _, target in shown.requests)
+    assert not any("12345" in target or "99999" in target for _, target in demo.requests)
 
 
-def test_certificates_are_probed_during_the_crawl(shown: Shown) -> None:
-    reasons = dict(shown.rows("select host, reason from tls_probe"))
+def test_certificates_are_probed_during_the_crawl(demo: DemoRun) -> None:
+    reasons = dict(demo.rows("select host, reason from tls_probe"))
     assert reasons["n2t.net"] == "ok"
     assert set(reasons.values()) == {"ok"}
 
 
-def test_the_main_table_is_printed_and_the_page_holds_the_chart(shown: Shown) -> None:
-    assert "NAAN" in shown.output
-    page = (shown.report / "index.html").read_text("utf-8")
+def test_the_main_table_is_printed_and_the_page_holds_the_chart(demo: DemoRun) -> None:
+    assert "NAAN" in demo.output
+    page = (demo.report / "index.html").read_text("utf-8")
     assert 'id="picture-arks-by-naan"' in page
-    assert {path.name for path in (shown.report / "tables").iterdir()} >= {
+    assert {path.name for path in (demo.report / "tables").iterdir()} >= {
         "naans.csv",
         "resolvers.csv",
         "documents.csv",
@@ -165,10 +163,10 @@ def test_the_main_table_is_printed_and_the_page_holds_the_chart(shown: Shown) ->
     }
 
 
-def test_demo_output_fits_on_a_screen_and_names_failures(shown: Shown) -> None:
-    out = shown.report.parent
-    ended = shown.said.splitlines()
-    printed = [*opening_words(out).splitlines(), *shown.output.splitlines(), *ended, *closing_words(out).splitlines()]
+def test_demo_output_fits_on_a_screen_and_names_failures(demo: DemoRun) -> None:
+    out = demo.report.parent
+    ended = demo.said.splitlines()
+    printed = [*opening_words(out).splitlines(), *demo.output.splitlines(), *ended, *closing_words(out).splitlines()]
     assert len(printed) < 40
     failing = [line for line in ended if " fails (" in line]
     assert len(failing) == 7
@@ -178,8 +176,8 @@ def test_demo_output_fits_on_a_screen_and_names_failures(shown: Shown) -> None:
     assert ended[-1] == "arkaudit: the report is at report/index.html"
 
 
-def test_the_report_counts_the_arks_that_the_documents_cite_and_no_others(shown: Shown) -> None:
-    with (shown.report / "tables" / "naans.csv").open(encoding="utf-8-sig") as table:
+def test_the_report_counts_the_arks_that_the_documents_cite_and_no_others(demo: DemoRun) -> None:
+    with (demo.report / "tables" / "naans.csv").open(encoding="utf-8-sig") as table:
         counted = sum(int(row["arks"]) for row in csv.DictReader(table))
     assert counted == len({entry["ark"] for document in TRUTH.values() for entry in document["arks"]})
 
@@ -191,8 +189,8 @@ EXAMPLES = Path(__file__).parent.parent / "docs" / "examples"
 ALWAYS_THE_SAME = ("naans.csv", "citations.csv", "documents.csv", "services.csv")
 
 
-def test_the_report_is_the_one_in_the_documentation(shown: Shown) -> None:
-    found = examples(shown.store)
+def test_the_report_is_the_one_in_the_documentation(demo: DemoRun) -> None:
+    found = examples(demo.store)
     written = {path.name: path.read_bytes().decode() for path in EXAMPLES.iterdir() if path.name != "README.md"}
     advice = "if it is meant to be otherwise: make examples"
     assert found.keys() == written.keys(), advice
@@ -200,8 +198,8 @@ def test_the_report_is_the_one_in_the_documentation(shown: Shown) -> None:
         assert found[name] == written[name], f"{name}: {advice}"
 
 
-def test_the_causes_are_those_that_the_hosts_were_made_for(shown: Shown) -> None:
-    causes = pd.read_csv(shown.report / "tables" / "causes.csv")
+def test_the_causes_are_those_that_the_hosts_were_made_for(demo: DemoRun) -> None:
+    causes = pd.read_csv(demo.report / "tables" / "causes.csv")
     assert (
         dict(zip(causes["host"], causes["cause"], strict=True)).items()
         >= {
@@ -219,10 +217,10 @@ def test_the_causes_are_those_that_the_hosts_were_made_for(shown: Shown) -> None
 @needs_browser
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_link_of_the_report_arrives_also_where_all_tables_are_open(
-    shown: Shown, tmp_path: Path, width: int
+    demo: DemoRun, tmp_path: Path, width: int
 ) -> None:
     with browser_page() as browser:
-        browser.open(shown.report / "index.html", width=width)
+        browser.open(demo.report / "index.html", width=width)
         browser.value("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
         links = links_of(browser)
         assert {"#failures?number=1", "#arks?ark_family=fails", "#the-audit"} <= set(links)
@@ -234,12 +232,12 @@ def test_every_link_of_the_report_arrives_also_where_all_tables_are_open(
 
 @pytest.mark.browser
 @needs_browser
-def test_the_report_of_the_demo_is_printed_on_a_dozen_sheets_and_parts_nothing(shown: Shown, tmp_path: Path) -> None:
+def test_the_report_of_the_demo_is_printed_on_a_dozen_sheets_and_parts_nothing(demo: DemoRun, tmp_path: Path) -> None:
     with browser_page() as browser:
-        browser.open(shown.report / "index.html")
+        browser.open(demo.report / "index.html")
         printed = sheets(browser)
     assert len(printed) <= 12
-    titles = headings(shown.report / "index.html")
+    titles = headings(demo.report / "index.html")
     assert len(titles) >= 5
     for sheet in printed:
         last = sheet.strip().splitlines()[-1].strip()
@@ -264,11 +262,11 @@ def page_blocks(page: str, language: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def reader(shown: Shown, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def reader(demo: DemoRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a reader who follows a page, after the step `arkaudit demo`."""
     folder = tmp_path_factory.mktemp("reader")
-    shutil.copytree(shown.report, folder / "demo-report")
-    shutil.copy(shown.store, folder / "demo-report" / "audit.db")
+    shutil.copytree(demo.report, folder / "demo-report")
+    shutil.copy(demo.store, folder / "demo-report" / "audit.db")
     return folder
 
 

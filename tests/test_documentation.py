@@ -21,7 +21,7 @@ from tests.loopback import ON_LOOPBACK, run_command
 ROOT = Path(__file__).parent.parent
 
 
-def made(*command: str | Path) -> None:
+def run_module(*command: str | Path) -> None:
     done = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
@@ -30,7 +30,7 @@ def made(*command: str | Path) -> None:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the site; MkDocs fails for a link, an anchor or a page that leads nowhere, or is in no list."""
     folder = tmp_path_factory.mktemp("site")
-    made("mkdocs", "build", "--quiet", "--site-dir", folder)
+    run_module("mkdocs", "build", "--quiet", "--site-dir", folder)
     return folder
 
 
@@ -74,7 +74,7 @@ def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
 
 
 def test_each_command_has_a_manual_page(tmp_path: Path) -> None:
-    made("deploy.documented_commands", tmp_path)
+    run_module("deploy.documented_commands", tmp_path)
     page = (tmp_path / "arkaudit-extract.1").read_text("utf-8")
     assert "arkaudit extract thesis.pdf\n" in page
     assert {"arkaudit.1", "arkaudit-run.1", "arkaudit-triage-ignore.1"} <= {path.name for path in tmp_path.iterdir()}

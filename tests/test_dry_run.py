@@ -58,17 +58,17 @@ def test_forecast_counts_crawled_unchecked_arks() -> None:
 
 
 @pytest.fixture
-def forbidden(tmp_path: Path) -> list[str]:
+def offline(tmp_path: Path) -> list[str]:
     """Yield options that would reveal any request."""
     return ["--store", str(tmp_path / "a.db"), "--contact", "auditor@library.example"]
 
 
 @pytest.mark.promise
-def test_nothing_is_sent_or_written(tmp_path: Path, forbidden: list[str]) -> None:
+def test_nothing_is_sent_or_written(tmp_path: Path, offline: list[str]) -> None:
     with RawServer(lambda _: reply(body="x")) as server:
         route = f"--connect-to=r.example:80=127.0.0.1:{server.port}"
-        check = run_command("check", "--dry-run", route, *forbidden, "http://r.example/ark:/12x45/x5", "ark:12345/x")
-        run = run_command("run", "--dry-run", route, *forbidden, "http://r.example/", "--out", tmp_path / "out")
+        check = run_command("check", "--dry-run", route, *offline, "http://r.example/ark:/12x45/x5", "ark:12345/x")
+        run = run_command("run", "--dry-run", route, *offline, "http://r.example/", "--out", tmp_path / "out")
         assert server.request_lines == []
     assert list(tmp_path.iterdir()) == []
     for done in (check, run):
@@ -78,7 +78,7 @@ def test_nothing_is_sent_or_written(tmp_path: Path, forbidden: list[str]) -> Non
     assert "is not known before the first run over these seeds" in run.stdout
 
 
-def test_forecast_uses_the_last_run_over_the_same_seeds(tmp_path: Path, forbidden: list[str]) -> None:
+def test_forecast_uses_the_last_run_over_the_same_seeds(tmp_path: Path, offline: list[str]) -> None:
     links = "".join(f"<a href='/{number}'>x</a>" for number in range(3))
     with RawServer(lambda target: reply(body=links if target == "/" else "ark:/12x45/x5")) as server:
         seeds = [
@@ -88,12 +88,12 @@ def test_forecast_uses_the_last_run_over_the_same_seeds(tmp_path: Path, forbidde
             f"--connect-to=r.example:80=127.0.0.1:{server.port}",
             "http://r.example/",
         ]
-        crawled = run_command("crawl", *forbidden, *seeds)
+        crawled = run_command("crawl", *offline, *seeds)
         assert crawled.returncode == 0, crawled.stderr
         sent = len(server.request_lines)
         assert sent == 5
         before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-        done = run_command("run", "--dry-run", *forbidden, *seeds)
+        done = run_command("run", "--dry-run", *offline, *seeds)
         assert done.returncode == 0, done.stderr
         assert len(server.request_lines) == sent
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

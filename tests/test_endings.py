@@ -53,24 +53,24 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield Site(server.url, store, done)
 
 
-def ending(done: subprocess.CompletedProcess[str]) -> list[str]:
+def ending_lines(done: subprocess.CompletedProcess[str]) -> list[str]:
     """Run a command; return its messages for people, without progress."""
     assert done.returncode == 0, done.stderr
     return [line.removeprefix("arkaudit: ") for line in done.stderr.splitlines() if line.startswith("arkaudit: ")]
 
 
 def test_crawl_names_unread_documents_and_the_check_command(site: Site) -> None:
-    *_, fault, total, hint = ending(site.crawled)
+    *_, fault, total, hint = ending_lines(site.crawled)
     assert fault == f"not read: {site.url}/no (404), found on {site.url}/"
     assert total == f"3 documents, 2 read, 4 citations, in {site.store}"
     assert hint == f"next: arkaudit check --due --store {site.store}"
 
 
 def test_suggested_check_names_failures_and_citing_documents(site: Site) -> None:
-    program, *suggested = shlex.split(ending(site.crawled)[-1].removeprefix("next: "))
+    program, *suggested = shlex.split(ending_lines(site.crawled)[-1].removeprefix("next: "))
     assert program == "arkaudit"
     done = run_command(*suggested, *ON_LOOPBACK, "--attempts", "1")
-    assert ending(done)[-4:] == [
+    assert ending_lines(done)[-4:] == [
         f"ark:12x45/{GONE} fails (broken), cited in {site.url}/; {site.url}/more",
         f"ark:12x45/{SILENT} gave no answer today (server-error), cited in {site.url}/more",
         "3 ARKs checked: 1 works, 1 fails, 1 gave no answer today",
@@ -82,16 +82,16 @@ def test_run_names_new_failures_only(site: Site, tmp_path: Path) -> None:
     store = tmp_path / "a.db"
     run = ("run", *ON_LOOPBACK, *ONCE, f"{site.url}/", "--store", store, "--no-resume")
     first, french = (run_command(*run), run_command(*run, "--lang", "fr", "--out", tmp_path / "report"))
-    assert ending(first)[-4:] == [
+    assert ending_lines(first)[-4:] == [
         f"ark:12x45/{GONE} fails (broken), cited in {site.url}/; {site.url}/more",
         f"ark:12x45/{SILENT} gave no answer today (server-error), cited in {site.url}/more",
         first.stdout.splitlines()[0] + " " + first.stdout.splitlines()[1],
         f"next: arkaudit report --store {store} --out report",
     ]
-    assert ending(french)[-4].startswith(f"ark:12x45/{GONE} échoue (broken), cité dans ")
-    assert ending(french)[-1] == f"le rapport est dans {tmp_path}/report/index.html"
+    assert ending_lines(french)[-4].startswith(f"ark:12x45/{GONE} échoue (broken), cité dans ")
+    assert ending_lines(french)[-1] == f"le rapport est dans {tmp_path}/report/index.html"
     assert run_command("triage", "acknowledge", f"ark:12x45/{GONE}", "--store", store).returncode == 0
-    assert not any(GONE in line for line in ending(run_command(*run)))
+    assert not any(GONE in line for line in ending_lines(run_command(*run)))
     quiet = run_command(*run, "-q")
     assert (quiet.returncode, quiet.stderr) == (0, "")
 
@@ -103,10 +103,10 @@ def test_a_check_names_the_line_of_its_file_and_a_command_that_explains(site: Si
     same = run_command("check", *ON_LOOPBACK, "--from", tmp_path / "arks.txt", "--store", tmp_path / "a.db")
     explained = run_command("check", *ON_LOOPBACK, "--explain", url)
     fails, total = (f"ark:12x45/{GONE} fails (broken)", "2 ARKs checked: 1 works, 1 fails; 1 line holds no ARK")
-    assert ending(done)[-3:] == [f"{fails}, cited in -:3; -:5", total, f"next: arkaudit check --explain {url}"]
-    assert ending(same)[-3] == f"{fails}, cited in {tmp_path}/arks.txt:3; {tmp_path}/arks.txt:5"
-    assert ending(same)[-1] == f"next: arkaudit report --store {tmp_path}/a.db --out report"
-    assert "--store audit.db" in ending(explained)[-1]
+    assert ending_lines(done)[-3:] == [f"{fails}, cited in -:3; -:5", total, f"next: arkaudit check --explain {url}"]
+    assert ending_lines(same)[-3] == f"{fails}, cited in {tmp_path}/arks.txt:3; {tmp_path}/arks.txt:5"
+    assert ending_lines(same)[-1] == f"next: arkaudit report --store {tmp_path}/a.db --out report"
+    assert "--store audit.db" in ending_lines(explained)[-1]
     assert re.sub('"(at|elapsed_s)": [^,]*', "", done.stdout).count("\n") == 4
 
 
@@ -114,7 +114,7 @@ def test_an_extract_names_mistyped_arks_and_the_command_that_asks_for_all(tmp_pa
     (tmp_path / "a thesis.txt").write_text("ark:/12148/btv1b8449691w and ark:/12148/btv1b84\n49691v")
     (tmp_path / "photo.jpg").write_bytes(b"\xff\xd8\xff\xe0nothing")
     done = run_command("extract", tmp_path / "a thesis.txt", tmp_path / "photo.jpg")
-    assert ending(done)[1:] == [
+    assert ending_lines(done)[1:] == [
         f"{tmp_path}/a thesis.txt:1: ark:/12148/btv1b8449691w: its check character is wrong",
         "1 document read, 1 not readable; 2 citations, 1 repaired, 1 mistyped",
         f"next: arkaudit run '{tmp_path}/a thesis.txt' {tmp_path}/photo.jpg --contact you@example.org --out report",
@@ -123,7 +123,7 @@ def test_an_extract_names_mistyped_arks_and_the_command_that_asks_for_all(tmp_pa
     assert (failing.returncode, failing.stderr.count("\n")) == (1, 1)
     none = tmp_path / "none.txt"
     none.write_text("nothing")
-    assert ending(run_command("extract", none)) == ["1 document read; 0 citations"]
+    assert ending_lines(run_command("extract", none)) == ["1 document read; 0 citations"]
 
 
 @given(st.lists(st.builds(Fault, st.text(min_size=1), st.lists(st.text(min_size=1), max_size=6)), max_size=14))
@@ -154,15 +154,15 @@ def test_a_decision_that_fits_no_ark_is_named_with_its_place(site: Site, tmp_pat
         f"{triage}: ignore.0: ignore host old.example.org matches no ARK of {store}",
     ]
     run = run_command("run", *ON_LOOPBACK, *ONCE, *config, f"{site.url}/", "--store", store)
-    assert [line for line in ending(run) if "matches no ARK" in line] == words
+    assert [line for line in ending_lines(run) if "matches no ARK" in line] == words
     (tmp_path / "arkaudit.toml").write_text(f'triage = "triage.toml"\nstore = "{store}"\n')
     shown = run_command("report", *config)
-    assert [line for line in ending(shown) if "matches no ARK" in line] == words
+    assert [line for line in ending_lines(shown) if "matches no ARK" in line] == words
     assert run_command("triage", "assign", "--host", "x.example", "--to", "anna", "--store", store).returncode == 0
     check = run_command("check", *ON_LOOPBACK, *config, "--naan", "12x45", "--attempts", "1")
     suggested = f"arkaudit triage forget --host x.example --store {store}"
     by_command = f"assign host x.example matches no ARK of {store}; withdraw it by {suggested}"
-    assert [line for line in ending(check) if "matches no ARK" in line] == [*words, by_command]
+    assert [line for line in ending_lines(check) if "matches no ARK" in line] == [*words, by_command]
     assert run_command(*shlex.split(suggested)[1:]).returncode == 0
     assert "x.example" not in run_command("report", "--store", store).stderr
 

@@ -12,7 +12,7 @@ from extractors.model.ark import Ark
 from extractors.model.documents import Role
 from extractors.readers.office import epub as reader
 from extractors.readers.office.epub import read_epub
-from tests.packages import epub, zipped
+from tests.packages import epub, zip_archive
 from tests.readings import assert_sound
 from tests.vectors import FOLDER, vectors
 
@@ -59,7 +59,7 @@ def test_links_are_distinguished_across_chapters():
 
 def test_without_a_package_document_all_pages_are_read_in_natural_order():
     pages = {f"text/ch{number}.xhtml": f"<p>ark:/12148/x{number}</p>" for number in (10, 9, 1)}
-    reading = read_epub(zipped({"mimetype": "application/epub+zip", **pages}))
+    reading = read_epub(zip_archive({"mimetype": "application/epub+zip", **pages}))
     assert texts(reading) == ["ark:/12148/x1", "ark:/12148/x9", "ark:/12148/x10"]
     assert kinds(reading) == ["unreadable"]
 

@@ -97,7 +97,7 @@ def tunnel(to: RawServer) -> Iterator[tuple[str, list[str]]]:
         listener.close()
 
 
-def expected(prefix: str = "") -> set[str]:
+def expected_targets(prefix: str = "") -> set[str]:
     return {f"{prefix}/{url}{inflection}" for url in URLS for inflection in INFLECTIONS}
 
 
@@ -106,7 +106,7 @@ def test_each_character_arrives_as_it_was_asked(scheme: str) -> None:
     tls = trustme.CA().issue_cert("127.0.0.1") if scheme == "https" else None
     with RawServer(lambda _: PAGE, tls=tls) as server:
         told = ask([f"{server.url}/{url}" for url in URLS])
-        assert expected() <= set(server.targets)
+        assert expected_targets() <= set(server.targets)
         assert {url.removeprefix(server.url) for url in told} == set(server.targets), (
             "the store records the URLs that were sent"
         )
@@ -116,20 +116,20 @@ def test_each_character_of_a_location_is_followed_as_it_came() -> None:
     with RawServer(lambda _: PAGE) as landing:
         with RawServer(lambda target: reply("302 Found", Location=f"{landing.url}/land{target}")) as resolver:
             ask([f"{resolver.url}/{url}" for url in URLS])
-        assert expected("/land") <= set(landing.targets)
+        assert expected_targets("/land") <= set(landing.targets)
 
 
 def test_each_character_passes_a_proxy_as_it_was_asked() -> None:
     with RawServer(lambda _: PAGE) as proxy:
         ask([f"http://resolver.example/{url}" for url in URLS], proxy=proxy.url)
-        assert expected("http://resolver.example") <= set(proxy.targets)
+        assert expected_targets("http://resolver.example") <= set(proxy.targets)
 
 
 def test_each_character_passes_a_tunnel_as_it_was_asked() -> None:
     with RawServer(lambda _: PAGE, tls=trustme.CA().issue_cert("resolver.example")) as server:
         with tunnel(server) as (proxy, lines):
             ask([f"https://resolver.example/{url}" for url in URLS], proxy=proxy)
-        assert expected() <= set(server.targets)
+        assert expected_targets() <= set(server.targets)
         assert set(lines) == {"CONNECT resolver.example:443 HTTP/1.1"}
         assert all("Host: resolver.example\r\n" in head for head in server.heads)
 
@@ -222,7 +222,7 @@ def test_impossible_url_is_reported(scheme: str, host: str) -> None:
 def test_slow_body_keeps_its_status_and_received_part() -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 9000\r\n\r\n"
 
-    class Trickling(RawServer):
+    class TricklingServer(RawServer):
         def _serve(self, connection: socket.socket) -> None:
             with connection, suppress(OSError):
                 line = connection.recv(65536).decode("latin-1").partition("\r\n")[0]
@@ -235,7 +235,7 @@ def test_slow_body_keeps_its_status_and_received_part() -> None:
                     threading.Event().wait(0.2)
                     connection.sendall(b".")
 
-    with Trickling(lambda _: None) as server:
+    with TricklingServer(lambda _: None) as server:
         [row] = check_rows("--timeout", "1.5", f"{server.url}/ark:/12x45/x5")
     assert row["hops"][-1]["status"] == 200
     assert row["hops"][-1]["address"] == "127.0.0.1"

@@ -17,7 +17,7 @@ from crawler.store import StoreUnwritable
 from crawler.store.feeding import Bounds, Feed, Recorder, Rotation
 from crawler.store.frontier import DOCUMENTS, Frontier, FrontierEntry, SettledEntry
 from crawler.store.store import Store
-from tests.test_frontier import AT, begun
+from tests.test_frontier import AT, begin_run
 
 #: Fates of an entry that was handed out.
 Work = Callable[["Crawl", FrontierEntry], Awaitable[None]]
@@ -27,7 +27,7 @@ class Crawl:
     """A feed, and workers that process its entries."""
 
     def __init__(self, store: Store, bounds: Bounds, run_id: int | None = None) -> None:
-        self.run_id = begun(store) if run_id is None else run_id
+        self.run_id = begin_run(store) if run_id is None else run_id
         self.frontier = Frontier(store, self.run_id, DOCUMENTS)
         self.failures: list[StoreUnwritable] = []
         self.recorder = Recorder(store, self.run_id, on_failure=self.failures.append)
@@ -62,7 +62,7 @@ class Crawl:
         self.recorder.commit()
 
 
-def crawled(store: Store, work: Work, leads: Iterable[CrawlRequest], bounds: Bounds | None = None) -> Crawl:
+def run_crawl(store: Store, work: Work, leads: Iterable[CrawlRequest], bounds: Bounds | None = None) -> Crawl:
     crawl = Crawl(store, bounds or Bounds())
     crawl.frontier.add(leads)
     asyncio.run(crawl.run(work))
@@ -115,7 +115,7 @@ def test_entries_and_their_links_are_handed_out_once() -> None:
         crawl.settle(entry, [page(f"h{each % 7}.example", each) for each in (2 * number, 2 * number + 1) if each < 200])
 
     with Store.open(None) as store:
-        crawl = crawled(store, work, [page("h1.example", 1)])
+        crawl = run_crawl(store, work, [page("h1.example", 1)])
         assert sorted(int(url.rpartition("/")[2]) for url in crawl.order) == list(range(1, 200))
         assert crawl.frontier.counts() == {FrontierState.WAITING: 0, FrontierState.CLAIMED: 0, FrontierState.DONE: 199}
         assert not crawl.lost
@@ -127,7 +127,7 @@ def test_a_big_host_does_not_hold_up_the_others() -> None:
         *(page(f"s{each}.example", 0) for each in range(9)),
     ]
     with Store.open(None) as store:
-        crawl = crawled(store, answer, leads)
+        crawl = run_crawl(store, answer, leads)
     first = [url.split("/")[2] for url in crawl.order[:20]]
     assert {f"s{each}.example" for each in range(9)} <= set(first)
 
@@ -146,7 +146,7 @@ def test_of_a_host_that_does_not_answer_only_a_few_entries_are_out() -> None:
     out: list[int] = []
     leads = [page(host, number) for number in range(40) for host in ("slow.example", "quick.example")]
     with Store.open(None) as store:
-        crawled(store, work, leads, Bounds(per_host=3))
+        run_crawl(store, work, leads, Bounds(per_host=3))
     assert max(out) <= 3
 
 
@@ -155,7 +155,7 @@ def test_memory_is_bounded_and_the_rest_waits_in_the_store(hosts: int) -> None:
     bounds = Bounds(in_hand=50, per_host=4, waiting=100, hosts=20, share=40, least_share=4)
     leads = [page(f"h{number % hosts}.example", number) for number in range(1500)]
     with Store.open(None) as store:
-        crawl = crawled(store, answer, leads, bounds)
+        crawl = run_crawl(store, answer, leads, bounds)
     assert len(crawl.order) == 1500
     assert crawl.most_in_hand <= 50
     assert crawl.most_waiting <= 100
@@ -167,7 +167,7 @@ def test_limit_holds_for_any_number_of_hosts_without_files(hosts: int) -> None:
     leads = [page(f"h{number % hosts}.example", number) for number in range(100)]
     files = [CrawlRequest.to_file(f"{number}.pdf") for number in range(5)]
     with Store.open(None) as store:
-        crawl = crawled(store, answer, [*leads, *files], Bounds(most=20))
+        crawl = run_crawl(store, answer, [*leads, *files], Bounds(most=20))
         assert len([url for url in crawl.order if url.startswith("http")]) == 20
         assert len([url for url in crawl.order if url.endswith(".pdf")]) == 5
         assert crawl.feed.is_full
@@ -176,7 +176,7 @@ def test_limit_holds_for_any_number_of_hosts_without_files(hosts: int) -> None:
 
 def test_with_a_limit_on_one_host_pages_are_fetched_in_the_order_of_their_discovery() -> None:
     with Store.open(None) as store:
-        crawl = crawled(store, answer, [page("h.example", number) for number in range(30)], Bounds(most=7))
+        crawl = run_crawl(store, answer, [page("h.example", number) for number in range(30)], Bounds(most=7))
     assert crawl.order == [f"http://h.example/{number}" for number in range(7)]
 
 
@@ -189,7 +189,7 @@ def test_lost_entries_are_settled_and_the_crawl_ends() -> None:
             crawl.settle(entry)
 
     with Store.open(None) as store:
-        crawl = crawled(store, work, [page("h.example", number) for number in range(6)])
+        crawl = run_crawl(store, work, [page("h.example", number) for number in range(6)])
         assert crawl.lost == ["http://h.example/3"]
         assert crawl.frontier.counts()[FrontierState.DONE] == 6
 
@@ -259,7 +259,7 @@ def test_records_are_committed_within_a_moment_and_in_their_order(tmp_path: Path
         return seen
 
     with Store.open(tmp_path / "a.db") as store:
-        run_id = begun(store)
+        run_id = begin_run(store)
         assert asyncio.run(main(store, run_id)) == [100, 30, 2]
         with store.read_connection() as connection:
             urls = connection.exec_driver_sql("select url from document order by document_id").scalars().all()
@@ -277,7 +277,7 @@ def test_records_that_no_store_can_keep_end_the_run_rather_than_be_lost_in_silen
         assert not recorder.commit(), "and nothing is recorded behind them"
 
     with Store.open(tmp_path / "a.db") as store:
-        asyncio.run(main(store, begun(store)))
+        asyncio.run(main(store, begin_run(store)))
         with store.read_connection() as connection:
             assert connection.exec_driver_sql("select count(*) from document").scalar_one() == 0
     (failure,) = failures

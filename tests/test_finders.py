@@ -21,8 +21,8 @@ from crawler.store.store import Store
 from tests.interrupted import Command, counts, tables
 from tests.library import Page, Web, record, records, rows, sitemap
 from tests.loopback import ON_LOOPBACK
-from tests.test_frontier import AT, begun
-from tests.test_redirected import assert_same, linking, to
+from tests.test_frontier import AT, begin_run
+from tests.test_redirected import assert_same, links_to, to
 
 WWW, MAPS = "w.example", "m.example"
 HOME, MAP = f"http://{WWW}/", f"http://{MAPS}/map.xml"
@@ -106,7 +106,7 @@ def test_documents_that_lead_to_each_other_by_redirects_are_found_once() -> None
 
 def test_document_without_recorded_path_keeps_its_finder() -> None:
     with Store.open(None) as store:
-        run_id = begun(store)
+        run_id = begin_run(store)
         Frontier(store, run_id, DOCUMENTS).add([CrawlRequest.to_page(HOME)])
         store.record(run_id, [DocumentRecord(f"{HOME}x", f"{HOME}y", AT, DocumentOutcome.READ, settles=f"{HOME}x")])
         store.note_finders(run_id)
@@ -119,7 +119,7 @@ LINKING = {"": ("a", "b"), "a": ("c", "b"), "b": ("c", "d"), "c": ("d",), "d": (
 
 @pytest.mark.parametrize("order", list(permutations(["a", "b", "c", "d"])))
 def test_finders_in_the_store_do_not_depend_on_order(order: tuple[str, ...]) -> None:
-    def answered(name: str) -> DocumentRecord:
+    def document_record(name: str) -> DocumentRecord:
         targets = b"".join(document_key(f"{HOME}{each}") for each in LINKING[name])
         finder = None if name == "" else "whoever came first"
         links = (Outlinks.to(f"{HOME}{name}", targets),)
@@ -128,10 +128,10 @@ def test_finders_in_the_store_do_not_depend_on_order(order: tuple[str, ...]) -> 
         )
 
     with Store.open(None) as store:
-        run_id = begun(store)
+        run_id = begin_run(store)
         Frontier(store, run_id, DOCUMENTS).add([CrawlRequest.to_page(HOME)])
         for name in ("", *order):
-            store.record(run_id, [answered(name)])
+            store.record(run_id, [document_record(name)])
         store.note_finders(run_id)
         with store.read_connection() as connection:
             found = {url.removeprefix(HOME): finder for url, finder in connection.exec_driver_sql(FINDERS)}
@@ -142,9 +142,9 @@ def test_finders_in_the_store_do_not_depend_on_order(order: tuple[str, ...]) -> 
 
 #: A page that home and the site map name, one that a page and the map name, and one behind redirects of both.
 PAGES: dict[str, Page] = {
-    "/": linking("/p", "/way"), "/p": linking("/q", "/end"), "/way": linking("/old"), "/old": to("/new"),
-    "/q": linking("/z") + "ark:/12148/q1", "/z": "ark:/12148/z1", "/new": linking("/y"), "/y": "ark:/12148/y1",
-    "/r": linking("/z"), "/end": "ark:/12148/e1",
+    "/": links_to("/p", "/way"), "/p": links_to("/q", "/end"), "/way": links_to("/old"), "/old": to("/new"),
+    "/q": links_to("/z") + "ark:/12148/q1", "/z": "ark:/12148/z1", "/new": links_to("/y"), "/y": "ark:/12148/y1",
+    "/r": links_to("/z"), "/end": "ark:/12148/e1",
 }  # fmt: skip
 LISTED = sitemap(*(f"{HOME}{name}" for name in ("p", "q", "r", "old")))
 FOUND_ON = {
@@ -217,11 +217,11 @@ def cross_linked(chance: random.Random) -> Callable[[str], Page]:
             time.sleep(chance.uniform(0, 0.3))
             return sitemap(*(f"{HOME}p{number}" for number in range(ALL)), f"{HOME}old")
         if target == "/":
-            return linking(*(f"/p{number}" for number in range(0, ALL, 3)))
+            return links_to(*(f"/p{number}" for number in range(0, ALL, 3)))
         if target.startswith("/p"):
             number = int(target[2:])
             others = [f"/p{(number * each) % ALL}" for each in (5, 7, 11)]
-            return linking(*others, f"/s{number // 4}", f"/p{(number + 1) % ALL}", "/old")
+            return links_to(*others, f"/s{number // 4}", f"/p{(number + 1) % ALL}", "/old")
         if target == "/old":
             return to("/new")
         return f"ark:/12148/{target[1:]}" if target == "/new" or target.startswith("/s") else None

@@ -85,7 +85,7 @@ def test_format(data, said, name, read_as):
     assert read_document(data, media_type=said, name=name).media_type == read_as
 
 
-def zipped(**members):
+def zip_of(**members):
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
         for name, content in members.items():
@@ -100,22 +100,22 @@ ODF = "application/vnd.oasis.opendocument."
 @pytest.mark.parametrize(
     ("data", "kind"),
     [
-        pytest.param(zipped(**WORD), Format.DOCX, id="Word"),
-        pytest.param(zipped(**{"xl/workbook.xml": "", "[Content_Types].xml": ""}), Format.XLSX, id="Excel"),
-        pytest.param(zipped(**{"[Content_Types].xml": "", "ppt/presentation.xml": ""}), Format.PPTX, id="PowerPoint"),
-        pytest.param(zipped(mimetype=ODF + "text"), Format.ODT, id="OpenDocument text"),
-        pytest.param(zipped(mimetype=ODF + "text-template"), Format.ODT, id="its template"),
-        pytest.param(zipped(mimetype=ODF + "spreadsheet"), Format.ODS, id="spreadsheet"),
-        pytest.param(zipped(mimetype=ODF + "presentation"), Format.ODP, id="presentation"),
-        pytest.param(zipped(mimetype="application/epub+zip"), Format.EPUB, id="EPUB"),
-        pytest.param(zipped(**{"META-INF/container.xml": ""}), Format.EPUB, id="EPUB that doesn't say so first"),
-        pytest.param(zipped(**{"content.xml": "", "META-INF/manifest.xml": ""}), Format.ODT, id="the same of ODT"),
-        pytest.param(zipped(**WORD)[:-30], Format.DOCX, id="a directory that was cut off"),
-        pytest.param(zipped(**{"a.docx": zipped(**WORD)}), None, id="an archive with a document in it"),
-        pytest.param(zipped(**{"a/[Content_Types].xml": "", "a/word/document.xml": ""}), None, id="one unpacked"),
-        pytest.param(zipped(mimetype="image/png"), None, id="another type"),
+        pytest.param(zip_of(**WORD), Format.DOCX, id="Word"),
+        pytest.param(zip_of(**{"xl/workbook.xml": "", "[Content_Types].xml": ""}), Format.XLSX, id="Excel"),
+        pytest.param(zip_of(**{"[Content_Types].xml": "", "ppt/presentation.xml": ""}), Format.PPTX, id="PowerPoint"),
+        pytest.param(zip_of(mimetype=ODF + "text"), Format.ODT, id="OpenDocument text"),
+        pytest.param(zip_of(mimetype=ODF + "text-template"), Format.ODT, id="its template"),
+        pytest.param(zip_of(mimetype=ODF + "spreadsheet"), Format.ODS, id="spreadsheet"),
+        pytest.param(zip_of(mimetype=ODF + "presentation"), Format.ODP, id="presentation"),
+        pytest.param(zip_of(mimetype="application/epub+zip"), Format.EPUB, id="EPUB"),
+        pytest.param(zip_of(**{"META-INF/container.xml": ""}), Format.EPUB, id="EPUB that doesn't say so first"),
+        pytest.param(zip_of(**{"content.xml": "", "META-INF/manifest.xml": ""}), Format.ODT, id="the same of ODT"),
+        pytest.param(zip_of(**WORD)[:-30], Format.DOCX, id="a directory that was cut off"),
+        pytest.param(zip_of(**{"a.docx": zip_of(**WORD)}), None, id="an archive with a document in it"),
+        pytest.param(zip_of(**{"a/[Content_Types].xml": "", "a/word/document.xml": ""}), None, id="one unpacked"),
+        pytest.param(zip_of(mimetype="image/png"), None, id="another type"),
         pytest.param(
-            zipped(**{"META-INF/container.xml": "", "designmap.xml": ""}),
+            zip_of(**{"META-INF/container.xml": "", "designmap.xml": ""}),
             None,
             id="IDML is an archive of XML, though its container is like that of an EPUB",
         ),
@@ -217,7 +217,7 @@ MARKERS = [
     b"@misc{k, url = {",
     b"\\documentclass{",
     b"00072nam a2200037 a 4500024002100000\x1e",
-    zipped(**WORD),
+    zip_of(**WORD),
 ]
 
 

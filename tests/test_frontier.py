@@ -33,7 +33,7 @@ def page_requests(urls: Iterable[str], *, depth: int, found_on: str | None) -> I
             yield crawl_request
 
 
-def begun(store: Store) -> int:
+def begin_run(store: Store) -> int:
     return store.begin_run(command="run", at=AT, version="0", resolver="https://n2t.net/", user_agent="t", seeds=["a"])
 
 
@@ -47,7 +47,7 @@ def urls(frontier: Frontier, host: str = "library.example", *, most: int = 100) 
 
 def test_entries_are_claimed_once_in_order_of_discovery() -> None:
     with Store.open(None) as store:
-        frontier = Frontier(store, begun(store), DOCUMENTS)
+        frontier = Frontier(store, begin_run(store), DOCUMENTS)
         frontier.add(pages("c", "a", "b"))
         assert urls(frontier, most=2) == [f"{SITE}/c", f"{SITE}/a"]
         assert urls(frontier) == [f"{SITE}/b"]
@@ -56,7 +56,7 @@ def test_entries_are_claimed_once_in_order_of_discovery() -> None:
 
 def test_urls_are_the_same_by_their_canonical_form_and_are_sent_as_they_were_found_first() -> None:
     with Store.open(None) as store:
-        frontier = Frontier(store, begun(store), DOCUMENTS)
+        frontier = Frontier(store, begin_run(store), DOCUMENTS)
         frontier.add(pages("%7eada?b=2&a=1"))
         frontier.add(pages("~ada?a=1&b=2", "ada"))
         assert urls(frontier) == [f"{SITE}/%7eada?b=2&a=1", f"{SITE}/ada"]
@@ -68,7 +68,7 @@ def test_each_octet_of_an_arks_url_counts() -> None:
         for query in ("", "?b=1&a=2", "?a=2&b=1")
     ]
     with Store.open(None) as store:
-        frontier = Frontier(store, begun(store), ARKS)
+        frontier = Frontier(store, begin_run(store), ARKS)
         frontier.add(leads)
         assert list(frontier.requests()) == leads
         assert [entry.crawl_request for entry in frontier.claim({"library.example": 9})] == leads
@@ -76,7 +76,7 @@ def test_each_octet_of_an_arks_url_counts() -> None:
 
 def test_runs_and_spiders_have_each_their_own() -> None:
     with Store.open(None) as store:
-        first, second = begun(store), begun(store)
+        first, second = begin_run(store), begin_run(store)
         for of in (Frontier(store, first, DOCUMENTS), Frontier(store, first, ARKS), Frontier(store, second, DOCUMENTS)):
             of.add(pages("a"))
             assert urls(of) == [f"{SITE}/a"]
@@ -84,7 +84,7 @@ def test_runs_and_spiders_have_each_their_own() -> None:
 
 def test_links_and_completion_are_recorded_with_the_document() -> None:
     with Store.open(None) as store:
-        run_id = begun(store)
+        run_id = begin_run(store)
         frontier = Frontier(store, run_id, DOCUMENTS)
         [seed] = pages("")
         frontier.add([seed])
@@ -103,7 +103,7 @@ def test_links_and_completion_are_recorded_with_the_document() -> None:
 
 def test_when_a_document_can_not_be_recorded_nothing_of_it_is(tmp_path: Path) -> None:
     with Store.open(tmp_path / "a.db") as store:
-        run_id = begun(store)
+        run_id = begin_run(store)
         frontier = Frontier(store, run_id, DOCUMENTS)
         [seed] = pages("")
         frontier.add([seed])
@@ -122,7 +122,7 @@ def test_when_a_document_can_not_be_recorded_nothing_of_it_is(tmp_path: Path) ->
 
 def test_claimed_entries_are_known_after_a_crash(tmp_path: Path) -> None:
     with Store.open(tmp_path / "a.db") as store:
-        run_id = begun(store)
+        run_id = begin_run(store)
         frontier = Frontier(store, run_id, DOCUMENTS)
         frontier.add(pages("a", "b", "c"))
         frontier.claim({"library.example": 2})
@@ -136,7 +136,7 @@ def test_claimed_entries_are_known_after_a_crash(tmp_path: Path) -> None:
 def test_where_redirects_lead_is_theirs_unless_it_was_found_before_or_is_asked_for(tmp_path: Path) -> None:
     before, way, after, new = pages("before", "way", "after", "new")
     with Store.open(tmp_path / "a.db") as store:
-        run_id = begun(store)
+        run_id = begin_run(store)
         frontier = Frontier(store, run_id, DOCUMENTS)
         frontier.add([before, way, after])
         assert [frontier.arrive(crawl_request) for crawl_request in (before, after, new, new)] == [
@@ -160,7 +160,7 @@ def test_where_redirects_lead_is_theirs_unless_it_was_found_before_or_is_asked_f
 
 def test_hosts_come_in_order_of_discovery() -> None:
     with Store.open(None) as store:
-        frontier = Frontier(store, begun(store), DOCUMENTS)
+        frontier = Frontier(store, begin_run(store), DOCUMENTS)
         frontier.add(
             [*pages("a", host="b.example"), *pages("a", "b", host="a.example"), CrawlRequest.to_file("thesis.pdf")]
         )
@@ -173,7 +173,7 @@ def test_hosts_come_in_order_of_discovery() -> None:
 def test_claiming_looks_at_no_more_rows_than_it_takes() -> None:
     statements: list[tuple[str, Any]] = []
     with Store.open(None) as store:
-        frontier = Frontier(store, begun(store), DOCUMENTS)
+        frontier = Frontier(store, begin_run(store), DOCUMENTS)
         frontier.add(pages("a"))
         event.listen(store._engine, "before_cursor_execute", lambda *told: statements.append((told[2], told[3])))
         frontier.claim({"library.example": 5})

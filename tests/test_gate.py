@@ -65,7 +65,7 @@ def test_malformed_urls_have_no_canonical_form_or_a_harmless_one(url: str) -> No
 # -- traps
 
 
-def filled(vector: dict[str, Any]) -> Traps:
+def traps_of(vector: dict[str, Any]) -> Traps:
     traps = Traps(2026)
     for day in range(vector.get("calendar", 0)):
         traps.remember(f"http://a.example/agenda/{1001 + day // 28 % 900}-01-{1 + day % 28:02}")
@@ -79,7 +79,7 @@ def filled(vector: dict[str, Any]) -> Traps:
 
 @pytest.mark.parametrize("vector", vectors("traps"))
 def test_trap_is_recognized_by_a_stated_rule(vector: dict[str, Any]) -> None:
-    traps = filled(vector)
+    traps = traps_of(vector)
     *before, last = vector["urls"]
     for url in before:
         assert traps.rule(url) is None
@@ -92,7 +92,7 @@ def test_a_url_of_4096_characters_is_asked_for_and_a_longer_one_is_not() -> None
     assert (len(url), Traps(2026).rule(url), Traps(2026).rule(url + "x")) == (4096, None, Rule.URL_LENGTH)
 
 
-def expanded(pattern: str) -> Iterator[str]:
+def expand(pattern: str) -> Iterator[str]:
     """The URLs of a pattern, ``{1..3}``, ``{0..100..20}`` or ``{A..C}`` being a range."""
     pieces = re.split(r"\{(\w+)\.\.(\w+)(?:\.\.(\d+))?\}", pattern)
     ranges = []
@@ -109,7 +109,7 @@ def expanded(pattern: str) -> Iterator[str]:
 def test_the_lists_of_honest_repositories_pass_untouched(vector: dict[str, Any]) -> None:
     traps = Traps(2026)
     refused = {}
-    urls = [url for pattern in vector["urls"] for url in itertools.islice(expanded(pattern), 2500)]
+    urls = [url for pattern in vector["urls"] for url in itertools.islice(expand(pattern), 2500)]
     for url in urls:
         rule = traps.rule(url)
         if rule is not None:

@@ -107,12 +107,12 @@ def an_object(target: str) -> bytes:
     return reply(body="<title>An object</title><p>Forty leaves") if is_there else reply("404 Not Found")
 
 
-def bracketed(host: str) -> str:
+def bracket(host: str) -> str:
     return f"[{host}]" if ":" in host and not host.startswith("[") and "@" not in host else host
 
 
 def test_no_notation_of_an_address_is_connected_to(private: Private) -> None:
-    hosts = [bracketed(host) for host in (*LITERALS, *DISGUISES)]
+    hosts = [bracket(host) for host in (*LITERALS, *DISGUISES)]
     urls = [f"http://{host}:{private.port}/{ARK}" for host in hosts]
     rows = json_lines(with_names({}, "check", "--from", "-", *QUICK, stdin="\n".join(urls)).stdout)
     assert len(rows) == len(urls) > 20
@@ -123,7 +123,7 @@ def test_no_notation_of_an_address_is_connected_to(private: Private) -> None:
 
 @pytest.mark.promise
 def test_a_redirect_to_any_notation_is_not_followed_there(private: Private) -> None:
-    hosts = [bracketed(host) for host in (*LITERALS, *DISGUISES)]
+    hosts = [bracket(host) for host in (*LITERALS, *DISGUISES)]
 
     def respond(target: str) -> bytes:
         number = int(target.partition("?")[0].rpartition("x")[2])

@@ -80,7 +80,7 @@ def events(store: Store) -> list[tuple[int, str, str]]:
         return [tuple(row) for row in connection.execute(query)]
 
 
-def derived(store: Store) -> list[object]:
+def derived_rows(store: Store) -> list[object]:
     with store._engine.connect() as connection:
         return [
             sorted(tuple(row)[table is not schema.assessment :] for row in connection.execute(select(table)).all())
@@ -89,10 +89,10 @@ def derived(store: Store) -> list[object]:
 
 
 def assert_rebuilt_the_same(store: Store) -> None:
-    before = str(derived(store))
+    before = str(derived_rows(store))
     with store.transaction() as connection:
         rebuild(connection)
-    assert str(derived(store)) == before
+    assert str(derived_rows(store)) == before
 
 
 def test_a_cited_ark_is_new_before_it_is_ever_checked_and_only_once() -> None:
@@ -173,9 +173,9 @@ def test_judging_a_run_again_leaves_its_history_as_it_would_have_been() -> None:
     with Store.open(None) as store:
         audit(store, 0, answers={ONE: 404, OTHER: 200})
         run_id = audit(store, 3, answers={ONE: 404, OTHER: 200})
-        before = derived(store)
+        before = derived_rows(store)
         judge_run(store, run_id, [(Ark.parse(url), url) for url in (ONE, OTHER)])
-        assert str(derived(store)) == str(before)
+        assert str(derived_rows(store)) == str(before)
 
 
 def test_run_without_answers_gives_no_strike() -> None:
@@ -201,7 +201,7 @@ def test_another_policy_reads_all_history_again() -> None:
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Path:
+def store_path(tmp_path: Path) -> Path:
     path = tmp_path / "audit.db"
     with Store.open(path) as store:
         audit(store, 0, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: 200, OTHER: 200})
@@ -212,8 +212,8 @@ def kept(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_life_has_its_citations_checks_and_transitions(kept: Path) -> None:
-    found = life(kept, Ark("12x45", "x5"))
+def test_a_life_has_its_citations_checks_and_transitions(store_path: Path) -> None:
+    found = life(store_path, Ark("12x45", "x5"))
     assert found is not None
     [cited] = found.citations
     assert (cited.document, cited.first_at[:10], cited.last_at[:10]) == (GUIDE, "2026-01-01", "2026-02-16")
@@ -229,19 +229,21 @@ def test_a_life_has_its_citations_checks_and_transitions(kept: Path) -> None:
     assert [check.is_suspect for check in at_url.checks] == [False, False, False, False, True, False]
     assert [event.event for event in at_url.events] == ["new", "broke", "recovered"]
     assert (at_url.spark(), at_url.spark(is_unicode=False)) == ("█▁▁▁▄█", "#___-#")
-    assert life(kept, Ark("12x45", "never")) is None
+    assert life(store_path, Ark("12x45", "never")) is None
 
 
-def test_the_states_of_a_life_are_those_of_the_store(kept: Path) -> None:
+def test_the_states_of_a_life_are_those_of_the_store(store_path: Path) -> None:
     for ark in ("x5", "x7"):
-        found = life(kept, Ark("12x45", ark))
+        found = life(store_path, Ark("12x45", ark))
         assert found is not None
         assert all(each.checks[-1].state == each.state for each in found.urls)
 
 
 @pytest.mark.promise
-def test_history_command_prints_lines(kept: Path) -> None:
-    done = run_command("history", "http://elsewhere.example/ark:/12x45/x-5", "--store", kept, PYTHONIOENCODING="utf-8")
+def test_history_command_prints_lines(store_path: Path) -> None:
+    done = run_command(
+        "history", "http://elsewhere.example/ark:/12x45/x-5", "--store", store_path, PYTHONIOENCODING="utf-8"
+    )
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == "ark:12x45/x5"
@@ -249,13 +251,13 @@ def test_history_command_prints_lines(kept: Path) -> None:
     assert "  █▁▁▁▄█" in lines
     assert any("failing > confirmed-broken: broken 404" in line for line in lines)
     assert any("recovered: after 3 failures since 2026-01-31; it had been confirmed broken" in line for line in lines)
-    in_ascii = run_command("history", "ark:12x45/x5", "--store", kept, PYTHONIOENCODING="ascii")
+    in_ascii = run_command("history", "ark:12x45/x5", "--store", store_path, PYTHONIOENCODING="ascii")
     assert "  #___-#" in in_ascii.stdout.splitlines()
     assert in_ascii.stdout.isascii()
 
 
-def test_history_command_prints_json(kept: Path) -> None:
-    done = run_command("history", "ark:12x45/x7", "--store", kept, "--format", "json")
+def test_history_command_prints_json(store_path: Path) -> None:
+    done = run_command("history", "ark:12x45/x7", "--store", store_path, "--format", "json")
     row = json.loads(done.stdout)
     assert row["ark"] == "ark:12x45/x7"
     assert row["urls"][0]["spark"] == "####-"
@@ -266,9 +268,9 @@ def test_history_command_prints_json(kept: Path) -> None:
     ("asked", "store", "code"),
     [("ark:12x45/never", "audit.db", 1), ("no ark", "audit.db", 2), ("ark:1/x5", "no.db", 2)],
 )
-def test_unknown_history_is_one_line(kept: Path, asked: str, store: str, code: int) -> None:
-    before = kept.read_bytes()
-    done = run_command("history", asked, "--store", kept.with_name(store))
+def test_unknown_history_is_one_line(store_path: Path, asked: str, store: str, code: int) -> None:
+    before = store_path.read_bytes()
+    done = run_command("history", asked, "--store", store_path.with_name(store))
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (code, "", 1)
-    assert kept.read_bytes() == before
-    assert [path.name for path in kept.parent.iterdir()] == ["audit.db"]
+    assert store_path.read_bytes() == before
+    assert [path.name for path in store_path.parent.iterdir()] == ["audit.db"]

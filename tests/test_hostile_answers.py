@@ -26,23 +26,25 @@ def raw(head: str, body: bytes = b"<title>A map</title>A map of the city", statu
     return lines.encode("latin-1") + body
 
 
-def sent(media_type: str, body: str) -> bytes:
+def answer_of(media_type: str, body: str) -> bytes:
     return raw(f"Content-Type: {media_type}\r\n", body.encode("utf-8", "surrogatepass"))
 
 
 def turtle(literal: str) -> bytes:
-    return sent("text/turtle", f"@prefix dc: <http://purl.org/dc/terms/> . <http://a.example/> dc:title {literal} .")
+    return answer_of(
+        "text/turtle", f"@prefix dc: <http://purl.org/dc/terms/> . <http://a.example/> dc:title {literal} ."
+    )
 
 
-def typed(text: str, kind: str) -> bytes:
+def typed_literal(text: str, kind: str) -> bytes:
     return turtle(f'"{text}"^^<http://www.w3.org/2001/XMLSchema#{kind}>')
 
 
 def rdf_xml(body: str) -> bytes:
-    return sent("application/rdf+xml", RDF + body + END_OF_RDF)
+    return answer_of("application/rdf+xml", RDF + body + END_OF_RDF)
 
 
-def packed(times: int, name: str = "gzip") -> bytes:
+def compress_times(times: int, name: str = "gzip") -> bytes:
     body = b"<title>A map</title>"
     for _ in range(times):
         body = gzip.compress(body)
@@ -82,28 +84,28 @@ HOSTILE: dict[str, bytes] = {
     "dots in a path": raw(f"Location: {'../' * 60_000}x\r\n", status="302 F"),
     "escapes in a path": raw(f"Location: /{'%' * 7_900}/abc\r\n", status="302 F"),
     "labels of ARKs in a path": raw(f"Location: /{'ark:/' * 1_500}/abc\r\n", status="302 F"),
-    "codings": packed(6),
-    "unknown codings": packed(5, "x-nothing"),
+    "codings": compress_times(6),
+    "unknown codings": compress_times(5, "x-nothing"),
     "names of codings": raw(f"Content-Encoding: {'gzip, ' * 20_000}\r\n", gzip.compress(b"x")),
     # charsets
     **{
-        f"charset {name}": sent(f"text/plain; charset={name}", "erc:\nwho: Rossi\nwhat: A map\nwhen: 1784\n" * 50)
+        f"charset {name}": answer_of(f"text/plain; charset={name}", "erc:\nwho: Rossi\nwhat: A map\nwhen: 1784\n" * 50)
         for name in (
             "undefined", "idna", "punycode", "unicode_escape", "raw_unicode_escape", "mbcs", "oem", "base64",
             "hex", "rot13", "zlib", "bz2", "uu", "utf-7", "no-such-thing", "x" * 5_000, "utf-8\\0", '"',
         )
     },
-    "charset of a page": sent(HTML, "<meta charset=unicode_escape>" + PAGE),
-    "encoding of XML": sent("application/xml", '<?xml version="1.0" encoding="punycode"?><a>b</a>'),
+    "charset of a page": answer_of(HTML, "<meta charset=unicode_escape>" + PAGE),
+    "encoding of XML": answer_of("application/xml", '<?xml version="1.0" encoding="punycode"?><a>b</a>'),
     # RDF
-    "a large decimal": typed("1E1000000000", "decimal"),
-    "a small decimal": typed("1E-1000000000", "decimal"),
-    "a large double": typed("1" * 50_000, "double"),
-    "a large integer": typed("9" * 60_000, "integer"),
-    "a duration": typed("P" + "9" * 50_000 + "Y", "duration"),
-    "a year": typed("9" * 50_000, "gYear"),
-    "a date of digits": typed("2020-01-01T" + "0" * 50_000, "dateTime"),
-    "octets in hex": typed("ab" * 30_000, "hexBinary"),
+    "a large decimal": typed_literal("1E1000000000", "decimal"),
+    "a small decimal": typed_literal("1E-1000000000", "decimal"),
+    "a large double": typed_literal("1" * 50_000, "double"),
+    "a large integer": typed_literal("9" * 60_000, "integer"),
+    "a duration": typed_literal("P" + "9" * 50_000 + "Y", "duration"),
+    "a year": typed_literal("9" * 50_000, "gYear"),
+    "a date of digits": typed_literal("2020-01-01T" + "0" * 50_000, "dateTime"),
+    "octets in hex": typed_literal("ab" * 30_000, "hexBinary"),
     "XML as a literal": turtle(
         f'''"{'<b>' * 15_000}"^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#XMLLiteral>'''
     ),
@@ -115,9 +117,9 @@ HOSTILE: dict[str, bytes] = {
     "an exponent without quotes": turtle("1e999999999"),
     "a tag of a language": turtle(f'"x"@{"a-" * 30_000}a'),
     "lists of Turtle": turtle("(" * 30_000),
-    "prefixes": sent("text/turtle", "@prefix a: <b> . " * 3_000),
-    "bases": sent("text/turtle", "@base <a/> . <x> <y> <z> . " * 2_000),
-    "triples": sent("application/n-triples", "<http://a.example/x> <http://purl.org/dc/terms/title> \"y\" .\n" * 900),
+    "prefixes": answer_of("text/turtle", "@prefix a: <b> . " * 3_000),
+    "bases": answer_of("text/turtle", "@base <a/> . <x> <y> <z> . " * 2_000),
+    "triples": answer_of("application/n-triples", "<http://a.example/x> <http://purl.org/dc/terms/title> \"y\" .\n" * 900),
     "XML in RDF": rdf_xml(f'<dc:title rdf:parseType="Literal">{"<b/>" * 2_000}</dc:title>'),
     "much XML in RDF": rdf_xml(f'<dc:title rdf:parseType="Literal">{"<b/>" * 30_000}</dc:title>'),
     "nodes in nodes": rdf_xml("<dc:title><rdf:Description>" * 800 + "</rdf:Description></dc:title>" * 800),
@@ -126,66 +128,66 @@ HOSTILE: dict[str, bytes] = {
         f'<dc:title rdf:parseType="Collection">{"<rdf:Description/>" * 3_000}</dc:title>'
     ),
     # XML
-    "entities": sent(
+    "entities": answer_of(
         "application/xml",
         '<!DOCTYPE a [<!ENTITY b "bbbbbbbbbb">'
         + "".join(f"<!ENTITY b{n + 1} '" + f"&b{n};" * 10 + "'>" for n in range(1, 9))
         + "<!ENTITY b1 'b'>]><a>&b9;</a>",
     ),
-    "an entity from elsewhere": sent("text/xml", '<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><a>&b;</a>'),
-    "elements in elements": sent("application/xml", "<a>" * 100_000),
-    "attributes": sent("application/xml", "<a " + "".join(f'x{n}="y" ' for n in range(40_000)) + "/>"),
-    "namespaces": sent("application/xml", "".join(f'<a xmlns:n{n}="u{n}">' for n in range(5_000))),
+    "an entity from elsewhere": answer_of("text/xml", '<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><a>&b;</a>'),
+    "elements in elements": answer_of("application/xml", "<a>" * 100_000),
+    "attributes": answer_of("application/xml", "<a " + "".join(f'x{n}="y" ' for n in range(40_000)) + "/>"),
+    "namespaces": answer_of("application/xml", "".join(f'<a xmlns:n{n}="u{n}">' for n in range(5_000))),
     # JSON and YAML
-    "lists of JSON": sent("application/json", "[" * 500_000),
-    "objects of JSON": sent("application/json", '{"title":' * 60_000),
-    "a number of JSON": sent("application/json", f'{{"title": {"9" * 100_000}}}'),
-    "an exponent of JSON": sent("application/json", '{"title": 1e999999999, "date": -1e999999999}'),
-    "keys of JSON": sent("application/json", "{" + ",".join(f'"k{n}": {n}' for n in range(40_000)) + "}"),
-    "a long title of JSON": sent("application/json", '{"title": "' + "x" * 500_000 + '"}'),
-    "lone surrogates": sent("application/json", '{"title": "' + "\\ud800" * 50_000 + '"}'),
-    "contexts of JSON-LD": sent(
+    "lists of JSON": answer_of("application/json", "[" * 500_000),
+    "objects of JSON": answer_of("application/json", '{"title":' * 60_000),
+    "a number of JSON": answer_of("application/json", f'{{"title": {"9" * 100_000}}}'),
+    "an exponent of JSON": answer_of("application/json", '{"title": 1e999999999, "date": -1e999999999}'),
+    "keys of JSON": answer_of("application/json", "{" + ",".join(f'"k{n}": {n}' for n in range(40_000)) + "}"),
+    "a long title of JSON": answer_of("application/json", '{"title": "' + "x" * 500_000 + '"}'),
+    "lone surrogates": answer_of("application/json", '{"title": "' + "\\ud800" * 50_000 + '"}'),
+    "contexts of JSON-LD": answer_of(
         "application/ld+json",
         '{"@context": ["http://127.0.0.1:9/c", {"@import": "file:///etc/passwd"}], "title": "A map", "creator": "R"}',
     ),
-    "JSON-LD in JSON-LD": sent("application/ld+json", '{"@graph": [' * 20_000),
-    "aliases of YAML": sent(
+    "JSON-LD in JSON-LD": answer_of("application/ld+json", '{"@graph": [' * 20_000),
+    "aliases of YAML": answer_of(
         "application/yaml",
         "a: &a [x,x,x,x,x,x,x,x]\n"
         + "".join(f"{after}: &{after} [{f'*{one},' * 8}]\n" for one, after in pairwise("abcdefghi")),
     ),
-    "an integer of YAML": sent("application/yaml", f"title: {'9' * 60_000}\nwho: {'1:' * 5_000}1\n"),
-    "moments of YAML": sent("application/yaml", "title: 2001-12-14t21:59:43.10-05:00\nwho: 99999-99-99\n" * 500),
-    "merge keys of YAML": sent("application/yaml", "title: x\n" + "<<: {a: b}\n" * 4_000),
-    "tags of YAML": sent("application/yaml", "title: !!python/object/apply:os.system ['true']\nwho: x\n"),
-    "flows of YAML": sent("application/yaml", "title: " + "{a: " * 15_000),
-    "blocks of YAML": sent("application/yaml", "".join(" " * n + "- \n" for n in range(340))),
-    "anchors of YAML": sent("application/yaml", "title: &a x\n" * 4_000),
+    "an integer of YAML": answer_of("application/yaml", f"title: {'9' * 60_000}\nwho: {'1:' * 5_000}1\n"),
+    "moments of YAML": answer_of("application/yaml", "title: 2001-12-14t21:59:43.10-05:00\nwho: 99999-99-99\n" * 500),
+    "merge keys of YAML": answer_of("application/yaml", "title: x\n" + "<<: {a: b}\n" * 4_000),
+    "tags of YAML": answer_of("application/yaml", "title: !!python/object/apply:os.system ['true']\nwho: x\n"),
+    "flows of YAML": answer_of("application/yaml", "title: " + "{a: " * 15_000),
+    "blocks of YAML": answer_of("application/yaml", "".join(" " * n + "- \n" for n in range(340))),
+    "anchors of YAML": answer_of("application/yaml", "title: &a x\n" * 4_000),
     # plain text
-    "success of EZID": sent("text/plain", "success: " + "a" * 32_768 + "\n" * 32_768),
-    "lines of EZID": sent("text/plain", "success: ark:/1/x\n" + "a: b\n" * 90_000),
-    "stories": sent("text/plain", "erc-" + "a" * 32_768 + "\n#" * 32_768),
-    "comments of an ERC": sent("text/plain", "erc:\n" + "#\n" * 200_000),
-    "an error": sent("text/plain", "error" + " " * 500_000 + ":"),
-    "percents": sent("text/plain", "erc:\nwho: " + "%{ " * 150_000),
-    "commas": sent("text/plain", "erc:\nwho: ," + "a," * 200_000),
-    "pipes": sent("text/plain", "erc:\nwho: " + "|" * 400_000),
-    "labels": sent("text/plain", "erc:\n" + "".join(f"label{n}: x\n" for n in range(30_000))),
-    "blanks": sent("text/plain", " " * 500_000 + "x"),
-    "ARKs": sent("text/plain", "ark:/12148/abc " * 30_000),
-    "combining marks": sent("text/plain", "erc:\nwho: e" + "\N{COMBINING ACUTE ACCENT}" * 150_000),
+    "success of EZID": answer_of("text/plain", "success: " + "a" * 32_768 + "\n" * 32_768),
+    "lines of EZID": answer_of("text/plain", "success: ark:/1/x\n" + "a: b\n" * 90_000),
+    "stories": answer_of("text/plain", "erc-" + "a" * 32_768 + "\n#" * 32_768),
+    "comments of an ERC": answer_of("text/plain", "erc:\n" + "#\n" * 200_000),
+    "an error": answer_of("text/plain", "error" + " " * 500_000 + ":"),
+    "percents": answer_of("text/plain", "erc:\nwho: " + "%{ " * 150_000),
+    "commas": answer_of("text/plain", "erc:\nwho: ," + "a," * 200_000),
+    "pipes": answer_of("text/plain", "erc:\nwho: " + "|" * 400_000),
+    "labels": answer_of("text/plain", "erc:\n" + "".join(f"label{n}: x\n" for n in range(30_000))),
+    "blanks": answer_of("text/plain", " " * 500_000 + "x"),
+    "ARKs": answer_of("text/plain", "ark:/12148/abc " * 30_000),
+    "combining marks": answer_of("text/plain", "erc:\nwho: e" + "\N{COMBINING ACUTE ACCENT}" * 150_000),
     # pages
-    "tags in tags": sent(HTML, "<div>" * 100_000),
-    "attributes of a tag": sent(HTML, PAGE + "<p " + "".join(f"a{n}=b " for n in range(15_000)) + ">"),
-    "titles": sent(HTML, "<title>x</title>" * 8_000),
-    "a long title": sent(HTML, "<title>" + "x" * 130_000),
-    "words in a title": sent(HTML, "<title>" + "not found " * 12_000),
-    "refreshes": sent(HTML, "<meta http-equiv=refresh content='0;url=x'>" * 3_000),
-    "JSON-LD of a page": sent(HTML, PAGE + f"<script type=application/ld+json>{'[' * 100_000}</script>"),
-    "labels of a page": sent(HTML, "<dl>" + "<dt>who<dd>x" * 10_000),
-    "canonical links": sent(HTML, "<link rel=canonical href='" + "ark:/12148/x" * 10_000 + "'>"),
-    "entities of a page": sent(HTML, PAGE + "&#1114112;" * 12_000 + "&#99999999999999999999;"),
-    "table cells": sent(HTML, "<table>" + "<tr><td>who<td>x" * 8_000),
+    "tags in tags": answer_of(HTML, "<div>" * 100_000),
+    "attributes of a tag": answer_of(HTML, PAGE + "<p " + "".join(f"a{n}=b " for n in range(15_000)) + ">"),
+    "titles": answer_of(HTML, "<title>x</title>" * 8_000),
+    "a long title": answer_of(HTML, "<title>" + "x" * 130_000),
+    "words in a title": answer_of(HTML, "<title>" + "not found " * 12_000),
+    "refreshes": answer_of(HTML, "<meta http-equiv=refresh content='0;url=x'>" * 3_000),
+    "JSON-LD of a page": answer_of(HTML, PAGE + f"<script type=application/ld+json>{'[' * 100_000}</script>"),
+    "labels of a page": answer_of(HTML, "<dl>" + "<dt>who<dd>x" * 10_000),
+    "canonical links": answer_of(HTML, "<link rel=canonical href='" + "ark:/12148/x" * 10_000 + "'>"),
+    "entities of a page": answer_of(HTML, PAGE + "&#1114112;" * 12_000 + "&#99999999999999999999;"),
+    "table cells": answer_of(HTML, "<table>" + "<tr><td>who<td>x" * 8_000),
 }  # fmt: skip
 
 

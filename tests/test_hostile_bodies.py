@@ -56,7 +56,7 @@ BODIES = {
 
 
 @contextmanager
-def bounded() -> Iterator[None]:
+def cpu_limit() -> Iterator[None]:
     """Fail a test that takes too much CPU time; other programs make no difference."""
 
     def end(*_: object) -> None:
@@ -75,7 +75,7 @@ def bounded() -> Iterator[None]:
 def test_a_body_costs_no_more_than_its_size_allows(kind: str) -> None:
     media_type, begins, goes_on, ends = BODIES[kind]
     body = begins + goes_on * (SIZE // len(goes_on)) + ends
-    with bounded():
+    with cpu_limit():
         answer = read_answer(body.encode(), media_type)
     assert answer.media_type == media_type
 

@@ -38,7 +38,7 @@ def body(data: bytes, *headers: str) -> bytes:
     return OK + lines.encode("latin-1") + b"\r\n" + data
 
 
-def chunked(*chunks: bytes) -> bytes:
+def chunk(*chunks: bytes) -> bytes:
     return OK + b"Transfer-Encoding: chunked\r\n\r\n" + b"".join(b"%x\r\n%s\r\n" % (len(each), each) for each in chunks)
 
 
@@ -73,7 +73,7 @@ ANSWERS: Mapping[str, tuple[bytes, str, str]] = {
         OK + b"Content-Type: text/html\r\nContent-Length: 90000\r\n\r\n" + PAGE, "read", "incomplete",
     ),
     "a chunk whose size is no number, behind a good one": (
-        chunked(PAGE) + b"zz\r\nx\r\n", "read", "incomplete",
+        chunk(PAGE) + b"zz\r\nx\r\n", "read", "incomplete",
     ),
     "a status line and nothing else": (b"HTTP/1.1 200 OK\r\n\r\n", "unreadable", "empty"),
     "more headers than are read": (

@@ -42,21 +42,21 @@ PACKED_OFTEN = record(1, f"Content-Encoding: {'gzip,' * 1000}\r\n", gzip.compres
 PAGE = record(2, "", f"<p>{ARK}".encode())
 
 
-def packed(name: str, text: str) -> str:
+def pack(name: str, text: str) -> str:
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
         archive.writestr(name, text)
     return made.getvalue().decode("latin-1")
 
 
-def walked(data: bytes) -> tuple[list[str], list[Finding]]:
+def walk(data: bytes) -> tuple[list[str], list[Finding]]:
     parts = list(members(io.BytesIO(data), name="a.warc"))
     names = [part.name for part in parts if isinstance(part, ArchiveMember)]
     return names, [part for part in parts if isinstance(part, Finding)]
 
 
 def test_a_capture_that_was_compressed_too_often_is_left_out() -> None:
-    names, findings = walked(PACKED_OFTEN + PAGE)
+    names, findings = walk(PACKED_OFTEN + PAGE)
     assert names == ["a.warc!/http://x.example/2"]
     assert findings == [Finding("unreadable", "a.warc!/http://x.example/1: it was compressed 1000 times")]
 
@@ -89,7 +89,7 @@ def nested_links(size: int) -> None:
 @pytest.mark.parametrize(
     ("work", "size"),
     [
-        (lambda size: walked(PAGE + b"\nWARC/" * size), 50_000),
+        (lambda size: walk(PAGE + b"\nWARC/" * size), 50_000),
         (labels, 1000),
         (nested_links, 500),
         (lambda size: read_tabular((f"a,{ARK}," + "," * 9).encode() * size), 3000),
@@ -121,7 +121,7 @@ def test_labels_within_an_ark_are_read_a_few_times_only() -> None:
         ("a.bib", f"@article{{a, url = {{{ARK}}}}}", False),
         ("a.eml", f"From: a@b.example\nTo: c@d.example\nSubject: x\n\n{ARK}", False),
         ("a.pdf", "%PDF-1.7", False),
-        ("a.odt", packed("mimetype", "application/vnd.oasis.opendocument.text"), False),
+        ("a.odt", pack("mimetype", "application/vnd.oasis.opendocument.text"), False),
         ("a.txt", ARK * 4000, False),
     ],
 )

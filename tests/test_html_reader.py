@@ -26,7 +26,7 @@ def kinds(reading):
     return [finding.kind for finding in reading.findings]
 
 
-def shown(reading):
+def link_targets(reading):
     """Each piece of text that is a link, and where that link leads."""
     targets = {block.link: block.text for block in reading.blocks if block.link is not None}
     return [[block.text[a.start : a.end], targets[a.link]] for block in reading.blocks for a in block.anchors]
@@ -36,7 +36,7 @@ def shown(reading):
 def test_html_vector(vector):
     reading = read_html(vector["html"].encode())
     assert [[b.role.value, b.place, b.text] for b in reading.blocks] == vector["blocks"]
-    assert shown(reading) == vector.get("shown", [])
+    assert link_targets(reading) == vector.get("shown", [])
     assert list(reading.links) == vector.get("links", [])
     assert reading.title == vector.get("title", "")
     assert reading.base == vector.get("base")
@@ -110,7 +110,7 @@ def test_links_title_and_metadata_below_any_number_of_elements_are_found():
         b"<title>T</title>" + b"<b>" * 3000 + b"<a href=/x title=ark:/1/t>ark:/1/a</a> <i id=ark:/1/i>b</i>"
     )
     assert texts(reading, Role.METADATA) == ["ark:/1/t", "ark:/1/i"]
-    assert shown(reading) == [["ark:/1/a", "/x"]]
+    assert link_targets(reading) == [["ark:/1/a", "/x"]]
     assert (reading.title, reading.links) == ("T", ("/x",))
 
 

@@ -209,7 +209,7 @@ def test_a_page_without_an_identity_or_a_contact_is_a_mistake(content: str, word
     assert not (tmp_path / "public").exists()
 
 
-def published(folder: Path) -> dict[str, Any]:
+def published_files(folder: Path) -> dict[str, Any]:
     directory = folder / "public/.well-known/http-message-signatures-directory"
     keys: dict[str, Any] = json.loads(directory.read_text())
     return keys
@@ -217,7 +217,7 @@ def published(folder: Path) -> dict[str, Any]:
 
 def test_identity_page_names_the_client_and_how_to_allow_it(folder: Path) -> None:
     page = (folder / "public/index.html").read_text()
-    [key] = published(folder)["keys"]
+    [key] = published_files(folder)["keys"]
     for words in (
         '<a href="mailto:ada@library.example">', AGENT, key["kid"], "Disallow: /", "Crawl-delay", "<code>/ark:</code>",
         "our address", "nothing but patience",
@@ -236,16 +236,16 @@ class Door:
         self.servers: list[RawServer] = []
 
     def server(self, respond: Callable[[str], bytes], tls: trustme.LeafCert | None = None) -> RawServer:
-        def guarded(target: str) -> bytes:
+        def respond_if_signed(target: str) -> bytes:
             self.refusals.append(self.verifier.refusal(server.heads[-1]))
             return reply("403 Forbidden") if self.refusals[-1] else respond(target)
 
-        server = RawServer(guarded, tls=tls)
+        server = RawServer(respond_if_signed, tls=tls)
         self.servers.append(server)
         return server
 
 
-def checked(door: Door, folder: Path, *arguments: str | Path) -> list[dict[str, Any]]:
+def check_signature(door: Door, folder: Path, *arguments: str | Path) -> list[dict[str, Any]]:
     """The rows of a check whose ARK is led from one host to another, port and all, the second over TLS."""
 
     def resolver(target: str) -> bytes:
@@ -274,8 +274,8 @@ def checked(door: Door, folder: Path, *arguments: str | Path) -> list[dict[str, 
 
 
 def test_signed_requests_are_admitted_with_a_signature_for_each_hop(folder: Path) -> None:
-    door = Door(Verifier(published(folder)))
-    rows = checked(door, folder, "-c", folder / "arkaudit.toml")
+    door = Door(Verifier(published_files(folder)))
+    rows = check_signature(door, folder, "-c", folder / "arkaudit.toml")
     assert outcomes(rows) == ["resolved"]
     assert set(door.refusals) == {""}
     first, second = door.servers
@@ -289,20 +289,20 @@ def test_signed_requests_are_admitted_with_a_signature_for_each_hop(folder: Path
 
 
 def test_unsigned_requests_are_refused_by_a_signing_host(folder: Path) -> None:
-    door = Door(Verifier(published(folder)))
-    assert outcomes(checked(door, folder)) == ["blocked"]
+    door = Door(Verifier(published_files(folder)))
+    assert outcomes(check_signature(door, folder)) == ["blocked"]
     assert set(door.refusals) == {"it is not signed"}
     assert not any("Signature" in head for server in door.servers for head in server.heads)
 
 
 def test_a_signature_is_soon_no_longer_valid(folder: Path) -> None:
-    door = Door(Verifier(published(folder), clock=lambda: time.time() + 90))
-    assert outcomes(checked(door, folder, "-c", folder / "arkaudit.toml")) == ["blocked"]
+    door = Door(Verifier(published_files(folder), clock=lambda: time.time() + 90))
+    assert outcomes(check_signature(door, folder, "-c", folder / "arkaudit.toml")) == ["blocked"]
     assert set(door.refusals) == {"it is not valid now"}
 
 
 def test_the_key_is_nowhere_but_in_its_file(folder: Path) -> None:
-    checked(Door(Verifier(published(folder))), folder, "-c", folder / "arkaudit.toml")
+    check_signature(Door(Verifier(published_files(folder))), folder, "-c", folder / "arkaudit.toml")
     done = run_command("report", "--store", folder / "a.db", "--out", folder / "report", "--format", "all")
     assert done.returncode == 0, done.stderr
     doctor = run_command("doctor", "-c", folder / "arkaudit.toml")
@@ -318,7 +318,7 @@ def test_the_key_is_nowhere_but_in_its_file(folder: Path) -> None:
     for path in files:
         data = path.read_bytes()
         assert not [form for form in forms if form in data], path
-    keyid = published(folder)["keys"][0]["kid"]
+    keyid = published_files(folder)["keys"][0]["kid"]
     assert keyid.encode() in (folder / "a.db").read_bytes()  # the run records the key
 
 

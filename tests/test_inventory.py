@@ -67,7 +67,7 @@ def test_any_url_is_the_same_object_by_the_other_scheme_and_with_a_fragment(url:
 # -- the file
 
 
-def written(tmp_path: Path, text: str | bytes) -> Path:
+def write_inventory(tmp_path: Path, text: str | bytes) -> Path:
     path = tmp_path / "own.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path
@@ -84,21 +84,21 @@ def written(tmp_path: Path, text: str | bytes) -> Path:
     ],
 )
 def test_inventories_written_by_spreadsheets_are_read(tmp_path: Path, text: str) -> None:
-    [row] = rows_of(read_inventory(written(tmp_path, text)).drop(columns="line"))
+    [row] = rows_of(read_inventory(write_inventory(tmp_path, text)).drop(columns="line"))
     assert (*row[:2], *row[3:]) == ("ark:12148/x5", "12148", "A map", "Maps", True)
     assert row[2].startswith("http")
 
 
 def test_a_download_of_ezid_is_an_inventory(tmp_path: Path) -> None:
     text = "_id,_target,_status\nark:/99999/fk4x5,https://library.example/5,public\n"
-    [row] = rows_of(read_inventory(written(tmp_path, text))[["ark", "expected_url"]])
+    [row] = rows_of(read_inventory(write_inventory(tmp_path, text))[["ark", "expected_url"]])
     assert tuple(row) == ("ark:99999/fk4x5", "https://library.example/5")
 
 
 def test_inventory_needs_only_arks_and_closed_is_optional(tmp_path: Path) -> None:
-    [row] = rows_of(read_inventory(written(tmp_path, "ark\nark:12148/x5\n")))
+    [row] = rows_of(read_inventory(write_inventory(tmp_path, "ark\nark:12148/x5\n")))
     assert row == (2, "ark:12148/x5", "12148", None, None, None, None)
-    [row] = rows_of(read_inventory(written(tmp_path, "ark,closed\nark:12148/x5,\n")))
+    [row] = rows_of(read_inventory(write_inventory(tmp_path, "ark,closed\nark:12148/x5,\n")))
     assert row[-1] is False
 
 
@@ -120,7 +120,7 @@ def test_inventory_needs_only_arks_and_closed_is_optional(tmp_path: Path) -> Non
     ],
 )
 def test_bad_line_is_named_in_one_line(tmp_path: Path, text: str | bytes, line: int, words: str) -> None:
-    path = written(tmp_path, text)
+    path = write_inventory(tmp_path, text)
     with pytest.raises(InventoryUnreadable) as told:
         read_inventory(path)
     assert str(told.value).startswith(f"{path}:{line}: ")
@@ -154,7 +154,7 @@ ark:88435/x5,,Only cited,Scans,
 
 
 def test_each_line_of_the_inventory_is_compared_with_the_store(tmp_path: Path) -> None:
-    listed = read_inventory(written(tmp_path, INVENTORY))
+    listed = read_inventory(write_inventory(tmp_path, INVENTORY))
     frames = load_frames(write_world(tmp_path / "world.db"), inventory=listed)
     tables = Tables(frames)
     columns = ["findings", "ark", "presence", "landing", "access", "citations"]
@@ -191,7 +191,7 @@ def test_each_line_of_the_inventory_is_compared_with_the_store(tmp_path: Path) -
 
 
 def test_uninventoried_arks_are_extra_except_parts_of_listed_ones(tmp_path: Path) -> None:
-    listed = read_inventory(written(tmp_path, "ark\nark:12148/never\nark:61903/1:1:C4H82DW2\n"))
+    listed = read_inventory(write_inventory(tmp_path, "ark\nark:12148/never\nark:61903/1:1:C4H82DW2\n"))
     frames = load_frames(write_world(tmp_path / "world.db"), inventory=listed)
     table = Tables(frames)["inventory"]
     assert list(rows_of(table.loc[table["findings"].eq("extra"), ["ark", "citations"]])) == [
@@ -201,7 +201,7 @@ def test_uninventoried_arks_are_extra_except_parts_of_listed_ones(tmp_path: Path
 
 
 def test_partial_report_covers_its_part_of_the_inventory(tmp_path: Path) -> None:
-    listed = read_inventory(written(tmp_path, INVENTORY))
+    listed = read_inventory(write_inventory(tmp_path, INVENTORY))
     frames = load_frames(write_world(tmp_path / "world.db"), inventory=listed)
     of_naan = Tables(chosen(frames, Choice(naans=("12148",))))["inventory"]
     assert set(of_naan["ark"]) == {"ark:12148/btv1b8449691v", "ark:12148/bpt6k107371t", "ark:12148/never"}
@@ -221,7 +221,7 @@ def test_empty_partial_report_is_reported(tmp_path: Path) -> None:
 
 
 def test_an_empty_store_has_never_seen_any(tmp_path: Path) -> None:
-    listed = read_inventory(written(tmp_path, INVENTORY))
+    listed = read_inventory(write_inventory(tmp_path, INVENTORY))
     tables = Tables(load_frames(write_store(tmp_path / "empty.db", {}), inventory=listed))
     assert set(tables["inventory"]["presence"]) == {"never-seen"}
 

@@ -31,7 +31,7 @@ def target(ark: str) -> tuple[Ark, str]:
 
 def verdicts(targets: Iterable[tuple[Ark, str]], seen: Iterable[Observation | TlsResult]) -> list[Verdict]:
     with Store.open(None) as store:
-        run = begun(store)
+        run = begin_run(store)
         store.record(run, seen)
         return list(verdicts_of_run(store, run, targets))
 
@@ -46,7 +46,7 @@ def run_findings(judged: Iterable[Verdict]) -> Findings:
 AT = "2026-11-21T00:00:00.000+00:00"
 
 
-def begun(store: Store, plan: dict[str, Any] | None = None) -> int:
+def begin_run(store: Store, plan: dict[str, Any] | None = None) -> int:
     return store.begin_run(command="x", at=AT, version="", resolver="", user_agent="", seeds=[], plan=plan)
 
 
@@ -106,14 +106,14 @@ def test_policy_page_is_reported_with_every_commitment_that_names_it() -> None:
         assert verdict.requests == 2
 
 
-def landing(ark: str, url: str, **told: Any) -> Observation:
+def landing_hop(ark: str, url: str, **told: Any) -> Observation:
     return about(ark, chain=[302, 200], urls=[R + ark, url], **told)
 
 
 def test_arks_that_land_together_and_parts_of_one_object() -> None:
     volume = "https://land.example/volume"
     arks = ["ark:12x45/x5", "ark:12x45/x7", "ark:12x45/x7/f1"]
-    judged = list(verdicts(map(target, arks), [landing(ark, volume, text="Maps") for ark in arks]))
+    judged = list(verdicts(map(target, arks), [landing_hop(ark, volume, text="Maps") for ark in arks]))
     assert [each.object.outcome for each in judged] == ["resolved"] * 3
     assert all("1 other ARK ends at the same URL" in each.object.evidence for each in judged)
     [(url, [finding])] = run_findings(judged).items()
@@ -125,7 +125,7 @@ def test_one_ark_that_leads_to_two_objects() -> None:
     ark = Ark.parse("ark:12x45/x5")
     other = "https://other.example/ark:12x45/x5"
     second = observation(Question.OBJECT, {"chain": [302, 200], "urls": [other, "https://land.example/2"]}, other)
-    judged = list(verdicts([target(str(ark)), (ark, other)], [landing(str(ark), "https://land.example/1"), second]))
+    judged = list(verdicts([target(str(ark)), (ark, other)], [landing_hop(str(ark), "https://land.example/1"), second]))
     assert {subject: each.kind for subject, [each] in run_findings(judged).items()} == {str(ark): "split-object"}
 
 
@@ -152,7 +152,7 @@ def test_judging_a_store_again_gives_the_same(tmp_path: Path) -> None:
     targets = [target("ark:12x45/x5")]
     seen = [about("ark:12x45/x5", type="text/html", body=body), TlsResult("r.example", 443, False, "expired", "")]
     with Store.open(tmp_path / "store.sqlite") as store:
-        run = begun(store)
+        run = begin_run(store)
         store.record(run, seen)
         assert list(store.observations(run)) == [seen[0]]
         first, again = list[Verdict](), list[Verdict]()
@@ -172,13 +172,13 @@ def test_a_plain_ark_of_a_record_is_that_ark_without_looking_for_it(where: str) 
 def test_interrupted_judging_keeps_its_batches_and_resumes_to_the_same(tmp_path: Path) -> None:
     names = ["ark:12x45/x5", *(f"ark:99999/x{number}" for number in range(1200)), "ark:12x45/k7"]
     targets = [target(name) for name in names]
-    landed = [landing(names[place], "https://land.example/volume", text="Maps") for place in (0, -1)]
+    landed = [landing_hop(names[place], "https://land.example/volume", text="Maps") for place in (0, -1)]
     kept: list[int] = []
 
-    def judged(path: Path, *interrupts: int) -> tuple[dict[str, list[Any]], int]:
+    def judge_interrupted(path: Path, *interrupts: int) -> tuple[dict[str, list[Any]], int]:
         """Return the rows of a run that is judged until no interruption is left, and the steps of the last judging."""
         with Store.open(path) as store:
-            run = begun(store, plan={})
+            run = begin_run(store, plan={})
             store.record(run, landed)
             for most in (*interrupts, len(targets)):
                 count = 0
@@ -204,8 +204,8 @@ def test_interrupted_judging_keeps_its_batches_and_resumes_to_the_same(tmp_path:
                 }
         return rows, count
 
-    whole, every = judged(tmp_path / "whole.db")
-    resumed, few = judged(tmp_path / "resumed.db", 1100, 50)
+    whole, every = judge_interrupted(tmp_path / "whole.db")
+    resumed, few = judge_interrupted(tmp_path / "resumed.db", 1100, 50)
     assert (every, few, kept) == (1202, 202, [1000, 1000])
     assert resumed == whole
     assert [row[4] for row in whole["finding"]] == ["shared-landing"]
@@ -213,7 +213,7 @@ def test_interrupted_judging_keeps_its_batches_and_resumes_to_the_same(tmp_path:
 
 def test_verdicts_on_another_basis_are_judged_again(tmp_path: Path) -> None:
     with Store.open(tmp_path / "a.db") as store:
-        run = begun(store, plan={})
+        run = begin_run(store, plan={})
         assert store.begin_verdicts(run, "one") == frozenset()
         judge_run(store, run, [target("ark:99999/x")], recorded=frozenset())
         assert store.begin_verdicts(run, "one") == {f"{R}ark:99999/x"}

@@ -349,16 +349,16 @@ def test_unchanged_results_are_not_reported_as_changed(value: Any) -> None:
     assert changes({"a": value}, {"a": value}) == []
 
 
-def test_a_page_is_written_in_the_language_that_was_asked_for(written: dict[str, Path]) -> None:
+def test_a_page_is_written_in_the_language_that_was_asked_for(language_pages: dict[str, Path]) -> None:
     for code, language in LANGUAGES.items():
-        soup = BeautifulSoup(written[code].read_text("utf-8"), "html.parser")
+        soup = BeautifulSoup(language_pages[code].read_text("utf-8"), "html.parser")
         assert soup.select_one(f"html[lang={code}]")
         assert soup.select_one("h1").text == language.gettext("Which ARKs persist?")  # type: ignore[union-attr]
         assert [option["value"] for option in soup.select("#language option")] == list(NAMES)
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory, report: Report) -> dict[str, Path]:
+def language_pages(tmp_path_factory: pytest.TempPathFactory, report: Report) -> dict[str, Path]:
     """Pages: one for each requested language, and one with a choice."""
     folder = tmp_path_factory.mktemp("pages")
     asked = {code: Spoken(language, is_asked_for=True) for code, language in LANGUAGES.items()}
@@ -384,30 +384,30 @@ SAID = """JSON.stringify([document.title, document.documentElement.lang,
 
 @pytest.mark.browser
 @needs_browser
-def test_switched_page_equals_one_written_in_that_language(browser: Page, written: dict[str, Path]) -> None:
+def test_switched_page_equals_one_written_in_that_language(browser: Page, language_pages: dict[str, Path]) -> None:
     said = {}
     for code in NAMES:
-        browser.open(written[code])
+        browser.open(language_pages[code])
         said[code] = browser.value(SAID)
         assert browser.value("document.getElementById('language').value") == code
     for code in NAMES:
-        browser.open(written[code])
+        browser.open(language_pages[code])
         for other in (*NAMES, code):
             browser.value(f"arkaudit.speak({other!r})")
             assert browser.value(SAID) == said[other], (code, other)
         assert browser.complaints == []
-        assert browser.requested_urls == [written[code].resolve().as_uri()]
+        assert browser.requested_urls == [language_pages[code].resolve().as_uri()]
 
 
 @pytest.mark.browser
 @needs_browser
-def test_the_browser_chooses_unless_a_language_was_asked_for(browser: Page, written: dict[str, Path]) -> None:
+def test_the_browser_chooses_unless_a_language_was_asked_for(browser: Page, language_pages: dict[str, Path]) -> None:
     agent = browser.value("navigator.userAgent")
     for asked, spoken in {"de-AT,fr;q=0.5": "de", "it,es-MX;q=0.8": "es", "nl,it": "en", "EN-gb,fr": "en"}.items():
         browser.call("Emulation.setUserAgentOverride", userAgent=agent, acceptLanguage=asked)
-        browser.open(written["any"])
+        browser.open(language_pages["any"])
         assert browser.value("document.documentElement.lang") == spoken
-        browser.open(written["fr"])
+        browser.open(language_pages["fr"])
         assert browser.value("document.documentElement.lang") == "fr"
     browser.call("Emulation.setUserAgentOverride", userAgent=agent, acceptLanguage="en-US,en")
 
@@ -422,8 +422,8 @@ def choose(browser: Page, code: str) -> None:
 
 @pytest.mark.browser
 @needs_browser
-def test_a_choice_is_kept_and_what_was_done_stays(browser: Page, written: dict[str, Path]) -> None:
-    browser.open(written["any"], fragment="#arks?q=gallica&family=works")
+def test_a_choice_is_kept_and_what_was_done_stays(browser: Page, language_pages: dict[str, Path]) -> None:
+    browser.open(language_pages["any"], fragment="#arks?q=gallica&family=works")
     browser.settled("arkaudit.arrived()")
     browser.value("document.getElementById('letter-1').value += 'Anna'")
     browser.value("document.querySelectorAll('[data-tick]')[0].click()")
@@ -443,7 +443,7 @@ def test_a_choice_is_kept_and_what_was_done_stays(browser: Page, written: dict[s
     assert "Rechercher" in table
     assert "fonctionne" in table
     assert browser.value("document.querySelector('[data-table=arks] input').value") == "gallica"
-    browser.open(written["de"], fragment="#ark=ark:12148/btv1b8449691v")
+    browser.open(language_pages["de"], fragment="#ark=ark:12148/btv1b8449691v")
     assert browser.value("document.documentElement.lang") == "fr"
     browser.wait_for("document.querySelector('dialog[open]').innerText.includes('Le chemin jusqu’à l’objet')")
     choose(browser, "es")
@@ -454,11 +454,11 @@ def test_a_choice_is_kept_and_what_was_done_stays(browser: Page, written: dict[s
 
 @pytest.mark.browser
 @needs_browser
-def test_a_browser_that_keeps_nothing_still_lets_choose(browser: Page, written: dict[str, Path]) -> None:
+def test_a_browser_that_keeps_nothing_still_lets_choose(browser: Page, language_pages: dict[str, Path]) -> None:
     refuse = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('no'); } })"
     script = browser.call("Page.addScriptToEvaluateOnNewDocument", source=refuse)["identifier"]
     try:
-        browser.open(written["any"])
+        browser.open(language_pages["any"])
         choose(browser, "de")
         assert browser.value("document.documentElement.lang") == "de"
         assert browser.complaints == []
@@ -469,12 +469,12 @@ def test_a_browser_that_keeps_nothing_still_lets_choose(browser: Page, written: 
 @pytest.mark.browser
 @needs_browser
 def test_without_scripts_the_page_is_in_the_language_that_it_is_written_in(
-    browser: Page, written: dict[str, Path]
+    browser: Page, language_pages: dict[str, Path]
 ) -> None:
     browser.call("Emulation.setScriptExecutionDisabled", value=True)
     try:
         for name, code in {"any": "en", "es": "es"}.items():
-            browser.open(written[name])
+            browser.open(language_pages[name])
             assert browser.value("document.documentElement.lang") == code
             assert not browser.value("document.getElementById('language').offsetParent")
     finally:
@@ -488,8 +488,8 @@ MOMENTS = ["2026-11-01T08:05:09Z", "1999-12-31T23:59:59Z"]
 
 @pytest.mark.browser
 @needs_browser
-def test_scripts_and_python_write_numbers_and_days_alike(browser: Page, written: dict[str, Path]) -> None:
-    browser.open(written["any"])
+def test_scripts_and_python_write_numbers_and_days_alike(browser: Page, language_pages: dict[str, Path]) -> None:
+    browser.open(language_pages["any"])
     for code, language in LANGUAGES.items():
         browser.value(f"arkaudit.speak({code!r})")
         for kind, values in {"count": VALUES, "number": FRACTIONS, "share": FRACTIONS}.items():
@@ -511,8 +511,8 @@ def test_scripts_and_python_write_numbers_and_days_alike(browser: Page, written:
 
 @pytest.mark.browser
 @needs_browser
-def test_column_headings_are_explained_in_the_page_language(browser: Page, written: dict[str, Path]) -> None:
-    browser.open(written["any"])
+def test_column_headings_are_explained_in_the_page_language(browser: Page, language_pages: dict[str, Path]) -> None:
+    browser.open(language_pages["any"])
     browser.settled("arkaudit.show('naans').then(() => null)")
     told = "[...document.querySelectorAll('#table-naans th[title]')].map(cell => cell.title)[0]"
     for code, language in LANGUAGES.items():
@@ -535,8 +535,8 @@ OUT_OF_VIEW = """(() => {
 @needs_browser
 @pytest.mark.parametrize("width", [1400, 390])
 @pytest.mark.parametrize("code", TRANSLATED)
-def test_nothing_is_cut_in_any_language(browser: Page, written: dict[str, Path], code: str, width: int) -> None:
-    browser.open(written["any"], width=width)
+def test_nothing_is_cut_in_any_language(browser: Page, language_pages: dict[str, Path], code: str, width: int) -> None:
+    browser.open(language_pages["any"], width=width)
     browser.value(f"arkaudit.speak({code!r})")
     browser.value("arkaudit.drawCharts()")
     assert json.loads(browser.value(TEXTS_AMISS)) == []

@@ -24,7 +24,7 @@ Sender = Callable[[socket.socket, threading.Event], None]
 
 
 @contextmanager
-def sending(robots: Sender | None, page: Sender | None) -> Iterator[tuple[int, list[int]]]:
+def serve_endless(robots: Sender | None, page: Sender | None) -> Iterator[tuple[int, list[int]]]:
     """Yield the port of a host that sends robots.txt, or everything else, by a function, and its count of octets.
 
     Without a function, there is no robots.txt, and every other target is a page.
@@ -32,7 +32,7 @@ def sending(robots: Sender | None, page: Sender | None) -> Iterator[tuple[int, l
     listener, stopped = socket.create_server(("127.0.0.1", 0)), threading.Event()
     sent: list[int] = []
 
-    class Counted:
+    class CountingSender:
         def __init__(self, connection: socket.socket) -> None:
             self.connection = connection
 
@@ -49,7 +49,7 @@ def sending(robots: Sender | None, page: Sender | None) -> Iterator[tuple[int, l
                 if sender is None:
                     connection.sendall(ROBOTS if is_robots else PAGE)
                 else:
-                    sender(Counted(connection), stopped)  # type: ignore[arg-type]
+                    sender(CountingSender(connection), stopped)  # type: ignore[arg-type]
         except OSError:
             return  # it was hung up on, as it should be
 
@@ -126,13 +126,13 @@ FLOODS = [name for name in ENDLESS if name not in SLOW]
 def found() -> dict[str, tuple[dict[str, Any], int]]:
     """For each of `ENDLESS` the row about its ARK, and the bytes that could be sent."""
     with ThreadPoolExecutor(2) as threads:
-        slow = threads.submit(checked, SLOW, TIMEOUT_S)
-        return checked(FLOODS, LONG_TIMEOUT_S) | slow.result()
+        slow = threads.submit(check_hosts, SLOW, TIMEOUT_S)
+        return check_hosts(FLOODS, LONG_TIMEOUT_S) | slow.result()
 
 
-def checked(names: Sequence[str], timeout_s: float) -> dict[str, tuple[dict[str, Any], int]]:
+def check_hosts(names: Sequence[str], timeout_s: float) -> dict[str, tuple[dict[str, Any], int]]:
     with ExitStack() as hosts:
-        served = [hosts.enter_context(sending(None, ENDLESS[name][0])) for name in names]
+        served = [hosts.enter_context(serve_endless(None, ENDLESS[name][0])) for name in names]
         rows = check_rows(
             "--timeout", str(timeout_s), "--attempts", "1",
             *(f"http://127.0.0.1:{port}/ark:/12x45/x5" for port, _ in served),
@@ -195,7 +195,7 @@ ROBOTS_WITHOUT_END: dict[str, tuple[Sender, set[str]]] = {
 def test_a_robots_txt_that_never_ends_is_ended() -> None:
     name = "k" * 300
     with ExitStack() as hosts:
-        served = [hosts.enter_context(sending(sender, None)) for sender, _ in ROBOTS_WITHOUT_END.values()]
+        served = [hosts.enter_context(serve_endless(sender, None)) for sender, _ in ROBOTS_WITHOUT_END.values()]
         rows = check_rows(
             "--timeout", str(TIMEOUT_S), "--attempts", "1",
             *(f"http://127.0.0.1:{port}/ark:/12x45/{name}" for port, _ in served),
@@ -205,7 +205,7 @@ def test_a_robots_txt_that_never_ends_is_ended() -> None:
 
 
 def test_a_handshake_that_never_ends_is_ended() -> None:
-    with sending(silence, silence) as (port, _):
+    with serve_endless(silence, silence) as (port, _):
         [row] = check_rows("--timeout", "2", "--attempts", "1", f"https://127.0.0.1:{port}/ark:/12x45/x5")
     assert row["object"]["outcome"] == "timeout"
 

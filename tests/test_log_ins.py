@@ -28,7 +28,7 @@ def repository(tmp_path: Path) -> Iterator[Repository]:
         yield started
 
 
-def configured(
+def write_configuration(
     folder: Path, repository: str, *, success: str = 'cookie = "sessionid"', path: str = "/accounts/login/"
 ) -> Path:
     file = folder / "arkaudit.toml"
@@ -62,7 +62,7 @@ def assert_nothing_is_kept(folder: Path, secrets: set[str]) -> None:
 
 
 def test_logged_in_audit_sees_pages_of_members(repository: Repository, tmp_path: Path) -> None:
-    configured(tmp_path, repository.url)
+    write_configuration(tmp_path, repository.url)
     urls = [f"{repository.url}/ark:12148/{name}" for name in ("x1", "x2", "q9")]
     found, _ = check(tmp_path, *urls)
     assert [row["object"]["outcome"] for row in found] == ["resolved", "resolved", "broken"]
@@ -75,7 +75,7 @@ def test_logged_in_audit_sees_pages_of_members(repository: Repository, tmp_path:
 
 
 def test_one_log_in_is_enough_for_documents_and_arks(repository: Repository, tmp_path: Path) -> None:
-    configured(tmp_path, repository.url, success='status = 302, text = "Log out"')
+    write_configuration(tmp_path, repository.url, success='status = 302, text = "Log out"')
     done = run_command(
         "run", f"{repository.url}/ark:12148/x1", *ON_LOOPBACK, "-c", tmp_path / "arkaudit.toml", "--resolver",
         f"{repository.url}/", "--store", tmp_path / "audit.db", "--out", tmp_path / "report",
@@ -88,7 +88,7 @@ def test_one_log_in_is_enough_for_documents_and_arks(repository: Repository, tmp
 
 
 def test_a_redirect_takes_no_cookie_to_another_host(repository: Repository, tmp_path: Path) -> None:
-    configured(tmp_path, repository.url)
+    write_configuration(tmp_path, repository.url)
     with RawServer(lambda _: reply(body="a page of others")) as other:
         check(tmp_path, f"--connect-to=other.example:80=127.0.0.1:{other.port}", f"{repository.url}/ark:12148/away")
         assert any("/away" in target for target in other.targets)
@@ -108,7 +108,7 @@ def test_a_redirect_takes_no_cookie_to_another_host(repository: Repository, tmp_
 def test_failed_log_in_is_reported_once_and_arks_stay_unjudged(
     how: dict[str, str], password: str, words: str, repository: Repository, tmp_path: Path
 ) -> None:
-    configured(tmp_path, repository.url, **how)
+    write_configuration(tmp_path, repository.url, **how)
     urls = [f"{repository.url}/ark:12148/{name}" for name in ("x1", "x2", "q9")]
     found, _ = check(tmp_path, *urls, password=password)
     log = (tmp_path / "a.log").read_text("utf-8")
@@ -137,7 +137,7 @@ def test_credentials_repeated_by_a_host_are_not_stored(tmp_path: Path) -> None:
 
     server = RawServer(respond)
     with server:
-        configured(tmp_path, server.url, path="/in", success='status = 302, cookie = "s"')
+        write_configuration(tmp_path, server.url, path="/in", success='status = 302, cookie = "s"')
         found, _ = check(tmp_path, f"{server.url}/ark:12148/x1", f"{server.url}/ark:12148/x2")
         assert [row["hops"][-1]["status"] for row in found] == [200, 200]
         assert "s=s3ssion-4711" in bodies[0]
@@ -154,7 +154,7 @@ def test_a_form_behind_a_bad_certificate_is_sent_nothing(tmp_path: Path) -> None
     with RawServer(
         lambda _: reply(body="<form method=post><input name=username><input name=password>"), tls=leaf
     ) as host:
-        configured(tmp_path, "https://own.example", path="/in")
+        write_configuration(tmp_path, "https://own.example", path="/in")
         route = f"--connect-to=own.example:443=127.0.0.1:{host.port}"
         [row], _ = check(tmp_path, route, "https://own.example/ark:12148/x1")
         assert row["object"]["outcome"] == "undetermined"
@@ -172,7 +172,7 @@ def test_run_with_failed_log_in_has_unread_seed(tmp_path: Path) -> None:
         return reply("403 Forbidden", body="no")
 
     with elsewhere, RawServer(respond) as host:
-        configured(tmp_path, host.url, path="/in")
+        write_configuration(tmp_path, host.url, path="/in")
         store = tmp_path / "private.db"
         done = run_command(
             "crawl", "-c", tmp_path / "arkaudit.toml", *ON_LOOPBACK, f"{host.url}/", "--store", store,

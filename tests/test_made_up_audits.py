@@ -75,12 +75,12 @@ def test_the_parts_of_a_report_agree(subjects: list[tuple[int, int, int, tuple[i
         path = Path(folder, "audit.db")
         with Store.open(path) as store:
             for run in range(runs):
-                audited(store, run, subjects)
+                record_audit(store, run, subjects)
         frames = load_frames(path)
         assert_parts_agree(frames)
 
 
-def audited(store: Store, run: int, subjects: list[tuple[int, int, int, tuple[int | None, ...]]]) -> None:
+def record_audit(store: Store, run: int, subjects: list[tuple[int, int, int, tuple[int | None, ...]]]) -> None:
     urls = {
         f"https://h{host}.example/ark:/1234{naan}/x{number}z": (documents, answers[run])
         for number, (host, naan, documents, answers) in enumerate(subjects)

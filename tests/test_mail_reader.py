@@ -30,7 +30,7 @@ def message(subject: str = "A map") -> EmailMessage:
     return made
 
 
-def found(data: bytes) -> list[tuple[str, str, str]]:
+def mentions_in(data: bytes) -> list[tuple[str, str, str]]:
     read = extraction_of(data, name="a.eml")
     assert {finding.kind for finding in read.findings} <= {"unlinked-ark"}
     return [(str(mention.ark), mention.role.value, mention.place) for mention in read.mentions]
@@ -44,7 +44,7 @@ def test_the_transfer_encoding_is_undone(encoding: str, end: str) -> None:
     data = made.as_bytes(policy=made.policy.clone(linesep=end, max_line_length=0 if encoding == "7bit" else 78))
     if encoding == "quoted-printable":
         assert LONG.encode() not in data
-    assert found(data) == [("ark:12148/bpt6k107371t/f29.item", "text", "")]
+    assert mentions_in(data) == [("ark:12148/bpt6k107371t/f29.item", "text", "")]
 
 
 @given(st.integers(0, 70))
@@ -67,7 +67,7 @@ def test_fields_parts_and_attachments_have_their_places() -> None:
     inner = message("ark:/12345/x6")
     inner.set_content("see ark:/12345/x7")
     made.add_attachment(inner)
-    assert found(made.as_bytes()) == [
+    assert mentions_in(made.as_bytes()) == [
         ("ark:12148/btv1b8449691v", "metadata", "subject"),
         ("ark:12148/bpt6k107371t/f29.item", "link-target", "a/@href"),
         ("ark:12148/bpt6k107371t/f29.item", "text", "p"),
@@ -95,17 +95,17 @@ def test_of_several_forms_of_a_text_one_counts() -> None:
     made = message()
     made.set_content(f"see {LONG}")
     made.add_alternative("<p>This mail can't be shown.", subtype="html")
-    assert [ark for ark, _, _ in found(made.as_bytes())] == ["ark:12148/bpt6k107371t/f29.item"]
+    assert [ark for ark, _, _ in mentions_in(made.as_bytes())] == ["ark:12148/bpt6k107371t/f29.item"]
     made = message()
     made.set_content(f"see {LONG}")
     made.add_alternative(f"<p>see {LONG}", subtype="html")
-    assert [place for _, _, place in found(made.as_bytes())] == ["p"]
+    assert [place for _, _, place in mentions_in(made.as_bytes())] == ["p"]
 
 
 @pytest.mark.parametrize(("delsp", "cut"), [("", "see \nark:/12345/x5"), ("; delsp=yes", "see  \nark:/12345/x \n5")])
 def test_flowed_lines_go_on(delsp: str, cut: str) -> None:
     data = HEAD + f"Content-Type: text/plain; format=flowed{delsp}\n\n{cut}\n-- \nAda\n".encode()
-    assert found(data) == [("ark:12345/x5", "text", "")]
+    assert mentions_in(data) == [("ark:12345/x5", "text", "")]
 
 
 def test_a_mailbox_holds_messages(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_mailbox_holds_messages(tmp_path: Path) -> None:
     box.flush()
     data = (tmp_path / "a.mbox").read_bytes()
     assert b"\n>From here on" in data
-    assert found(data) == [("ark:12345/x5", "text", "message:1"), ("ark:12345/x6", "text", "message:2")]
+    assert mentions_in(data) == [("ark:12345/x5", "text", "message:1"), ("ark:12345/x6", "text", "message:2")]
     rows = json_lines(run_command("extract", tmp_path / "a.mbox").stdout)
     assert [row["place"] for row in rows] == ["message:1", "message:2"]
 

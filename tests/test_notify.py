@@ -159,7 +159,7 @@ def mail(server: str, *, user: str = "") -> Notify:
 
 
 @pytest.fixture
-def broken(tmp_path: Path) -> tuple[Path, int]:
+def broken_run(tmp_path: Path) -> tuple[Path, int]:
     """A store whose last run has confirmed that an ARK is broken: it failed three times in eight days."""
     path = tmp_path / "theses.db"
     nothing = ServiceVerdict(MetadataOutcome.NOT_ASKED)
@@ -176,28 +176,28 @@ def broken(tmp_path: Path) -> tuple[Path, int]:
 
 
 @pytest.mark.promise
-def test_mail_names_broken_arks(mailbox: tuple[Mailbox, str], broken: tuple[Path, int]) -> None:
+def test_mail_names_broken_arks(mailbox: tuple[Mailbox, str], broken_run: tuple[Path, int]) -> None:
     box, server = mailbox
-    assert send_news(Config(name="theses", notify=mail(server)), *broken)
+    assert send_news(Config(name="theses", notify=mail(server)), *broken_run)
     assert {sent["To"] for sent in box.mails} == {"ada@example.org", "bo@example.org"}
     for sent in box.mails:
         assert "1 broke" in str(make_header(decode_header(sent["Subject"])))
         assert "ark:12148/btv1b8449691v" in sent.as_string()
 
 
-def test_a_server_that_is_busy_is_asked_again(mailbox: tuple[Mailbox, str], broken: tuple[Path, int]) -> None:
+def test_a_server_that_is_busy_is_asked_again(mailbox: tuple[Mailbox, str], broken_run: tuple[Path, int]) -> None:
     box, server = mailbox
     box.refusals = 2
-    assert send_news(Config(notify=mail(server)), *broken)
+    assert send_news(Config(notify=mail(server)), *broken_run)
     assert len(box.mails) >= 1
 
 
 def test_failed_notification_names_the_command_to_repeat_it(
-    mailbox: tuple[Mailbox, str], broken: tuple[Path, int], capsys: pytest.CaptureFixture[str]
+    mailbox: tuple[Mailbox, str], broken_run: tuple[Path, int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     box, server = mailbox
     box.refusals = 100
-    assert not send_news(Config(notify=mail(server)), *broken)
+    assert not send_news(Config(notify=mail(server)), *broken_run)
     said = capsys.readouterr().err
     assert "not notified (send to mailto://" in said
     assert "arkaudit notify --run 4" in said
@@ -205,49 +205,49 @@ def test_failed_notification_names_the_command_to_repeat_it(
 
 def test_a_password_comes_from_the_environment_and_is_never_shown(
     mailbox: tuple[Mailbox, str],
-    broken: tuple[Path, int],
+    broken_run: tuple[Path, int],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     box, server = mailbox
     config = Config(notify=mail(server, user="arkaudit:$MAIL_PASSWORD"))
-    assert not send_news(config, *broken)
+    assert not send_news(config, *broken_run)
     assert "set the environment variable MAIL_PASSWORD" in capsys.readouterr().err
     monkeypatch.setenv("MAIL_PASSWORD", "wrong one")
-    assert not send_news(config, *broken)
+    assert not send_news(config, *broken_run)
     assert "wrong" not in capsys.readouterr().err
     monkeypatch.setenv("MAIL_PASSWORD", "open sesame")
-    assert send_news(config, *broken)
+    assert send_news(config, *broken_run)
     assert len(box.mails) == 2
 
 
-def test_a_service_that_is_not_known_is_a_mistake_of_the_user(broken: tuple[Path, int]) -> None:
+def test_a_service_that_is_not_known_is_a_mistake_of_the_user(broken_run: tuple[Path, int]) -> None:
     with pytest.raises(UserMistake, match="Apprise knows no service 'pigeon'"):
-        send_news(Config(notify=Notify(urls=["pigeon://loft"])), *broken)
+        send_news(Config(notify=Notify(urls=["pigeon://loft"])), *broken_run)
 
 
-def test_a_command_gets_the_news_and_a_file_keeps_them(broken: tuple[Path, int], tmp_path: Path) -> None:
+def test_a_command_gets_the_news_and_a_file_keeps_them(broken_run: tuple[Path, int], tmp_path: Path) -> None:
     script = "import os, sys; open('news', 'w').write(os.environ['ARKAUDIT_SUBJECT'] + sys.stdin.read())"
     command = [sys.executable, "-c", f"import os; os.chdir({str(tmp_path)!r}); {script}"]
-    assert send_news(Config(notify=Notify(command=command, file=tmp_path / "news.md")), *broken)
+    assert send_news(Config(notify=Notify(command=command, file=tmp_path / "news.md")), *broken_run)
     assert "1 broke" in (tmp_path / "news").read_text()
     assert (tmp_path / "news.md").read_text().count("Broken, confirmed") == 1
 
 
 def test_one_way_that_fails_does_not_keep_another_from_hearing(
-    broken: tuple[Path, int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    broken_run: tuple[Path, int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     notify = Notify(command=["/no/such/program"], file=tmp_path / "news.md")
-    assert not send_news(Config(notify=notify), *broken)
+    assert not send_news(Config(notify=notify), *broken_run)
     assert "/no/such/program can't be run" in capsys.readouterr().err
     assert (tmp_path / "news.md").exists()
 
 
 def test_dry_run_sends_no_notification(
-    mailbox: tuple[Mailbox, str], broken: tuple[Path, int], capsys: pytest.CaptureFixture[str]
+    mailbox: tuple[Mailbox, str], broken_run: tuple[Path, int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     box, smtp = mailbox
-    assert send_news(Config(notify=mail(smtp)), *broken, is_dry=True)
+    assert send_news(Config(notify=mail(smtp)), *broken_run, is_dry=True)
     said = capsys.readouterr()
     assert "would send to mailto://" in said.err
     assert "ada%40example.org" in said.err

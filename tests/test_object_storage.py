@@ -23,7 +23,7 @@ from arkaudit.datasets.columns import DATASET_TABLES
 from arkaudit.datasets.plan import extend_plan, manifest_in
 from arkaudit.datasets.storage import ObjectStorage, objects_of, open_object, open_storage
 from extractors.model.errors import PartsFailed, StorageFailed, UserMistake
-from tests.cutting_proxy import cutting
+from tests.cutting_proxy import cut_connections
 from tests.dataset_world import VERSION, content_of, make, write_documents
 from tests.loopback import clean_environment
 
@@ -63,7 +63,7 @@ def _forgetful() -> Any:
     return fsspec.filesystem("s3", use_listings_cache=False)
 
 
-def sent(files: Any, folder: Path) -> list[Path]:
+def put_documents(files: Any, folder: Path) -> list[Path]:
     """Documents, also as objects."""
     paths = write_documents(folder)
     for path in paths:
@@ -93,7 +93,7 @@ def rows_there(out: str, tmp_path: Path) -> dict[str, list[str]]:
 
 
 def test_objects_make_the_rows_of_files(tmp_path: Path, bucket: Any) -> None:
-    paths = sent(bucket, tmp_path / "papers")
+    paths = put_documents(bucket, tmp_path / "papers")
     make(tmp_path / "here", paths)
     make_there(["s3://bucket/papers/*.txt", "s3://bucket/papers/1-crawl.warc.gz"], "s3://bucket/ds")
     found = rows_there("s3://bucket/ds", tmp_path)
@@ -139,14 +139,14 @@ def test_network_failures_are_no_damage(bucket: Any) -> None:
 def test_a_connection_that_is_lost_in_a_file_is_tried_again_and_no_damage(
     tmp_path: Path, bucket: Any, monkeypatch: pytest.MonkeyPatch, cuts: int
 ) -> None:
-    paths = sent(bucket, tmp_path / "papers")
+    paths = put_documents(bucket, tmp_path / "papers")
     make(tmp_path / "here", paths)
     local = content_of(tmp_path / "here")
     for rows in local.values():
         rows[:] = sorted(row.replace(f"{tmp_path}/", "s3://bucket/") for row in rows)
     server = urlsplit(os.environ["AWS_ENDPOINT_URL"])
     assert server.port is not None
-    with cutting(server.port, r"/papers/1-crawl\.warc\.gz", cuts=cuts) as proxy:
+    with cut_connections(server.port, r"/papers/1-crawl\.warc\.gz", cuts=cuts) as proxy:
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{proxy.port}")
         _forgetful()
         if cuts > 1:
@@ -162,7 +162,7 @@ def test_a_connection_that_is_lost_in_a_file_is_tried_again_and_no_damage(
 
 
 def test_a_command_reads_and_writes_there(tmp_path: Path, bucket: Any) -> None:
-    sent(bucket, tmp_path / "papers")
+    put_documents(bucket, tmp_path / "papers")
     (tmp_path / "list").write_text("s3://bucket/papers/1-000.txt\ns3://bucket/papers/1-001.txt\n")
     command = [sys.executable, "-m", "arkaudit", "extract", "--from", str(tmp_path / "list"), "--out", "s3://bucket/ds"]
     environment = {**clean_environment(), **{name: os.environ[name] for name in os.environ if name.startswith("AWS_")}}
@@ -197,7 +197,7 @@ def test_a_place_that_names_nothing_is_a_mistake(bucket: Any, place: str, said: 
 
 
 def test_a_manifest_has_no_secret_and_no_endpoint(tmp_path: Path, bucket: Any) -> None:
-    sent(bucket, tmp_path / "papers")
+    put_documents(bucket, tmp_path / "papers")
     make_there(["s3://bucket/papers/"], "s3://bucket/ds")
     manifest = bucket.cat_file("bucket/ds/manifest.json").decode()
     assert json.loads(manifest)["inputs"]["files"] == 11
@@ -205,7 +205,7 @@ def test_a_manifest_has_no_secret_and_no_endpoint(tmp_path: Path, bucket: Any) -
 
 
 def test_a_report_on_objects_is_that_on_files(tmp_path: Path, bucket: Any) -> None:
-    sent(bucket, tmp_path / "papers")
+    put_documents(bucket, tmp_path / "papers")
     make_there(["s3://bucket/papers/"], "s3://bucket/ds")
     bucket.get("bucket/ds", str(tmp_path / "ds"), recursive=True)
     for place, out in (("s3://bucket/ds/", "there"), (str(tmp_path / "ds"), "here")):

@@ -14,7 +14,7 @@ from extractors.model.documents import Role
 from extractors.readers import running_text
 from extractors.readers.office import office_reader as office
 from extractors.readers.office.office_reader import read_docx, read_odp, read_ods, read_odt, read_pptx, read_xlsx
-from tests.packages import WORD, declared, docx, odt, xlsx, zipped
+from tests.packages import WORD, add_namespaces, docx, odt, xlsx, zip_archive
 from tests.readings import assert_sound
 from tests.vectors import FOLDER, vectors
 
@@ -118,23 +118,23 @@ PARAGRAPH = "<w:p><w:r><w:t>ark:/12148/x5</w:t></w:r></w:p>"
 
 
 def test_body_is_recognized_by_its_root_element():
-    members = {"word\\document2.xml": declared(f"<w:document>{PARAGRAPH}</w:document>")}  # and with backslashes
-    assert texts(read_docx(zipped(members))) == ["ark:/12148/x5"]
+    members = {"word\\document2.xml": add_namespaces(f"<w:document>{PARAGRAPH}</w:document>")}  # and with backslashes
+    assert texts(read_docx(zip_archive(members))) == ["ark:/12148/x5"]
 
 
 def test_a_part_in_utf_16_is_read():
-    markup = '<?xml version="1.0" encoding="UTF-16"?>' + declared(f"<w:document>{PARAGRAPH}</w:document>")
-    assert texts(read_docx(zipped({"word/document.xml": markup.encode("utf-16")}))) == ["ark:/12148/x5"]
+    markup = '<?xml version="1.0" encoding="UTF-16"?>' + add_namespaces(f"<w:document>{PARAGRAPH}</w:document>")
+    assert texts(read_docx(zip_archive({"word/document.xml": markup.encode("utf-16")}))) == ["ark:/12148/x5"]
 
 
 def test_archive_without_a_document_is_reported():
     for read, missing in {read_docx: "body", read_pptx: "slides", read_xlsx: "sheets", read_odt: "content"}.items():
-        reading = read(zipped({"a.txt": "x"}))
+        reading = read(zip_archive({"a.txt": "x"}))
         assert [(each.kind, each.detail) for each in reading.findings] == [("unreadable", f"it has no {missing}")]
 
 
 def test_malformed_markup_is_read_as_far_as_it_goes():
-    reading = read_docx(zipped({"word/document.xml": declared(f"<w:document>{PARAGRAPH}<w:p><w:r><w:t>on")}))
+    reading = read_docx(zip_archive({"word/document.xml": add_namespaces(f"<w:document>{PARAGRAPH}<w:p><w:r><w:t>on")}))
     assert texts(reading) == ["ark:/12148/x5", "on"]
     assert kinds(reading) == ["malformed-markup"]
     assert reading.findings[0].detail.startswith("word/document.xml: ")
@@ -157,8 +157,8 @@ def test_deep_nesting_is_read_or_reported(depth):
 def test_a_billion_laughs_are_not_laughed():
     entities = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10}">' for i in range(1, 10))
     laughs = f'<!DOCTYPE x [<!ENTITY l0 "ha">{entities}]>'
-    body = declared(f"<w:document>{PARAGRAPH}<w:p><w:r><w:t>&l9;</w:t></w:r></w:p></w:document>")
-    reading = read_docx(zipped({"word/document.xml": laughs + body}))
+    body = add_namespaces(f"<w:document>{PARAGRAPH}<w:p><w:r><w:t>&l9;</w:t></w:r></w:p></w:document>")
+    reading = read_docx(zip_archive({"word/document.xml": laughs + body}))
     assert texts(reading)[0] == "ark:/12148/x5"
     assert kinds(reading) == ["cut-off"]
 
@@ -167,8 +167,8 @@ def test_no_file_of_this_machine_is_read(tmp_path):
     secret = tmp_path / "secret"
     secret.write_text("ark:/12148/secret")
     doctype = f'<!DOCTYPE x [<!ENTITY e SYSTEM "{secret.as_uri()}">]>'
-    body = declared(f"<w:document>{PARAGRAPH}<w:p><w:r><w:t>&e;</w:t></w:r></w:p></w:document>")
-    assert texts(read_docx(zipped({"word/document.xml": doctype + body}))) == ["ark:/12148/x5"]
+    body = add_namespaces(f"<w:document>{PARAGRAPH}<w:p><w:r><w:t>&e;</w:t></w:r></w:p></w:document>")
+    assert texts(read_docx(zip_archive({"word/document.xml": doctype + body}))) == ["ark:/12148/x5"]
 
 
 def test_one_long_string_in_every_cell_is_shown_up_to_a_limit(monkeypatch):
@@ -194,8 +194,8 @@ def test_a_document_under_a_password_is_encrypted():
 
 def test_an_opendocument_file_under_a_password_is_encrypted_and_no_text():
     entry = '<manifest:file-entry manifest:full-path="content.xml"><manifest:encryption-data/></manifest:file-entry>'
-    manifest = declared(f"<manifest:manifest>{entry}</manifest:manifest>")
-    reading = read_odt(zipped({"META-INF/manifest.xml": manifest, "content.xml": b"\x8f\x13\x07" * 50}))
+    manifest = add_namespaces(f"<manifest:manifest>{entry}</manifest:manifest>")
+    reading = read_odt(zip_archive({"META-INF/manifest.xml": manifest, "content.xml": b"\x8f\x13\x07" * 50}))
     assert kinds(reading) == ["encrypted"]
     assert reading.blocks == ()
 

@@ -82,7 +82,7 @@ def certificate(tmp_path: Path) -> trustme.LeafCert:
     return authority.issue_cert(HOST, key_type=trustme.KeyType.RSA)
 
 
-def observed(server: OldServer, folder: Path, *options: str | Path) -> dict[str, Any]:
+def check_old_server(server: OldServer, folder: Path, *options: str | Path) -> dict[str, Any]:
     [row] = check_rows(
         "--connect-to", f"{HOST}:443=127.0.0.1:{server.port}", "--ca-file", folder / "ca.pem",
         "--store", folder / "audit.db", *options, f"https://{HOST}/ark:/12x45/x5",
@@ -94,7 +94,7 @@ def test_a_server_without_secure_renegotiation_is_observed_and_its_certificate_i
     certificate: trustme.LeafCert, tmp_path: Path
 ) -> None:
     with OldServer(certificate) as server:
-        row = observed(server, tmp_path)
+        row = check_old_server(server, tmp_path)
     assert row["hops"][-1]["status"] == 200
     assert outcomes([row]) != ["tls"]
     with closing(sqlite3.connect(tmp_path / "audit.db")) as raw:
@@ -104,7 +104,7 @@ def test_a_server_without_secure_renegotiation_is_observed_and_its_certificate_i
 def test_server_without_secure_renegotiation_gets_no_secret(certificate: trustme.LeafCert, tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text(f'[hosts."{HOST}"]\nheaders = {{ Authorization = "Bearer t0ken-open-sesame" }}\n')
     with OldServer(certificate) as server:
-        row = observed(server, tmp_path, "-c", tmp_path / "a.toml")
+        row = check_old_server(server, tmp_path, "-c", tmp_path / "a.toml")
         assert server.heads
         assert not any(b"open-sesame" in head for head in server.heads)
     assert row["hops"][-1]["status"] == 200

@@ -10,7 +10,7 @@ import pytest
 from extractors.readers.office import package as packages
 from extractors.readers.office.package import Package
 from tests.growth import LINEAR, growth
-from tests.packages import zipped
+from tests.packages import zip_archive
 
 
 def kinds(package):
@@ -33,14 +33,14 @@ def directory(entries, *, offset):
     return listed + b"PK\x05\x06" + struct.pack("<4H2LH", 0, 0, count, count, len(listed), offset, 0)
 
 
-def deflated(content):
+def deflate(content):
     squeeze = zlib.compressobj(9, wbits=-15)
     return squeeze.compress(content) + squeeze.flush()
 
 
 @pytest.mark.parametrize("stored", [True, False], ids=["stored", "deflated"])
 def test_members_are_read(stored):
-    package = Package(zipped({"a": b"one" * 5000, "b/c": b""}, stored=stored))
+    package = Package(zip_archive({"a": b"one" * 5000, "b/c": b""}, stored=stored))
     assert package.names == ("a", "b/c")
     assert (package.read("a"), package.read("b/c"), package.read("d")) == (b"one" * 5000, b"", b"")
     assert package.head("a") == (b"one" * 5000)[:4096]
@@ -48,19 +48,19 @@ def test_members_are_read(stored):
 
 
 def test_an_archive_behind_junk_is_read():
-    package = Package(b"HTTP/1.1 200 OK\r\n\r\n" + zipped({"a": "x"}))
+    package = Package(b"HTTP/1.1 200 OK\r\n\r\n" + zip_archive({"a": "x"}))
     assert (package.read("a"), package.findings) == (b"x", [])
 
 
 def test_last_member_of_a_name_is_read_with_a_finding():
     with pytest.warns(UserWarning, match="Duplicate"):
-        data = zipped([("a", "one"), ("a", "two")])
+        data = zip_archive([("a", "one"), ("a", "two")])
     package = Package(data)
     assert (package.read("a"), kinds(package)) == (b"two", ["duplicate-member"])
 
 
 def test_a_stated_size_is_no_limit_and_no_promise():
-    packed = deflated(b"x" * 1000)
+    packed = deflate(b"x" * 1000)
     local = local_entry(b"a", packed)
     for size, packed_size in ((1, 1), (2**31, 2**31)):
         entry = central_entry(b"a", offset=0, size=size, packed=packed_size, crc=zlib.crc32(b"x" * 1000))
@@ -70,21 +70,21 @@ def test_a_stated_size_is_no_limit_and_no_promise():
 
 def test_a_member_that_explodes_is_read_up_to_the_limit(monkeypatch):
     monkeypatch.setattr(packages, "MOST_MEMBER_BYTES", 10_000)
-    package = Package(zipped({"a": bytes(5_000_000), "b": bytes(10_000)}))
+    package = Package(zip_archive({"a": bytes(5_000_000), "b": bytes(10_000)}))
     assert (len(package.read("a")), kinds(package)) == (10_000, ["cut-off"])
     assert (len(package.read("b")), kinds(package)) == (10_000, ["cut-off"])
 
 
 def test_many_members_explode_no_further_than_one(monkeypatch):
     monkeypatch.setattr(packages, "MOST_BYTES", 10_000)
-    package = Package(zipped({str(number): bytes(4_000) for number in range(10)}))
+    package = Package(zip_archive({str(number): bytes(4_000) for number in range(10)}))
     read = [len(package.read(name)) for name in package.names]
     assert read == [4_000, 4_000, 2_000, *[0] * 7]
     assert set(kinds(package)) == {"cut-off"}
 
 
 def test_members_that_share_their_bytes_are_read_once():
-    kernel = local_entry(b"a", deflated(bytes(100_000)))
+    kernel = local_entry(b"a", deflate(bytes(100_000)))
     entries = [central_entry(b"%d" % number, offset=0, packed=200) for number in range(1_000)]
     package = Package(kernel + directory(entries, offset=len(kernel)))
     assert len(package.names) == 1
@@ -94,7 +94,7 @@ def test_members_that_share_their_bytes_are_read_once():
 
 def test_a_directory_beyond_all_measure_is_not_read(monkeypatch):
     monkeypatch.setattr(packages, "MOST_MEMBERS", 20)
-    package = Package(zipped({str(number): "x" for number in range(50)}))
+    package = Package(zip_archive({str(number): "x" for number in range(50)}))
     assert len(package.names) == 20
     assert (package.read("3"), kinds(package)) == (b"x", ["cut-off"])
 
@@ -119,7 +119,7 @@ def test_inflating_nothing_at_all_is_bounded_as_well(monkeypatch):
 
 @pytest.mark.parametrize("flags", [0, 8], ids=["with sizes", "with sizes behind"])
 def test_without_its_directory_the_members_are_looked_for(flags):
-    members = [local_entry(name, deflated(b"x" * 3000), flags=flags, packed=0 if flags else None, crc=0)
+    members = [local_entry(name, deflate(b"x" * 3000), flags=flags, packed=0 if flags else None, crc=0)
                for name in (b"a", b"b")]  # fmt: skip
     package = Package(b"".join(members) + b"PK\x01\x02 and no more")
     assert package.names == ("a", "b")
@@ -128,15 +128,15 @@ def test_without_its_directory_the_members_are_looked_for(flags):
 
 
 def test_a_zip_within_a_zip_is_no_part_of_it():
-    inner = zipped({"inner.txt": "x"}, stored=True)
-    whole = zipped({"embedded.zip": inner, "a": "y"}, stored=True)
+    inner = zip_archive({"inner.txt": "x"}, stored=True)
+    whole = zip_archive({"embedded.zip": inner, "a": "y"}, stored=True)
     package = Package(whole[: whole.rindex(b"PK\x05\x06")])
     assert package.names == ("embedded.zip", "a")
 
 
 def test_damage_in_a_member_keeps_text_before_it():
     content = "".join(f"{number * number}," for number in range(20_000)).encode()
-    data = bytearray(zipped({"a": content}))
+    data = bytearray(zip_archive({"a": content}))
     middle = len(data) // 2
     data[middle : middle + 200] = bytes(200)
     package = Package(bytes(data))
@@ -146,7 +146,7 @@ def test_damage_in_a_member_keeps_text_before_it():
 
 
 def test_wrong_checksum_is_reported():
-    data = bytearray(zipped({"a": "one"}, stored=True))
+    data = bytearray(zip_archive({"a": "one"}, stored=True))
     data[data.index(b"one")] = ord("O")
     package = Package(bytes(data))
     assert (package.read("a"), kinds(package)) == (b"One", ["unreadable-part"])
@@ -168,7 +168,7 @@ def test_an_encrypted_member_asks_for_a_password():
 
 @pytest.mark.parametrize("offset", [5, 10**6, 0xFFFFFFF0])
 def test_a_member_that_is_not_where_it_should_be(offset):
-    local = local_entry(b"a", deflated(b"x"))
+    local = local_entry(b"a", deflate(b"x"))
     entries = [central_entry(b"a", offset=0, crc=zlib.crc32(b"x")), central_entry(b"b", offset=offset)]
     package = Package(local + directory(entries, offset=len(local)))
     assert (package.read("b"), package.read("a")) == (b"", b"x")
@@ -176,19 +176,19 @@ def test_a_member_that_is_not_where_it_should_be(offset):
 
 
 def test_a_directory_that_leads_nowhere_is_that_of_no_archive():
-    local = local_entry(b"a", deflated(b"x"), crc=zlib.crc32(b"x"))
+    local = local_entry(b"a", deflate(b"x"), crc=zlib.crc32(b"x"))
     package = Package(local + directory([central_entry(b"a", offset=5)], offset=len(local)))
     assert (package.read("a"), kinds(package)) == (b"x", ["unreadable"])
 
 
 def test_names_mean_nothing_to_this_machine():
-    package = Package(zipped({"../../etc/passwd": "x", "/a": "y", "C:\\b": "z"}))
+    package = Package(zip_archive({"../../etc/passwd": "x", "/a": "y", "C:\\b": "z"}))
     assert [package.read(name) for name in package.names] == [b"x", b"y", b"z"]
 
 
 def test_a_name_in_a_finding_is_short_and_printable():
     name = "a\n\x1b[31m" + "b" * 300
-    data = bytearray(zipped({name: "one"}, stored=True))
+    data = bytearray(zip_archive({name: "one"}, stored=True))
     data[data.index(b"one")] = ord("O")
     package = Package(bytes(data))
     package.read(*package.names)

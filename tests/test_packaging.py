@@ -40,7 +40,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def installed_commands(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of commands of an environment with only the wheel, its extra `demo`, and their requirements.
 
     The checkout and tools of developers are not on its path: whatever `pyproject.toml` forgets is missing.
@@ -123,14 +123,14 @@ def test_the_wheel_has_each_module_of_the_tree(wheel: Path) -> None:
     assert modules(zipfile.ZipFile(wheel).namelist()) == modules(tree)
 
 
-def test_each_module_can_be_imported(wheel: Path, installed: Path, tmp_path: Path) -> None:
+def test_each_module_can_be_imported(wheel: Path, installed_commands: Path, tmp_path: Path) -> None:
     names = sorted(
         name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         for name in modules(zipfile.ZipFile(wheel).namelist())
         if not name.endswith("__main__.py")
     )
     done = run_python(
-        installed,
+        installed_commands,
         tmp_path,
         f"""
 from importlib import import_module
@@ -146,9 +146,9 @@ for name in {names!r}:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_wheel_works_from_an_empty_folder(installed: Path, tmp_path: Path) -> None:
+def test_the_wheel_works_from_an_empty_folder(installed_commands: Path, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("ark:/67531/metadc2846")
-    done = run(installed, tmp_path, "extract", "--format", "jsonl", "a.txt")
+    done = run(installed_commands, tmp_path, "extract", "--format", "jsonl", "a.txt")
     assert '"ark": "ark:67531/metadc2846"' in done.stdout, done.stderr
 
 
@@ -164,31 +164,33 @@ def test_the_wheel_works_from_an_empty_folder(installed: Path, tmp_path: Path) -
         pytest.param(["extract", "a.txt", "--fail-on", "mistyped"], 1, id="a mistyped ARK"),
     ],
 )
-def test_installed_command_ends_as_documented(arguments: list[str], code: int, installed: Path, tmp_path: Path) -> None:
+def test_installed_command_ends_as_documented(
+    arguments: list[str], code: int, installed_commands: Path, tmp_path: Path
+) -> None:
     (tmp_path / "a.txt").write_text("ark:/12148/btv1b8449691w")
     if "--run" in arguments:
-        assert run(installed, tmp_path, "check", "ark:12345/x5", "--store", "audit.db").returncode == 0
-    done = run(installed, tmp_path, *arguments)
+        assert run(installed_commands, tmp_path, "check", "ark:12345/x5", "--store", "audit.db").returncode == 0
+    done = run(installed_commands, tmp_path, *arguments)
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_the_errors_of_the_library_can_be_imported(installed: Path, tmp_path: Path) -> None:
+def test_the_errors_of_the_library_can_be_imported(installed_commands: Path, tmp_path: Path) -> None:
     done = run_python(
-        installed, tmp_path, "import arkaudit.errors as e; assert issubclass(e.NotAnArk, e.ArkauditError)"
+        installed_commands, tmp_path, "import arkaudit.errors as e; assert issubclass(e.NotAnArk, e.ArkauditError)"
     )
     assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.promise
-def test_the_demo_runs_from_the_wheel(installed: Path, tmp_path: Path) -> None:
-    done = run(installed, tmp_path, "demo", "--out", "report", timeout_s=400)
+def test_the_demo_runs_from_the_wheel(installed_commands: Path, tmp_path: Path) -> None:
+    done = run(installed_commands, tmp_path, "demo", "--out", "report", timeout_s=400)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "report/index.html").is_file()
 
 
 @pytest.mark.promise
-def test_modules_of_others_with_our_names_do_not_mislead_it(installed: Path, tmp_path: Path) -> None:
+def test_modules_of_others_with_our_names_do_not_mislead_it(installed_commands: Path, tmp_path: Path) -> None:
     """As in a notebook, where the working directory is first on the path."""
     for name in PACKAGES - {"arkaudit"}:
         (tmp_path / f"{name}.py").write_text("raise RuntimeError('foreign')")
@@ -204,40 +206,40 @@ except Exception as error:
 [document] = extract("a.pdf")
 assert document.mentions and not document.is_unreadable, document.findings
 """
-    done = run_python(installed, tmp_path, program)
+    done = run_python(installed_commands, tmp_path, program)
     assert (done.returncode, done.stderr) == (0, "")
-    done = run(installed, tmp_path, "extract", "a.pdf", PYTHONPATH=str(tmp_path))
+    done = run(installed_commands, tmp_path, "extract", "a.pdf", PYTHONPATH=str(tmp_path))
     assert done.returncode == 0, done.stderr
-    told = json.loads(run(installed, tmp_path, "doctor", "--format", "json").stdout)
+    told = json.loads(run(installed_commands, tmp_path, "doctor", "--format", "json").stdout)
     [names] = [item for item in told if item["name"] == "names"]
     assert names["state"] == "note"
     assert "reports.py" in names["words"]
 
 
-def test_a_name_that_is_taken_already_is_one_clear_error(installed: Path, tmp_path: Path) -> None:
+def test_a_name_that_is_taken_already_is_one_clear_error(installed_commands: Path, tmp_path: Path) -> None:
     (tmp_path / "reports.py").write_text("")
-    done = run_python(installed, tmp_path, "import reports, arkaudit; arkaudit.find_arks('ark:12148/x')")
+    done = run_python(installed_commands, tmp_path, "import reports, arkaudit; arkaudit.find_arks('ark:12148/x')")
     assert done.stderr.splitlines()[-1].startswith("ImportError: arkaudit has a package named reports, and ")
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/api.md"])
 @pytest.mark.promise
-def test_the_examples_of_the_library_hold(page: str, installed: Path, tmp_path: Path) -> None:
+def test_the_examples_of_the_library_hold(page: str, installed_commands: Path, tmp_path: Path) -> None:
     (tmp_path / "page.md").write_text((ROOT / page).read_text("utf-8"), "utf-8")
     program = (
         "import doctest; failed, tried = doctest.testfile('page.md', module_relative=False);"
         " raise SystemExit(failed or not tried)"
     )
-    done = run_python(installed, tmp_path, program)
+    done = run_python(installed_commands, tmp_path, program)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_a_foreign_project_around_it_does_not_mislead_it(installed: Path, tmp_path: Path) -> None:
+def test_a_foreign_project_around_it_does_not_mislead_it(installed_commands: Path, tmp_path: Path) -> None:
     (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = foreign.settings\n")
     (tmp_path / "crawler").mkdir()
     (tmp_path / "crawler" / "__init__.py").write_text("raise RuntimeError('foreign')")
     (tmp_path / "page.html").write_text("<p>ark:/12345/x5")
-    done = run(installed, tmp_path, "run", "page.html", "--delay", "0", "--only-routed", "--out", "report")
+    done = run(installed_commands, tmp_path, "run", "page.html", "--delay", "0", "--only-routed", "--out", "report")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "report" / "index.html").is_file()
 
@@ -258,7 +260,7 @@ def test_a_foreign_project_around_it_does_not_mislead_it(installed: Path, tmp_pa
     ],
 )
 def test_an_extra_that_is_not_there_is_named_in_one_line(
-    missing: str, arguments: list[str], words: str, installed: Path, tmp_path: Path
+    missing: str, arguments: list[str], words: str, installed_commands: Path, tmp_path: Path
 ) -> None:
     configurations = {
         "apprise": '[notify]\nurls = ["json://a.example"]\n',
@@ -269,13 +271,13 @@ def test_an_extra_that_is_not_there_is_named_in_one_line(
     (tmp_path / "arkaudit.toml").write_text(configurations.get(missing, ""))
     (tmp_path / "a.txt").write_text("see ark:/12345/x5")
     program = f"import sys; sys.modules[{missing!r}] = None; from arkaudit.cli import main; main({arguments!r})"
-    done = run_python(installed, tmp_path, program)
+    done = run_python(installed_commands, tmp_path, program)
     assert done.returncode == 2, done.stdout + done.stderr
     assert words in done.stderr
     assert done.stderr.count("\n") == 1, done.stderr
 
 
-def test_extras_that_are_not_there_are_missed_by_nothing_else(installed: Path, tmp_path: Path) -> None:
+def test_extras_that_are_not_there_are_missed_by_nothing_else(installed_commands: Path, tmp_path: Path) -> None:
     (tmp_path / "arkaudit.toml").write_text(
         '[resolve]\nmaptr = false\n[notify]\nfile = "news.md"\n[audits.a]\nseeds = ["http://site.example/"]\n'
     )
@@ -284,5 +286,5 @@ def test_extras_that_are_not_there_are_missed_by_nothing_else(installed: Path, t
             "import sys; sys.modules |= dict.fromkeys(['trustme', 'django', 'arklet']);"
             f" from arkaudit.cli import main; main({arguments!r})"
         )
-        done = run_python(installed, tmp_path, program)
+        done = run_python(installed_commands, tmp_path, program)
         assert done.returncode == 0, done.stdout + done.stderr

@@ -19,7 +19,7 @@ WIDTHS = [1400, 390]
 
 
 @pytest.fixture(scope="module")
-def opened(frames: Frames, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Page, Path]]:
+def page_and_folder(frames: Frames, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Page, Path]]:
     folder = tmp_path_factory.mktemp("navigation")
     index = write_report(frames, folder / "report", ["html"]).files[0]
     with browser_page() as browser:
@@ -53,8 +53,8 @@ def below_bar_px(browser: Page, link: str) -> float:
 @pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize("width", WIDTHS)
-def test_every_link_arrives_at_its_heading(opened: tuple[Page, Path], width: int) -> None:
-    browser, index = opened
+def test_every_link_arrives_at_its_heading(page_and_folder: tuple[Page, Path], width: int) -> None:
+    browser, index = page_and_folder
     browser.open(index, width=width)
     links = links_of(browser)
     assert len(links) > 18
@@ -67,8 +67,8 @@ def test_every_link_arrives_at_its_heading(opened: tuple[Page, Path], width: int
 @pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize("width", WIDTHS)
-def test_every_heading_can_be_opened_by_its_address(opened: tuple[Page, Path], width: int) -> None:
-    browser, index = opened
+def test_every_heading_can_be_opened_by_its_address(page_and_folder: tuple[Page, Path], width: int) -> None:
+    browser, index = page_and_folder
     browser.open(index, width=width)
     names = browser.value("JSON.stringify([...document.querySelectorAll('main h2, main h3[id]')].map(h => h.id))")
     for name in json.loads(names)[::4]:  # one of each kind is enough: each opens the page again
@@ -81,16 +81,16 @@ def test_every_heading_can_be_opened_by_its_address(opened: tuple[Page, Path], w
 @pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize("width", WIDTHS)
-def test_causes_to_act_on_are_on_the_first_screen(opened: tuple[Page, Path], width: int) -> None:
-    browser, index = opened
+def test_causes_to_act_on_are_on_the_first_screen(page_and_folder: tuple[Page, Path], width: int) -> None:
+    browser, index = page_and_folder
     browser.open(index, width=width)
     assert place_px(browser, "#to-act-on") < 600
 
 
 @pytest.mark.browser
 @needs_browser
-def test_navigation_stays_and_marks_the_section(opened: tuple[Page, Path]) -> None:
-    browser, index = opened
+def test_navigation_stays_and_marks_the_section(page_and_folder: tuple[Page, Path]) -> None:
+    browser, index = page_and_folder
     browser.open(index, width=390)
     for name in ("#services-given", "#to-act-on", "#the-audit"):
         click(browser, name)
@@ -106,8 +106,8 @@ def test_navigation_stays_and_marks_the_section(opened: tuple[Page, Path]) -> No
 
 @pytest.mark.browser
 @needs_browser
-def test_a_tile_leads_to_the_rows_that_it_counts(opened: tuple[Page, Path]) -> None:
-    browser, index = opened
+def test_a_tile_leads_to_the_rows_that_it_counts(page_and_folder: tuple[Page, Path]) -> None:
+    browser, index = page_and_folder
     browser.open(index)
     told = json.loads(
         browser.value(
@@ -127,8 +127,8 @@ def test_a_tile_leads_to_the_rows_that_it_counts(opened: tuple[Page, Path]) -> N
 
 @pytest.mark.browser
 @needs_browser
-def test_filter_of_a_link_can_be_removed(opened: tuple[Page, Path]) -> None:
-    browser, index = opened
+def test_filter_of_a_link_can_be_removed(page_and_folder: tuple[Page, Path]) -> None:
+    browser, index = page_and_folder
     browser.open(index)
     link = "#failures?number=1"
     click(browser, link)
@@ -144,8 +144,8 @@ def test_filter_of_a_link_can_be_removed(opened: tuple[Page, Path]) -> None:
 
 @pytest.mark.browser
 @needs_browser
-def test_a_link_leads_there_again_after_the_reader_has_gone_elsewhere(opened: tuple[Page, Path]) -> None:
-    browser, index = opened
+def test_a_link_leads_there_again_after_the_reader_has_gone_elsewhere(page_and_folder: tuple[Page, Path]) -> None:
+    browser, index = page_and_folder
     browser.open(index, width=390)
     for _ in range(2):
         click(browser, "#arks?ark_family=fails")
@@ -159,8 +159,8 @@ def test_a_link_leads_there_again_after_the_reader_has_gone_elsewhere(opened: tu
 @pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize("fragment", ["#nothing", "#arks?%E0%A4%A=x&q=%00", "#ark", "#-", "#data-arks?x=y"])
-def test_a_link_that_leads_nowhere_does_no_harm(opened: tuple[Page, Path], fragment: str) -> None:
-    browser, index = opened
+def test_a_link_that_leads_nowhere_does_no_harm(page_and_folder: tuple[Page, Path], fragment: str) -> None:
+    browser, index = page_and_folder
     browser.open(index, fragment=fragment)
     browser.settled("arkaudit.arrived()")
     assert browser.complaints == []
@@ -169,8 +169,8 @@ def test_a_link_that_leads_nowhere_does_no_harm(opened: tuple[Page, Path], fragm
 @pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize("width", WIDTHS)
-def test_wide_table_keeps_its_first_column_and_shows_overflow(opened: tuple[Page, Path], width: int) -> None:
-    browser, index = opened
+def test_wide_table_keeps_its_first_column_and_shows_overflow(page_and_folder: tuple[Page, Path], width: int) -> None:
+    browser, index = page_and_folder
     browser.open(index, width=width)
     click(browser, "#arks")
     frame = "document.querySelector('[data-table=arks] .scroll')"

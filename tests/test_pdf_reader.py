@@ -43,7 +43,7 @@ def lines(*texts):
     return stream(b"BT /F 12 Tf 10 150 Td " + shown + b"ET")
 
 
-def shown(x, y, text, size=10):
+def text_line(x, y, text, size=10):
     """Return the content stream of one line of text; text in brackets is an array of strings and gaps."""
     plain = text.replace("(", r"\(").replace(")", r"\)")
     operand = f"{text} TJ" if text.startswith("[") else f"({plain}) Tj"
@@ -70,10 +70,10 @@ def pages(*contents, links=(), entries=b"", more=()):
 
 def typeset(*placed, **options):
     """A file with pages of lines, each placed at x and y, with a size or without."""
-    return pages(*(b"".join(shown(*line) for line in page) for page in placed), **options)
+    return pages(*(b"".join(text_line(*line) for line in page) for page in placed), **options)
 
 
-def saved(document, **options):
+def save(document, **options):
     written = BytesIO()
     document.save(written, **options)
     return written.getvalue()
@@ -193,7 +193,7 @@ def test_a_link_that_goes_on_on_the_next_page_is_one_link():
             page.Annots = document.make_indirect(
                 [pikepdf.Dictionary(Type=pikepdf.Name.Annot, Subtype=pikepdf.Name.Link, Rect=rectangle, A=action)]
             )
-        reading = read_pdf(saved(document))
+        reading = read_pdf(save(document))
     [text, target] = reading.blocks
     assert [text.text[anchor.start : anchor.end] for anchor in text.anchors] == ["ark:/12345/x5", "4xz321"]
     assert {anchor.link for anchor in text.anchors} == {target.link} == {1}
@@ -289,7 +289,7 @@ def test_a_raised_footnote_mark_is_parted_from_the_ark_before_it():
     assert text.text.splitlines() == ["see ark:/12345/x54 12", "and ark:/12345/x5412"]
 
 
-def placed(*shown, x=72, y=700, font=b"/F 10 Tf"):
+def line_of_pieces(*shown, x=72, y=700, font=b"/F 10 Tf"):
     """Return a line whose pieces follow each other, each with its own font and rise."""
     pieces = b"".join(b"%s %d Ts (%s) Tj " % (size, rise, text) for text, size, rise in shown)
     return b"BT %d %d Td %sET\n" % (x, y, pieces)
@@ -315,14 +315,14 @@ BODY, SMALL = b"/F 10 Tf", b"/F 6 Tf"
     ],
 )
 def test_a_raised_mark_of_any_kind_is_parted_from_the_ark(pieces, text):
-    [block] = read_pdf(pages(placed((b"see ark:/12345/x54", BODY, 0), *pieces))).blocks
+    [block] = read_pdf(pages(line_of_pieces((b"see ark:/12345/x54", BODY, 0), *pieces))).blocks
     assert block.text == text
     assert block.seams == ((19,) if " " in text[12:] else ())
 
 
 def test_raised_mark_prevents_certainty_without_a_check_character():
-    line = placed((b"see ark:/12345/x54", BODY, 0), (b"2", SMALL, 4), (b" and", BODY, 0))
-    checked = placed((b"see ark:/12148/bpt6k107371t", BODY, 0), (b"2", SMALL, 4), (b" and", BODY, 0), y=680)
+    line = line_of_pieces((b"see ark:/12345/x54", BODY, 0), (b"2", SMALL, 4), (b" and", BODY, 0))
+    checked = line_of_pieces((b"see ark:/12148/bpt6k107371t", BODY, 0), (b"2", SMALL, 4), (b" and", BODY, 0), y=680)
     mentions = extraction_of(pages(line + checked), name="a.pdf").mentions
     assert [(str(mention.ark), mention.confidence.token, mention.reason) for mention in mentions] == [
         ("ark:12345/x54", "likely", "the gaps on the page"),
@@ -357,7 +357,7 @@ def test_comments_and_forms_are_text():
 
 
 PACKED = pages(
-    shown(72, 700, "x"),
+    text_line(72, 700, "x"),
     entries=b"/Metadata 7 0 R",
     more=[
         stream(
@@ -372,15 +372,13 @@ PACKED = pages(
 )
 
 
-def encrypted(data):
+def encrypt(data):
     with pikepdf.open(BytesIO(data)) as document:
         encryption = pikepdf.Encryption(owner="secret", user="", R=6)
-        return saved(document, encryption=encryption, fix_metadata_version=False)
+        return save(document, encryption=encryption, fix_metadata_version=False)
 
 
-@pytest.mark.parametrize(
-    "data", [pytest.param(PACKED, id="compressed"), pytest.param(encrypted(PACKED), id="encrypted")]
-)
+@pytest.mark.parametrize("data", [pytest.param(PACKED, id="compressed"), pytest.param(encrypt(PACKED), id="encrypted")])
 def test_encoded_xmp_is_read(data):
     assert b"xpacket" not in data
     assert blocks(read_pdf(data), Role.METADATA) == [("xmp/identifier", "ark:/12345/x7")]
@@ -390,7 +388,7 @@ def with_attachments(**files):
     with pikepdf.open(BytesIO(WHOLE)) as document:
         for name, content in files.items():
             document.attachments[name] = pikepdf.AttachedFileSpec(document, content, filename=name)
-        return saved(document)
+        return save(document)
 
 
 def test_only_attached_text_is_read():

@@ -123,7 +123,7 @@ def test_spells_and_states_are_those_of_the_standing(histories: list[list[str | 
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Path:
+def store_path(tmp_path: Path) -> Path:
     path = tmp_path / "audit.db"
     with Store.open(path) as store:
         audit(store, 0, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: 200, OTHER: 200})
@@ -139,8 +139,8 @@ def rows(table: pd.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
     return list(values.where(values.notna(), None).itertuples(index=False, name=None))
 
 
-def test_run_by_run_one_reads_how_it_stood_then(kept: Path) -> None:
-    table = persistence.RUNS.of(load_frames(kept))
+def test_run_by_run_one_reads_how_it_stood_then(store_path: Path) -> None:
+    table = persistence.RUNS.of(load_frames(store_path))
     assert rows(table, "run_id", "suspect", "checked", "working", "failing", "confirmed_broken") == [
         (1, False, 2, 2, 0, 0),
         (2, False, 2, 1, 1, 0),
@@ -152,8 +152,8 @@ def test_run_by_run_one_reads_how_it_stood_then(kept: Path) -> None:
     assert list(table["share_not_broken"]) == [1, 1, 1, 0.5, 0.5, 0.5]
 
 
-def test_the_one_that_died_died_on_the_day_of_its_first_failure(kept: Path) -> None:
-    table = persistence.SURVIVAL.of(load_frames(kept))
+def test_the_one_that_died_died_on_the_day_of_its_first_failure(store_path: Path) -> None:
+    table = persistence.SURVIVAL.of(load_frames(store_path))
     assert rows(table[table["grouping"] == "all"], "days", "at_risk", "failed", "censored", "survival") == [
         (30, 2, 1, 0, 0.5),
         (46, 1, 0, 1, 0.5),
@@ -161,33 +161,33 @@ def test_the_one_that_died_died_on_the_day_of_its_first_failure(kept: Path) -> N
     assert set(table["group"]) == {"all", "12x45", "a.example", "b.example"}
 
 
-def test_failures_and_recoveries_have_their_medians(kept: Path) -> None:
-    table = persistence.PERSISTENCE.of(load_frames(kept))
+def test_failures_and_recoveries_have_their_medians(store_path: Path) -> None:
+    table = persistence.PERSISTENCE.of(load_frames(store_path))
     [row] = rows(table[table["grouping"] == "all"], "watched", "died", "days_to_failure", "spells", "recovered")
     assert row == (2, 1, 30, 1, 0)
-    with Store.open(kept) as store:
+    with Store.open(store_path) as store:
         audit(store, 50, answers={ONE: 200, OTHER: 200}, seeds=[])
-    table = persistence.PERSISTENCE.of(load_frames(kept))
+    table = persistence.PERSISTENCE.of(load_frames(store_path))
     [row] = rows(table[table["grouping"] == "all"], "spells", "confirmed", "recovered", "days_to_recovery")
     assert row == (1, 1, 1, 20)
 
 
-def test_outage_lasts_from_first_silence_to_next_answer(kept: Path) -> None:
-    with Store.open(kept) as store:
+def test_outage_lasts_from_first_silence_to_next_answer(store_path: Path) -> None:
+    with Store.open(store_path) as store:
         for day, answer in ((60, None), (61, None), (64, 200)):
             audit(store, day, answers={ONE: answer, OTHER: 200}, seeds=[])
-    table = persistence.OUTAGES.of(load_frames(kept))
+    table = persistence.OUTAGES.of(load_frames(store_path))
     assert rows(table, "host", "runs", "days", "is_over", "failure") == [("a.example", 2, 1.0, True, "timeout")]
     assert str(table["until"][0])[:10] == "2026-03-06"
 
 
-def test_place_to_correct_names_the_last_working_target(kept: Path) -> None:
-    table = Tables(load_frames(kept))["failures"]
+def test_place_to_correct_names_the_last_working_target(store_path: Path) -> None:
+    table = Tables(load_frames(store_path))["failures"]
     assert rows(table, "ark", "last_good_url", "last_good_at") == [("ark:12x45/x5", ONE, pd.Timestamp(START))]
 
 
-def test_the_statement_gives_shares_with_dates_and_denominators(kept: Path) -> None:
-    table = persistence.PERSISTENCE.of(load_frames(kept))
+def test_the_statement_gives_shares_with_dates_and_denominators(store_path: Path) -> None:
+    table = persistence.PERSISTENCE.of(load_frames(store_path))
     assert rows(table, "grouping", "group", "arks", "judged", "resolving", "confirmed_broken", "permanent") == [
         ("all", "all", 2, 2, 1, 1, 0),
         ("naan", "12x45", 2, 2, 1, 1, 0),
@@ -202,13 +202,13 @@ def test_the_statement_gives_shares_with_dates_and_denominators(kept: Path) -> N
     )
 
 
-def test_an_earlier_run_is_reported_as_it_was_then(kept: Path) -> None:
-    then = load_frames(kept, run_id=3)
+def test_an_earlier_run_is_reported_as_it_was_then(store_path: Path) -> None:
+    then = load_frames(store_path, run_id=3)
     assert len(persistence.RUNS.of(then)) == 3
     assert rows(persistence.PERSISTENCE.of(then), "resolving", "failing", "confirmed_broken")[0] == (1, 1, 0)
-    now = load_frames(kept)
+    now = load_frames(store_path)
     assert rows(persistence.PERSISTENCE.of(now), "resolving", "failing", "confirmed_broken")[0] == (1, 0, 1)
-    assert [path.name for path in kept.parent.iterdir()] == ["audit.db"], "and nothing is written for it"
+    assert [path.name for path in store_path.parent.iterdir()] == ["audit.db"], "and nothing is written for it"
 
 
 @pytest.mark.parametrize("make", ["empty", "no history"])

@@ -42,7 +42,7 @@ def answer(told: str | int, *, question: Question = Question.OBJECT, url: str = 
     return AnswerFacts(Observation(Ark.parse("ark:12x45/x5"), url, question, url, (*hops, last), end))
 
 
-def asked(
+def questions_asked(
     given: Mapping[str, str | int], *, known: AskingContext | None = None, places: Places = EVERYWHERE, url: str = URL
 ) -> list[str]:
     """Return the questions in order, each answered as *given* by its token, or else with 404."""
@@ -59,7 +59,7 @@ def test_questions_follow_vectors(vector: dict[str, Any]) -> None:
     known = AskingContext(**vector.get("known", {}))
     places = EVERYWHERE if "places" not in vector else Places(**vector["places"])
     url = vector.get("url", URL)
-    assert asked(vector["told"], known=known, places=places, url=url) == vector["asked"]
+    assert questions_asked(vector["told"], known=known, places=places, url=url) == vector["asked"]
 
 
 @pytest.mark.parametrize("status", [404, 500, 503])
@@ -126,7 +126,7 @@ def test_whose_label_form_it_is(at: str, place: str) -> None:
     )
 )
 def test_questions_end_and_are_never_repeated(told: dict[str, str | int]) -> None:
-    assert len(asked(told)) <= len(ACCESS) + 3
+    assert len(questions_asked(told)) <= len(ACCESS) + 3
 
 
 def test_a_redirect_to_its_own_https_is_still_the_resolver() -> None:

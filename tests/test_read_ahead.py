@@ -27,7 +27,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Ending(WorkerExecutor):
+class EndingWorkers(WorkerExecutor):
     """Processes that end at the given calls."""
 
     ends = 1
@@ -189,7 +189,7 @@ def test_a_crawl_keeps_the_same_with_any_number_of_processes(tmp_path: Path) -> 
     )
 
 
-def fetched(data: bytes, path: str, media_type: str) -> DocumentSource:
+def document_source(data: bytes, path: str, media_type: str) -> DocumentSource:
     url = f"http://a.example{path}"
     hop = Hop(url, "GET", "2026-11-21T10:00:00.000+00:00", 200)
     return DocumentSource(url, io.BytesIO(data), path, hops=(hop,), media_type=media_type)
@@ -206,10 +206,10 @@ def rows(reader: DocumentReader, source: DocumentSource) -> list[Row]:
 
 
 def test_document_that_ends_its_process_gets_a_finding() -> None:
-    pdf = fetched(_PDFS[0], "/d0.pdf", "application/pdf")
-    with Ending(2) as executor:
+    pdf = document_source(_PDFS[0], "/d0.pdf", "application/pdf")
+    with EndingWorkers(2) as executor:
         reader = DocumentReader(executor, resolver="https://n2t.net/")
-        first, second = (rows(reader, pdf), rows(reader, fetched(_PDFS[0], "/d0.pdf", "application/pdf")))
+        first, second = (rows(reader, pdf), rows(reader, document_source(_PDFS[0], "/d0.pdf", "application/pdf")))
     assert [each.kind for row in first for each in row.record.findings] == ["parser-crashed"]
     assert [len(row.record.mentions) > 0 for row in second] == [True]
 
@@ -217,8 +217,8 @@ def test_document_that_ends_its_process_gets_a_finding() -> None:
 def test_small_pages_and_archives_are_read_in_their_turn() -> None:
     with document_executor(2) as executor:
         reader = DocumentReader(executor, resolver="https://n2t.net/")
-        assert reader.begin(fetched(b"<p>See ark:/12148/btv1b84", "/a.html", "text/html")) is None
-        assert reader.begin(fetched(b"PK\x03\x04" + b"x" * 100_000, "/a.zip", "application/zip")) is None
-        begun = reader.begin(fetched(_PROSE.encode(), "/a.html", "text/html"))
+        assert reader.begin(document_source(b"<p>See ark:/12148/btv1b84", "/a.html", "text/html")) is None
+        assert reader.begin(document_source(b"PK\x03\x04" + b"x" * 100_000, "/a.zip", "application/zip")) is None
+        begun = reader.begin(document_source(_PROSE.encode(), "/a.html", "text/html"))
         assert begun is not None
         begun.result()

@@ -27,7 +27,7 @@ NOW = datetime(2026, 6, 1, tzinfo=UTC)
 POLICY = RecheckPolicy()
 
 
-def known(
+def known_ark(
     number: int, *, host: str = "a.example", state: ArkState = ArkState.HEALTHY, days_ago: float | None = 0
 ) -> KnownArk:
     at = None if days_ago is None else NOW - timedelta(days=days_ago)
@@ -43,11 +43,11 @@ def test_every_interval_is_half_to_one_and_a_half_the_first_time_and_exact_ever_
 ) -> None:
     days = POLICY.intervals("12148", "a.example").of(state)
     assert days is not None
-    first = due_at(known(number, state=state, days_ago=days_ago), POLICY)
+    first = due_at(known_ark(number, state=state, days_ago=days_ago), POLICY)
     assert first is not None
     waited = (first - (NOW - timedelta(days=days_ago))) / timedelta(days=days)
     assert 0.5 - 1e-6 <= waited <= 1.5 + 1e-6
-    again = due_at(known(number, state=state, days_ago=(NOW - first) / timedelta(days=1)), POLICY)
+    again = due_at(known_ark(number, state=state, days_ago=(NOW - first) / timedelta(days=1)), POLICY)
     assert again is not None
     assert (again - first) / timedelta(days=1) == pytest.approx(days)
 
@@ -55,7 +55,7 @@ def test_every_interval_is_half_to_one_and_a_half_the_first_time_and_exact_ever_
 def test_a_load_that_came_in_one_day_is_spread_over_the_interval() -> None:
     days = Counter()
     for number in range(30_000):
-        moment = due_at(known(number), POLICY)
+        moment = due_at(known_ark(number), POLICY)
         assert moment is not None
         days[(moment - NOW).days] += 1
     assert set(days) == set(range(15, 45))
@@ -63,18 +63,18 @@ def test_a_load_that_came_in_one_day_is_spread_over_the_interval() -> None:
 
 
 def test_unchecked_arks_are_due_first() -> None:
-    asked = due_arks([known(1, days_ago=99), known(2, days_ago=None)], POLICY, NOW)
+    asked = due_arks([known_ark(1, days_ago=99), known_ark(2, days_ago=None)], POLICY, NOW)
     assert [each.ark for each in asked] == ["ark:12148/x2", "ark:12148/x1"]
 
 
 def test_skipped_or_uncited_arks_are_never_due() -> None:
     gone = KnownArk("ark:12148/x1", "12148", "http://a.example/x1", "a.example", ArkState.FAILING, None, is_cited=False)
-    assert due_arks([gone, known(2, state=ArkState.SKIPPED, days_ago=999)], POLICY, NOW) == []
+    assert due_arks([gone, known_ark(2, state=ArkState.SKIPPED, days_ago=999)], POLICY, NOW) == []
 
 
 def test_a_host_with_many_gets_no_more_turns_than_another_while_that_waits() -> None:
-    many = [known(number, host="large.example", days_ago=100 + number) for number in range(50)]
-    few = [known(number, host=f"small{number % 3}.example", days_ago=90) for number in range(100, 109)]
+    many = [known_ark(number, host="large.example", days_ago=100 + number) for number in range(50)]
+    few = [known_ark(number, host=f"small{number % 3}.example", days_ago=90) for number in range(100, 109)]
     asked = [each.host for each in due_arks([*many, *few], POLICY, NOW)]
     assert Counter(asked[:12])["large.example"] == 3
     assert asked[12:] == ["large.example"] * 47
@@ -82,7 +82,7 @@ def test_a_host_with_many_gets_no_more_turns_than_another_while_that_waits() -> 
 
 @given(st.lists(st.tuples(st.integers(0, 99), st.sampled_from("abc"), st.floats(45, 300)), unique_by=lambda t: t[0]))
 def test_hosts_take_turns_with_oldest_checks_first(rows: list[tuple[int, str, float]]) -> None:
-    asked = due_arks([known(number, host=host, days_ago=ago) for number, host, ago in rows], POLICY, NOW)
+    asked = due_arks([known_ark(number, host=host, days_ago=ago) for number, host, ago in rows], POLICY, NOW)
     assert len(asked) == len(rows)
     for host in "abc":
         ours = [each.checked_at for each in asked if each.host == host]
@@ -94,7 +94,7 @@ def test_hosts_take_turns_with_oldest_checks_first(rows: list[tuple[int, str, fl
 
 @given(st.permutations(range(12)))
 def test_order_of_store_rows_does_not_matter(order: list[int]) -> None:
-    all_known = [known(number, host="abc"[number % 3], days_ago=100 + number // 6) for number in range(12)]
+    all_known = [known_ark(number, host="abc"[number % 3], days_ago=100 + number // 6) for number in range(12)]
     assert due_arks([all_known[at] for at in order], POLICY, NOW) == due_arks(all_known, POLICY, NOW)
 
 
@@ -103,7 +103,7 @@ def test_order_of_store_rows_does_not_matter(order: list[int]) -> None:
         st.builds(
             replace,
             st.builds(
-                known,
+                known_ark,
                 st.integers(0, 99),
                 state=st.sampled_from(ArkState),
                 days_ago=st.one_of(st.none(), st.floats(-5, 200)),
@@ -255,7 +255,7 @@ def test_prefix_without_arks_is_reported(text: str) -> None:
 
 
 def test_a_selection_wants_one_of_each_kind_that_is_named() -> None:
-    one, other = known(1, host="a.example"), known(2, host="b.example")
+    one, other = known_ark(1, host="a.example"), known_ark(2, host="b.example")
     assert all(KnownSelection().holds(each) for each in (one, other))
     assert [KnownSelection(hosts=("a.example",)).holds(each) for each in (one, other)] == [True, False]
     assert not KnownSelection(naans=("99999",), hosts=("a.example",)).holds(one)

@@ -48,7 +48,7 @@ def abbyy(*lines):
     return f"<document xmlns='{namespace}'><page><block><text><par>{chars}</par></text></block></page></document>"
 
 
-def found(source):
+def mentions_in(source):
     mentions = extraction_of(source.encode(), name="a.html" if "DOCTYPE" in source else "a.xml").mentions
     return [(str(mention.ark), mention.confidence.token) for mention in mentions]
 
@@ -56,15 +56,15 @@ def found(source):
 @pytest.mark.parametrize("form", [alto, page, hocr, abbyy])
 def test_lines_are_lines_and_nothing_is_certain_by_itself(form):
     whole = ("ark:53355/cl010066723", "likely")
-    assert found(form(FULL, "ark:/53355/cl010066723", "1856 " + FULL)) == [whole]
-    assert found(form(FULL, CUT + "-", REST, FULL)) == [whole]
-    assert found(form(FULL, "ark:/12148/bpt6k107371t.")) == [("ark:12148/bpt6k107371t", "certain")]
+    assert mentions_in(form(FULL, "ark:/53355/cl010066723", "1856 " + FULL)) == [whole]
+    assert mentions_in(form(FULL, CUT + "-", REST, FULL)) == [whole]
+    assert mentions_in(form(FULL, "ark:/12148/bpt6k107371t.")) == [("ark:12148/bpt6k107371t", "certain")]
     assert extraction_of(form(FULL, whole[0]).encode(), name="a.xml").whole == frozenset()
 
 
 @pytest.mark.parametrize("sign", ["\N{NOT SIGN}", "\N{DOUBLE OBLIQUE HYPHEN}", "-"])
 def test_the_signs_of_transcribers_for_a_hyphen_at_the_end_of_a_line(sign):
-    assert found(page(FULL, CUT + sign, REST)) == [("ark:53355/cl010066723", "likely")]
+    assert mentions_in(page(FULL, CUT + sign, REST)) == [("ark:53355/cl010066723", "likely")]
 
 
 def test_hyphenated_alto_word_is_read_once():
@@ -76,9 +76,9 @@ def test_hyphenated_alto_word_is_read_once():
     source = f"<alto><TextBlock><TextLine>{parts}</TextLine></TextBlock></alto>"
     [block] = extraction_of(source.encode(), name="a.xml").reading.blocks
     assert block.text == whole + "\nx"
-    assert found(source) == [("ark:53355/cl010066723", "likely")]
+    assert mentions_in(source) == [("ark:53355/cl010066723", "likely")]
 
 
 def test_name_of_the_picture_is_metadata():
     source = "<PcGts><Page imageFilename='https://iiif.example/ark:/53355/cl010066723/full/0/native.jpg'/></PcGts>"
-    assert found(source) == [("ark:53355/cl010066723/full/0/native.jpg", "certain")]
+    assert mentions_in(source) == [("ark:53355/cl010066723/full/0/native.jpg", "certain")]

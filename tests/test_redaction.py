@@ -92,7 +92,7 @@ def shows(text: str, secret: str) -> bool:
     for _ in range(6):
         following = []
         for each in todo:
-            for decode in (_unquoted, html.unescape, _unescaped):
+            for decode in (_percent_decode, html.unescape, _unescape):
                 if (decoded := decode(each)) not in seen:
                     seen.add(decoded)
                     following.append(decoded)
@@ -106,11 +106,11 @@ def shows(text: str, secret: str) -> bool:
     )
 
 
-def _unquoted(text: str) -> str:
+def _percent_decode(text: str) -> str:
     return unquote_to_bytes(text).decode("utf-8", "replace")
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     def meant(escape: re.Match[str]) -> str:
         return chr(int(escape[1] or escape[2], 16)) if escape[1] or escape[2] else escape[3]
 
@@ -136,22 +136,22 @@ _SECRETS = st.text(
 )
 
 
-def _spelled(draw: st.DrawFn, character: str) -> str:
+def _spellings(draw: st.DrawFn, character: str) -> str:
     forms = [character, _percent(character), _percent(character, upper=False), f"&#{ord(character)};"]
     forms += [f"&#x{ord(character):x};", f"\\u{ord(character):04X}", _percent(character).replace("%", "%25")]
     return draw(st.sampled_from(forms))
 
 
 @st.composite
-def repeated(draw: st.DrawFn) -> tuple[str, str]:
+def secret_and_spelling(draw: st.DrawFn) -> tuple[str, str]:
     """Draw a secret and a spelling of it: each character in a form of its own, then the whole in one more form."""
     secret = draw(_SECRETS.filter(lambda text: len(text.strip()) >= 6))
-    told = "".join(_spelled(draw, each) for each in secret)
+    told = "".join(_spellings(draw, each) for each in secret)
     again = draw(st.sampled_from(["as it is", "percent", "percent, lower", "JSON", "HTML", "form"]))
     return secret, ENCODINGS[again](told)
 
 
-@given(repeated(), st.text(max_size=8), st.text(max_size=8))
+@given(secret_and_spelling(), st.text(max_size=8), st.text(max_size=8))
 @example(("abcdef/x", "abcdef%2Fx"), "%", "")
 @example(("0041secret", "0041secret"), "\\u", "")
 def test_no_mixture_of_forms_shows_a_secret(told: tuple[str, str], before: str, behind: str) -> None:
@@ -240,7 +240,7 @@ def test_records_are_kept_without_the_secrets_of_their_hosts() -> None:
     assert withheld(elsewhere) is elsewhere
 
 
-def _zipped(text: str) -> bytes:
+def _zip_text(text: str) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.txt", text)
@@ -272,7 +272,7 @@ def test_no_form_of_a_secret_reaches_store_log_or_report(tmp_path: Path) -> None
         if target.startswith("/m"):
             return reply("302 Found", Location=f"/landed?tok={form}")
         if target == "/z":
-            data = _zipped(f"see ark:/12x45/zip1 at {said} and ark:/12x45/zip2")
+            data = _zip_text(f"see ark:/12x45/zip1 at {said} and ark:/12x45/zip2")
             head = f"Content-Type: application/zip\r\nContent-Length: {len(data)}\r\nConnection: close\r\n\r\n"
             return b"HTTP/1.1 200 OK\r\n" + head.encode() + data
         if target == "/g":

@@ -22,7 +22,7 @@ def to(place: str, **headers: str) -> Page:
     return reply("302 Found", Location=place, **headers), "whole"
 
 
-def linking(*places: str) -> str:
+def links_to(*places: str) -> str:
     return "".join(f"<a href='{place}'>x</a>" for place in places)
 
 
@@ -36,7 +36,7 @@ def test_order_of_links_does_not_matter(tmp_path: Path, cookie: dict[str, str]) 
     found = []
     for order in (("/a", "/b"), ("/b", "/a")):
         store = tmp_path / f"{order[0][1]}.db"
-        with Web({WWW: {"/": linking(*order), "/a": to("/b", **cookie), "/b": "ark:/12148/b1"}}) as web:
+        with Web({WWW: {"/": links_to(*order), "/a": to("/b", **cookie), "/b": "ark:/12148/b1"}}) as web:
             assert "3 documents, 2 read, 1 redirected, 1 citation" in web.crawl(HOME, store=store)
         assert rows(store, REDIRECTED) == [(f"{HOME}a", HOME, 302, f"{HOME}b")]
         found.append(tables(store))
@@ -46,8 +46,8 @@ def test_order_of_links_does_not_matter(tmp_path: Path, cookie: dict[str, str]) 
 
 def test_first_redirect_fetches_the_page_for_all(tmp_path: Path) -> None:
     pages: dict[str, Page] = {
-        "/": linking("/a", "/1"), "/a": to("/b"), "/1": linking("/2"), "/2": linking("/3"), "/3": linking("/b", "/a2"),
-        "/a2": to("/b"), "/b": linking("/c") + "ark:/12148/b1", "/c": "ark:/12148/c1",
+        "/": links_to("/a", "/1"), "/a": to("/b"), "/1": links_to("/2"), "/2": links_to("/3"), "/3": links_to("/b", "/a2"),
+        "/a2": to("/b"), "/b": links_to("/c") + "ark:/12148/b1", "/c": "ark:/12148/c1",
     }  # fmt: skip
     store = tmp_path / "a.db"
     with Web({WWW: pages}) as web:
@@ -63,7 +63,7 @@ def test_first_redirect_fetches_the_page_for_all(tmp_path: Path) -> None:
 
 
 def test_a_link_that_is_found_while_a_redirect_is_followed_changes_nothing(tmp_path: Path) -> None:
-    pages: dict[str, Page] = {"/": linking("/a", "/n"), "/a": to("/b"), "/n": linking("/b"), "/b": "ark:/12148/b1"}
+    pages: dict[str, Page] = {"/": links_to("/a", "/n"), "/a": to("/b"), "/n": links_to("/b"), "/b": "ark:/12148/b1"}
     store = tmp_path / "a.db"
     with Web({WWW: pages}) as web:
         web.crawl(HOME, "--max-pages", "3", store=store)
@@ -74,7 +74,7 @@ def test_a_link_that_is_found_while_a_redirect_is_followed_changes_nothing(tmp_p
 
 def test_chain_ends_before_waiting_requests_of_its_host(tmp_path: Path) -> None:
     pages: dict[str, Page] = {f"/{number}": "a page" for number in range(9)}
-    pages |= {"/": linking("/a", *pages), "/a": to("/b"), "/b": to("/c"), "/c": "ark:/12148/c1"}
+    pages |= {"/": links_to("/a", *pages), "/a": to("/b"), "/b": to("/c"), "/c": "ark:/12148/c1"}
     with Web({WWW: pages}) as web:
         web.crawl(HOME, store=tmp_path / "a.db")
         assert web.targets(WWW).index("/c") <= 6, "each hop waits for one request, which was at hand"
@@ -82,7 +82,7 @@ def test_chain_ends_before_waiting_requests_of_its_host(tmp_path: Path) -> None:
 
 def test_many_redirects_to_one_page_are_recorded_and_the_page_once(tmp_path: Path) -> None:
     pages: dict[str, Page] = {f"/item/{number}": to("/login") for number in range(5)}
-    pages |= {"/": linking(*pages), "/login": "<title>Please log in</title> ark:/12148/l1"}
+    pages |= {"/": links_to(*pages), "/login": "<title>Please log in</title> ark:/12148/l1"}
     store = tmp_path / "a.db"
     with Web({WWW: pages}) as web:
         web.crawl(HOME, store=store)
@@ -94,7 +94,7 @@ def test_many_redirects_to_one_page_are_recorded_and_the_page_once(tmp_path: Pat
 
 def test_where_a_seed_leads_is_the_seed_with_its_links_and_sitemaps(tmp_path: Path) -> None:
     pages: dict[str, Page] = {
-        "/": to("/en/"), "/en/": linking("/", "/en/1"), "/en/1": linking("/en/2"), "/en/2": "too deep",
+        "/": to("/en/"), "/en/": links_to("/", "/en/1"), "/en/1": links_to("/en/2"), "/en/2": "too deep",
         "/map.xml": sitemap(f"{HOME}listed"), "/listed": "ark:/12148/x1",
     }  # fmt: skip
     store = tmp_path / "a.db"
@@ -108,7 +108,7 @@ def test_where_a_seed_leads_is_the_seed_with_its_links_and_sitemaps(tmp_path: Pa
 
 def test_seed_redirected_to_a_known_page_keeps_its_depth(tmp_path: Path) -> None:
     pages: dict[str, Page] = {
-        "/start": linking("/atom"), "/feed": to("/atom"), "/atom": feed("http://f.example/1", "http://f.example/2"),
+        "/start": links_to("/atom"), "/feed": to("/atom"), "/atom": feed("http://f.example/1", "http://f.example/2"),
     }  # fmt: skip
     store = tmp_path / "a.db"
     with Web({WWW: pages, "f.example": lambda target: f"ark:/12148/x{target[1:]}"}) as web:
@@ -137,8 +137,8 @@ def test_a_repository_that_has_moved_is_harvested_there_and_each_record_is_there
 
 def test_a_redirect_out_of_the_scope_is_read_there_and_followed_no_further(tmp_path: Path) -> None:
     store = tmp_path / "a.db"
-    elsewhere: dict[str, Page] = {"/x": linking("/y") + "ark:/12148/x1"}
-    with Web({WWW: {"/": linking("/a"), "/a": to("http://e.example/x")}, "e.example": elsewhere}) as web:
+    elsewhere: dict[str, Page] = {"/x": links_to("/y") + "ark:/12148/x1"}
+    with Web({WWW: {"/": links_to("/a"), "/a": to("http://e.example/x")}, "e.example": elsewhere}) as web:
         web.crawl(HOME, store=store)
         assert web.targets("e.example") == ["/x"]
     assert documents(store) == [HOME, f"{HOME}a", "http://e.example/x"]
@@ -157,7 +157,7 @@ def test_a_wall_of_cookies_and_a_session_in_the_url_lead_to_the_document_itself(
         return "ark:/12148/s1" if "jsessionid" in target else to(f"{target};jsessionid=1A2B")
 
     store = tmp_path / "a.db"
-    with Web({WWW: lambda target: linking("/a", "/s") if target == "/" else walled(target)}) as web:
+    with Web({WWW: lambda target: links_to("/a", "/s") if target == "/" else walled(target)}) as web:
         web.crawl(HOME, store=store)
     assert rows(store, "select url, outcome from document order by url") == [
         (HOME, "read"), (f"{HOME}a", "read"), (f"{HOME}s", "read"),
@@ -167,9 +167,9 @@ def test_a_wall_of_cookies_and_a_session_in_the_url_lead_to_the_document_itself(
 def test_a_url_that_is_good_for_once_names_no_document_and_a_session_is_no_part_of_a_name(tmp_path: Path) -> None:
     signed = "http://s3.example/x?X-Amz-Expires=60&X-Amz-Signature=0123456789abcdef"
     pages: dict[str, Page] = {
-        "/": linking("/bitstream/1", "/2", "/3"), "/bitstream/1": to(signed),
-        "/2": to("/two;jsessionid=1A2B"), "/two;jsessionid=1A2B": linking("/two") + "ark:/12148/s2",
-        "/3": to("/two;jsessionid=9Z8Y"), "/two;jsessionid=9Z8Y": linking("/two") + "ark:/12148/s2",
+        "/": links_to("/bitstream/1", "/2", "/3"), "/bitstream/1": to(signed),
+        "/2": to("/two;jsessionid=1A2B"), "/two;jsessionid=1A2B": links_to("/two") + "ark:/12148/s2",
+        "/3": to("/two;jsessionid=9Z8Y"), "/two;jsessionid=9Z8Y": links_to("/two") + "ark:/12148/s2",
     }  # fmt: skip
     store = tmp_path / "a.db"
     with Web({WWW: pages, "s3.example": lambda _: pdf("ark:/12148/s1")}) as web:
@@ -183,7 +183,7 @@ def test_a_url_that_is_good_for_once_names_no_document_and_a_session_is_no_part_
 
 def test_redirect_to_a_missing_page_is_reported_for_its_source(tmp_path: Path) -> None:
     store = tmp_path / "a.db"
-    with Web({WWW: {"/": linking("/a", "/b"), "/a": to("/gone"), "/b": to("/c"), "/c": to("/b")}}) as web:
+    with Web({WWW: {"/": links_to("/a", "/b"), "/a": to("/gone"), "/b": to("/c"), "/c": to("/b")}}) as web:
         web.crawl(HOME, store=store)
     assert rows(store, "select url, outcome from document order by url") == [
         (HOME, "read"), (f"{HOME}a", "broken"), (f"{HOME}b", "loop"),
@@ -192,7 +192,7 @@ def test_redirect_to_a_missing_page_is_reported_for_its_source(tmp_path: Path) -
 
 def test_a_limit_of_pages_counts_a_redirect_and_its_document_as_one(tmp_path: Path) -> None:
     pages: dict[str, Page] = {f"/{number}": to(f"/to/{number}") for number in range(9)}
-    pages |= {"/": linking(*pages)} | {f"/to/{number}": "x" for number in range(9)}
+    pages |= {"/": links_to(*pages)} | {f"/to/{number}": "x" for number in range(9)}
     with Web({WWW: pages}) as web:
         said = web.crawl(HOME, "--max-pages", "4", store=tmp_path / "a.db")
         assert sorted(web.targets(WWW)) == ["/", "/0", "/1", "/2", "/to/0", "/to/1", "/to/2"]
@@ -201,8 +201,8 @@ def test_a_limit_of_pages_counts_a_redirect_and_its_document_as_one(tmp_path: Pa
 
 def test_crawl_killed_while_reading_a_redirect_target_ends_the_same(tmp_path: Path) -> None:
     pages: dict[str, Page] = {
-        "/": linking("/a", "/2", "/b2"), "/a": to("/b"), "/b": "slow ark:/12148/b1 " + linking("/c"),
-        "/2": linking("/c"), "/b2": to("/b"), "/c": "ark:/12148/c1",
+        "/": links_to("/a", "/2", "/b2"), "/a": to("/b"), "/b": "slow ark:/12148/b1 " + links_to("/c"),
+        "/2": links_to("/c"), "/b2": to("/b"), "/c": "ark:/12148/c1",
     }  # fmt: skip
     whole, killed = tmp_path / "whole.db", tmp_path / "killed.db"
     with Web({WWW: pages}) as web:

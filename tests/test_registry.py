@@ -125,14 +125,14 @@ def test_redirects_are_followed_and_the_conditions_with_them(tmp_path: Path) -> 
     assert load(tmp_path).source == url
 
 
-def gzipped(body: bytes, whole: int = 0) -> bytes:
+def gzip_reply(body: bytes, whole: int = 0) -> bytes:
     packed = gzip.compress(body)
     head = f"Content-Encoding: gzip\r\nContent-Length: {whole or len(packed)}\r\n"
     return f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{head}Connection: close\r\n\r\n".encode() + packed
 
 
 def test_a_compressed_registry_is_read(tmp_path: Path) -> None:
-    with RawServer(lambda target: gzipped(NEW.encode())) as server:
+    with RawServer(lambda target: gzip_reply(NEW.encode())) as server:
         assert fetch(server.url, tmp_path).returncode == 0
     assert load(tmp_path).knows("54322")
 
@@ -153,13 +153,13 @@ REFUSED: list[tuple[str, Callable[[str], bytes | None], str]] = [
     ("a 404", lambda _: reply("404 Not Found"), "answered 404"),
     ("a part that was not requested", lambda _: answer().replace(b"200 OK", b"206 Partial"), "answered 206"),
     ("a body cut off before its length", lambda _: answer()[:-20], "the connection broke off"),
-    ("a body cut off inside its compression", lambda _: gzipped(NEW.encode())[:-20], "the connection broke off"),
+    ("a body cut off inside its compression", lambda _: gzip_reply(NEW.encode())[:-20], "the connection broke off"),
     ("a body cut off that claims no length", lambda _: HEAD + NEW[:-9].encode(), "JSON that can't be read"),
     ("nothing at all", lambda _: None, "reset"),
     ("not modified, to an unconditional request", lambda _: reply("304 Not Modified"), "answered 304"),
     ("a redirect to a file", lambda _: reply("302 Found", Location="file:///etc/passwd"), "non-web"),
     ("a redirect to itself", lambda _: reply("302 Found", Location="/"), "loop"),
-    ("a body that grows too large", lambda _: gzipped(b" " * (REGISTRY_LIMIT + 1)), "or grows too large"),
+    ("a body that grows too large", lambda _: gzip_reply(b" " * (REGISTRY_LIMIT + 1)), "or grows too large"),
     ("a body that is too large", lambda _: HEAD + b" " * (REGISTRY_LIMIT + 9), "more than 67108864 bytes"),
     ("an answer that does not come", slowly, "timeout"),
 ]  # fmt: skip
@@ -203,7 +203,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> tuple[trustme.CA, Pat
     return ca, path
 
 
-def routed(server: RawServer) -> tuple[str, str]:
+def route_to(server: RawServer) -> tuple[str, str]:
     return "--connect-to", f"registry.example.org:443=127.0.0.1:{server.port}"
 
 
@@ -213,13 +213,13 @@ def test_a_registry_is_believed_only_from_a_host_with_a_trusted_certificate(
     ca, ca_file = authority
     with RawServer(lambda target: answer(), tls=ca.issue_cert("registry.example.org")) as server:
         url = "https://registry.example.org/naan_records.json"
-        untrusted = fetch(url, tmp_path, *routed(server))
+        untrusted = fetch(url, tmp_path, *route_to(server))
         assert (untrusted.returncode, server.targets) == (3, [])
         assert "tls: " in untrusted.stderr
-        trusted = fetch(url, tmp_path, *routed(server), "--ca-file", ca_file)
+        trusted = fetch(url, tmp_path, *route_to(server), "--ca-file", ca_file)
         assert trusted.returncode == 0, trusted.stderr
     with RawServer(lambda target: answer(), tls=ca.issue_cert("other.example.org")) as server:
-        assert fetch(url, tmp_path, *routed(server), "--ca-file", ca_file).returncode == 3
+        assert fetch(url, tmp_path, *route_to(server), "--ca-file", ca_file).returncode == 3
         assert server.targets == []
 
 
@@ -232,7 +232,7 @@ def test_a_redirect_away_from_https_is_not_believed(cache: Path, authority: tupl
             lambda target: reply("302 Found", Location=f"{plain.url}/x"), tls=ca.issue_cert("registry.example.org")
         ) as server,
     ):
-        done = fetch("https://registry.example.org/", cache, *routed(server), "--ca-file", ca_file)
+        done = fetch("https://registry.example.org/", cache, *route_to(server), "--ca-file", ca_file)
     assert done.returncode == 3
     assert f"a redirect from https to {plain.url}/x" in done.stderr
     assert files(cache) == before

@@ -33,12 +33,12 @@ LINE_BREAKS = [
 ]
 
 
-def named(chars: list[str]) -> list[object]:
+def named_params(chars: list[str]) -> list[object]:
     """Parameters whose ids are the characters' names."""
     return [pytest.param(char, id=f"U+{ord(char[0]):04X} {unicodedata.name(char[0], '')}".strip()) for char in chars]
 
 
-@pytest.mark.parametrize("dash", named(DASHES))
+@pytest.mark.parametrize("dash", named_params(DASHES))
 def test_every_dash_is_a_hyphen(dash: str) -> None:
     assert offset_map(f"btv1b84{dash}49").text == "btv1b84-49"
     [inside] = find_arks(f"see ark:/67531/metadc1{dash}07835 there")
@@ -49,14 +49,14 @@ def test_every_dash_is_a_hyphen(dash: str) -> None:
     assert at_end.repaired == "ark:/67531/metadc107835"
 
 
-@pytest.mark.parametrize("dash", named([dash for dash in DASHES if ord(dash) < 0x10000]))
+@pytest.mark.parametrize("dash", named_params([dash for dash in DASHES if ord(dash) < 0x10000]))
 def test_every_dash_may_be_an_entity(dash: str) -> None:
     for entity in (f"&#{ord(dash)};", f"&#x{ord(dash):x};", f"&#X{ord(dash):04X};"):
         [mention] = find_arks(f"see ark:/67531/metadc1{entity}07835 there")
         assert str(mention.ark) == "ark:67531/metadc107835", entity
 
 
-@pytest.mark.parametrize("dash", named([dash for dash in DASHES if dash.encode()[0] in (0xE2, 0xEF)]))
+@pytest.mark.parametrize("dash", named_params([dash for dash in DASHES if dash.encode()[0] in (0xE2, 0xEF)]))
 def test_every_dash_of_punctuation_may_be_percent_encoded(dash: str) -> None:
     percent = "".join(f"%{octet:02X}" for octet in dash.encode())
     for escaped in (percent, percent.lower(), percent.replace("%", "%25")):
@@ -82,7 +82,7 @@ def test_invisible_characters_are_removed() -> None:
         assert offset_map(f"ar{char}k").text == "ark", ascii(char)
 
 
-@pytest.mark.parametrize("char", named([char for char in INVISIBLE if ord(char) < 0x10000]))
+@pytest.mark.parametrize("char", named_params([char for char in INVISIBLE if ord(char) < 0x10000]))
 def test_invisible_characters_change_no_ark(char: str) -> None:
     for at in range(1, len("ark:/67531/metadc107835")):
         written = "ark:/67531/metadc107835"
@@ -92,14 +92,14 @@ def test_invisible_characters_change_no_ark(char: str) -> None:
         assert mention.repairs == ("soft hyphen" if char == "\N{SOFT HYPHEN}" else "invisible character",)
 
 
-@pytest.mark.parametrize("blank", named(BLANKS))
+@pytest.mark.parametrize("blank", named_params(BLANKS))
 def test_every_blank_but_the_space_is_an_odd_one(blank: str) -> None:
     assert offset_map(f"ark{blank}:").text == f"ark{ODD_BLANK}:"
     assert [mention.repairs for mention in find_arks(f"ark{blank}:/12148/btv1b8449691v")] == [("blank in the label",)]
     assert [str(mention.ark) for mention in find_arks(f"ark:/67531/metadc2846{blank}1898")] == ["ark:67531/metadc2846"]
 
 
-@pytest.mark.parametrize("line_break", named(LINE_BREAKS))
+@pytest.mark.parametrize("line_break", named_params(LINE_BREAKS))
 def test_every_line_break_with_the_blanks_around_it_is_one_wrap(line_break: str) -> None:
     offsets = offset_map(f"a \t{line_break}\t b")
     assert offsets.text == f"a{WRAP}b"

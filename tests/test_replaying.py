@@ -25,7 +25,7 @@ def observation_of(ask: Ask, hops: tuple[Hop, ...] = (), body: str = "") -> Obse
     )  # fmt: skip
 
 
-def asking(question: Question, attempt: int = 1, url: str = URL, wait_s: float = 0.0) -> Ask:
+def ask_of(question: Question, attempt: int = 1, url: str = URL, wait_s: float = 0.0) -> Ask:
     ark = Ark.parse("ark:12x45/x5")
     hop = Hop(url, "GET", BEFORE, 503)
     before = Observation(ark, url, question, url, (hop,), ChainEnd.ANSWERED, attempt=attempt - 1)
@@ -33,12 +33,12 @@ def asking(question: Question, attempt: int = 1, url: str = URL, wait_s: float =
 
 
 def seen(question: Question, attempt: int = 1, url: str = URL) -> Observation:
-    return observation_of(asking(question, attempt, url))
+    return observation_of(ask_of(question, attempt, url))
 
 
 def test_unanswered_questions_stay_open_in_order() -> None:
     replay = Replay()
-    asked = [asking(Question.OBJECT), asking(Question.INFO), asking(Question.DOUBLE), asking(Question.OBJECT, 2)]
+    asked = [ask_of(Question.OBJECT), ask_of(Question.INFO), ask_of(Question.DOUBLE), ask_of(Question.OBJECT, 2)]
     replay.ask(asked)
     assert replay.answered(seen(Question.INFO)) is asked[1]
     assert [each for each, _ in replay.open(now=NOW)] == [asked[0], asked[2], asked[3]]
@@ -46,7 +46,7 @@ def test_unanswered_questions_stay_open_in_order() -> None:
 
 def test_attempts_and_urls_are_distinguished() -> None:
     replay = Replay()
-    replay.ask([asking(Question.OBJECT, 1), asking(Question.OBJECT, 2), asking(Question.OBJECT, url=URL + "y")])
+    replay.ask([ask_of(Question.OBJECT, 1), ask_of(Question.OBJECT, 2), ask_of(Question.OBJECT, url=URL + "y")])
     assert replay.awaits(seen(Question.OBJECT, 2))
     assert not replay.awaits(seen(Question.OBJECT, 3))
     assert replay.answered(seen(Question.OBJECT, 3)) is None
@@ -57,12 +57,12 @@ def test_early_answer_is_found_by_its_question() -> None:
     replay = Replay()
     assert replay.answered(seen(Question.INFO)) is None
     assert replay.answers_to_find() == []
-    replay.ask([asking(Question.INFO), asking(Question.DOUBLE)])
+    replay.ask([ask_of(Question.INFO), ask_of(Question.DOUBLE)])
     assert replay.answers_to_find() == [(URL, Question.INFO, 1)]
 
 
 def test_a_pause_that_a_host_asked_for_is_kept_as_far_as_it_is_not_over() -> None:
     replay = Replay()
-    replay.ask([asking(Question.OBJECT, 2, wait_s=40)])
-    replay.ask([asking(Question.INFO, 2, wait_s=4)])
+    replay.ask([ask_of(Question.OBJECT, 2, wait_s=40)])
+    replay.ask([ask_of(Question.INFO, 2, wait_s=4)])
     assert [wait_s for _, wait_s in replay.open(now=NOW)] == [10, -26]

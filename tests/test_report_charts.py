@@ -122,7 +122,7 @@ def test_numbers_at_risk_stand_on_the_page_and_others_can_be_opened(frames: Fram
 
 
 @pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory, frames: Frames) -> Iterator[tuple[Page, Path]]:
+def chart_page(tmp_path_factory: pytest.TempPathFactory, frames: Frames) -> Iterator[tuple[Page, Path]]:
     folder = tmp_path_factory.mktemp("browser")
     index = write_report(frames, folder / "report", ["html"]).files[0]
     with browser_page() as browser:
@@ -132,8 +132,8 @@ def opened(tmp_path_factory: pytest.TempPathFactory, frames: Frames) -> Iterator
 @pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize("width", [1280, 360])
-def test_every_chart_is_drawn_and_nothing_sticks_out(opened: tuple[Page, Path], width: int) -> None:
-    browser, index = opened
+def test_every_chart_is_drawn_and_nothing_sticks_out(chart_page: tuple[Page, Path], width: int) -> None:
+    browser, index = chart_page
     browser.open(index, width=width)
     browser.value("arkaudit.drawCharts()")
     browser.wait_for("document.querySelectorAll('.picture svg').length === 8")
@@ -165,9 +165,9 @@ TEXTS_AMISS = """(() => {
 @needs_browser
 @pytest.mark.parametrize("width", [1400, 390])
 def test_no_text_of_a_chart_is_cut_or_covered_by_another(
-    tmp_path: Path, opened: tuple[Page, Path], frames: Frames, width: int
+    tmp_path: Path, chart_page: tuple[Page, Path], frames: Frames, width: int
 ) -> None:
-    browser, index = opened
+    browser, index = chart_page
     others = [write_report(each, tmp_path / name, ["html"]).files[0] for name, each in odd_worlds(tmp_path).items()]
     for each in (index, *others):
         browser.open(each, width=width)
@@ -181,8 +181,8 @@ def test_no_text_of_a_chart_is_cut_or_covered_by_another(
 
 @pytest.mark.browser
 @needs_browser
-def test_room_is_measured_in_the_drawn_font(opened: tuple[Page, Path]) -> None:
-    browser, index = opened
+def test_room_is_measured_in_the_drawn_font(chart_page: tuple[Page, Path]) -> None:
+    browser, index = chart_page
     browser.open(index, width=1400)
     browser.value(
         """(() => {
@@ -226,8 +226,8 @@ def odd_worlds(folder: Path) -> dict[str, Frames]:
 
 @pytest.mark.browser
 @needs_browser
-def test_charts_are_redrawn_when_a_phone_is_turned(opened: tuple[Page, Path]) -> None:
-    browser, index = opened
+def test_charts_are_redrawn_when_a_phone_is_turned(chart_page: tuple[Page, Path]) -> None:
+    browser, index = chart_page
     for before, after in ((844, 390), (390, 844)):
         browser.open(index, width=before)
         browser.value("arkaudit.drawCharts()")
@@ -241,8 +241,8 @@ def test_charts_are_redrawn_when_a_phone_is_turned(opened: tuple[Page, Path]) ->
 
 @pytest.mark.browser
 @needs_browser
-def test_a_chart_is_saved_as_a_picture_of_its_own(opened: tuple[Page, Path], charts: dict[str, Chart]) -> None:
-    browser, index = opened
+def test_a_chart_is_saved_as_a_picture_of_its_own(chart_page: tuple[Page, Path], charts: dict[str, Chart]) -> None:
+    browser, index = chart_page
     browser.open(index)
     for name, chart in charts.items():
         root = etree.fromstring(browser.value(f"arkaudit.picture('{name}').text").encode())
@@ -264,8 +264,8 @@ def test_a_chart_is_saved_as_a_picture_of_its_own(opened: tuple[Page, Path], cha
 
 @pytest.mark.browser
 @needs_browser
-def test_a_browser_saves_pictures_and_the_check_list_as_files(tmp_path: Path, opened: tuple[Page, Path]) -> None:
-    browser, index = opened
+def test_a_browser_saves_pictures_and_the_check_list_as_files(tmp_path: Path, chart_page: tuple[Page, Path]) -> None:
+    browser, index = chart_page
     browser.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
     browser.open(index)
     for button, name, begins in (
@@ -282,8 +282,8 @@ def test_a_browser_saves_pictures_and_the_check_list_as_files(tmp_path: Path, op
 @pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_life_of_an_ark_is_drawn_and_can_be_read(opened: tuple[Page, Path], scheme: str) -> None:
-    browser, index = opened
+def test_the_life_of_an_ark_is_drawn_and_can_be_read(chart_page: tuple[Page, Path], scheme: str) -> None:
+    browser, index = chart_page
     browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
     ark = frames_ark(browser, index)
     browser.value(f"location.hash = '#ark=' + encodeURIComponent('{ark}')")
@@ -304,8 +304,8 @@ def frames_ark(browser: Page, index: Path) -> str:
 
 @pytest.mark.browser
 @needs_browser
-def test_axe_finds_no_barrier_among_the_charts(opened: tuple[Page, Path]) -> None:
-    browser, index = opened
+def test_axe_finds_no_barrier_among_the_charts(chart_page: tuple[Page, Path]) -> None:
+    browser, index = chart_page
     browser.open(index)
     browser.value("arkaudit.drawCharts()")
     assert barriers(browser) == []

@@ -84,14 +84,14 @@ def test_renderings_are_identical_for_any_row_order(tmp_path: Path) -> None:
     for place in places:
         place.parent.mkdir()
     first = write_world(places[0])
-    others = [shuffled(first, place, seed) for seed, place in enumerate(places[1:], start=1)]
+    others = [shuffle(first, place, seed) for seed, place in enumerate(places[1:], start=1)]
     one, *reports = (Report.of(load_frames(path)) for path in (first, first, *others))
     for name in ("csv", "json", "html"):
         expected = content(one, name)
         assert all(content(each, name) == expected for each in reports), name
 
 
-def shuffled(store: Path, to: Path, seed: int) -> Path:
+def shuffle(store: Path, to: Path, seed: int) -> Path:
     """The same store, its rows of ARKs, documents, findings, questions and verdicts numbered in another order."""
     chance = random.Random(seed)
     write_store(to, {})

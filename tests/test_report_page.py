@@ -305,7 +305,7 @@ def test_escaped_text_has_nothing_left_that_hides(text: str) -> None:
 # -- embedded data
 
 
-def unpacked(text: str) -> dict[str, Any]:
+def unpack(text: str) -> dict[str, Any]:
     content: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(text)))
     return content
 
@@ -319,7 +319,7 @@ def test_a_table_is_embedded_column_by_column_with_every_text_once() -> None:
             "citations": pd.array([2, None, 0], dtype="Int64"),
         }
     )
-    assert unpacked(packed(table, columns)) == {
+    assert unpack(packed(table, columns)) == {
         "rows": 3,
         "columns": [{"d": ["ark:1/x"], "i": [0, -1, 0]}, {"v": [1795168800123, None, None]}, {"v": [2, None, 0]}],
     }
@@ -343,12 +343,12 @@ def test_texts_are_embedded_as_they_are() -> None:
     ]
     shown = ["plain", 'a "quote"', "back\\slash", "é", "\N{GRINNING FACE}", "del[U+007F]", "tab[U+0009]", "", "~", " "]
     table = pd.DataFrame({"ark": pd.Series(texts, dtype="str")})
-    assert unpacked(packed(table, columns))["columns"] == [{"d": shown, "i": [*range(10), -1, 0]}]
-    assert unpacked(packed(table.head(0), columns)) == {"rows": 0, "columns": [{"d": [], "i": []}]}
+    assert unpack(packed(table, columns))["columns"] == [{"d": shown, "i": [*range(10), -1, 0]}]
+    assert unpack(packed(table.head(0), columns)) == {"rows": 0, "columns": [{"d": [], "i": []}]}
 
 
 def test_embedded_tables_are_complete(tables: Mapping[str, pd.DataFrame]) -> None:
-    content = unpacked(packed(tables["arks"], ARKS.columns))
+    content = unpack(packed(tables["arks"], ARKS.columns))
     texts = [text for column in content["columns"] for text in column.get("d", ())]
     assert "the page is titled [U+202E]dnuof toN" in texts
 
@@ -359,7 +359,7 @@ def test_more_rows_than_the_page_holds_are_counted(
     monkeypatch.setattr(shown_tables, "MOST_EMBEDDED", 4)
     soup = BeautifulSoup(page(frames, tables), "html.parser")
     assert "The first 4 of 11 rows." in only(soup.select("[data-table=citations]")).get_text(" ", strip=True)
-    assert unpacked(only(soup.select("#data-citations")).text)["rows"] == 4
+    assert unpack(only(soup.select("#data-citations")).text)["rows"] == 4
 
 
 # -- charts
@@ -425,7 +425,7 @@ def test_a_chart_of_many_naans_draws_the_small_ones_together(tables: Mapping[str
 
 
 @pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory, frames: Frames) -> Iterator[tuple[Page, Path]]:
+def page_and_files(tmp_path_factory: pytest.TempPathFactory, frames: Frames) -> Iterator[tuple[Page, Path]]:
     folder = tmp_path_factory.mktemp("browser")
     paths = write_report(frames, folder / "report")
     with browser_page() as browser:
@@ -437,9 +437,9 @@ def opened(tmp_path_factory: pytest.TempPathFactory, frames: Frames) -> Iterator
 @pytest.mark.parametrize("width", [1280, 360])
 @pytest.mark.promise
 def test_a_browser_opens_the_page_without_a_complaint_and_asks_for_nothing_else(
-    opened: tuple[Page, Path], width: int
+    page_and_files: tuple[Page, Path], width: int
 ) -> None:
-    browser, index = opened
+    browser, index = page_and_files
     browser.open(index, width=width)
     assert browser.complaints == []
     assert browser.requested_urls == [index.resolve().as_uri()]
@@ -450,9 +450,9 @@ def test_a_browser_opens_the_page_without_a_complaint_and_asks_for_nothing_else(
 @needs_browser
 @pytest.mark.parametrize("width", [1280, 360])
 def test_style_and_charts_are_applied_and_nothing_sticks_out_of_the_window(
-    opened: tuple[Page, Path], width: int
+    page_and_files: tuple[Page, Path], width: int
 ) -> None:
-    browser, index = opened
+    browser, index = page_and_files
     browser.open(index, width=width)
     browser.value("document.querySelector('.charts').scrollIntoView()")
     browser.wait_for("document.querySelectorAll('.picture svg').length === 5")
@@ -477,8 +477,10 @@ def rows(browser: Page, name: str) -> list[str]:
 
 @pytest.mark.browser
 @needs_browser
-def test_interactive_tables_equal_their_files(opened: tuple[Page, Path], tables: Mapping[str, pd.DataFrame]) -> None:
-    browser, index = opened
+def test_interactive_tables_equal_their_files(
+    page_and_files: tuple[Page, Path], tables: Mapping[str, pd.DataFrame]
+) -> None:
+    browser, index = page_and_files
     browser.open(index)
     browser.settled(LIVING)
     filled = [table.name for table in TABLES if len(tables[table.name])]
@@ -491,8 +493,8 @@ def test_interactive_tables_equal_their_files(opened: tuple[Page, Path], tables:
 @pytest.mark.browser
 @needs_browser
 @pytest.mark.promise
-def test_a_table_searches_filters_and_sorts(opened: tuple[Page, Path]) -> None:
-    browser, index = opened
+def test_a_table_searches_filters_and_sorts(page_and_files: tuple[Page, Path]) -> None:
+    browser, index = page_and_files
     browser.open(index)
     browser.settled("arkaudit.show('arks').then(shown => { window.arks = shown.living; })")
     browser.value("arks.search('GALLICA.example broken').draw() && null")
@@ -512,8 +514,10 @@ def test_a_table_searches_filters_and_sorts(opened: tuple[Page, Path]) -> None:
 @pytest.mark.browser
 @needs_browser
 @pytest.mark.promise
-def test_a_deep_link_opens_one_ark_with_its_chain_its_citations_and_its_evidence(opened: tuple[Page, Path]) -> None:
-    browser, index = opened
+def test_a_deep_link_opens_one_ark_with_its_chain_its_citations_and_its_evidence(
+    page_and_files: tuple[Page, Path],
+) -> None:
+    browser, index = page_and_files
     browser.open(index, fragment="#ark=ark%3A12148%2Fbtv1b8449691v")
     browser.settled("arkaudit.showArk()")
     told = browser.value("document.querySelector('dialog[open]').innerText")
@@ -534,8 +538,8 @@ def test_a_deep_link_opens_one_ark_with_its_chain_its_citations_and_its_evidence
 @pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize("name", ["ark:/12148/btv1b8449691v", "ARK:12148/btv1b8449691v", "ark%3A12148%2Fbtv1b8449691v"])
-def test_each_ark_has_a_link_that_can_be_copied(opened: tuple[Page, Path], name: str) -> None:
-    browser, index = opened
+def test_each_ark_has_a_link_that_can_be_copied(page_and_files: tuple[Page, Path], name: str) -> None:
+    browser, index = page_and_files
     browser.open(index, fragment=f"#ark={name}")
     browser.settled("arkaudit.showArk()")
     browser.value(
@@ -552,8 +556,8 @@ def test_each_ark_has_a_link_that_can_be_copied(opened: tuple[Page, Path], name:
 
 @pytest.mark.browser
 @needs_browser
-def test_deep_link_to_a_missing_ark_is_reported(opened: tuple[Page, Path]) -> None:
-    browser, index = opened
+def test_deep_link_to_a_missing_ark_is_reported(page_and_files: tuple[Page, Path]) -> None:
+    browser, index = page_and_files
     browser.open(index, fragment="#ark=<img src=x onerror=alert(1)>%E0%A4%A")
     browser.settled("arkaudit.showArk()")
     assert "holds nothing about this ARK" in browser.value("document.querySelector('dialog[open]').innerText")
@@ -562,8 +566,8 @@ def test_deep_link_to_a_missing_ark_is_reported(opened: tuple[Page, Path]) -> No
 
 @pytest.mark.browser
 @needs_browser
-def test_a_deep_link_leads_to_a_table_that_is_filtered(opened: tuple[Page, Path]) -> None:
-    browser, index = opened
+def test_a_deep_link_leads_to_a_table_that_is_filtered(page_and_files: tuple[Page, Path]) -> None:
+    browser, index = page_and_files
     browser.open(index, fragment="#arks?family=fails&q=louvre%20museum")
     browser.settled("arkaudit.show('arks').then(() => null)")
     assert browser.value("document.querySelector('[data-table=arks] select[name=family]').value") == "fails"
@@ -572,8 +576,8 @@ def test_a_deep_link_leads_to_a_table_that_is_filtered(opened: tuple[Page, Path]
 
 @pytest.mark.browser
 @needs_browser
-def test_an_ark_is_opened_by_keyboard_and_closed_by_escape(opened: tuple[Page, Path]) -> None:
-    browser, index = opened
+def test_an_ark_is_opened_by_keyboard_and_closed_by_escape(page_and_files: tuple[Page, Path]) -> None:
+    browser, index = page_and_files
     browser.open(index, fragment="#arks")
     browser.settled("arkaudit.arrived()")
     browser.value("document.querySelector('#table-arks tbody a.ark').focus()")
@@ -588,8 +592,8 @@ def test_an_ark_is_opened_by_keyboard_and_closed_by_escape(opened: tuple[Page, P
 @needs_browser
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 390)])
 @pytest.mark.promise
-def test_axe_finds_no_barrier(opened: tuple[Page, Path], scheme: str, width: int) -> None:
-    browser, index = opened
+def test_axe_finds_no_barrier(page_and_files: tuple[Page, Path], scheme: str, width: int) -> None:
+    browser, index = page_and_files
     browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
     browser.open(index, width=width)
     browser.value("arkaudit.drawCharts()")
@@ -625,8 +629,8 @@ def empty_headings(browser: Page) -> list[str]:
 
 @pytest.mark.browser
 @needs_browser
-def test_the_page_prints_its_counts_and_its_charts_and_no_listing(opened: tuple[Page, Path]) -> None:
-    browser, index = opened
+def test_the_page_prints_its_counts_and_its_charts_and_no_listing(page_and_files: tuple[Page, Path]) -> None:
+    browser, index = page_and_files
     browser.open(index)
     text = "\n".join(sheets(browser))
     assert "Which ARKs persist?" in text
@@ -648,8 +652,8 @@ def sheets(browser: Page) -> list[str]:
 
 @pytest.mark.browser
 @needs_browser
-def test_the_policy_stops_a_script_that_got_in(opened: tuple[Page, Path]) -> None:
-    browser, index = opened
+def test_the_policy_stops_a_script_that_got_in(page_and_files: tuple[Page, Path]) -> None:
+    browser, index = page_and_files
     poisoned = index.with_name("poisoned.html")
     page_text = index.read_text("utf-8")
     poisoned.write_text(page_text.replace("</main>", "<script>document.title = 'owned'</script></main>"), "utf-8")
@@ -660,8 +664,8 @@ def test_the_policy_stops_a_script_that_got_in(opened: tuple[Page, Path]) -> Non
 
 @pytest.mark.browser
 @needs_browser
-def test_the_page_is_dark_for_those_who_prefer_dark(opened: tuple[Page, Path]) -> None:
-    browser, index = opened
+def test_the_page_is_dark_for_those_who_prefer_dark(page_and_files: tuple[Page, Path]) -> None:
+    browser, index = page_and_files
     colours = {}
     for scheme in ("light", "dark"):
         browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])

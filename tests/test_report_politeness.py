@@ -54,12 +54,14 @@ def frames(tmp_path: Path) -> Frames:
                     traffic("https://dead.example", requests=6, interval_s=1.0, given_up=DEAD_WORDS),
                 ],
                 schema.finding: [
-                    finding(GUIDE, Rule.CALENDAR, refusal_text(Rule.CALENDAR, 812, "https://library.example/2031/")),
-                    finding(
+                    finding_row(
+                        GUIDE, Rule.CALENDAR, refusal_text(Rule.CALENDAR, 812, "https://library.example/2031/")
+                    ),
+                    finding_row(
                         "https://library.example/b", Rule.CALENDAR, refusal_text(Rule.CALENDAR, 8, "https://a.example/")
                     ),
-                    finding("this crawl", "max-pages", "stopped at 10 documents (--max-pages); 5 more were found"),
-                    finding(GUIDE, "incomplete", "the connection broke off after 120 bytes"),
+                    finding_row("this crawl", "max-pages", "stopped at 10 documents (--max-pages); 5 more were found"),
+                    finding_row(GUIDE, "incomplete", "the connection broke off after 120 bytes"),
                 ],
             },
         )
@@ -75,7 +77,7 @@ def traffic(host: str, **others: Any) -> dict[str, Any]:
     return {"run_id": 2, "host": host, "failures": 0, **others}
 
 
-def finding(subject: str, kind: str, detail: str) -> dict[str, Any]:
+def finding_row(subject: str, kind: str, detail: str) -> dict[str, Any]:
     return {"run_id": 2, "document_id": 1, "subject": subject, "kind": str(kind), "detail": detail}
 
 
@@ -137,7 +139,7 @@ LANDING, RESOLVER = "https://closed.example/view/", "https://n2t.net/ark:12148/"
 
 
 @pytest.fixture
-def closed(tmp_path: Path) -> Frames:
+def blocked_frames(tmp_path: Path) -> Frames:
     """Four ARKs whose host blocks us; one works elsewhere, and a later check of one is blocked again."""
 
     def observations(name: str, ark_id: int, status: int, run_id: int = 1) -> dict[str, Any]:
@@ -179,17 +181,17 @@ def closed(tmp_path: Path) -> Frames:
     return load_frames(write_store(tmp_path / "closed.db", rows), run_id=1)
 
 
-def test_blocking_host_has_attempts_and_unjudged_arks(closed: Frames) -> None:
+def test_blocking_host_has_attempts_and_unjudged_arks(blocked_frames: Frames) -> None:
     columns = ("host", "arks_not_judged", "tried", "signed_by")
-    rows = told_of(politeness.HOSTS.of(closed), *columns)
+    rows = told_of(politeness.HOSTS.of(blocked_frames), *columns)
     assert [row for row in rows if row[1]] == [
         ("closed.example", 3, "2 answered 403, 1 a check for programs by Cloudflare", "kpr0")
     ]
 
 
 @pytest.mark.parametrize("code", list(LANGUAGES))
-def test_its_operator_gets_a_letter_that_names_each_way_to_let_us_in(code: str, closed: Frames) -> None:
-    [door] = closed_doors(closed, politeness.HOSTS.of(closed), 12, LANGUAGES[code])
+def test_its_operator_gets_a_letter_that_names_each_way_to_let_us_in(code: str, blocked_frames: Frames) -> None:
+    [door] = closed_doors(blocked_frames, politeness.HOSTS.of(blocked_frames), 12, LANGUAGES[code])
     assert (door.host, door.arks) == ("closed.example", "3")
     assert "closed.example" in door.letter.subject
     assert "3" in door.letter.subject
@@ -211,14 +213,14 @@ def test_its_operator_gets_a_letter_that_names_each_way_to_let_us_in(code: str, 
         ("checker/2 (+mailto:ada@library.example)", "ada@library.example"),
     ],
 )  # fmt: skip
-def test_a_letter_is_signed_by_the_contact_of_the_auditors(agent: str, sender: str, closed: Frames) -> None:
-    closed.run["user_agent"] = agent
-    [door] = closed_doors(closed, politeness.HOSTS.of(closed), 12)
+def test_a_letter_is_signed_by_the_contact_of_the_auditors(agent: str, sender: str, blocked_frames: Frames) -> None:
+    blocked_frames.run["user_agent"] = agent
+    [door] = closed_doors(blocked_frames, politeness.HOSTS.of(blocked_frames), 12)
     assert door.letter.body.rstrip().endswith(sender)
 
 
-def test_the_page_has_these_hosts_in_a_table_of_their_own(closed: Frames) -> None:
-    shown = page(closed, Report.of(closed).tables)
+def test_the_page_has_these_hosts_in_a_table_of_their_own(blocked_frames: Frames) -> None:
+    shown = page(blocked_frames, Report.of(blocked_frames).tables)
     table = shown.partition('<h3 id="closed-doors">')[2].partition("</table>")[0]
     assert "closed.example" in table
     assert "a check for programs by Cloudflare" in table

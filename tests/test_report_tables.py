@@ -66,7 +66,7 @@ def test_the_note_of_a_measure_is_that_of_this_run_and_not_of_the_one_before(fra
     assert "1 known: 1 ignored until 2199-01-01." in sentences(table)
 
 
-def listed(table: pd.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
+def rows_as_tuples(table: pd.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
     return list(rows_of(table[list(columns)] if columns else table))
 
 
@@ -109,7 +109,7 @@ def test_the_dtype_of_every_column_follows_from_its_type(tables: Mapping[str, pd
 def test_the_summary_counts_citations_by_their_own_url_and_arks_by_their_best(
     tables: Mapping[str, pd.DataFrame],
 ) -> None:
-    assert listed(tables["summary"], "measure", "value") == [
+    assert rows_as_tuples(tables["summary"], "measure", "value") == [
         ("documents", 4),
         ("documents read", 2),
         ("documents not readable", 1),
@@ -146,7 +146,7 @@ def test_the_summary_counts_citations_by_their_own_url_and_arks_by_their_best(
 
 def test_services_count_each_asked_ark_once_a_service(tables: Mapping[str, pd.DataFrame]) -> None:
     answers = tables["services"][tables["services"]["given"].notna() & tables["services"]["grouping"].eq("all")]
-    assert listed(answers, "service", "outcome", "given", "arks") == [
+    assert rows_as_tuples(answers, "service", "outcome", "given", "arks") == [
         ("object", "resolved", True, 3),
         ("object", "broken", False, 1),
         ("object", "timeout", False, 1),
@@ -167,7 +167,7 @@ def test_services_count_each_asked_ark_once_a_service(tables: Mapping[str, pd.Da
 def test_shared_naans_have_purpose_and_observations(tables: Mapping[str, pd.DataFrame]) -> None:
     shared = tables["naans"][tables["naans"]["purpose"].notna()]
     named = ("naan", "purpose", "expected_to_resolve", "long_term_reference", "arks", "citations", "outcomes")
-    assert listed(shared, *named) == [
+    assert rows_as_tuples(shared, *named) == [
         ("12345", "examples in documentation", "maybe", False, 1, 1, "1 skipped"),
         ("99152", "terms of vocabularies and ontologies", "yes", True, 1, 1, "1 resolved"),
         ("99999", "tests, development and experiments", "maybe", False, 1, 1, "1 skipped"),
@@ -175,7 +175,7 @@ def test_shared_naans_have_purpose_and_observations(tables: Mapping[str, pd.Data
 
 
 def test_an_ark_at_two_urls_counts_once_with_its_best_outcome(tables: Mapping[str, pd.DataFrame]) -> None:
-    counted = listed(tables["naans"], "naan", "arks", "citations", "documents", "works", "fails", "share_works")
+    counted = rows_as_tuples(tables["naans"], "naan", "arks", "citations", "documents", "works", "fails", "share_works")
     assert counted[0] == ("12148", 2, 3, 2, 2, 0, 1.0)
 
 
@@ -184,7 +184,7 @@ POLICY = "Bibliothèque nationale de France, for 12148: names are never re-assig
 
 def test_naans(tables: Mapping[str, pd.DataFrame]) -> None:
     columns = list(tables["naans"].columns[:13])
-    assert listed(tables["naans"], *columns) == [
+    assert rows_as_tuples(tables["naans"], *columns) == [
         ("12148", "Bibliothèque nationale de France", 2, 3, 2, 2, 0, 0, 0, 1, 1, POLICY, 1.0),
         ("12345", None, 1, 1, 1, 0, 0, 0, 1, 0, 0, None, None),
         ("13960", "Internet Archive", 1, 1, 1, 0, 0, 1, 0, 0, 0, None, None),
@@ -197,7 +197,7 @@ def test_naans(tables: Mapping[str, pd.DataFrame]) -> None:
 
 
 def test_ark_row_has_policy_evidence_and_suggestions(tables: Mapping[str, pd.DataFrame]) -> None:
-    beside = listed(tables["arks"], "ark", "naan_policy", "rests_on", "did_you_mean")
+    beside = rows_as_tuples(tables["arks"], "ark", "naan_policy", "rests_on", "did_you_mean")
     assert ("ark:12148/btv1b8449691v", POLICY, f"{BTV_AT_N2T}x; {BTV_AT_N2T}y", None) in beside
     assert ("ark:53355/cl010120339", None, MUSEUM[:-1] + "8", "ark:53355/cl010120338") in beside
 
@@ -216,7 +216,7 @@ def test_ark_asked_for_another_is_not_in_the_run(tmp_path: Path) -> None:
             ],
         },
     )
-    counted = listed(Tables(load_frames(store, run_id=2))["summary"], "measure", "value")
+    counted = rows_as_tuples(Tables(load_frames(store, run_id=2))["summary"], "measure", "value")
     assert dict(counted)["ARKs"] == 1
     assert dict(counted)["questions asked"] == 2
 
@@ -225,7 +225,7 @@ def test_resolvers(tables: Mapping[str, pd.DataFrame]) -> None:
     n2t_answers = "2 not-asked, 1 erc, 1 structured"
     asked = tables["resolvers"][tables["resolvers"]["role"].eq("resolver")]
     named = ["host", "arks", "works", "fails", "unreachable", "not_judged", "info_answers"]
-    assert listed(asked, *named, "http_only", "tls", "mean_redirects", "landing_hosts") == [
+    assert rows_as_tuples(asked, *named, "http_only", "tls", "mean_redirects", "landing_hosts") == [
         ("n2t.net", 4, 2, 0, 0, 2, n2t_answers, False, "ok", 0.5, "1 gallica.example, 1 n2t.net"),
         ("gallica.example", 2, 1, 1, 0, 0, "1 not-asked, 1 query-ignored", False, None, 0.0, "2 gallica.example"),
         ("guarded.example", 1, 0, 0, 0, 1, "1 blocked", None, None, 0.0, None),
@@ -236,7 +236,7 @@ def test_resolvers(tables: Mapping[str, pd.DataFrame]) -> None:
 
 def test_a_document_is_judged_by_the_urls_that_it_cites(tables: Mapping[str, pd.DataFrame]) -> None:
     formula, script = '=HYPERLINK("http://evil.example/")', "<script>alert('guide')</script>"
-    assert listed(tables["documents"]) == [
+    assert rows_as_tuples(tables["documents"]) == [
         (LIST, formula, GUIDE, "read", None, "application/pdf", 4, 4, 1, 2, 0, 1, 1, 0),
         (GUIDE, script, None, "read", None, "text/html", 7, 7, 2, 1, 1, 3, 0, 1),
         ("https://gone.example/", None, None, "dns", None, None, 0, 0, 0, 0, 0, 0, 0, 0),
@@ -245,7 +245,7 @@ def test_a_document_is_judged_by_the_urls_that_it_cites(tables: Mapping[str, pd.
 
 
 def test_arks_that_fail_come_first_and_those_that_work_last(tables: Mapping[str, pd.DataFrame]) -> None:
-    assert listed(tables["arks"], "ark", "object", "family", "citations", "documents") == [
+    assert rows_as_tuples(tables["arks"], "ark", "object", "family", "citations", "documents") == [
         ("ark:53355/cl010120339", "broken", "fails", 2, 2),
         ("ark:12148/btv1b8449691v", "broken", "fails", 1, 1),
         ("ark:13960/t2s47dp7t", "timeout", "unreachable", 1, 1),
@@ -279,14 +279,14 @@ def test_citation_keeps_written_and_repaired_text(tables: Mapping[str, pd.DataFr
     assert (repaired["page"], repaired["role"], repaired["repairs"]) == (2, "text", "line wrap")
     assert repaired["as_written"] == "https://gallica.example/ark:/12148/bpt6k10\n7371t"
     assert (repaired["repaired"], repaired["object"]) == (BPT, "resolved")
-    assert listed(citations.iloc[[7, 10]], "request_url", "confidence", "alternatives", "object") == [
+    assert rows_as_tuples(citations.iloc[[7, 10]], "request_url", "confidence", "alternatives", "object") == [
         (BTV_AT_GALLICA, "certain", "", "broken"),
         (None, "ambiguous", "ark:88435/x5y", None),
     ]
 
 
 def test_findings(tables: Mapping[str, pd.DataFrame]) -> None:
-    assert listed(tables["findings"]) == [
+    assert rows_as_tuples(tables["findings"]) == [
         (CLOSED, "encrypted", "needs a password"),
         (GUIDE, "namespace-mention", "'ark:/12148/' names a NAAN, not an object"),
     ]
@@ -297,7 +297,7 @@ def test_every_request_can_be_traced(tables: Mapping[str, pd.DataFrame]) -> None
     assert len(requests) == 9
     slow = requests[requests["ark"].eq("ark:13960/t2s47dp7t")]
     moment = pd.Timestamp(MOMENT)
-    assert listed(slow) == [
+    assert rows_as_tuples(slow) == [
         ("ark:13960/t2s47dp7t", SLOW, "object", 1, 1, SLOW, None, None, "30 s passed", moment, 0.25)
     ]
 
@@ -404,7 +404,7 @@ SUMMED = {"summary", "naans", "arks", "documents", "resolvers", "citations"}
 def test_sums_agree_across_tables(world: Mapping[str, Any]) -> None:
     frames = frames_of(world)
     tables = {table.name: table.function(frames) for table in TABLES if table.name in SUMMED}
-    measured = dict(listed(tables["summary"], "measure", "value"))
+    measured = dict(rows_as_tuples(tables["summary"], "measure", "value"))
     families = {"works": "works", "fails": "fails", "unreachable": "unreachable", "not-judged": "not_judged"}
     naans, arks, documents, resolvers = (tables[name] for name in ("naans", "arks", "documents", "resolvers"))
 
@@ -447,9 +447,9 @@ def test_a_link_and_its_visible_text_are_one_citation_with_two_places(tmp_path: 
         ],
     }
     tables = Tables(load_frames(write_store(tmp_path / "cited.sqlite", rows)))
-    measures = dict(listed(tables["summary"], "measure", "value"))
+    measures = dict(rows_as_tuples(tables["summary"], "measure", "value"))
     assert (measures["citations"], measures["places"], measures["citations repaired"]) == (2, 3, 1)
-    assert listed(tables["arks"], "ark", "citations") == [("ark:12148/btv1b84", 2)]
+    assert rows_as_tuples(tables["arks"], "ark", "citations") == [("ark:12148/btv1b84", 2)]
 
 
 def test_a_place_that_was_decided_again_counts_as_it_was_decided_last(tmp_path: Path) -> None:
@@ -464,5 +464,5 @@ def test_a_place_that_was_decided_again_counts_as_it_was_decided_last(tmp_path: 
         ],
     }
     tables = Tables(load_frames(write_store(tmp_path / "again.sqlite", rows)))
-    assert listed(tables["citations"], "ark", "confidence") == [("ark:12148/btv1b8449691v", "certain")]
-    assert listed(tables["arks"], "ark") == [("ark:12148/btv1b8449691v",)]
+    assert rows_as_tuples(tables["citations"], "ark", "confidence") == [("ark:12148/btv1b8449691v", "certain")]
+    assert rows_as_tuples(tables["arks"], "ark") == [("ark:12148/btv1b8449691v",)]

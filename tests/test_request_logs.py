@@ -26,7 +26,7 @@ OURS = "https://ark.example.org/"
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 
 
-def combined(target: str, referer: str = "-", agent: str = BROWSER, status: int = 404) -> str:
+def combined_line(target: str, referer: str = "-", agent: str = BROWSER, status: int = 404) -> str:
     return (
         f"203.0.113.9 - secretuser [25/Nov/2026:20:23:23 +0000] "
         f'"GET {target} HTTP/1.1" {status} 153 "{referer}" "{agent}"\n'
@@ -127,7 +127,7 @@ def findings(path: Path) -> tuple[DocumentOutcome | Any, dict[str, str]]:
     return record.outcome, {finding.kind: finding.detail for finding in record.findings}
 
 
-LINE = combined("/ark:/12148/x5").encode()
+LINE = combined_line("/ark:/12148/x5").encode()
 CUT_OFF = gzip.compress(LINE + os.urandom(9000).hex().encode() + b"\n")[:-9]
 
 
@@ -174,7 +174,7 @@ def test_lines_that_come_while_a_log_is_read_are_left_for_the_next_time(tmp_path
 
 def test_duplicate_log_is_read_once_and_repeats_take_no_memory(tmp_path: Path) -> None:
     log, again = tmp_path / "access.log", tmp_path / "access.log.1"
-    log.write_bytes(LINE * 1000 + combined("/ark:/12148/x6").encode() + combined("/ark:/12148/x7").encode())
+    log.write_bytes(LINE * 1000 + combined_line("/ark:/12148/x6").encode() + combined_line("/ark:/12148/x7").encode())
     again.hardlink_to(log)
     logs = RequestLogs(OURS, most_distinct=2)
     logs.read_log(log, str(log))
@@ -219,13 +219,13 @@ def library() -> Iterator[Command]:
 def write_logs(folder: Path) -> str:
     lost, fine = "/ark:/12148/lost", "/ark:/12148/fine"
     (folder / "access.log").write_text(
-        combined(lost, "https://thesis.example/3?token=s3cret") * 4
-        + combined(lost, PAGE) * 2
-        + combined(fine, PAGE, status=200)
-        + combined("/ark:/12148/seldom") * 2
-        + combined(lost, agent="Googlebot/2.1")
+        combined_line(lost, "https://thesis.example/3?token=s3cret") * 4
+        + combined_line(lost, PAGE) * 2
+        + combined_line(fine, PAGE, status=200)
+        + combined_line("/ark:/12148/seldom") * 2
+        + combined_line(lost, agent="Googlebot/2.1")
     )
-    (folder / "access.log.2.gz").write_bytes(gzip.compress(combined(lost).encode() * 3))
+    (folder / "access.log.2.gz").write_bytes(gzip.compress(combined_line(lost).encode() * 3))
     return f"log:{folder / 'access.log*'}"
 
 
@@ -311,7 +311,7 @@ def test_nothing_of_a_visitor_is_in_store_log_report_or_output(tmp_path: Path) -
     seed = write_logs(folder)
     lines = [vector["line"] for (vector,) in (param.values for param in vectors("request_logs"))]
     lines += [
-        combined(f"/ark:/12148/q{number}?ip={address}&sid=C00KIE", f"https://{where}")
+        combined_line(f"/ark:/12148/q{number}?ip={address}&sid=C00KIE", f"https://{where}")
         for number, address in enumerate(("203.0.113.9", "2001:db8::77", "192.0.2.7"))
         for where in (f"a.example/?ip={address}", f"a.example/{address}", f"[{address}]/", f"{address}/", f"a.example/#{address}")
     ]  # fmt: skip

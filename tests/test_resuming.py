@@ -28,7 +28,7 @@ from tests.interrupted import (
     counts,
     is_made,
     local_files,
-    sent,
+    sent_requests,
     tables,
     with_a_fault,
     with_room_for,
@@ -47,7 +47,7 @@ def world() -> Iterator[World]:
 
 
 @dataclass
-class Undisturbed:
+class UndisturbedRun:
     """The results of a command that runs undisturbed."""
 
     arguments: list[str]
@@ -59,7 +59,7 @@ class Undisturbed:
 
 
 @dataclass
-class Disturbed:
+class DisturbedRun:
     """The results of a command that is ended and restarted several times."""
 
     store: Path
@@ -82,21 +82,23 @@ class Disturbed:
         return [*told, "--resume"] if is_reported else told
 
 
-def undisturbed(world: World, arguments: Sequence[str], folder: Path) -> Undisturbed:
+def run_whole(world: World, arguments: Sequence[str], folder: Path) -> UndisturbedRun:
     before, begun = len(world.asked), time.monotonic()
     store = folder / "undisturbed.db"
     with Command([*arguments, "--store", str(store)]) as command:
         assert command.exit_code() == 0, command.errors
         duration_s = time.monotonic() - begun
         asked = Counter(world.asked[before:])
-        return Undisturbed(list(arguments), tables(store), counts(store), asked, command.output, duration_s)
+        return UndisturbedRun(list(arguments), tables(store), counts(store), asked, command.output, duration_s)
 
 
-def killed_until_done(world: World, whole: Undisturbed, store: Path, chance: random.Random, *, most: int) -> Disturbed:
+def killed_until_done(
+    world: World, whole: UndisturbedRun, store: Path, chance: random.Random, *, most: int
+) -> DisturbedRun:
     """Begin the command, kill it after some requests or some time, and begin it again, until it has come to its end."""
-    done = Disturbed(store)
+    done = DisturbedRun(store)
     while True:
-        known, before = sent(store), len(world.asked)
+        known, before = sent_requests(store), len(world.asked)
         with Command(done.arguments(whole.arguments, chance)) as command:
             if done.endings < most:
                 if chance.random() < 0.75:
@@ -119,7 +121,7 @@ def wait_for_requests(world: World, command: Command, count: int) -> None:
         world.wait_for(count, 0.05)
 
 
-def assert_same(done: Disturbed, whole: Undisturbed) -> None:
+def assert_same(done: DisturbedRun, whole: UndisturbedRun) -> None:
     found = tables(done.store)
     for name, expected in whole.tables.items():
         pd.testing.assert_frame_equal(found[name], expected, obj=name)
@@ -129,7 +131,9 @@ def assert_same(done: Disturbed, whole: Undisturbed) -> None:
         assert not +again, f"process {number} repeated a recorded request"
 
 
-def killed(world: World, whole: Undisturbed, folder: Path, chance: random.Random, *, times: int) -> Iterator[Disturbed]:
+def killed_runs(
+    world: World, whole: UndisturbedRun, folder: Path, chance: random.Random, *, times: int
+) -> Iterator[DisturbedRun]:
     """Return runs that are killed until the given number of kills is reached."""
     for number in range(times):
         done = killed_until_done(world, whole, folder / f"{number}.db", chance, most=times)
@@ -146,10 +150,10 @@ def killed(world: World, whole: Undisturbed, folder: Path, chance: random.Random
 def test_an_audit_that_is_killed_again_and_again_ends_as_if_nothing_had_happened(world: World, tmp_path: Path) -> None:
     files = [str(path) for path in local_files(tmp_path / "files")]
     command = ["run", "http://www.library.example/", *files, *world.configuration(tmp_path)]
-    whole = undisturbed(world, command, tmp_path)
+    whole = run_whole(world, command, tmp_path)
     assert whole.counts["observation"] > 150
     assert {2, 1} == set(decisions(tmp_path / "undisturbed.db")), "some mention is decided again"
-    for done in killed(world, whole, tmp_path, random.Random(5), times=5):
+    for done in killed_runs(world, whole, tmp_path, random.Random(5), times=5):
         assert_same(done, whole)
 
 
@@ -159,9 +163,9 @@ def test_a_check_that_is_killed_again_and_again_prints_the_same_verdicts(world: 
     arks += ["ark:12x45/d30q", "ark:12x45/d34q", "ark:12345/x5", "no ark", *arks[:2]]
     (tmp_path / "arks.txt").write_text("\n".join(arks))
     command = ["check", "--from", str(tmp_path / "arks.txt"), *world.configuration(tmp_path)]
-    whole = undisturbed(world, command, tmp_path)
+    whole = run_whole(world, command, tmp_path)
     assert len(whole.output.splitlines()) == len(arks)
-    for done in killed(world, whole, tmp_path, random.Random(6), times=3):
+    for done in killed_runs(world, whole, tmp_path, random.Random(6), times=3):
         assert_same(done, whole)
         assert verdicts(done.output) == verdicts(whole.output)
 
@@ -190,12 +194,12 @@ def test_one_ctrl_c_records_requests_in_flight_and_repeats_none(world: World, tm
         wait_for_requests(world, running, before + after)
         running.send(signal.SIGINT)
         assert running.exit_code() == 130, running.errors
-    lost = Counter(world.asked[before:]) - sent(tmp_path / "a.db")
+    lost = Counter(world.asked[before:]) - sent_requests(tmp_path / "a.db")
     assert {host for host, _ in lost} <= {"two.example", "global.example"}, "but for chains that had further to go"
     with Command(command) as running:
         assert running.exit_code() == 0, running.errors
         assert "resuming run 1" in running.errors
-    assert Counter(world.asked[before:]) - sent(tmp_path / "a.db") == lost, "nothing else was asked again"
+    assert Counter(world.asked[before:]) - sent_requests(tmp_path / "a.db") == lost, "nothing else was asked again"
 
 
 def test_a_second_ctrl_c_stops_at_once_and_the_run_can_be_gone_on_with(tmp_path: Path) -> None:
@@ -229,10 +233,10 @@ def test_when_the_disk_is_full_the_run_is_unfinished_and_goes_on_when_there_is_r
     world: World, tmp_path: Path
 ) -> None:
     arguments = ["run", "http://www.library.example/", *world.configuration(tmp_path)]
-    whole = undisturbed(world, arguments, tmp_path)
-    done = Disturbed(tmp_path / "a.db")
+    whole = run_whole(world, arguments, tmp_path)
+    done = DisturbedRun(tmp_path / "a.db")
     for pages in (90, 20):
-        known, before = sent(done.store), len(world.asked)
+        known, before = sent_requests(done.store), len(world.asked)
         with Command([*arguments, "--store", done.store], first=partial(with_room_for, pages)) as running:
             assert running.exit_code() == 3, running.errors
             assert "full" in running.errors
@@ -257,7 +261,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 def test_when_a_small_file_system_is_full_nothing_is_lost(world: World, tmp_path: Path, small_disk: Path) -> None:
     arguments = ["run", "http://www.library.example/", *world.configuration(tmp_path)]
-    whole = undisturbed(world, arguments, tmp_path)
+    whole = run_whole(world, arguments, tmp_path)
     with Command([*arguments, "--store", str(small_disk / "a.db")]) as running:
         assert running.exit_code() == 3, running.errors
         assert "kept" in running.errors
@@ -265,8 +269,8 @@ def test_when_a_small_file_system_is_full_nothing_is_lost(world: World, tmp_path
         assert running.exit_code() == 3, running.errors
     for file in small_disk.iterdir():
         shutil.copy(file, tmp_path)
-    done = Disturbed(tmp_path / "a.db")
-    done.segments.append((sent(done.store), Counter()))
+    done = DisturbedRun(tmp_path / "a.db")
+    done.segments.append((sent_requests(done.store), Counter()))
     with Command(done.arguments(arguments, random.Random(2))) as running:
         assert running.exit_code() == 0, running.errors
     assert_same(done, whole)
@@ -324,7 +328,8 @@ def test_a_source_that_lists_the_same_for_ever_ends_where_it_would_have_without_
         with Command([*command, tmp_path / "a.db"]) as running:
             wait_until(lambda: any("part1" in target for target in server.targets[len(asked) :]), "the second part")
             wait_until(
-                lambda: sent(tmp_path / "a.db").total() >= len(server.targets) - len(asked) - 1, "a record of it"
+                lambda: sent_requests(tmp_path / "a.db").total() >= len(server.targets) - len(asked) - 1,
+                "a record of it",
             )
             running.kill()
         released.append(True)
@@ -371,7 +376,7 @@ def test_a_second_run_on_a_store_is_refused_and_reports_may_read_it(tmp_path: Pa
 
 
 @pytest.fixture
-def interrupted(tmp_path: Path) -> Iterator[tuple[RawServer, Path]]:
+def interrupted_crawl(tmp_path: Path) -> Iterator[tuple[RawServer, Path]]:
     """A server with a site of five pages, and a store with a crawl of it that was killed after two."""
 
     def respond(target: str) -> bytes:
@@ -398,8 +403,8 @@ def runs(store: Path) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.promise
-def test_the_same_command_goes_on_and_says_so(interrupted: tuple[RawServer, Path]) -> None:
-    server, store = interrupted
+def test_the_same_command_goes_on_and_says_so(interrupted_crawl: tuple[RawServer, Path]) -> None:
+    server, store = interrupted_crawl
     assert runs(store) == [(1, "running", 1, 2)]
     done = run_command("crawl", *ON_LOOPBACK, "--depth", "4", server.url, "--store", store)
     assert done.returncode == 0, done.stderr
@@ -411,16 +416,16 @@ def test_the_same_command_goes_on_and_says_so(interrupted: tuple[RawServer, Path
     assert runs(store) == [(1, "finished", 0, 5), (2, "finished", 0, 5)]
 
 
-def test_resume_alone_uses_the_options_of_the_run(interrupted: tuple[RawServer, Path]) -> None:
-    server, store = interrupted
+def test_resume_alone_uses_the_options_of_the_run(interrupted_crawl: tuple[RawServer, Path]) -> None:
+    server, store = interrupted_crawl
     done = run_command("crawl", *ON_LOOPBACK, "--resume", "--store", store)
     assert done.returncode == 0, done.stderr
     assert runs(store) == [(1, "finished", 0, 5)]
     assert server.targets[-1] == "/4", "to the given depth"
 
 
-def test_contradiction_of_the_run_is_one_clear_line(interrupted: tuple[RawServer, Path]) -> None:
-    server, store = interrupted
+def test_contradiction_of_the_run_is_one_clear_line(interrupted_crawl: tuple[RawServer, Path]) -> None:
+    server, store = interrupted_crawl
     done = run_command("crawl", *ON_LOOPBACK, "--depth", "3", "--resume", server.url, "--store", store)
     assert (done.returncode, done.stdout) == (2, "")
     [line] = done.stderr.splitlines()
@@ -428,15 +433,17 @@ def test_contradiction_of_the_run_is_one_clear_line(interrupted: tuple[RawServer
     assert runs(store) == [(1, "running", 1, 2)]
 
 
-def test_other_command_begins_a_new_run_and_mentions_the_unfinished_one(interrupted: tuple[RawServer, Path]) -> None:
-    server, store = interrupted
+def test_other_command_begins_a_new_run_and_mentions_the_unfinished_one(
+    interrupted_crawl: tuple[RawServer, Path],
+) -> None:
+    server, store = interrupted_crawl
     done = run_command("crawl", *ON_LOOPBACK, "--depth", "0", server.url, "--store", store)
     assert "run 1 did not finish, but differs in crawl.depth" in done.stderr
     assert runs(store) == [(1, "running", 1, 2), (2, "finished", 0, 1)]
 
 
-def test_no_resume_begins_a_new_run(interrupted: tuple[RawServer, Path]) -> None:
-    server, store = interrupted
+def test_no_resume_begins_a_new_run(interrupted_crawl: tuple[RawServer, Path]) -> None:
+    server, store = interrupted_crawl
     done = run_command("crawl", *ON_LOOPBACK, "--depth", "4", "--no-resume", server.url, "--store", store)
     assert done.returncode == 0, done.stderr
     assert runs(store) == [(1, "running", 1, 2), (2, "finished", 0, 5)]
@@ -507,7 +514,7 @@ def test_documents_to_fetch_at_most_are_counted_over_all_that_went_on(tmp_path: 
     with RawServer(respond) as server:
         command = ["crawl", *ON_LOOPBACK, "--max-pages", "9", f"{server.url}/", "--store", str(tmp_path / "a.db")]
         with Command(command) as running:
-            wait_until(lambda: "/5" in server.targets and len(sent(tmp_path / "a.db")) >= 5, "the sixth page")
+            wait_until(lambda: "/5" in server.targets and len(sent_requests(tmp_path / "a.db")) >= 5, "the sixth page")
             running.kill()
         done = run_command(*command)
         assert server.targets == ["/", *(f"/{number}" for number in (1, 2, 3, 4, 5, 5, 6, 7, 8))]

@@ -98,7 +98,7 @@ def test_a_setting_that_the_run_has_never_heard_of_is_no_contradiction() -> None
     assert with_settings_of(decided.plan, config()) == config()
 
 
-def signed(folder: Path, name: str) -> dict[str, Any]:
+def identity_options(folder: Path, name: str) -> dict[str, Any]:
     """The options of an identity with a key of its own."""
     file = folder / f"{name}.pem"
     if not file.exists():
@@ -107,7 +107,7 @@ def signed(folder: Path, name: str) -> dict[str, Any]:
 
 
 def test_a_run_is_not_gone_on_with_by_another_key_as_hosts_may_answer_otherwise(tmp_path: Path) -> None:
-    one, other = signed(tmp_path, "one"), signed(tmp_path, "other")
+    one, other = identity_options(tmp_path, "one"), identity_options(tmp_path, "other")
     begun = run(1, "interrupted", **one)
     assert decide([begun], SEEDS, config(**one), resume=None).run == begun
     for options in (other, {}):

@@ -40,7 +40,7 @@ def test_rules_that_can_not_be_had_forbid_everything_for_now(status: str, times:
 
 
 def test_rules_that_come_at_the_second_attempt_are_obeyed() -> None:
-    class Recovering(RawServer):
+    class RecoveringServer(RawServer):
         @property
         def _robots(self) -> bytes:
             return reply("503 Service Unavailable") if len(self.request_lines) < 2 else FORBIDDING
@@ -49,7 +49,7 @@ def test_rules_that_come_at_the_second_attempt_are_obeyed() -> None:
         def _robots(self, _: bytes) -> None:
             return
 
-    with Recovering(lambda _: PAGE) as server:
+    with RecoveringServer(lambda _: PAGE) as server:
         [row] = check_rows(f"{server.url}/ark:/12x45/x5")
         assert server.targets == []
     assert outcomes([row]) == ["robots"]
@@ -157,7 +157,7 @@ def test_own_rules_equal_rules_for_all() -> None:
         assert _says(Protego.parse(ours)) == _says(Protego.parse(text)), text
 
 
-def _crowded(size: int) -> bytes:
+def _large_rules(size: int) -> bytes:
     agents = "".join(f"User-agent: a{number}\n" for number in range(size))
     rules = "".join(f"Disallow: /{number}\n" for number in range(2 * size))
     return f"{agents}User-agent: *\n{rules}".encode()
@@ -165,7 +165,7 @@ def _crowded(size: int) -> bytes:
 
 def test_rules_take_time_in_line_with_their_length() -> None:
     def work(size: int) -> None:
-        Protego.parse(applicable_rules(_crowded(size), "arkaudit").decode())
+        Protego.parse(applicable_rules(_large_rules(size), "arkaudit").decode())
 
     assert growth(work, 1000) < LINEAR
 
@@ -182,7 +182,7 @@ def test_too_many_wildcards_forbid_more_and_allow_nothing() -> None:
 
 
 def test_a_host_with_crowded_rules_is_audited() -> None:
-    robots = reply(body=_crowded(4000).decode(), media_type="text/plain")
+    robots = reply(body=_large_rules(4000).decode(), media_type="text/plain")
     with RawServer(lambda _: PAGE, robots=robots) as server:
         rows = check_rows(f"{server.url}/ark:/12x45/x5", f"{server.url}/7000/ark:/12x45/x5")
         assert "/ark:/12x45/x5" in server.targets

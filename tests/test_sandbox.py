@@ -26,11 +26,11 @@ def means() -> list[str]:
     return sorted(held())
 
 
-def read(path: str) -> bytes:
+def head_of(path: str) -> bytes:
     return Path(path).read_bytes()[:10]
 
 
-def listed(path: str) -> list[str]:
+def names_in(path: str) -> list[str]:
     return [each.name for each in Path(path).iterdir()]
 
 
@@ -117,14 +117,14 @@ def test_a_parser_reads_and_writes_no_files_but_those_of_python(tmp_path: Path) 
     own = tmp_path / "a.txt"
     own.write_text("x")
     for function, path in (
-        (read, "/etc/passwd"), (read, "/proc/self/environ"), (read, own), (listed, "/"), (listed, Path.home()),
-        (listed, tmp_path), (write, own), (write, tmp_path / "new"), (append, own), (remove, own), (make_folder, own),
+        (head_of, "/etc/passwd"), (head_of, "/proc/self/environ"), (head_of, own), (names_in, "/"), (names_in, Path.home()),
+        (names_in, tmp_path), (write, own), (write, tmp_path / "new"), (append, own), (remove, own), (make_folder, own),
         (link, own), (temporary, own), (write, Path(__file__).parent / "new"),
     ):  # fmt: skip
         assert outcome(function, str(path)) in ("PermissionError", "FileNotFoundError"), (function, path)
     assert own.read_text() == "x"
     assert [each.name for each in tmp_path.iterdir()] == ["a.txt"]
-    assert outcome(read, os.__file__) == "done", "modules are read when they are needed"
+    assert outcome(head_of, os.__file__) == "done", "modules are read when they are needed"
 
 
 @pytest.mark.skipif(platform.machine() not in _REFUSED, reason="the calls of this architecture are not known")

@@ -46,7 +46,7 @@ schedule = "{schedule}"
 """
 
 
-def configured(folder: Path, server: RawServer | None, *, schedule: str = "0 3 * * *", arks: int = 1) -> Path:
+def write_configuration(folder: Path, server: RawServer | None, *, schedule: str = "0 3 * * *", arks: int = 1) -> Path:
     file = folder / "arkaudit.toml"
     file.write_text(CONFIGURATION.format(schedule=schedule))
     url = server.url if server else "https://n2t.net"
@@ -86,7 +86,7 @@ def eventually(condition: Callable[[], object], *, patience_s: float = PATIENCE_
 @pytest.mark.promise
 def test_due_audits_run_once_and_are_listed(tmp_path: Path) -> None:
     with RawServer(lambda _: PAGE) as server:
-        config = configured(tmp_path, server)
+        config = write_configuration(tmp_path, server)
         listed = run_command("schedule", "list", "-c", config, "--format", "json")
         assert [(row["audit"], row["is_due"], row["outcome"]) for row in json.loads(listed.stdout)] == [
             ("theses", False, "not yet run")
@@ -113,7 +113,7 @@ def test_foreign_packages_in_the_working_directory_are_not_imported(
     verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with RawServer(lambda _: PAGE) as server:
-        config = configured(tmp_path, server)
+        config = write_configuration(tmp_path, server)
         (tmp_path / "theses.txt").rename(tmp_path / "list.txt")
         config.write_text(config.read_text().replace("theses.txt", "list.txt"))
         for name in FOREIGN:
@@ -143,7 +143,7 @@ def test_python_m_takes_no_package_of_the_working_directory_for_its_own(tmp_path
 
 
 def test_a_dry_run_says_what_is_due_and_begins_nothing(tmp_path: Path) -> None:
-    config = configured(tmp_path, None)
+    config = write_configuration(tmp_path, None)
     seen_long_ago(tmp_path)
     said = run_command("schedule", "due", "--dry-run", "-c", config)
     assert "theses: due since" in said.stderr
@@ -158,7 +158,7 @@ def test_two_runs_of_one_audit_never_go_at_once(tmp_path: Path) -> None:
         return PAGE
 
     with RawServer(slow) as server:
-        config = configured(tmp_path, server)
+        config = write_configuration(tmp_path, server)
         command = [sys.executable, "-m", "arkaudit", "run", "-c", str(config), "--audit", "theses"]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as first:
             try:
@@ -185,7 +185,7 @@ def test_a_run_that_was_killed_goes_on_the_next_time(tmp_path: Path) -> None:
         return PAGE
 
     with RawServer(answer) as server:
-        config = configured(tmp_path, server, arks=3)
+        config = write_configuration(tmp_path, server, arks=3)
         command = [sys.executable, "-m", "arkaudit", "run", "-c", str(config), "--audit", "theses"]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
             assert eventually(lambda: any("x2" in target for target in server.targets))
@@ -203,7 +203,7 @@ def test_a_run_that_was_killed_goes_on_the_next_time(tmp_path: Path) -> None:
 
 
 @contextmanager
-def serving(config: Path):
+def run_scheduler(config: Path):
     command = [sys.executable, "-m", "arkaudit", "schedule", "run", "-c", str(config)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as scheduler:
         try:
@@ -215,14 +215,14 @@ def serving(config: Path):
 def test_a_scheduler_that_is_killed_and_started_again_makes_every_run_once(tmp_path: Path) -> None:
     """Every four seconds, over a real resolver's socket: the scheduler dies twice, once in the midst of a run."""
     with RawServer(lambda _: PAGE) as server:
-        config = configured(tmp_path, server, schedule="*/4 * * * * *")
+        config = write_configuration(tmp_path, server, schedule="*/4 * * * * *")
         for ended in range(1, 4):
-            with serving(config) as scheduler:
-                assert eventually(lambda count=ended: _ended(tmp_path) >= count)
+            with run_scheduler(config) as scheduler:
+                assert eventually(lambda count=ended: _ended_runs(tmp_path) >= count)
                 scheduler.kill()
             assert eventually(lambda: _is_quiet(tmp_path)), "a run outlives its scheduler, and ends by itself"
-        with serving(config) as scheduler:
-            assert eventually(lambda: _ended(tmp_path) >= 4)
+        with run_scheduler(config) as scheduler:
+            assert eventually(lambda: _ended_runs(tmp_path) >= 4)
             scheduler.send_signal(signal.SIGTERM)
             scheduler.communicate(timeout=PATIENCE_S)
             assert scheduler.returncode == 0
@@ -234,7 +234,7 @@ def test_a_scheduler_that_is_killed_and_started_again_makes_every_run_once(tmp_p
     assert set(runs_of(tmp_path)) == {"finished"}
 
 
-def _ended(folder: Path) -> int:
+def _ended_runs(folder: Path) -> int:
     return sum(entry["ended"] is not None for entry in entries(folder)) if ledger_of(folder).exists() else 0
 
 
@@ -244,9 +244,9 @@ def _is_quiet(folder: Path) -> bool:
 
 def test_a_signal_lets_a_run_finish_what_it_has_in_flight(tmp_path: Path) -> None:
     with RawServer(lambda _: PAGE) as server:
-        config = configured(tmp_path, server, arks=400)
+        config = write_configuration(tmp_path, server, arks=400)
         seen_long_ago(tmp_path)
-        with serving(config) as scheduler:
+        with run_scheduler(config) as scheduler:
             assert eventually(lambda: len(server.targets) > 3)
             scheduler.send_signal(signal.SIGTERM)
             _, said = scheduler.communicate(timeout=PATIENCE_S)
@@ -296,7 +296,7 @@ def test_a_mistake_is_one_line_with_its_place(tmp_path: Path, text: str, said: s
 
 
 def test_an_audit_that_is_not_there_is_named(tmp_path: Path) -> None:
-    done = run_command("run", "-c", configured(tmp_path, None), "--audit", "maps")
+    done = run_command("run", "-c", write_configuration(tmp_path, None), "--audit", "maps")
     assert done.returncode == 2
     assert "no audit is named 'maps'; there are: theses" in done.stderr
 
@@ -304,7 +304,7 @@ def test_an_audit_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_a_named_audit_has_the_values_of_the_top_and_its_own_over_them(tmp_path: Path) -> None:
     from arkaudit.configuration.config_files import load
 
-    file = configured(tmp_path, None)
+    file = write_configuration(tmp_path, None)
     file.write_text(file.read_text() + "\n[audits.theses.politeness]\ntimeout = 7\n")
     audit = load(file, {}, audit="theses")
     assert (audit.politeness.timeout, audit.politeness.contact) == (7, "librarian@example.org")
@@ -353,7 +353,7 @@ def test_pipe_is_no_ledger(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("verb", ["due", "run", "list"])
 def test_schedule_with_a_damaged_ledger_ends_in_one_line(verb: str, tmp_path: Path) -> None:
-    config = configured(tmp_path, None)
+    config = write_configuration(tmp_path, None)
     seen_long_ago(tmp_path).write_text('{"since": "garbage"}')
     done = run_command("schedule", verb, "-c", config)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
@@ -390,7 +390,7 @@ def test_run_of_next_year_keeps_no_audit_from_running() -> None:
 
 def test_three_at_once_run_once_and_the_losers_end_with_0(tmp_path: Path) -> None:
     with RawServer(lambda _: PAGE) as server:
-        config = configured(tmp_path, server)
+        config = write_configuration(tmp_path, server)
         seen_long_ago(tmp_path)
         command = [sys.executable, "-m", "arkaudit", "schedule", "due", "-c", str(config)]
         all_at_once = [
@@ -412,7 +412,7 @@ def test_moment_that_another_has_run_for_is_not_run_again(tmp_path: Path) -> Non
 
 
 def test_with_nothing_due_it_ends_without_loading_the_machinery(tmp_path: Path) -> None:
-    config = configured(tmp_path, None)
+    config = write_configuration(tmp_path, None)
     script = (
         "import sys; from arkaudit.cli import main\n"
         f"try: main(['schedule', 'due', '-c', {str(config)!r}])\n"

@@ -195,7 +195,7 @@ def test_ctrl_c_gives_the_verdicts_that_have_all_their_answers(foreign: Path, tm
         ):
             try:
                 for _ in range(1200):
-                    if slow.targets and settled(store) == set(answered):
+                    if slow.targets and answered_urls(store) == set(answered):
                         break
                     assert running.poll() is None, log.read_text("utf-8")
                     time.sleep(0.05)
@@ -219,7 +219,7 @@ def test_ctrl_c_gives_the_verdicts_that_have_all_their_answers(foreign: Path, tm
         assert raw.execute("select count(*) from verdict").fetchone() == (3,)
 
 
-def settled(store: Path) -> set[str]:
+def answered_urls(store: Path) -> set[str]:
     """Return the URLs in a store whose questions have all been answered."""
     if not store.exists():
         return set()

@@ -21,7 +21,7 @@ LIMITS = [
 ]
 
 
-def found(where: str) -> Any:
+def value_of(where: str) -> Any:
     """Return the default of a setting of the configuration, or the value of a name in a module."""
     if where.islower() and hasattr(Config(), where.partition(".")[0]):
         section, _, name = where.partition(".")
@@ -45,7 +45,7 @@ def module_at(path: list[str]) -> Any:
 
 @pytest.mark.parametrize(("most", "where"), LIMITS)
 def test_limit_matches_the_page(most: int, where: str) -> None:
-    assert found(where) == most
+    assert value_of(where) == most
 
 
 def test_every_row_of_the_page_is_compared() -> None:

@@ -177,7 +177,7 @@ def test_settling_twice_changes_nothing(letter: Letter) -> None:
 
 
 @pytest.fixture(scope="module")
-def mistyped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[list[dict[str, Any]], Path, list[str]]]:
+def mistyped_output(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[list[dict[str, Any]], Path, list[str]]]:
     """Return the output of `check --explain` for a correct ARK and two mistyped ones, one close to a working ARK."""
 
     def known(target: str) -> bytes:
@@ -194,8 +194,10 @@ def mistyped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[list[di
         yield rows, store, server.targets
 
 
-def test_working_neighbour_is_suggested_with_reasons(mistyped: tuple[list[dict[str, Any]], Path, list[str]]) -> None:
-    [row, other, alive], _, _ = mistyped
+def test_working_neighbour_is_suggested_with_reasons(
+    mistyped_output: tuple[list[dict[str, Any]], Path, list[str]],
+) -> None:
+    [row, other, alive], _, _ = mistyped_output
     assert row["object"]["outcome"] == "broken"
     assert row["did_you_mean"]["ark"] == "ark:12148/btv1b8449691v"
     assert row["did_you_mean"]["url"] in row["rests_on"]
@@ -205,9 +207,9 @@ def test_working_neighbour_is_suggested_with_reasons(mistyped: tuple[list[dict[s
 
 
 def test_the_explanation_shows_the_question_and_asks_did_you_mean(
-    mistyped: tuple[list[dict[str, Any]], Path, list[str]],
+    mistyped_output: tuple[list[dict[str, Any]], Path, list[str]],
 ) -> None:
-    told = mistyped[0][0]["explanation"]
+    told = mistyped_output[0][0]["explanation"]
     steps = {step["url"]: step for step in told if "asked" in step}
     [url] = [url for url in steps if url.endswith("/btv1b8449691v")]
     assert "may have been meant" in steps[url]["asked"]
@@ -226,18 +228,18 @@ def test_the_table_for_people_asks_it_too() -> None:
 
 
 def test_a_suggestion_is_asked_for_its_object_alone_and_not_many_are(
-    mistyped: tuple[list[dict[str, Any]], Path, list[str]],
+    mistyped_output: tuple[list[dict[str, Any]], Path, list[str]],
 ) -> None:
-    targets = mistyped[2]
+    targets = mistyped_output[2]
     assert [target for target in targets if "btv1b8449691v" in target] == ["/ark:/12148/btv1b8449691v"]
     guesses = {target for target in targets if "bpt6k" in target and "?" not in target}
     assert len(guesses - {"/ark:/12148/bpt6k1073711", "/ark:12148/bpt6k1073711"}) <= 2
 
 
 def test_the_report_lists_what_was_probably_meant(
-    mistyped: tuple[list[dict[str, Any]], Path, list[str]], tmp_path: Path
+    mistyped_output: tuple[list[dict[str, Any]], Path, list[str]], tmp_path: Path
 ) -> None:
-    done = run_command("report", "--store", mistyped[1], "--out", tmp_path)
+    done = run_command("report", "--store", mistyped_output[1], "--out", tmp_path)
     assert done.returncode == 0, done.stderr
     rows = {}
     for name in ("arks", "findings"):

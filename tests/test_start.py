@@ -27,7 +27,7 @@ _RUN = (
 )
 
 
-def imported(folder: Path, *arguments: str) -> set[str]:
+def imported_packages(folder: Path, *arguments: str) -> set[str]:
     """Run the command in a process of its own, and return the top-level packages that it has imported."""
     listed = folder / "modules.txt"
     subprocess.run([sys.executable, "-c", _RUN, str(listed), *arguments], check=False, capture_output=True, cwd=folder)
@@ -60,6 +60,6 @@ def test_a_command_imports_only_what_it_uses(arguments: list[str], allowed: set[
     for name in ("a.txt", "a.html", "folder/b.txt"):
         (tmp_path / name).write_text("see ark:/12148/bpt6k107371t")
     Store.open(tmp_path / "a.db").close()
-    modules = imported(tmp_path, *arguments)
+    modules = imported_packages(tmp_path, *arguments)
     assert "arkaudit" in modules
     assert modules & HEAVY <= allowed

@@ -41,7 +41,7 @@ AT = "2026-11-21T00:00:00.000+00:00"
 URL = "https://n2t.net/ark:/12x45/x5"
 
 
-def begun(store: Store) -> int:
+def begin_run(store: Store) -> int:
     return store.begin_run(command="run", at=AT, version="0", resolver="https://n2t.net/", user_agent="t", seeds=["a"])
 
 
@@ -70,7 +70,7 @@ def observation(question: Question = Question.OBJECT) -> Observation:
 
 def test_records_are_read_back_unchanged() -> None:
     with Store.open(None) as store:
-        run_id = begun(store)
+        run_id = begin_run(store)
         store.record(run_id, [document(), observation(), TlsResult("n2t.net", 443, False, "expired", AT)])
         assert list(store.observations(run_id)) == [observation()]
         assert store.cited_arks(run_id) == [
@@ -83,10 +83,10 @@ def test_records_are_read_back_unchanged() -> None:
 def test_requests_to_a_host_are_summed_over_stages(tmp_path: Path) -> None:
     wish = Pause("http://r.example", URL, AT, 30.0, True)
     with Store.open(tmp_path / "a.db") as store:
-        run_id = begun(store)
+        run_id = begin_run(store)
         store.record(run_id, [HostTraffic("http://r.example", 5, 1, 1.0, None), wish])
         store.record(run_id, [HostTraffic("http://r.example", 2, 0, 2.0, 2.0, "not asked: dead"), wish])
-        store.record(begun(store), [HostTraffic("http://r.example", 1, 0, 1.0)])
+        store.record(begin_run(store), [HostTraffic("http://r.example", 1, 0, 1.0)])
     with sqlite3.connect(tmp_path / "a.db") as raw:
         columns = "requests, failures, interval_s, crawl_delay_s, given_up"
         assert raw.execute(f"select {columns} from host_traffic").fetchall() == [
@@ -97,12 +97,12 @@ def test_requests_to_a_host_are_summed_over_stages(tmp_path: Path) -> None:
 
 
 def test_unsent_requests_are_not_counted(tmp_path: Path) -> None:
-    def refused(*sent: bool) -> tuple[Hop, ...]:
+    def refused_hops(*sent: bool) -> tuple[Hop, ...]:
         return tuple(Hop("http://r.example/", "GET", AT, error="refused", sent=each) for each in sent)
 
     with Store.open(tmp_path / "a.db") as store:
-        run_id = begun(store)
-        chains = {"http://r.example/1": refused(True, False), "http://r.example/2": refused(False)}
+        run_id = begin_run(store)
+        chains = {"http://r.example/1": refused_hops(True, False), "http://r.example/2": refused_hops(False)}
         store.record(
             run_id, [DocumentRecord(url, None, AT, ObjectOutcome.REFUSED, hops) for url, hops in chains.items()]
         )
@@ -111,7 +111,7 @@ def test_unsent_requests_are_not_counted(tmp_path: Path) -> None:
 
 def test_recording_twice_does_no_harm(tmp_path: Path) -> None:
     with Store.open(tmp_path / "audit.db") as store:
-        run_id = begun(store)
+        run_id = begin_run(store)
         for _ in range(2):
             store.record(run_id, [document(), observation(), TlsResult("n2t.net", 443, True, "ok", AT)])
     with sqlite3.connect(tmp_path / "audit.db") as raw:
@@ -124,10 +124,10 @@ def test_recording_twice_does_no_harm(tmp_path: Path) -> None:
 
 def test_runs_are_separate(tmp_path: Path) -> None:
     with Store.open(tmp_path / "audit.db") as store:
-        first = begun(store)
+        first = begin_run(store)
         store.record(first, [document(), observation()])
     with Store.open(tmp_path / "audit.db") as store:
-        second = begun(store)
+        second = begin_run(store)
         assert second != first
         assert list(store.observations(second)) == []
         assert list(store.observations(first)) == [observation()]
@@ -135,7 +135,7 @@ def test_runs_are_separate(tmp_path: Path) -> None:
 
 def test_judging_a_run_gives_each_cited_ark_its_verdict_and_again_the_same() -> None:
     with Store.open(None) as store:
-        run_id = begun(store)
+        run_id = begin_run(store)
         store.record(run_id, [document(), observation()])
         first, again = list[Verdict](), list[Verdict]()
         judge_run(store, run_id, store.cited_arks(run_id), on_verdict=first.append)
@@ -146,7 +146,7 @@ def test_judging_a_run_gives_each_cited_ark_its_verdict_and_again_the_same() -> 
 
 def test_unasked_ark_has_no_verdict() -> None:
     with Store.open(None) as store:
-        run_id = begun(store)
+        run_id = begin_run(store)
         store.record(run_id, [document(cited="ark:/12x45/x5 ark:/12x45/x7"), observation()])
         judged = list[Verdict]()
         judge_run(store, run_id, store.cited_arks(run_id), on_verdict=judged.append)
@@ -155,7 +155,7 @@ def test_unasked_ark_has_no_verdict() -> None:
 
 def test_a_commit_is_durable_and_readable_while_another_process_writes(tmp_path: Path) -> None:
     with Store.open(tmp_path / "audit.db") as store:
-        run_id = begun(store)
+        run_id = begin_run(store)
         store.record(run_id, [observation()])
         with sqlite3.connect(tmp_path / "audit.db") as reader:
             assert reader.execute("pragma journal_mode").fetchone() == ("wal",)
@@ -212,7 +212,7 @@ def test_a_place_where_no_store_can_be_is_refused(tmp_path: Path, place: str) ->
 
 def test_a_full_disk_keeps_what_was_committed(tmp_path: Path) -> None:
     with Store.open(tmp_path / "audit.db") as store:
-        run_id = begun(store)
+        run_id = begin_run(store)
         store.record(run_id, [document("https://library.example/first")])
         with store._engine.connect() as connection:
             pages = connection.scalar(text("pragma page_count"))

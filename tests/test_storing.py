@@ -19,7 +19,7 @@ from reports.store.frames import read
 from reports.store_export import EXPORTED, export
 from tests.loopback import run_command
 from tests.report_world import write_world
-from tests.test_history import GUIDE, ONE, OTHER, audit, derived
+from tests.test_history import GUIDE, ONE, OTHER, audit, derived_rows
 
 HISTORY = ("contact", "assessment", "latest", "event")
 
@@ -37,7 +37,7 @@ def edit(path: Path, statement: str) -> None:
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Path:
+def store_path(tmp_path: Path) -> Path:
     path = tmp_path / "audit.db"
     with Store.open(path) as store:
         audit(store, 0, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: 200, OTHER: 404})
@@ -57,13 +57,13 @@ def test_unwritable_folder_is_not_reported_as_locked() -> None:
 # -- check
 
 
-def test_sound_store_is_reported_and_unchanged(kept: Path) -> None:
-    before = kept.read_bytes()
-    done = run_command("store", "check", "--store", kept)
+def test_sound_store_is_reported_and_unchanged(store_path: Path) -> None:
+    before = store_path.read_bytes()
+    done = run_command("store", "check", "--store", store_path)
     assert (done.returncode, done.stdout) == (0, ""), done.stdout
     assert "is whole" in done.stderr
-    assert kept.read_bytes() == before
-    assert [path.name for path in kept.parent.iterdir()] == ["audit.db"]
+    assert store_path.read_bytes() == before
+    assert [path.name for path in store_path.parent.iterdir()] == ["audit.db"]
 
 
 @pytest.mark.parametrize(
@@ -84,20 +84,20 @@ def test_sound_store_is_reported_and_unchanged(kept: Path) -> None:
         ("update contact set answered = 0", "contact does not follow from the runs"),
     ],
 )
-def test_contradictions_in_a_store_are_reported(kept: Path, statement: str, told: str) -> None:
-    edit(kept, statement)
-    found = read(kept, lambda connection: list(problems(connection)), checks_values=False)
+def test_contradictions_in_a_store_are_reported(store_path: Path, statement: str, told: str) -> None:
+    edit(store_path, statement)
+    found = read(store_path, lambda connection: list(problems(connection)), checks_values=False)
     assert any(told in problem for problem in found), found
 
 
-def test_damage_is_reported(kept: Path) -> None:
-    with closing(sqlite3.connect(kept)) as raw:
+def test_damage_is_reported(store_path: Path) -> None:
+    with closing(sqlite3.connect(store_path)) as raw:
         page = raw.execute("pragma page_size").fetchone()[0]
         [(root,)] = raw.execute("select rootpage from sqlite_master where name = 'observation'").fetchall()
-    with kept.open("rb+") as file:
+    with store_path.open("rb+") as file:
         file.seek((root - 1) * page)
         file.write(b"\x00" * page)
-    done = run_command("store", "check", "--store", kept)
+    done = run_command("store", "check", "--store", store_path)
     assert done.returncode == 1, done.stderr
     assert done.stdout
     assert "problem" in done.stderr
@@ -113,21 +113,21 @@ def test_non_store_is_a_mistake(tmp_path: Path) -> None:
 # -- export
 
 
-def test_each_run_is_a_file_a_table_sorted_by_naan_and_ark(kept: Path, tmp_path: Path) -> None:
+def test_each_run_is_a_file_a_table_sorted_by_naan_and_ark(store_path: Path, tmp_path: Path) -> None:
     out = tmp_path / "parquet"
-    done = run_command("store", "export", "--store", kept, "--out", out)
+    done = run_command("store", "export", "--store", store_path, "--out", out)
     assert done.returncode == 0, done.stderr
     assert "2 runs written" in done.stderr
     for table in EXPORTED:
         parts = sorted((out / table.name).glob("run=*/part.parquet"))
         assert len(parts) == 2
-        with closing(sqlite3.connect(kept)) as raw:
+        with closing(sqlite3.connect(store_path)) as raw:
             [(count,)] = raw.execute(f"select count(*) from {table.name}").fetchall()
         assert sum(pq.read_metadata(part).num_rows for part in parts) == count
     whole = pq.read_table(out / "verdict").to_pylist()
     assert {(row["ark"], row["naan"], row["object"], str(row["run"])) for row in whole} == {
-        ("ark:12x45/x5", "12x45", "resolved", key) for key in keys(kept)[:1]
-    } | {("ark:12x45/x7", "12x45", "broken", key) for key in keys(kept)}
+        ("ark:12x45/x5", "12x45", "resolved", key) for key in keys(store_path)[:1]
+    } | {("ark:12x45/x7", "12x45", "broken", key) for key in keys(store_path)}
     [first] = [row for row in pq.read_table(out / "observation").to_pylist() if row["ark"] == "ark:12x45/x5"]
     assert first["at"].isoformat() == "2026-01-01T00:00:00+00:00"
     assert [path for path in out.rglob("*") if path.name.endswith(".part")] == []
@@ -147,33 +147,33 @@ def test_rows_are_sorted_by_naan_then_ark(tmp_path: Path) -> None:
     assert [(row["naan"], row["ark"]) for row in rows] == sorted((row["naan"], row["ark"]) for row in rows)
 
 
-def test_unchanged_tables_and_unfinished_runs_are_not_exported(kept: Path, tmp_path: Path) -> None:
+def test_unchanged_tables_and_unfinished_runs_are_not_exported(store_path: Path, tmp_path: Path) -> None:
     out = tmp_path / "parquet"
-    export(kept, out)
+    export(store_path, out)
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*.parquet")}
-    with Store.open(kept) as store:
+    with Store.open(store_path) as store:
         store.begin_run(command="run", at="2026-03-01", version="0", resolver="r", user_agent="t", seeds=[])
-    done = export(kept, out)
+    done = export(store_path, out)
     assert (done.written, done.unchanged, done.unended) == (0, 2, 1)
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*.parquet")} == before
     next(iter(before)).write_bytes(b"half a file")
-    assert export(kept, out).written == 1
+    assert export(store_path, out).written == 1
 
 
-def test_decisions_are_exported_once_and_after_changes(kept: Path, tmp_path: Path) -> None:
+def test_decisions_are_exported_once_and_after_changes(store_path: Path, tmp_path: Path) -> None:
     out = tmp_path / "parquet"
-    export(kept, out)
+    export(store_path, out)
     assert not (out / "triage").exists()
-    decide = ("triage", "acknowledge", "ark:12x45/x7", "--store", kept)
+    decide = ("triage", "acknowledge", "ark:12x45/x7", "--store", store_path)
     assert run_command(*decide, "--reason", "withdrawn").returncode == 0
-    export(kept, out)
+    export(store_path, out)
     [row] = pq.read_table(out / "triage").to_pylist()
     assert (row["action"], row["target"], row["reason"]) == ("acknowledge", "ark:12x45/x7", "withdrawn")
     before = (out / "triage" / "part.parquet").stat().st_mtime_ns
-    export(kept, out)
+    export(store_path, out)
     assert (out / "triage" / "part.parquet").stat().st_mtime_ns == before
-    assert run_command("triage", "forget", "ark:12x45/x7", "--store", kept).returncode == 0
-    export(kept, out)
+    assert run_command("triage", "forget", "ark:12x45/x7", "--store", store_path).returncode == 0
+    export(store_path, out)
     assert pq.read_table(out / "triage").num_rows == 0
 
 
@@ -186,19 +186,19 @@ parquet.export(Path(sys.argv[1]), Path(sys.argv[2]))
 """
 
 
-def test_killed_in_the_middle_no_half_file_is_left_in_place(kept: Path, tmp_path: Path) -> None:
+def test_killed_in_the_middle_no_half_file_is_left_in_place(store_path: Path, tmp_path: Path) -> None:
     out = tmp_path / "parquet"
-    done = subprocess.run([sys.executable, "-c", DIES, str(kept), str(out)], check=False, capture_output=True)
+    done = subprocess.run([sys.executable, "-c", DIES, str(store_path), str(out)], check=False, capture_output=True)
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert not list(out.rglob("part.parquet"))
-    assert export(kept, out).written == 2
+    assert export(store_path, out).written == 2
     assert not [path for path in out.rglob("*") if path.name.endswith(".part")]
 
 
-def test_an_export_to_where_no_folder_can_be_is_a_mistake(kept: Path, tmp_path: Path) -> None:
+def test_an_export_to_where_no_folder_can_be_is_a_mistake(store_path: Path, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
     for out in (tmp_path / "taken", tmp_path / "taken" / "deeper"):
-        done = run_command("store", "export", "--store", kept, "--out", out)
+        done = run_command("store", "export", "--store", store_path, "--out", out)
         assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
 
 
@@ -217,30 +217,30 @@ def other(tmp_path: Path) -> Path:
 PRIMARY = ("run", "document", "mention", "observation", "verdict", "ark")
 
 
-def test_another_store_is_brought_in_and_twice_does_no_harm(kept: Path, other: Path) -> None:
+def test_another_store_is_brought_in_and_twice_does_no_harm(store_path: Path, other: Path) -> None:
     before_other = other.read_bytes()
-    counts = [len(rows) for rows in rows_of(kept, *PRIMARY)]
+    counts = [len(rows) for rows in rows_of(store_path, *PRIMARY)]
     for expected in ("1 run brought", "0 runs brought"):
-        done = run_command("store", "import", other, "--store", kept)
+        done = run_command("store", "import", other, "--store", store_path)
         assert done.returncode == 0, done.stderr
         assert expected in done.stderr
-        assert [len(rows) for rows in rows_of(kept, *PRIMARY)] == [
+        assert [len(rows) for rows in rows_of(store_path, *PRIMARY)] == [
             count + more for count, more in zip(counts, (1, 0, 0, 2, 2, 1), strict=True)
         ]
     assert other.read_bytes() == before_other
-    assert run_command("store", "check", "--store", kept).returncode == 0
-    with Store.open(kept) as store:
+    assert run_command("store", "check", "--store", store_path).returncode == 0
+    with Store.open(store_path) as store:
         states = {each.ark: each.state for each in store.known_arks()}
     assert states["ark:12x45/x7"] == "confirmed-broken", "three failures over thirty days, in two stores"
-    assert [path.name for path in kept.parent.iterdir() if path.is_dir()] == []
+    assert [path.name for path in store_path.parent.iterdir() if path.is_dir()] == []
 
 
-def test_direction_of_import_does_not_matter(kept: Path, other: Path, tmp_path: Path) -> None:
+def test_direction_of_import_does_not_matter(store_path: Path, other: Path, tmp_path: Path) -> None:
     one, two = tmp_path / "one.db", tmp_path / "two.db"
-    shutil.copy(kept, one)
+    shutil.copy(store_path, one)
     shutil.copy(other, two)
     assert run_command("store", "import", other, "--store", one).returncode == 0
-    assert run_command("store", "import", kept, "--store", two).returncode == 0
+    assert run_command("store", "import", store_path, "--store", two).returncode == 0
     told = []
     for path in (one, two):
         with closing(sqlite3.connect(path)) as raw:
@@ -253,31 +253,31 @@ def test_direction_of_import_does_not_matter(kept: Path, other: Path, tmp_path: 
     assert told[0] == told[1]
 
 
-def test_a_store_brought_into_a_new_one_is_the_same_store(kept: Path, tmp_path: Path) -> None:
-    assert run_command("store", "import", kept, "--store", tmp_path / "new.db").returncode == 0
-    assert rows_of(tmp_path / "new.db", *PRIMARY, *HISTORY) == rows_of(kept, *PRIMARY, *HISTORY)
+def test_a_store_brought_into_a_new_one_is_the_same_store(store_path: Path, tmp_path: Path) -> None:
+    assert run_command("store", "import", store_path, "--store", tmp_path / "new.db").returncode == 0
+    assert rows_of(tmp_path / "new.db", *PRIMARY, *HISTORY) == rows_of(store_path, *PRIMARY, *HISTORY)
 
 
-def test_a_run_that_goes_on_stays_where_it_is(kept: Path, other: Path) -> None:
+def test_a_run_that_goes_on_stays_where_it_is(store_path: Path, other: Path) -> None:
     edit(other, "update run set ended_at = null, state = 'running'")
-    done = run_command("store", "import", other, "--store", kept)
+    done = run_command("store", "import", other, "--store", store_path)
     assert "1 not ended there" in done.stderr
 
 
 @pytest.mark.parametrize("statement", ["pragma user_version=999", "pragma application_id=7"])
-def test_a_newer_or_foreign_store_is_not_brought_in(kept: Path, other: Path, statement: str) -> None:
+def test_a_newer_or_foreign_store_is_not_brought_in(store_path: Path, other: Path, statement: str) -> None:
     edit(other, statement)
-    before = kept.read_bytes()
-    done = run_command("store", "import", other, "--store", kept)
+    before = store_path.read_bytes()
+    done = run_command("store", "import", other, "--store", store_path)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    assert kept.read_bytes() == before
+    assert store_path.read_bytes() == before
 
 
-def test_a_store_is_not_brought_into_itself(kept: Path) -> None:
-    assert run_command("store", "import", kept, "--store", kept).returncode == 2
-    assert run_command("store", "import", kept.with_name("none.db"), "--store", kept).returncode == 2
+def test_a_store_is_not_brought_into_itself(store_path: Path) -> None:
+    assert run_command("store", "import", store_path, "--store", store_path).returncode == 2
+    assert run_command("store", "import", store_path.with_name("none.db"), "--store", store_path).returncode == 2
 
 
-def test_derived_rows_name_no_key_of_their_own(kept: Path) -> None:
-    with Store.open(kept) as store:
-        assert all(derived(store))
+def test_derived_rows_name_no_key_of_their_own(store_path: Path) -> None:
+    with Store.open(store_path) as store:
+        assert all(derived_rows(store))

@@ -21,7 +21,7 @@ from extractors.model.check_characters import (
     series_of,
     suggestions,
 )
-from tests.test_checkchar import checked, minted
+from tests.test_checkchar import mint_names, with_check
 from tests.vectors import vectors
 
 stems = st.text(BETANUMERIC, min_size=6, max_size=14)
@@ -56,7 +56,7 @@ def edits(name: str, alphabet: str) -> st.SearchStrategy[str]:
 @given(st.sampled_from(["12148", "13960"]), stems, st.data())
 def test_meant_ark_is_among_the_suggestions(naan: str, stem: str, data: st.DataObject) -> None:
     zone = Zone.NAME if naan == "12148" else Zone.NAAN_AND_NAME
-    meant = checked(zone, naan, stem)
+    meant = with_check(zone, naan, stem)
     written = Ark(naan, data.draw(edits(meant.name, zone.alphabet)), "/f1")
     found = {suggestion.ark.base for suggestion in suggestions(written, limit=1000)}
     keeps_shoulder = shoulder_of(written.name.lower()) in (None, shoulder_of(meant.name))
@@ -126,7 +126,7 @@ def test_a_wrong_digit_is_looked_for_among_digits_first() -> None:
 
 
 def test_small_letters_of_a_zone_for_capitals() -> None:
-    zones = Zones.of(minted(Zone.UPPER_CASE, "67375", "6H6", 20))
+    zones = Zones.of(mint_names(Zone.UPPER_CASE, "67375", "6H6", 20))
     written = Ark.parse("ark:/67375/6h6-n49f7frr-q")
     assert suggestions(written, zones=zones)[0] == Suggestion(Ark("67375", "6H6N49F7FRRQ"), Edit.LETTER_CASE)
 

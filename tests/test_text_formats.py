@@ -238,7 +238,7 @@ SPECIALS = [
 
 
 @st.composite
-def mutated(draw, sources):
+def mutate(draw, sources):
     """A valid source after a few changes that a transfer, an editor or malice may make."""
     text = draw(st.sampled_from(sources))
     rng = random.Random(draw(st.integers(0, 2**32)))
@@ -252,7 +252,7 @@ def mutated(draw, sources):
 @pytest.mark.parametrize("suffix", READERS)
 @given(data=st.data())
 def test_no_bytes_raise_and_what_is_read_holds_together(suffix, data):
-    source = data.draw(mutated(SOURCES[suffix]) | st.binary() | st.lists(st.sampled_from(SPECIALS)).map(joined))
+    source = data.draw(mutate(SOURCES[suffix]) | st.binary() | st.lists(st.sampled_from(SPECIALS)).map(join_pieces))
     reading = READERS[suffix](source)
     numbers = {block.link for block in reading.blocks if block.link is not None}
     for block in reading.blocks:
@@ -264,7 +264,7 @@ def test_no_bytes_raise_and_what_is_read_holds_together(suffix, data):
         assert {anchor.link for anchor in block.anchors} <= numbers
 
 
-def joined(pieces):
+def join_pieces(pieces):
     return "".join(pieces).encode("utf-8", "surrogatepass")
 
 

@@ -311,22 +311,22 @@ def test_no_audit_waits_until_another_has_done_with_a_slow_host(others: int, tmp
 def test_an_audit_that_has_gone_away_while_it_waited_is_not_waited_for(tmp_path: Path) -> None:
     clock = Clock()
     files, others = HostFiles(tmp_path, wall=clock), HostFiles(tmp_path, wall=clock)
-    claim = held(files)
+    claim = held_lease(files)
     wait(others)
     claim.release(0.0)
     clock.now += 1.0
-    held(files).release(0.0)  # it wanted to look long ago
+    held_lease(files).release(0.0)  # it wanted to look long ago
     clock.now += 0.5
     wait(others)
     clock.now += 0.5
     assert wait(files) < 0.1, "it looks just now"
     clock.now += GRACE_S
-    held(files).release(0.0)
+    held_lease(files).release(0.0)
 
 
 def test_polling_slows_down_for_long_waits(tmp_path: Path) -> None:
     clock = Clock()
-    claim = held(HostFiles(tmp_path, wall=clock))
+    claim = held_lease(HostFiles(tmp_path, wall=clock))
     waits = []
     for _ in range(40):
         waits.append(wait(HostFiles(tmp_path, wall=clock)))
@@ -401,7 +401,7 @@ class Clock:
         return self.now
 
 
-def held(files: HostFiles) -> HostLease:
+def held_lease(files: HostFiles) -> HostLease:
     claim = files.claim("http://r.example", 1.0, is_alone=True)
     assert isinstance(claim, HostLease)
     return claim
@@ -421,34 +421,34 @@ def test_malformed_host_file_costs_one_interval_at_most(text: str, tmp_path: Pat
     path.write_text(text)
     os.utime(path, (clock.now, clock.now))
     clock.now += 1.0
-    held(files).release(1.0)
+    held_lease(files).release(1.0)
     assert json.loads(path.read_text())["started_at"] == clock.now
 
 
 def test_a_clock_that_is_set_back_by_a_day_costs_an_interval(tmp_path: Path) -> None:
     clock = Clock()
     files = HostFiles(tmp_path, wall=clock)
-    held(files).release(1.0)
+    held_lease(files).release(1.0)
     clock.now -= 86_400
     assert wait(files) == pytest.approx(1.0)
     clock.now += 1.0
-    held(files).release(0.0)
+    held_lease(files).release(0.0)
 
 
 def test_an_audit_that_is_suspended_while_it_asks_is_not_waited_for_all_day(tmp_path: Path) -> None:
     clock = Clock()
     files = HostFiles(tmp_path, wall=clock)
-    suspended = held(files)
+    suspended = held_lease(files)
     clock.now += LONGEST_REQUEST_S / 2
     assert wait(files) < 1.0
     clock.now += LONGEST_REQUEST_S
-    held(files).release(0.0)
+    held_lease(files).release(0.0)
     suspended.release(0.0)
 
 
 def test_files_of_unused_hosts_are_removed(tmp_path: Path) -> None:
     old, new, used = (HostFiles(tmp_path).path(f"http://{name}.example") for name in ("old", "new", "used"))
-    held(HostFiles(tmp_path)).release(0.0)
+    held_lease(HostFiles(tmp_path)).release(0.0)
     for path in (old, new, used):
         path.write_text("{}")
     for path in (old, used):
@@ -464,10 +464,10 @@ def test_files_of_unused_hosts_are_removed(tmp_path: Path) -> None:
 
 def test_removed_folder_is_made_again(tmp_path: Path) -> None:
     files = HostFiles(tmp_path / "hosts")
-    held(files).release(0.0)
+    held_lease(files).release(0.0)
     files.path("http://r.example").unlink()
     (tmp_path / "hosts").rmdir()
-    held(files).release(0.0)
+    held_lease(files).release(0.0)
     assert files.path("http://r.example").exists()
 
 
@@ -488,15 +488,15 @@ def test_a_long_interval_of_ones_own_is_no_wish_of_the_host(tmp_path: Path) -> N
 def test_descriptors_are_closed(tmp_path: Path) -> None:
     clock, descriptors = Clock(), Path("/proc/self/fd")
     files = HostFiles(tmp_path, wall=clock)
-    held(files).release(0.0)
+    held_lease(files).release(0.0)
     before = len(list(descriptors.iterdir()))
     clock.now += 2.0
-    suspended = held(files)
+    suspended = held_lease(files)
     for _ in range(5):
         wait(files)
     clock.now += 2 * LONGEST_REQUEST_S
     for _ in range(5):
-        held(files).release(0.0)
+        held_lease(files).release(0.0)
     suspended.release(0.0)
     assert len(list(descriptors.iterdir())) == before
 

@@ -91,7 +91,7 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Audit]:
         yield Audit(server.url, policy, server, rows, folder / "a.db", folder / "report" / "tables")
 
 
-def sent(audit: Audit) -> list[dict[str, str]]:
+def sent_requests(audit: Audit) -> list[dict[str, str]]:
     """The requests of the report but those that our own rules held back."""
     return [row for row in audit.table("requests") if "has no route" not in row["error"]]
 
@@ -101,7 +101,7 @@ def test_an_arks_own_requests_are_those_of_its_url_every_attempt_of_them(audit: 
              "qualified ?info", "255 characters", "other label form")  # fmt: skip
     shared = ("control", "control ?info", "policy link", "well-known")
     own: Counter[str] = Counter()
-    for row in sent(audit):
+    for row in sent_requests(audit):
         is_form = row["question"] in forms and not row["request_url"].endswith("b5gone")
         if row["question"] not in shared and not is_form:
             own[row["request_url"]] += 1
@@ -124,7 +124,7 @@ def test_further_evidence_of_a_verdict_is_among_the_requests(audit: Audit) -> No
 def test_every_request_that_was_sent_is_in_the_table_as_often(audit: Audit) -> None:
     arrived = Counter(f"{audit.url}{target}" for target in audit.server.targets)
     arrived.update(f"{audit.policy.url}{target}" for target in audit.policy.targets)
-    assert Counter(row["url"] for row in sent(audit)) == arrived
+    assert Counter(row["url"] for row in sent_requests(audit)) == arrived
 
 
 def test_a_final_verdict_names_how_often_and_for_how_long_it_asked(audit: Audit) -> None:

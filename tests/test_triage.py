@@ -347,7 +347,7 @@ def test_decisions_survive_a_merge_and_the_later_holds(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Path:
+def store_path(tmp_path: Path) -> Path:
     path = tmp_path / "audit.db"
     with Store.open(path) as store:
         audit(store, 0, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: 404, OTHER: 404})
@@ -355,8 +355,8 @@ def kept(tmp_path: Path) -> Path:
 
 
 @pytest.mark.promise
-def test_the_verbs_decide_list_export_and_forget(kept: Path) -> None:
-    done = run_command("triage", "acknowledge", "ark:/12x45/x5", "--reason", "withdrawn", "--store", kept)
+def test_the_verbs_decide_list_export_and_forget(store_path: Path) -> None:
+    done = run_command("triage", "acknowledge", "ark:/12x45/x5", "--reason", "withdrawn", "--store", store_path)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     assert "acknowledged: 1 ARK of" in done.stderr
     assert "1 of them with problems" in done.stderr
@@ -365,31 +365,31 @@ def test_the_verbs_decide_list_export_and_forget(kept: Path) -> None:
         ("assign", "--pattern", "ark:12x45/*", "--to", "anna"),
         ("recheck", "--document", GUIDE),
     ):
-        assert run_command("triage", *words, "--store", kept).returncode == 0
-    rows = json.loads(run_command("triage", "list", "--format", "json", "--store", kept).stdout)
+        assert run_command("triage", *words, "--store", store_path).returncode == 0
+    rows = json.loads(run_command("triage", "list", "--format", "json", "--store", store_path).stdout)
     assert [(row["action"], row["kind"], row["arks"], row["to"]) for row in rows] == [
         ("acknowledge", "ark", 1, None),
         ("ignore", "host", 1, None),
         ("assign", "pattern", 2, "anna"),
         ("recheck", "document", 2, None),
     ]
-    assert "withdrawn" in run_command("triage", "list", "--store", kept, COLUMNS="160").stdout
-    file = kept.with_name("triage.toml")
-    assert run_command("triage", "export", "--out", file, "--store", kept).returncode == 0
-    assert run_command("triage", "forget", "ark:12x45/x5", "--store", kept).returncode == 0
-    assert len(json.loads(run_command("triage", "list", "--format", "json", "--store", kept).stdout)) == 3
-    done = run_command("triage", "apply", file, "--store", kept)
+    assert "withdrawn" in run_command("triage", "list", "--store", store_path, COLUMNS="160").stdout
+    file = store_path.with_name("triage.toml")
+    assert run_command("triage", "export", "--out", file, "--store", store_path).returncode == 0
+    assert run_command("triage", "forget", "ark:12x45/x5", "--store", store_path).returncode == 0
+    assert len(json.loads(run_command("triage", "list", "--format", "json", "--store", store_path).stdout)) == 3
+    done = run_command("triage", "apply", file, "--store", store_path)
     assert (done.returncode, "4 decisions in the file" in done.stderr) == (0, True), done.stderr
-    again = json.loads(run_command("triage", "list", "--format", "json", "--store", kept).stdout)
+    again = json.loads(run_command("triage", "list", "--format", "json", "--store", store_path).stdout)
     assert [{**row, "from_file": False} for row in again] == rows
 
 
-def test_history_lists_decisions(kept: Path) -> None:
+def test_history_lists_decisions(store_path: Path) -> None:
     decide = ("triage", "ignore", "--host", "a.example", "--until", "2199-01-01", "--reason", "it moves")
-    assert run_command(*decide, "--store", kept).returncode == 0
-    told = run_command("history", "ark:12x45/x5", "--store", kept).stdout
+    assert run_command(*decide, "--store", store_path).returncode == 0
+    told = run_command("history", "ark:12x45/x5", "--store", store_path).stdout
     assert told.count("ignored until 2199-01-01 by host a.example: it moves") == 1
-    row = json.loads(run_command("history", "ark:12x45/x7", "--store", kept, "--format", "json").stdout)
+    row = json.loads(run_command("history", "ark:12x45/x7", "--store", store_path, "--format", "json").stdout)
     assert row["urls"][0]["decisions"] == []
 
 
@@ -411,12 +411,12 @@ def test_history_lists_decisions(kept: Path) -> None:
         ("list", "--store", "nothing.db"),
     ],
 )
-def test_a_mistake_is_one_line_and_nothing_is_decided(kept: Path, words: Sequence[str]) -> None:
-    before = kept.read_bytes()
-    store = () if "--store" in words else ("--store", kept)
+def test_a_mistake_is_one_line_and_nothing_is_decided(store_path: Path, words: Sequence[str]) -> None:
+    before = store_path.read_bytes()
+    store = () if "--store" in words else ("--store", store_path)
     done = run_command("triage", *words, *store)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done.stderr
-    assert kept.read_bytes() == before
+    assert store_path.read_bytes() == before
 
 
 def test_requested_recheck_is_due_once_and_first(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def members(count: int, *, chars: int = 450) -> list[ArchiveMember]:
     return found
 
 
-def shown(document: Document) -> str:
+def facts_of(document: Document) -> str:
     return repr((document.name, document.mentions, document.findings))
 
 
@@ -64,7 +64,7 @@ def test_every_number_of_processes_gives_the_same() -> None:
     some.insert(3, ArchiveMember("long.txt", "long.txt", b"many words " * 30_000))
     results = []
     for jobs in (1, 3):
-        with TwoPasses(shown, jobs=jobs) as passes:
+        with TwoPasses(facts_of, jobs=jobs) as passes:
             results.append([(each.summary.name, each.summary.mentions, each.value) for each in passes.of(some)])
     assert results[0] == results[1]
     assert [name for name, _, _ in results[0]] == [part.name for part in some]
@@ -73,10 +73,10 @@ def test_every_number_of_processes_gives_the_same() -> None:
 
 def test_little_is_read_here_and_gives_the_same() -> None:
     some = members(5)
-    with TwoPasses(shown, jobs=2) as passes:
+    with TwoPasses(facts_of, jobs=2) as passes:
         here = [each.value for each in passes.of(some)]
         assert not passes.has_started
-    with TwoPasses(shown, jobs=2) as passes:
+    with TwoPasses(facts_of, jobs=2) as passes:
         elsewhere = [each.value for each in passes.of([*some, *members(90)[5:]])]
         assert passes.has_started
     assert len(here) == 5
@@ -88,7 +88,7 @@ def test_a_document_that_ends_its_process_costs_nothing_but_itself() -> None:
     some[20] = ArchiveMember("bad.txt", "bad.txt", b"abort ark:/12148/x5")
     some[21] = ArchiveMember("big.txt", "big.txt", b"much ark:/12148/x5")
     some[139] = ArchiveMember("last.txt", "last.txt", b"abort ark:/12148/x5")
-    with TwoPasses(shown, jobs=2, read=dying) as passes:
+    with TwoPasses(facts_of, jobs=2, read=dying) as passes:
         found = list(passes.of(some))
     kinds = {each.summary.name: [finding.kind for finding in each.summary.findings] for each in found}
     assert [each.summary.name for each in found] == [part.name for part in some]
@@ -101,12 +101,12 @@ def test_texts_that_cite_nothing_are_read_here_in_their_places() -> None:
     some: list[Part] = [
         part for member in members(150) for part in (replace(member, data=b"nothing"), member, Document("d", (), ()))
     ]
-    with TwoPasses(shown, jobs=2, read=dying) as passes:
+    with TwoPasses(facts_of, jobs=2, read=dying) as passes:
         found = list(passes.of(some))
         assert passes.has_started
     assert [each.summary.name for each in found] == [part.name for part in some]
     assert [each.summary.mentions > 0 for each in found] == [False, True, False] * 150
-    with TwoPasses(shown, jobs=2, read=dying) as passes:
+    with TwoPasses(facts_of, jobs=2, read=dying) as passes:
         nothing = [part for part in some if isinstance(part, ArchiveMember) and part.data == b"nothing"]
         assert len(list(passes.of(nothing))) == 150
         assert not passes.has_started
@@ -175,7 +175,7 @@ def test_interrupted_reading_gives_finished_documents() -> None:
         raise KeyboardInterrupt
 
     found = []
-    with TwoPasses(shown, jobs=1) as passes, pytest.raises(KeyboardInterrupt):
+    with TwoPasses(facts_of, jobs=1) as passes, pytest.raises(KeyboardInterrupt):
         found.extend(passes.of(interrupted(), ends_at=(KeyboardInterrupt,)))
     assert 64 <= len(found) <= 500
     assert [each.summary.name for each in found] == [f"{number:03}.txt" for number in range(len(found))]
@@ -249,7 +249,7 @@ def test_number_of_processes_is_configurable(tmp_path: Path) -> None:
     assert (process.returncode, most) == (0, 1)
 
 
-class Deferred:
+class DeferredExecutor:
     """An executor whose work runs when the test starts it."""
 
     jobs = 1
@@ -263,7 +263,7 @@ class Deferred:
 
 
 def test_interrupted_local_reading_gives_finished_documents() -> None:
-    executor = Deferred()
+    executor = DeferredExecutor()
     reading = BatchReading[str, str](
         executor,  # type: ignore[arg-type]
         list,

@@ -30,7 +30,7 @@ FAST = ("--timeout", "1.5", "--attempts", "1")
 
 
 @contextmanager
-def listening(handle: Callable[[socket.socket], None]) -> Iterator[str]:
+def serve_connections(handle: Callable[[socket.socket], None]) -> Iterator[str]:
     """Yield the URL of an ARK at a port that passes each connection to *handle*."""
     listener = socket.create_server(("127.0.0.1", 0))
 
@@ -98,7 +98,7 @@ def send_headers_for_ever(connection: socket.socket) -> None:
 def test_a_failure_has_its_own_outcome_and_words(
     scheme: str, handle: Callable[[socket.socket], None], outcome: str, words: str
 ) -> None:
-    with listening(handle) as place:
+    with serve_connections(handle) as place:
         [row] = check_rows(*FAST, f"{scheme}://{place}")
     assert outcomes([row]) == [outcome]
     assert words in row["hops"][-1]["error"]
@@ -206,7 +206,7 @@ def test_self_signed_certificate_differs_from_unknown_issuer(tmp_path: Path) -> 
 
 
 def test_a_host_without_a_handshake_is_probed_for_the_reason(tmp_path: Path) -> None:
-    with listening(speak_no_http) as place:
+    with serve_connections(speak_no_http) as place:
         check_rows(*FAST, "--store", tmp_path / "a.db", f"https://{place}")
     with sqlite3.connect(tmp_path / "a.db") as raw:
         [(trusted, reason)] = raw.execute("select trusted, reason from tls_probe").fetchall()

@@ -89,7 +89,7 @@ def facts(question: Question, told: dict[str, Any], url: str = URL) -> AnswerFac
     return AnswerFacts(observation(question, told, url))
 
 
-def judged(vector: dict[str, Any]) -> Verdict:
+def verdict_on(vector: dict[str, Any]) -> Verdict:
     """The verdict on a vector."""
     url = vector.get("url", URL)
     answers = {Question(name): facts(Question(name), told, url) for name, told in vector["answers"].items()}
@@ -119,14 +119,14 @@ def judgements() -> tuple[dict[str, Verdict], Counter[tuple[str, str]]]:
     decided: Counter[tuple[str, str]] = Counter()
     first = RuleTable.first
 
-    def counted(table: RuleTable[Any, Any], facts: Any) -> VerdictRule[Any, Any]:
+    def first_counted(table: RuleTable[Any, Any], facts: Any) -> VerdictRule[Any, Any]:
         rule = first(table, facts)
         decided[table.title, rule.when] += 1
         return rule
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(RuleTable, "first", counted)
-        return {row.values[0]["why"]: judged(row.values[0]) for row in vectors("verdicts")}, decided
+        patch.setattr(RuleTable, "first", first_counted)
+        return {row.values[0]["why"]: verdict_on(row.values[0]) for row in vectors("verdicts")}, decided
 
 
 @pytest.mark.parametrize("vector", vectors("verdicts"))
@@ -144,7 +144,7 @@ def test_verdict(vector: dict[str, Any]) -> None:
 
 def test_judging_again_gives_the_same() -> None:
     verdicts, _ = judgements()
-    assert {row.values[0]["why"]: judged(row.values[0]) for row in vectors("verdicts")} == verdicts
+    assert {row.values[0]["why"]: verdict_on(row.values[0]) for row in vectors("verdicts")} == verdicts
 
 
 def test_every_success_has_a_judgement() -> None:

@@ -19,7 +19,7 @@ def kinds(reading):
     return [finding.kind for finding in reading.findings]
 
 
-def shown(reading):
+def link_targets(reading):
     """Each piece of text that is a link, and where that link leads."""
     targets = {block.link: block.text for block in reading.blocks if block.link is not None}
     return [[block.text[a.start : a.end], targets[a.link]] for block in reading.blocks for a in block.anchors]
@@ -30,7 +30,7 @@ def test_xml_vector(vector):
     reading = read_xml(vector["xml"].encode())
     if "blocks" in vector:
         assert [[b.role.value, b.place, b.text] for b in reading.blocks] == vector["blocks"]
-    assert shown(reading) == vector.get("shown", [])
+    assert link_targets(reading) == vector.get("shown", [])
     assert list(reading.links) == vector.get("links", [])
     assert reading.title == vector.get("title", "")
     assert reading.base == vector.get("base")

@@ -37,15 +37,15 @@ from tests.year import (
     PROVIDER_DOWN,
     WORLD,
     Subject,
-    morning,
-    observed,
+    observations_on,
+    start_of_day,
 )
 
 OUTCOMES = {200: "resolved", 403: "blocked", 404: "broken", 500: "server-error", None: "timeout"}
 Day = Mapping[Subject, ArkStatus]
 
 
-def known(subject: Subject, ark_status: ArkStatus | None) -> KnownArk:
+def known_ark(subject: Subject, ark_status: ArkStatus | None) -> KnownArk:
     state = ark_status.state if ark_status else ArkState.UNDETERMINED
     host = f"{subject.host}.example"
     at = ark_status.checked_at if ark_status else None
@@ -70,9 +70,9 @@ def year() -> Year:
     for day in range(DAYS):
         asked = [
             by_url[each.request_url]
-            for each in due_arks((known(s, standings.get(s)) for s in WORLD), POLICY, morning(day))
+            for each in due_arks((known_ark(s, standings.get(s)) for s in WORLD), POLICY, start_of_day(day))
         ]
-        seen = list(observed(asked, day))
+        seen = list(observations_on(asked, day))
         met = contacts_of(
             (each.end.value, [{"url": h.url, "status": h.status, "at": h.at} for h in each.hops]) for each in seen
         )
@@ -81,7 +81,7 @@ def year() -> Year:
             misses[each.host] = 0 if each.answered else min(misses[each.host] + 1, MISSES_EXPECTED)
         for number, subject in enumerate(asked):
             status, landing = subject.answer(day)
-            at = morning(day) + timedelta(seconds=number)
+            at = start_of_day(day) + timedelta(seconds=number)
             check = DatedVerdict(at, ObjectOutcome(OUTCOMES[status]), is_suspect, ObjectFeatures(landing=landing))
             standings[subject], events = step(standings.get(subject), check)
             result.events[subject] += ((at, event) for event in events)
@@ -152,7 +152,7 @@ def test_a_real_death_is_confirmed_and_stays_so(year: Year) -> None:
         [broke_at] = [at for at, event in year.events[subject] if event.kind is EventKind.BROKE]
         first = year.days[-1][subject].first_strike_at
         assert first is not None
-        assert morning(DIES) <= first < morning(DIES + 46)
+        assert start_of_day(DIES) <= first < start_of_day(DIES + 46)
         assert timedelta(days=7) <= broke_at - first < timedelta(days=11)
     order = [ArkState.HEALTHY, ArkState.FAILING, ArkState.CONFIRMED_BROKEN]
     for subject in of("dying"):
@@ -165,7 +165,7 @@ def test_a_move_is_one_event_and_no_failure(year: Year) -> None:
     assert kinds(year, "moving") == [[EventKind.MOVED]] * ARKS_A_HOST
     assert all(ark_status.state is ArkState.HEALTHY for _, ark_status in states(year, "moving"))
     assert all(
-        at >= morning(MOVES) for s in of("moving") for at, event in year.events[s] if event.kind is EventKind.MOVED
+        at >= start_of_day(MOVES) for s in of("moving") for at, event in year.events[s] if event.kind is EventKind.MOVED
     )
 
 
@@ -194,15 +194,15 @@ def test_store_has_the_right_states_on_every_day_of_the_year(year: Year) -> None
             if day == 0:
                 asked = year.checked[0]
             else:
-                asked = [by_url[each.request_url] for each in due_arks(store.known_arks(), POLICY, morning(day))]
+                asked = [by_url[each.request_url] for each in due_arks(store.known_arks(), POLICY, start_of_day(day))]
             assert asked == year.checked[day], day
             if not asked:
                 continue
-            at = morning(day).isoformat(timespec="milliseconds")
+            at = start_of_day(day).isoformat(timespec="milliseconds")
             run_id = store.begin_run(
                 command="check", at=at, version="0", resolver="https://n2t.net/", user_agent="t", seeds=[]
             )
-            store.record(run_id, observed(asked, day))
+            store.record(run_id, observations_on(asked, day))
             judge_run(store, run_id, [(subject.ark, subject.url) for subject in asked])
             store.end_run(run_id, at=at, state="finished")
             standings = {each.request_url: each.state for each in store.known_arks()}

@@ -14,7 +14,7 @@ import pytest
 from crawler.model.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome
 from tests.loopback import run_command
 from tests.zoo import Animal, animals
-from tests.zoo_visit import RUNS, SERVICES, Visit, visited
+from tests.zoo_visit import RUNS, SERVICES, Visit, visit_zoo
 
 ANIMALS = animals()
 #: Outcomes that no server on loopback can bring about.
@@ -23,17 +23,17 @@ NOT_OF_A_SERVER = {ObjectOutcome.INVALID, ObjectOutcome.TIMEOUT}
 
 @pytest.fixture(scope="module")
 def visit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visit]:
-    with visited(ANIMALS, tmp_path_factory.mktemp("zoo")) as visit:
+    with visit_zoo(ANIMALS, tmp_path_factory.mktemp("zoo")) as visit:
         yield visit
 
 
-def deserved(animal: Animal) -> Any:
+def animal_param(animal: Animal) -> Any:
     """Return the animal as a parameter, expected to fail if arkaudit has a known fault here."""
     marks = [pytest.mark.xfail(strict=True, reason=animal.known)] if animal.known else []
     return pytest.param(animal, id=f"{animal.name}: {animal.why}", marks=marks)
 
 
-@pytest.mark.parametrize("animal", [deserved(animal) for animal in ANIMALS])
+@pytest.mark.parametrize("animal", [animal_param(animal) for animal in ANIMALS])
 @pytest.mark.promise
 def test_verdict(animal: Animal, visit: Visit) -> None:
     row = visit.rows[animal.url]

@@ -60,14 +60,14 @@ class Subject:
 WORLD = [Subject(host, number) for host in HOSTS for number in range(ARKS_A_HOST)]
 
 
-def morning(day: int) -> datetime:
+def start_of_day(day: int) -> datetime:
     return BEGINNING + timedelta(days=day)
 
 
-def observed(subjects: Iterable[Subject], day: int) -> Iterator[Observation]:
+def observations_on(subjects: Iterable[Subject], day: int) -> Iterator[Observation]:
     """Return the observations of a run on this day, one each second."""
     for number, subject in enumerate(subjects):
-        at = (morning(day) + timedelta(seconds=number)).isoformat(timespec="milliseconds")
+        at = (start_of_day(day) + timedelta(seconds=number)).isoformat(timespec="milliseconds")
         status, landing = subject.answer(day)
         hops = [Hop(subject.url, "GET", at, status, error=None if status else "no word in time")]
         if landing != subject.url:

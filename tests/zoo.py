@@ -153,7 +153,7 @@ def _answers(value: Any) -> tuple[Answer, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReceivedRequest:
     """A request as it arrived."""
 
     host: str
@@ -171,7 +171,7 @@ class Zoo:
         self._counts: Counter[tuple[str, str]] = Counter()
         self._lock = threading.Lock()
         self._listeners: list[socket.socket] = []
-        self.requests: list[Asked] = []
+        self.requests: list[ReceivedRequest] = []
         """Every request but those for robots.txt."""
         self.robots_asked: list[str] = []
 
@@ -264,7 +264,7 @@ class Zoo:
             _send(connection, animal.robots or Answer(404), target, animal, 0)
             return
         with self._lock:
-            self.requests.append(Asked(host, method, target, time.monotonic()))
+            self.requests.append(ReceivedRequest(host, method, target, time.monotonic()))
             seen = self._counts[host, target]
             self._counts[host, target] += 1
         given = self._given(animal, host, target, is_secure=is_secure)
@@ -312,7 +312,7 @@ def _words(target: str, animal: Animal, number: int) -> Mapping[str, str]:
     }
 
 
-def _filled(text: str, words: Mapping[str, str]) -> str:
+def _fill(text: str, words: Mapping[str, str]) -> str:
     for word, value in words.items():
         text = text.replace(word, value)
     return text
@@ -326,7 +326,7 @@ def _bomb() -> bytes:
 def _pieces(answer: Answer, words: Mapping[str, str]) -> Iterator[tuple[bytes, float]]:
     """The bytes to send, and for how long to wait after each piece."""
     if answer.raw is not None:
-        yield _filled(answer.raw, words).encode("latin-1"), 0.0
+        yield _fill(answer.raw, words).encode("latin-1"), 0.0
         return
     status = 302 if answer.location is not None and answer.status == 200 else answer.status
     text = answer.body
@@ -334,12 +334,12 @@ def _pieces(answer: Answer, words: Mapping[str, str]) -> Iterator[tuple[bytes, f
         text = PAGE.replace("{title}", answer.title) if status == 200 else ""
     if answer.frame is not None:
         text = FRAMES[answer.frame].replace("{title}", answer.title).replace("{main}", text)
-    body = _filled(text, words).encode(answer.encoding)
-    headers = [_filled(each, words) for each in answer.headers]
+    body = _fill(text, words).encode(answer.encoding)
+    headers = [_fill(each, words) for each in answer.headers]
     if answer.type is not None:
         headers.append(f"Content-Type: {answer.type}")
     if answer.location is not None:
-        headers.append(f"Location: {_filled(answer.location, words)}")
+        headers.append(f"Location: {_fill(answer.location, words)}")
     if answer.fault == "gzip-bomb":
         body, headers = _bomb(), [*headers, "Content-Encoding: gzip"]
     if answer.fault in ("gzip", "unsaid-gzip"):

@@ -20,7 +20,7 @@ from typing import Any
 import trustme
 
 from tests.loopback import json_lines, run_command
-from tests.zoo import FOLDER, Animal, Asked, Zoo, animals
+from tests.zoo import FOLDER, Animal, ReceivedRequest, Zoo, animals
 
 #: Seconds for one run: as many as a machine needs that is busy with eight other things.
 PATIENCE_S = 900.0
@@ -41,7 +41,7 @@ class Visit:
 
     rows: dict[str, dict[str, Any]]
     store: Path
-    requests: list[Asked]
+    requests: list[ReceivedRequest]
 
 
 def run_of(animal: Animal) -> str:
@@ -53,7 +53,7 @@ def run_of(animal: Animal) -> str:
 
 
 @contextmanager
-def visited(
+def visit_zoo(
     inhabitants: Sequence[Animal], folder: Path, run: Callable[..., subprocess.CompletedProcess[str]] = run_command
 ) -> Iterator[Visit]:
     """Ask about every one of *inhabitants* by *run*, with a store in *folder*; they live as long as this lasts."""
@@ -76,7 +76,7 @@ def visited(
         yield Visit(rows, folder / "zoo.db", zoo.requests)
 
 
-def told(animal: Animal, row: dict[str, Any]) -> dict[str, Any]:
+def stable_verdict(animal: Animal, row: dict[str, Any]) -> dict[str, Any]:
     """Return the part of a verdict that is equal on every visit: outcomes and remarks, without ports."""
     return {
         "animal": animal.name,
@@ -93,8 +93,8 @@ def main() -> int:
     parser.add_argument("--animals", type=Path, default=FOLDER, help="the folder of their data files")
     options = parser.parse_args()
     inhabitants = animals(options.animals)
-    with tempfile.TemporaryDirectory() as folder, visited(inhabitants, Path(folder)) as visit:
-        verdicts = [told(animal, visit.rows[animal.url]) for animal in inhabitants]
+    with tempfile.TemporaryDirectory() as folder, visit_zoo(inhabitants, Path(folder)) as visit:
+        verdicts = [stable_verdict(animal, visit.rows[animal.url]) for animal in inhabitants]
     options.out.write_text(json.dumps(verdicts, ensure_ascii=False, indent=1) + "\n", "utf-8")
     wrong = 0
     for animal, verdict in zip(inhabitants, verdicts, strict=True):
