@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import chain, groupby, islice
+from itertools import groupby, islice
 from operator import attrgetter
 
 from crawler.answers.facts import AnswerFacts
@@ -380,12 +380,7 @@ class RunJudge:
             control=self._shared.control(ark, asked_url, Question.CONTROL),
             control_as_written=self._shared.control(ark, written.asked_url, Question.CONTROL),
             controls_again=self._shared.controls_again.get(place_of(written.asked_url), ()),
-            other_controls=tuple(
-                chain.from_iterable(
-                    self._shared.other_controls.get(place, ())
-                    for place in sorted({place_of(asked_url), place_of(answer.final_url)})
-                )
-            ),
+            other_controls=self._shared.other_controls(ark, answer),
             control_info=self._shared.control(ark, asked_url, Question.CONTROL_INFO),
             control_landing=self._shared.landing(answer.final_url),
             control_rendered=self._shared.control(ark, asked_url, Question.CONTROL_RENDERED),

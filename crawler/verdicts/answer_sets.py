@@ -69,8 +69,8 @@ class AnswerSets:
     _controls: dict[tuple[str, str, Question], list[AnswerFacts]]
     controls_again: dict[str, list[AnswerFacts]]
     """The answers to controls that were asked again, by the resolver."""
-    other_controls: dict[str, list[AnswerFacts]]
-    """The answers to second controls, by the resolver or the landing host."""
+    _other_landings: dict[str, AnswerFacts]
+    """The last answers to second controls at landing hosts, by the pattern of the URL asked."""
 
     @classmethod
     def of(cls, observations: Iterable[Observation]) -> AnswerSets:
@@ -89,7 +89,9 @@ class AnswerSets:
         elif observation.question is Question.CONTROL_AGAIN:
             self.controls_again.setdefault(place_of(observation.asked_url), []).append(AnswerFacts(observation))
         elif observation.question is Question.CONTROL_OTHER:
-            self.other_controls.setdefault(place_of(observation.asked_url), []).append(AnswerFacts(observation))
+            key = place_of(observation.asked_url), _invented(observation).naan, observation.question
+            self._controls.setdefault(key, []).append(AnswerFacts(observation))
+            _keep_last(self._other_landings, landing_pattern(observation.asked_url), observation)
         elif observation.question is Question.CONTROL_LANDING:
             _keep_last(self._landings, landing_pattern(observation.asked_url), observation)
         elif observation.question is Question.POLICY_LINK:
@@ -118,6 +120,13 @@ class AnswerSets:
     def landing(self, url: str) -> AnswerFacts | None:
         """Return what was answered for what can't exist where redirects have led, next to what is at *url*."""
         return self._landings.get(landing_pattern(url)) if self._landings else None
+
+    def other_controls(self, ark: Ark, answer: AnswerFacts) -> tuple[AnswerFacts, ...]:
+        """Return the answers to the second controls for *ark*: at its resolver, and where redirects led *answer*."""
+        found = [self.control(ark, answer.asked_url, Question.CONTROL_OTHER)]
+        if answer.is_redirected:
+            found.append(self._other_landings.get(landing_pattern(answer.final_url)))
+        return tuple(control for control in found if control is not None)
 
     def control(self, ark: Ark, url: str, question: Question) -> AnswerFacts | None:
         """Return what was answered for a name that can't exist, next to *ark* where it was asked for at *url*.
