@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from typing import Final
 
+from tests.loopback import serve_connections
 from tests.waiting import PATIENCE_S
 
 _RESET: Final = struct.pack("ii", 1, 0)
@@ -23,24 +24,10 @@ class CuttingProxy:
         self.cut = 0
         """Answers that were cut off."""
         self._lock = threading.Lock()
-        self._listening = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._listening.getsockname()[1]
+        self.own_port = 0
 
-    def serve(self) -> None:
-        """Relay connections, each in a thread, until the listening socket is closed."""
-        while True:
-            try:
-                client, _ = self._listening.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._relay, args=(client,), daemon=True).start()
-
-    def close(self) -> None:
-        """Take no more connections."""
-        self._listening.shutdown(socket.SHUT_RDWR)
-        self._listening.close()
-
-    def _relay(self, client: socket.socket) -> None:
+    def relay(self, client: socket.socket) -> None:
+        """Pass one request on to the server, and its answer back."""
         client.settimeout(PATIENCE_S)
         with (
             client,
@@ -104,10 +91,5 @@ def _of_one_request(head: bytes) -> bytes:
 def cut_connections(port: int, targets: str, *, cuts: int, body_bytes: int = 600) -> Iterator[CuttingProxy]:
     """Yield a relay to a server on loopback that cuts off *cuts* answers to targets that match *targets*."""
     proxy = CuttingProxy(port, targets, cuts, body_bytes)
-    thread = threading.Thread(target=proxy.serve, daemon=True)
-    thread.start()
-    try:
+    with serve_connections(proxy.relay) as proxy.own_port:
         yield proxy
-    finally:
-        proxy.close()
-        thread.join(PATIENCE_S)

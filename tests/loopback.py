@@ -11,7 +11,8 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from types import TracebackType
@@ -33,6 +34,55 @@ def reply(status: str = "200 OK", body: str = "", media_type: str = "text/html",
     lines.update({name.replace("_", "-"): value for name, value in headers.items()})
     head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
     return f"HTTP/1.1 {status}\r\n{head}\r\n{body}".encode()
+
+
+def accept_connections(listener: socket.socket, serve: Callable[[socket.socket], object]) -> None:
+    """Serve each connection in a thread, until the listener is closed."""
+    while True:
+        try:
+            connection, _ = listener.accept()
+        except OSError:
+            return
+        threading.Thread(target=serve, args=(connection,), daemon=True).start()
+
+
+@contextmanager
+def serve_connections(serve: Callable[[socket.socket], object]) -> Iterator[int]:
+    """Yield the port of a host that serves each connection in a thread."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    threading.Thread(target=accept_connections, args=(listener, serve), daemon=True).start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+
+
+@contextmanager
+def tunnel_to(port: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield a proxy that connects every client to one port: its own port, and the first lines of its requests."""
+    lines: list[str] = []
+
+    def pipe(source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65536):
+                sink.sendall(data)
+        for each in (source, sink):
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+
+    def serve(client: socket.socket) -> None:
+        head = b""
+        while b"\r\n\r\n" not in head:
+            head += client.recv(65536)
+        lines.append(head.decode("latin-1").partition("\r\n")[0])
+        server = socket.create_connection(("127.0.0.1", port))
+        client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        threading.Thread(target=pipe, args=(client, server), daemon=True).start()
+        pipe(server, client)
+
+    with serve_connections(serve) as own:
+        yield own, lines
 
 
 class RawServer:
@@ -67,7 +117,7 @@ class RawServer:
         # thread ran: the kernel then gives the time of reading, which is late on a busy machine.
         self._listener.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
         self.port: int = self._listener.getsockname()[1]
-        self._thread = threading.Thread(target=self._accept, daemon=True)
+        self._thread = threading.Thread(target=accept_connections, args=(self._listener, self._serve), daemon=True)
         self._thread.start()
         return self
 
@@ -88,14 +138,6 @@ class RawServer:
         """The request targets, byte for byte, without robots.txt."""
         targets = [line.split(" ")[1] for line in self.request_lines]
         return [target for target in targets if not target.endswith("/robots.txt")]
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
         try:

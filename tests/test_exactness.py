@@ -7,8 +7,7 @@ import os
 import socket
 import string
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,7 +17,7 @@ import trustme
 from crawler.history.ark_status import ArkState, DatedVerdict
 from crawler.model.observations import ObjectOutcome
 from tests import preloaded
-from tests.loopback import ON_LOOPBACK, RawServer, check_rows, outcomes, reply, run_command
+from tests.loopback import ON_LOOPBACK, RawServer, check_rows, outcomes, reply, run_command, tunnel_to
 from tests.test_ark_status import status_of
 
 #: Every printable character allowed in a path, once; extraction emits a part of them.
@@ -62,41 +61,6 @@ def ask(urls: list[str], *, proxy: str | None = None, connect_to: list[str] | No
     return [str(url) for url in json.loads(done.stdout)]
 
 
-@contextmanager
-def tunnel(to: RawServer) -> Iterator[tuple[str, list[str]]]:
-    """Yield a proxy that connects every client to one server: its URL, and the first lines of its requests."""
-    listener, lines = socket.create_server(("127.0.0.1", 0)), []
-
-    def pipe(source: socket.socket, sink: socket.socket) -> None:
-        with suppress(OSError):
-            while data := source.recv(65536):
-                sink.sendall(data)
-        for each in (source, sink):
-            with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-
-    def serve(client: socket.socket) -> None:
-        head = b""
-        while b"\r\n\r\n" not in head:
-            head += client.recv(65536)
-        lines.append(head.decode("latin-1").partition("\r\n")[0])
-        server = socket.create_connection(("127.0.0.1", to.port))
-        client.sendall(b"HTTP/1.1 200 Connected\r\n\r\n")
-        threading.Thread(target=pipe, args=(client, server), daemon=True).start()
-        pipe(server, client)
-
-    def accept() -> None:
-        with suppress(OSError):
-            while True:
-                threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
-
-    threading.Thread(target=accept, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}", lines
-    finally:
-        listener.close()
-
-
 def expected_targets(prefix: str = "") -> set[str]:
     return {f"{prefix}/{url}{inflection}" for url in URLS for inflection in INFLECTIONS}
 
@@ -127,8 +91,8 @@ def test_each_character_passes_a_proxy_as_it_was_asked() -> None:
 
 def test_each_character_passes_a_tunnel_as_it_was_asked() -> None:
     with RawServer(lambda _: PAGE, tls=trustme.CA().issue_cert("resolver.example")) as server:
-        with tunnel(server) as (proxy, lines):
-            ask([f"https://resolver.example/{url}" for url in URLS], proxy=proxy)
+        with tunnel_to(server.port) as (port, lines):
+            ask([f"https://resolver.example/{url}" for url in URLS], proxy=f"http://127.0.0.1:{port}")
         assert expected_targets() <= set(server.targets)
         assert set(lines) == {"CONNECT resolver.example:443 HTTP/1.1"}
         assert all("Host: resolver.example\r\n" in head for head in server.heads)

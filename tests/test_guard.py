@@ -17,7 +17,7 @@ from typing import Any, Self
 import pytest
 import trustme
 
-from tests.loopback import RawServer, json_lines, outcomes, reply
+from tests.loopback import RawServer, accept_connections, json_lines, outcomes, reply, tunnel_to
 from tests.vectors import FOLDER
 
 ARK = "ark:/12x45/x5"
@@ -65,18 +65,13 @@ class Private:
         if socket.has_ipv6:
             self._listeners.append(socket.create_server(("::1", self.port), family=socket.AF_INET6))
         for listener in self._listeners:
-            threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
+            threading.Thread(target=accept_connections, args=(listener, self._serve), daemon=True).start()
         return self
 
-    def _accept(self, listener: socket.socket) -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            self.connections += 1
-            with connection:
-                connection.sendall(reply(body="secret"))
+    def _serve(self, connection: socket.socket) -> None:
+        self.connections += 1
+        with connection:
+            connection.sendall(reply(body="secret"))
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
@@ -269,62 +264,15 @@ def test_each_hop_goes_through_the_proxy_of_its_own_scheme_and_host() -> None:
 
 
 def test_the_tls_probe_does_not_go_round_a_proxy(tmp_path: Path) -> None:
-    connections: list[bytes] = []
     leaf = trustme.CA().issue_cert("r.example")
-    with RawServer(an_object, tls=leaf) as host, Tunnel(host.port, connections) as tunnel:
+    with RawServer(an_object, tls=leaf) as host, tunnel_to(host.port) as (port, lines):
         done = with_names(
             {}, "check", *QUICK, "--store", tmp_path / "a.db", f"https://r.example/{ARK}",
-            https_proxy=f"http://127.0.0.1:{tunnel.port}",
+            https_proxy=f"http://127.0.0.1:{port}",
         )  # fmt: skip
     assert outcomes(json_lines(done.stdout)) == ["resolved"]
-    assert connections
-    assert set(connections) == {b"CONNECT r.example:443 HTTP/1.1"}
+    assert set(lines) == {"CONNECT r.example:443 HTTP/1.1"}
     with sqlite3.connect(tmp_path / "a.db") as raw:
         assert raw.execute("select host, trusted, reason from tls_probe").fetchall() == [
             ("r.example", None, "not probed: requests go through a proxy")
         ]
-
-
-class Tunnel:
-    """A proxy that connects whatever it is asked for to one port of loopback."""
-
-    def __init__(self, to_port: int, connections: list[bytes]) -> None:
-        self._to_port = to_port
-        self._connections = connections
-
-    def __enter__(self) -> Self:
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._connect, args=(client,), daemon=True).start()
-
-    def _connect(self, client: socket.socket) -> None:
-        head = b""
-        while b"\r\n\r\n" not in head:
-            head += client.recv(65536)
-        self._connections.append(head.partition(b"\r\n")[0])
-        host = socket.create_connection(("127.0.0.1", self._to_port))
-        client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
-        for one, other in ((client, host), (host, client)):
-            threading.Thread(target=_pump, args=(one, other), daemon=True).start()
-
-
-def _pump(one: socket.socket, other: socket.socket) -> None:
-    try:
-        while received := one.recv(65536):
-            other.sendall(received)
-        other.shutdown(socket.SHUT_WR)
-    except OSError:
-        return

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.loopback import RawServer, check_rows, reply
+from tests.loopback import RawServer, check_rows, reply, serve_connections
 
 #: Seconds for a request to hosts that would take all there are,
 TIMEOUT_S = 4.0
@@ -29,7 +29,7 @@ def serve_endless(robots: Sender | None, page: Sender | None) -> Iterator[tuple[
 
     Without a function, there is no robots.txt, and every other target is a page.
     """
-    listener, stopped = socket.create_server(("127.0.0.1", 0)), threading.Event()
+    stopped = threading.Event()
     sent: list[int] = []
 
     class CountingSender:
@@ -53,21 +53,9 @@ def serve_endless(robots: Sender | None, page: Sender | None) -> Iterator[tuple[
         except OSError:
             return  # it was hung up on, as it should be
 
-    def accept() -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=serve, args=(connection,), daemon=True).start()
-
-    threading.Thread(target=accept, daemon=True).start()
-    try:
-        yield listener.getsockname()[1], sent
-    finally:
+    with serve_connections(serve) as port:
+        yield port, sent
         stopped.set()
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
 
 
 def without_end(head: bytes, piece: bytes, *, pause_s: float = 0.0) -> Sender:

@@ -147,7 +147,7 @@ def test_a_connection_that_is_lost_in_a_file_is_tried_again_and_no_damage(
     server = urlsplit(os.environ["AWS_ENDPOINT_URL"])
     assert server.port is not None
     with cut_connections(server.port, r"/papers/1-crawl\.warc\.gz", cuts=cuts) as proxy:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{proxy.port}")
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{proxy.own_port}")
         _forgetful()
         if cuts > 1:
             with pytest.raises(PartsFailed, match="could not be read to its end"):

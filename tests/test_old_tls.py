@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import socket
 import sqlite3
-import threading
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pytest
 import trustme
@@ -16,7 +15,7 @@ from tlslite.api import HandshakeSettings, TLSConnection, X509CertChain, parsePE
 from tlslite.constants import CipherSuite, ExtensionType
 from tlslite.messages import ClientHello
 
-from tests.loopback import check_rows, outcomes, reply
+from tests.loopback import check_rows, outcomes, reply, serve_connections
 
 HOST = "old.example"
 
@@ -44,25 +43,7 @@ class OldServer:
         self._settings.maxVersion = (3, 3)  # 1.3 knows no renegotiation
         self.heads: list[bytes] = []
 
-    def __enter__(self) -> Self:
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
-
-    def _serve(self, connection: socket.socket) -> None:
+    def serve(self, connection: socket.socket) -> None:
         with connection, suppress(Exception):  # of who ends the handshake, or only looks at the certificate
             connection.settimeout(20)
             tls = _WithoutRenegotiationInfo(connection)
@@ -83,18 +64,18 @@ def certificate(tmp_path: Path) -> trustme.LeafCert:
 
 
 def check_old_server(server: OldServer, folder: Path, *options: str | Path) -> dict[str, Any]:
-    [row] = check_rows(
-        "--connect-to", f"{HOST}:443=127.0.0.1:{server.port}", "--ca-file", folder / "ca.pem",
-        "--store", folder / "audit.db", *options, f"https://{HOST}/ark:/12x45/x5",
-    )  # fmt: skip
+    with serve_connections(server.serve) as port:
+        [row] = check_rows(
+            "--connect-to", f"{HOST}:443=127.0.0.1:{port}", "--ca-file", folder / "ca.pem",
+            "--store", folder / "audit.db", *options, f"https://{HOST}/ark:/12x45/x5",
+        )  # fmt: skip
     return row
 
 
 def test_a_server_without_secure_renegotiation_is_observed_and_its_certificate_is_seen(
     certificate: trustme.LeafCert, tmp_path: Path
 ) -> None:
-    with OldServer(certificate) as server:
-        row = check_old_server(server, tmp_path)
+    row = check_old_server(OldServer(certificate), tmp_path)
     assert row["hops"][-1]["status"] == 200
     assert outcomes([row]) != ["tls"]
     with closing(sqlite3.connect(tmp_path / "audit.db")) as raw:
@@ -103,8 +84,8 @@ def test_a_server_without_secure_renegotiation_is_observed_and_its_certificate_i
 
 def test_server_without_secure_renegotiation_gets_no_secret(certificate: trustme.LeafCert, tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text(f'[hosts."{HOST}"]\nheaders = {{ Authorization = "Bearer t0ken-open-sesame" }}\n')
-    with OldServer(certificate) as server:
-        row = check_old_server(server, tmp_path, "-c", tmp_path / "a.toml")
-        assert server.heads
-        assert not any(b"open-sesame" in head for head in server.heads)
+    server = OldServer(certificate)
+    row = check_old_server(server, tmp_path, "-c", tmp_path / "a.toml")
+    assert server.heads
+    assert not any(b"open-sesame" in head for head in server.heads)
     assert row["hops"][-1]["status"] == 200

@@ -22,7 +22,16 @@ import trustme
 
 from arkaudit.configuration.config_files import ConfigError, load
 from crawler.politeness.pacing import Allowance
-from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, outcomes, reply, run_command
+from tests.loopback import (
+    ON_LOOPBACK,
+    RawServer,
+    check_rows,
+    json_lines,
+    outcomes,
+    reply,
+    run_command,
+    serve_connections,
+)
 from tests.waiting import PATIENCE_S, rows_if_any, wait_until
 
 PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
@@ -181,24 +190,14 @@ def nobody() -> int:
 @contextmanager
 def hanging_up() -> Iterator[tuple[int, list[float]]]:
     """A host that takes connections and closes each without a word: its port, and when they were made."""
-    listener = socket.create_server(("127.0.0.1", 0))
     made: list[float] = []
 
-    def accept() -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            made.append(time.monotonic())
-            connection.close()
+    def serve(connection: socket.socket) -> None:
+        made.append(time.monotonic())
+        connection.close()
 
-    threading.Thread(target=accept, daemon=True).start()
-    try:
-        yield listener.getsockname()[1], made
-    finally:
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
+    with serve_connections(serve) as port:
+        yield port, made
 
 
 @pytest.mark.promise
@@ -295,7 +294,6 @@ def test_a_run_that_is_stopped_does_not_wait_for_a_dead_host(tmp_path: Path) -> 
 @contextmanager
 def keeping_alive(hang_up_at: int) -> Iterator[tuple[int, list[float]]]:
     """A host that keeps connections open and, at one request on such a connection, closes it without a word."""
-    listener = socket.create_server(("127.0.0.1", 0))
     arrived: list[float] = []
 
     def serve(connection: socket.socket) -> None:
@@ -308,20 +306,8 @@ def keeping_alive(hang_up_at: int) -> Iterator[tuple[int, list[float]]]:
                     return
                 connection.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
 
-    def accept() -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=serve, args=(connection,), daemon=True).start()
-
-    threading.Thread(target=accept, daemon=True).start()
-    try:
-        yield listener.getsockname()[1], arrived
-    finally:
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
+    with serve_connections(serve) as port:
+        yield port, arrived
 
 
 def test_a_request_over_a_connection_that_the_host_has_closed_is_repeated_in_its_turn() -> None:

@@ -10,9 +10,8 @@ import sqlite3
 import struct
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,32 +21,11 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, outcomes, reply
+from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, outcomes, reply, serve_connections
 from tests.waiting import PATIENCE_S
 
 PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
 FAST = ("--timeout", "1.5", "--attempts", "1")
-
-
-@contextmanager
-def serve_connections(handle: Callable[[socket.socket], None]) -> Iterator[str]:
-    """Yield the URL of an ARK at a port that passes each connection to *handle*."""
-    listener = socket.create_server(("127.0.0.1", 0))
-
-    def accept() -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=handle, args=(connection,), daemon=True).start()
-
-    threading.Thread(target=accept, daemon=True).start()
-    try:
-        yield f"127.0.0.1:{listener.getsockname()[1]}/ark:/12x45/x5"
-    finally:
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
 
 
 def reset(connection: socket.socket) -> None:
@@ -98,8 +76,8 @@ def send_headers_for_ever(connection: socket.socket) -> None:
 def test_a_failure_has_its_own_outcome_and_words(
     scheme: str, handle: Callable[[socket.socket], None], outcome: str, words: str
 ) -> None:
-    with serve_connections(handle) as place:
-        [row] = check_rows(*FAST, f"{scheme}://{place}")
+    with serve_connections(handle) as port:
+        [row] = check_rows(*FAST, f"{scheme}://127.0.0.1:{port}/ark:/12x45/x5")
     assert outcomes([row]) == [outcome]
     assert words in row["hops"][-1]["error"]
     assert any(words in told for told in row["object"]["evidence"])
@@ -206,8 +184,8 @@ def test_self_signed_certificate_differs_from_unknown_issuer(tmp_path: Path) -> 
 
 
 def test_a_host_without_a_handshake_is_probed_for_the_reason(tmp_path: Path) -> None:
-    with serve_connections(speak_no_http) as place:
-        check_rows(*FAST, "--store", tmp_path / "a.db", f"https://{place}")
+    with serve_connections(speak_no_http) as port:
+        check_rows(*FAST, "--store", tmp_path / "a.db", f"https://127.0.0.1:{port}/ark:/12x45/x5")
     with sqlite3.connect(tmp_path / "a.db") as raw:
         [(trusted, reason)] = raw.execute("select trusted, reason from tls_probe").fetchall()
     assert trusted is None

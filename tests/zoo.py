@@ -18,12 +18,14 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import trustme
+
+from tests.loopback import accept_connections
 
 FOLDER = Path(__file__).parent / "vectors" / "zoo"
 #: Frames of pages by name; ``{title}`` and ``{main}`` are filled by an answer.
@@ -206,7 +208,8 @@ class Zoo:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         listener = socket.create_server((address, 0), family=family, backlog=200)
         self._listeners.append(listener)
-        threading.Thread(target=self._accept, args=(listener, context), daemon=True).start()
+        serve = partial(self._serve, context=context)
+        threading.Thread(target=accept_connections, args=(listener, serve), daemon=True).start()
         port: int = listener.getsockname()[1]
         return port
 
@@ -225,14 +228,6 @@ class Zoo:
             context
         )
         return context
-
-    def _accept(self, listener: socket.socket, context: ssl.SSLContext | None) -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(connection, context), daemon=True).start()
 
     def _serve(self, connection: socket.socket, context: ssl.SSLContext | None) -> None:
         try:
