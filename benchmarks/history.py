@@ -111,7 +111,7 @@ def _measure_reading(store: Path, parquet: Path) -> dict[str, float]:
     """Return the times to read the same rows from either, with JSON as text."""
     import pyarrow.parquet as pq
 
-    from reports.store.frames import read
+    from reports.store.frames import read_store
     from reports.store_export import export
 
     rows: dict[str, int] = {}
@@ -127,7 +127,7 @@ def _measure_reading(store: Path, parquet: Path) -> dict[str, float]:
             assert len(frame.to_pandas()) == rows[table]
 
     return {
-        "sqlite": _seconds(lambda: read(store, from_sqlite)),
+        "sqlite": _seconds(lambda: read_store(store, from_sqlite)),
         "export": _seconds(lambda: export(store, parquet)),
         "parquet": _seconds(from_parquet),
         "rows": sum(rows.values()),
@@ -138,7 +138,7 @@ def _frame(connection: Any, table: str, names: list[str]) -> Any:
     from sqlalchemy import JSON, Boolean, Integer, Text, select, type_coerce
 
     from crawler.model import schema
-    from reports.store.typed_columns import INTEGER, MOMENT, TEXT, TRUTH, Columns, fetched
+    from reports.store.typed_columns import INTEGER, MOMENT, TEXT, TRUTH, Columns, fetch_batches
 
     source = schema.tables.tables[table]
     columns = [source.c[name] if name in source.c else schema.ark.c[name] for name in names]
@@ -151,7 +151,7 @@ def _frame(connection: Any, table: str, names: list[str]) -> Any:
             schema.document.c.run_id
             == select(schema.run.c.run_id).order_by(schema.run.c.run_id.desc()).limit(1).scalar_subquery()
         )
-    for rows in fetched(connection, query):
+    for rows in fetch_batches(connection, query):
         frame.add(rows)
     return frame.frame()
 

@@ -51,9 +51,9 @@ def digests(name: str) -> Iterator[tuple[str, str]]:
 
     store = Path(name)
     formats = [form for form in FORMATS if store.stat().st_size < LARGE or form not in _SLOW]
-    for title, loading, choice, spoken in _ways(store):
+    for title, loading, choice, language_choice in _ways(store):
         try:
-            report = Report.of(_part(load_frames(store, **loading), choice), choice, spoken)
+            report = Report.of(_part(load_frames(store, **loading), choice), choice, language_choice)
         except Exception as problem:
             yield title, f"{type(problem).__name__}: {problem}"
             continue
@@ -64,26 +64,26 @@ def digests(name: str) -> Iterator[tuple[str, str]]:
 
 
 def _part(frames: Any, choice: Any) -> Any:
-    from reports.tables.filters import chosen
+    from reports.tables.filters import select_part
 
-    return chosen(frames, choice)
+    return select_part(frames, choice)
 
 
 def _ways(store: Path) -> Iterator[tuple[str, Mapping[str, Any], Any, Any]]:
     import sqlite3
     from contextlib import closing
 
-    from reports.languages import Spoken
+    from reports.languages import LanguageChoice
     from reports.tables.filters import Choice
 
-    every, english = Choice(), Spoken()
+    every, english = Choice(), LanguageChoice()
     yield "as it stands", {}, every, english
     if store.stat().st_size >= LARGE:
         return
     with closing(sqlite3.connect(f"{store.as_uri()}?mode=ro", uri=True)) as raw:
         runs = [run for (run,) in raw.execute("SELECT run_id FROM run ORDER BY run_id")]
         naans = tuple(naan for (naan,) in raw.execute("SELECT naan FROM ark ORDER BY ark_id LIMIT 1"))
-    yield "in German", {}, every, Spoken.of("de")
+    yield "in German", {}, every, LanguageChoice.of("de")
     yield "one NAAN", {}, Choice(naans=naans), english
     for run in dict.fromkeys((runs[0], runs[-1])) if runs else ():
         yield f"run {run} alone", {"run_id": run}, every, english

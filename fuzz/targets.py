@@ -46,7 +46,7 @@ from extractors.find import find_arks
 from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
 from extractors.model.formats import parse_content_type
-from reports.store.frames import StoreUnreadable, read
+from reports.store.frames import StoreUnreadable, read_store
 
 #: File names that select the readers; the first byte of an input chooses one.
 NAMES = (
@@ -152,7 +152,7 @@ def stores(data: bytes) -> None:
         path.write_bytes(whole)
         damage_in(path)
         try:
-            read(path, lambda connection: list(unreadable_rows(connection)))
+            read_store(path, lambda connection: list(unreadable_rows(connection)))
             Store.open(path).close()
         except (StoreError, StoreUnreadable):
             return
@@ -174,7 +174,7 @@ def cells(data: bytes) -> None:
             except sqlite3.IntegrityError:
                 return
         try:
-            read(path, lambda connection: list(unreadable_rows(connection)))
+            read_store(path, lambda connection: list(unreadable_rows(connection)))
         except (StoreError, StoreUnreadable):
             return
 

@@ -29,7 +29,7 @@ from crawler.model.schema import (
     verdict,
 )
 from extractors.model.ark import Ark
-from reports.store.frames import read
+from reports.store.frames import read_store
 
 #: How a check shows in a spark line: in blocks, and where these can't be shown.
 SPARKS = {
@@ -41,7 +41,7 @@ SPARKS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Cited:
+class CitingDocument:
     """A document that cites the ARK, or did."""
 
     document: str
@@ -53,7 +53,7 @@ class Cited:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class ArkCheck:
     """One check at one URL."""
 
     run_id: int
@@ -71,7 +71,7 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
+class ArkEvent:
     """A transition."""
 
     at: str
@@ -80,7 +80,7 @@ class Happened:
 
 
 @dataclass(frozen=True, slots=True)
-class LifeAtUrl:
+class UrlHistory:
     """An ARK at one of the URLs at which it is asked for."""
 
     request_url: str
@@ -88,9 +88,9 @@ class LifeAtUrl:
     since: str
     reason: str
     gone_at: str | None
-    checks: tuple[Checked, ...]
-    events: tuple[Happened, ...]
-    decisions: tuple[Happened, ...] = ()
+    checks: tuple[ArkCheck, ...]
+    events: tuple[ArkEvent, ...]
+    decisions: tuple[ArkEvent, ...] = ()
     """What people have decided about it."""
 
     def spark(self, *, is_unicode: bool = True) -> str:
@@ -99,28 +99,28 @@ class LifeAtUrl:
 
 
 @dataclass(frozen=True, slots=True)
-class Life:
+class ArkHistory:
     """All that a store knows of one ARK."""
 
     ark: str
-    citations: tuple[Cited, ...]
-    urls: tuple[LifeAtUrl, ...]
+    citations: tuple[CitingDocument, ...]
+    urls: tuple[UrlHistory, ...]
 
 
-def life(store: Path, ark: Ark) -> Life | None:
+def load_ark_history(store: Path, ark: Ark) -> ArkHistory | None:
     """The life of *ark*, or None when the store has never seen it. Raises `reports.store.frames.StoreUnreadable`."""
-    return read(store, lambda connection: _life(connection, ark))
+    return read_store(store, lambda connection: _history_of(connection, ark))
 
 
-def _life(connection: Connection, ark: Ark) -> Life | None:
+def _history_of(connection: Connection, ark: Ark) -> ArkHistory | None:
     ark_id = connection.scalar(select(schema.ark.c.ark_id).where(schema.ark.c.ark == str(ark)))
     if ark_id is None:
         return None
     statuses = connection.execute(select(latest).where(latest.c.ark_id == ark_id).order_by(latest.c.latest_id)).all()
-    decided = _decided(connection, ark_id)
+    decided = _decisions_by_url(connection, ark_id)
     checks, events = list(_checks(connection, ark_id)), list(_events(connection, ark_id))
     urls = (
-        LifeAtUrl(
+        UrlHistory(
             row.request_url,
             row.state,
             row.since,
@@ -132,15 +132,15 @@ def _life(connection: Connection, ark: Ark) -> Life | None:
         )
         for row in statuses
     )
-    return Life(str(ark), tuple(_citations(connection, ark_id)), tuple(urls))
+    return ArkHistory(str(ark), tuple(_citations(connection, ark_id)), tuple(urls))
 
 
-def _decided(connection: Connection, ark_id: int) -> dict[str, tuple[Happened, ...]]:
+def _decisions_by_url(connection: Connection, ark_id: int) -> dict[str, tuple[ArkEvent, ...]]:
     """Return what people have decided about it, by URL, in the order in which they did."""
     made = sorted(decisions(connection), key=lambda decision: (decision.at, decision.key))
     return {
         row.request_url: tuple(
-            Happened(decision.at.isoformat(timespec="milliseconds"), decision.action.value, decision_words(decision))
+            ArkEvent(decision.at.isoformat(timespec="milliseconds"), decision.action.value, decision_words(decision))
             for decision in about
         )
         for row, about in matched_arks(connection, made)
@@ -148,7 +148,7 @@ def _decided(connection: Connection, ark_id: int) -> dict[str, tuple[Happened, .
     }
 
 
-def _citations(connection: Connection, ark_id: int) -> Iterator[Cited]:
+def _citations(connection: Connection, ark_id: int) -> Iterator[CitingDocument]:
     """The documents that cite it, in the order in which they first did."""
     query = (
         select(document.c.url, document.c.fetched_at, document.c.document_id, mention.c.citation, mention.c.request_url)
@@ -162,10 +162,12 @@ def _citations(connection: Connection, ark_id: int) -> Iterator[Cited]:
     for url, rows in rows_by_document.items():
         last = [row for row in rows if row.document_id == rows[-1].document_id]
         urls = dict.fromkeys(row.request_url for row in rows if row.request_url)
-        yield Cited(url, rows[0].fetched_at, last[0].fetched_at, len({row.citation for row in last}), tuple(urls))
+        yield CitingDocument(
+            url, rows[0].fetched_at, last[0].fetched_at, len({row.citation for row in last}), tuple(urls)
+        )
 
 
-def _checks(connection: Connection, ark_id: int) -> Iterator[tuple[str, Checked]]:
+def _checks(connection: Connection, ark_id: int) -> Iterator[tuple[str, ArkCheck]]:
     """Its verdicts with the URL of each, in the order of the runs."""
     ways = [question.value for question in ACCESS]
     asked = {
@@ -202,7 +204,7 @@ def _checks(connection: Connection, ark_id: int) -> Iterator[tuple[str, Checked]
         standings[row.request_url], _ = step(standings.get(row.request_url), check, policy)
         yield (
             row.request_url,
-            Checked(
+            ArkCheck(
                 row.run_id,
                 at,
                 row.object,
@@ -217,7 +219,7 @@ def _checks(connection: Connection, ark_id: int) -> Iterator[tuple[str, Checked]
         )
 
 
-def _events(connection: Connection, ark_id: int) -> Iterator[tuple[str, Happened]]:
+def _events(connection: Connection, ark_id: int) -> Iterator[tuple[str, ArkEvent]]:
     query = select(event).where(event.c.ark_id == ark_id).order_by(event.c.at, event.c.event_id)
     for row in connection.execute(query):
-        yield row.request_url, Happened(row.at, row.event, row.detail)
+        yield row.request_url, ArkEvent(row.at, row.event, row.detail)

@@ -12,7 +12,7 @@ from crawler.conformance.conformance import SAME, Comparison, RequirementOutcome
 from crawler.model.observations import ChainEnd
 from reports.formats.badge import AMISS, FINE, Badge, svg
 from reports.formats.json_document import json_text
-from reports.languages.display import escaped
+from reports.languages.display import escape_invisible
 from reports.page import template
 
 #: The outcomes of which it is said how to mend them.
@@ -38,7 +38,7 @@ class ConformanceReport:
         return any(result.outcome is RequirementOutcome.FAILS for result in self.results)
 
     @property
-    def unanswered(self) -> str | None:
+    def no_answer_reason(self) -> str | None:
         """Why no request was answered at all, if none was: then nothing was tested."""
         answers = [answer for result in self.results for answer in result.observations]
         if not answers or any(answer.end is ChainEnd.ANSWERED for answer in answers):
@@ -63,7 +63,7 @@ def as_text(report: ConformanceReport) -> str:
             lines.append(f"  {row.number:8} {row.level:6} {result.outcome:14} {row.question}")
             if result.outcome in UNMET:
                 lines += [indent + row.failure, f"{indent}To mend it: {row.remedy}"]
-            lines += [indent + escaped(reason) for reason in result.reasons]
+            lines += [indent + escape_invisible(reason) for reason in result.reasons]
     lines += ["", f"ARK conformance of {report.resolver}: {report.share}", ""]
     return "\n".join(lines).lstrip()
 
@@ -99,7 +99,7 @@ def as_junit(report: ConformanceReport) -> str:
         for kind, outcome in counted.items():
             suite.set(kind, str(sum(result.outcome is outcome for result in results)))
         for result in results:
-            row, reasons = result.requirement, "; ".join(map(escaped, result.reasons))
+            row, reasons = result.requirement, "; ".join(map(escape_invisible, result.reasons))
             name = {"classname": row.number, "name": row.question, "time": "0"}
             case = ElementTree.SubElement(suite, "testcase", name)
             if result.outcome is RequirementOutcome.FAILS:
@@ -121,7 +121,7 @@ def as_markdown(report: ConformanceReport) -> str:
         lines += ["", f"## {title}", "", "| | level | requirement | outcome | |", "|---|---|---|---|---|"]
         for result in results:
             row = result.requirement
-            reasons = "; ".join(map(escaped, result.reasons)).replace("|", "\\|")
+            reasons = "; ".join(map(escape_invisible, result.reasons)).replace("|", "\\|")
             words = f"{row.failure} {row.remedy} ({reasons})" if result.outcome in UNMET else reasons
             lines.append(f"| {row.number} | {row.level} | {row.question} | {result.outcome} | {words} |")
     return "\n".join(lines) + "\n"
@@ -143,7 +143,8 @@ def as_badge(report: ConformanceReport) -> str:
 def comparison_text(compared: Sequence[Comparison], old: str, new: str) -> str:
     """A line for each name that differs, and how many there are of each kind."""
     lines = [
-        f"{comparison.ark}  {comparison.subject}: {escaped(comparison.old)} before, {escaped(comparison.new)} now"
+        f"{comparison.ark}  {comparison.subject}: {escape_invisible(comparison.old)} before, "
+        f"{escape_invisible(comparison.new)} now"
         for comparison in compared
         if comparison.subject != SAME
     ]

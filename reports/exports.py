@@ -44,7 +44,7 @@ class ReportFormat:
     """The same for standard output, of a format that is a single text."""
 
 
-def _each_table(name: str) -> ReportFormat:
+def _format_per_table(name: str) -> ReportFormat:
     """Return a format that is one file a table."""
 
     def write_all(report: Report, folder: Path) -> Iterator[None]:
@@ -56,7 +56,7 @@ def _each_table(name: str) -> ReportFormat:
     return ReportFormat(tuple(place.format(table.name) for table in TABLES), write_all)
 
 
-def _whole(
+def _format_of_report(
     paths: tuple[str, ...],
     contents: Callable[[Report], Iterable[str | bytes]],
     needs: Iterable[str] = (),
@@ -67,45 +67,47 @@ def _whole(
     def write_all(report: Report, folder: Path) -> Iterator[None]:
         yield from (None for _ in TABLES)
         for path, content in zip(paths, contents(report), strict=True):
-            (folder / path).write_bytes(_encoded(content))
+            (folder / path).write_bytes(_to_bytes(content))
 
     return ReportFormat(paths, write_all, needs, text)
 
 
-def _text(path: str, text: Callable[[Report], str], needs: Iterable[str] = ()) -> ReportFormat:
+def _text_format(path: str, text: Callable[[Report], str], needs: Iterable[str] = ()) -> ReportFormat:
     """Return a format that is one text."""
-    return _whole((path,), lambda report: [text(report)], needs, text)
+    return _format_of_report((path,), lambda report: [text(report)], needs, text)
 
 
-def _encoded(content: str | bytes) -> bytes:
+def _to_bytes(content: str | bytes) -> bytes:
     return content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace")
 
 
 def _write_page(report: Report, folder: Path) -> Iterator[None]:
     """Write the page; of each table it keeps what the page holds of it."""
-    texts, parts = Texts(report.spoken.language.code), {}
+    texts, parts = Texts(report.language_choice.language.code), {}
     for definition in TABLES:
         parts[definition.name] = part_of(definition, report.tables[definition.name], report.frames, texts)
         yield
-    pieces = page_pieces(report.frames, parts, texts, choice=report.choice.words, spoken=report.spoken)
+    pieces = page_pieces(
+        report.frames, parts, texts, choice=report.choice.words, language_choice=report.language_choice
+    )
     with (folder / INDEX).open("wb") as file:
         file.writelines(pieces)
 
 
 def _page_text(report: Report) -> str:
-    return page(report.frames, report.tables, choice=report.choice.words, spoken=report.spoken)
+    return page(report.frames, report.tables, choice=report.choice.words, language_choice=report.language_choice)
 
 
 FORMATS = {
     "html": ReportFormat((INDEX,), _write_page, text=_page_text),
-    "csv": _each_table("csv"),
-    "md": _text("report.md", markdown, SHOWN),
-    "json": _text("report.json", json_report, _EVERY_TABLE),
-    "xlsx": _whole(("report.xlsx",), lambda report: [workbook_bytes(report)], _EVERY_TABLE),
-    "parquet": _each_table("parquet"),
-    "junit": _text("junit.xml", junit),
-    "badge": _whole(("badge.svg", "badge.json"), badge_files, VERDICT_TABLES),
-    "sarif": _text("report.sarif", sarif, ("failures", "known")),
+    "csv": _format_per_table("csv"),
+    "md": _text_format("report.md", markdown, SHOWN),
+    "json": _text_format("report.json", json_report, _EVERY_TABLE),
+    "xlsx": _format_of_report(("report.xlsx",), lambda report: [workbook_bytes(report)], _EVERY_TABLE),
+    "parquet": _format_per_table("parquet"),
+    "junit": _text_format("junit.xml", junit),
+    "badge": _format_of_report(("badge.svg", "badge.json"), badge_files, VERDICT_TABLES),
+    "sarif": _text_format("report.sarif", sarif, ("failures", "known")),
 }
 
 #: How the folders begin in which a report is made.
@@ -140,9 +142,9 @@ def write_report(report: Report | Frames, out: Path, formats: Sequence[str] = DE
     # the page last, as the sign that the report is there
     wanted = sorted(dict.fromkeys(formats), key=lambda name: name == "html")
     check_out(out, wanted)
-    with staged(out) as folder:
+    with staging_folder(out) as folder:
         whole = report if isinstance(report, Report) else Report.of(report)
-        failed = written(whole, {name: FORMATS[name] for name in wanted}, folder, VERDICT_TABLES)
+        failed = write_formats(whole, {name: FORMATS[name] for name in wanted}, folder, VERDICT_TABLES)
         for path in (path for name in failed for path in FORMATS[name].paths):
             for place in (folder, out):
                 (place / path).unlink(missing_ok=True)
@@ -155,7 +157,7 @@ def write_report(report: Report | Frames, out: Path, formats: Sequence[str] = DE
     )
 
 
-def written(
+def write_formats(
     report: Report, formats: Mapping[str, ReportFormat], folder: Path, keeping: Iterable[str] = ()
 ) -> dict[str, Exception]:
     """Write a report in several formats at once, table by table; return what went wrong with which of them.
@@ -183,7 +185,7 @@ def text_of(report: Report, name: str) -> str:
     text = FORMATS[name].text
     if text is None:
         raise ValueError(f"{name} is more than one text")
-    return _encoded(text(report)).decode("utf-8")
+    return _to_bytes(text(report)).decode("utf-8")
 
 
 def check_out(out: Path, formats: Sequence[str] = DEFAULT_FORMATS) -> None:
@@ -205,7 +207,7 @@ def check_out(out: Path, formats: Sequence[str] = DEFAULT_FORMATS) -> None:
 
 
 @contextmanager
-def staged(out: Path) -> Iterator[Path]:
+def staging_folder(out: Path) -> Iterator[Path]:
     """A folder inside *out* whose files are put into *out* at the end, all of them or none, the page last.
 
     Raises `ReportUnwritable` for what goes wrong with the disk.

@@ -19,8 +19,8 @@ from sqlalchemy import JSON, Boolean, Column, Connection, Float, Integer, Select
 from crawler.model import schema
 from crawler.model.durable_files import durable_file, make_folder, safe_name
 from reports.exports import ReportUnwritable
-from reports.store.frames import read
-from reports.store.typed_columns import joined
+from reports.store.frames import read_store
+from reports.store.typed_columns import text_of_value
 
 #: What is exported of each run.
 EXPORTED = (
@@ -45,7 +45,7 @@ _MOMENT = pa.timestamp("ms", tz="UTC")
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ExportResult:
     """The result of an export."""
 
     written: int
@@ -55,18 +55,18 @@ class Exported:
     """Runs that are still going on, or were cut off."""
 
 
-def export(store: Path, out: Path) -> Exported:
+def export(store: Path, out: Path) -> ExportResult:
     """Write every run of *store* that has ended into *out*, ``TABLE/run=KEY/part.parquet``, and what belongs to none.
 
     JSON stays text. Raises `reports.store.frames.StoreUnreadable` and `reports.exports.ReportUnwritable`.
     """
     try:
-        return read(store, lambda connection: _export(connection, out))
+        return read_store(store, lambda connection: _export(connection, out))
     except OSError as error:
         raise ReportUnwritable(f"{out}: the export can't be written: {error.strerror or error}") from error
 
 
-def _export(connection: Connection, out: Path) -> Exported:
+def _export(connection: Connection, out: Path) -> ExportResult:
     run, provenance = schema.run, schema.provenance
     runs = connection.execute(select(run, provenance.c.uuid).join(provenance).order_by(run.c.run_id)).all()
     ended = [row for row in runs if row.ended_at is not None]
@@ -85,7 +85,7 @@ def _export(connection: Connection, out: Path) -> Exported:
         path = out / table.name / "part.parquet"
         if stamp_of(path) != stamp and (rows or path.exists()):
             _write(connection, table, None, path, stamp)
-    return Exported(written, len(ended) - written, len(runs) - len(ended))
+    return ExportResult(written, len(ended) - written, len(runs) - len(ended))
 
 
 def stamp_of(path: Path) -> str | None:
@@ -144,7 +144,7 @@ def _arrow(shape: pa.Schema, rows: Sequence[Sequence[Any]]) -> pa.Table:
     """Rows as Arrow; text without lone surrogates, which no file in UTF-8 can hold."""
     arrays = []
     for field, values in zip(shape, zip(*rows, strict=True), strict=True):
-        sound = [joined(value) if isinstance(value, str) else value for value in values]
+        sound = [text_of_value(value) if isinstance(value, str) else value for value in values]
         is_moment = field.type == _MOMENT
         arrays.append(pa.array(sound, pa.string()).cast(_MOMENT) if is_moment else pa.array(sound, field.type))
     return pa.table(arrays, schema=shape)

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from crawler.model.observations import ObjectOutcome
 from reports.exports import write_report
-from reports.languages.display import escaped
+from reports.languages.display import escape_invisible
 from reports.page.cards import action_cards, check_list, triage_command
 from reports.page.document import page
-from reports.page.letters import REQUESTS, Seen, letter
+from reports.page.letters import REQUESTS, ArkProblem, letter
 from reports.remediation.causes import Cause, Fault
 from reports.store.frames import Frames, load_frames
 from reports.tables.report_tables import Tables
@@ -35,7 +35,7 @@ from tests.vectors import vectors
 @pytest.mark.parametrize("vector", vectors("letters"))
 def test_letter_gives_observation_and_remedy(vector: dict[str, Any]) -> None:
     seen = [
-        Seen(
+        ArkProblem(
             **{
                 **each,
                 "outcome": ObjectOutcome(each["outcome"]),
@@ -108,7 +108,7 @@ def test_nothing_of_the_web_is_more_than_a_word_of_a_command(host: str, arks: li
     assert words[:3] == ["arkaudit", "triage", "acknowledge"]
     assert words[-4:-1] == ["--reason", "…", "--store"]
     assert words[3:-4] in (["--host", words[4]], list(dict.fromkeys(arks)))
-    assert all(escaped(word) == word for word in words)
+    assert all(escape_invisible(word) == word for word in words)
 
 
 def test_many_arks_are_named_by_their_host() -> None:

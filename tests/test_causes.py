@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome, Question
 from crawler.verdicts.verdict import WAYS
-from reports.remediation.causes import ADVICE, FAULT_OF, Cause, CauseContext, Failure, Fault, diagnosed, pattern
+from reports.remediation.causes import ADVICE, FAULT_OF, Cause, CauseContext, Failure, Fault, diagnose, pattern
 from reports.tables.wording import CAUSE_NAMES, FAULT_NAMES
 from tests.vectors import vectors
 
@@ -26,7 +26,7 @@ def failure(**told: Any) -> Failure:
 
 @pytest.mark.parametrize("vector", vectors("causes"))
 def test_a_failure_has_the_cause_the_fault_and_the_repair(vector: dict[str, Any]) -> None:
-    told = diagnosed(failure(**vector.get("failure", {})), CauseContext(**vector.get("around", {})))
+    told = diagnose(failure(**vector.get("failure", {})), CauseContext(**vector.get("around", {})))
     assert (told.cause.value, told.fault.value) == (vector["cause"], vector["fault"])
     assert told.should_be == vector.get("should_be", told.should_be if "should_be" not in vector else None)
     assert told.host == vector.get("host", told.host)
@@ -43,7 +43,7 @@ def test_every_cause_has_a_fault_an_advice_and_a_name_and_every_way_a_cause() ->
     assert set(ADVICE) == set(CAUSE_NAMES) == set(Cause)
     assert set(FAULT_NAMES) == set(Fault)
     for way in WAYS:
-        told = diagnosed(failure(outcome="resolved", way=way.value, way_url=URL), CauseContext())
+        told = diagnose(failure(outcome="resolved", way=way.value, way_url=URL), CauseContext())
         assert told.fault is Fault.RESOLVER
 
 
@@ -79,7 +79,7 @@ worlds = st.builds(
 def test_no_answer_is_nobodys_fault_until_it_has_lasted_or_another_address_works(
     failed: Failure, around: CauseContext
 ) -> None:
-    told = diagnosed(failed, around)
+    told = diagnose(failed, around)
     if FAMILY_OF[failed.outcome] is Family.UNREACHABLE and not failed.has_lasted and not around.works_at:
         assert told.fault is Fault.NOBODY
     if told.fault is Fault.CITATION:

@@ -9,7 +9,7 @@ import pytest
 
 from crawler.model import schema
 from reports.store.frames import Frames, load_frames
-from reports.tables.filters import Choice, chosen
+from reports.tables.filters import Choice, select_part
 from reports.tables.listings import REQUESTS
 from reports.tables.report_tables import TABLES, Tables
 from tests.report_world import (
@@ -31,13 +31,13 @@ def arks(frames: Frames) -> list[str]:
 
 
 def test_an_empty_choice_leaves_everything_as_it_is(frames: Frames) -> None:
-    assert chosen(frames, Choice()) is frames
+    assert select_part(frames, Choice()) is frames
     assert not Choice()
     assert Choice(naans=("12148",), only=("broken", "dns")).words == "NAAN 12148; only broken, dns"
 
 
 def test_a_naan(frames: Frames) -> None:
-    part = chosen(frames, Choice(naans=("12148",)))
+    part = select_part(frames, Choice(naans=("12148",)))
     assert arks(part) == ["ark:12148/bpt6k107371t", "ark:12148/btv1b8449691v"]
     assert set(part.documents["url"]) == {GUIDE, LIST}
     assert set(part.hops["observation_id"]) == set(part.observations["observation_id"])
@@ -55,13 +55,13 @@ def test_a_naan(frames: Frames) -> None:
     ],
 )
 def test_documents_by_address_beginning_or_pattern(frames: Frames, pattern: str, documents: set[str]) -> None:
-    part = chosen(frames, Choice(documents=(pattern,)))
+    part = select_part(frames, Choice(documents=(pattern,)))
     assert set(part.documents["url"]) == documents
     assert set(part.mentions["document"]) <= documents
 
 
 def test_of_an_ark_at_two_urls_only_the_one_that_the_document_cites_counts(frames: Frames) -> None:
-    part = chosen(frames, Choice(documents=(LIST,)))
+    part = select_part(frames, Choice(documents=(LIST,)))
     urls = set(part.verdicts.loc[part.verdicts["ark"].eq("ark:12148/btv1b8449691v"), "request_url"])
     assert urls == {BTV_AT_GALLICA}
 
@@ -77,17 +77,17 @@ def test_of_an_ark_at_two_urls_only_the_one_that_the_document_cites_counts(frame
     ],
 )
 def test_a_token_of_any_vocabulary(frames: Frames, token: str, urls: set[str]) -> None:
-    assert set(chosen(frames, Choice(only=(token,))).verdicts["request_url"]) == urls
+    assert set(select_part(frames, Choice(only=(token,))).verdicts["request_url"]) == urls
 
 
 def test_choices_of_different_kinds_must_all_fit(frames: Frames) -> None:
-    part = chosen(frames, Choice(naans=("12148",), documents=(GUIDE,), only=("fails",)))
+    part = select_part(frames, Choice(naans=("12148",), documents=(GUIDE,), only=("fails",)))
     assert arks(part) == []
 
 
 @pytest.mark.parametrize("choice", [Choice(naans=("00000",)), Choice(only=("flapping",)), Choice(documents=("x",))])
 def test_a_choice_that_leaves_nothing_gives_empty_tables(frames: Frames, choice: Choice) -> None:
-    tables = Tables(chosen(frames, choice))
+    tables = Tables(select_part(frames, choice))
     assert list(tables) == [table.name for table in TABLES]
     assert tables["arks"].empty
 
@@ -114,8 +114,8 @@ def test_states_and_events_are_chosen_by_what_is_kept_of_them(tmp_path: Path) ->
         ],
     }
     frames = load_frames(write_store(path, rows))
-    assert arks(chosen(frames, Choice(only=("confirmed-broken",)))) == ["ark:53355/cl010120339"]
-    table = Tables(chosen(frames, Choice(only=("gone",))))["changes"]
+    assert arks(select_part(frames, Choice(only=("confirmed-broken",)))) == ["ark:53355/cl010120339"]
+    table = Tables(select_part(frames, Choice(only=("gone",))))["changes"]
     assert table["ark"].tolist() == ["ark:12148/bpt6k107371t"]
     causes = Tables(frames)["causes"].set_index("host")["cause"]
     assert causes["museum.example"] == "unknown-naan"
@@ -134,7 +134,7 @@ def test_of_a_run_that_is_compared_with_the_same_arks_are_chosen(tmp_path: Path,
             for ark, url, outcome in ((3, MUSEUM, "resolved"), (1, BTV_AT_GALLICA, "broken"), (2, BPT, "broken"))
         ],
     }
-    part = chosen(load_frames(write_store(path, before), run_id=2, since=1), Choice(only=(token,)))
+    part = select_part(load_frames(write_store(path, before), run_id=2, since=1), Choice(only=(token,)))
     assert MUSEUM in set(part.verdicts["request_url"])
     assert part.since is not None
     assert set(part.since.verdicts["request_url"]) == set(part.verdicts["request_url"])

@@ -20,8 +20,8 @@ from crawler.store.store import Store
 from crawler.verdicts.verdict import skipped
 from extractors.model.ark import Ark
 from reports.store.frames import load_frames
-from reports.store.run_queries import audit_as_it_stands
-from reports.store.store_reading import read
+from reports.store.run_queries import current_scope
+from reports.store.store_reading import read_store
 
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -71,7 +71,7 @@ def store(tmp_path: Path) -> Iterator[Path]:
 
 def test_report_shows_the_verdict_of_the_last_run(store: Path, caplog: pytest.LogCaptureFixture) -> None:
     before = store.read_bytes()
-    stands = read(store, audit_as_it_stands)
+    stands = read_store(store, current_scope)
     assert stands is not None
     assert stands.until == 2
     assert list(load_frames(store).verdicts["run_id"]) == [2]
@@ -90,7 +90,7 @@ def test_next_command_corrects_times_and_keeps_the_old_ones(store: Path) -> None
         assert raw.execute("select max(started_at) <= ? from run", (moment(datetime.now(UTC)),)).fetchone() == (1,)
     assert kind == "clock-ahead"
     assert str(datetime.now(UTC).year + 1) in detail
-    assert read(store, lambda connection: list(problems(connection)), checks_values=False) == []
+    assert read_store(store, lambda connection: list(problems(connection)), checks_values=False) == []
 
 
 def test_future_check_delays_no_recheck() -> None:

@@ -20,7 +20,7 @@ from crawler.store import StoreDamaged
 from crawler.store.database import unreadable_rows
 from crawler.store.files import LOOKED_THROUGH_BYTES, damage_in
 from crawler.store.store import Store
-from reports.store.frames import load_frames, read
+from reports.store.frames import load_frames, read_store
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 from tests.read_only import read_only
 
@@ -117,7 +117,7 @@ def test_a_row_that_cant_be_read_is_named_and_copied_nowhere(statement: str, wor
         assert (done.returncode, done.stderr.count("\n")) == (3, 1), (name, done.stderr)
     assert not any((store.parent / "new").rglob("*.parquet"))
     new = store.parent / "new.db"
-    assert not new.exists() or read(new, lambda c: c.exec_driver_sql("SELECT count(*) FROM run").scalar()) == 0
+    assert not new.exists() or read_store(new, lambda c: c.exec_driver_sql("SELECT count(*) FROM run").scalar()) == 0
 
 
 @pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS.keys())
@@ -175,7 +175,7 @@ def test_tables_added_by_others_are_ignored(store: Path) -> None:
 def test_a_schema_may_not_run_functions(store: Path) -> None:
     with Store.open(store) as opened, opened.read_connection() as connection:
         assert connection.exec_driver_sql("PRAGMA trusted_schema").scalar() == 0
-    assert read(store, lambda connection: connection.exec_driver_sql("PRAGMA trusted_schema").scalar()) == 0
+    assert read_store(store, lambda connection: connection.exec_driver_sql("PRAGMA trusted_schema").scalar()) == 0
 
 
 def _flip(data: bytearray, chance: random.Random) -> None:
@@ -238,13 +238,13 @@ def test_a_damaged_head_is_no_store_and_a_damaged_body_is_a_damaged_one(store: P
 def test_a_large_store_is_not_looked_through_whole(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     monkeypatch.setattr("crawler.store.files.LOOKED_THROUGH_BYTES", 10)
-    read(store, lambda connection: asked.append("read"))
+    read_store(store, lambda connection: asked.append("read"))
     assert asked == ["read"]
     assert LOOKED_THROUGH_BYTES >= 2**27
 
 
 def test_a_sound_store_has_no_rows_that_cant_be_read(store: Path) -> None:
-    assert read(store, lambda connection: list(unreadable_rows(connection))) == []
+    assert read_store(store, lambda connection: list(unreadable_rows(connection))) == []
     assert damage_in(store) is None
 
 

@@ -16,10 +16,10 @@ from reports.tables.definitions import (
     by_identity,
     host,
     hosts_of,
-    mapped,
+    map_distinct,
     netloc,
     netlocs_of,
-    tallied,
+    tally,
     values_of,
 )
 
@@ -72,7 +72,7 @@ def test_the_base_of_an_ark_is_that_of_its_parsed_form() -> None:
 
 def test_a_function_is_asked_once_for_each_different_value() -> None:
     asked: list[str] = []
-    found = mapped(series(["a", None, "b", "a"]), lambda value: asked.append(value) or value.upper())
+    found = map_distinct(series(["a", None, "b", "a"]), lambda value: asked.append(value) or value.upper())
     assert values_of(found) == ["A", None, "B", "A"]
     assert asked == ["a", "b"]
     one, other = {"x": 1}, {"x": 1}
@@ -80,7 +80,7 @@ def test_a_function_is_asked_once_for_each_different_value() -> None:
     assert values_of(made) == ["1", None, "1", "1"]
 
 
-def tally(values: Iterable[str], most: int | None) -> str:
+def expected_tally(values: Iterable[str], most: int | None) -> str:
     """How often each value occurs, the most frequent first, equals in alphabetical order."""
     counts = sorted(Counter(values).items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{count} {value}" for value, count in counts[:most])
@@ -91,8 +91,8 @@ def tally(values: Iterable[str], most: int | None) -> str:
 def test_tallies_of_groups_are_those_of_each_group(dtype: str, rows: list[tuple[str, str]]) -> None:
     frame = pd.DataFrame(rows, columns=["group", "word"]).astype({"group": "str", "word": dtype})
     for most in (None, 2):
-        expected = {name: tally(words.astype("str"), most) for name, words in frame.groupby("group")["word"]}
-        assert tallied(frame, ["group"], "word", most=most).to_dict() == expected
+        expected = {name: expected_tally(words.astype("str"), most) for name, words in frame.groupby("group")["word"]}
+        assert tally(frame, ["group"], "word", most=most).to_dict() == expected
 
 
 @pytest.mark.parametrize("dtype", ["str", "category", "Int64", "boolean", "Float64", "object"])

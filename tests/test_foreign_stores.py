@@ -14,7 +14,7 @@ import pytest
 from crawler.store import NotOurStore, StoreBusy, StoreDamaged, StoreUnopenable
 from crawler.store.files import real_path
 from crawler.store.store import Store
-from reports.store.frames import StoreUnreadable, load_frames, read
+from reports.store.frames import StoreUnreadable, load_frames, read_store
 from tests.loopback import run_command
 
 AT = "2026-11-21T00:00:00.000+00:00"
@@ -108,7 +108,7 @@ def test_store_reached_by_a_link_has_its_log_and_its_lock(store: Path, tmp_path:
     link.symlink_to(store)
     with Store.open(store) as opened:
         opened.begin_run(command="x", at=AT, version="", resolver="", user_agent="", seeds=[])
-        count = read(link, lambda one: one.exec_driver_sql("select count(*) from run").scalar())
+        count = read_store(link, lambda one: one.exec_driver_sql("select count(*) from run").scalar())
         assert count == 2, "the newest run is in the log, which lies next to the store"
         with pytest.raises(StoreBusy):
             Store.open(link)

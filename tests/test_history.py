@@ -27,7 +27,7 @@ from crawler.spiders.runs import judge_run
 from crawler.store.store import Store
 from extractors.find import find_arks
 from extractors.model.ark import Ark
-from reports.ark_history import life
+from reports.ark_history import load_ark_history
 from tests.loopback import run_command
 
 ONE, OTHER = "http://a.example/ark:/12x45/x5", "http://b.example/ark:/12x45/x7"
@@ -213,7 +213,7 @@ def store_path(tmp_path: Path) -> Path:
 
 
 def test_a_life_has_its_citations_checks_and_transitions(store_path: Path) -> None:
-    found = life(store_path, Ark("12x45", "x5"))
+    found = load_ark_history(store_path, Ark("12x45", "x5"))
     assert found is not None
     [cited] = found.citations
     assert (cited.document, cited.first_at[:10], cited.last_at[:10]) == (GUIDE, "2026-01-01", "2026-02-16")
@@ -229,12 +229,12 @@ def test_a_life_has_its_citations_checks_and_transitions(store_path: Path) -> No
     assert [check.is_suspect for check in at_url.checks] == [False, False, False, False, True, False]
     assert [event.event for event in at_url.events] == ["new", "broke", "recovered"]
     assert (at_url.spark(), at_url.spark(is_unicode=False)) == ("█▁▁▁▄█", "#___-#")
-    assert life(store_path, Ark("12x45", "never")) is None
+    assert load_ark_history(store_path, Ark("12x45", "never")) is None
 
 
 def test_the_states_of_a_life_are_those_of_the_store(store_path: Path) -> None:
     for ark in ("x5", "x7"):
-        found = life(store_path, Ark("12x45", ark))
+        found = load_ark_history(store_path, Ark("12x45", ark))
         assert found is not None
         assert all(each.checks[-1].state == each.state for each in found.urls)
 

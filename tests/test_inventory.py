@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
 from reports.formats.markdown_report import markdown
-from reports.remediation.expectations import ExpectedAccess, Landing, access, landing, same_object
+from reports.remediation.expectations import AccessMatch, LandingMatch, compare_access, compare_landing, same_object
 from reports.store.frames import load_frames
 from reports.store.inventory import InventoryUnreadable, read_inventory
 from reports.tables.definitions import rows_of
-from reports.tables.filters import Choice, chosen
+from reports.tables.filters import Choice, select_part
 from reports.tables.inventory import FINDINGS
 from reports.tables.report_tables import Report, Tables
 from reports.tables.summary import sentences
@@ -29,11 +29,11 @@ from tests.vectors import vectors
 def test_expectations_are_met_violated_or_open(vector: dict[str, Any]) -> None:
     outcome = ObjectOutcome(vector["object"]) if vector["object"] else None
     if "landing" in vector:
-        found = landing(vector["expected"], outcome, vector["final"], vector.get("passed", ()))
+        found = compare_landing(vector["expected"], outcome, vector["final"], vector.get("passed", ()))
         assert found == vector["landing"]
     if "access" in vector:
         asks = vector.get("asks_password", False)
-        assert access(vector["closed"], outcome, vector.get("status"), asks_password=asks) == vector["access"]
+        assert compare_access(vector["closed"], outcome, vector.get("status"), asks_password=asks) == vector["access"]
 
 
 @given(
@@ -47,9 +47,9 @@ def test_unjudged_arks_are_never_wrong(
 ) -> None:
     is_judged = outcome is not None and FAMILY_OF[outcome] is Family.WORKS
     if not is_judged:
-        assert landing("https://a.example/7", outcome, final) is Landing.UNDETERMINED
+        assert compare_landing("https://a.example/7", outcome, final) is LandingMatch.UNDETERMINED
     if outcome is not ObjectOutcome.RESOLVED:
-        assert access(closed, outcome, status) is not ExpectedAccess.WRONGLY_OPEN
+        assert compare_access(closed, outcome, status) is not AccessMatch.WRONGLY_OPEN
 
 
 URLS = r"https?://[a-z]{1,5}\.example(:[0-9]{2,4})?(/[a-z0-9%~._-]{0,6}){0,3}(\?[a-z]=[0-9])?"
@@ -203,9 +203,9 @@ def test_uninventoried_arks_are_extra_except_parts_of_listed_ones(tmp_path: Path
 def test_partial_report_covers_its_part_of_the_inventory(tmp_path: Path) -> None:
     listed = read_inventory(write_inventory(tmp_path, INVENTORY))
     frames = load_frames(write_world(tmp_path / "world.db"), inventory=listed)
-    of_naan = Tables(chosen(frames, Choice(naans=("12148",))))["inventory"]
+    of_naan = Tables(select_part(frames, Choice(naans=("12148",))))["inventory"]
     assert set(of_naan["ark"]) == {"ark:12148/btv1b8449691v", "ark:12148/bpt6k107371t", "ark:12148/never"}
-    broken = Tables(chosen(frames, Choice(only=("timeout",))))
+    broken = Tables(select_part(frames, Choice(only=("timeout",))))
     assert list(broken["inventory"]["ark"]) == ["ark:13960/t2s47dp7t"]
 
 

@@ -26,10 +26,10 @@ from crawler.model.observations import CONFORMANCE, ObjectOutcome
 from deploy.catalogues import TRANSLATED, extract_sentences, load_catalogue, untranslated_sentences, update_catalogue
 from deploy.catalogues import text_of as text_of_catalogue
 from reports.exports import text_of, write_report
-from reports.languages import FOLDER, LANGUAGES, NAMES, Forms, Spoken
+from reports.languages import FOLDER, LANGUAGES, NAMES, Forms, LanguageChoice
 from reports.languages.display import ColumnType
 from reports.page.document import page
-from reports.page.letters import Seen, letter
+from reports.page.letters import ArkProblem, letter
 from reports.page.translations import Texts, changes
 from reports.remediation.causes import Cause, Fault
 from reports.store.frames import Frames
@@ -189,7 +189,7 @@ def test_numbers_and_days_are_written_as_people_write_them_there(vector: dict[st
     assert language.day(date(2026, 11, 1)) == vector["day"]
     assert language.day(date(2026, 11, 1), compared_with=date(2026, 12, 31)) == vector["day of this year"]
     assert language.moment(pd.Timestamp("2026-11-01T08:05:09Z")) == vector["moment"]
-    assert language.shown(1234.5, ColumnType.NUMBER) == vector["number with digits"]
+    assert language.format_cell(1234.5, ColumnType.NUMBER) == vector["number with digits"]
     assert headline(Counts(48, 7, 2, 5, 7, date(2026, 11, 23), date(2026, 11, 1), 2, 1), language) == vector["verdict"]
     assert headline(Counts(9, 1, causes=1, day=date(2026, 11, 23)), language) == vector["verdict of one"]
 
@@ -211,7 +211,7 @@ def test_a_verdict_is_whole_in_every_language(counts: Counts) -> None:
 def test_letter_has_the_same_facts_in_every_language(vector: dict[str, Any], code: str) -> None:
     language = LANGUAGES[code]
     seen = [
-        Seen(
+        ArkProblem(
             **{
                 **each,
                 "outcome": ObjectOutcome(each["outcome"]),
@@ -245,8 +245,8 @@ def facts_of(paragraph: str) -> list[str]:
 @pytest.mark.parametrize("name", sorted(set(FORMATS) - {"html", "md", "badge"}))
 def test_machine_readable_files_are_not_translated(report: Report, tmp_path: Path, name: str) -> None:
     told = []
-    for at, spoken in enumerate((Spoken(), Spoken(FRENCH, is_asked_for=True))):
-        files = write_report(replace(report, spoken=spoken), tmp_path / str(at), [name]).files
+    for at, language_choice in enumerate((LanguageChoice(), LanguageChoice(FRENCH, is_asked_for=True))):
+        files = write_report(replace(report, language_choice=language_choice), tmp_path / str(at), [name]).files
         told.append({path.name: path.read_bytes() for path in files})
     assert told[0] == told[1]
 
@@ -261,7 +261,9 @@ def test_machine_readable_files_are_not_translated(report: Report, tmp_path: Pat
     ],
 )
 def test_badge_is_translated(report: Report, tmp_path: Path, code: str, message: str) -> None:
-    picture, told = write_report(replace(report, spoken=Spoken(LANGUAGES[code])), tmp_path / code, ["badge"]).files
+    picture, told = write_report(
+        replace(report, language_choice=LanguageChoice(LANGUAGES[code])), tmp_path / code, ["badge"]
+    ).files
     shown = json.loads(told.read_text("utf-8"))
     assert f"{shown['label']}: {shown['message']}" == message
     assert f'aria-label="{message}"' in picture.read_text("utf-8")
@@ -269,10 +271,12 @@ def test_badge_is_translated(report: Report, tmp_path: Path, code: str, message:
 
 @pytest.mark.parametrize("code", NAMES)
 def test_markdown_begins_with_the_verdict_and_keeps_its_columns_and_tokens(report: Report, code: str) -> None:
-    spoken = Spoken(LANGUAGES[code])
-    english, said = (text_of(replace(report, spoken=each), "md") for each in (Spoken(), spoken))
+    language_choice = LanguageChoice(LANGUAGES[code])
+    english, said = (
+        text_of(replace(report, language_choice=each), "md") for each in (LanguageChoice(), language_choice)
+    )
     title, _, verdict, *_ = said.splitlines()
-    assert title.startswith(f"# {spoken.language.gettext('Which ARKs persist?')} ")
+    assert title.startswith(f"# {language_choice.language.gettext('Which ARKs persist?')} ")
     assert re.fullmatch(r"\*\*.+\*\*", verdict)
     heads = re.compile(r"^\| (?:number|NAAN|measure|host) \|.*$", re.MULTILINE)
     assert heads.findall(english) == heads.findall(said) != []
@@ -361,10 +365,10 @@ def test_a_page_is_written_in_the_language_that_was_asked_for(language_pages: di
 def language_pages(tmp_path_factory: pytest.TempPathFactory, report: Report) -> dict[str, Path]:
     """Pages: one for each requested language, and one with a choice."""
     folder = tmp_path_factory.mktemp("pages")
-    asked = {code: Spoken(language, is_asked_for=True) for code, language in LANGUAGES.items()}
+    asked = {code: LanguageChoice(language, is_asked_for=True) for code, language in LANGUAGES.items()}
     return {
-        name: write_report(replace(report, spoken=spoken), folder / name, ["html"]).files[0]
-        for name, spoken in {"any": Spoken(), **asked}.items()
+        name: write_report(replace(report, language_choice=language_choice), folder / name, ["html"]).files[0]
+        for name, language_choice in {"any": LanguageChoice(), **asked}.items()
     }
 
 
@@ -403,10 +407,15 @@ def test_switched_page_equals_one_written_in_that_language(browser: Page, langua
 @needs_browser
 def test_the_browser_chooses_unless_a_language_was_asked_for(browser: Page, language_pages: dict[str, Path]) -> None:
     agent = browser.value("navigator.userAgent")
-    for asked, spoken in {"de-AT,fr;q=0.5": "de", "it,es-MX;q=0.8": "es", "nl,it": "en", "EN-gb,fr": "en"}.items():
+    for asked, language_choice in {
+        "de-AT,fr;q=0.5": "de",
+        "it,es-MX;q=0.8": "es",
+        "nl,it": "en",
+        "EN-gb,fr": "en",
+    }.items():
         browser.call("Emulation.setUserAgentOverride", userAgent=agent, acceptLanguage=asked)
         browser.open(language_pages["any"])
-        assert browser.value("document.documentElement.lang") == spoken
+        assert browser.value("document.documentElement.lang") == language_choice
         browser.open(language_pages["fr"])
         assert browser.value("document.documentElement.lang") == "fr"
     browser.call("Emulation.setUserAgentOverride", userAgent=agent, acceptLanguage="en-US,en")
@@ -494,7 +503,7 @@ def test_scripts_and_python_write_numbers_and_days_alike(browser: Page, language
         browser.value(f"arkaudit.speak({code!r})")
         for kind, values in {"count": VALUES, "number": FRACTIONS, "share": FRACTIONS}.items():
             told = json.loads(browser.value(f"JSON.stringify({json.dumps(values)}.map(arkaudit.shown.{kind}))"))
-            assert told == [language.shown(value, ColumnType(kind)) for value in values], (code, kind)
+            assert told == [language.format_cell(value, ColumnType(kind)) for value in values], (code, kind)
         told = json.loads(
             browser.value(f"JSON.stringify({json.dumps(MOMENTS)}.map(Date.parse).map(arkaudit.shown.moment))")
         )
@@ -572,7 +581,7 @@ def test_all_tables_of_a_year_are_translated(frames: Frames, code: str) -> None:
     """Charts over time, a run to compare with, known problems: all tables of a year of audits, in every language."""
     language = LANGUAGES[code]
     earlier = replace(frames, since=frames)
-    text = page(earlier, Tables(earlier), spoken=Spoken(language))
+    text = page(earlier, Tables(earlier), language_choice=LanguageChoice(language))
     assert language.gettext("as before") in text
     known = pd.DataFrame(
         [("known problems", 3, "3 known: 1 acknowledged, 2 ignored until 2026-12-01 to 2027-01-01"),

@@ -97,8 +97,8 @@ def timeline_of(histories: list[list[str | None]], suspect: list[bool]) -> Timel
 def test_spells_and_states_are_those_of_the_standing(histories: list[list[str | None]], suspect: list[bool]) -> None:
     suspect = [False if at % 2 else each for at, each in enumerate(suspect)]
     timeline = timeline_of(histories, suspect)
-    spells = persistence.spells(timeline)
-    lives = persistence.lives(timeline).set_index("pair")
+    spells = persistence.failure_spells(timeline)
+    lives = persistence.link_lifetimes(timeline).set_index("pair")
     last = {"working": 0, "failing": 0, "confirmed_broken": 0}
     for pair, history in enumerate(histories, start=1):
         checks = [
@@ -116,7 +116,7 @@ def test_spells_and_states_are_those_of_the_standing(histories: list[list[str | 
         if standing is not None and (standing.strikes or standing.worked_at):
             confirmed = standing.state == "confirmed-broken"
             last["confirmed_broken" if confirmed else "failing" if standing.strikes else "working"] += 1
-    assert dict(persistence._stood(timeline, 8).iloc[-1]) == last
+    assert dict(persistence._status_counts(timeline, 8).iloc[-1]) == last
 
 
 # -- tables

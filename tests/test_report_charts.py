@@ -16,7 +16,7 @@ from crawler.store.store import Store
 from reports.exports import write_report
 from reports.languages import ENGLISH
 from reports.page.charts import Chart
-from reports.page.document import CHARTED, charts_of, page
+from reports.page.document import CHART_TABLES, charts_of, page
 from reports.page.over_time import alive_of, survival_of
 from reports.store.frames import Frames, load_frames
 from reports.tables.report_tables import Tables
@@ -41,7 +41,7 @@ def frames(tmp_path_factory: pytest.TempPathFactory) -> Frames:
 @pytest.fixture(scope="module")
 def charts(frames: Frames) -> dict[str, Chart]:
     tables = Tables(frames)
-    return {chart.name: chart for name in CHARTED for chart in charts_of(name, tables[name], ENGLISH)}
+    return {chart.name: chart for name in CHART_TABLES for chart in charts_of(name, tables[name], ENGLISH)}
 
 
 def test_the_share_alive_is_that_of_the_runs(charts: dict[str, Chart]) -> None:

@@ -21,7 +21,7 @@ from arkaudit.output.output_rows import csv_line
 from arkaudit.output.reporting import report_on
 from reports.exports import ReportUnwritable, check_out, write_report
 from reports.formats.table_files import csv_text
-from reports.languages.display import defused
+from reports.languages.display import neutralize_formula
 from reports.store.frames import Frames, load_frames
 from reports.tables.definitions import rows_of
 from reports.tables.report_tables import TABLES, Tables
@@ -143,7 +143,7 @@ def test_a_title_that_is_a_formula_is_defused(tmp_path: Path, frames: Frames) ->
     ],
 )
 def test_cells_that_begin_like_a_formula_are_defused(cell: str, written: str) -> None:
-    assert defused(cell) == written
+    assert neutralize_formula(cell) == written
 
 
 #: Texts rich in the signs that spreadsheets interpret.
@@ -163,7 +163,7 @@ def formulas(text: str) -> list[str]:
 def test_no_cell_begins_like_a_formula_with_any_separator(rows: list[list[str]]) -> None:
     columns = {str(number): pd.Series(texts, dtype="str") for number, texts in enumerate(zip(*rows, strict=True))}
     assert formulas(csv_text(pd.DataFrame(columns))) == []
-    assert formulas("".join(csv_line([defused(cell) for cell in row]) for row in rows)) == []
+    assert formulas("".join(csv_line([neutralize_formula(cell) for cell in row]) for row in rows)) == []
 
 
 TEXTS = SIGNS | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")) | st.none()
@@ -179,7 +179,9 @@ def test_cell_text_survives_the_file(rows: list[tuple[str | None, int | None]]) 
     )
     header, *read = csv.reader(io.StringIO(csv_text(table), newline=""))
     assert header == ["text", "count"]
-    assert read == [[defused(text or ""), "" if count is None else str(count)] for text, count in rows_of(table)]
+    assert read == [
+        [neutralize_formula(text or ""), "" if count is None else str(count)] for text, count in rows_of(table)
+    ]
 
 
 def test_a_lone_surrogate_is_written_as_its_escape(tmp_path: Path) -> None:

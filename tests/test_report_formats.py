@@ -22,7 +22,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from reports.exports import FORMATS, ReportFormat, text_of, write_report, written
+from reports.exports import FORMATS, ReportFormat, text_of, write_formats, write_report
 from reports.formats.json_document import document, json_text, schema
 from reports.formats.markdown_report import code, markdown
 from reports.formats.table_files import LONGEST_CELL
@@ -45,7 +45,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Report:
 
 def content(report: Report, name: str) -> dict[str, bytes]:
     with TemporaryDirectory() as folder:
-        written(report, {name: FORMATS[name]}, Path(folder), keeping=report.tables)
+        write_formats(report, {name: FORMATS[name]}, Path(folder), keeping=report.tables)
         return {path: Path(folder, path).read_bytes() for path in FORMATS[name].paths}
 
 
@@ -58,7 +58,7 @@ def test_written_tables_are_released_from_memory(report: Report, tmp_path: Path)
             yield
 
     formats = {name: FORMATS[name] for name in ("csv", "badge")}
-    written(report, {"watching": ReportFormat((), watch), **formats}, tmp_path, ["naans"])
+    write_formats(report, {"watching": ReportFormat((), watch), **formats}, tmp_path, ["naans"])
     gc.collect()
     left = {name for name, table in made.items() if table() is not None} - {"inventory"}  # cached
     assert list(made) == [table.name for table in TABLES]
@@ -69,8 +69,8 @@ def test_written_tables_are_released_from_memory(report: Report, tmp_path: Path)
 def test_every_named_format_writes_its_files(report: Report, tmp_path: Path) -> None:
     assert list(FORMATS) == list(NAMED)
     paths = write_report(report, tmp_path / "report", list(FORMATS))
-    written = {path.relative_to(tmp_path / "report").as_posix() for path in paths.files}
-    assert written == {place for form in FORMATS.values() for place in form.paths}
+    write_formats = {path.relative_to(tmp_path / "report").as_posix() for path in paths.files}
+    assert write_formats == {place for form in FORMATS.values() for place in form.paths}
     assert all(path.stat().st_size for path in paths.files)
 
 

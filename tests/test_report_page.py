@@ -21,12 +21,12 @@ from hypothesis import strategies as st
 
 from reports.exports import write_report
 from reports.languages import ENGLISH
-from reports.languages.display import escaped, link
+from reports.languages.display import escape_invisible, link
 from reports.page import document as pages
 from reports.page import shown_tables
 from reports.page.charts import Chart
-from reports.page.document import CHARTED, SCRIPTS, charts_of, page
-from reports.page.shown_tables import TOPICS, columns_of, packed
+from reports.page.document import CHART_TABLES, SCRIPTS, charts_of, page
+from reports.page.shown_tables import TOPICS, columns_of, pack_rows
 from reports.page.translations import WORDS
 from reports.store.frames import Frames, load_frames
 from reports.tables.listings import ARKS
@@ -296,10 +296,10 @@ def test_a_poisoned_store_stays_harmless_and_visible(frames: Frames, tables: Map
 
 @given(st.text())
 def test_escaped_text_has_nothing_left_that_hides(text: str) -> None:
-    shown = escaped(text)
+    shown = escape_invisible(text)
     assert all(char.isprintable() or char.isspace() for char in shown)
     assert not set(shown) & set("\n\r\t\u2028\u2029\u200b\u200e\u202e\u2066\ufeff\xad")
-    assert escaped(shown) == shown
+    assert escape_invisible(shown) == shown
 
 
 # -- embedded data
@@ -319,7 +319,7 @@ def test_a_table_is_embedded_column_by_column_with_every_text_once() -> None:
             "citations": pd.array([2, None, 0], dtype="Int64"),
         }
     )
-    assert unpack(packed(table, columns)) == {
+    assert unpack(pack_rows(table, columns)) == {
         "rows": 3,
         "columns": [{"d": ["ark:1/x"], "i": [0, -1, 0]}, {"v": [1795168800123, None, None]}, {"v": [2, None, 0]}],
     }
@@ -343,12 +343,12 @@ def test_texts_are_embedded_as_they_are() -> None:
     ]
     shown = ["plain", 'a "quote"', "back\\slash", "é", "\N{GRINNING FACE}", "del[U+007F]", "tab[U+0009]", "", "~", " "]
     table = pd.DataFrame({"ark": pd.Series(texts, dtype="str")})
-    assert unpack(packed(table, columns))["columns"] == [{"d": shown, "i": [*range(10), -1, 0]}]
-    assert unpack(packed(table.head(0), columns)) == {"rows": 0, "columns": [{"d": [], "i": []}]}
+    assert unpack(pack_rows(table, columns))["columns"] == [{"d": shown, "i": [*range(10), -1, 0]}]
+    assert unpack(pack_rows(table.head(0), columns)) == {"rows": 0, "columns": [{"d": [], "i": []}]}
 
 
 def test_embedded_tables_are_complete(tables: Mapping[str, pd.DataFrame]) -> None:
-    content = unpack(packed(tables["arks"], ARKS.columns))
+    content = unpack(pack_rows(tables["arks"], ARKS.columns))
     texts = [text for column in content["columns"] for text in column.get("d", ())]
     assert "the page is titled [U+202E]dnuof toN" in texts
 
@@ -366,7 +366,7 @@ def test_more_rows_than_the_page_holds_are_counted(
 
 
 def charts(tables: Mapping[str, pd.DataFrame]) -> list[Chart]:
-    return [chart for name in CHARTED for chart in charts_of(name, tables[name], ENGLISH)]
+    return [chart for name in CHART_TABLES for chart in charts_of(name, tables[name], ENGLISH)]
 
 
 def test_charts_hold_the_numbers_of_their_tables(tables: Mapping[str, pd.DataFrame]) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from arkaudit.upkeep.stores import problems
 from crawler.store.store import Store
-from reports.store.frames import read
+from reports.store.frames import read_store
 from reports.store_export import EXPORTED, export
 from tests.loopback import run_command
 from tests.report_world import write_world
@@ -86,7 +86,7 @@ def test_sound_store_is_reported_and_unchanged(store_path: Path) -> None:
 )
 def test_contradictions_in_a_store_are_reported(store_path: Path, statement: str, told: str) -> None:
     edit(store_path, statement)
-    found = read(store_path, lambda connection: list(problems(connection)), checks_values=False)
+    found = read_store(store_path, lambda connection: list(problems(connection)), checks_values=False)
     assert any(told in problem for problem in found), found
 
 

@@ -23,7 +23,7 @@ from extractors.model.documents import ABOUT_CITATIONS, Finding
 from extractors.model.errors import RunInterrupted
 from extractors.two_passes import DocumentSummary, Rendered, TwoPasses
 from reports.hints import MOST_FAULTS, Fault, place_words
-from reports.languages.display import counted
+from reports.languages.display import count_noun
 
 if TYPE_CHECKING:
     from arkaudit.configuration.config import Config
@@ -50,7 +50,7 @@ def documents(
         nonlocal documents, mentions
         documents += 1
         mentions += read.mentions
-        progress.show(documents, f", {counted(mentions, 'mention of an ARK', 'mentions of ARKs')}")
+        progress.show(documents, f", {count_noun(mentions, 'mention of an ARK', 'mentions of ARKs')}")
 
     with TwoPasses(render, jobs=jobs) as passes, Progress() as progress:
         progress.stage("documents read")
@@ -179,13 +179,15 @@ class ExtractTotal:
         >>> ExtractTotal(read=2, citations=5, repaired=1, in_part=1, unread=["a.pdf"]).words
         '2 documents read, 1 of them in part, 1 not readable; 5 citations, 1 repaired'
         """
-        documents = f"{counted(self.read, 'document')} read"
+        documents = f"{count_noun(self.read, 'document')} read"
         in_part = f", {self.in_part:,} of them in part" if self.in_part else ""
         empty = f", {self.empty:,} of them empty" if self.empty else ""
         not_readable = f", {len(self.unread):,} not readable" if self.unread else ""
         repaired = f", {self.repaired:,} repaired" if self.repaired else ""
         mistyped = f", {len(self.mistyped):,} mistyped" if self.mistyped else ""
-        return f"{documents}{in_part}{empty}{not_readable}; {counted(self.citations, 'citation')}{repaired}{mistyped}"
+        return (
+            f"{documents}{in_part}{empty}{not_readable}; {count_noun(self.citations, 'citation')}{repaired}{mistyped}"
+        )
 
 
 def report_findings(document: str, findings: Sequence[Finding], to: TextIO | None) -> None:

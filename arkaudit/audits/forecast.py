@@ -20,7 +20,7 @@ from arkaudit.output.output_rows import whole
 from crawler.model.observations import HostTraffic
 from crawler.politeness.pacing import Allowance, host_of
 from extractors.model.ark import Ark
-from reports.languages.display import duration, escaped
+from reports.languages.display import duration, escape_invisible
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -134,7 +134,7 @@ def _table(plan: Forecast) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     for host in plan.hosts[:MOST_ROWS]:
         table.add_row(
-            Text(escaped(host.host), overflow="fold"),
+            Text(escape_invisible(host.host), overflow="fold"),
             "" if host.arks is None else str(host.arks),
             span(str(host.least), str(host.most)),
             duration(host.allowance.interval_s),
@@ -221,7 +221,7 @@ def _print_forecast(plan: Forecast, config: Config) -> None:
         if plan.hosts:
             console.print(_table(plan))
         for line in _lines(plan):
-            console.print(escaped(line), highlight=False, markup=False, soft_wrap=True)
+            console.print(escape_invisible(line), highlight=False, markup=False, soft_wrap=True)
 
 
 def _asked_at(targets: Sequence[tuple[Ark, str]], config: Config) -> list[tuple[Ark, str]]:
@@ -277,9 +277,9 @@ def last_run(store: Path, seeds: Sequence[str]) -> PastRun | None:
     """
     if not store.exists() or (store.is_file() and store.stat().st_size == 0):
         return None
-    from reports.store.store_reading import read
+    from reports.store.store_reading import read_store
 
-    return read(store, lambda connection: _past_run(connection, seeds))
+    return read_store(store, lambda connection: _past_run(connection, seeds))
 
 
 def _past_run(connection: Connection, seeds: Sequence[str]) -> PastRun | None:

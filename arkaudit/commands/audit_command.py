@@ -60,7 +60,7 @@ def crawl(
     from arkaudit.audits.resuming import open_run
     from arkaudit.output.exits import after_crawl, print_ending
     from reports.hints import Fault
-    from reports.languages.display import counted
+    from reports.languages.display import count_noun
 
     config = config_of(config_file, options)
     seeds = seeds or tuple(config.seeds)
@@ -75,7 +75,7 @@ def crawl(
         unread = begun.store.unread(run_id)
         is_read = begun.store.has_read_seed(run_id)
     read = f"{counts['read']} read" + (f", {counts['redirected']} redirected" if counts["redirected"] else "")
-    documents, citations = (counted(counts["documents"], "document"), counted(counts["citations"], "citation"))
+    documents, citations = (count_noun(counts["documents"], "document"), count_noun(counts["citations"], "citation"))
     faults = [Fault(f"not read: {words}{f', found on {page}' if page else ''}") for words, page in unread]
     not_read = counts["documents"] - sum(counts[had] for had in ("read", "redirected", "referers"))
     hint = after_crawl(store_file, config_file) if counts["citations"] else None
@@ -133,7 +133,7 @@ def run(
     from arkaudit.upkeep.triage_file import apply_to, report_idle, triage_of
     from crawler.model.outcomes import DocumentOutcome
     from reports.exports import check_out
-    from reports.languages import Spoken
+    from reports.languages import LanguageChoice
 
     config = config_of(config_file, options, audit=audit)
     decided = triage_of(config, now=datetime.now(UTC))
@@ -168,7 +168,7 @@ def run(
             formats=formats,
             run_id=run_id,
             inventory=config.inventory,
-            spoken=Spoken.of(lang or config.report.lang),
+            language_choice=LanguageChoice.of(lang or config.report.lang),
             is_ending=True,
         )
         if config.notify.is_wanted:

@@ -97,7 +97,7 @@ def conform(
         else:
             report = ConformanceReport(tested, list(results(observations, sections)))
             text, is_amiss = FORMATS[form](report), report.fails
-            unanswered = report.unanswered
+            unanswered = report.no_answer_reason
     click.echo(text, nl=False)
     if unanswered is not None:
         end(EXIT_UNFINISHED, f"nothing could be tested: {unanswered}")

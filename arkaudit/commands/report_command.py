@@ -84,7 +84,7 @@ def report(
         store_file = store_file if is_given else config.store or store_file
         inventory = inventory or config.inventory
         lang = lang or config.report.lang
-    from reports.languages import Spoken
+    from reports.languages import LanguageChoice
     from reports.tables.filters import Choice
 
     choice = Choice(naans=naans, documents=documents, only=only)
@@ -96,7 +96,7 @@ def report(
         since=since,
         choice=choice,
         inventory=inventory,
-        spoken=Spoken.of(lang),
+        language_choice=LanguageChoice.of(lang),
     )
     report_idle_in(store_file, config, is_read_only=True)
     exit_on(fail_on, summary.tokens, is_whole=summary.is_whole)
@@ -107,7 +107,7 @@ def _report_on_dataset(
 ) -> None:
     """Report on a dataset. Raises `UserMistake` for options that only a store has."""
     from arkaudit.datasets.report_tables import report_on_dataset
-    from reports.languages import Spoken
+    from reports.languages import LanguageChoice
 
     given = [
         option.opts[0]
@@ -120,7 +120,7 @@ def _report_on_dataset(
     if out == Path("-"):
         raise UserMistake("a report on a dataset has several files: name a folder by --out")
     is_default = context.get_parameter_source("formats") in (None, ParameterSource.DEFAULT)
-    report_on_dataset(dataset, out, ("csv",) if is_default else formats, Spoken.of(lang).language)
+    report_on_dataset(dataset, out, ("csv",) if is_default else formats, LanguageChoice.of(lang).language)
 
 
 @click.command()

@@ -17,7 +17,7 @@ from crawler.history.ark_status import SEVERITY, ArkState
 from crawler.history.triage import TriageAction, TriageDecision, TriageTarget, target_of
 from crawler.model.durable_files import durable_file
 from extractors.model.errors import UserMistake
-from reports.languages.display import counted, escaped
+from reports.languages.display import count_noun, escape_invisible
 
 if TYPE_CHECKING:
     from rich.console import JustifyMethod
@@ -117,7 +117,7 @@ def _decide(
         touched = store.matched_arks(made)
         store.decide(made)
     arks, troubled = _counts(touched)
-    say(f"{_DONE[action]}: {counted(arks, 'ARK')} of {store_file}, {troubled} of them with problems")
+    say(f"{_DONE[action]}: {count_noun(arks, 'ARK')} of {store_file}, {troubled} of them with problems")
 
 
 @triage.command("list", short_help="Show decisions and their effect.")
@@ -146,7 +146,7 @@ def triage_list(store_file: Path, form: str) -> None:
         shown = {**row, "about": f"{row['kind']} {row['target']}", "since": row["at"][:10]}
         names = ("action", "about", "arks", "not_well", "since", "until", "to", "reason")
         cells = ((shown | {"until": until})[name] for name in names)
-        table.add_row(*(Text(escaped("" if cell is None else str(cell))) for cell in cells))
+        table.add_row(*(Text(escape_invisible("" if cell is None else str(cell))) for cell in cells))
     print_whole(table)
 
 

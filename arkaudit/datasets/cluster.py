@@ -25,7 +25,7 @@ from arkaudit.datasets.storage import reason_of
 from arkaudit.output.exits import say
 from crawler.model.addresses import addresses_in
 from extractors.model.errors import ArkauditError, PartsFailed, UserMistake
-from reports.languages.display import counted
+from reports.languages.display import count_noun
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -139,7 +139,7 @@ class WorkerWatch:
         """Return a message, or None, for the number of *workers* at a time in seconds."""
         if workers:
             was_said, self._said_at, self._is_said = self._is_said, None, False
-            return f"the cluster has {counted(workers, 'worker')} again" if was_said else None
+            return f"the cluster has {count_noun(workers, 'worker')} again" if was_said else None
         if self._said_at is None:
             self._said_at = at_s
         if at_s - self._said_at < _ALONE_S:

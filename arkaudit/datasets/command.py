@@ -29,7 +29,7 @@ from arkaudit.output.progress import Progress
 from crawler.spiders.seeds import Seeds
 from extractors.documents import document_name, unwritable
 from extractors.model.errors import PartsFailed, StorageFailed, UserMistake
-from reports.languages.display import counted
+from reports.languages.display import count_noun
 
 _GZIP = b"\x1f\x8b"
 #: Bytes (compressed) that a core reads per second, by suffix of the file name; the first match counts. Rates of WARC and
@@ -89,7 +89,7 @@ def estimate(parts: Sequence[Part]) -> str:
         fitting = (rate for ends, rate in _RATES if file.name.lower().endswith(ends))
         seconds += file.size / next(fitting, _OTHER_RATE)
     hours = seconds / 3600
-    amount = f"{counted(len(files), 'file')}, {size / 1e6:,.1f} MB, {counted(len(parts), 'part')}"
+    amount = f"{count_noun(len(files), 'file')}, {size / 1e6:,.1f} MB, {count_noun(len(parts), 'part')}"
     return f"{amount}, about {hours:.{0 if hours >= 10 else 1 if hours >= 0.1 else 3}f} hours of one core"
 
 
@@ -145,9 +145,9 @@ def check_dataset(folder: str) -> None:
     for line in damage:
         print(line)
     if damage:
-        say(f"{folder}: {counted(len(damage), 'file')} missing or damaged; repeat the command that made the dataset")
+        say(f"{folder}: {count_noun(len(damage), 'file')} missing or damaged; repeat the command that made the dataset")
         sys.exit(EXIT_FINDING)
-    say(f"{folder} is unchanged: {counted(sum(len(table.files) for table in tables.values()), 'file')}")
+    say(f"{folder} is unchanged: {count_noun(sum(len(table.files) for table in tables.values()), 'file')}")
 
 
 def _inputs(places: Sequence[str], out: str) -> Inputs:
@@ -181,11 +181,13 @@ def _make(
 
 def _print_total(made: FinishedDataset, out: str) -> None:
     tables = made.manifest.tables
-    mentions = counted(tables["mentions"].rows, "mention of an ARK", "mentions of ARKs")
-    say(f"{out}: {counted(tables['documents'].rows, 'document')}, {mentions}, {counted(made.manifest.parts, 'part')}")
+    mentions = count_noun(tables["mentions"].rows, "mention of an ARK", "mentions of ARKs")
+    say(
+        f"{out}: {count_noun(tables['documents'].rows, 'document')}, {mentions}, {count_noun(made.manifest.parts, 'part')}"
+    )
     if made.unreadable:
         names = ", ".join(made.first_unreadable[:_MOST_NAMES])
-        say(f"{counted(made.unreadable, 'document')} could not be read (reasons: table findings): {names}")
+        say(f"{count_noun(made.unreadable, 'document')} could not be read (reasons: table findings): {names}")
     if tables["mentions"].rows:
         say(after_dataset(out))
 
@@ -240,7 +242,7 @@ class DatasetProgress(Progress, Listener):
         self.stage("parts read", len(parts), done=len(done))
         self._parts_done, self._bytes_done = len(done), sum(part.size for part in done)
         if done:
-            say(f"resuming: {len(done):,} of {counted(len(parts), 'part')} had been read")
+            say(f"resuming: {len(done):,} of {count_noun(len(parts), 'part')} had been read")
 
     def count_read(self, part: Part, record: ReadRecord) -> None:
         """Count a part that was read."""
@@ -248,8 +250,8 @@ class DatasetProgress(Progress, Listener):
         self._bytes_done += part.size
         self._mentions += record.mentions
         self._unreadable += record.unreadable
-        mentions = counted(self._mentions, "mention of an ARK", "mentions of ARKs")
-        unread = f", {counted(self._unreadable, 'document')} could not be read" if self._unreadable else ""
+        mentions = count_noun(self._mentions, "mention of an ARK", "mentions of ARKs")
+        unread = f", {count_noun(self._unreadable, 'document')} could not be read" if self._unreadable else ""
         self.show(self._parts_done, f", {self._bytes_done / 1e6:,.1f} MB, {mentions}{unread}")
 
     def set_back(self, part: Part, reason: str) -> None:

@@ -25,7 +25,7 @@ from crawler.model.resolving import GLOBAL_RESOLVER, mention_url
 from extractors.model.ark import SKIPPED_NAANS
 from extractors.model.check_characters import CheckCharacter
 from extractors.model.errors import UserMistake
-from reports.exports import check_out, staged
+from reports.exports import check_out, staging_folder
 from reports.formats.table_files import TABLE_FORMATS, write_table
 from reports.languages import ENGLISH, Language
 from reports.store.frames import registered_names
@@ -74,7 +74,7 @@ class DatasetTable:
         query = self.pieces
         frames = dataset.frames(query) if isinstance(query, str) else query(dataset, registered)
         for rows in frames:
-            yield self.definition.shaped(rows.reindex(columns=names))
+            yield self.definition.select_columns(rows.reindex(columns=names))
 
 
 def _summary(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
@@ -328,7 +328,7 @@ def report_on_dataset(folder: str, out: Path | None, formats: Sequence[str], lan
         [summary] = SUMMARY.frames(dataset, registered)
         naans = pd.concat(list(NAANS.frames(dataset, registered)))
         if out is not None:
-            with staged(out) as scratch:
+            with staging_folder(out) as scratch:
                 for table, name in product(DATASET_REPORT, formats):
                     write_table(scratch, name, table.definition, table.frames(dataset, registered))
         is_whole = has_all_citations(dataset)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 from extractors.model.errors import ArkauditError
 from reports.hints import Fault, fault_lines, next_words
 from reports.languages import ENGLISH, Language
-from reports.languages.display import counted, escaped
+from reports.languages.display import count_noun, escape_invisible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -180,7 +180,7 @@ def say(text: str, *, level: int = logging.INFO) -> None:
     logger.log(level, "%s", text, extra={"is_shown": True})
     if quiet.is_on and level < logging.WARNING:
         return
-    sys.stderr.write(redact(escaped(f"arkaudit: {text}")) + "\n")
+    sys.stderr.write(redact(escape_invisible(f"arkaudit: {text}")) + "\n")
 
 
 def end(code: int, text: str) -> NoReturn:
@@ -197,7 +197,7 @@ def note_bugs(failures: Iterable[BaseException]) -> None:
     """Report answers or documents lost to bugs of arkaudit; `main` then exits with EXIT_UNFINISHED."""
     bugs.extend(failures)
     if bugs:
-        number = counted(len(bugs), "answer or document", "answers or documents")
+        number = count_noun(len(bugs), "answer or document", "answers or documents")
         first = f"{type(bugs[0]).__name__}: {bugs[0]}"
         say(f"{number} could not be processed, which is a bug of arkaudit: {first}", level=logging.ERROR)
 
@@ -348,8 +348,8 @@ def check_total(families: Iterable[Family], without_ark: int, known_problems: st
         for family, forms in FAMILY_COUNTS.items()
         if counts[family]
     ]
-    total = f"{counted(counts.total(), 'ARK')} checked" + (f": {', '.join(parts)}" if parts else "")
-    lines = f"{counted(without_ark, 'line holds', 'lines hold')} no ARK" if without_ark else ""
+    total = f"{count_noun(counts.total(), 'ARK')} checked" + (f": {', '.join(parts)}" if parts else "")
+    lines = f"{count_noun(without_ark, 'line holds', 'lines hold')} no ARK" if without_ark else ""
     return "; ".join(filter(None, (total, lines, known_problems)))
 
 

@@ -29,7 +29,7 @@ from crawler.model.observations import (
 )
 from crawler.model.resolving import INFLECTED, REDIRECTS, SUCCESSES
 from crawler.verdicts.answer_sets import is_about_resolver
-from reports.languages.display import counted, escaped
+from reports.languages.display import count_noun, escape_invisible
 from reports.tables.wording import (
     COMMITMENT_MEANINGS,
     FAMILY_NAMES,
@@ -202,7 +202,7 @@ def _answer_sentences(observation: Observation) -> Iterator[str]:
 def _rendering_sentences(rendering: Rendering) -> Iterator[str]:
     """Yield sentences about the requests of a browser that showed a page, and about missing answers."""
     asked = [hop for hop in rendering.requests if hop.location is None]
-    addresses = counted(len(asked), "more address", "more addresses")
+    addresses = count_noun(len(asked), "more address", "more addresses")
     yield f"{rendering.browser} ran its scripts, which asked for {addresses}."
     for hop in asked[:_MOST_NAMED]:
         kept = "" if hop.sent else ", had before"
@@ -232,7 +232,7 @@ def _describe_answer(observation: Observation) -> str:
     size = ""
     if observation.body_bytes is not None:
         more = "" if observation.body_complete else " of which only a part was read"
-        size = f", {counted(observation.body_bytes, 'byte')}{more}"
+        size = f", {count_noun(observation.body_bytes, 'byte')}{more}"
     return f" with {kind}{title}{size}"
 
 
@@ -450,7 +450,7 @@ def _advice(verdict: Verdict, asked: AnswerFacts | None) -> str:
 def _cost(verdict: Verdict) -> str:
     if verdict.requests == 0:
         return "No request was sent."
-    sent = f"{counted(verdict.requests, 'request')} sent about this ARK, with redirects and further attempts"
+    sent = f"{count_noun(verdict.requests, 'request')} sent about this ARK, with redirects and further attempts"
     if not verdict.rests_on:
         return f"{sent}."
     return f"{sent}; requests about other names, or shared with other ARKs, are not counted."
@@ -475,7 +475,7 @@ def _say(console: Console, line: str) -> None:
 
 def lines(row: Row, width: int) -> Iterator[str]:
     """Yield an explained row as lines of at most *width* characters; addresses are never broken."""
-    yield escaped(row["ark"] or row["asked"])
+    yield escape_invisible(row["ark"] or row["asked"])
     if row["ark"] is None:
         why = row["object"]["evidence"][0]
         yield from _wrap(f"This line holds no ARK: {why}.", width, "")
@@ -488,11 +488,13 @@ def lines(row: Row, width: int) -> Iterator[str]:
             yield from _wrap(part["conclusion"], width, "")
             continue
         yield from _wrap(f"{number}. {part['asked']}", width, "   ")
-        yield f"   {escaped(part['url'])}"
+        yield f"   {escape_invisible(part['url'])}"
         for detail in part["came"]:
             yield from _wrap(f"   - {detail}", width, "     ")
         yield from _wrap(f"   {part['means']}", width, "   ")
 
 
 def _wrap(text: str, width: int, indent: str) -> list[str]:
-    return textwrap.wrap(escaped(text), width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return textwrap.wrap(
+        escape_invisible(text), width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )

@@ -22,7 +22,7 @@ from arkaudit import __version__
 from arkaudit.output import exits
 from crawler.wire.credentials import without_userinfo
 from crawler.wire.redaction import Redactor
-from reports.languages.display import escaped, escaped_json
+from reports.languages.display import escape_invisible, escape_invisible_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,7 +48,7 @@ class JsonLine(JsonFormatter):
         return f"{super().formatTime(record, datefmt)}.{record.msecs:03.0f}Z"
 
     def format(self, record: logging.LogRecord) -> str:
-        return self._quiet(escaped_json(super().format(record)))
+        return self._quiet(escape_invisible_json(super().format(record)))
 
 
 logger = logging.getLogger(__name__)
@@ -162,4 +162,4 @@ class _TextLine(logging.Formatter):
         self._quiet = quiet
 
     def format(self, record: logging.LogRecord) -> str:
-        return self._quiet(escaped(super().format(record).replace("\n", " | ")))
+        return self._quiet(escape_invisible(super().format(record).replace("\n", " | ")))

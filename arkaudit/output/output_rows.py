@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from arkaudit.output.exits import OutputClosed, OutputUnwritable
 from extractors.documents import Document, mention_rows
-from reports.languages.display import defused, escaped, escaped_json
+from reports.languages.display import escape_invisible, escape_invisible_json, neutralize_formula
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,8 +42,8 @@ def mention_csv_lines(document: Document, *, columns: Sequence[str], is_terminal
 
     Control characters are escaped on a terminal only.
     """
-    cells = ([defused(_cell(row[column])) for column in columns] for row in mention_rows(document))
-    return "".join(csv_line([escaped(cell) for cell in line] if is_terminal else line) for line in cells)
+    cells = ([neutralize_formula(_cell(row[column])) for column in columns] for row in mention_rows(document))
+    return "".join(csv_line([escape_invisible(cell) for cell in line] if is_terminal else line) for line in cells)
 
 
 def verdict_row(asked: str, verdict: Verdict, memento: MementoRecord | None = None) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def is_utf8(to: TextIO) -> bool:
 
 
 def _json_line(row: Row, *, is_utf8: bool) -> str:
-    return escaped_json(json.dumps(row, ensure_ascii=not is_utf8)) + "\n"
+    return escape_invisible_json(json.dumps(row, ensure_ascii=not is_utf8)) + "\n"
 
 
 def write(text: str, to: TextIO) -> None:
@@ -179,7 +179,7 @@ def print_mentions(rows: Iterable[Row], console: Console) -> None:
     for row in rows:
         where = f"p. {row['page']}" if row["page"] else row["place"] or row["role"]
         cells = (row["ark"], row["document"], where, ", ".join(row["repairs"]), row["confidence"])
-        table.add_row(*(Text(escaped(str(cell))) for cell in cells))
+        table.add_row(*(Text(escape_invisible(str(cell))) for cell in cells))
         longest = max(longest, len(row["ark"]))
     table.columns[0].no_wrap = True
     console.width = max(console.width, longest + _LEAST_BESIDE)
@@ -198,7 +198,7 @@ def print_verdicts(rows: Sequence[Row], console: Console) -> None:
         copy = row["archived_copy"] or {}
         kept = [f"archived copy: {copy['url']} ({copy['reason']})"] if copy.get("url") else []
         why = "; ".join([*row["object"]["evidence"], *meant, *kept])
-        table.add_row(*(Text(escaped(cell)) for cell in (row["asked"], *outcomes, why)))
+        table.add_row(*(Text(escape_invisible(cell)) for cell in (row["asked"], *outcomes, why)))
     with whole(console):
         console.print(table)
 

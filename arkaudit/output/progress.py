@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from arkaudit.output.exits import errors, quiet
 from crawler.model.observations import DocumentRecord, Observation, Question
-from reports.languages.display import counted, duration
+from reports.languages.display import count_noun, duration
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -136,5 +136,5 @@ class RunProgress(Progress):
         if self._name == JUDGING:
             return ""
         if self._name == "documents":
-            return f", {counted(self._citations, 'citation')}"
-        return f", {counted(self._requests, 'request')}"
+            return f", {count_noun(self._citations, 'citation')}"
+        return f", {count_noun(self._requests, 'request')}"

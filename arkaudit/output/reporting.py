@@ -26,19 +26,19 @@ from extractors.model.ark import Ark
 from extractors.model.documents import READ_IN_PART
 from extractors.model.errors import UserMistake
 from extractors.model.normalize import NotAnArk
-from reports.ark_history import SPARKS, Checked, Life, LifeAtUrl, life
+from reports.ark_history import SPARKS, ArkCheck, ArkHistory, UrlHistory, load_ark_history
 from reports.exports import FORMATS, check_out, text_of, write_report
 from reports.hints import failing_arks
-from reports.languages import ENGLISH, N_, Language, Spoken
-from reports.languages.display import escaped
+from reports.languages import ENGLISH, N_, Language, LanguageChoice
+from reports.languages.display import escape_invisible
 from reports.store.frames import Frames, load_frames
 from reports.store.inventory import InventoryUnreadable, read_inventory
 from reports.tables import overviews
 from reports.tables.ark_statuses import FAMILY_COLUMNS
 from reports.tables.definitions import rows_of
-from reports.tables.filters import Choice, chosen
-from reports.tables.headline import audited, counts_of, headline
-from reports.tables.known import raised_events, without_known
+from reports.tables.filters import Choice, select_part
+from reports.tables.headline import audit_subject, counts_of, headline
+from reports.tables.known import events_to_report, without_known
 from reports.tables.report_tables import Report, Tables
 from reports.tables.summary import sentences
 
@@ -71,7 +71,7 @@ def report_on(
     since: int | None = None,
     choice: Choice | None = None,
     inventory: Path | None = None,
-    spoken: Spoken | None = None,
+    language_choice: LanguageChoice | None = None,
     is_ending: bool = False,
 ) -> WrittenReport:
     """Print the summary of a run and write its report into *out*; if a format fails, the others are still written.
@@ -92,16 +92,16 @@ def report_on(
     registry = load_registry(cache_folder())
     wanted = choice or Choice()
     loaded = load_frames(store, run_id=run_id, since=since, registry=registry, inventory=listed)
-    frames = chosen(loaded, wanted)
+    frames = select_part(loaded, wanted)
     if wanted and frames.arks.empty and not loaded.arks.empty:
         say(f"no ARK of this run matches {wanted.words}")
     if to_stdout:
         with _read_as_far_as_wanted():
-            write(text_of(Report.of(frames, wanted, spoken), formats[0]), sys.stdout)
+            write(text_of(Report.of(frames, wanted, language_choice), formats[0]), sys.stdout)
         return WrittenReport(list(_tokens(frames)))
-    report = Report.of(frames, wanted, spoken) if out else None
+    report = Report.of(frames, wanted, language_choice) if out else None
     paths = write_report(report, out, formats) if report and out else None
-    language = (spoken or Spoken()).language
+    language = (language_choice or LanguageChoice()).language
     console = Console()
     verdict, *others = summary_lines(frames, language, report.tables if report else None)
     place = paths.index or out if paths else store if is_ending else None
@@ -150,7 +150,7 @@ def _tokens(frames: Frames) -> Iterator[str]:
     for tokens in (
         without_known(frames, frames.verdicts)["object"],
         without_known(frames, frames.latest)["state"],
-        raised_events(frames)["event"],
+        events_to_report(frames)["event"],
     ):
         yield from map(str, tokens)
     documents, findings = frames.documents, frames.findings
@@ -175,10 +175,10 @@ def show(ark: str, store_file: Path, form: str) -> None:
     try:
         meant = Ark.parse(ark)
     except NotAnArk:
-        raise UserMistake(f"{escaped(repr(ark))} is not an ARK") from None
-    history = life(store_file, meant)
+        raise UserMistake(f"{escape_invisible(repr(ark))} is not an ARK") from None
+    history = load_ark_history(store_file, meant)
     if history is None:
-        say(escaped(f"{store_file} has no ARK {meant}"))
+        say(escape_invisible(f"{store_file} has no ARK {meant}"))
         sys.exit(EXIT_FINDING)
     if form == "json":
         write_json(as_row(history))
@@ -187,10 +187,10 @@ def show(ark: str, store_file: Path, form: str) -> None:
     is_unicode = (console.encoding or "").lower().startswith("utf")
     with whole(console):
         for line in lines(history, is_unicode=is_unicode):
-            console.print(escaped(line), highlight=False, markup=False, soft_wrap=True)
+            console.print(escape_invisible(line), highlight=False, markup=False, soft_wrap=True)
 
 
-def as_row(history: Life) -> dict[str, Any]:
+def as_row(history: ArkHistory) -> dict[str, Any]:
     """Return the history as JSON values, with spark lines."""
     row = asdict(history)
     for url, at_url in zip(row["urls"], history.urls, strict=True):
@@ -198,7 +198,7 @@ def as_row(history: Life) -> dict[str, Any]:
     return row
 
 
-def lines(history: Life, *, is_unicode: bool) -> Iterator[str]:
+def lines(history: ArkHistory, *, is_unicode: bool) -> Iterator[str]:
     """Yield the lines about a history for people."""
     yield history.ark
     yield ""
@@ -216,7 +216,7 @@ def lines(history: Life, *, is_unicode: bool) -> Iterator[str]:
     yield f"({signs})"
 
 
-def _at_url(history: LifeAtUrl, *, is_unicode: bool) -> Iterator[str]:
+def _at_url(history: UrlHistory, *, is_unicode: bool) -> Iterator[str]:
     yield history.request_url
     yield f"  {history.state} since {_day(history.since)}: {history.reason}"
     if history.gone_at:
@@ -234,7 +234,7 @@ def _at_url(history: LifeAtUrl, *, is_unicode: bool) -> Iterator[str]:
         yield f"  {at[:16].replace('T', ' ')}  {words}"
 
 
-def _check_words(check: Checked, was: str | None) -> str:
+def _check_words(check: ArkCheck, was: str | None) -> str:
     state = check.state if was in (None, check.state) else f"{was} > {check.state}"
     status = f" {check.status}" if check.status is not None else ""
     suspect = " [in a suspect run]" if check.is_suspect else ""
@@ -277,8 +277,8 @@ def naan_table(naans: pd.DataFrame, headings: Mapping[str, str], most: int, lang
         table.add_column(heading, justify="right", no_wrap=True)
     kinds = {column.name: column.type for column in overviews.NAANS.columns}
     for naan, organization, *numbers in rows_of(naans.head(most)[["naan", "organization", *headings]]):
-        words = (Text(escaped(text or ""), no_wrap=True, overflow="ellipsis") for text in (naan, organization))
-        shown = (language.shown(number, kinds[name]) for name, number in zip(headings, numbers, strict=True))
+        words = (Text(escape_invisible(text or ""), no_wrap=True, overflow="ellipsis") for text in (naan, organization))
+        shown = (language.format_cell(number, kinds[name]) for name, number in zip(headings, numbers, strict=True))
         table.add_row(*words, *shown)
     rest = len(naans) - most
     if rest > 0:
@@ -296,7 +296,7 @@ def summary_lines(
     used_tables = tables or Tables(frames)
     return [
         headline(counts_of(frames, used_tables), language),
-        *(escaped(sentence) for sentence in audited(frames, language).sentences),
+        *(escape_invisible(sentence) for sentence in audit_subject(frames, language).sentences),
         *sentences(used_tables["summary"], language),
     ]
 

@@ -20,7 +20,7 @@ from crawler.model.durable_files import make_durable
 from crawler.model.observations import Family
 from crawler.store.store import Store
 from extractors.model.errors import ArkauditError, UserMistake
-from reports.languages.display import escaped
+from reports.languages.display import escape_invisible
 from reports.remediation.causes import Cause
 from reports.store.frames import load_frames
 from reports.tables.ark_statuses import ark_statuses
@@ -91,7 +91,7 @@ def message(
         headings = HEADINGS | {"new": "Cited in the documents"}
     counts = ", ".join(f"{len(arks)} {names.get(kind, kind)}" for kind, arks in chosen.items())
     run = f"run {news.run_id}, {news.at[:16]} UTC"
-    lines = [f"# {escaped(audit)}: {counts}", "", f"{begins} ({run}):"]
+    lines = [f"# {escape_invisible(audit)}: {counts}", "", f"{begins} ({run}):"]
     for kind, arks in chosen.items():
         lines += ["", f"## {headings[kind]} ({len(arks)})", ""]
         for ark, items in [*arks.items()][:MOST_LISTED]:
@@ -105,10 +105,10 @@ def message(
     if news.triaged:
         lines.append(f"{news.triaged}.")
     if news.suspect:
-        lines.append(f"Failures of this run are not counted: {escaped(news.suspect)}.")
+        lines.append(f"Failures of this run are not counted: {escape_invisible(news.suspect)}.")
     if report:
-        lines.append(f"The report: {escaped(report)}")
-    return Message(f"arkaudit: {escaped(audit)}: {counts}", "\n".join(lines).rstrip() + "\n")
+        lines.append(f"The report: {escape_invisible(report)}")
+    return Message(f"arkaudit: {escape_invisible(audit)}: {counts}", "\n".join(lines).rstrip() + "\n")
 
 
 def _kind(item: NewsItem, facts: ArkFacts | None) -> str:
@@ -142,7 +142,7 @@ def _code(text: str) -> str:
     >>> _code("a`b")
     '`` a`b ``'
     """
-    shown = escaped(text).replace("\n", " ")
+    shown = escape_invisible(text).replace("\n", " ")
     fence = "`"
     while fence in shown:
         fence += "`"

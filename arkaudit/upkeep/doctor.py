@@ -32,7 +32,7 @@ from extractors.isolated import PARSING_BYTES
 from extractors.model.naan import Registry
 from extractors.processes.sandbox import Means, held
 from extractors.processes.worker import Worker, WorkerError
-from reports.languages.display import counted, escaped
+from reports.languages.display import count_noun, escape_invisible
 
 #: Age in days from which a copy of the NAAN registry is called old. New NAANs are assigned every week.
 OLD_DAYS = 90
@@ -97,7 +97,7 @@ def examine(config_file: Path | None, store: Path | None, *, show: str) -> None:
         table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
         for row in rows:
             state = Text(row.state.value, style=styles[row.state])
-            table.add_row(state, Text(row.name), Text(escaped(row.words)))
+            table.add_row(state, Text(row.name), Text(escape_invisible(row.words)))
         print_whole(table)
     if any(row.state is State.FAULT for row in rows):
         sys.exit(EXIT_FINDING)
@@ -122,7 +122,7 @@ def _diagnose(config_file: Path | None, store: Path | None) -> Iterator[Diagnosi
             yield _fault("configuration", str(mistake))
         else:
             names = ", ".join(name for name in audits if name)
-            held = f", with {counted(len(audits) - 1, 'named audit')}: {names}" if names else ""
+            held = f", with {count_noun(len(audits) - 1, 'named audit')}: {names}" if names else ""
             yield _good("configuration", f"{file} is valid{held}")
             yield diagnose_contact(audits)
             yield diagnose_archive(audits)
@@ -277,16 +277,16 @@ def _diagnose_stores(audits: Mapping[str | None, Config], *, given: Path | None)
 def diagnose_store(store: Path) -> Diagnosis:
     """Report the number of runs and the size of *store*, or why it can't be used."""
     from crawler.store import StoreError
-    from reports.store.store_reading import StoreUnreadable, read
+    from reports.store.store_reading import StoreUnreadable, read_store
 
     try:
-        runs = read(store, lambda connection: connection.exec_driver_sql("SELECT count(*) FROM run").scalar_one())
+        runs = read_store(store, lambda connection: connection.exec_driver_sql("SELECT count(*) FROM run").scalar_one())
     except (StoreError, StoreUnreadable) as problem:
         return _fault("store", str(problem))
     megabytes = f"{store.stat().st_size / 1e6:,.1f} MB"
     if not os.access(store, os.W_OK):
         return _fault("store", f"{store} can't be written to")
-    return _good("store", f"{store} has {counted(runs, 'run')}, {megabytes}")
+    return _good("store", f"{store} has {count_noun(runs, 'run')}, {megabytes}")
 
 
 def diagnose_cache(folder: Path) -> Diagnosis:
@@ -318,7 +318,7 @@ def diagnose_registry(registry: Registry, now: datetime) -> Diagnosis:
         return _note("NAAN registry", registry.warning)
     days = None if registry.fetched_at is None else (now - registry.fetched_at).days
     if days is not None:
-        words = f"fetched {counted(days, 'day')} ago from {registry.source}"
+        words = f"fetched {count_noun(days, 'day')} ago from {registry.source}"
     elif registry.source == "built in":
         words = "only a few well-known NAANs, built in"
     else:

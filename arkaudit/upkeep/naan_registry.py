@@ -21,7 +21,7 @@ from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
 from extractors.model.naan import SHARED_NAANS, Registry, RegistryEntry, naan_and_name
 from extractors.model.normalize import NotAnArk
-from reports.languages.display import escaped
+from reports.languages.display import escape_invisible
 from reports.tables.wording import PRACTICES
 
 _ORGANIZATIONS = {"NP": "not for profit", "FP": "for profit"}
@@ -73,7 +73,7 @@ def show(asked: str, form: str) -> None:
         table.add_column(no_wrap=True)
         table.add_column(overflow="fold")
         for heading, text in _lines(row):
-            table.add_row(heading, Text(escaped(text)))
+            table.add_row(heading, Text(escape_invisible(text)))
         print_whole(table)
     if not row["recorded"]:
         advice = "; run arkaudit registry update to fetch the whole registry"

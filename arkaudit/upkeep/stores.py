@@ -22,8 +22,8 @@ from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
 from extractors.model.normalize import NotAnArk
 from reports.exports import ReportUnwritable
-from reports.languages.display import counted, escaped
-from reports.store.frames import read
+from reports.languages.display import count_noun, escape_invisible
+from reports.store.frames import read_store
 from reports.store_export import export
 
 #: Limit on SQLite's lines about damage.
@@ -33,11 +33,11 @@ _MOST_LINES = 20
 def check_store(store_file: Path) -> None:
     """Print the problems of a store; exit with 1 if there are any. Raises `reports.store.frames.StoreUnreadable`."""
     try:
-        damage = read(store_file, _found_in, checks_values=False)
+        damage = read_store(store_file, _found_in, checks_values=False)
     except StoreDamaged as failure:
         damage = [str(failure)]
     for problem in damage:
-        sys.stdout.write(escaped(problem) + "\n")
+        sys.stdout.write(escape_invisible(problem) + "\n")
     if damage:
         say(f"{store_file}: {len(damage)} {'problem' if len(damage) == 1 else 'problems'}")
         sys.exit(EXIT_FINDING)
@@ -141,13 +141,13 @@ def import_store(other: Path, store_file: Path) -> None:
             raise StoreDamaged(f"{other}: can't be read: {problem.__cause__}") from None
         raise UserMistake(f"{other} can't be read: {problem}") from None
     unended = f", {done.unended} not ended there and left out" if done.unended else ""
-    decided = f", and {counted(done.decisions, 'decision')}" if done.decisions else ""
+    decided = f", and {count_noun(done.decisions, 'decision')}" if done.decisions else ""
     say(f"{_runs(done.brought)} imported into {store_file}, {done.known} already there{unended}{decided}")
 
 
 def require_readable(store_file: Path, *, name: Path | None = None) -> None:
     """Raise `StoreDamaged` for a store with unreadable rows, before it is copied."""
-    damage = read(store_file, lambda connection: next(unreadable_rows(connection), None))
+    damage = read_store(store_file, lambda connection: next(unreadable_rows(connection), None))
     if damage:
         raise StoreDamaged(f"{name or store_file}: {damage}")
 

@@ -19,7 +19,7 @@ from crawler.history import triaging
 from crawler.history.triage import TriageAction, TriageDecision, TriageKey, TriageTarget, target_of
 from crawler.store.store import Store
 from extractors.model.errors import UserMistake
-from reports.languages.display import counted
+from reports.languages.display import count_noun
 
 
 def _as_list(value: Any) -> Any:
@@ -157,7 +157,7 @@ _MOST_IDLE = 10
 def apply_to(store: Store, given: TriageFile) -> None:
     """Apply the decisions of a file to a store, and print the number of changes."""
     new, gone = store.decide_by_file(given.decisions, at=given.at)
-    say(f"{counted(len(given.decisions), 'decision')} in the file: {new} new or changed, {gone} withdrawn")
+    say(f"{count_noun(len(given.decisions), 'decision')} in the file: {new} new or changed, {gone} withdrawn")
 
 
 def report_idle(idle: Sequence[TriageDecision], given: TriageFile | None, store_file: Path) -> None:
@@ -200,9 +200,9 @@ def in_store(store_file: Path, work: Callable[[Connection], Found]) -> Found:
     if not store_file.is_file():
         raise UserMistake(f"there is no store at {store_file}")
     # Imports pandas.
-    from reports.store.store_reading import read
+    from reports.store.store_reading import read_store
 
-    return read(store_file, work)
+    return read_store(store_file, work)
 
 
 def open_store(store_file: Path) -> Store:

@@ -100,5 +100,5 @@ def svg(of: Badge) -> str:
 def badge_files(report: Report) -> tuple[str, str]:
     """The badge of a report as a picture, and for shields.io."""
     is_suspect = bool(report.frames.run["is_suspect"].fillna(False).any())
-    of = badge(counts_of(report.frames, report.tables), report.spoken.language, is_suspect=is_suspect)
+    of = badge(counts_of(report.frames, report.tables), report.language_choice.language, is_suspect=is_suspect)
     return svg(of), json.dumps(endpoint(of), indent=2) + "\n"

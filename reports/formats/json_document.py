@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from reports.tables.definitions import COUNT, MOMENT, NUMBER, SHARE, TRUTH, TableDefinition, records_of
-from reports.tables.headline import audited
+from reports.tables.headline import audit_subject
 from reports.tables.report_tables import TABLES, Report
 
 #: Raised when a table or column goes, or changes its meaning; new ones may come at any time.
@@ -19,7 +19,7 @@ VERSION = 2
 
 def document(report: Report) -> dict[str, Any]:
     """The report as plain values."""
-    about, choice = audited(report.frames), report.choice
+    about, choice = audit_subject(report.frames), report.choice
     runs = [_plain_row(row) for row in records_of(report.frames.run.drop(columns=["plan", "seed_list"]))]
     return {
         "format": "arkaudit-report",
@@ -58,18 +58,18 @@ def schema() -> dict[str, Any]:
     texts = {"type": "array", "items": {"type": "string"}}
     numbers = {"type": "array", "items": {"type": "integer"}}
     about = {
-        "title": _described("string", "what was audited, and when, in one line"),
-        "store": _described("string", "name of the store's file"),
-        "run": _described("integer", "number of the run that is reported"),
-        "command": _described("string", "command that started it"),
-        "state": _described("string", "running, finished, interrupted or failed"),
+        "title": _property_schema("string", "what was audited, and when, in one line"),
+        "store": _property_schema("string", "name of the store's file"),
+        "run": _property_schema("integer", "number of the run that is reported"),
+        "command": _property_schema("string", "command that started it"),
+        "state": _property_schema("string", "running, finished, interrupted or failed"),
         "seeds": {**texts, "description": "where it began"},
         "scope": {**texts, "description": "its limits, in words"},
-        "began": _described("string", "when it began (UTC)"),
-        "ended": _described(["string", "null"], "when it ended (UTC)"),
-        "is_alone": _described("boolean", "whether later checks are left out"),
+        "began": _property_schema("string", "when it began (UTC)"),
+        "ended": _property_schema(["string", "null"], "when it ended (UTC)"),
+        "is_alone": _property_schema("boolean", "whether later checks are left out"),
         "later_runs": {**numbers, "description": "numbers of the runs whose checks stand in the place of its own"},
-        "checked_again": _described("integer", "how many of its verdicts are theirs"),
+        "checked_again": _property_schema("integer", "how many of its verdicts are theirs"),
         "sentences": {**texts, "description": "the same in words"},
     }
     tables = {definition.name: _table_schema(definition) for definition in TABLES}
@@ -95,7 +95,7 @@ def schema() -> dict[str, Any]:
     }
 
 
-def _described(kind: str | list[str], description: str) -> dict[str, Any]:
+def _property_schema(kind: str | list[str], description: str) -> dict[str, Any]:
     return {"type": kind, "description": description}
 
 

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 from crawler.model.observations import Family
 from reports.formats.json_document import json_text
-from reports.languages.display import escaped
+from reports.languages.display import escape_invisible
 from reports.remediation.causes import ADVICE, FAULT_OF, Cause, Fault
 from reports.tables.ark_statuses import families
 from reports.tables.definitions import PAIR, in_order, records_of, rows_of
@@ -34,8 +34,8 @@ def junit(report: Report) -> str:
     kinds = ("tests", "failures", "errors", "skipped")
     totals: Counter[str] = Counter()
     for document, cases in _suites(report):
-        suite = ElementTree.SubElement(root, "testsuite", {"name": escaped(document)})
-        counts = Counter(_add_case(suite, escaped(document), case) for case in cases)
+        suite = ElementTree.SubElement(root, "testsuite", {"name": escape_invisible(document)})
+        counts = Counter(_add_case(suite, escape_invisible(document), case) for case in cases)
         counts["tests"] = len(cases)
         suite.attrib.update({kind: str(counts[kind]) for kind in kinds})
         suite.attrib.update({"time": "0", "timestamp": f"{began:%Y-%m-%dT%H:%M:%S}", "hostname": "localhost"})
@@ -60,21 +60,21 @@ def _suites(report: Report) -> Iterator[tuple[str, list[dict[str, Any]]]]:
 
 def _add_case(suite: ElementTree.Element, document: str, case: dict[str, Any]) -> str:
     """Add one case; returns which count of its suite it belongs to, none when it passed."""
-    url = escaped(case["request_url"] or "not asked")
-    name = f"{escaped(case['ark'])} at {url}"
+    url = escape_invisible(case["request_url"] or "not asked")
+    name = f"{escape_invisible(case['ark'])} at {url}"
     element = ElementTree.SubElement(suite, "testcase", {"name": name, "classname": document, "time": "0"})
     outcome, family = case["object"] or "not asked", case["family"]
     if family == Family.WORKS:
         return ""
     if case["treatment"] or family == Family.NOT_JUDGED:
-        known = f", known: {escaped(case['decision'])}" if case["treatment"] else ""
+        known = f", known: {escape_invisible(case['decision'])}" if case["treatment"] else ""
         ElementTree.SubElement(element, "skipped", {"message": outcome + known})
         return "skipped"
     is_silent = family == Family.UNREACHABLE
     message = f"{outcome}: no answer today" if is_silent else outcome
     tag = "error" if is_silent else "failure"
     problem = ElementTree.SubElement(element, tag, {"message": message, "type": outcome})
-    problem.text = escaped(case["object_evidence"] or "")
+    problem.text = escape_invisible(case["object_evidence"] or "")
     return f"{tag}s"
 
 
@@ -111,7 +111,7 @@ def _results(report: Report) -> Iterator[dict[str, Any]]:
         yield _result(row)
     known_problems = report.tables["known"]
     for row in records_of(known_problems[known_problems["cause"].notna()]):
-        suppression = {"kind": "external", "status": "accepted", "justification": escaped(row["decision"])}
+        suppression = {"kind": "external", "status": "accepted", "justification": escape_invisible(row["decision"])}
         yield {**_result({"contact": None, **row}), "suppressions": [suppression]}
 
 
@@ -123,9 +123,9 @@ def _result(row: Mapping[str, Any]) -> dict[str, Any]:
         "ruleId": row["cause"],
         "ruleIndex": order.index(row["cause"]),
         "level": LEVELS[Fault(row["fault"])],
-        "message": {"text": escaped(text)},
+        "message": {"text": escape_invisible(text)},
         "partialFingerprints": {
-            "citation/v1": "|".join(escaped(str(row[key])) for key in ("document", "ark", "place"))
+            "citation/v1": "|".join(escape_invisible(str(row[key])) for key in ("document", "ark", "place"))
         },
         "properties": {key: row[key] for key in ("fault", "host", "should_be", "contact") if row[key]},
     }
@@ -142,5 +142,5 @@ def _location(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "physicalLocation": {"artifactLocation": {"uri": quote(row["document"], safe="%/:=&?~#+!$,;'@()*[]")}},
         "logicalLocations": [{"name": name or "text", "kind": "element"}],
-        "message": {"text": escaped(row["as_written"] or "")},
+        "message": {"text": escape_invisible(row["as_written"] or "")},
     }

@@ -11,9 +11,9 @@ import pandas as pd
 from crawler.history.ark_status import EventKind
 from crawler.model.observations import Family
 from reports.languages import N_, Language
-from reports.languages.display import code, escaped, heading
+from reports.languages.display import code, escape_invisible, heading
 from reports.tables.definitions import COUNT, NUMBER, SHARE, TRUTH, Column, TableDefinition, rows_of
-from reports.tables.headline import audited, counts_of, headline
+from reports.tables.headline import audit_subject, counts_of, headline
 from reports.tables.report_tables import TABLES, Report
 from reports.tables.summary import sentences
 
@@ -54,8 +54,8 @@ def markdown(report: Report) -> str:
 
 
 def _lines(report: Report) -> Iterator[str]:
-    language = report.spoken.language
-    about = audited(report.frames, language)
+    language = report.language_choice.language
+    about = audit_subject(report.frames, language)
     question = language.gettext("Which ARKs persist?")
     yield f"# {question} {_words(about.title)}"
     yield ""
@@ -71,7 +71,7 @@ def _lines(report: Report) -> Iterator[str]:
         yield f"- {sentence}"
     definitions = {definition.name: definition for definition in TABLES}
     for name in SHOWN:
-        table = _telling(name, report.tables[name])
+        table = _summary_rows(name, report.tables[name])
         if len(table):
             yield ""
             yield from _section(definitions[name], table, language)
@@ -89,11 +89,11 @@ def _lines(report: Report) -> Iterator[str]:
 
 def _words(text: str) -> str:
     """*text*, in a code span where it could mark up or notify someone: users choose the seeds."""
-    shown = escaped(text)
+    shown = escape_invisible(text)
     return shown if _PLAIN.fullmatch(shown) else code(shown)
 
 
-def _telling(name: str, table: pd.DataFrame) -> pd.DataFrame:
+def _summary_rows(name: str, table: pd.DataFrame) -> pd.DataFrame:
     """The rows that a summary needs: what was seen for the first time, or is as expected, is no news to act on."""
     match name:
         case "arks":
@@ -132,7 +132,7 @@ def _is_empty(column: pd.Series) -> bool:
 
 
 def _cell(value: Any, column: Column, language: Language) -> str:
-    text = language.shown(language.gettext(value) if value and column.is_ours else value, column.type)
+    text = language.format_cell(language.gettext(value) if value and column.is_ours else value, column.type)
     if not text or column.type in (*_NUMERIC, TRUTH):
         return text
     cut = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

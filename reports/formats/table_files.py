@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from reports.languages.display import DEFUSED_FORMULA, FORMULA, heading
+from reports.languages.display import FORMULA, NEUTRALIZED_FORMULA, heading
 from reports.tables.definitions import (
     COUNT,
     MOMENT,
@@ -68,29 +68,29 @@ def _cells(column: pd.Series) -> Any:
     """The cells of a column as the file has them; `""` for what is missing, whatever it would be."""
     if isinstance(column.dtype, pd.DatetimeTZDtype):
         moments = arrow_moments(column).cast(_TEXT)
-        return _quoted(pc.binary_replace_slice(moments, 10, 11, "T"), end='Z"')
+        return _quote_texts(pc.binary_replace_slice(moments, 10, 11, "T"), end='Z"')
     if pd.api.types.is_bool_dtype(column.dtype):
-        return _quoted(pa.array(column.astype("str").str.lower(), _TEXT, from_pandas=True))
+        return _quote_texts(pa.array(column.astype("str").str.lower(), _TEXT, from_pandas=True))
     if pd.api.types.is_numeric_dtype(column.dtype):
         return pc.fill_null(number_texts(column), '""')
     if isinstance(column.dtype, pd.CategoricalDtype):
         words = pa.array([*map(str, column.cat.categories), None], _TEXT)
-        return _quoted(_defused(words)).take(pa.array(column.cat.codes.to_numpy() % len(words)))
-    return _quoted(_defused(arrow_texts(column.astype("str"))))
+        return _quote_texts(_neutralize_formulas(words)).take(pa.array(column.cat.codes.to_numpy() % len(words)))
+    return _quote_texts(_neutralize_formulas(arrow_texts(column.astype("str"))))
 
 
-def _quoted(texts: Any, end: str = '"') -> Any:
+def _quote_texts(texts: Any, end: str = '"') -> Any:
     """The texts in quotation marks, or with another *end*; `""` for what is missing."""
     marked = pc.replace_substring(texts, '"', '""')
     whole = pc.binary_join_element_wise(pa.scalar('"', _TEXT), marked, pa.scalar(end, _TEXT), pa.scalar("", _TEXT))
     return pc.fill_null(whole, '""')
 
 
-def _defused(texts: Any) -> Any:
-    """Return the texts as `reports.languages.display.defused` has each."""
+def _neutralize_formulas(texts: Any) -> Any:
+    """Return the texts as `reports.languages.display.neutralize_formula` has each."""
     if not pc.any(pc.match_substring_regex(texts, FORMULA)).as_py():  # as in most columns
         return texts
-    return pc.replace_substring_regex(texts, FORMULA, DEFUSED_FORMULA)
+    return pc.replace_substring_regex(texts, FORMULA, NEUTRALIZED_FORMULA)
 
 
 def _write_parquet(path: Path, definition: TableDefinition, frames: Iterable[pd.DataFrame]) -> None:

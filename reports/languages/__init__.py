@@ -19,7 +19,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reports.languages.display import ColumnType, escaped
+from reports.languages.display import ColumnType, escape_invisible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,11 +65,11 @@ class Language:
         >>> ENGLISH.gettext("{done} of {all} done", done=1200, all="many")
         '1,200 of many done'
         """
-        return self._filled(self._catalogue.gettext(sentence) if sentence else "", values)
+        return self._fill(self._catalogue.gettext(sentence) if sentence else "", values)
 
     def pgettext(self, context: str, sentence: str, /, **values: Any) -> str:
         """The same, of a word that is said otherwise elsewhere."""
-        return self._filled(self._catalogue.pgettext(context, sentence), values)
+        return self._fill(self._catalogue.pgettext(context, sentence), values)
 
     def ngettext(self, one: str, many: str, number: int, /, **values: Any) -> str:
         """The form of a sentence that *number* asks for, which fills ``{number}``.
@@ -77,13 +77,13 @@ class Language:
         >>> ENGLISH.ngettext("{number} ARK", "{number} ARKs", 1), ENGLISH.ngettext("{number} ARK", "{number} ARKs", 0)
         ('1 ARK', '0 ARKs')
         """
-        return self._filled(self._catalogue.ngettext(one, many, int(number)), {"number": number, **values})
+        return self._fill(self._catalogue.ngettext(one, many, int(number)), {"number": number, **values})
 
     def npgettext(self, context: str, one: str, many: str, number: int, /, **values: Any) -> str:
         """The same, of what is said otherwise elsewhere."""
-        return self._filled(self._catalogue.npgettext(context, one, many, int(number)), {"number": number, **values})
+        return self._fill(self._catalogue.npgettext(context, one, many, int(number)), {"number": number, **values})
 
-    def made(self, function: Callable[[str], str], text: str) -> str:
+    def apply(self, function: Callable[[str], str], text: str) -> str:
         """Return what *function* makes of a text of this language."""
         return function(text)
 
@@ -98,13 +98,13 @@ class Language:
     def _catalogue(self) -> NullTranslations:
         return _catalogue(self.code)
 
-    def _filled(self, sentence: str, values: Mapping[str, Any]) -> str:
+    def _fill(self, sentence: str, values: Mapping[str, Any]) -> str:
         """*sentence* with *values* in its places. A brace in a value is nothing but a brace."""
         if not values:
             return sentence
-        return sentence.format_map({name: self._written(value) for name, value in values.items()})
+        return sentence.format_map({name: self._format_value(value) for name, value in values.items()})
 
-    def _written(self, value: Any) -> str:
+    def _format_value(self, value: Any) -> str:
         return self.number(int(value)) if isinstance(value, Integral) else str(value)
 
     # -- values
@@ -115,11 +115,11 @@ class Language:
         >>> LANGUAGES["en"].number(12345), LANGUAGES["de"].number(12345), LANGUAGES["es"].number(1234)
         ('12,345', '12.345', '1234')
         """
-        return self._grouped(Decimal(int(value)), 0)
+        return self._group_digits(Decimal(int(value)), 0)
 
     def decimals(self, value: float, places: int) -> str:
         """A number with so many digits after its point; a half is rounded away from 0, as scripts round it."""
-        return self._grouped(Decimal(float(value)).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP), places)
+        return self._group_digits(Decimal(float(value)).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP), places)
 
     def share(self, value: float, places: int = 1) -> str:
         """A fraction from 0 to 1 in hundredths.
@@ -130,8 +130,8 @@ class Language:
         space = " " if self.code == "en" else "\N{NO-BREAK SPACE}"
         return f"{self.decimals(100 * value, places)}{space}%"
 
-    def _grouped(self, value: Decimal, places: int) -> str:
-        return f"{value:,.{places}f}" if self.code == "en" else _grouped(self.code, str(value), places)
+    def _group_digits(self, value: Decimal, places: int) -> str:
+        return f"{value:,.{places}f}" if self.code == "en" else _group_digits(self.code, str(value), places)
 
     def day(self, day: date, *, compared_with: date | None = None) -> str:
         """A day in words, without its year where that is the year of *compared_with*.
@@ -175,10 +175,10 @@ class Language:
         """Return how a day is written in digits: ``{dd}/{MM}/{yyyy}``, which the page's scripts go by, too."""
         return _DAYS[self.code][not has_year]
 
-    def shown(self, value: Any, kind: ColumnType) -> str:
+    def format_cell(self, value: Any, kind: ColumnType) -> str:
         """A cell as its reader sees it; nothing for None.
 
-        >>> ENGLISH.shown(12345, ColumnType.COUNT), ENGLISH.shown(0.5, ColumnType.SHARE)
+        >>> ENGLISH.format_cell(12345, ColumnType.COUNT), ENGLISH.format_cell(0.5, ColumnType.SHARE)
         ('12,345', '50.0 %')
         """
         if value is None:
@@ -194,7 +194,7 @@ class Language:
                 return self.gettext("yes") if value else self.gettext("no")
             case ColumnType.MOMENT:
                 return self.moment(value)
-        return escaped(str(value))
+        return escape_invisible(str(value))
 
 
 #: Numbers from here on are grouped by thousands, where not all are (CLDR, minimumGroupingDigits).
@@ -213,7 +213,7 @@ ENGLISH = LANGUAGES["en"]
 
 
 @lru_cache(maxsize=20_000)
-def _grouped(code: str, number: str, places: int) -> str:
+def _group_digits(code: str, number: str, places: int) -> str:
     """A number as a locale writes it: mostly the same few over and over, and each takes Babel long."""
     from babel.numbers import format_decimal
 
@@ -238,7 +238,7 @@ def _catalogue(code: str) -> NullTranslations:
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class LanguageChoice:
     """The language of a report, and who has chosen it."""
 
     language: Language = ENGLISH
@@ -246,7 +246,7 @@ class Spoken:
     """Whether it was asked for; else the page speaks that of its reader's browser, if it is one of ours."""
 
     @classmethod
-    def of(cls, word: str | None) -> Spoken:
+    def of(cls, word: str | None) -> LanguageChoice:
         """What `--lang` or the configuration asks for: a code, `AUTO`, or None for nothing."""
         if word == AUTO:
             return cls(language_of_environment())

@@ -28,13 +28,13 @@ class ColumnType(StrEnum):
     MOMENT = "moment"
 
 
-def escaped(text: str) -> str:
+def escape_invisible(text: str) -> str:
     """The text with every character that shows nothing, or that changes how others are shown, spelled out.
 
     These are control, formatting (bidirectional, zero-width), surrogate, private and unassigned characters,
     and separators of lines and paragraphs. Spaces of any width stay.
 
-    >>> print(escaped("invoice\\u202efdp.exe"), escaped("ark:/12148/btv1b84-\\n49691v"))
+    >>> print(escape_invisible("invoice\\u202efdp.exe"), escape_invisible("ark:/12148/btv1b84-\\n49691v"))
     invoice[U+202E]fdp.exe ark:/12148/btv1b84-[U+000A]49691v
     """
     if text.isprintable():
@@ -46,10 +46,10 @@ def _is_visible(char: str) -> bool:
     return char.isprintable() or unicodedata.category(char) == "Zs"
 
 
-def escaped_json(text: str) -> str:
+def escape_invisible_json(text: str) -> str:
     """A JSON text that means the same, in which no character is invisible or changes how others are shown.
 
-    >>> print(escaped_json('{"title": "\u202ecafé"}'))
+    >>> print(escape_invisible_json('{"title": "\u202ecafé"}'))
     {"title": "\\u202ecafé"}
     """
     if text.isprintable():
@@ -65,19 +65,19 @@ FORMULA = (
     r"]*)([-=+@"
     + "\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH PLUS SIGN}\N{FULLWIDTH HYPHEN-MINUS}\N{FULLWIDTH COMMERCIAL AT}])"
 )
-DEFUSED_FORMULA = r"\1'\2"
+NEUTRALIZED_FORMULA = r"\1'\2"
 _FORMULA = re.compile(FORMULA)
 
 
-def defused(cell: str) -> str:
+def neutralize_formula(cell: str) -> str:
     """Return the cell with an apostrophe before each sign that would begin a formula.
 
     A text that is a negative number is no exception: with the next cell, ``-3,5+f()`` is a formula where a comma is decimal.
 
-    >>> defused("=HYPERLINK(1)"), defused("-3.5"), defused("a=b"), defused("a;=b")
+    >>> neutralize_formula("=HYPERLINK(1)"), neutralize_formula("-3.5"), neutralize_formula("a=b"), neutralize_formula("a;=b")
     ("'=HYPERLINK(1)", "'-3.5", 'a=b', "a;'=b")
     """
-    return _FORMULA.sub(DEFUSED_FORMULA, cell)
+    return _FORMULA.sub(NEUTRALIZED_FORMULA, cell)
 
 
 def link(text: str) -> str | None:
@@ -87,7 +87,7 @@ def link(text: str) -> str | None:
     ('https://n2t.net/ark:12148/x5', None, None)
     """
     is_web = text.lower().startswith(("http://", "https://"))
-    return text if is_web and text == escaped(text) else None
+    return text if is_web and text == escape_invisible(text) else None
 
 
 #: Headings that the name of a column does not say.
@@ -104,10 +104,10 @@ def heading(name: str) -> str:
     return _HEADINGS.get(name) or " ".join(_WORDS.get(word, word) for word in name.split("_"))
 
 
-def counted(number: int, singular: str, plural: str | None = None) -> str:
+def count_noun(number: int, singular: str, plural: str | None = None) -> str:
     """A number with its noun.
 
-    >>> counted(1, "ARK"), counted(2, "ARK"), counted(0, "reply", "replies"), counted(12345, "ARK")
+    >>> count_noun(1, "ARK"), count_noun(2, "ARK"), count_noun(0, "reply", "replies"), count_noun(12345, "ARK")
     ('1 ARK', '2 ARKs', '0 replies', '12,345 ARKs')
     """
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"

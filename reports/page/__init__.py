@@ -12,7 +12,7 @@ def template(name: str) -> Template:
     """The template of this name, in which what came from the web is escaped and what is not given is an error."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    from reports.languages.display import escaped, heading
+    from reports.languages.display import escape_invisible, heading
 
     environment = Environment(
         loader=PackageLoader("reports.page"),
@@ -22,5 +22,5 @@ def template(name: str) -> Template:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"heading": heading, "shown": escaped}
+    environment.filters |= {"heading": heading, "shown": escape_invisible}
     return environment.get_template(name)

@@ -13,14 +13,14 @@ import pandas as pd
 
 from crawler.model.observations import Family, ObjectOutcome
 from reports.languages import ENGLISH, Language
-from reports.languages.display import code, escaped, link
-from reports.page.letters import MOST_NAMED, Letter, Seen, letter, letter_to_let_in
+from reports.languages.display import code, escape_invisible, link
+from reports.page.letters import MOST_NAMED, ArkProblem, Letter, letter, letter_to_let_in
 from reports.page.shown_tables import Cell, cell_of
 from reports.remediation.causes import ADVICE, Cause, Fault
 from reports.store.frames import Frames
 from reports.tables.actions import contacts
 from reports.tables.definitions import ARK, TEXT, URL, netloc, records_of
-from reports.tables.politeness import blocked
+from reports.tables.politeness import blocked_verdicts
 from reports.tables.wording import CAUSE_NAMES, FAULT_NAMES
 
 #: ARKs that a command names one by one; more are named by what they have in common.
@@ -99,33 +99,35 @@ def _card(
         *((language.gettext("Assigned by"), _contact(*contact)) for contact in named[:3]),
         (language.gettext("Looked after by"), cell_of(row["assignees"], TEXT, language)),
         (language.gettext("Should be"), _better(row, language)),
-        (language.gettext("Because"), Cell(language.gettext(escaped(row["because"] or "")), TEXT)),
-        (language.gettext("Archived copy"), _archived(failures, language)),
+        (language.gettext("Because"), Cell(language.gettext(escape_invisible(row["because"] or "")), TEXT)),
+        (language.gettext("Archived copy"), _archived_copy(failures, language)),
     ]
     evidence = [
         (language.gettext("Cause"), Cell(row["cause"], TEXT)),
         (language.gettext("Addresses"), cell_of(row["rule"] or row["pattern"], TEXT, language)),
         (language.gettext("For example"), cell_of(row["example_ark"], ARK, language)),
         (language.gettext("Cited in"), cell_of(row["example_document"], URL, language)),
-        (language.gettext("Evidence"), Cell(escaped(row["evidence"] or ""), URL)),
+        (language.gettext("Evidence"), Cell(escape_invisible(row["evidence"] or ""), URL)),
     ]
     message = letter(cause, fault, row["host"] or "", _seen(failures), row["arks"], language, sender=_sender(frames))
     mailbox = next((address for _, address in named if _MAILBOX.fullmatch(address)), None)
     return ActionCard(
         number=row["number"],
-        key=escaped("|".join(row[part] or "" for part in ("cause", "fault", "host", "rule"))),
-        name=language.gettext("{cause}: {host}", host=escaped(row["host"]), cause=name) if row["host"] else name,
+        key=escape_invisible("|".join(row[part] or "" for part in ("cause", "fault", "host", "rule"))),
+        name=language.gettext("{cause}: {host}", host=escape_invisible(row["host"]), cause=name)
+        if row["host"]
+        else name,
         cause=row["cause"],
         tone=Family.UNREACHABLE.value if fault is Fault.NOBODY else Family.FAILS.value,
         counts=counts,
         advice=advice,
-        shows=_shows(row["citations"], row["places"], language),
+        shows=_link_words(row["citations"], row["places"], language),
         facts=tuple((term, cell) for term, cell in facts if cell.text),
         evidence=tuple((term, cell) for term, cell in evidence if cell.text),
         letter=message,
-        mail=f"mailto:{mailbox}?subject={language.made(quote, message.subject)}" if mailbox else None,
+        mail=f"mailto:{mailbox}?subject={language.apply(quote, message.subject)}" if mailbox else None,
         command=triage_command(row, [failure["ark"] for failure in failures], frames.store),
-        item=f"- [ ] **{name}** ({language.made(code, responsible.text)}): {counts}. {advice}",
+        item=f"- [ ] **{name}** ({language.apply(code, responsible.text)}): {counts}. {advice}",
     )
 
 
@@ -148,7 +150,7 @@ class ClosedDoor:
 
 def closed_doors(frames: Frames, hosts: pd.DataFrame, most: int, language: Language = ENGLISH) -> list[ClosedDoor]:
     """The hosts that keep programs out, those first for which most ARKs can't be judged; *most* at most."""
-    rows = blocked(frames)
+    rows = blocked_verdicts(frames)
     chosen = hosts[hosts["arks_not_judged"].gt(0)]
     chosen = chosen.sort_values(["arks_not_judged", "host"], ascending=[False, True]).head(most)
     doors = []
@@ -165,17 +167,17 @@ def closed_doors(frames: Frames, hosts: pd.DataFrame, most: int, language: Langu
             sender=_sender(frames),
         )
         arks = language.number(row["arks_not_judged"])
-        doors.append(ClosedDoor(escaped(row["host"]), arks, escaped(row["tried"] or ""), message))
+        doors.append(ClosedDoor(escape_invisible(row["host"]), arks, escape_invisible(row["tried"] or ""), message))
     return doors
 
 
-def _seen(failures: Iterable[Mapping[str, Any]]) -> list[Seen]:
+def _seen(failures: Iterable[Mapping[str, Any]]) -> list[ArkProblem]:
     """The ARKs that fail, each with the documents that cite it, and what is known to be better."""
     together: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in failures:
         together.setdefault((row["ark"], row["request_url"]), []).append(row)
     return [
-        Seen(
+        ArkProblem(
             ark=ark,
             url=url,
             ended_at=rows[0]["last_url"] or "",
@@ -190,10 +192,10 @@ def _seen(failures: Iterable[Mapping[str, Any]]) -> list[Seen]:
     ]
 
 
-def _shows(citations: int, places: int, language: Language) -> str:
+def _link_words(citations: int, places: int, language: Language) -> str:
     """Return what a link to so many rows says.
 
-    >>> _shows(1, 1, ENGLISH), _shows(9, 13, ENGLISH), _shows(0, 2, ENGLISH)
+    >>> _link_words(1, 1, ENGLISH), _link_words(9, 13, ENGLISH), _link_words(0, 2, ENGLISH)
     ('Show 1 citation', 'Show 9 citations, in 13 places', 'Show 2 places')
     """
     if not citations:
@@ -214,12 +216,12 @@ def _responsible(row: Mapping[str, Any], fault: Fault, language: Language) -> Ce
     urls = [url for url in (row["pattern"], row["example_url"]) if url and host and netloc(url) == host]
     home = link(f"{urls[0].partition(':')[0]}://{host}/") if urls else None
     if fault is Fault.NOBODY and host:
-        text = language.gettext("no one yet; no answer today from {host}", host=escaped(host))
+        text = language.gettext("no one yet; no answer today from {host}", host=escape_invisible(host))
         return Cell(text, URL, href=home)
     text = language.gettext(
         "{who}: {host}",
         who=language.gettext(FAULT_NAMES[fault]),
-        host=escaped(host) or language.pgettext("responsible", "no host"),
+        host=escape_invisible(host) or language.pgettext("responsible", "no host"),
     )
     return Cell(text, URL, href=home)
 
@@ -239,13 +241,13 @@ def _better(row: Mapping[str, Any], language: Language) -> Cell:
     return Cell(words, TEXT)
 
 
-def _archived(failures: Sequence[Mapping[str, Any]], language: Language) -> Cell:
+def _archived_copy(failures: Sequence[Mapping[str, Any]], language: Language) -> Cell:
     """The archived copies of ARKs of a cause: of how many, with the first of them; no text without any."""
     copies = {row["ark"]: row for row in failures if row["archived_copy"] and row["archived_at"]}
     if not copies:
         return Cell("", TEXT)
     first, *others = copies.values()
-    values = {"ark": escaped(first["ark"]), "day": language.day(first["archived_at"].date())}
+    values = {"ark": escape_invisible(first["ark"]), "day": language.day(first["archived_at"].date())}
     text = language.gettext("of {ark}, of {day}", **values)
     if others:
         text = language.ngettext(
@@ -264,9 +266,9 @@ _MAILBOX = re.compile(r"[A-Za-z0-9._+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")
 def _contact(organization: str, address: str) -> Cell:
     """An organization with the address that the registry gives: a link, where one can be made of it."""
     if not address:
-        return Cell(escaped(organization), TEXT)
+        return Cell(escape_invisible(organization), TEXT)
     href = f"mailto:{address}" if _MAILBOX.fullmatch(address) else link(address)
-    return Cell(f"{escaped(organization)} ({escaped(address)})", URL, href)
+    return Cell(f"{escape_invisible(organization)} ({escape_invisible(address)})", URL, href)
 
 
 def triage_command(row: Mapping[str, Any], arks: Sequence[str], store: str) -> str:
@@ -279,14 +281,18 @@ def triage_command(row: Mapping[str, Any], arks: Sequence[str], store: str) -> s
     if row["arks"] <= MOST_IN_COMMAND and all(map(str.isprintable, named)):
         meant = [*named]
     else:
-        meant = ["--host", escaped(row["host"] or "")]
+        meant = ["--host", escape_invisible(row["host"] or "")]
     words = " ".join(shlex.quote(word) for word in meant)
-    return f'arkaudit triage acknowledge {words} --reason "…" --store {shlex.quote(escaped(store or "audit.db"))}'
+    return (
+        f'arkaudit triage acknowledge {words} --reason "…" --store {shlex.quote(escape_invisible(store or "audit.db"))}'
+    )
 
 
 def check_list(title: str, cards: Sequence[ActionCard], language: Language = ENGLISH) -> Iterator[str]:
     """The lines of a check-list in Markdown; what came from the web is in code spans."""
-    yield language.gettext("# To act on: {title}", title=language.made(lambda text: code(escaped(text)), title))
+    yield language.gettext(
+        "# To act on: {title}", title=language.apply(lambda text: code(escape_invisible(text)), title)
+    )
     yield ""
     for card in cards:
         yield card.item

@@ -12,7 +12,7 @@ import pandas as pd
 
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
 from reports.languages import N_, Language
-from reports.languages.display import escaped
+from reports.languages.display import escape_invisible
 from reports.tables.ark_statuses import FAMILY_COLUMNS
 from reports.tables.definitions import hosts_of
 from reports.tables.wording import FAMILY_COUNTS, FAMILY_NAMES
@@ -62,7 +62,7 @@ def _bars(naans: pd.DataFrame, language: Language) -> pd.DataFrame:
     """One row per bar, labelled: the greatest NAANs, and the others as one."""
     columns = list(FAMILY_COLUMNS.values())
     named = zip(naans["naan"], naans["organization"].fillna(""), strict=True)
-    labels = [f"{_shortened(escaped(name))} {escaped(naan)}".strip() for naan, name in named]
+    labels = [f"{_shorten_name(escape_invisible(name))} {escape_invisible(naan)}".strip() for naan, name in named]
     rows = naans[columns].astype("int64").set_axis(labels, axis="index")
     if len(rows) <= _MOST_NAANS:
         return rows
@@ -71,10 +71,10 @@ def _bars(naans: pd.DataFrame, language: Language) -> pd.DataFrame:
     return pd.concat([kept, pd.DataFrame([rest.sum()], index=[others])])
 
 
-def _shortened(name: str) -> str:
+def _shorten_name(name: str) -> str:
     """A name that is not too long, cut between words where it has any.
 
-    >>> _shortened("x" * 200) == "x" * 89 + "…", _shortened("Centre " * 20).endswith("Centre …"), _shortened("")
+    >>> _shorten_name("x" * 200) == "x" * 89 + "…", _shorten_name("Centre " * 20).endswith("Centre …"), _shorten_name("")
     (True, True, '')
     """
     if len(name) <= _LONGEST_NAME:
@@ -148,7 +148,7 @@ def _naan_sentence(naans: pd.DataFrame, language: Language) -> str:
         ),
         language.gettext(
             "The NAAN with most ARKs is {naan}, with {number}.",
-            naan=escaped(largest["naan"]),
+            naan=escape_invisible(largest["naan"]),
             number=int(largest["arks"]),
         ),
     ]
@@ -295,7 +295,8 @@ def flow_of(arks: pd.DataFrame, language: Language) -> Chart | None:
     )
     counted = ways.groupby(["start", "end", "family"], sort=False).size().reset_index(name="urls")
     first, second = (
-        _nodes(column, counted[name].map(escaped), counted["urls"]) for column, name in enumerate(("start", "end"))
+        _nodes(column, counted[name].map(escape_invisible), counted["urls"])
+        for column, name in enumerate(("start", "end"))
     )
     asked_at, ended_at = Counter[Node](), Counter[Node]()
     links = Counter[tuple[Node, Node]]()
@@ -383,7 +384,7 @@ def _tone(node: Node) -> str:
 
 def _label(node: Node, name: str, language: Language) -> dict[str, Any]:
     """The label of a node: at both ends next to the chart, in the middle above its node, on paper of its own."""
-    cut = language.made(_cut, name)
+    cut = language.apply(_cut, name)
     short = {"formatter": cut} if cut != name else {}
     match node:
         case (0, _):

@@ -14,13 +14,22 @@ import pandas as pd
 from markupsafe import Markup
 
 from crawler.model.observations import ObjectOutcome
-from reports.languages import LANGUAGES, N_, Forms, Language, Spoken
-from reports.languages.display import ColumnType, escaped
+from reports.languages import LANGUAGES, N_, Forms, Language, LanguageChoice
+from reports.languages.display import ColumnType, escape_invisible
 from reports.page import template
 from reports.page.cards import action_cards, check_list, closed_doors
 from reports.page.charts import Chart, by_naan, by_service, flow_of
 from reports.page.over_time import alive_of, survival_of
-from reports.page.shown_tables import TONES, TOPICS, ShownTable, columns_of, described, packed, shown_table, tiles_of
+from reports.page.shown_tables import (
+    TONES,
+    TOPICS,
+    ShownTable,
+    columns_of,
+    pack_rows,
+    shown_table,
+    table_description,
+    tiles_of,
+)
 from reports.page.translations import Texts, changes, words_in
 from reports.remediation.causes import ADVICE
 from reports.store.frames import Frames
@@ -33,7 +42,7 @@ from reports.tables.definitions import (
     records_of,
     token_column,
 )
-from reports.tables.headline import audited, counts_of, headline
+from reports.tables.headline import audit_subject, counts_of, headline
 from reports.tables.known import known_sentence
 from reports.tables.report_tables import TABLES
 from reports.tables.services import ALL
@@ -59,12 +68,18 @@ SCRIPTS = (
 CHART_LIBRARY = "echarts.min.js"
 
 
-def page(frames: Frames, tables: Mapping[str, pd.DataFrame], *, choice: str = "", spoken: Spoken | None = None) -> str:
+def page(
+    frames: Frames,
+    tables: Mapping[str, pd.DataFrame],
+    *,
+    choice: str = "",
+    language_choice: LanguageChoice | None = None,
+) -> str:
     """The whole page as HTML. The same run and tables give the same text."""
-    spoken = spoken or Spoken()
-    texts = Texts(spoken.language.code)
+    language_choice = language_choice or LanguageChoice()
+    texts = Texts(language_choice.language.code)
     parts = {definition.name: part_of(definition, tables[definition.name], frames, texts) for definition in TABLES}
-    pieces = page_pieces(frames, parts, texts, choice=choice, spoken=spoken)
+    pieces = page_pieces(frames, parts, texts, choice=choice, language_choice=language_choice)
     return b"".join(pieces).decode("utf-8")
 
 
@@ -73,7 +88,7 @@ class PagePart:
     """What the page holds of one table, and what else it must know of it: a long table need not stay in memory."""
 
     shown: ShownTable
-    packed: str
+    rows_packed: str
     """All its rows that the page holds."""
     sentences: tuple[str, ...]
     """The sentences of ours in it."""
@@ -90,7 +105,7 @@ def part_of(definition: TableDefinition, table: pd.DataFrame, frames: Frames, te
     )  # also no row of it would keep all its memory
     return PagePart(
         shown=shown_table(definition, table, frames, texts),
-        packed=packed(table, columns_of(definition)),
+        rows_packed=pack_rows(table, columns_of(definition)),
         sentences=tuple(str(text) for part in ours for text in part),
         charts=tuple(charts_of(definition.name, table, texts)),
         rows=table[table["number"].le(MOST_CAUSES)] if definition.name == "failures" else rows,
@@ -98,7 +113,7 @@ def part_of(definition: TableDefinition, table: pd.DataFrame, frames: Frames, te
 
 
 #: The tables of which charts are made, in the order of these.
-CHARTED = ("naans", "services", "arks", "runs", "survival")
+CHART_TABLES = ("naans", "services", "arks", "runs", "survival")
 
 
 def charts_of(name: str, table: pd.DataFrame, language: Language) -> Iterator[Chart]:
@@ -120,11 +135,11 @@ def charts_of(name: str, table: pd.DataFrame, language: Language) -> Iterator[Ch
 
 
 def page_pieces(
-    frames: Frames, parts: Mapping[str, PagePart], texts: Texts, *, choice: str = "", spoken: Spoken
+    frames: Frames, parts: Mapping[str, PagePart], texts: Texts, *, choice: str = "", language_choice: LanguageChoice
 ) -> Iterator[bytes]:
     """Yield the page as HTML, made of its parts by the names of their tables.
 
-    It is written in the language that is *spoken*, English by default, and holds what it says in the others; a reader's
+    It is written in the language that is *language_choice*, English by default, and holds what it says in the others; a reader's
     browser chooses among them where none was asked for.
     """
     tables = {name: part.rows for name, part in parts.items() if part.rows is not None}
@@ -134,11 +149,11 @@ def page_pieces(
     whole = template("page.html.j2")
     cards = action_cards(frames, tables, MOST_CAUSES, texts)
     has_arks = parts["naans"].shown.row_count
-    charts = [chart for name in CHARTED for chart in parts[name].charts if has_arks]
+    charts = [chart for name in CHART_TABLES for chart in parts[name].charts if has_arks]
     said = {
-        **_said(frames, tables, texts),
+        **_page_values(frames, tables, texts),
         "lang": texts.mark(lambda language: language.code),
-        "choice": escaped(choice),
+        "choice": escape_invisible(choice),
         "actions": cards,
         "doors": closed_doors(frames, tables["hosts"], MOST_CAUSES, texts),
         "more_causes": len(tables["causes"]) - len(cards),
@@ -152,18 +167,18 @@ def page_pieces(
     # what is the same in every language, and is much, is left out when the places of texts are counted
     nothing = {"style": "", "library": "", "policy": "", "script_data": "", "scripts": [""] * len(scripts)}
     places = texts.places(whole.render({**said, **nothing, "data": dict.fromkeys([*parts, LIFE.name], "")}))
-    title = texts.mark(lambda language: audited(frames, language).title)
+    title = texts.mark(lambda language: audit_subject(frames, language).title)
     for_scripts = {
         "check_list": list(check_list(title, cards, texts)),
         "charts": [{name: getattr(chart, name) for name in _DRAWN_FROM} for chart in charts],
     }
     scripted = {
-        code: {**_scripted(list(ours), language), **texts.said(for_scripts, code)}
+        code: {**_script_values(list(ours), language), **texts.fill_marks(for_scripts, code)}
         for code, language in LANGUAGES.items()
     }
-    facts = audited(frames).facts
+    facts = audit_subject(frames).facts
     script_data = {
-        "tables": {definition.name: described(definition) for definition in (*TABLES, LIFE)},
+        "tables": {definition.name: table_description(definition) for definition in (*TABLES, LIFE)},
         "tones": TONES,
         "audit": f"{facts['store']}, {facts.get('run', '')}",
         "advice": ADVICE,
@@ -172,7 +187,7 @@ def page_pieces(
             code: {**places[code], "scripted": changes(scripted[texts.code], scripted[code])} for code in LANGUAGES
         },
         "written": texts.code,
-        "is_asked_for": spoken.is_asked_for,
+        "is_asked_for": language_choice.is_asked_for,
     }
     pieces = whole.generate(
         {
@@ -182,27 +197,29 @@ def page_pieces(
             "library": Markup(library),
             "policy": content_security_policy(style, [*scripts, library]),
             "data": {
-                **{name: part.packed for name, part in parts.items()},
-                LIFE.name: packed(_lives(frames), LIFE.columns),
+                **{name: part.rows_packed for name, part in parts.items()},
+                LIFE.name: pack_rows(_lives(frames), LIFE.columns),
             },
             "script_data": Markup(_in_html(script_data)),
         }
     )
-    return (texts.written(piece).encode("utf-8", errors="backslashreplace") for piece in pieces)
+    return (texts.fill_page(piece).encode("utf-8", errors="backslashreplace") for piece in pieces)
 
 
-def _said(frames: Frames, tables: Mapping[str, pd.DataFrame], texts: Texts) -> dict[str, Any]:
+def _page_values(frames: Frames, tables: Mapping[str, pd.DataFrame], texts: Texts) -> dict[str, Any]:
     """What the page says of the audit itself, before any script runs."""
     summary = tables["summary"]
     suspect = frames.run[frames.run["is_suspect"].fillna(False)]
     values = dict(zip(summary["measure"], summary["value"], strict=True))
-    about = {code: audited(frames, language) for code, language in LANGUAGES.items()}
+    about = {code: audit_subject(frames, language) for code, language in LANGUAGES.items()}
     sentences_about = zip(*(each.sentences for each in about.values()), strict=True)
     return {
         "run": _run_facts(frames, texts),
-        "suspicion": escaped("".join(suspect["suspicion"].dropna())),
-        "title": texts.marked({code: escaped(each.title) for code, each in about.items()}),
-        "audited": [texts.marked(dict(zip(LANGUAGES, map(escaped, said), strict=True))) for said in sentences_about],
+        "suspicion": escape_invisible("".join(suspect["suspicion"].dropna())),
+        "title": texts.mark_texts({code: escape_invisible(each.title) for code, each in about.items()}),
+        "audited": [
+            texts.mark_texts(dict(zip(LANGUAGES, map(escape_invisible, said), strict=True))) for said in sentences_about
+        ],
         "headline": headline(counts_of(frames, tables), texts),
         "sentences": sentences(summary, texts),
         "tiles": tiles_of(summary, texts),
@@ -220,13 +237,13 @@ def _said(frames: Frames, tables: Mapping[str, pd.DataFrame], texts: Texts) -> d
     }
 
 
-def _scripted(ours: Sequence[str], language: Language) -> dict[str, Any]:
+def _script_values(ours: Sequence[str], language: Language) -> dict[str, Any]:
     """What the scripts say in a language, and how they write numbers and days."""
     return {
         "code": language.code,
         "words": words_in(language),
         "names": {str(family): language.gettext(name) for family, name in FAMILY_NAMES.items()},
-        "sentences": {escaped(text): escaped(language.gettext(text)) for text in ours},
+        "sentences": {escape_invisible(text): escape_invisible(language.gettext(text)) for text in ours},
         "day": language.day_pattern(),
         "percent": language.share(0, 0).removeprefix("0"),
     }
@@ -262,18 +279,19 @@ def _run_facts(frames: Frames, language: Language) -> list[tuple[str, str]]:
         return []
     run = next(records_of(frames.run))
     facts = {
-        "arkaudit": escaped(run["version"]),
-        language.gettext("Run"): escaped(f"{run['run_id']} ({run['command']}, {run['state']})"),
-        language.gettext("Started"): language.shown(run["started_at"], ColumnType.MOMENT),
-        language.gettext("Ended"): language.shown(run["ended_at"], ColumnType.MOMENT) or language.gettext("not yet"),
-        language.gettext("Compared with"): _compared(frames, language),
-        language.gettext("Resolver for ARKs without one"): escaped(run["resolver"] or ""),
-        language.gettext("User agent"): escaped(run["user_agent"] or ""),
+        "arkaudit": escape_invisible(run["version"]),
+        language.gettext("Run"): escape_invisible(f"{run['run_id']} ({run['command']}, {run['state']})"),
+        language.gettext("Started"): language.format_cell(run["started_at"], ColumnType.MOMENT),
+        language.gettext("Ended"): language.format_cell(run["ended_at"], ColumnType.MOMENT)
+        or language.gettext("not yet"),
+        language.gettext("Compared with"): _compared_runs(frames, language),
+        language.gettext("Resolver for ARKs without one"): escape_invisible(run["resolver"] or ""),
+        language.gettext("User agent"): escape_invisible(run["user_agent"] or ""),
     }
     return [(name, text) for name, text in facts.items() if text]
 
 
-def _compared(frames: Frames, language: Language) -> str:
+def _compared_runs(frames: Frames, language: Language) -> str:
     return "; ".join(
         language.gettext(words, run=str(earlier.run["run_id"].iloc[0]))
         for words, earlier in ((N_("run {run} (before)"), frames.previous), (N_("run {run} (chosen)"), frames.since))

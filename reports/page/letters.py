@@ -8,7 +8,7 @@ from datetime import date
 
 from crawler.model.observations import ObjectOutcome
 from reports.languages import ENGLISH, N_, Forms, Language
-from reports.languages.display import escaped
+from reports.languages.display import escape_invisible
 from reports.remediation.causes import Cause, Fault
 from reports.tables.wording import OBJECT_MEANINGS
 
@@ -19,7 +19,7 @@ _MOST_DOCUMENTS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ArkProblem:
     """One ARK that was not reached as cited."""
 
     ark: str
@@ -53,7 +53,7 @@ def letter(
     cause: Cause,
     fault: Fault,
     host: str,
-    failures: Sequence[Seen],
+    failures: Sequence[ArkProblem],
     count: int,
     language: Language = ENGLISH,
     *,
@@ -65,20 +65,20 @@ def letter(
 
     What comes from the web is spelled out where it could not be seen, and is in no way marked up.
 
-    >>> one = Seen("ark:12148/btv1b84", "https://n.example/ark:/12148/btv1b84", ObjectOutcome.LOOP)
+    >>> one = ArkProblem("ark:12148/btv1b84", "https://n.example/ark:/12148/btv1b84", ObjectOutcome.LOOP)
     >>> letter(Cause.LOOP, Fault.RESOLVER, "n.example", [one], 1).subject
     'An ARK cannot be reached at n.example'
     """
     words = _FIRST_WORDS.get(fault, _FIRST_WORDS[Fault.RESOLVER])
-    where = escaped(host) or language.pgettext("at", "its address")
+    where = escape_invisible(host) or language.pgettext("at", "its address")
     request = language.gettext(REQUESTS[cause])
     salutation = _DEAR_EDITORS if fault is Fault.CITATION else _DEAR_COLLEAGUES
-    return _written(words, where, salutation, failures, count, request, language, sender)
+    return _compose(words, where, salutation, failures, count, request, language, sender)
 
 
 def letter_to_let_in(
     host: str,
-    blocked: Sequence[Seen],
+    blocked: Sequence[ArkProblem],
     count: int,
     language: Language = ENGLISH,
     *,
@@ -98,9 +98,9 @@ def letter_to_let_in(
         N_("- the paths of ARKs, which begin with /ark:, and the pages that they lead to."),
         _PATIENCE,
     ]
-    words = {"key": escaped(signed_by), "agent": escaped(user_agent)}
+    words = {"key": escape_invisible(signed_by), "agent": escape_invisible(user_agent)}
     request = "\n".join(language.gettext(way, **words) for way in ways if way)
-    return _written(_TO_LET_IN, escaped(host), _DEAR_COLLEAGUES, blocked, count, request, language, sender)
+    return _compose(_TO_LET_IN, escape_invisible(host), _DEAR_COLLEAGUES, blocked, count, request, language, sender)
 
 
 _DEAR_EDITORS, _DEAR_COLLEAGUES = N_("Dear editors,"), N_("Dear colleagues,")
@@ -108,11 +108,11 @@ _LET_IN = N_("Could you let it in? To allow one of these is enough:")
 _PATIENCE = N_("It asks once a second at most, obeys robots.txt, and never tries to get around a check for programs.")
 
 
-def _written(
+def _compose(
     words: tuple[Forms, Forms],
     where: str,
     salutation: str,
-    arks_seen: Sequence[Seen],
+    arks_seen: Sequence[ArkProblem],
     count: int,
     request: str,
     language: Language,
@@ -125,7 +125,7 @@ def _written(
     parts = [language.gettext(salutation), f"{opening} {language.gettext(_MEANING)}"]
     for ark in arks:
         lines = [line for one in arks_seen if one.ark == ark for line in _lines(one, language)]
-        parts.append("\n  ".join([escaped(ark), *lines]))
+        parts.append("\n  ".join([escape_invisible(ark), *lines]))
     if more > 0:
         parts.append(
             language.ngettext(
@@ -143,7 +143,7 @@ def _written(
                 (
                     language.gettext("With kind regards,"),
                     language.gettext("[your name, your institution]"),
-                    escaped(sender),
+                    escape_invisible(sender),
                 ),
             )
         ),
@@ -193,26 +193,26 @@ _TO_LET_IN = (
 )
 
 
-def _lines(failure: Seen, language: Language) -> Iterator[str]:
+def _lines(failure: ArkProblem, language: Language) -> Iterator[str]:
     meaning = language.gettext(OBJECT_MEANINGS[failure.outcome])
-    yield language.gettext("asked at {url}", url=escaped(failure.url))
+    yield language.gettext("asked at {url}", url=escape_invisible(failure.url))
     if failure.ended_at and failure.ended_at != failure.url:
-        yield language.gettext("which led to {url}", url=escaped(failure.ended_at))
+        yield language.gettext("which led to {url}", url=escape_invisible(failure.ended_at))
     if failure.day:
         yield language.gettext("on {day}: {meaning}", day=language.day(failure.day), meaning=meaning)
     else:
         yield meaning
     if failure.documents:
-        yield _cited(failure.documents, language)
+        yield _citation_line(failure.documents, language)
     if failure.should_be:
-        yield language.gettext("it should probably be {better}", better=escaped(failure.should_be))
+        yield language.gettext("it should probably be {better}", better=escape_invisible(failure.should_be))
     if failure.archived_copy and failure.archived_on:
-        copy, day = escaped(failure.archived_copy), language.day(failure.archived_on)
+        copy, day = escape_invisible(failure.archived_copy), language.day(failure.archived_on)
         yield language.gettext("an archive has a copy of what it led to, of {day}: {copy}", day=day, copy=copy)
 
 
-def _cited(documents: Sequence[str], language: Language) -> str:
-    first, *others = map(escaped, documents)
+def _citation_line(documents: Sequence[str], language: Language) -> str:
+    first, *others = map(escape_invisible, documents)
     if not others:
         return language.gettext("cited in {document}", document=first)
     if len(documents) <= _MOST_DOCUMENTS:

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from reports.languages import N_, Language
-from reports.languages.display import escaped
+from reports.languages.display import escape_invisible
 from reports.page.charts import FRAME, LEGEND, Chart, Numbers, colour
 
 
@@ -33,7 +33,7 @@ def alive_of(runs: pd.DataFrame, language: Language) -> Chart | None:
             "useUTC": True,
             "xAxis": _time_axis(first["started_at"], last["started_at"], language),
             "series": [
-                _line(name, tone, list(zip(moments, map(_rounded, values), strict=True)), dash)
+                _line(name, tone, list(zip(moments, map(_round_share, values), strict=True)), dash)
                 for name, tone, values, dash in lines
             ],
         },
@@ -111,7 +111,7 @@ def survival_of(survival: pd.DataFrame, grouping: str, language: Language) -> Ch
     greatest = sorted(groups, key=lambda name: (-int(groups[name]["at_risk"].max()), name))
     whole = survival[survival["grouping"].eq("all")]
     curves = {} if whole.empty else {language.pgettext("a curve", "all"): whole}
-    curves |= {escaped(name): groups[name] for name in greatest[:_MOST_CURVES]}
+    curves |= {escape_invisible(name): groups[name] for name in greatest[:_MOST_CURVES]}
     longest = max((int(rows["days"].max()) for rows in curves.values()), default=0)
     if longest < 1:
         return None
@@ -171,7 +171,7 @@ _AXIS: Mapping[str, Any] = {
 
 def _points(rows: pd.DataFrame) -> list[tuple[int, float]]:
     days = map(int, rows["days"])
-    return [(0, 1.0), *zip(days, map(_rounded, rows["survival"]), strict=True)]
+    return [(0, 1.0), *zip(days, map(_round_share, rows["survival"]), strict=True)]
 
 
 def _at_risk(rows: pd.DataFrame, day: int) -> int:
@@ -251,5 +251,5 @@ def _percent(share: Any, language: Language) -> str:
     return language.pgettext("a share", "unknown") if pd.isna(share) else language.share(float(share))
 
 
-def _rounded(share: Any) -> float:
+def _round_share(share: Any) -> float:
     return round(float(share), 4)

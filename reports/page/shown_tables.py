@@ -16,7 +16,7 @@ import pyarrow as pa
 from crawler.history.ark_status import ArkState, EventKind
 from crawler.model.observations import DESCRIBED, FAMILY_OF, CommitmentOutcome, Family, MetadataOutcome
 from reports.languages import N_, Forms, Language
-from reports.languages.display import ColumnType, escaped, heading, link
+from reports.languages.display import ColumnType, escape_invisible, heading, link
 from reports.remediation.causes import FAULT_OF, Fault
 from reports.store.frames import Frames
 from reports.tables.definitions import Column, TableDefinition, arrow_moments, records_of, rows_of, values_of
@@ -60,7 +60,7 @@ class ShownTable:
     """What is said instead, where it has nothing to report."""
 
     @property
-    def described(self) -> tuple[Column, ...]:
+    def all_columns(self) -> tuple[Column, ...]:
         """Return all its columns, whose meanings the page gives, in the order of the page."""
         return columns_of(self.definition)
 
@@ -76,7 +76,7 @@ def shown_table(definition: TableDefinition, table: pd.DataFrame, frames: Frames
     first = table.head(MOST_LISTED if definition.is_listing else MOST_ROWS)
     rows = tuple(
         tuple(
-            Cell(language.gettext(escaped(value or "")), column.type)
+            Cell(language.gettext(escape_invisible(value or "")), column.type)
             if column.is_ours
             else cell_of(value, column.type, language)
             for value, column in zip(row, columns, strict=True)
@@ -90,7 +90,7 @@ def shown_table(definition: TableDefinition, table: pd.DataFrame, frames: Frames
 
 def cell_of(value: Any, kind: ColumnType, language: Language) -> Cell:
     """A value as a cell: a web address is a link, a word of a vocabulary a badge."""
-    text = language.shown(value, kind)
+    text = language.format_cell(value, kind)
     if kind is ColumnType.URL:
         return Cell(text, kind, href=link(value or ""))
     if kind is ColumnType.TOKEN:
@@ -185,7 +185,7 @@ _TILES = (
 MOST_EMBEDDED = 500_000
 
 
-def packed(table: pd.DataFrame, columns: tuple[Column, ...]) -> str:
+def pack_rows(table: pd.DataFrame, columns: tuple[Column, ...]) -> str:
     """The first rows of a table, packed: gzip in Base64 of JSON, ``{"rows": 2, "columns": [...]}``.
 
     A column of text is ``{"d": texts, "i": numbers}``, -1 for nothing, with every invisible character spelled out; a
@@ -228,10 +228,10 @@ def _content(values: pd.Series, column: Column) -> dict[str, list[Any]]:
         case ColumnType.COUNT | ColumnType.NUMBER | ColumnType.SHARE:
             return {"v": values_of(values)}
     numbers, texts = pd.factorize(values)
-    return {"d": [escaped(text) for text in values_of(pd.Series(texts, dtype="str"))], "i": numbers.tolist()}
+    return {"d": [escape_invisible(text) for text in values_of(pd.Series(texts, dtype="str"))], "i": numbers.tolist()}
 
 
-def described(definition: TableDefinition) -> dict[str, Any]:
+def table_description(definition: TableDefinition) -> dict[str, Any]:
     """Return what the page must know of a table before it looks into it."""
     return {
         "name": definition.name,

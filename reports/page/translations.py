@@ -28,7 +28,9 @@ def _in_all(name: str) -> Callable[..., str]:
 
     def said(texts: Texts, *arguments: Any, **values: Any) -> str:
         return texts.mark(
-            lambda each: getattr(each, name)(*texts.said(arguments, each.code), **texts.said(values, each.code))
+            lambda each: getattr(each, name)(
+                *texts.fill_marks(arguments, each.code), **texts.fill_marks(values, each.code)
+            )
         )
 
     return said
@@ -46,9 +48,9 @@ class Texts(Language):
 
     def mark(self, said: Callable[[Language], str]) -> str:
         """A mark for what is *said* in each language."""
-        return self.marked({code: said(language) for code, language in LANGUAGES.items()})
+        return self.mark_texts({code: said(language) for code, language in LANGUAGES.items()})
 
-    def marked(self, texts: Mapping[str, str]) -> str:
+    def mark_texts(self, texts: Mapping[str, str]) -> str:
         """A mark for the *texts* of all languages, or the text itself where it is the same in all."""
         key = tuple(texts.values())
         if len(set(key)) == 1:
@@ -58,14 +60,14 @@ class Texts(Language):
             self._texts.append(texts)
         return self._marks[key]
 
-    def said(self, value: Any, code: str) -> Any:
+    def fill_marks(self, value: Any, code: str) -> Any:
         """Return *value* with what a language says in the places of its marks."""
         if isinstance(value, str):
             return _MARK.sub(lambda mark: self._texts[int(mark[1])][code], value)
         if isinstance(value, Mapping):
-            return {key: self.said(part, code) for key, part in value.items()}
+            return {key: self.fill_marks(part, code) for key, part in value.items()}
         if isinstance(value, list | tuple):
-            return [self.said(part, code) for part in value]
+            return [self.fill_marks(part, code) for part in value]
         return value
 
     gettext, pgettext = _in_all("gettext"), _in_all("pgettext")
@@ -73,12 +75,12 @@ class Texts(Language):
     number, decimals, share = _in_all("number"), _in_all("decimals"), _in_all("share")
     day, numeric_day, day_pattern = _in_all("day"), _in_all("numeric_day"), _in_all("day_pattern")
 
-    def made(self, function: Callable[[str], str], text: str) -> str:
-        return self.mark(lambda each: function(self.said(text, each.code)))
+    def apply(self, function: Callable[[str], str], text: str) -> str:
+        return self.mark(lambda each: function(self.fill_marks(text, each.code)))
 
     # -- the page
 
-    def written(self, html: str) -> str:
+    def fill_page(self, html: str) -> str:
         """Return a piece of HTML in the language that the page is written in."""
         return _MARK.sub(lambda mark: escape(self._texts[int(mark[1])][self.code]), html)
 
@@ -96,7 +98,7 @@ class Texts(Language):
                 for name, value in _ATTRIBUTE.findall(piece) if "\x02" in piece else ():
                     for code, words in self._otherwise(value):
                         others[code]["attributes"].setdefault(element, {})[name] = words
-            elif self.said(piece, self.code).strip():
+            elif self.fill_marks(piece, self.code).strip():
                 text += 1
                 for code, words in self._otherwise(piece):
                     others[code]["texts"][text] = words.removeprefix("\n")
@@ -107,9 +109,9 @@ class Texts(Language):
         if "\x02" not in html:
             return
         plain = unescape(html)
-        written = self.said(plain, self.code)
+        written = self.fill_marks(plain, self.code)
         for code in LANGUAGES:
-            if (words := self.said(plain, code)) != written:
+            if (words := self.fill_marks(plain, code)) != written:
                 yield code, words
 
 

@@ -201,12 +201,12 @@ class Diagnosis:
         return _ANY_NAAN.sub(r"\1{naan}/", self.pattern) if self.cause is Cause.CHANGED_PATH else ""
 
 
-def diagnosed(failure: Failure, around: CauseContext) -> Diagnosis:
+def diagnose(failure: Failure, around: CauseContext) -> Diagnosis:
     """The first cause that fits, in the order of `Cause` but for what a check character says.
 
     >>> failed = Failure("ark:53355/cl010", "https://m.example/ark:/53355/cl010", ObjectOutcome.BROKEN,
     ...                  "https://m.example/ark:/53355/cl010", 404)
-    >>> diagnosed(failed, CauseContext(naan_known=False)).cause.value
+    >>> diagnose(failed, CauseContext(naan_known=False)).cause.value
     'unknown-naan'
     """
     cause = _cause(failure, around)
@@ -321,14 +321,14 @@ def pattern(url: str, ark: str) -> str:
         return f"{before}{{name}}{after}"
     may_be_spelled = _MAY_BE_SPELLED.search(address)
     if not may_be_spelled and _PLAIN_ARK.fullmatch(ark):
-        return _wild(address)  # its one name was looked for
+        return _with_wildcard(address)  # its one name was looked for
     for name in filter(None, _names(ark)):
         before, spelling, after = address.partition(name)
         if not spelling and may_be_spelled:
-            before, spelling, after = _spelled(address, name)
+            before, spelling, after = _find_spelling(address, name)
         if spelling:
             return f"{before}{{name}}{after}"
-    return _wild(address)
+    return _with_wildcard(address)
 
 
 def _names(ark: str) -> tuple[str, ...]:
@@ -349,7 +349,7 @@ _PLAIN_ARK = re.compile("ark:[0-9a-z]+/(([0-9A-Za-z]+))")
 _MAY_BE_SPELLED = re.compile("[-%A-Z]")
 
 
-def _spelled(address: str, name: str) -> tuple[str, str, str]:
+def _find_spelling(address: str, name: str) -> tuple[str, str, str]:
     """Return the text before a name, the name, and the text after it: hyphens anywhere, characters escaped or
     not.
     """
@@ -358,7 +358,7 @@ def _spelled(address: str, name: str) -> tuple[str, str, str]:
     return (address[: spelling.start()], spelling[0], address[spelling.end() :]) if spelling else (address, "", "")
 
 
-def _wild(url: str) -> str:
+def _with_wildcard(url: str) -> str:
     path = url.partition("?")[0]
     return f"{path.rpartition('/')[0]}/*" if "/" in path.partition("://")[2] else path
 

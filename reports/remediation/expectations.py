@@ -27,7 +27,7 @@ class Presence(StrEnum):
     SEEN = "seen"
 
 
-class Landing(StrEnum):
+class LandingMatch(StrEnum):
     """The landing page of an ARK, compared with the one expected."""
 
     ELSEWHERE = "elsewhere"
@@ -38,7 +38,7 @@ class Landing(StrEnum):
     """The inventory says nothing about it."""
 
 
-class ExpectedAccess(StrEnum):
+class AccessMatch(StrEnum):
     """The access that people have, compared with the access that they should have."""
 
     WRONGLY_OPEN = "wrongly-open"
@@ -75,20 +75,20 @@ def same_object(one: str, other: str) -> bool:
 
 
 def _canonical(url: str) -> str:
-    plain = _ESCAPE.sub(_unescaped, sendable(url.strip()))
+    plain = _ESCAPE.sub(_unescape_plain, sendable(url.strip()))
     as_one = _ARK.sub(lambda ark_path: "/ark:" + ark_path[1].replace("-", ""), plain)
     return place(as_one).removeprefix("www.")
 
 
-def _unescaped(escape: re.Match[str]) -> str:
+def _unescape_plain(escape: re.Match[str]) -> str:
     char = unquote(escape[0])
     return char if _PLAIN.fullmatch(char) else escape[0].upper()
 
 
-def presence(*, is_cited: bool, is_checked: bool) -> Presence:
+def classify_presence(*, is_cited: bool, is_checked: bool) -> Presence:
     """Return whether an ARK has been met.
 
-    >>> presence(is_cited=False, is_checked=True).value
+    >>> classify_presence(is_cited=False, is_checked=True).value
     'never-cited'
     """
     if is_checked:
@@ -96,36 +96,36 @@ def presence(*, is_cited: bool, is_checked: bool) -> Presence:
     return Presence.NEVER_CHECKED if is_cited else Presence.NEVER_SEEN
 
 
-def landing(
+def compare_landing(
     expected: str | None, outcome: ObjectOutcome | None, final_url: str | None, passed: Iterable[str] = ()
-) -> Landing:
+) -> LandingMatch:
     """Return where an ARK lands; one of the URLs *passed* on the way suffices, for a page may lead on to its newest
     form.
 
     Only what led to an object that was found can be at the wrong one.
     """
     if expected is None:
-        return Landing.NOT_STATED
+        return LandingMatch.NOT_STATED
     if outcome is None or FAMILY_OF[outcome] is not Family.WORKS or not final_url:
-        return Landing.UNDETERMINED
+        return LandingMatch.UNDETERMINED
     if any(same_object(expected, url) for url in (final_url, *passed)):
-        return Landing.EXPECTED
-    return Landing.ELSEWHERE if outcome is ObjectOutcome.RESOLVED else Landing.UNDETERMINED
+        return LandingMatch.EXPECTED
+    return LandingMatch.ELSEWHERE if outcome is ObjectOutcome.RESOLVED else LandingMatch.UNDETERMINED
 
 
-def access(
+def compare_access(
     closed: bool | None, outcome: ObjectOutcome | None, status: int | None = None, *, asks_password: bool = False
-) -> ExpectedAccess:
+) -> AccessMatch:
     """Return whether people are let in as it is meant.
 
     An answer for the object is open; a notice that explains why it can't be had, and a refusal that asks for a right,
     are closed. Nothing else says either.
     """
     if closed is None:
-        return ExpectedAccess.NOT_STATED
+        return AccessMatch.NOT_STATED
     if outcome is ObjectOutcome.RESOLVED:
-        return ExpectedAccess.WRONGLY_OPEN if closed else ExpectedAccess.AS_MEANT
+        return AccessMatch.WRONGLY_OPEN if closed else AccessMatch.AS_MEANT
     asks = status in _ASKS_FOR_A_RIGHT or asks_password
     if outcome is ObjectOutcome.EXPLAINED or (outcome is ObjectOutcome.BLOCKED and asks):
-        return ExpectedAccess.AS_MEANT if closed else ExpectedAccess.WRONGLY_CLOSED
-    return ExpectedAccess.UNDETERMINED
+        return AccessMatch.AS_MEANT if closed else AccessMatch.WRONGLY_CLOSED
+    return AccessMatch.UNDETERMINED

@@ -41,16 +41,16 @@ from reports.store.run_queries import (
     AILING,
     NO_RUN,
     WORKING,
-    Reported,
-    audit_as_it_stands,
+    ReportScope,
+    cache_numbers,
     counting_verdicts,
-    happened_since,
+    current_scope,
     has_later_run,
     has_run,
-    kept,
-    looked_through,
+    is_event_since,
     run_before,
-    started,
+    start_of,
+    without_index,
 )
 from reports.store.selections import (
     ARKS,
@@ -85,10 +85,10 @@ from reports.store.selections import (
     query_of,
     with_hops,
 )
-from reports.store.store_reading import StoreUnreadable, read
+from reports.store.store_reading import StoreUnreadable, read_store
 from reports.store.typed_columns import frame_of
 
-__all__ = ["Frames", "StoreUnreadable", "load_frames", "read"]
+__all__ = ["Frames", "StoreUnreadable", "load_frames", "read_store"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -187,12 +187,14 @@ def load_frames(
         for asked in (run_id, since):
             if asked is not None and not has_run(connection, asked):
                 raise StoreUnreadable(f"{store}: has no run {asked}")
-        reported = audit_as_it_stands(connection) if run_id is None else Reported(run_id, run_id)
+        reported = current_scope(connection) if run_id is None else ReportScope(run_id, run_id)
         earlier = None if reported is None else run_before(connection, reported.run_id)
-        reported = reported or Reported(NO_RUN, NO_RUN)
+        reported = reported or ReportScope(NO_RUN, NO_RUN)
         arks = load(connection, ARKS, query_of(ARKS))
         compared = [
-            None if run is None else _frames(connection, Reported(run, run, is_all=reported.is_all), registered, arks)
+            None
+            if run is None
+            else _frames(connection, ReportScope(run, run, is_all=reported.is_all), registered, arks)
             for run in (earlier, since)
         ]
         return replace(
@@ -203,12 +205,12 @@ def load_frames(
             since=compared[1],
         )
 
-    return read(store, chosen)
+    return read_store(store, chosen)
 
 
 def _frames(
     connection: Connection,
-    reported: Reported,
+    reported: ReportScope,
     registered: pd.DataFrame,
     arks: pd.DataFrame,
     *,
@@ -228,8 +230,8 @@ def _frames(
 
     run_id = reported.run_id
     whole_run, until = (run_id, reported.until) if is_whole else (NO_RUN, NO_RUN)
-    counting = kept(connection, "counting", counting_verdicts(reported))
-    judged = kept(connection, "judged", select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(counting)))
+    counting = cache_numbers(connection, "counting", counting_verdicts(reported))
+    judged = cache_numbers(connection, "judged", select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(counting)))
 
     own = select(observation.c.observation_id).where(observation.c.run_id == run_id)
     together = (verdict.c.run_id == observation.c.run_id) & (verdict.c.request_url == observation.c.request_url)
@@ -254,22 +256,22 @@ def _frames(
     verdicts = loaded(VERDICTS, verdict.c.verdict_id.in_(counting), of=with_runs)
     about = [mentions, observations[observations["run_id"].eq(run_id)], verdicts]
     is_meant = arks["ark_id"].isin(pd.concat([rows["ark_id"] for rows in about]))
-    by_then = run.c.started_at <= started(until)
-    lives = loaded(HISTORY, looked_through(verdict.c.ark_id).in_(judged), by_then, of=verdict.join(run))
+    by_then = run.c.started_at <= start_of(until)
+    lives = loaded(HISTORY, without_index(verdict.c.ark_id).in_(judged), by_then, of=verdict.join(run))
     lives = lives.drop(columns="verdict_id").sort_values("run_id", kind="stable", ignore_index=True)
     ailing = select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(counting), verdict.c.object.in_(AILING))
     good = loaded(
         LAST_GOOD,
         verdict.c.ark_id.in_(ailing.subquery().select()),
-        run.c.started_at < started(until),
+        run.c.started_at < start_of(until),
         verdict.c.object.in_(WORKING),
         of=verdict.join(run),
     ).drop(columns="verdict_id")
     copies = loaded(MEMENTOS, memento.c.ark_id.in_(judged), by_then, of=memento.join(run))
     copies = copies.sort_values(["at", "memento_id"])
-    later = run.c.started_at > started(run_id)
+    later = run.c.started_at > start_of(run_id)
     judging = select(verdict.c.run_id).where(verdict.c.verdict_id.in_(counting))
-    happened = happened_since(reported, since) if is_whole else event.c.run_id == NO_RUN
+    happened = is_event_since(reported, since) if is_whole else event.c.run_id == NO_RUN
     runs = run.outerjoin(assessment)
     return Frames(
         run=loaded(RUN, run.c.run_id == run_id, of=runs),
@@ -278,7 +280,7 @@ def _frames(
             RUN,
             run.c.run_id.in_(select(document.c.run_id)),
             later,
-            run.c.started_at <= started(reported.until),
+            run.c.started_at <= start_of(reported.until),
             of=runs,
         ),
         inventory=with_citations(connection, listed, until),
@@ -295,7 +297,7 @@ def _frames(
         pauses=loaded(PAUSES, pause.c.run_id == whole_run),
         traffic=loaded(TRAFFIC, host_traffic.c.run_id == whole_run),
         verdicts=verdicts,
-        latest=loaded(LATEST, looked_through(latest.c.verdict_id).in_(counting)),
+        latest=loaded(LATEST, without_index(latest.c.verdict_id).in_(counting)),
         events=loaded(EVENTS, happened, of=event.join(ark)),
         history=lives.merge(loaded(RUNS), on="run_id", how="left"),
         last_good=good.drop_duplicates("ark_id", keep="last", ignore_index=True),
@@ -395,7 +397,7 @@ def timeline(connection: Connection, run_id: int) -> Timeline:
     return Timeline(
         policy_of(connection),
         runs,
-        of_runs(CHECKS, checks, looked_through(verdict.c.run_id), "pair"),
+        of_runs(CHECKS, checks, without_index(verdict.c.run_id), "pair"),
         load(connection, STANDINGS, standings.where(literal(run_id != NO_RUN))),
         of_runs(CONTACTS, query_of(CONTACTS), contact.c.run_id, "host"),
     )

@@ -21,7 +21,7 @@ from extractors.model.errors import ArkauditError
 from extractors.model.files import read_whole
 from extractors.model.normalize import NotAnArk
 from reports.remediation.expectations import same_object
-from reports.store.run_queries import started
+from reports.store.run_queries import start_of
 from reports.store.typed_columns import INTEGER, MOMENT, PARSED, TEXT, TRUTH, Dtype, frame_of
 
 #: An inventory of several million ARKs.
@@ -179,7 +179,7 @@ def with_citations(connection: Connection, inventory: pd.DataFrame, run_id: int)
         .join_from(mention, ark)
         .join(document, document.c.document_id == mention.c.document_id)
         .join(run, run.c.run_id == document.c.run_id)
-        .where(run.c.started_at <= started(run_id), _is_listed(inventory))
+        .where(run.c.started_at <= start_of(run_id), _is_listed(inventory))
         .distinct()
     )
     is_cited = inventory["ark"].isin(list(cited)).astype("boolean")
@@ -203,7 +203,7 @@ def stock(connection: Connection, inventory: pd.DataFrame, run_id: int) -> pd.Da
         .add_columns(run.c.started_at, verdict.c.final_url, age.label("age"))
         .join_from(verdict, ark)
         .join(run, run.c.run_id == verdict.c.run_id)
-        .where(run.c.started_at <= started(run_id), verdict.c.object != ObjectOutcome.SKIPPED.value)
+        .where(run.c.started_at <= start_of(run_id), verdict.c.object != ObjectOutcome.SKIPPED.value)
         .where(_is_listed(inventory))
         .subquery()
     )

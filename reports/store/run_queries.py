@@ -22,7 +22,7 @@ AILING = [str(outcome) for outcome, family in FAMILY_OF.items() if family in (Fa
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
+class ReportScope:
     """The run that a report is about, alone, or with all later checks of its ARKs."""
 
     run_id: int
@@ -37,7 +37,7 @@ class Reported:
         return self.until == self.run_id and not self.is_all
 
 
-def audit_as_it_stands(connection: Connection) -> Reported | None:
+def current_scope(connection: Connection) -> ReportScope | None:
     """The newest finished run that has read a document, with all later checks of its ARKs; none in an empty store.
 
     Without such a run it is one that did not finish, or read nothing; and in a store of checks alone, all that were
@@ -52,10 +52,10 @@ def audit_as_it_stands(connection: Connection) -> Reported | None:
     for is_meant in (and_(has_read, run.c.state == FINISHED), has_read, has_document.exists()):
         run_id = connection.scalar(newest.where(is_meant))
         if run_id is not None:
-            return Reported(run_id, last)
+            return ReportScope(run_id, last)
     has_verdict = select(verdict.c.run_id).where(verdict.c.run_id == run.c.run_id).exists()
     checked = connection.scalar(newest.where(has_verdict))
-    return Reported(last, last) if checked is None else Reported(checked, last, is_all=True)
+    return ReportScope(last, last) if checked is None else ReportScope(checked, last, is_all=True)
 
 
 def has_run(connection: Connection, run_id: int) -> bool:
@@ -65,7 +65,7 @@ def has_run(connection: Connection, run_id: int) -> bool:
 
 def has_later_run(connection: Connection, run_id: int) -> bool:
     """Return whether a run of the store began after this one."""
-    return connection.scalar(select(run.c.run_id).where(run.c.started_at > started(run_id)).limit(1)) is not None
+    return connection.scalar(select(run.c.run_id).where(run.c.started_at > start_of(run_id)).limit(1)) is not None
 
 
 def run_before(connection: Connection, run_id: int) -> int | None:
@@ -104,7 +104,7 @@ _answered_at = case(
 )
 
 
-def looked_through(column: ColumnElement[Any]) -> ColumnElement[Any]:
+def without_index(column: ColumnElement[Any]) -> ColumnElement[Any]:
     """Return *column* in a form for which SQLite uses no index: it then looks through the table.
 
     A report asks for most rows. To seek each of them by an index, and to put them in order then, takes twice as long.
@@ -112,14 +112,14 @@ def looked_through(column: ColumnElement[Any]) -> ColumnElement[Any]:
     return UnaryExpression(column, operator=operators.custom_op("+"))
 
 
-def counting_verdicts(reported: Reported) -> Select[Any]:
+def counting_verdicts(reported: ReportScope) -> Select[Any]:
     """The verdicts that count: of each URL that the run cites or has judged, the last one that may count.
 
     Its own, and of what it cites and did not ask, the last one before it: a run that asks only what is due leaves the
     others as they were found last. And, unless it is reported alone, what later checks have found instead.
     """
-    run_id, last = reported.run_id, started(reported.until)
-    request_url = looked_through(verdict.c.request_url)  # else every cited URL is sought in every run
+    run_id, last = reported.run_id, start_of(reported.until)
+    request_url = without_index(verdict.c.request_url)  # else every cited URL is sought in every run
     cited = select(mention.c.request_url).join(document).where(document.c.run_id == run_id, is_current_mention)
     judged = select(verdict.c.request_url).where(verdict.c.run_id == run_id)
     by_run = (run.c.started_at.desc(), run.c.run_id.desc(), verdict.c.verdict_id.desc())
@@ -148,7 +148,7 @@ def counting_verdicts(reported: Reported) -> Select[Any]:
     return own.union_all(select(earlier.c.verdict_id)).subquery().select()
 
 
-def kept(connection: Connection, name: str, numbers: Select[Any]) -> Select[Any]:
+def cache_numbers(connection: Connection, name: str, numbers: Select[Any]) -> Select[Any]:
     """The same numbers, found once and kept in memory, for as long as the connection lasts."""
     statement = numbers.compile(connection, compile_kwargs={"literal_binds": True})
     connection.exec_driver_sql(f"DROP TABLE IF EXISTS temp.{name}")
@@ -157,12 +157,12 @@ def kept(connection: Connection, name: str, numbers: Select[Any]) -> Select[Any]
     return select(table(name, column("number", Integer), schema="temp").c.number)
 
 
-def started(run_id: int | None) -> Any:
+def start_of(run_id: int | None) -> Any:
     """Return when a run began; nothing for none."""
     return select(run.c.started_at).where(run.c.run_id == run_id).scalar_subquery()
 
 
-def happened_since(reported: Reported, since: int | None) -> ColumnElement[bool]:
+def is_event_since(reported: ReportScope, since: int | None) -> ColumnElement[bool]:
     """Return whether an event was noted in a run, or in one after the run *since* and before it.
 
     Where later checks count, also whether one of them noted it, of what the run cites or has judged.
@@ -170,11 +170,11 @@ def happened_since(reported: Reported, since: int | None) -> ColumnElement[bool]
     run_id = reported.run_id
     happened = [event.c.run_id == run_id]
     if since is not None:
-        between = select(run.c.run_id).where(run.c.started_at > started(since), run.c.started_at <= started(run_id))
+        between = select(run.c.run_id).where(run.c.started_at > start_of(since), run.c.started_at <= start_of(run_id))
         happened.append(event.c.run_id.in_(between))
     if not reported.is_alone:
         later = select(run.c.run_id).where(
-            run.c.started_at > started(run_id), run.c.started_at <= started(reported.until)
+            run.c.started_at > start_of(run_id), run.c.started_at <= start_of(reported.until)
         )
         about = select(verdict.c.request_url).where(verdict.c.verdict_id.in_(counting_verdicts(reported)))
         happened.append(and_(event.c.run_id.in_(later), event.c.request_url.in_(about)))

@@ -63,7 +63,7 @@ from reports.store.typed_columns import (
     Columns,
     Dtype,
     content,
-    fetched,
+    fetch_batches,
     vocabulary,
 )
 
@@ -94,7 +94,7 @@ _SPECIAL: Selection = {
 _BY_STORED_TYPE = {Integer: INTEGER, Float: REAL, Boolean: TRUTH, schema.Moment: MOMENT}
 
 
-def selected(table: Table, *names: str, **others: ColumnElement[Any]) -> Selection:
+def select_columns(table: Table, *names: str, **others: ColumnElement[Any]) -> Selection:
     """Return the columns of *table* that have these *names*, and *others* under theirs, with their dtypes."""
     columns = {name: table.c[name] for name in names} | others
     return {
@@ -105,8 +105,8 @@ def selected(table: Table, *names: str, **others: ColumnElement[Any]) -> Selecti
 
 
 RUN: Selection = {
-    **selected(run, "run_id", "command", "started_at", "ended_at", "state", "version", "resolver", "user_agent"),
-    **selected(run, "seeds", "plan", is_suspect=assessment.c.is_suspect, suspicion=assessment.c.reason),
+    **select_columns(run, "run_id", "command", "started_at", "ended_at", "state", "version", "resolver", "user_agent"),
+    **select_columns(run, "seeds", "plan", is_suspect=assessment.c.is_suspect, suspicion=assessment.c.reason),
     run.c.seeds.label("seed_list"): PARSED,
 }
 _hop = func.json_each(document.c.hops).table_valued("value").alias("hop")
@@ -118,7 +118,7 @@ _SENT_HOPS = (
     .correlate(document)
     .scalar_subquery()
 )
-DOCUMENTS = selected(
+DOCUMENTS = select_columns(
     document,
     "document_id",
     "url",
@@ -132,13 +132,13 @@ DOCUMENTS = selected(
     "body_bytes",
     request_count=_SENT_HOPS,
 )
-FINDINGS = selected(finding, "finding_id", "document_id", "subject", "kind", "detail")
-ARKS = selected(ark, "ark_id", "ark", "naan", "shoulder", "name", "qualifier")
+FINDINGS = select_columns(finding, "finding_id", "document_id", "subject", "kind", "detail")
+ARKS = select_columns(ark, "ark_id", "ark", "naan", "shoulder", "name", "qualifier")
 #: What is needed of the citations and questions of a run that another is compared with.
-COMPARED_MENTIONS = selected(
+COMPARED_MENTIONS = select_columns(
     mention, "mention_id", "document_id", "citation", "ark_id", "request_url", "repairs", "confidence", "asked"
 )
-MENTIONS = selected(
+MENTIONS = select_columns(
     mention,
     "mention_id",
     "document_id",
@@ -167,7 +167,7 @@ MENTIONS = selected(
     naan=ark.c.naan,
     offset=func.json_extract(mention.c.spans, "$[0][0]", type_=Integer),
 )
-COMPARED_OBSERVATIONS = selected(
+COMPARED_OBSERVATIONS = select_columns(
     observation,
     "observation_id",
     "run_id",
@@ -178,7 +178,7 @@ COMPARED_OBSERVATIONS = selected(
     "status",
     request_count=func.json_array_length(observation.c.hops, type_=Integer),
 )
-OBSERVATIONS = selected(
+OBSERVATIONS = select_columns(
     observation,
     "observation_id",
     "run_id",
@@ -201,11 +201,11 @@ OBSERVATIONS = selected(
     hops=observation.c.hops,
 )
 #: The requests for documents.
-FETCHES = selected(document, "document_id", "outcome", document=document.c.url, hops=document.c.hops)
-TLS = selected(tls_probe, "host", "port", "at", "trusted", "reason")
-PAUSES = selected(pause, "pause_id", "host", "asked_s", "is_kept")
-TRAFFIC = selected(host_traffic, "host_traffic_id", "host", "requests", "interval_s", "crawl_delay_s", "given_up")
-VERDICTS = selected(
+FETCHES = select_columns(document, "document_id", "outcome", document=document.c.url, hops=document.c.hops)
+TLS = select_columns(tls_probe, "host", "port", "at", "trusted", "reason")
+PAUSES = select_columns(pause, "pause_id", "host", "asked_s", "is_kept")
+TRAFFIC = select_columns(host_traffic, "host_traffic_id", "host", "requests", "interval_s", "crawl_delay_s", "given_up")
+VERDICTS = select_columns(
     verdict,
     "verdict_id",
     "run_id",
@@ -230,35 +230,35 @@ VERDICTS = selected(
     naan=ark.c.naan,
 )
 #: Runs that came before the one that is reported, their verdicts about the same ARKs, and the last good ones.
-HISTORY = selected(verdict, "verdict_id", "run_id", "ark_id", "object")
-RUNS = selected(run, "run_id", "started_at")
-LAST_GOOD = selected(verdict, "verdict_id", "ark_id", good_at=run.c.started_at, good_url=verdict.c.final_url)
+HISTORY = select_columns(verdict, "verdict_id", "run_id", "ark_id", "object")
+RUNS = select_columns(run, "run_id", "started_at")
+LAST_GOOD = select_columns(verdict, "verdict_id", "ark_id", good_at=run.c.started_at, good_url=verdict.c.final_url)
 #: What an archive has of ARKs that fail.
-MEMENTOS = selected(
+MEMENTOS = select_columns(
     memento, "memento_id", "ark_id", "request_url", "at", "outcome", "reason", "memento_url", "memento_at"
 )
-LATEST = selected(
+LATEST = select_columns(
     latest, "latest_id", "ark_id", "request_url", "state", "since", "checked_at", "reason", "strikes", "worked_at"
 )
-EVENTS = selected(
+EVENTS = select_columns(
     event, "event_id", "run_id", "ark_id", "request_url", "at", "event", "detail", ark=ark.c.ark, naan=ark.c.naan
 )
 #: All runs up to one of them: the runs themselves, what they found, how ARKs stand, the hosts that were met.
-JUDGED_RUNS = selected(
+JUDGED_RUNS = select_columns(
     run, "run_id", "started_at", "command", "state", is_suspect=assessment.c.is_suspect, reason=assessment.c.reason
 )
-CHECKS = selected(verdict, "run_id", "object", pair=latest.c.latest_id)
+CHECKS = select_columns(verdict, "run_id", "object", pair=latest.c.latest_id)
 STANDINGS: Selection = {
-    **selected(
+    **select_columns(
         latest, *("ark_id", "state", "checked_at", "first_seen_at", "gone_at"), pair=latest.c.latest_id, ark=ark.c.ark
     ),
-    **selected(verdict, "object", "metadata", "commitment"),
+    **select_columns(verdict, "object", "metadata", "commitment"),
     ark.c.naan.label("naan"): WORD,
     latest.c.host.label("host"): WORD,
     func.json_extract(verdict.c.commitment_parsed, "$.level").label("level"): WORD,
 }
 CONTACTS: Selection = {
-    **selected(contact, "run_id", "answered", "met", "silent", "first_at", "last_at", "failure"),
+    **select_columns(contact, "run_id", "answered", "met", "silent", "first_at", "last_at", "failure"),
     contact.c.host.label("host"): WORD,
 }
 #: What is shown of a NAAN or shoulder of the registry.
@@ -284,7 +284,7 @@ def query_of(selection: Selection) -> Select[Any]:
 def load(connection: Connection, selection: Selection, query: Select[Any]) -> pd.DataFrame:
     """Return what a query for a selection gives, as a frame."""
     columns = empty_columns(selection)
-    for rows in fetched(connection, query):
+    for rows in fetch_batches(connection, query):
         columns.add(rows)
     return columns.frame()
 
@@ -330,7 +330,7 @@ def with_hops(
     owning = empty_columns({column: dtype for column, dtype in selection.items() if column.name != "hops"})
     hops = Columns({"ordinal": INTEGER, **HOP, **dict.fromkeys(HOP_HEADERS.values(), WORD)})
     counts: list[int] = []
-    for rows in fetched(connection, query):
+    for rows in fetch_batches(connection, query):
         *columns, texts = zip(*rows, strict=True)
         chains = [content(text) or () for text in texts]
         owning.add_columns(columns)

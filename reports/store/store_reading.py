@@ -37,10 +37,10 @@ Found = TypeVar("Found")
 
 
 class StoreUnreadable(ArkauditError):
-    """Raised by `load_frames` and `read` for a file that is missing, no store of ours, too new, or without the run."""
+    """Raised by `load_frames` and `read_store` for a file that is missing, no store of ours, too new, or without the run."""
 
 
-def read(store: Path, work: Callable[[Connection], Found], *, checks_values: bool = True) -> Found:
+def read_store(store: Path, work: Callable[[Connection], Found], *, checks_values: bool = True) -> Found:
     """Return what *work* makes of one moment of *store*; nothing is written to it or to its folder.
 
     Work that is about wrong values itself has them not checked before. Raises `StoreUnreadable`, and
@@ -50,7 +50,7 @@ def read(store: Path, work: Callable[[Connection], Found], *, checks_values: boo
         real = real_path(store)
     except StoreUnopenable as problem:
         raise StoreUnreadable(str(problem)) from None
-    reading = partial(_read, work=work, checks_values=checks_values, name=store)
+    reading = partial(_read_once, work=work, checks_values=checks_values, name=store)
     before = _stamp(real)
     if before is not None:
         try:
@@ -85,7 +85,9 @@ def _stamp(store: Path) -> tuple[int, int] | None:
     return status.st_mtime_ns, status.st_size
 
 
-def _read(store: Path, work: Callable[[Connection], Found], *, access: str, name: Path, checks_values: bool) -> Found:
+def _read_once(
+    store: Path, work: Callable[[Connection], Found], *, access: str, name: Path, checks_values: bool
+) -> Found:
     """Do *work* by a connection that can't write, in one transaction; what fails in it becomes `StoreUnreadable`.
 
     Or `crawler.store.StoreDamaged`, when the store is ours. Messages call it by its *name*.
@@ -93,7 +95,7 @@ def _read(store: Path, work: Callable[[Connection], Found], *, access: str, name
     if not store.is_file():
         raise StoreUnreadable(f"{name}: there is no such file")
     address = f"{store.absolute().as_uri()}?{access}"
-    engine = create_engine("sqlite://", creator=lambda: _connected(address), poolclass=NullPool)
+    engine = create_engine("sqlite://", creator=lambda: _connect(address), poolclass=NullPool)
     try:
         refuse_cut_off(store, name)
         with engine.connect() as connection:
@@ -118,7 +120,7 @@ def _read(store: Path, work: Callable[[Connection], Found], *, access: str, name
         engine.dispose()
 
 
-def _connected(address: str) -> sqlite3.Connection:
+def _connect(address: str) -> sqlite3.Connection:
     connection = sqlite3.connect(address, uri=True, isolation_level=None)
     distrust(connection)
     connection.execute("PRAGMA temp_store=MEMORY")

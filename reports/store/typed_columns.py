@@ -45,7 +45,7 @@ class UnknownWord(ArkauditError, ValueError):
 Rows: TypeAlias = Sequence[Sequence[Any]]
 
 
-def fetched(connection: Connection, query: Select[Any]) -> Iterator[Rows]:
+def fetch_batches(connection: Connection, query: Select[Any]) -> Iterator[Rows]:
     """Return what a query gives, some thousands of rows at a time, as SQLite gives them."""
     cursor = connection.execute(query).cursor
     while cursor is not None and (rows := cursor.fetchmany(_AT_ONCE)):
@@ -68,7 +68,7 @@ class Columns:
     def add_columns(self, columns: Sequence[Sequence[Any]]) -> None:
         """The same, column by column."""
         for (name, dtype), values in zip(self._dtypes.items(), columns, strict=True):
-            cells = _parsed(values, as_text=dtype == TEXT) if name in self._json_columns else values
+            cells = _parse_json(values, as_text=dtype == TEXT) if name in self._json_columns else values
             self._chunks[name].append(cells if dtype == PARSED else _array(cells, dtype))
 
     def frame(self) -> pd.DataFrame:
@@ -94,7 +94,7 @@ def _array(values: Sequence[Any], dtype: Dtype) -> pa.Array:
     except (UnicodeEncodeError, pa.ArrowTypeError):
         if dtype in _ARROW:
             raise
-        cells = pa.array([joined(value) for value in values], kind)  # half a character, out of JSON
+        cells = pa.array([text_of_value(value) for value in values], kind)  # half a character, out of JSON
     return cells.dictionary_encode() if isinstance(dtype, pd.CategoricalDtype) else cells
 
 
@@ -131,20 +131,20 @@ def content(text: str | None) -> Any:
     return json.loads(text) if text else None
 
 
-def _parsed(values: Sequence[str | None], *, as_text: bool) -> list[Any]:
+def _parse_json(values: Sequence[str | None], *, as_text: bool) -> list[Any]:
     """Return what JSON texts hold, each different one parsed once."""
     parsed = {value: content(value) for value in set(values)}
     if as_text:
-        parsed = {value: joined(held) for value, held in parsed.items()}
+        parsed = {value: text_of_value(held) for value, held in parsed.items()}
     return [parsed[value] for value in values]
 
 
-def joined(value: Any) -> str | None:
+def text_of_value(value: Any) -> str | None:
     """A value of the store as text: the parts of a list joined, a structure as JSON, nothing as nothing.
 
     Half a character (a lone surrogate, which JSON can hold and no file can) is spelled out.
 
-    >>> joined(["404 from the provider", "asked twice"])
+    >>> text_of_value(["404 from the provider", "asked twice"])
     '404 from the provider; asked twice'
     """
     if value is None:
@@ -152,5 +152,5 @@ def joined(value: Any) -> str | None:
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode("utf-8")
     if isinstance(value, list | tuple):
-        return JOINT.join(part for part in map(joined, value) if part)
+        return JOINT.join(part for part in map(text_of_value, value) if part)
     return json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -37,16 +37,16 @@ from reports.tables.definitions import (
     bases_of,
     count_column,
     in_order,
-    mapped,
+    map_distinct,
     records_of,
     rows_of,
-    tallied,
+    tally,
     text_column,
     token_column,
     url_column,
 )
 from reports.tables.failing import diagnosed_failures
-from reports.tables.known import raised, with_decisions
+from reports.tables.known import places_to_report, with_decisions
 
 #: Who can mend it, and what it is: a host, or a rule of it.
 _GROUP = ["cause", "fault", "host", "rule"]
@@ -74,7 +74,7 @@ def causes(frames: Frames) -> pd.DataFrame:
         because=("because", _common),
         evidence=("object_evidence", "first"),
     )
-    table = table.assign(outcomes=tallied(rows, _GROUP, "object", most=3)).reset_index()
+    table = table.assign(outcomes=tally(rows, _GROUP, "object", most=3)).reset_index()
     is_for_all = table["suggested"].eq(table["arks"])
     return table.assign(
         should_be=table["should_be"].where(is_for_all),
@@ -97,7 +97,7 @@ def failures(frames: Frames) -> pd.DataFrame:
     rows = diagnosed_failures(frames)
     for of_pair in (places, archived_copies(frames), frames.latest[[*PAIR, "state"]]):
         rows = rows.merge(of_pair, on=PAIR, how="left")
-    rows = raised(frames, rows)
+    rows = places_to_report(frames, rows)
     # What an ARK weighs in its cause, in one of its rows: twice where its failure is confirmed.
     is_first = ~rows.duplicated([*_GROUP, "ark_id"])
     weight = is_first * (1 + rows["state"].eq(ArkState.CONFIRMED_BROKEN).fillna(False).astype("int64"))
@@ -108,7 +108,7 @@ def failures(frames: Frames) -> pd.DataFrame:
     sizes = in_order(sizes, "is_outage", "-weight", "-citations", *_GROUP)
     rows = rows.merge(sizes[_GROUP].assign(number=sizes.index + 1), on=_GROUP)
     named = contacts(frames)
-    contact = mapped(rows["naan"], lambda naan: _contact(named, [naan]))
+    contact = map_distinct(rows["naan"], lambda naan: _contact(named, [naan]))
     rows = rows.assign(base=bases_of(rows["ark"]), contact=contact)
     return in_order(rows, "number", "base", "ark", "document", "ordinal", "request_url")
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 from reports.languages import N_
 from reports.languages.display import ColumnType
 from reports.store.frames import Frames
-from reports.store.typed_columns import joined
+from reports.store.typed_columns import text_of_value
 
 TEXT, TOKEN, URL = ColumnType.TEXT, ColumnType.TOKEN, ColumnType.URL
 NAAN, ARK = ColumnType.NAAN, ColumnType.ARK
@@ -76,9 +76,9 @@ class TableDefinition:
     def of(self, frames: Frames) -> pd.DataFrame:
         """Return the table of one run: its rows in their order."""
         rows = self.function(frames)
-        return self.shaped(in_order(rows, *self.order) if self.order else rows)
+        return self.select_columns(in_order(rows, *self.order) if self.order else rows)
 
-    def shaped(self, rows: pd.DataFrame) -> pd.DataFrame:
+    def select_columns(self, rows: pd.DataFrame) -> pd.DataFrame:
         """Return the columns of this table out of *rows*, each with the dtype of its type; categories of words stay."""
         columns = rows[[column.name for column in self.columns]]
         dtypes = {
@@ -201,12 +201,12 @@ def host(url: str) -> str:
 
 def hosts_of(urls: pd.Series) -> pd.Series:
     """The `host` that each of *urls* names, as text; nothing for nothing."""
-    return mapped(urls.astype("str").str.replace(_WITH_PATH, r"\1", regex=True), host)
+    return map_distinct(urls.astype("str").str.replace(_WITH_PATH, r"\1", regex=True), host)
 
 
 def netlocs_of(urls: pd.Series) -> pd.Series:
     """The `netloc` of each of *urls*, as text; nothing for nothing."""
-    return mapped(urls.astype("str").str.replace(_NETLOC, r"\1", regex=True), str.lower)
+    return map_distinct(urls.astype("str").str.replace(_NETLOC, r"\1", regex=True), str.lower)
 
 
 def netloc(url: str) -> str:
@@ -218,13 +218,13 @@ def netloc(url: str) -> str:
     return re.split("[/?#]", url.partition("://")[2], maxsplit=1)[0].lower()
 
 
-def mapped(values: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
+def map_distinct(values: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
     """What *function* makes of each of *values*, as text; each different one is asked for once, nothing never."""
     made = {value: function(value) for value in values.dropna().unique()}
     return values.map(made).astype("str")
 
 
-def tallied(rows: pd.DataFrame, by: list[str], column: str, *, most: int | None = None, of: str = "") -> pd.Series:
+def tally(rows: pd.DataFrame, by: list[str], column: str, *, most: int | None = None, of: str = "") -> pd.Series:
     """How often each value of *column* occurs in each group, by group: ``2 erc, 1 query-ignored``.
 
     The most frequent come first, equals in alphabetical order.
@@ -248,12 +248,12 @@ def by_identity(values: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
     return pd.Series([made[id(value)] for value in values], index=values.index, dtype="str")
 
 
-def promised(promises: pd.Series, *names: str) -> pd.Series:
+def first_commitment_field(promises: pd.Series, *names: str) -> pd.Series:
     """What each of *promises*, parsed commitments, says in the first of these fields that it has."""
 
     def said(promise: Mapping[str, Any]) -> str | None:
         fields = {str(name).lower(): value for name, value in promise.items()}
-        return next((joined(fields[name]) for name in names if fields.get(name)), None)
+        return next((text_of_value(fields[name]) for name in names if fields.get(name)), None)
 
     return by_identity(promises, said)
 

@@ -14,11 +14,11 @@ from crawler.history.ark_status import ArkState
 from crawler.model.observations import Family, ObjectOutcome, Question
 from crawler.verdicts.verdict import WAYS
 from extractors.model.ark import Ark
-from reports.remediation.causes import CauseContext, Failure, diagnosed, pattern
+from reports.remediation.causes import CauseContext, Failure, diagnose, pattern
 from reports.store.frames import Frames
 from reports.store.typed_columns import JOINT
 from reports.tables.ark_statuses import families, last_answers
-from reports.tables.definitions import PAIR, in_order, mapped, netloc, netlocs_of, records_of, rows_of
+from reports.tables.definitions import PAIR, in_order, map_distinct, netloc, netlocs_of, records_of, rows_of
 from reports.tables.listings import check_characters
 
 _OF_DIAGNOSIS = ["cause", "fault", "host", "pattern", "rule", "should_be", "because"]
@@ -42,7 +42,7 @@ def diagnosed_failures(frames: Frames) -> pd.DataFrame:
 
     In no stated order.
     """
-    judged = _judged(frames)
+    judged = _judged_verdicts(frames)
     amiss = judged[~judged["family"].isin([Family.WORKS, Family.NOT_JUDGED]) | judged["way"].notna()]
     around = _evidence(frames, judged, amiss)
     of_failure = amiss.rename(columns={"object": "outcome", "last_status": "status"})
@@ -57,13 +57,13 @@ def diagnosed_failures(frames: Frames) -> pd.DataFrame:
         )
         for row in records_of(of_failure[[field.name for field in fields(Failure)]])
     ]
-    diagnoses = [diagnosed(failure, around(failure)) for failure in failures]
+    diagnoses = [diagnose(failure, around(failure)) for failure in failures]
     columns = {name: [getattr(diagnosis, name) for diagnosis in diagnoses] for name in _OF_DIAGNOSIS}
     causes = pd.DataFrame(columns, index=amiss.index).astype("str")
     return pd.concat([amiss[_KNOWN], causes], axis="columns").reset_index(drop=True)
 
 
-def _judged(frames: Frames) -> pd.DataFrame:
+def _judged_verdicts(frames: Frames) -> pd.DataFrame:
     """The verdicts, each with how the chain of its object ended and the way by which it was reached."""
     answers = last_answers(frames, [Question.OBJECT, *WAYS]).astype({"question": "str"})
     chain = answers.loc[answers["question"].eq(Question.OBJECT), [*PAIR, "final_url", "status"]]
@@ -71,7 +71,7 @@ def _judged(frames: Frames) -> pd.DataFrame:
     ways = answers[[*PAIR, "question", "asked_url"]].rename(columns={"question": "way", "asked_url": "way_url"})
     good = frames.last_good.rename(columns={"good_url": "last_good_url", "good_at": "last_good_at"})
     rows = frames.verdicts[[*PAIR, "ark", "naan", "object", "object_evidence"]]
-    rows = rows.assign(family=families(rows["object"]), way=mapped(frames.verdicts["remarks"], _way))
+    rows = rows.assign(family=families(rows["object"]), way=map_distinct(frames.verdicts["remarks"], _way))
     rows = rows.merge(chain, on=PAIR, how="left").merge(ways, on=[*PAIR, "way"], how="left")
     rows = rows.merge(frames.latest[[*PAIR, "state"]], on=PAIR, how="left")
     rows = rows.merge(check_characters(frames), on="ark_id", how="left").merge(good, on="ark_id", how="left")
@@ -105,7 +105,7 @@ def _evidence(frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame) -> Call
     if not any("{name}" in host for host in places):  # no other place has an address of such a pattern
         led_well = led_well[netlocs_of(led_well["last_url"]).isin(places)]
     working_patterns = frozenset(_patterns(led_well))
-    living = _living(frames, judged, amiss, working)
+    living = _living_proposals(frames, judged, amiss, working)
 
     def around(failure: Failure) -> CauseContext:
         ark = Ark.parse(failure.ark)
@@ -138,7 +138,9 @@ def _longer(ark: str, sorted_arks: Sequence[str]) -> str | None:
     return longer[0] if len(longer) == 1 else None
 
 
-def _living(frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame, working: Mapping[str, str]) -> frozenset[str]:
+def _living_proposals(
+    frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame, working: Mapping[str, str]
+) -> frozenset[str]:
     """Return what lives of that which check characters and earlier runs propose for what is *amiss*."""
     proposed = {one for texts in amiss["suggestions"].dropna() for one in texts.split(JOINT)}
     meant = {proposal["ark"] for proposal in frames.verdicts["did_you_mean"] if isinstance(proposal, dict)}

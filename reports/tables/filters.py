@@ -35,7 +35,7 @@ class Choice:
         return "; ".join(f"{name} {', '.join(given)}" for name, given in parts if given)
 
 
-def chosen(frames: Frames, choice: Choice) -> Frames:
+def select_part(frames: Frames, choice: Choice) -> Frames:
     """The part of a run that *choice* names, and of the runs that it is compared with; all of it for an empty one.
 
     Documents without a citation that is left are left out too, unless none was asked for by name.
@@ -51,8 +51,8 @@ def chosen(frames: Frames, choice: Choice) -> Frames:
         *((part.latest, "state"), (part.events, "event"), (diagnosed_failures(part), "cause")),
     )
     pairs = pd.concat([rows.loc[rows[column].astype("str").isin(choice.only), PAIR] for rows, column in where])
-    part = _of_each_run(part, lambda run: _with_cited_documents(_about(run, pairs)))
-    return _listed(part, part.inventory["ark"].isin(part.arks["ark"]))
+    part = _of_each_run(part, lambda run: _with_cited_documents(_rows_about(run, pairs)))
+    return _limit_inventory(part, part.inventory["ark"].isin(part.arks["ark"]))
 
 
 def _of_each_run(frames: Frames, part_of: Callable[[Frames], Frames]) -> Frames:
@@ -68,25 +68,25 @@ def _by_place(frames: Frames, choice: Choice) -> Frames:
     """What is about the NAANs and documents of *choice*."""
     if choice.naans:
         arks = frames.arks[frames.arks["naan"].isin(choice.naans)]
-        frames = _with_cited_documents(_about(frames, arks[["ark_id"]]))
-        frames = _listed(frames, frames.inventory["naan"].isin(choice.naans))
+        frames = _with_cited_documents(_rows_about(frames, arks[["ark_id"]]))
+        frames = _limit_inventory(frames, frames.inventory["naan"].isin(choice.naans))
     if choice.documents:
         fits = frames.documents["url"].map(lambda url: any(fits_document(url, pattern) for pattern in choice.documents))
         named = frames.documents.loc[fits.astype("bool"), "document_id"]
         mentions = frames.mentions[frames.mentions["document_id"].isin(named)]
-        frames = replace(_about(frames, mentions[PAIR]), mentions=mentions)
+        frames = replace(_rows_about(frames, mentions[PAIR]), mentions=mentions)
         frames = _of_documents(frames, named)
-        frames = _listed(frames, frames.inventory["ark"].isin(frames.arks["ark"]))
+        frames = _limit_inventory(frames, frames.inventory["ark"].isin(frames.arks["ark"]))
     return frames
 
 
-def _listed(frames: Frames, is_meant: pd.Series) -> Frames:
+def _limit_inventory(frames: Frames, is_meant: pd.Series) -> Frames:
     """Of the inventory, which is needed whole to see what it lacks, the lines that the part of the run is about."""
     is_chosen = frames.inventory["is_chosen"] & is_meant
     return replace(frames, inventory=frames.inventory.assign(is_chosen=is_chosen))
 
 
-def _about(frames: Frames, meant: pd.DataFrame) -> Frames:
+def _rows_about(frames: Frames, meant: pd.DataFrame) -> Frames:
     """The rows about ARKs that are *meant*, or about these ARKs at these URLs, where a frame knows URLs."""
     kept: dict[str, Any] = {}
     for field in fields(Frames):

@@ -178,7 +178,7 @@ _SCOPE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Audited:
+class AuditSubject:
     """The subject of a report."""
 
     title: str
@@ -189,12 +189,12 @@ class Audited:
     """The same for programs: plain values that JSON can hold."""
 
 
-def audited(frames: Frames, language: Language = ENGLISH) -> Audited:
+def audit_subject(frames: Frames, language: Language = ENGLISH) -> AuditSubject:
     """Say what *frames* are about; of an empty store, that there is nothing yet. The facts are in no language."""
     run = next(records_of(frames.run), None)
     if run is None:
         sentence = language.gettext("The store {store} holds no run yet.", store=frames.store)
-        return Audited(language.gettext("nothing yet"), (sentence,), {"store": frames.store})
+        return AuditSubject(language.gettext("nothing yet"), (sentence,), {"store": frames.store})
     run["plan"] = run["plan"] if isinstance(run["plan"], dict) else {}
     seeds = _seeds(run)
     again = int(frames.verdicts["run_id"].isin(frames.later["run_id"]).sum())
@@ -205,20 +205,20 @@ def audited(frames: Frames, language: Language = ENGLISH) -> Audited:
         "state": run["state"],
         "seeds": seeds,
         "scope": list(_scope(run, ENGLISH)),
-        "began": ENGLISH.shown(run["started_at"], MOMENT),
-        "ended": ENGLISH.shown(run["ended_at"], MOMENT) or None,
+        "began": ENGLISH.format_cell(run["started_at"], MOMENT),
+        "ended": ENGLISH.format_cell(run["ended_at"], MOMENT) or None,
         "is_alone": frames.is_alone,
         "later_runs": [int(run_id) for run_id in frames.later["run_id"]],
         "checked_again": again,
     }
     what = _what(seeds, language, is_all=frames.is_all)
-    sentences = (_audit_sentence(run, what, frames.store, language), *_standing(frames, again, language))
-    return Audited(f"{what}, {language.numeric_day(run['started_at'])}", sentences, facts)
+    sentences = (_audit_sentence(run, what, frames.store, language), *_check_sentences(frames, again, language))
+    return AuditSubject(f"{what}, {language.numeric_day(run['started_at'])}", sentences, facts)
 
 
 def _audit_sentence(run: Mapping[str, Any], what: str, store: str, language: Language) -> str:
     """Return which run of which store it was, when, and how far it went."""
-    began, ended = (language.shown(run[name], MOMENT) for name in ("started_at", "ended_at"))
+    began, ended = (language.format_cell(run[name], MOMENT) for name in ("started_at", "ended_at"))
     lasted = (
         language.gettext("{began} to {ended}", began=began, ended=ended)
         if ended
@@ -272,7 +272,7 @@ def _scope(run: Mapping[str, Any], language: Language) -> Iterator[str]:
             yield language.gettext(words, limit=limit)
 
 
-def _standing(frames: Frames, again: int, language: Language) -> Iterator[str]:
+def _check_sentences(frames: Frames, again: int, language: Language) -> Iterator[str]:
     """Return which checks count besides those of the run itself, and which later runs are not reported."""
     if frames.is_alone:
         yield language.gettext("This run alone: what later checks have found is left out.")
@@ -284,14 +284,14 @@ def _standing(frames: Frames, again: int, language: Language) -> Iterator[str]:
             "each counts.",
             again,
             all=len(frames.verdicts),
-            last=language.shown(frames.later["started_at"].max(), MOMENT),
+            last=language.format_cell(frames.later["started_at"].max(), MOMENT),
             runs=_numbers(frames.later["run_id"], language),
         )
     elif frames.is_all:
         yield language.gettext("Current state: the last check of each ARK counts.")
     for number, started, state in rows_of(frames.passed_over[["run_id", "started_at", "state"]]):
         words = _READ_NOTHING if state == "finished" else _UNFINISHED
-        yield language.gettext(words, run=str(number), began=language.shown(started, MOMENT), state=state)
+        yield language.gettext(words, run=str(number), began=language.format_cell(started, MOMENT), state=state)
 
 
 _READ_NOTHING = N_("Run {run} of {began} could read no document, and is not reported here (--run {run} shows it).")

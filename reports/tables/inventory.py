@@ -11,7 +11,14 @@ import pandas as pd
 from crawler.model.observations import ObjectOutcome
 from extractors.model.ark import Ark
 from reports.languages import ENGLISH, Language
-from reports.remediation.expectations import ExpectedAccess, Landing, Presence, access, landing, presence
+from reports.remediation.expectations import (
+    AccessMatch,
+    LandingMatch,
+    Presence,
+    classify_presence,
+    compare_access,
+    compare_landing,
+)
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import ark_states, ark_statuses, citation_counts, with_counts
 from reports.tables.definitions import (
@@ -22,7 +29,7 @@ from reports.tables.definitions import (
     REQUEST_URL_COLUMN,
     TableDefinition,
     count_column,
-    mapped,
+    map_distinct,
     records_of,
     text_column,
     token_column,
@@ -34,9 +41,9 @@ from reports.tables.definitions import (
 EXTRA = "extra"
 #: What is amiss with an ARK of the inventory, what matters most first, and how it is to be read; nothing is last.
 FINDINGS = {
-    Landing.ELSEWHERE.value: "They land at another object than the inventory says.",
-    ExpectedAccess.WRONGLY_OPEN.value: "They are meant to be closed, and the object is given.",
-    ExpectedAccess.WRONGLY_CLOSED.value: "They are not meant to be closed, and the object is refused.",
+    LandingMatch.ELSEWHERE.value: "They land at another object than the inventory says.",
+    AccessMatch.WRONGLY_OPEN.value: "They are meant to be closed, and the object is given.",
+    AccessMatch.WRONGLY_CLOSED.value: "They are not meant to be closed, and the object is refused.",
     Presence.NEVER_SEEN.value: "No document cites them, and nobody has checked them.",
     Presence.NEVER_CHECKED.value: "Cited, and never checked.",
     Presence.NEVER_CITED.value: "Checked, and cited by no document.",
@@ -50,18 +57,18 @@ def inventory(frames: Frames) -> pd.DataFrame:
     cited = frames.mentions.groupby("ark", as_index=False).agg(citations=("citation_id", "nunique"))
     rows = frames.inventory[frames.inventory["is_chosen"]].merge(frames.stock, on="ark", how="left")
     rows = with_counts(rows.merge(cited, on="ark", how="left"), ["citations"])
-    judged = [_judged(row) for row in records_of(rows)]
+    judged = [_compare_line(row) for row in records_of(rows)]
     columns = pd.DataFrame(judged, columns=["presence", "landing", "access", "findings"], index=rows.index)
     rows = pd.concat([rows.join(columns.astype("str")), _extra(frames).assign(findings=EXTRA)], ignore_index=True)
-    gravest = mapped(rows["findings"], lambda findings: findings.partition(", ")[0])
+    gravest = map_distinct(rows["findings"], lambda findings: findings.partition(", ")[0])
     return rows.assign(rank=pd.Categorical(gravest, [*FINDINGS], ordered=True))
 
 
-def _judged(row: dict[str, Any]) -> tuple[str, str, str, str | None]:
+def _compare_line(row: dict[str, Any]) -> tuple[str, str, str, str | None]:
     outcome = ObjectOutcome(row["object"]) if row["object"] else None
-    met = presence(is_cited=bool(row["is_cited"]), is_checked=outcome is not None)
-    lands = landing(row["expected_url"], outcome, row["final_url"], row["passed"] or ())
-    lets = access(row["closed"], outcome, row["status"], asks_password=bool(row["asks_password"]))
+    met = classify_presence(is_cited=bool(row["is_cited"]), is_checked=outcome is not None)
+    lands = compare_landing(row["expected_url"], outcome, row["final_url"], row["passed"] or ())
+    lets = compare_access(row["closed"], outcome, row["status"], asks_password=bool(row["asks_password"]))
     findings = [finding for finding in FINDINGS if finding in (met.value, lands.value, lets.value)]
     return met.value, lands.value, lets.value, ", ".join(findings) or None
 

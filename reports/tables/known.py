@@ -54,7 +54,7 @@ def with_decisions(frames: Frames, places: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(**{name: rows[name].mask(is_own, here[name]) for name in _DECIDED})
 
 
-def raised(frames: Frames, places: pd.DataFrame) -> pd.DataFrame:
+def places_to_report(frames: Frames, places: pd.DataFrame) -> pd.DataFrame:
     """Those of *places* that are no known problem, with who looks after them and what was decided in vain."""
     rows = with_decisions(frames, places)
     return rows[rows["treatment"].isna()].rename(columns={"decision": "triage"})
@@ -62,10 +62,10 @@ def raised(frames: Frames, places: pd.DataFrame) -> pd.DataFrame:
 
 def without_known(frames: Frames, rows: pd.DataFrame) -> pd.DataFrame:
     """The rows about an ARK and URL that is no known problem, or not in all of the documents that cite it here."""
-    return rows[~is_among(rows, _holding(frames, frames.triage["treatment"].notna()))]
+    return rows[~is_among(rows, _pairs_where(frames, frames.triage["treatment"].notna()))]
 
 
-def _holding(frames: Frames, holds: pd.Series) -> pd.DataFrame:
+def _pairs_where(frames: Frames, holds: pd.Series) -> pd.DataFrame:
     """The pairs of ARK and URL of which it *holds*, in so many of the decisions, wherever these documents cite them."""
     decided = frames.triage[[*PAIR, "document"]].assign(holds=holds.astype("bool"))
     whole = decided[decided["document"].isna()]
@@ -77,19 +77,19 @@ def _holding(frames: Frames, holds: pd.Series) -> pd.DataFrame:
     return both.loc[both["holds"], PAIR]
 
 
-def raised_events(frames: Frames) -> pd.DataFrame:
+def events_to_report(frames: Frames) -> pd.DataFrame:
     """Return what has happened, but for what is ignored and for the failures that are known.
 
     What is good news, or no matter of the ARK, is reported whatever was decided.
     """
     events = frames.events
     is_raised = events["event"].isin([EventKind.RECOVERED, EventKind.NEW, EventKind.GONE])
-    is_silent = is_among(events, _holding(frames, frames.triage["is_silent"]))
-    is_known = is_among(events, _holding(frames, frames.triage["treatment"].notna()))
+    is_silent = is_among(events, _pairs_where(frames, frames.triage["is_silent"]))
+    is_known = is_among(events, _pairs_where(frames, frames.triage["treatment"].notna()))
     return events[is_raised | ~(is_silent | (events["event"].eq(EventKind.BROKE) & is_known))]
 
 
-def known(frames: Frames) -> pd.DataFrame:
+def known_problems(frames: Frames) -> pd.DataFrame:
     """One row per place of a known problem."""
     problems = frames.triage.loc[frames.triage["is_problem"], PAIR].drop_duplicates()
     rows = problems.merge(frames.verdicts[[*PAIR, "ark", "naan", "object", "object_evidence"]], on=PAIR)
@@ -143,7 +143,7 @@ KNOWN_PROBLEMS = TableDefinition(
     "Known problems",
     "One row per place that cites an ARK with an acknowledged or ignored problem. These are counted everywhere, but "
     "reported nowhere else in this report.",
-    known,
+    known_problems,
     (
         token_column("treatment", "acknowledged, or ignored"),
         text_column("until", "day on which something ignored counts again; empty for what is acknowledged"),
@@ -178,7 +178,7 @@ _SEVERITY = (str(EventKind.BROKE), FAILING, *map(str, EVENT_SEVERITY[1:]))
 
 def changes(frames: Frames) -> pd.DataFrame:
     """One row per event, or a first failure."""
-    events = raised_events(frames).merge(frames.verdicts[[*PAIR, "object"]], on=PAIR, how="left")
+    events = events_to_report(frames).merge(frames.verdicts[[*PAIR, "object"]], on=PAIR, how="left")
     rows = pd.concat([events.astype({"event": "str"}), _first_failures(frames)], ignore_index=True)
     return rows.assign(rank=rows["event"].map(_SEVERITY.index).astype("Int64"))
 

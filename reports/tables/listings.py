@@ -48,12 +48,12 @@ from reports.tables.definitions import (
     ark_column,
     by_identity,
     count_column,
+    first_commitment_field,
     in_order,
     moment_column,
     number_column,
-    promised,
     rows_of,
-    tallied,
+    tally,
     text_column,
     token_column,
     truth_column,
@@ -145,8 +145,8 @@ def arks(frames: Frames) -> pd.DataFrame:
         last_good_url=rows["good_url"].where(is_amiss),
         last_good_at=rows["good_at"].where(is_amiss),
         expected_url=rows["ark"].map(frames.inventory.set_index("ark")["expected_url"]).astype("str"),
-        permanence=promised(promises, "permanence", "what"),
-        guarantor=promised(promises, "guarantor", "who"),
+        permanence=first_commitment_field(promises, "permanence", "what"),
+        guarantor=first_commitment_field(promises, "guarantor", "who"),
         naan_policy=by_identity(rows["naan_policy"], naan_policy_words),
         did_you_mean=by_identity(rows["did_you_mean"], itemgetter("ark")),
         attention=rows["family"].map(ATTENTION.index).astype("Int64"),
@@ -158,8 +158,8 @@ def requests_in_logs(frames: Frames) -> pd.DataFrame:
     mentions = frames.mentions[frames.mentions["asked"].notna()]
     counts = mentions.groupby(PAIR)[["asked", "asked_by_robots"]].sum()
     by_people = mentions[mentions["asked"].gt(0)]
-    asked_from = tallied(by_people, PAIR, "document", most=_MOST_PAGES, of="asked")
-    answered = tallied(by_people, PAIR, "answered", of="asked")
+    asked_from = tally(by_people, PAIR, "document", most=_MOST_PAGES, of="asked")
+    answered = tally(by_people, PAIR, "answered", of="asked")
     return counts.assign(asked_from=asked_from, answered=answered).reset_index()
 
 

@@ -39,10 +39,10 @@ from reports.tables.definitions import (
     count_column,
     host,
     hosts_of,
-    mapped,
+    map_distinct,
     number_column,
     side_by_side,
-    tallied,
+    tally,
     text_column,
     token_column,
     truth_column,
@@ -63,7 +63,7 @@ def naans(frames: Frames) -> pd.DataFrame:
     rows = with_purposes(_by_names(statuses, frames.mentions, ["naan"]))
     return rows.assign(
         organization=organizations_of(frames.registered, rows["naan"]),
-        outcomes=rows["naan"].map(tallied(statuses, ["naan"], "outcome")),
+        outcomes=rows["naan"].map(tally(statuses, ["naan"], "outcome")),
         policy=rows["naan"].map(_policies(frames)).astype("str"),
     )
 
@@ -124,7 +124,7 @@ def _by_host(verdicts: pd.DataFrame, column: str, **tallies: tuple[str, int | No
     rows = verdicts.rename(columns={column: "host"})
     counts = family_counts(best(rows, ["host", "ark_id"]), "host")
     for name, (of, most) in tallies.items():
-        texts = tallied(rows[rows[of].fillna("").ne("")], ["host"], of, most=most)
+        texts = tally(rows[rows[of].fillna("").ne("")], ["host"], of, most=most)
         counts = counts.assign(**{name: counts["host"].map(texts)})
     return counts
 
@@ -280,7 +280,7 @@ def _sections(frames: Frames) -> pd.DataFrame:
 
     An ARK counts once per section, with the best outcome of the URLs that are cited there.
     """
-    documents = frames.documents.assign(collection=mapped(frames.documents["url"], section))
+    documents = frames.documents.assign(collection=map_distinct(frames.documents["url"], section))
     cited = judged_mentions(frames, *SERVICES).merge(documents[["document_id", "collection"]], on="document_id")
     rows = documents.groupby("collection").agg(documents=("document_id", "size")).reset_index()
     citing = _cited_in(cited, "collection").rename(columns={"documents": "citing_documents", "arks": "cited_arks"})
@@ -293,8 +293,8 @@ def collections(frames: Frames) -> pd.DataFrame:
     """One row per collection; within a source those with most ARKs broken or failing come first."""
     statuses = ark_statuses(frames)
     statuses = statuses.assign(level=level(statuses)).merge(ark_states(frames), on="ark_id", how="left")
-    statuses = statuses.assign(standing=_standing(statuses))
-    rows = _placed(frames).merge(statuses, on="ark", how="left")
+    statuses = statuses.assign(standing=_ark_condition(statuses))
+    rows = _arks_by_collection(frames).merge(statuses, on="ark", how="left")
     rows = rows[rows["ark_id"].notna() | rows["is_listed"]]
     columns = {name: rows["standing"].eq(name) for name in ("alive", "failing", "broken", "undetermined")}
     columns |= {f"level_{number}": rows["level"].eq(number).fillna(False) for number in (0, 1, 2, 3)}
@@ -307,7 +307,7 @@ def collections(frames: Frames) -> pd.DataFrame:
     return table.assign(worst=table["broken"] + table["failing"])
 
 
-def _standing(statuses: pd.DataFrame) -> pd.Series:
+def _ark_condition(statuses: pd.DataFrame) -> pd.Series:
     """Return what an ARK amounts to in one word. Silence counts as failing only once it is the ARK's own."""
     family, state = statuses["family"].astype("str"), statuses["state"].astype("str")
     is_amiss = family.isin([Family.FAILS, Family.UNREACHABLE])
@@ -317,11 +317,11 @@ def _standing(statuses: pd.DataFrame) -> pd.Series:
     return words.mask(family.eq(Family.WORKS), "alive")
 
 
-def _placed(frames: Frames) -> pd.DataFrame:
+def _arks_by_collection(frames: Frames) -> pd.DataFrame:
     """One row per ARK and collection: that of the inventory, or else the sections of the documents that cite it."""
     listed = frames.inventory.loc[frames.inventory["is_chosen"], ["ark", "collection"]]
     listed = listed.fillna({"collection": _NO_COLLECTION}).assign(source="inventory", is_listed=True)
-    cited = frames.mentions[["ark_id", "ark"]].assign(collection=mapped(frames.mentions["document"], section))
+    cited = frames.mentions[["ark_id", "ark"]].assign(collection=map_distinct(frames.mentions["document"], section))
     statuses = ark_statuses(frames)[["ark_id", "ark"]]
     alone = statuses[~statuses["ark_id"].isin(cited["ark_id"])].assign(collection=_NO_COLLECTION)
     others = pd.concat([cited.drop_duplicates(["ark_id", "collection"]), alone])[["ark", "collection"]]

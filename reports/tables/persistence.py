@@ -21,7 +21,7 @@ from reports.tables.definitions import (
     ARKS_COLUMN,
     TableDefinition,
     count_column,
-    mapped,
+    map_distinct,
     moment_column,
     number_column,
     records_of,
@@ -40,18 +40,18 @@ from reports.tables.overviews import section
 _Z = 1.959963984540054
 
 
-def kaplan_meier(lives: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+def kaplan_meier(lifetimes: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """One row per group and day on which a subject died or was last seen; ordered by group and day.
 
-    *lives* has a row a subject: the columns *by*, `days` watched, and `died`, whether it was death that ended them.
+    *lifetimes* has a row a subject: the columns *by*, `days` watched, and `died`, whether it was death that ended them.
     Those last seen on a day are at risk on it. The bounds (95 %) are of the log-log kind with Greenwood's variance;
     they are empty where none has died yet, or all have (Kaplan and Meier 1958; Kalbfleisch and Prentice 1980).
 
-    >>> lives = pd.DataFrame({"g": "a", "days": [1, 2, 2, 3], "died": [True, True, False, False]})
-    >>> kaplan_meier(lives, ["g"])[["days", "at_risk", "failed", "survival"]].values.tolist()
+    >>> lifetimes = pd.DataFrame({"g": "a", "days": [1, 2, 2, 3], "died": [True, True, False, False]})
+    >>> kaplan_meier(lifetimes, ["g"])[["days", "at_risk", "failed", "survival"]].values.tolist()
     [[1.0, 4.0, 1.0, 0.75], [2.0, 3.0, 1.0, 0.5], [3.0, 1.0, 0.0, 0.5]]
     """
-    counted = lives.assign(subjects=1, failed=lives["died"].astype("int64"))
+    counted = lifetimes.assign(subjects=1, failed=lifetimes["died"].astype("int64"))
     rows = counted.groupby([*by, "days"], observed=True)[["subjects", "failed"]].sum().reset_index()
     groups = rows.groupby(by, observed=True, sort=False)
     at_risk = groups["subjects"].transform("sum") - groups["subjects"].cumsum() + rows["subjects"]
@@ -109,7 +109,7 @@ _JUDGED = (ArkState.HEALTHY, ArkState.FLAPPING, ArkState.FAILING, ArkState.CONFI
 
 
 @lru_cache(maxsize=2)
-def proofs(timeline: Timeline) -> pd.DataFrame:
+def conclusive_checks(timeline: Timeline) -> pd.DataFrame:
     """The checks that prove something: `works` or a strike; with `at` and the `spell` since it worked last."""
     family = families(timeline.checks["object"])
     works = family.eq(Family.WORKS)
@@ -125,9 +125,9 @@ def _of_run(timeline: Timeline, rows: pd.DataFrame, column: str) -> pd.Series:
 
 
 @lru_cache(maxsize=2)
-def spells(timeline: Timeline) -> pd.DataFrame:
+def failure_spells(timeline: Timeline) -> pd.DataFrame:
     """One row per spell of failures: pair, first and last strike, strikes, when it worked again, whether confirmed."""
-    checks = proofs(timeline)
+    checks = conclusive_checks(timeline)
     spell = ["pair", "spell"]
     failures = checks[~checks["works"]].groupby(spell, as_index=False)
     rows = failures.agg(first_at=("at", "min"), last_at=("at", "max"), strikes=("at", "size"))
@@ -138,13 +138,13 @@ def spells(timeline: Timeline) -> pd.DataFrame:
 
 
 @lru_cache(maxsize=2)
-def lives(timeline: Timeline) -> pd.DataFrame:
+def link_lifetimes(timeline: Timeline) -> pd.DataFrame:
     """One row per pair that ever worked: days from its first good check to its death, or to its last good check.
 
     It died with the first strike of a spell that was confirmed; what came after that is a matter of recovery.
     """
-    checks = proofs(timeline)
-    dead = spells(timeline).query("confirmed and spell > 0").groupby("pair")["first_at"].min()
+    checks = conclusive_checks(timeline)
+    dead = failure_spells(timeline).query("confirmed and spell > 0").groupby("pair")["first_at"].min()
     good = checks[checks["works"]].join(dead.rename("died_at"), on="pair")
     alive = good[~(good["at"] >= good["died_at"])]
     rows = alive.groupby("pair", as_index=False).agg(
@@ -159,7 +159,7 @@ def _days(spans: pd.Series) -> pd.Series:
     return days
 
 
-def _grouped(rows: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
+def _in_groups(rows: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
     """Each row of a pair three times: in the group of all, of its NAAN and of its resolver."""
     owned = rows.join(timeline.standings.set_index("pair")[["naan", "host"]].astype("str"), on="pair")
     groups: dict[str, Any] = {ALL: ALL, "naan": owned["naan"], "resolver": owned["host"]}
@@ -177,7 +177,7 @@ def runs(frames: Frames) -> pd.DataFrame:
     counts = pd.crosstab(timeline.checks["run"], families(timeline.checks["object"]).astype("str"))
     counts = counts.rename(columns={str(family): name for family, name in FAMILY_COLUMNS.items()})
     counts = counts.reindex(index=table.index, columns=[*FAMILY_COLUMNS.values()], fill_value=0)
-    table = pd.concat([table, counts, _stood(timeline, len(table))], axis="columns")
+    table = pd.concat([table, counts, _status_counts(timeline, len(table))], axis="columns")
     not_broken = table["working"] + table["failing"]
     proved = not_broken + table["confirmed_broken"]
     return table.assign(
@@ -187,9 +187,9 @@ def runs(frames: Frames) -> pd.DataFrame:
     )
 
 
-def _stood(timeline: Timeline, run_count: int) -> pd.DataFrame:
+def _status_counts(timeline: Timeline, run_count: int) -> pd.DataFrame:
     """By run, how many pairs worked at their last proof, were failing, or were confirmed broken."""
-    checks = proofs(timeline)
+    checks = conclusive_checks(timeline)
     failures = checks[~checks["works"]]
     spelled = failures.groupby(["pair", "spell"])
     is_long = _days(failures["at"] - spelled["at"].transform("min")) >= timeline.policy.days
@@ -204,20 +204,20 @@ def _stood(timeline: Timeline, run_count: int) -> pd.DataFrame:
 
 def survival(frames: Frames) -> pd.DataFrame:
     """One row per group and day of its survival curve; ordered all, NAANs, resolvers, each by group and day."""
-    watched = lives(frames.timeline)
+    watched = link_lifetimes(frames.timeline)
     watched = watched.assign(days=watched["days"].round().astype("int64"))
-    return kaplan_meier(_grouped(watched, frames.timeline), _GROUP)
+    return kaplan_meier(_in_groups(watched, frames.timeline), _GROUP)
 
 
-def _lasting(timeline: Timeline) -> pd.DataFrame:
+def _durations(timeline: Timeline) -> pd.DataFrame:
     """One row per group: how many failed, after how long, and how long it took to recover."""
     # spells as lives of another kind: they end with recovery, or are still going on when last seen
-    rows = spells(timeline)
+    rows = failure_spells(timeline)
     ended = rows["recovered_at"].fillna(rows["last_at"])
     recoveries = rows[["pair", "confirmed"]].assign(
         days=_days(ended - rows["first_at"]), died=rows["recovered_at"].notna()
     )
-    watched, failed = _grouped(lives(timeline), timeline), _grouped(recoveries, timeline)
+    watched, failed = _in_groups(link_lifetimes(timeline), timeline), _in_groups(recoveries, timeline)
     counts = watched.groupby(_GROUP, as_index=False).agg(watched=("pair", "size"), died=("died", "sum"))
     spelled = failed.groupby(_GROUP, as_index=False).agg(
         spells=("pair", "size"), confirmed=("confirmed", "sum"), recovered=("died", "sum")
@@ -271,7 +271,7 @@ def persistence(frames: Frames) -> pd.DataFrame:
     best = _best(frames.timeline)
     states = {state.replace("-", "_"): best["state"].eq(state) for state in ArkState}
     best = best.assign(judged=best["state"].isin(_JUDGED), resolving=states.pop("healthy"), **states)
-    sections = frames.mentions[["ark_id"]].assign(group=mapped(frames.mentions["document"], section))
+    sections = frames.mentions[["ark_id"]].assign(group=map_distinct(frames.mentions["document"], section))
     parts = [
         best.assign(grouping=ALL, group=ALL),
         best.assign(grouping="naan", group=best["naan"].astype("str")),
@@ -288,7 +288,7 @@ def persistence(frames: Frames) -> pd.DataFrame:
         share_committed=_share(counts["committed"], counts["resolving"]),
     ).reset_index()
     table = table.assign(statement=[_statement(row) for row in records_of(table)])
-    table = side_by_side(_GROUP, table, _lasting(frames.timeline))
+    table = side_by_side(_GROUP, table, _durations(frames.timeline))
     return table.assign(rank=table["grouping"].map(_GROUPINGS.index))
 
 

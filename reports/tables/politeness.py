@@ -20,7 +20,7 @@ from reports.tables.definitions import (
     moment_column,
     number_column,
     rows_of,
-    tallied,
+    tally,
     text_column,
     token_column,
 )
@@ -93,7 +93,7 @@ def hosts(frames: Frames) -> pd.DataFrame:
     pauses = kept.groupby(hosts_of(kept["host"])).agg(pauses_kept=("asked_s", "size"), paused_s=("asked_s", "sum"))
     rows = rows.merge(treatment.reset_index(), on="host", how="outer")
     rows = rows.merge(pauses.reset_index(), on="host", how="left")
-    rows = rows.merge(_kept_out(frames), on="host", how="outer")
+    rows = rows.merge(_blocked_arks(frames), on="host", how="outer")
     zeros = ["requests", *counted, "pauses_kept", "paused_s", "arks_not_judged"]
     rows = rows.fillna(dict.fromkeys(zeros, 0)).assign(signed_by=signed_by(frames))
     # Stores of before 0.1 counted nothing else, and a kill may have cost what was counted in the last moment.
@@ -101,7 +101,7 @@ def hosts(frames: Frames) -> pd.DataFrame:
     return rows.assign(all_requests=all_requests, mean_s=rows["mean_s"].astype("Float64").round(3))
 
 
-def blocked(frames: Frames) -> pd.DataFrame:
+def blocked_verdicts(frames: Frames) -> pd.DataFrame:
     """The verdicts about ARKs that no one can judge, for a host keeps programs out, with this *host*."""
     statuses = ark_statuses(frames)
     is_judged = statuses["family"].isin([Family.WORKS, Family.FAILS])
@@ -110,9 +110,9 @@ def blocked(frames: Frames) -> pd.DataFrame:
     return rows.assign(host=hosts_of(rows["final_url"].fillna(rows["request_url"])))
 
 
-def _kept_out(frames: Frames) -> pd.DataFrame:
+def _blocked_arks(frames: Frames) -> pd.DataFrame:
     """One row per host that keeps programs out: how many ARKs no one can judge for it, and what was tried."""
-    rows = blocked(frames)
+    rows = blocked_verdicts(frames)
     asked = frames.observations[frames.observations["question"].eq(Question.OBJECT)]
     tries = rows[["run_id", *PAIR, "host", "object_evidence"]].merge(
         asked[["run_id", *PAIR, "status", "chain_end"]], on=["run_id", *PAIR]
@@ -121,7 +121,7 @@ def _kept_out(frames: Frames) -> pd.DataFrame:
     status = ("answered " + tries["status"].astype("str")).where(tries["status"].notna())
     tries = tries.assign(how=check.fillna(status).fillna(tries["chain_end"].astype("str")))
     counts = rows.groupby("host").agg(arks_not_judged=("ark_id", "nunique"))
-    return counts.assign(tried=tallied(tries, ["host"], "how")).reset_index()
+    return counts.assign(tried=tally(tries, ["host"], "how")).reset_index()
 
 
 #: What the evidence of a verdict says of a page that is shown to programs.
@@ -136,7 +136,7 @@ def signed_by(frames: Frames) -> str | None:
 
 def left_out(frames: Frames) -> pd.DataFrame:
     """One row per reason and place; ordered by reason, then by number, the greatest first, then by place."""
-    parts = pd.concat([*_skipped(frames), *_cut_short(frames), _refused_links(frames)], ignore_index=True)
+    parts = pd.concat([*_unrequested(frames), *_cut_short(frames), _refused_links(frames)], ignore_index=True)
     return parts.groupby(["reason", "what", "place", "note"], as_index=False).agg(
         number=("count", "sum"), example=("example", "min")
     )
@@ -149,7 +149,7 @@ def _rows(examples: pd.Series, what: str, reason: Any, note: Any, place: pd.Seri
     return pd.DataFrame(columns, index=examples.index).astype("str").assign(count=1)
 
 
-def _skipped(frames: Frames) -> Iterator[pd.DataFrame]:
+def _unrequested(frames: Frames) -> Iterator[pd.DataFrame]:
     """What was not requested: ARKs, by NAAN where that is the reason, else by host; and documents."""
     notes = {str(outcome): note for outcome, note in _HELD_BACK.items()}
     arks = own(frames, frames.verdicts)

@@ -13,7 +13,7 @@ import pandas as pd
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
 from extractors.model.errors import ArkauditError
-from reports.languages import Spoken
+from reports.languages import LanguageChoice
 from reports.store.frames import Frames, load_frames
 from reports.store.inventory import read_inventory
 from reports.tables import (
@@ -93,13 +93,13 @@ class Report:
     tables: Tables
     """Each is made when it is first asked for; a long one may be made again."""
     choice: Choice = field(default_factory=Choice)
-    spoken: Spoken = field(default_factory=Spoken)
+    language_choice: LanguageChoice = field(default_factory=LanguageChoice)
     """The language of what people read; what is made for programs is in none."""
 
     @classmethod
-    def of(cls, frames: Frames, choice: Choice | None = None, spoken: Spoken | None = None) -> Report:
+    def of(cls, frames: Frames, choice: Choice | None = None, language_choice: LanguageChoice | None = None) -> Report:
         """The report about a run; *choice* says which part of it *frames* are."""
-        return cls(frames, Tables(frames), choice or Choice(), spoken or Spoken())
+        return cls(frames, Tables(frames), choice or Choice(), language_choice or LanguageChoice())
 
 
 # A report for a notebook: the frames of a store, and every table that the report has.

@@ -20,12 +20,12 @@ from reports.tables.definitions import (
     PAIR,
     STATUS_COLUMN,
     TableDefinition,
+    first_commitment_field,
     hosts_of,
     in_order,
-    promised,
     records_of,
     share_column,
-    tallied,
+    tally,
     text_column,
     token_column,
     truth_column,
@@ -92,9 +92,9 @@ def _info_answers(frames: Frames) -> pd.DataFrame:
     by = ["resolver", "question", "metadata"]
     groups = in_order(rows, "ark", "asked_url").groupby(by, observed=True)
     table = groups.agg(arks=("ark_id", "nunique"), example=("asked_url", "first")).assign(
-        statuses=tallied(rows, by, "answered"),
-        media_types=tallied(rows, by, "media"),
-        answered_by=tallied(rows, by, "by", most=3),
+        statuses=tally(rows, by, "answered"),
+        media_types=tally(rows, by, "media"),
+        answered_by=tally(rows, by, "by", most=3),
     )
     table = in_order(table.reset_index(), *by).rename(columns={"metadata": "outcome"})
     return table.assign(grouping="resolver", service="metadata", given=table["outcome"].isin(DESCRIBED))
@@ -107,15 +107,15 @@ def _promises(frames: Frames) -> pd.DataFrame:
     promises = rows["commitment_parsed"]
     rows = rows.assign(
         outcome=rows["commitment"].astype("str"),
-        guarantor=promised(promises, "who", "guarantor"),
-        level=promised(promises, "level"),
-        words=promised(promises, "permanence", "what"),
-        since=promised(promises, "since", "when"),
+        guarantor=first_commitment_field(promises, "who", "guarantor"),
+        level=first_commitment_field(promises, "level"),
+        words=first_commitment_field(promises, "permanence", "what"),
+        since=first_commitment_field(promises, "since", "when"),
     )
     by = ["naan", "outcome", "guarantor", "level", "words"]
     rows = rows.fillna(dict.fromkeys(by, ""))
     table = rows.groupby(by).agg(arks=("ark_id", "nunique"))
-    table = table.assign(since=tallied(rows, by, "since", most=3)).reset_index()
+    table = table.assign(since=tally(rows, by, "since", most=3)).reset_index()
     table = in_order(table.replace("", None).fillna({"since": ""}), "-arks", *by)
     return table.assign(grouping="promise", service="commitment", given=table["outcome"].eq(CommitmentOutcome.STATED))
 
