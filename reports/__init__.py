@@ -1,4 +1,4 @@
-"""Observations go in, tables, charts and pages come out. Reads the store; never the network.
+"""Build tables, charts and pages from a store. This package reads the store and never uses the network.
 
     from reports import load_report
 
@@ -9,12 +9,12 @@
 Each name is imported when it is first used.
 
 - `load_report(store)`: the current state of an audit, or one run of it, as `AuditFrames`.
-- `AuditFrames`: typed DataFrames; `.table(name)` gives a table of the report.
+- `AuditFrames`: typed DataFrames; `.table(name)` returns a table of the report.
 - `TABLES`: the definition of each table, with the meaning and the unit of each column.
-- `write_report(report, folder, formats)`, `Report`: the report in files, as `arkaudit report` writes it.
+- `write_report(report, folder, formats)`, `Report`: write a report to files, as `arkaudit report` does.
 - `StoreUnreadable`, `InventoryUnreadable`, `ReportUnwritable`: errors, each an `ArkauditError`.
 
-What is not in `__all__` is private, and may change.
+Names outside `__all__` are private and may change.
 """
 
 from extractors.lazy import lazy_names

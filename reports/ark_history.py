@@ -1,4 +1,4 @@
-"""The life of one ARK: where it is cited, what each check found, what happened, and its status."""
+"""The history of one ARK: its citations, the result of each check, its events and its status."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from crawler.model.schema import (
 from extractors.model.ark import Ark
 from reports.store.frames import read_store
 
-#: How a check shows in a spark line: in blocks, and where these can't be shown.
+#: The characters of a spark line, by family: a block, and ASCII for terminals without blocks.
 SPARKS = {
     Family.WORKS: ("█", "#"),
     Family.UNREACHABLE: ("▄", "-"),
@@ -42,19 +42,19 @@ SPARKS = {
 
 @dataclass(frozen=True, slots=True)
 class CitingDocument:
-    """A document that cites the ARK, or did."""
+    """A document that cites the ARK, or once cited it."""
 
     document: str
     first_at: str
     last_at: str
     citations: int
-    """Of the last time."""
+    """The number of citations when the document was last read."""
     request_urls: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ArkCheck:
-    """One check at one URL."""
+    """One check of the ARK at one URL."""
 
     run_id: int
     at: str
@@ -62,17 +62,17 @@ class ArkCheck:
     status: int | None
     final_url: str | None
     words: str
-    """Why the outcome is what it is, in one sentence."""
+    """The reason for the outcome, in one sentence."""
     metadata: str
     commitment: str
     is_suspect: bool
     state: str
-    """The state that it led to, or left as it was."""
+    """The status after this check."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArkEvent:
-    """A transition."""
+    """A status change, or a decision about the ARK."""
 
     at: str
     event: str
@@ -81,7 +81,7 @@ class ArkEvent:
 
 @dataclass(frozen=True, slots=True)
 class UrlHistory:
-    """An ARK at one of the URLs at which it is asked for."""
+    """The history of the ARK at one of its URLs."""
 
     request_url: str
     state: str
@@ -91,16 +91,16 @@ class UrlHistory:
     checks: tuple[ArkCheck, ...]
     events: tuple[ArkEvent, ...]
     decisions: tuple[ArkEvent, ...] = ()
-    """What people have decided about it."""
+    """Triage decisions about the ARK at this URL."""
 
     def spark(self, *, is_unicode: bool = True) -> str:
-        """A character a check, the oldest first."""
+        """Return one character per check, oldest first."""
         return "".join(SPARKS[FAMILY_OF[ObjectOutcome(check.object)]][not is_unicode] for check in self.checks)
 
 
 @dataclass(frozen=True, slots=True)
 class ArkHistory:
-    """All that a store knows of one ARK."""
+    """Everything that a store holds about one ARK."""
 
     ark: str
     citations: tuple[CitingDocument, ...]
@@ -108,7 +108,10 @@ class ArkHistory:
 
 
 def load_ark_history(store: Path, ark: Ark) -> ArkHistory | None:
-    """The life of *ark*, or None when the store has never seen it. Raises `reports.store.frames.StoreUnreadable`."""
+    """Return the history of *ark*, or None if the store does not hold it.
+
+    Raises `reports.store.frames.StoreUnreadable`.
+    """
     return read_store(store, lambda connection: _history_of(connection, ark))
 
 
@@ -136,7 +139,7 @@ def _history_of(connection: Connection, ark: Ark) -> ArkHistory | None:
 
 
 def _decisions_by_url(connection: Connection, ark_id: int) -> dict[str, tuple[ArkEvent, ...]]:
-    """Return what people have decided about it, by URL, in the order in which they did."""
+    """Return the triage decisions about the ARK by URL, oldest first."""
     made = sorted(decisions(connection), key=lambda decision: (decision.at, decision.key))
     return {
         row.request_url: tuple(
@@ -149,7 +152,7 @@ def _decisions_by_url(connection: Connection, ark_id: int) -> dict[str, tuple[Ar
 
 
 def _citations(connection: Connection, ark_id: int) -> Iterator[CitingDocument]:
-    """The documents that cite it, in the order in which they first did."""
+    """Yield the documents that cite the ARK, in the order of their first citation."""
     query = (
         select(document.c.url, document.c.fetched_at, document.c.document_id, mention.c.citation, mention.c.request_url)
         .join_from(mention, document)
@@ -168,7 +171,7 @@ def _citations(connection: Connection, ark_id: int) -> Iterator[CitingDocument]:
 
 
 def _checks(connection: Connection, ark_id: int) -> Iterator[tuple[str, ArkCheck]]:
-    """Its verdicts with the URL of each, in the order of the runs."""
+    """Yield the verdicts on the ARK with the URL of each, in the order of the runs."""
     ways = [question.value for question in ACCESS]
     asked = {
         (row.run_id, row.request_url, row.final_url): row

@@ -1,4 +1,4 @@
-"""The outcome of a conformance test: as text, JSON, JUnit, Markdown, a page, and a badge."""
+"""The result of a conformance test as text, JSON, JUnit, Markdown, HTML page and badge."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from reports.formats.json_document import json_text
 from reports.languages.display import escape_invisible
 from reports.page import template
 
-#: The outcomes of which it is said how to mend them.
+#: Outcomes for which the report prints how to fix the resolver.
 UNMET = (RequirementOutcome.FAILS, RequirementOutcome.WARNS)
 
 
 @dataclass(frozen=True, slots=True)
 class ConformanceReport:
-    """The outcomes of a test, with the resolver that was tested."""
+    """The results of a conformance test of one resolver."""
 
     resolver: str
     results: Sequence[RequirementResult]
 
     @property
     def share(self) -> str:
-        """How many requirements are met, of those of which it could be told: ``27/30``."""
-        met, told = score(self.results)
-        return f"{met}/{told}"
+        """Requirements met out of those that could be tested, as ``27/30``."""
+        met, tested = score(self.results)
+        return f"{met}/{tested}"
 
     @property
     def fails(self) -> bool:
-        """True if something that must be is not."""
+        """True if a mandatory requirement is not met."""
         return any(result.outcome is RequirementOutcome.FAILS for result in self.results)
 
     @property
     def no_answer_reason(self) -> str | None:
-        """Why no request was answered at all, if none was: then nothing was tested."""
+        """The reason why the resolver answered no request at all, or None if it answered one."""
         answers = [answer for result in self.results for answer in result.observations]
         if not answers or any(answer.end is ChainEnd.ANSWERED for answer in answers):
             return None
@@ -48,13 +48,13 @@ class ConformanceReport:
         return f"{self.resolver} answered nothing: {answers[0].hops[-1].error or answers[0].end.value}{hint}"
 
     def sections(self) -> Iterator[tuple[str, list[RequirementResult]]]:
-        """The results of each section, by its title."""
+        """Yield the results of each section with its title."""
         for title, results in groupby(self.results, lambda result: result.requirement.section):
             yield title, list(results)
 
 
 def as_text(report: ConformanceReport) -> str:
-    """A line for each requirement, by section, with what to do where one is not met."""
+    """Return one line per requirement, by section, with the fix for each requirement that is not met."""
     lines, indent = [], " " * 33
     for title, results in report.sections():
         lines += ["", title]
@@ -69,7 +69,7 @@ def as_text(report: ConformanceReport) -> str:
 
 
 def as_json(report: ConformanceReport) -> str:
-    """All that is known, with the requests behind each outcome."""
+    """Return all results as JSON, with the requests behind each outcome."""
     met, told = score(report.results)
     rows = [
         {
@@ -91,7 +91,7 @@ def as_json(report: ConformanceReport) -> str:
 
 
 def as_junit(report: ConformanceReport) -> str:
-    """A suite a section, a case a requirement: failed where it must be met and is not."""
+    """Return JUnit XML: one suite per section, one case per requirement, failed if a mandatory one is not met."""
     root = ElementTree.Element("testsuites", {"name": f"ARK conformance of {report.resolver}"})
     for title, results in report.sections():
         suite = ElementTree.SubElement(root, "testsuite", {"name": title, "tests": str(len(results))})
@@ -115,7 +115,7 @@ def as_junit(report: ConformanceReport) -> str:
 
 
 def as_markdown(report: ConformanceReport) -> str:
-    """A table a section."""
+    """Return one table per section."""
     lines = [f"# ARK conformance of {report.resolver}: {report.share}"]
     for title, results in report.sections():
         lines += ["", f"## {title}", "", "| | level | requirement | outcome | |", "|---|---|---|---|---|"]
@@ -128,20 +128,20 @@ def as_markdown(report: ConformanceReport) -> str:
 
 
 def as_page(report: ConformanceReport) -> str:
-    """A page that can be published: every request and answer is behind its row."""
+    """Return an HTML page that can be published, with the requests behind each result."""
     return template("conformance.html.j2").render(report=report, unmet=UNMET)
 
 
 def as_badge(report: ConformanceReport) -> str:
-    """The share as a picture."""
+    """Return the share as an SVG badge."""
     return svg(Badge(report.share, AMISS if report.fails else FINE, "ARK conformance"))
 
 
-# -- one resolver held against another
+# -- comparison of two resolvers
 
 
 def comparison_text(compared: Sequence[Comparison], old: str, new: str) -> str:
-    """A line for each name that differs, and how many there are of each kind."""
+    """Return one line per name that differs, and the number of names by kind of difference."""
     lines = [
         f"{comparison.ark}  {comparison.subject}: {escape_invisible(comparison.old)} before, "
         f"{escape_invisible(comparison.new)} now"
@@ -154,12 +154,12 @@ def comparison_text(compared: Sequence[Comparison], old: str, new: str) -> str:
 
 
 def comparison_json(compared: Sequence[Comparison], old: str, new: str) -> str:
-    """A row for each name, those that differ first."""
+    """Return one row per name; names that differ come first."""
     rows = [{**asdict(comparison), "ark": str(comparison.ark)} for comparison in compared]
     return json_text({"old": old, "new": new, "names": rows})
 
 
-#: The formats of `arkaudit conform`, and what makes each.
+#: The formats of `arkaudit conform`, each with its writer.
 FORMATS: Mapping[str, Callable[[ConformanceReport], str]] = {
     "text": as_text,
     "json": as_json,

@@ -1,4 +1,4 @@
-"""A report as files in a folder, all of them or none; or as one text. The same run gives the same bytes."""
+"""Write a report as files in a folder, or return it as one text. The same run gives the same bytes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from reports.tables.report_tables import TABLES, Report
 from reports.tables.wording import DEFAULT_FORMATS, FORMAT_MODULES
 
 INDEX = "index.html"
-#: What a format needs that looks into every table.
+#: The tables that a format needs if it reads every table.
 _EVERY_TABLE = [table.name for table in TABLES]
 
 
@@ -35,17 +35,17 @@ class ReportFormat:
     """One format of a report."""
 
     paths: tuple[str, ...]
-    """Where its files go."""
+    """The paths of its files, relative to the folder of the report."""
     write: Callable[[Report, Path], Iterator[None]]
-    """Writes them into a folder; stops after each of `TABLES`, which can be let go then."""
+    """Writes the files into a folder; yields after each of `TABLES`, so that its memory can be freed."""
     needs: Iterable[str] = ()
-    """The tables that are asked for once more when all of them have been made."""
+    """The tables that the format reads again after the last table."""
     text: Callable[[Report], str] | None = None
-    """The same for standard output, of a format that is a single text."""
+    """Returns the report as one text, for standard output; None for formats of several files."""
 
 
 def _format_per_table(name: str) -> ReportFormat:
-    """Return a format that is one file a table."""
+    """Return a format that writes one file per table."""
 
     def write_all(report: Report, folder: Path) -> Iterator[None]:
         for definition in TABLES:
@@ -62,7 +62,7 @@ def _format_of_report(
     needs: Iterable[str] = (),
     text: Callable[[Report], str] | None = None,
 ) -> ReportFormat:
-    """Return a format whose files are made of several tables at once."""
+    """Return a format whose files combine several tables."""
 
     def write_all(report: Report, folder: Path) -> Iterator[None]:
         yield from (None for _ in TABLES)
@@ -73,7 +73,7 @@ def _format_of_report(
 
 
 def _text_format(path: str, text: Callable[[Report], str], needs: Iterable[str] = ()) -> ReportFormat:
-    """Return a format that is one text."""
+    """Return a format that writes one text file."""
     return _format_of_report((path,), lambda report: [text(report)], needs, text)
 
 
@@ -82,7 +82,7 @@ def _to_bytes(content: str | bytes) -> bytes:
 
 
 def _write_page(report: Report, folder: Path) -> Iterator[None]:
-    """Write the page; of each table it keeps what the page holds of it."""
+    """Write the page table by table; keep only the part of each table that the page embeds."""
     texts, parts = Texts(report.language_choice.language.code), {}
     for definition in TABLES:
         parts[definition.name] = part_of(definition, report.tables[definition.name], report.frames, texts)
@@ -110,12 +110,12 @@ FORMATS = {
     "sarif": _text_format("report.sarif", sarif, ("failures", "known")),
 }
 
-#: How the folders begin in which a report is made.
+#: The prefix of temporary folders in which a report is written.
 _PREFIX = ".arkaudit-report-"
 
 
 class ReportUnwritable(ArkauditError):
-    """Raised by `write_report` when the files of a report can't be put where they belong."""
+    """Raised by `write_report` if the files of a report cannot be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,23 +123,22 @@ class ReportPaths:
     """The paths of a report's files."""
 
     index: Path | None
-    """The page, where one was asked for."""
+    """The HTML page, if it was requested."""
     tables: Mapping[str, Path]
-    """The CSV files, likewise."""
+    """The CSV files by table, if they were requested."""
     files: tuple[Path, ...]
     failed: Mapping[str, Exception] = field(default_factory=dict)
-    """What went wrong with formats that could not be made, by their names; none of their files is there."""
+    """The error of each format that failed; the files of these formats are removed."""
 
 
 def write_report(report: Report | Frames, out: Path, formats: Sequence[str] = DEFAULT_FORMATS) -> ReportPaths:
-    """Put a report into the folder *out*, which is made if need be; foreign files in it stay.
+    """Write a report into the folder *out*. Other files in this folder stay.
 
-    Everything is first written into a folder of its own inside *out*, which is surely on the same disk, and
-    then moved into place, the page last: no file is ever half written. A format that can't be made costs no other one;
-    its files of an earlier report go, for they would be taken for those of this one. Raises `ReportUnwritable`, before
-    anything in *out* has changed wherever that can be known.
+    All files are first written to a temporary folder inside *out*, on the same disk, and then moved into place, the
+    page last: no file is ever half written. If one format fails, the others are still written, and files of the failed
+    format from an earlier report are removed. Raises `ReportUnwritable`, if possible before any file changes.
     """
-    # the page last, as the sign that the report is there
+    # The page comes last: once it exists, the report is complete.
     wanted = sorted(dict.fromkeys(formats), key=lambda name: name == "html")
     check_out(out, wanted)
     with staging_folder(out) as folder:
@@ -160,9 +159,9 @@ def write_report(report: Report | Frames, out: Path, formats: Sequence[str] = DE
 def write_formats(
     report: Report, formats: Mapping[str, ReportFormat], folder: Path, keeping: Iterable[str] = ()
 ) -> dict[str, Exception]:
-    """Write a report in several formats at once, table by table; return what went wrong with which of them.
+    """Write a report in several formats at once, table by table; return the errors by format.
 
-    A table that no format needs any more is let go, unless it is one of those to keep.
+    A table is dropped from memory after the last format that needs it, unless *keeping* names it.
     """
     failed: dict[str, Exception] = {}
     writers = {name: form.write(report, folder) for name, form in formats.items()}
@@ -171,7 +170,8 @@ def write_formats(
         for name, writer in writers.items():
             try:
                 next(writer, None)
-            except (OSError, ArkauditError):  # of a disk or a store: no format can be made
+            # An error of the disk or the store affects every format.
+            except (OSError, ArkauditError):
                 raise
             except Exception as problem:
                 failed[name] = problem
@@ -181,7 +181,7 @@ def write_formats(
 
 
 def text_of(report: Report, name: str) -> str:
-    """A report as one text, for a format that is a single one. Raises ValueError for the others."""
+    """Return a report as one text. Raises ValueError if the format *name* has more than one file."""
     text = FORMATS[name].text
     if text is None:
         raise ValueError(f"{name} is more than one text")
@@ -189,9 +189,9 @@ def text_of(report: Report, name: str) -> str:
 
 
 def check_out(out: Path, formats: Sequence[str] = DEFAULT_FORMATS) -> None:
-    """Raise `ReportUnwritable` if it can be known that no report can be put into *out*; write nothing.
+    """Raise `ReportUnwritable` if a report can't be written to *out*; write nothing.
 
-    An audit asks before it sends its first request.
+    An audit calls this before its first request.
     """
     for name in formats:
         module = FORMAT_MODULES.get(name)
@@ -208,9 +208,9 @@ def check_out(out: Path, formats: Sequence[str] = DEFAULT_FORMATS) -> None:
 
 @contextmanager
 def staging_folder(out: Path) -> Iterator[Path]:
-    """A folder inside *out* whose files are put into *out* at the end, all of them or none, the page last.
+    """Yield a temporary folder inside *out*; at the end, move its files to *out*, the page last.
 
-    Raises `ReportUnwritable` for what goes wrong with the disk.
+    If the block fails, nothing is moved. Raises `ReportUnwritable` for errors of the disk.
     """
     is_new = not out.exists()
     try:

@@ -1,4 +1,4 @@
-"""The end of what a command says: what is amiss, and where; a total and a hint follow."""
+"""The last lines of a command's output: a list of problems with their places, the total, and the next step."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from reports.languages import ENGLISH, Language
 if TYPE_CHECKING:
     from reports.store.frames import Frames
 
-#: Of how much that is amiss a line is said each, and how many of its places are named there.
+#: The number of problems listed, and of places listed for each.
 MOST_FAULTS = 10
 MOST_PLACES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is amiss."""
+    """One problem to list."""
 
     words: str
-    """As `failing_words` says it, or whatever else it is."""
+    """The problem in words, for example from `failing_words`."""
     places: Sequence[str] = ()
-    """Where it is cited."""
+    """The places that cite the ARK."""
 
 
 def place_words(document: str, page: int | None, language: Language = ENGLISH) -> str:
-    """A place in a document.
+    """Return a place in a document.
 
     >>> place_words("thesis.pdf", 12), place_words("https://library.example/", None)
     ('thesis.pdf, p. 12', 'https://library.example/')
@@ -38,7 +38,7 @@ def place_words(document: str, page: int | None, language: Language = ENGLISH) -
 
 
 def failing_words(ark: str, outcome: str, *, is_silent: bool, language: Language = ENGLISH) -> str:
-    """An ARK that fails, or whose host is silent.
+    """Describe an ARK that fails, or whose host did not answer.
 
     >>> failing_words("ark:12148/x5", "timeout", is_silent=True)
     'ark:12148/x5 gave no answer today (timeout)'
@@ -49,7 +49,9 @@ def failing_words(ark: str, outcome: str, *, is_silent: bool, language: Language
 
 
 def fault_lines(faults: Sequence[Fault], count: int | None = None, language: Language = ENGLISH) -> Iterator[str]:
-    """Yield a line for each of the first *faults*, and one for the others: there are *count*, or as many as given.
+    """Yield a line for each of the first *faults*, and one for the others.
+
+    *count* is the total, by default the length of *faults*.
 
     >>> list(fault_lines([Fault("ark:12148/x5 fails (broken)", ["a.txt:1", "b.pdf, p. 2", "c.html", "d.html"])], 24))
     ['ark:12148/x5 fails (broken), cited in a.txt:1; b.pdf, p. 2; c.html; and 1 more', 'and 23 more']
@@ -67,14 +69,14 @@ def fault_lines(faults: Sequence[Fault], count: int | None = None, language: Lan
 
 
 def next_words(command: str, language: Language = ENGLISH) -> str:
-    """Return what to do next."""
+    """Return the command to run next, with its label."""
     return language.gettext("next: {command}", command=command)
 
 
 def failing_arks(frames: Frames, language: Language = ENGLISH) -> tuple[list[Fault], int]:
-    """The first ARKs of a run that fail at every URL, then those whose hosts are silent, each with where it is cited.
+    """Return the first ARKs that fail at every URL, then those whose hosts did not answer, and the total number.
 
-    How many there are in all is the second. Known problems are none of them.
+    Each comes with the places that cite it. Known problems are excluded.
     """
     from crawler.model.observations import Family
     from reports.tables.ark_statuses import ark_statuses

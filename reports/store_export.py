@@ -1,7 +1,7 @@
-"""A store as Parquet, for other tools: one file a table and run, sorted by NAAN and ARK.
+"""Export a store as Parquet for other tools: one file per table and run, sorted by NAAN and ARK.
 
-A file is written next to its path, made durable, and moved there: it is whole or not there. A run that has not
-changed since it was written is not written again.
+Each file is written next to its final path, made durable, and moved there, so that it is complete or absent. A run that
+has not changed since the last export is skipped.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from reports.exports import ReportUnwritable
 from reports.store.frames import read_store
 from reports.store.typed_columns import text_of_value
 
-#: What is exported of each run.
+#: The tables with rows for each run.
 EXPORTED = (
     schema.run,
     schema.document,
@@ -37,7 +37,7 @@ EXPORTED = (
     schema.contact,
     schema.event,
 )
-#: What belongs to no run: what people have decided, and by what rules the status is kept.
+#: The tables without a run: triage decisions, and the policy of the status.
 OF_NO_RUN = (schema.triage, schema.policy)
 _ROWS_A_GROUP = 50_000
 _ARROW = {Integer: pa.int64(), Float: pa.float64(), Boolean: pa.bool_(), Text: pa.string(), JSON: pa.string()}
@@ -49,14 +49,14 @@ class ExportResult:
     """The result of an export."""
 
     written: int
-    """Runs of which files were written."""
+    """Number of runs written."""
     unchanged: int
     unended: int
-    """Runs that are still going on, or were cut off."""
+    """Number of runs that are still going on or were cut off."""
 
 
 def export(store: Path, out: Path) -> ExportResult:
-    """Write every run of *store* that has ended into *out*, ``TABLE/run=KEY/part.parquet``, and what belongs to none.
+    """Write every ended run of *store* to *out* as ``TABLE/run=KEY/part.parquet``, and the tables without a run.
 
     JSON stays text. Raises `reports.store.frames.StoreUnreadable` and `reports.exports.ReportUnwritable`.
     """
@@ -78,7 +78,8 @@ def _export(connection: Connection, out: Path) -> ExportResult:
             for table, path in places.items():
                 _write(connection, table, row.run_id, path, stamp)
             written += 1
-    for table in OF_NO_RUN:  # short ones: where they have changed, or had rows when they were written
+    # These tables are short: they are written if they changed since the last export.
+    for table in OF_NO_RUN:
         rows = connection.execute(_rows(table, exported_columns(table), None)).all()
         content = repr([tuple(row) for row in rows]).encode("utf-8", "backslashreplace")
         stamp = f"{schema.SCHEMA_VERSION} {len(rows)} {sha256(content).hexdigest()}"
@@ -89,7 +90,7 @@ def _export(connection: Connection, out: Path) -> ExportResult:
 
 
 def stamp_of(path: Path) -> str | None:
-    """Return what a file that is there was made of; None when there is none that can be read."""
+    """Return the stamp of an exported file, or None if the file is missing or unreadable."""
     try:
         metadata: dict[bytes, bytes] = pq.read_schema(path).metadata or {}
     except (OSError, pa.ArrowInvalid):
@@ -107,7 +108,7 @@ def _write(connection: Connection, table: Table, run_id: int | None, path: Path,
 
 
 def exported_columns(table: Table) -> dict[str, Column[Any]]:
-    """The columns of a file: those of the table, the ARK and its NAAN in place of its key."""
+    """Return the columns of a file: those of the table, with ARK and NAAN instead of the key of the ARK."""
     columns: dict[str, Column[Any]] = {}
     for column in table.columns:
         if column.name == "ark_id":
@@ -118,7 +119,7 @@ def exported_columns(table: Table) -> dict[str, Column[Any]]:
 
 
 def _rows(table: Table, columns: dict[str, Column[Any]], run_id: int | None) -> Select[Any]:
-    """The rows of a run, or of no run; JSON as text."""
+    """Return the query for the rows of a run, or of a table without a run; JSON as text."""
     as_stored = (type_coerce(column, Text) if isinstance(column.type, JSON) else column for column in columns.values())
     query = select(*(column.label(name) for name, column in zip(columns, as_stored, strict=True))).select_from(table)
     [key] = table.primary_key
@@ -141,7 +142,7 @@ def _type(column: Column[Any]) -> pa.DataType:
 
 
 def _arrow(shape: pa.Schema, rows: Sequence[Sequence[Any]]) -> pa.Table:
-    """Rows as Arrow; text without lone surrogates, which no file in UTF-8 can hold."""
+    """Return rows as Arrow. Lone surrogates are spelled out, because UTF-8 can't encode them."""
     arrays = []
     for field, values in zip(shape, zip(*rows, strict=True), strict=True):
         sound = [text_of_value(value) if isinstance(value, str) else value for value in values]

@@ -1,4 +1,4 @@
-"""Queries for the rows of a run: its own, and those of earlier runs about what it cites."""
+"""Queries for the rows of a run, and for rows of earlier runs about the ARKs that it cites."""
 
 from __future__ import annotations
 
@@ -12,36 +12,37 @@ from sqlalchemy.sql.expression import UnaryExpression
 from crawler.model.observations import FAMILY_OF, DocumentOutcome, Family
 from crawler.model.schema import document, event, is_current_mention, mention, observation, run, verdict
 
-#: The state of a run that came to its end.
+#: The state of a run that completed.
 FINISHED = "finished"
-#: The number that no run has.
+#: A run number that does not exist.
 NO_RUN = -1
-#: Object outcomes with which the ARK gives its first service.
+#: Object outcomes of ARKs that work.
 WORKING = [str(outcome) for outcome, family in FAMILY_OF.items() if family is Family.WORKS]
+#: Object outcomes of ARKs that fail or gave no answer.
 AILING = [str(outcome) for outcome, family in FAMILY_OF.items() if family in (Family.FAILS, Family.UNREACHABLE)]
 
 
 @dataclass(frozen=True, slots=True)
 class ReportScope:
-    """The run that a report is about, alone, or with all later checks of its ARKs."""
+    """The run that a report is about, alone or with all later checks of its ARKs."""
 
     run_id: int
     until: int
-    """The run whose checks are the last that count; the run itself where it is reported alone."""
+    """The last run whose checks count; the run itself if it is reported alone."""
     is_all: bool = False
-    """Whether it is about every ARK that the store has ever checked, since no document says which are meant."""
+    """True if the report covers every ARK ever checked, because the store holds no documents."""
 
     @property
     def is_alone(self) -> bool:
-        """True if only what the run itself knew counts."""
+        """True if only checks up to this run count."""
         return self.until == self.run_id and not self.is_all
 
 
 def current_scope(connection: Connection) -> ReportScope | None:
-    """The newest finished run that has read a document, with all later checks of its ARKs; none in an empty store.
+    """Return the newest finished run that has read a document, with all later checks of its ARKs.
 
-    Without such a run it is one that did not finish, or read nothing; and in a store of checks alone, all that were
-    ever checked.
+    Without such a run, take an unfinished one, or one that read nothing. In a store with checks only, take all ARKs.
+    Return None for an empty store.
     """
     newest = select(run.c.run_id).order_by(run.c.started_at.desc(), run.c.run_id.desc()).limit(1)
     last = connection.scalar(newest)
@@ -59,17 +60,17 @@ def current_scope(connection: Connection) -> ReportScope | None:
 
 
 def has_run(connection: Connection, run_id: int) -> bool:
-    """Return whether the store has a run of this number."""
+    """Return True if the store has this run."""
     return connection.scalar(select(run.c.run_id).where(run.c.run_id == run_id)) is not None
 
 
 def has_later_run(connection: Connection, run_id: int) -> bool:
-    """Return whether a run of the store began after this one."""
+    """Return True if another run started after this one."""
     return connection.scalar(select(run.c.run_id).where(run.c.started_at > start_of(run_id)).limit(1)) is not None
 
 
 def run_before(connection: Connection, run_id: int) -> int | None:
-    """The last run before *run_id* that finished and did the same: the same command on the same seeds."""
+    """Return the last finished run before *run_id* with the same command and seeds, or None."""
     this = connection.execute(select(run.c.command, run.c.seeds, run.c.started_at).where(run.c.run_id == run_id)).one()
     earlier = connection.execute(
         select(run.c.run_id, run.c.seeds)
@@ -80,18 +81,19 @@ def run_before(connection: Connection, run_id: int) -> int | None:
 
 
 _other = run.alias()
-#: Runs that overlap with another: each began before the other ended. One that was interrupted may resume days after a
-#: later one, and of one that never ended this is unknown.
-_beside_another = (
+#: Runs that overlap with another: each began before the other ended. An interrupted run may resume days after a
+#: later one; the end of a run that never ended is unknown.
+_overlapping = (
     select(run.c.run_id)
     .join(_other, run.c.run_id != _other.c.run_id)
     .where(or_(_other.c.ended_at.is_(None), run.c.started_at <= _other.c.ended_at))
     .where(or_(run.c.ended_at.is_(None), _other.c.started_at <= run.c.ended_at))
 )
-#: When the last answer of a verdict came; it is looked up only where the beginnings of runs don't give their order.
+#: The time of the last answer of a verdict; looked up only for overlapping runs, whose order does not follow from
+#: their start.
 _answered_at = case(
     (
-        verdict.c.run_id.in_(_beside_another.scalar_subquery()),
+        verdict.c.run_id.in_(_overlapping.scalar_subquery()),
         func.coalesce(
             select(func.min(func.max(observation.c.at), func.coalesce(run.c.ended_at, "9")))
             .where(observation.c.run_id == verdict.c.run_id, observation.c.request_url == verdict.c.request_url)
@@ -105,21 +107,22 @@ _answered_at = case(
 
 
 def without_index(column: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Return *column* in a form for which SQLite uses no index: it then looks through the table.
+    """Return *column* in a form for which SQLite uses no index but scans the table.
 
-    A report asks for most rows. To seek each of them by an index, and to put them in order then, takes twice as long.
+    A report needs most rows. Seeking each by an index and then sorting them takes twice as long.
     """
     return UnaryExpression(column, operator=operators.custom_op("+"))
 
 
 def counting_verdicts(reported: ReportScope) -> Select[Any]:
-    """The verdicts that count: of each URL that the run cites or has judged, the last one that may count.
+    """Return the query for the verdicts that count: the last one for each URL that the run cites or has judged.
 
-    Its own, and of what it cites and did not ask, the last one before it: a run that asks only what is due leaves the
-    others as they were found last. And, unless it is reported alone, what later checks have found instead.
+    These are the verdicts of the run itself, and the last earlier one for each URL that it cites but did not request,
+    because a run requests only the ARKs that are due. Unless the run is reported alone, later verdicts replace them.
     """
     run_id, last = reported.run_id, start_of(reported.until)
-    request_url = without_index(verdict.c.request_url)  # else every cited URL is sought in every run
+    # With the index, SQLite would seek every cited URL in every run.
+    request_url = without_index(verdict.c.request_url)
     cited = select(mention.c.request_url).join(document).where(document.c.run_id == run_id, is_current_mention)
     judged = select(verdict.c.request_url).where(verdict.c.run_id == run_id)
     by_run = (run.c.started_at.desc(), run.c.run_id.desc(), verdict.c.verdict_id.desc())
@@ -136,7 +139,7 @@ def counting_verdicts(reported: ReportScope) -> Select[Any]:
         return select(aged.c.verdict_id).where(aged.c.age == 1)
     numbered = select(run.c.run_id, func.row_number().over(order_by=(run.c.started_at, run.c.run_id)).label("place"))
     places = numbered.where(run.c.started_at < last).subquery()
-    # Of a group SQLite gives the row of the greatest; to sort all of them takes longer.
+    # With max(), SQLite returns the row of the maximum in each group; sorting all rows takes longer.
     earlier = (
         select(verdict.c.verdict_id, func.max(places.c.place))
         .join(places, places.c.run_id == verdict.c.run_id)
@@ -149,7 +152,7 @@ def counting_verdicts(reported: ReportScope) -> Select[Any]:
 
 
 def cache_numbers(connection: Connection, name: str, numbers: Select[Any]) -> Select[Any]:
-    """The same numbers, found once and kept in memory, for as long as the connection lasts."""
+    """Store the result of *numbers* in a temporary table of this connection; return a query for it."""
     statement = numbers.compile(connection, compile_kwargs={"literal_binds": True})
     connection.exec_driver_sql(f"DROP TABLE IF EXISTS temp.{name}")
     connection.exec_driver_sql(f"CREATE TEMP TABLE {name} (number INTEGER PRIMARY KEY)")
@@ -158,14 +161,14 @@ def cache_numbers(connection: Connection, name: str, numbers: Select[Any]) -> Se
 
 
 def start_of(run_id: int | None) -> Any:
-    """Return when a run began; nothing for none."""
+    """Return the start time of a run as a subquery; NULL for None."""
     return select(run.c.started_at).where(run.c.run_id == run_id).scalar_subquery()
 
 
 def is_event_since(reported: ReportScope, since: int | None) -> ColumnElement[bool]:
-    """Return whether an event was noted in a run, or in one after the run *since* and before it.
+    """Return a condition for events of this run, and of runs after *since* and before it.
 
-    Where later checks count, also whether one of them noted it, of what the run cites or has judged.
+    If later checks count, it includes the events that they recorded about URLs that the run cites or has judged.
     """
     run_id = reported.run_id
     happened = [event.c.run_id == run_id]

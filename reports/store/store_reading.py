@@ -1,4 +1,4 @@
-"""Reading one moment of a store, also while an audit writes to it. The store stays as it is, and so does its folder."""
+"""Read a store as of one moment, even while an audit writes to it. The store and its folder stay unchanged."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ Found = TypeVar("Found")
 
 
 class StoreUnreadable(ArkauditError):
-    """Raised by `load_frames` and `read_store` for a file that is missing, no store of ours, too new, or without the run."""
+    """Raised for a file that is missing, is not a store of arkaudit, is too new, or lacks the requested run."""
 
 
 def read_store(store: Path, work: Callable[[Connection], Found], *, checks_values: bool = True) -> Found:
-    """Return what *work* makes of one moment of *store*; nothing is written to it or to its folder.
+    """Return the result of *work* on one snapshot of *store*; write nothing to it or to its folder.
 
-    Work that is about wrong values itself has them not checked before. Raises `StoreUnreadable`, and
+    Pass ``checks_values=False`` for work that itself looks for invalid values. Raises `StoreUnreadable`, and
     `crawler.store.StoreDamaged`.
     """
     try:
@@ -67,17 +67,18 @@ def read_store(store: Path, work: Callable[[Connection], Found], *, checks_value
         code = getattr(getattr(failure.__cause__, "orig", None), "sqlite_errorcode", 0)
         if code & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
             raise
-    # SQLite can't make its files next to a log that a killed run has left in a folder that is read-only, nor
-    # play back, for a reader, the journal that the loss of power has left.
+    # In a read-only folder SQLite can't create its files next to the log of a killed run. A reader also can't
+    # play back the journal that a power loss has left. Both work on a copy.
     with scratch_copy(real) as copy:
-        return reading(copy, access="mode=rw")  # a journal is played back
+        return reading(copy, access="mode=rw")
 
 
 def _stamp(store: Path) -> tuple[int, int] | None:
-    """Return what changes when a store at rest is written to; none while another process may be writing.
+    """Return size and time of change of a store at rest, or None if another process may be writing to it.
 
-    SQLite makes two files next to a store in WAL mode, even to read it, unless it knows that the store can't
-    change. We claim so while no process writes, look afterwards whether that was true, and else read once more.
+    Even to read a store in WAL mode, SQLite creates two files next to it, unless it is opened as immutable.
+    `read_store` opens it so while no process writes, compares the stamps afterwards, and reads again if the store has
+    changed.
     """
     if any(Path(f"{store}{suffix}").exists() for suffix in ("-wal", "-journal")) or not store.is_file():
         return None
@@ -88,9 +89,9 @@ def _stamp(store: Path) -> tuple[int, int] | None:
 def _read_once(
     store: Path, work: Callable[[Connection], Found], *, access: str, name: Path, checks_values: bool
 ) -> Found:
-    """Do *work* by a connection that can't write, in one transaction; what fails in it becomes `StoreUnreadable`.
+    """Run *work* in one transaction on a read-only connection; turn its errors into `StoreUnreadable`.
 
-    Or `crawler.store.StoreDamaged`, when the store is ours. Messages call it by its *name*.
+    Raises `crawler.store.StoreDamaged` instead if the file is a store of arkaudit. Messages use *name* for the file.
     """
     if not store.is_file():
         raise StoreUnreadable(f"{name}: there is no such file")
@@ -108,10 +109,11 @@ def _read_once(
     except StoreUnopenable as refused:
         raise StoreUnreadable(str(refused)) from None
     except (DBAPIError, sqlite3.Error) as error:
-        problem = error.orig if isinstance(error, DBAPIError) else error  # of a cursor that SQLAlchemy has opened
+        problem = error.orig if isinstance(error, DBAPIError) else error
         if is_ours(store) and is_damage(problem):
             if getattr(problem, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR and damage_in(store) is None:
-                raise  # the store is sound, so that it was asked wrongly
+                # The store is sound: the query is wrong.
+                raise
             raise StoreDamaged(f"{name}: can't be read: {problem}") from error
         raise StoreUnreadable(f"{name}: can't be read as a store of arkaudit: {problem}") from error
     except (UnknownWord, json.JSONDecodeError, UnicodeDecodeError) as error:

@@ -1,4 +1,4 @@
-"""Rows of the store as typed columns, some thousands at a time: no more of them are Python's values at any moment."""
+"""Read rows of the store in batches as typed columns, so that few Python values exist at a time."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ REAL = "Float64"
 TRUTH = "boolean"
 MOMENT = "datetime64[ms, UTC]"
 PARSED = "object"
-#: Text of which few different values occur many times.
+#: Text with few different values that each occur many times.
 WORD = pd.CategoricalDtype()
 
-#: The text between the parts of a list that is shown as text.
+#: Separator of the parts of a list that is shown as text.
 JOINT = "; "
-#: Rows that are read at once: few enough that none of their values outlives the first generation of garbage.
+#: Rows per batch: few enough that their values do not outlive the first generation of the garbage collector.
 _AT_ONCE = 1_000
-#: What cells are in Arrow; all others are text.
+#: Arrow types by dtype; all other dtypes are stored as text.
 _ARROW: Mapping[Dtype, pa.DataType] = {INTEGER: pa.int64(), REAL: pa.float64(), TRUTH: pa.bool_()}
 
 
 def vocabulary(*enums: type[StrEnum]) -> pd.CategoricalDtype:
-    """The dtype of a closed vocabulary: every word, in the order of its enum, or of several in a row."""
+    """Return the dtype of a closed vocabulary: all words of one or more enums, in their order."""
     return pd.CategoricalDtype([str(word) for words in enums for word in words], ordered=True)
 
 
 class UnknownWord(ArkauditError, ValueError):
-    """Raised for a word that is not in the vocabulary of its column."""
+    """Raised for a word outside the vocabulary of its column."""
 
 
 #: Rows as SQLite gives them.
@@ -46,14 +46,14 @@ Rows: TypeAlias = Sequence[Sequence[Any]]
 
 
 def fetch_batches(connection: Connection, query: Select[Any]) -> Iterator[Rows]:
-    """Return what a query gives, some thousands of rows at a time, as SQLite gives them."""
+    """Yield the rows of a query in batches of `_AT_ONCE`, as SQLite returns them."""
     cursor = connection.execute(query).cursor
     while cursor is not None and (rows := cursor.fetchmany(_AT_ONCE)):
         yield rows
 
 
 class Columns:
-    """A frame that grows by rows; *json_columns* come as JSON, and become text or what it holds."""
+    """A frame that is built from rows. Columns in *json_columns* arrive as JSON, and become text or parsed values."""
 
     def __init__(self, dtypes: Mapping[str, Dtype], json_columns: frozenset[str] = frozenset()) -> None:
         self._dtypes = dtypes
@@ -61,25 +61,25 @@ class Columns:
         self._chunks: dict[str, list[Any]] = {name: [] for name in dtypes}
 
     def add(self, rows: Rows) -> None:
-        """More rows. Raises `json.JSONDecodeError`."""
+        """Add rows. Raises `json.JSONDecodeError`."""
         if rows:
             self.add_columns(list(zip(*rows, strict=True)))
 
     def add_columns(self, columns: Sequence[Sequence[Any]]) -> None:
-        """The same, column by column."""
+        """Add rows that are given column by column."""
         for (name, dtype), values in zip(self._dtypes.items(), columns, strict=True):
             cells = _parse_json(values, as_text=dtype == TEXT) if name in self._json_columns else values
             self._chunks[name].append(cells if dtype == PARSED else _array(cells, dtype))
 
     def frame(self) -> pd.DataFrame:
-        """All rows; none stays here. Raises `UnknownWord`."""
+        """Return all rows as a frame and empty this object. Raises `UnknownWord`."""
         return pd.DataFrame(
             {name: _series(name, self._chunks.pop(name), dtype) for name, dtype in self._dtypes.items()}
         )
 
 
 def frame_of(dtypes: Mapping[str, Dtype], rows: Rows) -> pd.DataFrame:
-    """A few rows as a frame."""
+    """Return a few rows as a frame."""
     columns = Columns(dtypes)
     columns.add(rows)
     return columns.frame()
@@ -94,7 +94,8 @@ def _array(values: Sequence[Any], dtype: Dtype) -> pa.Array:
     except (UnicodeEncodeError, pa.ArrowTypeError):
         if dtype in _ARROW:
             raise
-        cells = pa.array([text_of_value(value) for value in values], kind)  # half a character, out of JSON
+        # JSON may contain lone surrogates.
+        cells = pa.array([text_of_value(value) for value in values], kind)
     return cells.dictionary_encode() if isinstance(dtype, pd.CategoricalDtype) else cells
 
 
@@ -107,7 +108,8 @@ def _series(name: str, chunks: list[Any], dtype: Dtype) -> pd.Series:
     if dtype == MOMENT:
         try:
             return pd.Series(cells.cast(pa.timestamp("ms", "UTC")).to_pandas())
-        except pa.ArrowInvalid:  # not as we write them: pandas reads every form, and makes nothing of the others
+        # Not in the form that arkaudit writes: pandas reads any ISO 8601 form, and gives NaT for the rest.
+        except pa.ArrowInvalid:
             moments: Any = pd.to_datetime(cells.to_pandas(), utc=True, format="ISO8601", errors="coerce")
             return pd.Series(moments.dt.as_unit("ms"))
     extension: Any = pd.api.types.pandas_dtype(dtype)
@@ -127,12 +129,12 @@ def _words(name: str, chunks: list[Any], dtype: pd.CategoricalDtype) -> pd.Categ
 
 
 def content(text: str | None) -> Any:
-    """Return what a JSON text holds; nothing for nothing. Raises `json.JSONDecodeError`."""
+    """Return the parsed value of a JSON text; None for empty text. Raises `json.JSONDecodeError`."""
     return json.loads(text) if text else None
 
 
 def _parse_json(values: Sequence[str | None], *, as_text: bool) -> list[Any]:
-    """Return what JSON texts hold, each different one parsed once."""
+    """Return the parsed values of JSON texts; each different text is parsed once."""
     parsed = {value: content(value) for value in set(values)}
     if as_text:
         parsed = {value: text_of_value(held) for value, held in parsed.items()}
@@ -140,9 +142,9 @@ def _parse_json(values: Sequence[str | None], *, as_text: bool) -> list[Any]:
 
 
 def text_of_value(value: Any) -> str | None:
-    """A value of the store as text: the parts of a list joined, a structure as JSON, nothing as nothing.
+    """Return a value of the store as text: list items joined, structures as JSON, None as None.
 
-    Half a character (a lone surrogate, which JSON can hold and no file can) is spelled out.
+    Lone surrogates, which JSON can contain and UTF-8 files cannot, are spelled out.
 
     >>> text_of_value(["404 from the provider", "asked twice"])
     '404 from the provider; asked twice'
