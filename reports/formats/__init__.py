@@ -1,1 +1,1 @@
-"""The formats of a report, each made from the one definition of every table: the same run gives the same bytes."""
+"""The file formats of a report, derived from the definitions of its tables. The same run gives the same bytes."""

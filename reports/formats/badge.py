@@ -1,4 +1,4 @@
-"""A badge for a web page: how many of the judged ARKs resolve, and when; as SVG, and as JSON for shields.io."""
+"""A badge for a web page with the share of judged ARKs that resolve, and the month: SVG, and JSON for shields.io."""
 
 from __future__ import annotations
 
@@ -15,21 +15,20 @@ from reports.tables.report_tables import Report
 
 @dataclass(frozen=True, slots=True)
 class Badge:
-    """The words and the colour of a badge."""
+    """The text and colour of a badge."""
 
     message: str
     colour: str
-    """As six hexadecimal digits; white text can be read on it."""
+    """Six hexadecimal digits; white text is readable on it."""
     label: str = "ARKs"
-    """What it is about."""
+    """The left part of the badge."""
 
 
 def badge(counts: Counts, language: Language = ENGLISH, *, is_suspect: bool = False) -> Badge:
-    """The badge of a report, in the language of those who read it.
+    """Return the badge of a report in the given language.
 
-    A suspect run proves nothing, and an ARK that gave no answer counts for neither side.
-
-    A share is never rounded up to all, or down to none.
+    A suspect run proves nothing, and ARKs without an answer count for neither side. A share is never rounded to 100 %
+    or 0 %.
 
     >>> from datetime import date
     >>> badge(Counts(works=48, fails=7, unreachable=2, day=date(2026, 11, 23))).message
@@ -53,7 +52,7 @@ FINE, AMISS, _UNSURE = "005a8c", "a84300", "5a6068"
 
 
 def endpoint(of: Badge) -> Mapping[str, Any]:
-    """What shields.io draws a badge from (https://shields.io/badges/endpoint-badge).
+    """Return the JSON object from which shields.io draws a badge (https://shields.io/badges/endpoint-badge).
 
     >>> endpoint(Badge("100 % resolving", "005a8c"))
     {'schemaVersion': 1, 'label': 'ARKs', 'message': '100 % resolving', 'color': '005a8c'}
@@ -61,7 +60,7 @@ def endpoint(of: Badge) -> Mapping[str, Any]:
     return {"schemaVersion": 1, "label": of.label, "message": of.message, "color": of.colour}
 
 
-#: Widths of characters at 11 pixels of Verdana, in tenths of a pixel; what is drawn is fitted to them.
+#: Widths of characters in Verdana at 11 pixels, in tenths of a pixel; the text is fitted to them.
 _WIDTHS = {
     " ": 39,
     "\N{NO-BREAK SPACE}": 39,
@@ -83,7 +82,7 @@ def _width(text: str) -> int:
 
 
 def svg(of: Badge) -> str:
-    """The badge as a picture that needs nothing else, and says in words what it shows."""
+    """Return the badge as a self-contained SVG image with alternative text."""
     left, right = (_width(text) + 12 for text in (of.label, of.message))
     words = escape(f"{of.label}: {of.message}")
     font = 'font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" fill="#fff"'
@@ -98,7 +97,7 @@ def svg(of: Badge) -> str:
 
 
 def badge_files(report: Report) -> tuple[str, str]:
-    """The badge of a report as a picture, and for shields.io."""
+    """Return the badge of a report as SVG, and as JSON for shields.io."""
     is_suspect = bool(report.frames.run["is_suspect"].fillna(False).any())
     of = badge(counts_of(report.frames, report.tables), report.language_choice.language, is_suspect=is_suspect)
     return svg(of), json.dumps(endpoint(of), indent=2) + "\n"

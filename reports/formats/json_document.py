@@ -1,4 +1,4 @@
-"""JSON: one document with every table, and the schema that it keeps to."""
+"""The report as one JSON document with every table, and its JSON Schema."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from reports.tables.definitions import COUNT, MOMENT, NUMBER, SHARE, TRUTH, Tabl
 from reports.tables.headline import audit_subject
 from reports.tables.report_tables import TABLES, Report
 
-#: Raised when a table or column goes, or changes its meaning; new ones may come at any time.
+#: Raised if a table or column is removed or changes its meaning; new ones may be added at any time.
 VERSION = 2
 
 
 def document(report: Report) -> dict[str, Any]:
-    """The report as plain values."""
+    """Return the report as plain values."""
     about, choice = audit_subject(report.frames), report.choice
     runs = [_plain_row(row) for row in records_of(report.frames.run.drop(columns=["plan", "seed_list"]))]
     return {
@@ -47,36 +47,36 @@ def _plain_row(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A cell as JSON can hold it: moments in ISO 8601 in UTC, numbers and truths as themselves."""
+    """Return a cell as a JSON value; times are in ISO 8601, UTC."""
     if isinstance(value, pd.Timestamp):
         return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return value.item() if hasattr(value, "item") else value
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of a report, made from the definitions; published as ``docs/report.schema.json``."""
+    """Return the JSON Schema of a report, derived from the definitions; published as ``docs/report.schema.json``."""
     texts = {"type": "array", "items": {"type": "string"}}
     numbers = {"type": "array", "items": {"type": "integer"}}
     about = {
-        "title": _property_schema("string", "what was audited, and when, in one line"),
+        "title": _property_schema("string", "subject and date of the audit, in one line"),
         "store": _property_schema("string", "name of the store's file"),
         "run": _property_schema("integer", "number of the run that is reported"),
         "command": _property_schema("string", "command that started it"),
         "state": _property_schema("string", "running, finished, interrupted or failed"),
-        "seeds": {**texts, "description": "where it began"},
+        "seeds": {**texts, "description": "starting points of the run"},
         "scope": {**texts, "description": "its limits, in words"},
         "began": _property_schema("string", "when it began (UTC)"),
         "ended": _property_schema(["string", "null"], "when it ended (UTC)"),
-        "is_alone": _property_schema("boolean", "whether later checks are left out"),
-        "later_runs": {**numbers, "description": "numbers of the runs whose checks stand in the place of its own"},
-        "checked_again": _property_schema("integer", "how many of its verdicts are theirs"),
+        "is_alone": _property_schema("boolean", "true if later checks are left out"),
+        "later_runs": {**numbers, "description": "numbers of later runs whose checks replace its own"},
+        "checked_again": _property_schema("integer", "number of verdicts from later runs"),
         "sentences": {**texts, "description": "the same in words"},
     }
     tables = {definition.name: _table_schema(definition) for definition in TABLES}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A report of arkaudit",
-        "description": "Every table of one audit. Columns that are not named here may come; those that are stay.",
+        "description": "Every table of one audit. New columns may be added; the columns listed here stay.",
         "type": "object",
         "required": ["format", "version", "audit", "run", "choice", "tables"],
         "properties": {
@@ -84,7 +84,7 @@ def schema() -> dict[str, Any]:
             "version": {"const": VERSION},
             "audit": {
                 "type": "object",
-                "description": "What the report is about.",
+                "description": "The subject of the report.",
                 "required": ["title", "store", "sentences"],
                 "properties": about,
             },
@@ -127,14 +127,15 @@ _JSON_TYPES: dict[Any, dict[str, Any]] = {
 
 
 def json_text(value: Any) -> str:
-    """*value* as JSON in UTF-8 that people can read: indented, with a line break at the end."""
+    """Return *value* as indented JSON with a final line break."""
     return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
 
 
 def json_report(report: Report) -> str:
-    """The report as a text of JSON."""
+    """Return the report as JSON text."""
     return json_text(document(report))
 
 
-if __name__ == "__main__":  # brings the published schema up to date
+# Update the published schema.
+if __name__ == "__main__":
     Path("docs", "report.schema.json").write_text(json_text(schema()), "utf-8")

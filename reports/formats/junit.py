@@ -18,16 +18,15 @@ from reports.tables.definitions import PAIR, in_order, records_of, rows_of
 from reports.tables.known import with_decisions
 from reports.tables.report_tables import Report
 
-#: The suite of ARKs that were asked about without a document.
+#: The suite of ARKs that were checked without a document.
 NO_DOCUMENT = "(no document)"
 
 
 def junit(report: Report) -> str:
-    """One suite a document, one case an ARK and URL cited there: failed, in error (no answer), skipped, or passed.
+    """Return one suite per document and one case per cited ARK and URL: failed, error (no answer), skipped, or passed.
 
-    What was acknowledged or ignored is skipped, with what was decided.
-
-    The time of every case is 0: what a host took says nothing of an ARK, and the same run gives the same bytes.
+    Acknowledged and ignored ARKs are skipped, with the decision. The time of every case is 0, because the speed of a
+    host is no property of the ARK, and the same run must give the same bytes.
     """
     root = ElementTree.Element("testsuites", {"name": "arkaudit"})
     began = next(iter(report.frames.run["started_at"].dropna()), datetime(1970, 1, 1))
@@ -59,7 +58,7 @@ def _suites(report: Report) -> Iterator[tuple[str, list[dict[str, Any]]]]:
 
 
 def _add_case(suite: ElementTree.Element, document: str, case: dict[str, Any]) -> str:
-    """Add one case; returns which count of its suite it belongs to, none when it passed."""
+    """Add one case; return the count of the suite to which it belongs, or an empty string if it passed."""
     url = escape_invisible(case["request_url"] or "not asked")
     name = f"{escape_invisible(case['ark'])} at {url}"
     element = ElementTree.SubElement(suite, "testcase", {"name": name, "classname": document, "time": "0"})
@@ -78,15 +77,15 @@ def _add_case(suite: ElementTree.Element, document: str, case: dict[str, Any]) -
     return f"{tag}s"
 
 
-# SARIF: each place to fix as a result, for code hosts and editors that show such things next to the text.
+# SARIF: each place to fix as a result, for code hosts and editors that show results next to the text.
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-#: How much a result matters to the keepers of the document.
+#: The severity of a result for the editors of the document.
 LEVELS = {Fault.CITATION: "error", Fault.RESOLVER: "warning", Fault.LANDING_HOST: "warning", Fault.NOBODY: "note"}
 
 
 def sarif(report: Report) -> str:
-    """The places to fix as a SARIF log, version 2.1.0; each cause is a rule."""
+    """Return the places to fix as a SARIF 2.1.0 log; each cause is a rule."""
     version = next((row[0] for row in rows_of(report.frames.run[["version"]])), "")
     driver: dict[str, Any] = {"name": "arkaudit", "rules": [_rule(cause) for cause in Cause]}
     if version:
@@ -106,7 +105,7 @@ def _rule(cause: Cause) -> dict[str, Any]:
 
 
 def _results(report: Report) -> Iterator[dict[str, Any]]:
-    """Every place to fix, then those of known problems, as suppressed."""
+    """Yield every place to fix, then those of known problems, as suppressed."""
     for row in records_of(report.tables["failures"]):
         yield _result(row)
     known_problems = report.tables["known"]
@@ -135,7 +134,7 @@ def _result(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _location(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The document, and the logical place in it: its offsets are those of the reader's text, not of the file."""
+    """Return the document and the logical place in it; offsets refer to the extracted text, not to the file."""
     name = " ".join(
         part for part in (f"page {row['page']}" if row["page"] else "", row["place"] or "", row["role"] or "") if part
     )

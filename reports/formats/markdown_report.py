@@ -1,4 +1,4 @@
-"""Markdown: a report in brief, for an issue or the summary of a CI job."""
+"""Markdown: a short report for an issue or the summary of a CI job."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reports.tables.headline import audit_subject, counts_of, headline
 from reports.tables.report_tables import TABLES, Report
 from reports.tables.summary import sentences
 
-#: Tables that a summary shows, with the columns of each that fit, and how many of its rows.
+#: The tables of the summary, with the columns to show and the maximum number of rows.
 SHOWN = {
     "causes": (
         ("number", "cause", "fault", "host", "citations", "documents", "arks", "advice", "assignees", "example_ark"),
@@ -36,20 +36,23 @@ SHOWN = {
     "citations": (("document", "as_written", "ark", "is_example"), 10),
     "summary": (("measure", "value", "change", "since_change"), 60),
 }
-#: The titles of those of which only a part is shown.
+#: Titles of tables that are shown only in part.
 _TITLES = {
     "arks": N_("Asked for and failing"),
     "services": N_("Levels of service"),
     "resolvers": N_("By landing host"),
     "citations": N_("Examples and tests that are cited"),
 }
-#: A cell longer than this is cut: the other formats have it whole.
+#: Longer cells are cut; the other formats have the full text.
 LONGEST = 160
 _NUMERIC = (COUNT, NUMBER, SHARE)
 
 
 def markdown(report: Report) -> str:
-    """The report in brief; what came from the web is in code spans, and can neither mark up nor notify anyone."""
+    """Return the report in brief.
+
+    Text from the web is in code spans, so that it can't contain markup or notify users.
+    """
     return "\n".join(_lines(report)) + "\n"
 
 
@@ -88,13 +91,13 @@ def _lines(report: Report) -> Iterator[str]:
 
 
 def _words(text: str) -> str:
-    """*text*, in a code span where it could mark up or notify someone: users choose the seeds."""
+    """Return *text*, in a code span if it could contain markup or notify users: users choose the seeds."""
     shown = escape_invisible(text)
     return shown if _PLAIN.fullmatch(shown) else code(shown)
 
 
 def _summary_rows(name: str, table: pd.DataFrame) -> pd.DataFrame:
-    """The rows that a summary needs: what was seen for the first time, or is as expected, is no news to act on."""
+    """Return the rows that need attention: not ARKs seen for the first time, and not expected results."""
     match name:
         case "arks":
             return table[table["asked"].gt(0) & table["family"].eq(Family.FAILS)]
@@ -139,5 +142,5 @@ def _cell(value: Any, column: Column, language: Language) -> str:
     return cut if _PLAIN.fullmatch(cut) else code(cut)
 
 
-#: Text that means itself in any Markdown, and notifies no one.
+#: Text without any markup in Markdown, and without mentions of users.
 _PLAIN = re.compile(r"[A-Za-z0-9À-ſ \u00A0\u202F,.:;()'’“”„«»¿¡?/%–-]*")

@@ -1,4 +1,4 @@
-"""CSV and Parquet, one file a table; and XLSX, one sheet a table, for people who work in spreadsheets."""
+"""CSV and Parquet with one file per table, and XLSX with one sheet per table."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ROWS_AT_ONCE = 10_000
 
 
 def csv_text(table: pd.DataFrame) -> str:
-    r"""The table as CSV: a header, text quoted, numbers bare, moments in ISO 8601, LF at line ends.
+    r"""Return the table as CSV: header, quoted text, bare numbers, times in ISO 8601, LF line ends.
 
     All text is quoted: Python 3.11 would leave a bare CR unquoted, and many readers end a row there.
 
@@ -57,7 +57,7 @@ def _csv_pieces(names: Iterable[str], frames: Iterable[pd.DataFrame]) -> Iterato
 
 
 def _lines(rows: pd.DataFrame) -> bytes:
-    """The rows as the file has them: a whole column is written at once, and lines are made of columns."""
+    """Return the rows as bytes of CSV; whole columns are formatted at once and then joined to lines."""
     cells = [_cells(rows.iloc[:, number]) for number in range(rows.shape[1])]
     lines = pc.binary_join_element_wise(*cells, pa.scalar(",", _TEXT))
     ended = pc.binary_join_element_wise(lines, pa.scalar("\n", _TEXT), pa.scalar("", _TEXT))
@@ -65,7 +65,7 @@ def _lines(rows: pd.DataFrame) -> bytes:
 
 
 def _cells(column: pd.Series) -> Any:
-    """The cells of a column as the file has them; `""` for what is missing, whatever it would be."""
+    """Return the cells of a column as CSV; missing values are `""` for every type."""
     if isinstance(column.dtype, pd.DatetimeTZDtype):
         moments = arrow_moments(column).cast(_TEXT)
         return _quote_texts(pc.binary_replace_slice(moments, 10, 11, "T"), end='Z"')
@@ -80,21 +80,21 @@ def _cells(column: pd.Series) -> Any:
 
 
 def _quote_texts(texts: Any, end: str = '"') -> Any:
-    """The texts in quotation marks, or with another *end*; `""` for what is missing."""
+    """Return the texts in quotation marks, or with another *end*; missing values are `""`."""
     marked = pc.replace_substring(texts, '"', '""')
     whole = pc.binary_join_element_wise(pa.scalar('"', _TEXT), marked, pa.scalar(end, _TEXT), pa.scalar("", _TEXT))
     return pc.fill_null(whole, '""')
 
 
 def _neutralize_formulas(texts: Any) -> Any:
-    """Return the texts as `reports.languages.display.neutralize_formula` has each."""
-    if not pc.any(pc.match_substring_regex(texts, FORMULA)).as_py():  # as in most columns
+    """Return the texts as `reports.languages.display.neutralize_formula` returns each."""
+    if not pc.any(pc.match_substring_regex(texts, FORMULA)).as_py():
         return texts
     return pc.replace_substring_regex(texts, FORMULA, NEUTRALIZED_FORMULA)
 
 
 def _write_parquet(path: Path, definition: TableDefinition, frames: Iterable[pd.DataFrame]) -> None:
-    """Write a table with the type, unit and meaning of each column, and one group of rows for each frame."""
+    """Write a table with the type, unit and meaning of each column, and one row group per frame."""
     types: dict[Any, Any] = {
         COUNT: pa.int64(),
         NUMBER: pa.float64(),
@@ -114,7 +114,7 @@ def _write_parquet(path: Path, definition: TableDefinition, frames: Iterable[pd.
             writer.write_table(pa.Table.from_pandas(plain, schema, preserve_index=False))
 
 
-#: The formats of one file a table: where it belongs, and what writes it.
+#: The formats with one file per table: the path pattern and the writer.
 TABLE_FORMATS: Mapping[str, tuple[str, Callable[[Path, TableDefinition, Iterable[pd.DataFrame]], None]]] = {
     "csv": ("tables/{}.csv", _write_csv),
     "parquet": ("parquet/{}.parquet", _write_parquet),
@@ -122,7 +122,7 @@ TABLE_FORMATS: Mapping[str, tuple[str, Callable[[Path, TableDefinition, Iterable
 
 
 def write_table(folder: Path, name: str, definition: TableDefinition, frames: Iterable[pd.DataFrame]) -> None:
-    """Write the file of a table in one of `TABLE_FORMATS`, whose rows come in any number of *frames*."""
+    """Write the file of a table in one of `TABLE_FORMATS` from the rows of *frames*."""
     place, write = TABLE_FORMATS[name]
     path = folder / place.format(definition.name)
     path.parent.mkdir(exist_ok=True)
@@ -131,11 +131,11 @@ def write_table(folder: Path, name: str, definition: TableDefinition, frames: It
 
 # XLSX
 
-#: What a sheet and a cell can hold (ECMA-376; Excel's own limits).
+#: Limits of a sheet and a cell (ECMA-376; Excel's own limits).
 MOST_ROWS = 1_048_576
 LONGEST_CELL = 32_767
 _WIDEST = 60
-#: A workbook says when it was made; ours says the same every time.
+#: A workbook records its creation time; a fixed one gives the same bytes every time.
 _MADE = datetime(2000, 1, 1)
 _FORMATS = {
     COUNT: {"num_format": "#,##0"},
@@ -146,7 +146,7 @@ _FORMATS = {
 
 
 def workbook_bytes(report: Report) -> bytes:
-    """The report as a workbook: a header that stays, filters, and text that is never taken for a formula or a link."""
+    """Return the report as a workbook: fixed header, filters, and text that is never a formula or a link."""
     import xlsxwriter
 
     sink = io.BytesIO()
@@ -197,7 +197,7 @@ def _write_cell(sheet: Any, number: int, place: int, value: Any, kind: Any) -> N
 
 
 def _width(column: pd.Series, title: str) -> int:
-    """Return how wide a column is shown: as most of its first rows need, within reason."""
+    """Return the width of a column in characters: enough for 90 % of its first rows, within limits."""
     lengths = column.head(200).astype("str").str.len().dropna()
     needed = int(lengths.quantile(0.9)) if len(lengths) else 0
     return min(max(needed, len(title), 6) + 2, _WIDEST)

@@ -1,7 +1,7 @@
-"""The languages in which a report is said: sentences from kept catalogues, numbers and days as people write them.
+"""The languages of a report: sentences from catalogues, and numbers and dates in local form.
 
-English is in the code. Each other language is one file of sentences next to this module (`fr.po` …), as gettext has
-them; Babel reads it when it is first needed, so that nothing has to be compiled when arkaudit is installed.
+English is in the code. Each other language is a gettext catalogue next to this module (`fr.po` …); Babel reads it when
+it is first needed, so that installation compiles nothing.
 """
 
 from __future__ import annotations
@@ -25,22 +25,23 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FOLDER = Path(__file__).parent
-#: Every language, by its code, with its name as its speakers write it. The first is that of the code.
+#: Every language by its code, with its own name for itself. The first is that of the code.
 NAMES = {"en": "English", "fr": "Français", "de": "Deutsch", "es": "Español"}
-#: The word for the reader's language: of the browser, or of the terminal's environment.
+#: The value of `--lang` for the reader's language: that of the browser, or of the terminal's environment.
 AUTO = "auto"
-#: What `--lang` understands.
+#: The values of `--lang`.
 WORDS = (*NAMES, AUTO)
 
 
-def N_(sentence: str) -> str:  # the name that tools for gettext look for
-    """Mark *sentence* as one to translate, in a table: a `Language` says it later."""
+# The tools for gettext look for this name.
+def N_(sentence: str) -> str:
+    """Mark *sentence* in a table for translation; a `Language` translates it later."""
     return sentence
 
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """A sentence for one and for many, marked to be translated."""
+    """A sentence in singular and plural, marked for translation."""
 
     one: str
     many: str
@@ -48,19 +49,19 @@ class Forms:
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """A language: what is said in it, and how numbers and days are written."""
+    """A language: its sentences, and its form of numbers and dates."""
 
     code: str
 
     @property
     def name(self) -> str:
-        """Return what its speakers call it."""
+        """The language's own name."""
         return NAMES[self.code]
 
-    # -- sentences; their methods are named as everywhere, so that Babel finds what they are given
+    # -- sentences; the methods have the usual names, so that Babel finds their arguments
 
     def gettext(self, sentence: str, /, **values: Any) -> str:
-        """The *sentence*, with *values* in its places: numbers as they are written here, texts as they are.
+        """Return the translated *sentence* with *values* in its places; integers are formatted.
 
         >>> ENGLISH.gettext("{done} of {all} done", done=1200, all="many")
         '1,200 of many done'
@@ -68,11 +69,11 @@ class Language:
         return self._fill(self._catalogue.gettext(sentence) if sentence else "", values)
 
     def pgettext(self, context: str, sentence: str, /, **values: Any) -> str:
-        """The same, of a word that is said otherwise elsewhere."""
+        """Return the translation of a word that depends on its context."""
         return self._fill(self._catalogue.pgettext(context, sentence), values)
 
     def ngettext(self, one: str, many: str, number: int, /, **values: Any) -> str:
-        """The form of a sentence that *number* asks for, which fills ``{number}``.
+        """Return the singular or plural for *number*, which also fills ``{number}``.
 
         >>> ENGLISH.ngettext("{number} ARK", "{number} ARKs", 1), ENGLISH.ngettext("{number} ARK", "{number} ARKs", 0)
         ('1 ARK', '0 ARKs')
@@ -80,15 +81,15 @@ class Language:
         return self._fill(self._catalogue.ngettext(one, many, int(number)), {"number": number, **values})
 
     def npgettext(self, context: str, one: str, many: str, number: int, /, **values: Any) -> str:
-        """The same, of what is said otherwise elsewhere."""
+        """Return the singular or plural of a word that depends on its context."""
         return self._fill(self._catalogue.npgettext(context, one, many, int(number)), {"number": number, **values})
 
     def apply(self, function: Callable[[str], str], text: str) -> str:
-        """Return what *function* makes of a text of this language."""
+        """Return the result of *function* for a text of this language."""
         return function(text)
 
     def forms(self, sentence: Forms) -> Mapping[str, str]:
-        """The forms of a sentence, unfilled, by the names that CLDR and `Intl.PluralRules` have for them."""
+        """Return the unfilled forms of a sentence by the names of CLDR and `Intl.PluralRules`."""
         return {
             name: self._catalogue.ngettext(sentence.one, sentence.many, number)
             for name, number in (("one", 1), ("other", 2))
@@ -99,7 +100,7 @@ class Language:
         return _catalogue(self.code)
 
     def _fill(self, sentence: str, values: Mapping[str, Any]) -> str:
-        """*sentence* with *values* in its places. A brace in a value is nothing but a brace."""
+        """Return *sentence* with *values* in its places. Braces in a value stay as they are."""
         if not values:
             return sentence
         return sentence.format_map({name: self._format_value(value) for name, value in values.items()})
@@ -110,7 +111,7 @@ class Language:
     # -- values
 
     def number(self, value: int) -> str:
-        """A whole number.
+        """Return a whole number with separators.
 
         >>> LANGUAGES["en"].number(12345), LANGUAGES["de"].number(12345), LANGUAGES["es"].number(1234)
         ('12,345', '12.345', '1234')
@@ -118,11 +119,11 @@ class Language:
         return self._group_digits(Decimal(int(value)), 0)
 
     def decimals(self, value: float, places: int) -> str:
-        """A number with so many digits after its point; a half is rounded away from 0, as scripts round it."""
+        """Return a number with *places* digits after its point; halves are rounded away from 0, as in the scripts."""
         return self._group_digits(Decimal(float(value)).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP), places)
 
     def share(self, value: float, places: int = 1) -> str:
-        """A fraction from 0 to 1 in hundredths.
+        """Return a fraction from 0 to 1 as a percentage.
 
         >>> LANGUAGES["en"].share(0.5), LANGUAGES["fr"].share(0.875)
         ('50.0 %', '87,5\\xa0%')
@@ -134,7 +135,7 @@ class Language:
         return f"{value:,.{places}f}" if self.code == "en" else _group_digits(self.code, str(value), places)
 
     def day(self, day: date, *, compared_with: date | None = None) -> str:
-        """A day in words, without its year where that is the year of *compared_with*.
+        """Return a day in words, without the year if it is that of *compared_with*.
 
         >>> ENGLISH.day(date(2026, 11, 1)), ENGLISH.day(date(2026, 11, 1), compared_with=date(2026, 11, 23))
         ('1 November 2026', '1 November')
@@ -149,7 +150,7 @@ class Language:
         return f"1er{text[1:]}" if self.code == "fr" and day.day == 1 else text
 
     def month(self, day: date) -> str:
-        """The month of a day, shortened, with its year.
+        """Return the abbreviated month of a day, with the year.
 
         >>> [language.month(date(2026, 11, 1)) for language in LANGUAGES.values()]
         ['Nov 2026', 'nov. 2026', 'Nov. 2026', 'nov 2026']
@@ -159,11 +160,11 @@ class Language:
         return format_skeleton("yMMM", day, locale=self.code)
 
     def moment(self, moment: pd.Timestamp) -> str:
-        """A moment in UTC, to the second, in digits."""
+        """Return a UTC time in digits, to the second."""
         return f"{self.numeric_day(moment)} {moment:%H:%M:%S} UTC"
 
     def numeric_day(self, day: date) -> str:
-        """A day in digits.
+        """Return a day in digits.
 
         >>> [language.numeric_day(date(2026, 11, 1)) for language in LANGUAGES.values()]
         ['2026-11-01', '01/11/2026', '01.11.2026', '01/11/2026']
@@ -172,11 +173,11 @@ class Language:
         return self.day_pattern().format_map(digits)
 
     def day_pattern(self, *, has_year: bool = True) -> str:
-        """Return how a day is written in digits: ``{dd}/{MM}/{yyyy}``, which the page's scripts go by, too."""
+        """Return the pattern of a day in digits, ``{dd}/{MM}/{yyyy}``, which the page's scripts use as well."""
         return _DAYS[self.code][not has_year]
 
     def format_cell(self, value: Any, kind: ColumnType) -> str:
-        """A cell as its reader sees it; nothing for None.
+        """Return a cell for readers; an empty text for None.
 
         >>> ENGLISH.format_cell(12345, ColumnType.COUNT), ENGLISH.format_cell(0.5, ColumnType.SHARE)
         ('12,345', '50.0 %')
@@ -197,10 +198,9 @@ class Language:
         return escape_invisible(str(value))
 
 
-#: Numbers from here on are grouped by thousands, where not all are (CLDR, minimumGroupingDigits).
+#: The smallest number with separators, in languages that write shorter ones without (CLDR, minimumGroupingDigits).
 _LEAST_GROUPED = {"es": 10_000}
-#: Days in digits, with the year and without. Of English there are too many habits, which contradict each other:
-#: ISO 8601 is read by all.
+#: Days in digits, with the year and without. English conventions contradict each other, so it uses ISO 8601.
 _DAYS = {
     "en": ("{yyyy}-{MM}-{dd}", "{MM}-{dd}"),
     "fr": ("{dd}/{MM}/{yyyy}", "{dd}/{MM}"),
@@ -214,7 +214,7 @@ ENGLISH = LANGUAGES["en"]
 
 @lru_cache(maxsize=20_000)
 def _group_digits(code: str, number: str, places: int) -> str:
-    """A number as a locale writes it: mostly the same few over and over, and each takes Babel long."""
+    """Return a number in the form of a locale; cached, because the same few numbers recur and Babel is slow."""
     from babel.numbers import format_decimal
 
     is_grouped = abs(Decimal(number)) >= _LEAST_GROUPED.get(code, 0)
@@ -224,7 +224,7 @@ def _group_digits(code: str, number: str, places: int) -> str:
 
 @cache
 def _catalogue(code: str) -> NullTranslations:
-    """The sentences of a language, ready to be said."""
+    """Return the compiled catalogue of a language."""
     if code == "en":
         return NullTranslations()
     from babel.messages.mofile import write_mo
@@ -239,22 +239,22 @@ def _catalogue(code: str) -> NullTranslations:
 
 @dataclass(frozen=True, slots=True)
 class LanguageChoice:
-    """The language of a report, and who has chosen it."""
+    """The language of a report, and whether the user chose it."""
 
     language: Language = ENGLISH
     is_asked_for: bool = False
-    """Whether it was asked for; else the page speaks that of its reader's browser, if it is one of ours."""
+    """True if the user chose it; else the page follows the reader's browser if it has that language."""
 
     @classmethod
     def of(cls, word: str | None) -> LanguageChoice:
-        """What `--lang` or the configuration asks for: a code, `AUTO`, or None for nothing."""
+        """Return the choice for a value of `--lang` or the configuration: a code, `AUTO`, or None."""
         if word == AUTO:
             return cls(language_of_environment())
         return cls() if word is None else cls(LANGUAGES[word], is_asked_for=True)
 
 
 def language_of_environment(environment: Mapping[str, str] | None = None) -> Language:
-    """The language that the environment asks for, by gettext's variables; English where it is none of ours.
+    """Return the language that gettext's environment variables ask for, or English.
 
     >>> language_of_environment({"LANG": "de_AT.UTF-8"}).code
     'de'

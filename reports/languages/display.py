@@ -1,6 +1,6 @@
-"""The display of text and values: every character visible, every number legible, nothing that can run.
+"""Display of text and values: every character visible, numbers readable, no formula that a spreadsheet would run.
 
-Light to import: the command line shows single lines with it, without any table.
+Light to import: the command line uses it for single lines.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import StrEnum
 
 
 class ColumnType(StrEnum):
-    """The type of a published column; how a file and a page write its cells follows from it."""
+    """The type of a published column; it decides how files and the page format its cells."""
 
     TEXT = "text"
     TOKEN = "token"
@@ -29,10 +29,10 @@ class ColumnType(StrEnum):
 
 
 def escape_invisible(text: str) -> str:
-    """The text with every character that shows nothing, or that changes how others are shown, spelled out.
+    """Return the text with every invisible or misleading character spelled out.
 
-    These are control, formatting (bidirectional, zero-width), surrogate, private and unassigned characters,
-    and separators of lines and paragraphs. Spaces of any width stay.
+    These are control, formatting (bidirectional, zero-width), surrogate, private and unassigned characters, and line
+    and paragraph separators. Spaces of any width stay.
 
     >>> print(escape_invisible("invoice\\u202efdp.exe"), escape_invisible("ark:/12148/btv1b84-\\n49691v"))
     invoice[U+202E]fdp.exe ark:/12148/btv1b84-[U+000A]49691v
@@ -47,7 +47,7 @@ def _is_visible(char: str) -> bool:
 
 
 def escape_invisible_json(text: str) -> str:
-    """A JSON text that means the same, in which no character is invisible or changes how others are shown.
+    """Return an equivalent JSON text without invisible or misleading characters.
 
     >>> print(escape_invisible_json('{"title": "\u202ecafé"}'))
     {"title": "\\u202ecafé"}
@@ -90,13 +90,13 @@ def link(text: str) -> str | None:
     return text if is_web and text == escape_invisible(text) else None
 
 
-#: Headings that the name of a column does not say.
+#: Headings that do not follow from the name of the column.
 _HEADINGS = {"family": "family of the URL", "ark_family": "family of the ARK"}
 _WORDS = {"ark": "ARK", "arks": "ARKs", "http": "HTTP", "naan": "NAAN", "tls": "TLS", "url": "URL"}
 
 
 def heading(name: str) -> str:
-    """The name of a column as the heading of one.
+    """Return the heading of a column from its name.
 
     >>> heading("request_url"), heading("share_works")
     ('request URL', 'share works')
@@ -105,7 +105,7 @@ def heading(name: str) -> str:
 
 
 def count_noun(number: int, singular: str, plural: str | None = None) -> str:
-    """A number with its noun.
+    """Return a number with its noun.
 
     >>> count_noun(1, "ARK"), count_noun(2, "ARK"), count_noun(0, "reply", "replies"), count_noun(12345, "ARK")
     ('1 ARK', '2 ARKs', '0 replies', '12,345 ARKs')
@@ -114,7 +114,7 @@ def count_noun(number: int, singular: str, plural: str | None = None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as people say it.
+    """Return seconds in a readable unit.
 
     >>> [duration(each) for each in (0, 0.5, 90, 5400, 200_000)]
     ['0 s', '0.5 s', '90 s', '90 min', '56 h']
@@ -126,7 +126,7 @@ def duration(seconds: float) -> str:
 
 
 def code(text: str) -> str:
-    """*text* as a code span in a table: between as many backticks as it takes, its bars escaped.
+    """Return *text* as a code span in a Markdown table: with a long enough fence, and escaped bars.
 
     >>> code("a`b|c"), code("`")
     ('``a`b\\\\|c``', '`` ` ``')

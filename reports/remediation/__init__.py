@@ -1,1 +1,1 @@
-"""Remediation: failures by their cause, citations to fix, pairs that should be one."""
+"""Causes of failures, corrections of citations, and comparison with an institution's expectations."""

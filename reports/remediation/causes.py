@@ -1,7 +1,7 @@
-"""Pure: why an ARK fails at a URL, whose fault that is, and what the citation should be.
+"""Find why an ARK fails at a URL, who can fix it, and the right citation.
 
-Plain values come in, a `Diagnosis` goes out; nothing is asked and nothing is read here. A cause is never more than
-what the answers of one run show, and "unknown" is among them: an outage is not link rot.
+The functions take plain values and return a `Diagnosis`; they do no I/O. A cause claims no more than the answers of one
+run show: an outage is not link rot.
 """
 
 from __future__ import annotations
@@ -21,57 +21,57 @@ class Cause(StrEnum):
     """The cause of an ARK's failure, as far as one run shows; the first that fits counts."""
 
     LABEL_FORM = "label-form"
-    """The resolver knows only the other form of the label; both are equal for ever (2023, 3.2)."""
+    """The resolver accepts only one form of the label, although both are equivalent (2023, 3.2)."""
     HYPHENS = "hyphens"
-    """The resolver takes hyphens for part of the name; they are without meaning (2023, 3.2)."""
+    """The resolver treats hyphens as part of the name, although they are insignificant (2023, 3.2)."""
     MOVED_RESOLVER = "moved-resolver"
     """The cited resolver fails, and another one works."""
     MISTYPED = "mistyped"
-    """The check character fails: what is cited was never assigned."""
+    """The check character fails, so the cited ARK was never assigned."""
     CUT_SHORT = "cut-short"
-    """It is the beginning of another cited ARK that works."""
+    """The ARK is the beginning of another cited ARK that works."""
     RUN_ON = "run-on"
-    """It is another cited ARK that works, with more glued to its name."""
+    """The ARK is another cited ARK that works, followed by extra text."""
     UNKNOWN_PART = "unknown-part"
-    """The whole works, this part of it does not."""
+    """The ARK of the whole object works, and the ARK of this part does not."""
     REFUSED_HERE = "refused-here"
-    """The same ARK works at another URL at which it is cited."""
+    """The same ARK works at another URL where it is cited."""
     DEAD_HOST = "dead-host"
-    """The host gave no usable answer to any ARK, and that has lasted over several runs and days."""
+    """The host has given no usable answer to any ARK over several runs and days."""
     SILENT_HOST = "silent-host"
-    """The host gave no usable answer to any ARK of this run: an outage, until it has lasted."""
+    """The host gave no usable answer to any ARK of this run: an outage, unless it lasts."""
     PASSING = "passing"
-    """The host answers for other ARKs, and gave none for this one: it may pass."""
+    """The host answers for other ARKs, but not for this one: possibly temporary."""
     LOOP = "loop"
-    """The redirects lead in a circle, or never end."""
+    """The redirects form a loop, or there are too many."""
     BAD_REDIRECT = "bad-redirect"
-    """The redirect leads to no usable address."""
+    """The redirect target is not a usable address."""
     CHANGED_PATH = "changed-path"
-    """Every ARK that is led to addresses of this pattern fails there: the site has changed its paths."""
+    """Every ARK that is redirected to addresses of this pattern fails there: the site has changed its paths."""
     UNKNOWN_NAAN = "unknown-naan"
-    """The resolver knows no ARK of this NAAN."""
+    """The resolver resolves no ARK of this NAAN."""
     WITHDRAWN = "withdrawn"
-    """The object was there, and is gone for good (410)."""
+    """The object is permanently gone (410)."""
     MISSING_PAGE = "missing-page"
-    """The resolver knows the ARK, and the page that it leads to is not there."""
+    """The resolver knows the ARK, but the target page is missing."""
     UNKNOWN_NAME = "unknown-name"
-    """The resolver knows other ARKs of the NAAN, and not this one."""
+    """The resolver resolves other ARKs of the NAAN, but not this one."""
 
 
 class Fault(StrEnum):
-    """With whom a repair begins."""
+    """The party that can start the repair."""
 
     CITATION = "citation"
-    """The document: what it cites is not what was assigned."""
+    """The editors of the document: it cites something that was not assigned."""
     RESOLVER = "resolver"
-    """Those who run the resolver, or keep its table of targets."""
+    """The operators of the resolver, or the maintainers of its targets."""
     LANDING_HOST = "landing-host"
-    """Those who hold the object: its pages went without a word to the resolver."""
+    """The institution that holds the object: its pages have moved or are gone."""
     NOBODY = "nobody"
-    """No one yet: ask again before you conclude."""
+    """No repair yet: check again first."""
 
 
-#: Who is asked for a repair first; where both a citation and a resolver may be wrong, the document is nearer.
+#: The party to contact first. If both citation and resolver may be wrong, it is the document's editors.
 FAULT_OF = {
     Cause.LABEL_FORM: Fault.RESOLVER,
     Cause.HYPHENS: Fault.RESOLVER,
@@ -93,7 +93,7 @@ FAULT_OF = {
     Cause.UNKNOWN_NAME: Fault.RESOLVER,
 }
 
-#: What to do, in words; the same for every ARK of one cause.
+#: The advice for each cause.
 ADVICE = {
     Cause.LABEL_FORM: N_("Ask the resolver to accept ark: and ark:/ alike; until then cite the form that works."),
     Cause.HYPHENS: N_("Ask the resolver to ignore hyphens; until then cite the ARK without them."),
@@ -115,7 +115,7 @@ ADVICE = {
     Cause.UNKNOWN_NAME: N_("Compare the citation with its source; if it is right, ask the resolver for this name."),
 }
 
-#: Ways by which the object was reached although the way as written failed, and what that says.
+#: The cause that follows if the object was reached in another way than as written.
 _BY_WAY = {
     Question.OTHER_LABEL: Cause.LABEL_FORM,
     Question.HYPHENS: Cause.HYPHENS,
@@ -130,70 +130,70 @@ _BY_WAY = {
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One ARK that was not reached as cited: at which URL, how, and what else is known of it."""
+    """An ARK that was not reached as cited: its URL, its outcome and the evidence about it."""
 
     ark: str
-    """Normal form."""
+    """The ARK in normal form."""
     request_url: str
     outcome: ObjectOutcome
     last_url: str
     """The URL of the last request of the object's chain, whether or not it was answered."""
     status: int | None = None
     way: Question | None = None
-    """The way by which it was reached all the same; none for a failure, or for the way as written."""
+    """The other way by which the object was reached; None for a failure, or if reached as written."""
     way_url: str | None = None
-    """The URL that was asked that way."""
+    """The URL requested in that way."""
     check: str = "unknown"
-    """What its check character says: passes, fails, none or unknown."""
+    """The result of its check character: passes, fails, none or unknown."""
     suggestions: tuple[str, ...] = ()
     last_good_url: str | None = None
-    """Where it led in an earlier run, when it worked."""
+    """The final URL in an earlier run, when the ARK worked."""
     has_lasted: bool = False
-    """Whether it has failed long enough, and often enough, that an outage is no longer likely."""
+    """True if it has failed so often and for so long that an outage is unlikely."""
 
 
 @dataclass(frozen=True, slots=True)
 class CauseContext:
-    """The evidence of the run's other ARKs about the places where one fails."""
+    """Evidence from the run's other ARKs about a failure."""
 
     works_at: str | None = None
     """Another URL at which the same ARK works."""
     longer: str | None = None
     """A cited ARK that works and begins with this one."""
     shorter: str | None = None
-    """A cited ARK that works and with which this one begins, inside its name."""
+    """A cited ARK that works and is a beginning of this one, cut inside the name."""
     whole: str | None = None
-    """The ARK of the whole, or of a greater part, where that works and this is a part of it."""
+    """The ARK of the whole object, or of a larger part, if it works."""
     host_answers: bool = True
-    """Whether the host that ended the chain answered for any ARK of the run."""
+    """True if the host at the end of the chain answered for any ARK of the run."""
     naan_known: bool = True
-    """Whether the host that was asked first led any ARK of this NAAN to an object."""
+    """True if the first host led any ARK of this NAAN to an object."""
     pattern_works: bool = True
-    """Whether any ARK works that was led to an address of the same pattern."""
+    """True if any ARK redirected to an address of the same pattern works."""
     pattern_count: int = 1
-    """How many ARKs were led to addresses of this pattern."""
+    """Number of ARKs redirected to addresses of this pattern."""
     living: frozenset[str] = frozenset()
-    """Those ARKs and URLs that this audit saw living, of what checks of a character and earlier runs propose."""
+    """The ARKs and URLs among all suggestions that worked in this audit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The diagnosis of a failure: its cause, with whom a repair begins, and what would be right."""
+    """The diagnosis of a failure: its cause, the party to contact, and the right citation."""
 
     cause: Cause
     fault: Fault
     host: str
-    """The host that the repair is about."""
+    """The host to repair."""
     pattern: str
-    """What the failures that one fix repairs have in common, as an address with ``{ark}`` or ``{name}`` in it."""
+    """The address that one repair would fix, with ``{ark}`` or ``{name}`` as placeholder."""
     should_be: str | None = None
-    """What the document should say instead, if anything is known to be better."""
+    """The text that the document should cite instead, if known."""
     because: str | None = None
-    """Where that comes from."""
+    """The evidence for `should_be`."""
 
     @property
     def rule(self) -> str:
-        """Return the rule that one repair would change, for ARKs of any NAAN; empty where it is no rule that fails.
+        """Return the rule that one repair would change, for any NAAN; empty for causes that concern no rule.
 
         >>> Diagnosis(Cause.CHANGED_PATH, Fault.LANDING_HOST, "l.example", "https://l.example/ark:/12148/{name}").rule
         'https://l.example/ark:/{naan}/{name}'
@@ -202,7 +202,7 @@ class Diagnosis:
 
 
 def diagnose(failure: Failure, around: CauseContext) -> Diagnosis:
-    """The first cause that fits, in the order of `Cause` but for what a check character says.
+    """Return the diagnosis with the first cause that fits.
 
     >>> failed = Failure("ark:53355/cl010", "https://m.example/ark:/53355/cl010", ObjectOutcome.BROKEN,
     ...                  "https://m.example/ark:/53355/cl010", 404)
@@ -248,7 +248,7 @@ def _cause(failure: Failure, around: CauseContext) -> Cause:
 
 
 def _spelling_refused(refused: str, works: str) -> Cause:
-    """Return why one URL of an ARK is refused while another works: for its spelling, where nothing else differs.
+    """Return the cause if one URL of an ARK fails and another works: a spelling, if they differ only in it.
 
     >>> _spelling_refused("https://n2t.net/ark:/13960/t58d-0dn7n", "https://n2t.net/ark:/13960/t58d0dn7n").value
     'hyphens'
@@ -261,7 +261,7 @@ def _spelling_refused(refused: str, works: str) -> Cause:
 
 
 def _refusal(failure: Failure, around: CauseContext) -> Cause:
-    """Return why an ARK was refused by word: by the host that answered last, and what it does for others."""
+    """Return the cause of a negative answer, by the host that gave it and by its answers for other ARKs."""
     if failure.status == 410:
         return Cause.WITHDRAWN
     if _host(failure.request_url) != _host(failure.last_url):
@@ -271,9 +271,9 @@ def _refusal(failure: Failure, around: CauseContext) -> Cause:
 
 
 def _better(failure: Failure, around: CauseContext, cause: Cause) -> tuple[str | None, str | None]:
-    """Return what the document should say, and how that is known; the surest first.
+    """Return the text to cite instead and its evidence; the most certain suggestion first.
 
-    Nothing is proposed that this audit saw failing, or did not see living; nor anything during an outage.
+    A suggestion that failed in this audit, or was not seen working, is never proposed; nor is any during an outage.
     """
     if FAULT_OF[cause] is Fault.NOBODY:
         return None, None
@@ -296,18 +296,18 @@ def _better(failure: Failure, around: CauseContext, cause: Cause) -> tuple[str |
 
 
 def _common(cause: Cause, failure: Failure, url: str) -> str:
-    """Return what a group of failures has in common: the host alone where the host is the matter, else the address."""
+    """Return the common part of a group of failures: the host if the host fails, else the address pattern."""
     if cause in (Cause.DEAD_HOST, Cause.SILENT_HOST, Cause.PASSING):
         return f"{urlsplit(url).scheme}://{_host(url)}/" if _host(url) else url
-    if FAULT_OF[cause] is Fault.CITATION:  # the document is to be mended
+    if FAULT_OF[cause] is Fault.CITATION:
         return failure.ark
     return pattern(url, failure.ark)
 
 
 def pattern(url: str, ark: str) -> str:
-    """*url* with whatever names *ark* in it left out, so that addresses made by one rule are one text.
+    """Replace the name of *ark* in *url* by a placeholder, so that addresses made by one rule are equal.
 
-    What holds neither the ARK nor its name gives its last step for a wild card.
+    If the URL contains neither the ARK nor its name, its last path segment becomes a wildcard.
 
     >>> pattern("https://gallica.example/ark:/12148/btv1b84.item", "ark:12148/btv1b84")
     'https://gallica.example/ark:/12148/{name}.item'
@@ -315,13 +315,14 @@ def pattern(url: str, ark: str) -> str:
     'https://gallica.example/view/*'
     """
     address = url.partition("#")[0]
-    rest = ark.partition("/")[2] if ark.startswith("ark:") else ""  # in the normal form: the name with its qualifier
+    # In the normal form the rest is the name with its qualifier.
+    rest = ark.partition("/")[2] if ark.startswith("ark:") else ""
     if rest and rest in address:
         before, _, after = address.partition(rest)
         return f"{before}{{name}}{after}"
     may_be_spelled = _MAY_BE_SPELLED.search(address)
     if not may_be_spelled and _PLAIN_ARK.fullmatch(ark):
-        return _with_wildcard(address)  # its one name was looked for
+        return _with_wildcard(address)
     for name in filter(None, _names(ark)):
         before, spelling, after = address.partition(name)
         if not spelling and may_be_spelled:
@@ -332,7 +333,7 @@ def pattern(url: str, ark: str) -> str:
 
 
 def _names(ark: str) -> tuple[str, ...]:
-    """The name of an ARK with its qualifier, and without it; nothing of what is no ARK."""
+    """Return the name of an ARK with its qualifier, and without it; empty if *ark* is not an ARK."""
     plain = _PLAIN_ARK.fullmatch(ark)
     if plain:
         return plain[1], plain[2]
@@ -343,16 +344,14 @@ def _names(ark: str) -> tuple[str, ...]:
     return parsed.name + parsed.qualifier, parsed.name
 
 
-#: An ARK without a qualifier in which nothing could be written in another way.
+#: An ARK without qualifier that has only one spelling.
 _PLAIN_ARK = re.compile("ark:[0-9a-z]+/(([0-9A-Za-z]+))")
-#: What a URL has in it where a name may be spelled otherwise than in the normal form.
+#: Characters of a URL that show that a name may be spelled differently from the normal form.
 _MAY_BE_SPELLED = re.compile("[-%A-Z]")
 
 
 def _find_spelling(address: str, name: str) -> tuple[str, str, str]:
-    """Return the text before a name, the name, and the text after it: hyphens anywhere, characters escaped or
-    not.
-    """
+    """Return the text before a name, the name, and the text after it, ignoring hyphens and percent-encoding."""
     characters = (f"(?:{re.escape(char)}|{re.escape(quote(char, safe=''))})" for char in name)
     spelling = re.search("(?:-|%2D)*".join(characters), address, re.IGNORECASE)
     return (address[: spelling.start()], spelling[0], address[spelling.end() :]) if spelling else (address, "", "")
@@ -363,7 +362,7 @@ def _with_wildcard(url: str) -> str:
     return f"{path.rpartition('/')[0]}/*" if "/" in path.partition("://")[2] else path
 
 
-#: What names the NAAN in an address that is made by a rule.
+#: The NAAN in an address pattern.
 _ANY_NAAN = re.compile(r"(ark:/?)[0-9b-z]+/(?=.*\{name\})", re.IGNORECASE)
 
 

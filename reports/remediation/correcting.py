@@ -1,4 +1,4 @@
-"""Pure: what a document should say instead, wherever that is sure enough to be written down."""
+"""Decide the corrected text of a citation, if it is certain enough to propose."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from reports.remediation.causes import Cause
 
 
 class Why(StrEnum):
-    """The reason to write something otherwise; the weightiest first."""
+    """The reason for a correction; the strongest first."""
 
     DID_YOU_MEAN = "did-you-mean"
-    """It is not found, and the one that differs in a character, and whose check character fits, is."""
+    """The ARK is not found, but one that differs in a character and has a valid check character works."""
     OTHER_FORM = "other-form"
-    """The resolver knows only the other form of the label, or the name without hyphens."""
+    """The resolver accepts only the other form of the label, or the name without hyphens."""
     OTHER_RESOLVER = "other-resolver"
-    """The resolver that is written fails, and another works."""
+    """The cited resolver fails, and another one works."""
     REPAIRED = "repaired"
-    """It works once it is whole; as it is written no one gets there."""
+    """The citation works after repair, but not as written."""
     ARCHIVED_COPY = "archived-copy"
-    """It fails, nothing better is known, and an archive has a copy: that may be cited in addition, not instead."""
+    """The ARK fails and no correction is known, but an archive has a copy, which may be cited in addition."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One place that cites an ARK, with what became of the question for it."""
+    """A place that cites an ARK, with the result of its check."""
 
     as_written: str
     repaired: str
@@ -38,32 +38,32 @@ class Place:
     repairs: tuple[str, ...] = ()
     is_ambiguous: bool = False
     has_resolver: bool = True
-    """Whether a resolver is written; if not, which one is asked is our affair."""
+    """True if the citation names a resolver; else arkaudit chose it."""
     family: Family = Family.NOT_JUDGED
-    """Of the object, at the URL that is asked for this place."""
+    """The family of the object outcome at the URL requested for this place."""
     cause: Cause | None = None
-    """Why it was not reached as it is cited, where it wasn't."""
+    """The cause of the failure, if the ARK was not reached as cited."""
     works_at: str | None = None
-    """The URL at which it works, where it does so in another way."""
+    """The URL at which the ARK works, if reached in another way."""
     meant_ark: str | None = None
-    """The ARK that was meant, where asking has shown which one lives."""
+    """The ARK that was meant, if checks have confirmed it."""
     meant_url: str | None = None
     archived_copy: str | None = None
-    """The address of the last good capture of what it led to."""
+    """The URL of the last good capture of the object."""
 
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """The right spelling of a citation, and why."""
+    """The corrected text of a citation, and the reason."""
 
     correct: str | None
-    """None where it is right, and an archived copy is all that can be offered."""
+    """The text to write; None if only an archived copy can be offered."""
     why: Why
     because: str
 
 
-#: Repairs of what is wrong anywhere: no one who copies or clicks it gets there. Escapes are not among them:
-#: in the query of another URL they are right.
+#: Repairs of errors that stop any reader who copies or clicks the text. Percent-encoding is not among them, because it
+#: is correct in the query of another URL.
 _WRONG = {
     "look-alike hyphen": "a character that only looks like a hyphen",
     "invisible character": "an invisible character",
@@ -72,14 +72,14 @@ _WRONG = {
     "blank before a colon": "a blank before the colon",
     "no-break space": "a no-break space",
 }
-#: Repairs of what is usual in set text, and wrong only in what programs follow.
+#: Repairs of normal typesetting, which is an error only in machine-readable places.
 _LAYOUT = {
     "line wrap": "a line break",
     "hyphen at line wrap": "a line break with a hyphen",
     "page break": "a page break",
     "soft hyphen": "a soft hyphen",
 }
-#: What is said of a place with one of these faults, in other languages, too; with more of them it is English.
+#: The sentences for a place with one fault, which are translated; several faults are listed in English.
 ONE_FAULT = (
     N_("it has a character that only looks like a hyphen, and works without"),
     N_("it has an invisible character, and works without"),
@@ -107,7 +107,7 @@ _BECAUSE = {
 
 
 def correction(citation: Place) -> Correction | None:
-    """Return what should be written at *citation*; None where it is right, or where that is not sure.
+    """Return the correction of *citation*, or None if it is right or no correction is certain.
 
     >>> found = correction(Place("ark:/12148/btv1b84\\N{EN DASH}49691v", "ark:/12148/btv1b84-49691v", Role.TEXT,
     ...                          ("look-alike hyphen",), family=Family.WORKS))
@@ -119,7 +119,7 @@ def correction(citation: Place) -> Correction | None:
     if citation.meant_ark:
         correct = citation.meant_url if citation.has_resolver and citation.meant_url else citation.meant_ark
         return Correction(
-            correct, Why.DID_YOU_MEAN, f"it is not found; {citation.meant_ark} differs in a character and lives"
+            correct, Why.DID_YOU_MEAN, f"it is not found; {citation.meant_ark} differs in a character and works"
         )
     better = _better(citation)
     if better or citation.archived_copy is None or citation.family is Family.WORKS:
@@ -130,7 +130,8 @@ def correction(citation: Place) -> Correction | None:
 def _better(citation: Place) -> Correction | None:
     if citation.cause in _WAYS:
         better = citation.works_at
-        if better and not citation.has_resolver:  # without one, only hyphens can be mended anywhere
+        # Without a resolver in the text, only hyphens can be corrected.
+        if better and not citation.has_resolver:
             is_plain = citation.cause is Cause.HYPHENS
             better = citation.repaired.replace("-", "") if is_plain else None
         if better and better != citation.as_written:
@@ -158,7 +159,7 @@ def _faults(citation: Place) -> list[str]:
 
 
 def has_look_alike(text: str) -> bool:
-    """Return whether a dash that is no hyphen-minus is inside a line; at its end a typesetter has put it there.
+    """Return True if a line contains a dash other than hyphen-minus; at the end of a line it comes from typesetting.
 
     >>> has_look_alike("ark:/12148/btv1b84\\N{EN DASH}49691v"), has_look_alike("ark:/12148/btv1b84\\N{HYPHEN}\\n49691v")
     (True, False)

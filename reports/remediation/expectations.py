@@ -1,6 +1,6 @@
-"""Pure: whether an ARK does what its own institution expects: where it lands, and whether it lets people in.
+"""Compare an ARK with the expectations of its institution: its landing page, and who has access.
 
-What could not be judged is never called wrong.
+ARKs that could not be judged are never reported as wrong.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from crawler.model.resolving import sendable
 
 
 class Presence(StrEnum):
-    """The presence of an ARK of the inventory: whether it has ever been met."""
+    """Where an ARK of the inventory was found: in documents, in checks, in both or not at all."""
 
     NEVER_SEEN = "never-seen"
     """No document cites it, and it was never checked."""
     NEVER_CHECKED = "never-checked"
-    """Cited, and never checked."""
+    """Cited, but never checked."""
     NEVER_CITED = "never-cited"
-    """Checked, though no document cites it."""
+    """Checked, but not cited by any document."""
     SEEN = "seen"
 
 
 class LandingMatch(StrEnum):
-    """The landing page of an ARK, compared with the one expected."""
+    """The landing page of an ARK compared with the expected one."""
 
     ELSEWHERE = "elsewhere"
-    """At another object."""
+    """The ARK leads to another object."""
     EXPECTED = "expected"
     UNDETERMINED = "undetermined"
     NOT_STATED = "not-stated"
-    """The inventory says nothing about it."""
+    """The inventory gives no landing page."""
 
 
 class AccessMatch(StrEnum):
@@ -48,21 +48,21 @@ class AccessMatch(StrEnum):
     NOT_STATED = "not-stated"
 
 
-#: Statuses that ask for a right. A 403 or 429 may only be meant for programs.
+#: Statuses that ask for authorization. A 403 or 429 may concern programs only.
 _ASKS_FOR_A_RIGHT = frozenset({401, 407, 451})
 _ESCAPE = re.compile(r"%[0-9a-fA-F]{2}")
-#: Characters that mean the same in a path, escaped or not; no program distinguishes them there.
+#: Characters that mean the same in a path whether or not they are percent-encoded.
 _PLAIN = re.compile(r"[A-Za-z0-9._~:@!$'()*,-]")
-#: An ARK in a path: both forms of its label are one, and hyphens mean nothing in it.
+#: An ARK in a path. Both forms of its label are equivalent, and hyphens are ignored.
 _ARK = re.compile(r"/ark:/*([0-9b-z]+/[^?]*)", re.IGNORECASE)
 
 
 def same_object(one: str, other: str) -> bool:
-    """Return whether two URLs name one object, as far as URLs show.
+    """Return True if two URLs identify the same object, as far as the URLs show.
 
-    Without meaning are the scheme, the case of the host, ``www.``, the default port, a trailing slash, the fragment,
-    the order of the query, names of sessions and campaigns, whether a plain character is escaped and a foreign one is
-    not, and how an ARK in the path is written.
+    The comparison ignores: the scheme, the case of the host, ``www.``, the default port, a trailing slash, the
+    fragment, the order of query parameters, session and campaign parameters, percent-encoding of plain characters, and
+    the spelling of an ARK in the path.
 
     >>> same_object("http://Library.example:80/view/a%7Eb/", "https://www.library.example/view/a~b?utm_source=x#top")
     True
@@ -86,7 +86,7 @@ def _unescape_plain(escape: re.Match[str]) -> str:
 
 
 def classify_presence(*, is_cited: bool, is_checked: bool) -> Presence:
-    """Return whether an ARK has been met.
+    """Return where an ARK was found.
 
     >>> classify_presence(is_cited=False, is_checked=True).value
     'never-cited'
@@ -99,10 +99,10 @@ def classify_presence(*, is_cited: bool, is_checked: bool) -> Presence:
 def compare_landing(
     expected: str | None, outcome: ObjectOutcome | None, final_url: str | None, passed: Iterable[str] = ()
 ) -> LandingMatch:
-    """Return where an ARK lands; one of the URLs *passed* on the way suffices, for a page may lead on to its newest
-    form.
+    """Return how the landing page matches *expected*. One of the URLs *passed* on the way is enough.
 
-    Only what led to an object that was found can be at the wrong one.
+    A page may redirect to its newest version, so intermediate URLs count. Only an ARK whose object was found can land
+    at a wrong one.
     """
     if expected is None:
         return LandingMatch.NOT_STATED
@@ -116,10 +116,10 @@ def compare_landing(
 def compare_access(
     closed: bool | None, outcome: ObjectOutcome | None, status: int | None = None, *, asks_password: bool = False
 ) -> AccessMatch:
-    """Return whether people are let in as it is meant.
+    """Return how the access to an object matches the intention of the inventory.
 
-    An answer for the object is open; a notice that explains why it can't be had, and a refusal that asks for a right,
-    are closed. Nothing else says either.
+    An answer with the object means open. A notice that explains why it is not available, or a refusal that asks for
+    authorization, means closed. Any other answer is undetermined.
     """
     if closed is None:
         return AccessMatch.NOT_STATED

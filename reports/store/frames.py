@@ -1,6 +1,6 @@
 """One run of the store as typed DataFrames, or the current state of an audit after all later checks.
 
-Everything is read in one transaction, so that a report on a running audit shows one moment of it.
+All frames are read in one transaction, so that a report on a running audit shows one moment of it.
 """
 
 from __future__ import annotations
@@ -93,67 +93,65 @@ __all__ = ["Frames", "StoreUnreadable", "load_frames", "read_store"]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Frames:
-    """One run of the store, alone or with what later checks say of its ARKs.
+    """One run of the store, alone or with later checks of its ARKs.
 
-    Frames are shared: a table copies what it changes.
-
-    Two are never equal, so that what several tables are made from can be computed once for each.
+    Frames are shared, so a table copies a frame before it changes it. Instances compare by identity, so that results
+    can be cached for each.
     """
 
     run: pd.DataFrame
-    """The run itself: one row, or none when the store is empty."""
+    """The run itself: one row, or no row for an empty store."""
     documents: pd.DataFrame
     findings: pd.DataFrame
     arks: pd.DataFrame
-    """Every ARK that the run mentions, asks about or judges."""
+    """Every ARK that the run mentions, requests or judges."""
     mentions: pd.DataFrame
-    """One row per place that cites an ARK, as decided last; those with one `citation_id` are one citation."""
+    """One row per place that cites an ARK, as last decided; rows with one `citation_id` are one citation."""
     observations: pd.DataFrame
     hops: pd.DataFrame
-    """One row per hop of an observation, known by its `observation_id`."""
+    """One row per hop of an observation, joined by `observation_id`."""
     fetches: pd.DataFrame
     """One row per hop of the request for a document."""
     tls: pd.DataFrame
     pauses: pd.DataFrame
-    """One row per time that a host asked this run to leave it alone."""
+    """One row per time that a host asked this run to pause."""
     traffic: pd.DataFrame
-    """One row per host that this run asked: everything that went there, and how it was treated."""
+    """One row per host that this run contacted, with all requests to it and its throttling."""
     verdicts: pd.DataFrame
     latest: pd.DataFrame
-    """One row per ARK and URL: its status after all its checks, where the last of them counts for this run."""
+    """One row per ARK and URL with its status after all checks, if the last check counts for this run."""
     events: pd.DataFrame
-    """What has happened to ARKs in this run, or since the run that was chosen to compare with."""
+    """Events of ARKs in this run, or since the run chosen for comparison."""
     history: pd.DataFrame
-    """One row per verdict of this run or an earlier one about an ARK of this run: enough for its life in brief."""
+    """One row per verdict, up to this run, on an ARK of this run."""
     last_good: pd.DataFrame
-    """One row per ARK that fails or is silent now and worked in an earlier run: when, and where it led."""
+    """One row per ARK that fails or gives no answer now and worked in an earlier run, with its time and final URL."""
     mementos: pd.DataFrame
-    """One row per ARK and URL about which an archive was asked, in this run or an earlier one, with its last answer."""
+    """One row per ARK and URL that was looked up in a web archive, up to this run, with the last answer."""
     registered: pd.DataFrame
-    """One row per NAAN or shoulder that the copy of the NAAN registry knows, and whom it names."""
+    """One row per NAAN or shoulder in the local copy of the NAAN registry, with its organization."""
     triage: pd.DataFrame
-    """One row per ARK and URL with a decision, and a document where that holds for it alone."""
+    """One row per ARK and URL with a decision; `document` is set if it holds in one document only."""
     inventory: pd.DataFrame
-    """The institution's own ARKs, where an inventory was given: one row per line, whether it has ever been cited, and
-    whether the part of the run that is reported is about it."""
+    """One row per line of the inventory: `is_cited` by any document, `is_chosen` for the reported part."""
     stock: pd.DataFrame
-    """One row per ARK of the inventory and URL: its last check in this run or before it."""
+    """One row per ARK of the inventory and URL: its last check up to this run."""
     later: pd.DataFrame
-    """Runs that began later and have checked ARKs of this one again: their verdicts replace its own."""
+    """Later runs that have checked ARKs of this run; their verdicts replace its own."""
     passed_over: pd.DataFrame
-    """Runs that began later to read documents, and did not finish or read none."""
+    """Later runs that should have read documents, but did not finish or read none."""
     timeline: Timeline
-    """All runs up to this one, in few columns; none of a run that another is compared with."""
+    """All runs up to this one, in few columns; empty for a run that another is compared with."""
     is_alone: bool = False
-    """Whether there are later runs, and the run is reported as if there were none."""
+    """True if later runs exist and are left out."""
     is_all: bool = False
-    """Whether these are all ARKs that the store has ever checked, since no document says which are meant."""
+    """True if the frames cover all ARKs ever checked, because the store has no documents."""
     store: str = ""
     """The name of the store's file."""
     previous: Frames | None = None
-    """The run that this one is to be compared with: the last finished one before it that did the same."""
+    """The last finished run before this one with the same command and seeds."""
     since: Frames | None = None
-    """The run that the user chose to compare with."""
+    """The run that the user chose for comparison."""
 
     def __repr__(self) -> str:
         of_store = f"of {self.store!r}" if self.store else "of no store"
@@ -170,20 +168,19 @@ def load_frames(
     registry: Registry | None = None,
     inventory: pd.DataFrame | None = None,
 ) -> Frames:
-    """One run of *store*, alone; or without *run_id*, the current state of its audit.
+    """Return one run of *store*, alone; or without *run_id*, the current state of its audit.
 
-    That is the newest finished run that has read a document, with what later checks have found of its ARKs.
+    The current state is the newest finished run that has read a document, with later checks of its ARKs.
 
-    With it come the run before it that did the same, if there is one, and the run *since*, if one is given: their
-    own rows, without requests. *registry* says who has a NAAN; by default what is built in. An *inventory* is
-    as `read_inventory` gives it. An empty store, or a run in which nothing has happened yet,
-    gives empty frames of the same dtypes. Nothing is written. Raises
-    `StoreUnreadable`, and `crawler.store.StoreDamaged`.
+    The result includes the run before it with the same command and seeds, and the run *since*, if given: their own
+    rows, without requests. *registry* is the NAAN registry, by default the built-in copy. *inventory* is a result of
+    `read_inventory`. An empty store, or a run without rows, gives empty frames of the same dtypes. Nothing is written.
+    Raises `StoreUnreadable`, and `crawler.store.StoreDamaged`.
     """
     registered = registered_names(registry or Registry.builtin())
     listed = no_inventory() if inventory is None else inventory
 
-    def chosen(connection: Connection) -> Frames:
+    def load_chosen(connection: Connection) -> Frames:
         for asked in (run_id, since):
             if asked is not None and not has_run(connection, asked):
                 raise StoreUnreadable(f"{store}: has no run {asked}")
@@ -205,7 +202,7 @@ def load_frames(
             since=compared[1],
         )
 
-    return read_store(store, chosen)
+    return read_store(store, load_chosen)
 
 
 def _frames(
@@ -217,9 +214,9 @@ def _frames(
     inventory: pd.DataFrame | None = None,
     since: int | None = None,
 ) -> Frames:
-    """The frames of what is *reported*; with requests, and with what came before, only where an *inventory* is given.
+    """Return the frames of *reported*. Without an *inventory*, leave out requests and earlier runs.
 
-    *arks* are all of the store, which frames share where they need all of them.
+    *arks* are all ARKs of the store; frames that need all of them share the object.
     """
     is_whole = inventory is not None
     listed = no_inventory() if inventory is None else inventory
@@ -304,12 +301,13 @@ def _frames(
         mementos=copies.drop_duplicates(["ark_id", "request_url"], keep="last", ignore_index=True),
         registered=registered,
         triage=_triage(triaged_arks(connection, counting, run_id, until=reported.until)),
-        timeline=timeline(connection, until),  # the last, for it may make statuses again
+        # Last, because it may replace the statuses in this connection.
+        timeline=timeline(connection, until),
     )
 
 
 def _triage(decided: Mapping[Pair, TriagedArk]) -> pd.DataFrame:
-    """Return what was decided, ordered by ARK and URL; what holds in one document comes after what holds in all."""
+    """Return triage decisions by ARK and URL; decisions for single documents follow the general one."""
     rows = [
         (
             *pair,
@@ -329,9 +327,7 @@ def _triage(decided: Mapping[Pair, TriagedArk]) -> pd.DataFrame:
 
 
 def registered_names(registry: Registry) -> pd.DataFrame:
-    """Return what the registry says of each NAAN and shoulder, ordered by both; of two entries about one the later
-    holds.
-    """
+    """Return the registry's entry for each NAAN and shoulder, sorted; of two entries the later wins."""
     rows = {
         (entry.naan, entry.shoulder): (
             entry.organization,
@@ -344,31 +340,31 @@ def registered_names(registry: Registry) -> pd.DataFrame:
     return frame_of(REGISTERED, [(*key, *values) for key, values in sorted(rows.items())])
 
 
-# All runs up to one of them: every check, every status, every host.
+# All runs up to a given one: every check, every status, every host.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Timeline:
-    """All runs up to the one that is reported. An ARK at one URL is a *pair*, known by a number.
+    """All runs up to the reported one. A *pair* is the number of an ARK at one URL.
 
-    Two are never equal, so that what several tables are made from can be computed once for each.
+    Instances compare by identity, so that results can be cached for each.
     """
 
     policy: StatusPolicy
     runs: pd.DataFrame
-    """In order; those that did not begin to be judged left out."""
+    """All judged runs, in order."""
     checks: pd.DataFrame
-    """One row per verdict, by pair and then in the order of the runs; `run` is the place of its run in `runs`."""
+    """One row per verdict, by pair and run; `run` is the position of its run in `runs`."""
     standings: pd.DataFrame
-    """One row per pair: its status, and what its last verdict says of description and commitment."""
+    """One row per pair: its status, and the metadata and commitment outcomes of its last verdict."""
     contacts: pd.DataFrame
     """One row per run and host; `run` as in `checks`."""
 
 
 def timeline(connection: Connection, run_id: int) -> Timeline:
-    """All that happened up to and with a run, or nothing for `NO_RUN`; later runs are as if they had not been.
+    """Return all runs up to a run, or an empty timeline for `NO_RUN`; later runs are ignored.
 
-    The status after an earlier run is made again in temporary tables of the connection.
+    The status after an earlier run is recomputed in temporary tables of the connection.
     """
     if run_id != NO_RUN and has_followers(connection, run_id):
         rebuild_beside(connection, until=run_id)
@@ -385,7 +381,7 @@ def timeline(connection: Connection, run_id: int) -> Timeline:
     numbers = {int(key): at for at, key in enumerate(runs["run_id"])}
 
     def of_runs(selection: Selection, query: Select[Any], of_run: Any, order: str) -> pd.DataFrame:
-        """The rows of these runs, with the place of each one's run in its stead."""
+        """Return the rows of these runs; `run`, the position of the run, replaces its number."""
         rows = load(connection, selection, query.where(of_run.in_(numbers)).order_by(None))
         rows = rows.assign(run=rows["run_id"].map(numbers).astype("int16")).drop(columns="run_id")
         return rows.sort_values([order, "run"], ignore_index=True)

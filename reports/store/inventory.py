@@ -1,4 +1,4 @@
-"""An institution's own list of its ARKs, from a CSV that a spreadsheet has written, and what a store knows of them."""
+"""An institution's list of its ARKs, read from a CSV file, and the checks of these ARKs in a store."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from reports.remediation.expectations import same_object
 from reports.store.run_queries import start_of
 from reports.store.typed_columns import INTEGER, MOMENT, PARSED, TEXT, TRUTH, Dtype, frame_of
 
-#: An inventory of several million ARKs.
+#: The largest inventory that is read: several million ARKs.
 _MOST_BYTES = 2**29
 _WORDS = re.compile(r"[\s_-]+")
-#: The columns, by the names that they may have; those with an underscore are EZID's.
+#: The columns by their accepted names; names with an underscore in front are those of EZID.
 COLUMNS = {
     "ark": "ark",
     "_id": "ark",
@@ -44,7 +44,7 @@ _TRUTHS = {
     **dict.fromkeys(("yes", "true", "1", "x", "closed"), True),
     **dict.fromkeys(("", "no", "false", "0", "open"), False),
 }
-#: What is kept of each line.
+#: The values kept of each line.
 DTYPES: Mapping[str, Dtype] = {
     "line": INTEGER,
     **dict.fromkeys(("ark", "naan", "expected_url", "title", "collection"), TEXT),
@@ -53,14 +53,14 @@ DTYPES: Mapping[str, Dtype] = {
 
 
 class InventoryUnreadable(ArkauditError):
-    """Raised for an inventory that can't be used: one line that says what is wrong, and on which line."""
+    """Raised for an inventory that can't be used; the message names the first bad line and its problem."""
 
 
 def read_inventory(path: Path) -> pd.DataFrame:
-    """One row per line of the inventory at *path*, in its order; each ARK once. Raises `InventoryUnreadable`.
+    """Return one row per line of the inventory at *path*, in its order; each ARK occurs once.
 
-    The first line names the columns, of which only ``ark`` is needed; others than `COLUMNS` are left alone. Cells are
-    set apart by commas, semicolons or tabs, whichever the first line has most of.
+    The first line names the columns. Only ``ark`` is required, and columns outside `COLUMNS` are ignored. The delimiter
+    is the comma, semicolon or tab that occurs most often in the first line. Raises `InventoryUnreadable`.
     """
     try:
         data = read_whole(path, _MOST_BYTES)
@@ -81,7 +81,7 @@ def read_inventory(path: Path) -> pd.DataFrame:
         try:
             row = _row(line, cells, names)
             if row[1] in rows:
-                raise ValueError(f"{row[1]} stands on line {rows[row[1]][0]} already")
+                raise ValueError(f"{row[1]} is already on line {rows[row[1]][0]}")
         except ValueError as problem:
             problems.append(f"{path}:{line}: {problem}")
         else:
@@ -95,12 +95,12 @@ def read_inventory(path: Path) -> pd.DataFrame:
 
 
 def no_inventory() -> pd.DataFrame:
-    """An inventory without a line."""
+    """Return an inventory without lines."""
     return frame_of(DTYPES, [])
 
 
 def _lines(text: str, path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The cells of each line that is not blank, with its number."""
+    """Yield the cells of each line that is not blank, with the number of the line."""
     first = next((line for line in text.splitlines() if line.strip(" \t,;")), "")
     delimiter = max(",;\t", key=first.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
@@ -115,7 +115,7 @@ def _lines(text: str, path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _names(cells: list[str], at: str) -> list[str | None]:
-    """Return what each column is; None for one that is left alone."""
+    """Return the name of each column; None for a column to ignore."""
     names = [
         COLUMNS.get(cell.strip().lower()) or COLUMNS.get(_WORDS.sub("_", cell.lower()).strip("_")) for cell in cells
     ]
@@ -156,10 +156,10 @@ def _is_web(url: str) -> bool:
         return False
 
 
-# What the store knows of the ARKs of an inventory, up to one run.
+# The checks of the ARKs of an inventory, up to one run.
 
-#: One row per ARK of the inventory and URL at which it was asked for, with what the last check there found. Status,
-#: password and the URLs on the way are there only where they matter.
+#: One row per ARK of the inventory and URL, with its last check. Status, password and intermediate URLs are loaded only
+#: if they matter.
 _STOCK: Mapping[str, Dtype] = {
     "ark": TEXT,
     "request_url": TEXT,
@@ -173,7 +173,7 @@ _STOCK: Mapping[str, Dtype] = {
 
 
 def with_citations(connection: Connection, inventory: pd.DataFrame, run_id: int) -> pd.DataFrame:
-    """*inventory* with which of its ARKs any document has cited in this run or an earlier one."""
+    """Return *inventory* with a column for ARKs that a document has cited in this run or an earlier one."""
     cited = connection.scalars(
         select(ark.c.ark)
         .join_from(mention, ark)
@@ -187,13 +187,16 @@ def with_citations(connection: Connection, inventory: pd.DataFrame, run_id: int)
 
 
 def _is_listed(inventory: pd.DataFrame) -> ColumnElement[bool]:
-    """Return whether an ARK is one of the inventory, which is handed over as one text, however long it is."""
+    """Return a condition for ARKs of the inventory, which is passed as one JSON text of any length."""
     listed = func.json_each(json.dumps(inventory["ark"].tolist())).table_valued("value")
     return ark.c.ark.in_(select(listed.c.value))
 
 
 def stock(connection: Connection, inventory: pd.DataFrame, run_id: int) -> pd.DataFrame:
-    """The last checks of the ARKs of *inventory* at each URL, in this run or before it; skipping is no check."""
+    """Return the last check of each ARK of *inventory* at each URL, up to this run.
+
+    Skipped ARKs have no check.
+    """
     age = func.row_number().over(
         partition_by=(verdict.c.ark_id, verdict.c.request_url),
         order_by=(run.c.started_at.desc(), verdict.c.verdict_id.desc()),
@@ -217,16 +220,16 @@ def stock(connection: Connection, inventory: pd.DataFrame, run_id: int) -> pd.Da
 
 
 def _is_clear(row: Any, expected: object) -> bool:
-    """Return whether the end of a chain says enough: mostly so, and it saves a look at each."""
+    """Return True if the final URL is enough to judge: this avoids loading most chains."""
     if row.object == ObjectOutcome.BLOCKED:
         return False
     return not isinstance(expected, str) or row.final_url is None or same_object(expected, row.final_url)
 
 
 def _chain(connection: Connection, row: Any) -> tuple[int | None, bool, list[str]]:
-    """Status of the answer of a verdict, whether it asks for a password, and the URLs on the way to it.
+    """Return the status of a verdict's answer, whether it asks for a password, and the URLs of its chain.
 
-    It is the last that ended where the verdict says, asked in whichever way, or else the last to the object question.
+    The answer is the last one that ended at the final URL of the verdict, or else the last one to the object question.
     """
     query = (
         select(observation)

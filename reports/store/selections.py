@@ -1,4 +1,4 @@
-"""The columns of the store that each frame holds, with their dtypes, and the frames of what queries for them give."""
+"""The columns of the store that each frame holds, with their dtypes, and functions that load them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ from reports.store.typed_columns import (
     vocabulary,
 )
 
-#: What a frame holds: an expression of the store, and the dtype that it gets.
+#: The columns of a frame: an expression of the store and the dtype of each.
 Selection: TypeAlias = Mapping[ColumnElement[Any], Dtype]
 
 OBJECT = vocabulary(ObjectOutcome)
@@ -95,7 +95,7 @@ _BY_STORED_TYPE = {Integer: INTEGER, Float: REAL, Boolean: TRUTH, schema.Moment:
 
 
 def select_columns(table: Table, *names: str, **others: ColumnElement[Any]) -> Selection:
-    """Return the columns of *table* that have these *names*, and *others* under theirs, with their dtypes."""
+    """Return columns of *table* by their names, and *others* under their keywords, with dtypes."""
     columns = {name: table.c[name] for name in names} | others
     return {
         column.label(name): _SPECIAL.get(column)
@@ -110,7 +110,7 @@ RUN: Selection = {
     run.c.seeds.label("seed_list"): PARSED,
 }
 _hop = func.json_each(document.c.hops).table_valued("value").alias("hop")
-#: How many hops of a document went out.
+#: Number of hops of a document that were sent.
 _SENT_HOPS = (
     select(func.count())
     .select_from(_hop)
@@ -134,7 +134,7 @@ DOCUMENTS = select_columns(
 )
 FINDINGS = select_columns(finding, "finding_id", "document_id", "subject", "kind", "detail")
 ARKS = select_columns(ark, "ark_id", "ark", "naan", "shoulder", "name", "qualifier")
-#: What is needed of the citations and questions of a run that another is compared with.
+#: The columns of citations and questions that a comparison with another run needs.
 COMPARED_MENTIONS = select_columns(
     mention, "mention_id", "document_id", "citation", "ark_id", "request_url", "repairs", "confidence", "asked"
 )
@@ -229,11 +229,11 @@ VERDICTS = select_columns(
     ark=ark.c.ark,
     naan=ark.c.naan,
 )
-#: Runs that came before the one that is reported, their verdicts about the same ARKs, and the last good ones.
+#: Runs up to the reported one, their verdicts on the same ARKs, and the last good verdicts.
 HISTORY = select_columns(verdict, "verdict_id", "run_id", "ark_id", "object")
 RUNS = select_columns(run, "run_id", "started_at")
 LAST_GOOD = select_columns(verdict, "verdict_id", "ark_id", good_at=run.c.started_at, good_url=verdict.c.final_url)
-#: What an archive has of ARKs that fail.
+#: Archived copies of ARKs that fail.
 MEMENTOS = select_columns(
     memento, "memento_id", "ark_id", "request_url", "at", "outcome", "reason", "memento_url", "memento_at"
 )
@@ -243,7 +243,7 @@ LATEST = select_columns(
 EVENTS = select_columns(
     event, "event_id", "run_id", "ark_id", "request_url", "at", "event", "detail", ark=ark.c.ark, naan=ark.c.naan
 )
-#: All runs up to one of them: the runs themselves, what they found, how ARKs stand, the hosts that were met.
+#: All runs up to a given one: the runs, their checks, the status of ARKs, and the hosts contacted.
 JUDGED_RUNS = select_columns(
     run, "run_id", "started_at", "command", "state", is_suspect=assessment.c.is_suspect, reason=assessment.c.reason
 )
@@ -261,9 +261,9 @@ CONTACTS: Selection = {
     **select_columns(contact, "run_id", "answered", "met", "silent", "first_at", "last_at", "failure"),
     contact.c.host.label("host"): WORD,
 }
-#: What is shown of a NAAN or shoulder of the registry.
+#: Entries of the NAAN registry for a NAAN or shoulder.
 REGISTERED: Mapping[str, Dtype] = dict.fromkeys(("naan", "shoulder", "organization", "contact", "target"), TEXT)
-#: What was decided of an ARK at a URL, and in one document.
+#: Triage decisions about an ARK at a URL, and in single documents.
 TRIAGE: Mapping[str, Dtype] = {
     "ark_id": INTEGER,
     **dict.fromkeys(("request_url", "document", "treatment", "decision", "why", "until", "assignee"), TEXT),
@@ -273,16 +273,16 @@ TRIAGE: Mapping[str, Dtype] = {
 
 
 def query_of(selection: Selection) -> Select[Any]:
-    """Return the query for a selection, ordered by its first column: the order in which the store got its rows.
+    """Return the query for a selection, ordered by its first column, which is the order of insertion.
 
-    JSON is left as the text that it is in the store: most of it is the same few texts over and over.
+    JSON is left unparsed, because most of it repeats the same few texts.
     """
     columns = (type_coerce(column, Text).label(column.name) if _is_json(column) else column for column in selection)
     return select(*columns).order_by(next(iter(selection)))
 
 
 def load(connection: Connection, selection: Selection, query: Select[Any]) -> pd.DataFrame:
-    """Return what a query for a selection gives, as a frame."""
+    """Return the result of a query for a selection as a frame."""
     columns = empty_columns(selection)
     for rows in fetch_batches(connection, query):
         columns.add(rows)
@@ -299,9 +299,9 @@ def _is_json(column: ColumnElement[Any]) -> bool:
     return isinstance(column.type, JSON)
 
 
-# The hops of questions and of documents, one row each: taken apart as they come, the greatest part of a store.
+# The hops of questions and of documents, one row each. They are most of a store, so they are split while they are read.
 
-#: What a hop repeats of the observation, or of the document, that it belongs to.
+#: The columns that each hop repeats from its observation, or from its document.
 HOP_OF = ("observation_id", "run_id", "question", "chain_end")
 FETCH_OF = ("document_id", "document", "outcome")
 #: The fields of `crawler.model.observations.Hop` that are reported, apart from its headers.
@@ -316,16 +316,16 @@ HOP: Mapping[str, Dtype] = {
     "error": TEXT,
     "sent": TRUTH,
 }
-#: The headers of a hop that are reported, and the columns that they get.
+#: The headers of a hop that are reported, with the columns for them.
 HOP_HEADERS = {"content-type": "content_type", "retry-after": "retry_after", "server": "server"}
 
 
 def with_hops(
     connection: Connection, selection: Selection, query: Select[Any], repeated: Sequence[str]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return what a selection gives that ends with hops, and one row per hop, with what it repeats of its owner.
+    """Return the rows of a selection that ends with hops, and a frame with one row per hop.
 
-    The owners get their number of hops as `request_count`.
+    The rows get the number of their hops as `request_count`; each hop repeats the columns *repeated* of its row.
     """
     owning = empty_columns({column: dtype for column, dtype in selection.items() if column.name != "hops"})
     hops = Columns({"ordinal": INTEGER, **HOP, **dict.fromkeys(HOP_HEADERS.values(), WORD)})
@@ -343,6 +343,6 @@ def with_hops(
 
 
 def _hop_row(ordinal: int, hop: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The fields of a hop, and the values of `HOP_HEADERS` in it, whatever the case of their names."""
+    """Return the fields of a hop and its `HOP_HEADERS`; header names are compared without case."""
     headers = {name.lower(): value for name, value in (hop.get("headers") or {}).items()}
     return ordinal, *map(hop.get, HOP), *map(headers.get, HOP_HEADERS)

@@ -1,4 +1,4 @@
-"""The tables of what to act on: failures by cause, so that one fix repairs many; their places; what to write there."""
+"""The tables of actions: failures by cause, so that one fix repairs many; their places; corrections for editors."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ from reports.tables.definitions import (
 from reports.tables.failing import diagnosed_failures
 from reports.tables.known import places_to_report, with_decisions
 
-#: Who can mend it, and what it is: a host, or a rule of it.
+#: The key of a cause: the party that can fix it, and the host or rule to fix.
 _GROUP = ["cause", "fault", "host", "rule"]
 
 
 def causes(frames: Frames) -> pd.DataFrame:
-    """One row per cause at one host, and one rule where rules fail; ordered by ARKs, those confirmed broken twice.
+    """Return one row per cause and host, and per rule if a rule fails; ordered by ARKs, confirmed ones counted twice.
 
-    What gave no answer is at the end.
+    Outages come last.
     """
     rows, named = failures(frames), contacts(frames)
     table = rows.groupby(_GROUP).agg(
@@ -86,19 +86,19 @@ def causes(frames: Frames) -> pd.DataFrame:
 
 
 def _common(texts: pd.Series) -> str | None:
-    """Return the text that all have; None where they differ."""
+    """Return the text that all rows share; None if they differ."""
     return str(texts.iloc[0]) if texts.notna().all() and texts.nunique() == 1 else None
 
 
 @lru_cache(maxsize=2)
 def failures(frames: Frames) -> pd.DataFrame:
-    """One row per failing ARK, URL and place of citation, with the number of its cause; in order."""
+    """Return one row per failing ARK, URL and citing place, with the number of its cause; sorted."""
     places = frames.mentions.drop(columns=["ark", "naan"])
     rows = diagnosed_failures(frames)
     for of_pair in (places, archived_copies(frames), frames.latest[[*PAIR, "state"]]):
         rows = rows.merge(of_pair, on=PAIR, how="left")
     rows = places_to_report(frames, rows)
-    # What an ARK weighs in its cause, in one of its rows: twice where its failure is confirmed.
+    # The weight of an ARK in its cause, on one of its rows: 2 if its failure is confirmed, else 1.
     is_first = ~rows.duplicated([*_GROUP, "ark_id"])
     weight = is_first * (1 + rows["state"].eq(ArkState.CONFIRMED_BROKEN).fillna(False).astype("int64"))
     has_better = rows["should_be"].notna().groupby([rows[name] for name in [*_GROUP, "ark_id"]]).transform("all")
@@ -114,13 +114,13 @@ def failures(frames: Frames) -> pd.DataFrame:
 
 
 def _contact(named: Mapping[str, tuple[str, str]], naans: Iterable[str]) -> str | None:
-    """Whom the registry names for *naans*; three at most."""
+    """Return the organizations that the registry names for *naans*; at most three."""
     contacts = [named[naan] for naan in sorted(naans) if naan in named]
     return "; ".join(f"{who} ({address})" if address else who for who, address in contacts[:3]) or None
 
 
 def contacts(frames: Frames) -> Mapping[str, tuple[str, str]]:
-    """Whom the registry names for each NAAN, and the address that it gives, if it does."""
+    """Return the organization that the registry names for each NAAN, with its contact address or an empty text."""
     registered = frames.registered[frames.registered["shoulder"].eq("")]
     return {
         naan: (organization, contact or "")
@@ -213,7 +213,7 @@ FAILURES = TableDefinition(
 )
 
 
-# What editors should write.
+# Corrections for editors.
 
 _OF_PLACE = [
     "as_written",
@@ -231,7 +231,7 @@ _OF_PLACE = [
 
 
 def corrections(frames: Frames) -> pd.DataFrame:
-    """One row per place that should be written otherwise."""
+    """Return one row per place to correct."""
     failing = diagnosed_failures(frames)[[*PAIR, "cause", "should_be"]]
     rows = judged_mentions(frames, "object", "did_you_mean")
     rows = rows.merge(failing, on=PAIR, how="left").merge(archived_copies(frames), on=PAIR, how="left")

@@ -1,4 +1,4 @@
-"""The status of ARKs that were asked at several URLs: the best verdict counts, once an ARK."""
+"""The status of ARKs that were requested at several URLs: each ARK counts once, with its best verdict."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from reports.tables.definitions import PAIR
 
 FAMILY = vocabulary(Family)
 
-#: Of several outcomes the first one here counts. Hope before certainty: a URL that gives no answer, or that
-#: we may not ask, leaves open whether the ARK persists; an ARK fails only when every URL of it fails.
+#: The first of these outcomes counts for an ARK. An uncertain outcome (no answer, no permission to ask) comes before a
+#: failure, because the ARK may persist at that URL: an ARK fails only if every URL of it fails.
 BEST_FIRST = (
     ObjectOutcome.RESOLVED,
     ObjectOutcome.RELATED,
@@ -48,7 +48,7 @@ BEST_FIRST = (
 #: The columns that count ARKs by family, in the order of the enum.
 FAMILY_COLUMNS = {family: family.value.replace("-", "_") for family in Family}
 
-#: The place in `FAMILY` of each outcome's family, by its place in `OBJECT`; the last is that of none.
+#: The position in `FAMILY` of each outcome's family, by its position in `OBJECT`; the last is for no outcome.
 _FAMILY_CODES = FAMILY.categories.get_indexer(
     pd.Index([*(str(FAMILY_OF[outcome]) for outcome in ObjectOutcome), str(Family.NOT_JUDGED)])
 )
@@ -57,29 +57,30 @@ SERVICES = ["object", "metadata", "commitment"]
 
 
 def families(outcomes: pd.Series) -> pd.Series:
-    """The family of each object outcome; what has no outcome was not asked, and is not judged."""
+    """Return the family of each object outcome; ARKs without an outcome are not judged."""
     codes = _FAMILY_CODES[outcomes.astype(OBJECT).cat.codes]
     words = pd.Categorical.from_codes(codes, dtype=FAMILY)
     return pd.Series(words, index=outcomes.index, name=outcomes.name)
 
 
 def cited_urls(frames: Frames) -> pd.DataFrame:
-    """One row per ARK and URL that was cited, asked or both, with its verdict if any; in no stated order."""
+    """Return one row per ARK and URL that was cited or requested, with its verdict if any; unsorted."""
     pair = ["ark_id", "ark", "naan", "request_url"]
     cited = citation_counts(frames.mentions, pair)
-    judged = cited.merge(frames.verdicts, on=pair, how="left")  # an outer one would sort all ARKs and URLs
+    # An outer join would sort all ARKs and URLs.
+    judged = cited.merge(frames.verdicts, on=pair, how="left")
     uncited = frames.verdicts[~frames.verdicts["verdict_id"].isin(judged["verdict_id"])]
     together = with_counts(pd.concat([judged, uncited], ignore_index=True), ["citations", "documents"])
     return together.assign(family=families(together["object"]))
 
 
 def judged_mentions(frames: Frames, *columns: str) -> pd.DataFrame:
-    """The mentions, each with these *columns* of the verdict about its ARK at its URL, if there is one."""
+    """Return the mentions with *columns* of the verdict on their ARK and URL, if any."""
     return frames.mentions.merge(frames.verdicts[[*PAIR, *columns]], on=PAIR, how="left")
 
 
 def best(judged: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """One row per group of *judged*: its best outcome of each service, and the family; ordered by *by*.
+    """Return one row per group of *judged*: its best outcome of each service, and the family; ordered by *by*.
 
     For metadata and commitment the order of the enums is already best first.
     """
@@ -90,9 +91,9 @@ def best(judged: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 @lru_cache(maxsize=2)
 def ark_statuses(frames: Frames) -> pd.DataFrame:
-    """One row per ARK that is cited or judged: naan, shoulder and its best outcomes; in the order of the store.
+    """Return one row per ARK that is cited or judged: NAAN, shoulder and best outcomes; in the order of the store.
 
-    A reading of a doubtful citation that was asked about and then rejected is no ARK of the run.
+    A rejected reading of a doubtful citation is not an ARK of the run.
     """
     asked = best(frames.verdicts, ["ark_id"]).drop(columns="family")
     meant = pd.concat([frames.mentions["ark_id"], asked["ark_id"]])
@@ -102,7 +103,7 @@ def ark_statuses(frames: Frames) -> pd.DataFrame:
     return rows.assign(family=families(rows["object"]))
 
 
-#: Of several states of one ARK, by the URLs that it is asked at, the first one here counts.
+#: The first of these states counts for an ARK with several URLs.
 BEST_STATE_FIRST = (
     ArkState.HEALTHY,
     ArkState.FLAPPING,
@@ -116,12 +117,14 @@ _BEST_STATE = pd.CategoricalDtype(list(map(str, BEST_STATE_FIRST)), ordered=True
 
 
 def ark_states(frames: Frames) -> pd.DataFrame:
-    """One row per ARK whose status is known: the best of all URLs that it is asked at; ordered by ARK's number."""
+    """Return one row per ARK with a known status: the best of all its URLs; ordered by number of the ARK."""
     return frames.latest.astype({"state": _BEST_STATE}).groupby("ark_id", as_index=False)[["state"]].min()
 
 
 def family_counts(standings: pd.DataFrame, by: str | list[str]) -> pd.DataFrame:
-    """One row per group of *standings* (one row per ARK): its ARKs, in all and by family, and the share that works."""
+    """Return one row per group of *standings* (one row per ARK): its ARKs, in all and by family, and the share that
+    works.
+    """
     by_family = {column: standings["family"].eq(family) for family, column in FAMILY_COLUMNS.items()}
     counted = standings.assign(arks=1, **by_family)
     rows = counted.groupby(by)[["arks", *by_family]].sum().astype("Int64").reset_index()
@@ -129,12 +132,12 @@ def family_counts(standings: pd.DataFrame, by: str | list[str]) -> pd.DataFrame:
 
 
 def share(part: pd.Series, whole: pd.Series) -> pd.Series:
-    """Return what share *part* is of *whole*; nothing where there is no whole."""
+    """Return *part* / *whole*; missing if *whole* is 0."""
     return (part.astype("Float64") / whole.where(whole > 0).astype("Float64")).round(4)
 
 
 def level(statuses: pd.DataFrame) -> pd.Series:
-    """Return how many of the three services each ARK gives; nothing where the object could not be judged."""
+    """Return how many of the three services each ARK provides; missing if the object could not be judged."""
     works = statuses["family"].eq(Family.WORKS)
     described = works & statuses["metadata"].isin(DESCRIBED)
     committed = works & statuses["commitment"].eq(CommitmentOutcome.STATED)
@@ -143,7 +146,7 @@ def level(statuses: pd.DataFrame) -> pd.Series:
 
 
 def citation_counts(mentions: pd.DataFrame, by: str | list[str]) -> pd.DataFrame:
-    """One row per group of *mentions*: how many citations, in how many documents, and the first of these."""
+    """Return one row per group of *mentions*: number of citations and documents, and the first document."""
     rows = mentions.sort_values(["document", "ordinal"]).groupby(by, dropna=False, as_index=False, sort=False)
     return rows.agg(
         citations=("citation_id", "nunique"), documents=("document_id", "nunique"), first_document=("document", "first")
@@ -151,12 +154,12 @@ def citation_counts(mentions: pd.DataFrame, by: str | list[str]) -> pd.DataFrame
 
 
 def with_counts(rows: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
-    """The rows with counts for which a join found nothing set to 0."""
+    """Return the rows with 0 for counts that a join left missing."""
     return rows.assign(**{column: rows[column].astype("Int64").fillna(0) for column in columns})
 
 
 def last_answers(frames: Frames, questions: Iterable[str]) -> pd.DataFrame:
-    """The observations of *questions*, without those that a later attempt has replaced."""
+    """Return the observations of *questions*, only the last attempt of each."""
     key = [*PAIR, "question"]
     asked = frames.observations.loc[frames.observations["question"].isin(list(questions)), [*key, "attempt"]]
     last = asked.sort_values("attempt", kind="stable").drop_duplicates(key, keep="last")
@@ -164,15 +167,15 @@ def last_answers(frames: Frames, questions: Iterable[str]) -> pd.DataFrame:
 
 
 def is_among(rows: pd.DataFrame, pairs: pd.DataFrame) -> pd.Series:
-    """Return which of *rows* are about one of *pairs* of ARK and URL."""
+    """Return True for each of *rows* whose ARK and URL are among *pairs*."""
     joined = rows[PAIR].merge(pairs[PAIR].drop_duplicates(), how="left", indicator="is_among")
     return joined["is_among"].eq("both").set_axis(rows.index)
 
 
 def archived_copies(frames: Frames) -> pd.DataFrame:
-    """One row per ARK and URL that fails, or gives no answer, and about which an archive was asked; in no stated order.
+    """Return one row per ARK and URL that fails or gives no answer, and was looked up in an archive; unsorted.
 
-    What works again needs no copy, whatever was asked before. A copy changes no verdict, and repairs nothing.
+    ARKs that work again need no copy. A copy changes no verdict.
     """
     ailing = frames.verdicts[families(frames.verdicts["object"]).isin([Family.FAILS, Family.UNREACHABLE])]
     rows = frames.mementos.merge(ailing[PAIR], on=PAIR)

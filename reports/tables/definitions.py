@@ -1,4 +1,4 @@
-"""The definition of a report's table: its name, its row, its order and its columns, from which every format is made."""
+"""The definition of a report's table: name, rows, order and columns, from which every format is derived."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAAN, ARK = ColumnType.NAAN, ColumnType.ARK
 COUNT, NUMBER, SHARE = ColumnType.COUNT, ColumnType.NUMBER, ColumnType.SHARE
 TRUTH, MOMENT = ColumnType.TRUTH, ColumnType.MOMENT
 
-#: What an ARK is asked at, and judged by.
+#: The key of a verdict: an ARK and the URL at which it was requested.
 PAIR = ["ark_id", "request_url"]
 
 #: The dtype of a column in a frame, by its type. Words of a vocabulary may be categories, too.
@@ -44,10 +44,9 @@ class Column:
     meaning: str
     unit: str = ""
     varies: bool = False
-    """Whether two audits of the same world differ in it: a time, a duration, a number of attempts."""
+    """True if two audits of the same web differ in it: a time, a duration, a number of attempts."""
     is_ours: bool = False
-    """Whether its texts are sentences of ours, which people read in their own language; files for programs have them
-    in English."""
+    """True if its texts are sentences of arkaudit. The page translates them; data files keep the English."""
     type: ColumnType = TEXT
 
 
@@ -61,7 +60,7 @@ moment_column = partial(Column, type=MOMENT, unit="UTC")
 
 @dataclass(frozen=True, slots=True)
 class TableDefinition:
-    """One published table: what a row is, and how its frame is made."""
+    """One published table: its rows, and the function that computes them."""
 
     name: str
     title: str
@@ -69,17 +68,17 @@ class TableDefinition:
     function: Callable[[Frames], pd.DataFrame]
     columns: tuple[Column, ...]
     order: tuple[str, ...] = ()
-    """The columns of the rows by which they are ordered; by one with a "-" in front the greatest come first."""
+    """The columns by which the rows are sorted; a "-" in front means descending."""
     is_listing: bool = False
-    """Whether it lists single things rather than counts: too much for paper."""
+    """True if it lists single items instead of counts: too long to print."""
 
     def of(self, frames: Frames) -> pd.DataFrame:
-        """Return the table of one run: its rows in their order."""
+        """Return the table of one run, sorted."""
         rows = self.function(frames)
         return self.select_columns(in_order(rows, *self.order) if self.order else rows)
 
     def select_columns(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Return the columns of this table out of *rows*, each with the dtype of its type; categories of words stay."""
+        """Return the columns of this table, each with the dtype of its type; categories stay."""
         columns = rows[[column.name for column in self.columns]]
         dtypes = {
             column.name: DTYPES[column.type]
@@ -90,25 +89,26 @@ class TableDefinition:
 
 
 def in_order(rows: pd.DataFrame, *columns: str) -> pd.DataFrame:
-    """*rows* ordered by *columns*; by one with a "-" in front the greatest come first."""
+    """Return *rows* sorted by *columns*; a "-" in front of a column means descending."""
     names = [column.removeprefix("-") for column in columns]
     is_ascending = [not column.startswith("-") for column in columns]
     return rows.sort_values(names, ascending=is_ascending, kind="stable", ignore_index=True)
 
 
 def side_by_side(by: list[str], *tables: pd.DataFrame) -> pd.DataFrame:
-    """Return the columns of *tables*, which have one row a group, for each group that is in any of them."""
+    """Return the columns of *tables*, which have one row per group, for each group in any of them."""
     return pd.concat([table.set_index(by) for table in tables], axis="columns").reset_index()
 
 
 def rows_of(table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
-    """The rows of a table as plain values, None for what is missing."""
+    """Yield the rows of a table as plain values, None for missing ones."""
     return zip(*(values_of(table.iloc[:, number]) for number in range(table.shape[1])), strict=True)
 
 
 def records_of(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """The same, each by the names of the columns."""
-    names = list(table.columns)  # an index would make its texts anew for each row
+    """Yield the rows of a table as dictionaries of plain values."""
+    # Iterating over the index would recreate its texts for each row.
+    names = list(table.columns)
     return (dict(zip(names, row, strict=True)) for row in rows_of(table))
 
 
@@ -118,7 +118,7 @@ ORGANIZATION_COLUMN = text_column(
 )
 ARK_COLUMN = ark_column("ark", "ARK in normal form")
 DOCUMENT_COLUMN = url_column("document", "URL or path of the document")
-#: Where something is cited, and as what.
+#: The place of a citation in its document, and its role.
 PLACE_COLUMNS = (
     count_column("page", "page of a paginated document", "page number from 1"),
     text_column("place", "element and attribute, or rectangle on the page in points"),
@@ -168,7 +168,7 @@ SHARE_COLUMN = share_column("share_works", "works / (works + fails); empty when 
 REQUEST_URL_COLUMN = url_column("request_url", "URL that was asked for the object; empty when none was")
 OBJECT_COLUMN = token_column("object", "outcome of the object service at this URL; empty when it was not asked")
 
-#: The units of columns, to be said in other languages, too.
+#: The units of columns, marked for translation.
 UNITS = (
     N_("ARKs"), N_("ARKs at a URL"), N_("ARKs or URLs"), N_("ARKs, documents, answers, questions or links"),
     N_("HTTP status"), N_("as the measure says"), N_("citations"), N_("code points from 0"), N_("days"),
@@ -176,17 +176,17 @@ UNITS = (
     N_("places"), N_("redirects"), N_("requests"), N_("runs"), N_("seconds"), N_("services"), N_("spells"),
 )  # fmt: skip
 
-# Columns that follow from one other column: worked out once for each different value, and then put in its place.
+# Columns that follow from one other column: computed once for each different value.
 
 _TEXT = pa.large_string()
-#: A URL with a path, and what of it names the host.
+#: A URL with a path; the group is the part that names the host.
 _WITH_PATH = r"(?s)^([^/?#]*//[^/?#]*)[/?#].*$"
-#: ``https://N2T.net:443/ark:``: host and port, or nothing where there is no host.
+#: ``https://N2T.net:443/ark:``: host and port, or empty without a host.
 _NETLOC = r"(?s)^(?:.*?://([^/?#]*).*|.*)$"
 
 
 def host(url: str) -> str:
-    """The host that *url* names, with its port unless that goes without saying; empty when it names none.
+    """Return the host that *url* names, with its port unless it is the default one; empty without a host.
 
     >>> host("https://N2T.net/ark:12148/x5"), host("http://example.org:8080/"), host("https://[broken/")
     ('n2t.net', 'example.org:8080', '')
@@ -200,17 +200,17 @@ def host(url: str) -> str:
 
 
 def hosts_of(urls: pd.Series) -> pd.Series:
-    """The `host` that each of *urls* names, as text; nothing for nothing."""
+    """Return the `host` of each of *urls* as text; missing for missing."""
     return map_distinct(urls.astype("str").str.replace(_WITH_PATH, r"\1", regex=True), host)
 
 
 def netlocs_of(urls: pd.Series) -> pd.Series:
-    """The `netloc` of each of *urls*, as text; nothing for nothing."""
+    """Return the `netloc` of each of *urls* as text; missing for missing."""
     return map_distinct(urls.astype("str").str.replace(_NETLOC, r"\1", regex=True), str.lower)
 
 
 def netloc(url: str) -> str:
-    """Host and port of a URL as they are written.
+    """Return host and port of a URL as written, in lower case.
 
     >>> netloc("https://N2T.net:443/ark:12148/x5"), netloc("ark:12148/x5")
     ('n2t.net:443', '')
@@ -219,17 +219,16 @@ def netloc(url: str) -> str:
 
 
 def map_distinct(values: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
-    """What *function* makes of each of *values*, as text; each different one is asked for once, nothing never."""
+    """Return the results of *function* for *values*, as text; it is called once for each different value."""
     made = {value: function(value) for value in values.dropna().unique()}
     return values.map(made).astype("str")
 
 
 def tally(rows: pd.DataFrame, by: list[str], column: str, *, most: int | None = None, of: str = "") -> pd.Series:
-    """How often each value of *column* occurs in each group, by group: ``2 erc, 1 query-ignored``.
+    """Return how often each value of *column* occurs, by group: ``2 erc, 1 query-ignored``.
 
-    The most frequent come first, equals in alphabetical order.
-
-    A row counts once, or as often as its column *of* says.
+    The most frequent values come first, equal counts in alphabetical order. Each row counts once, or as often as its
+    column *of* states.
     """
     groups = rows.groupby([*by, column], observed=True)
     counts = (groups[of].sum() if of else groups.size()).rename("count").reset_index()
@@ -240,7 +239,7 @@ def tally(rows: pd.DataFrame, by: list[str], column: str, *, most: int | None = 
 
 
 def by_identity(values: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
-    """What *function* makes of each of *values*, as text; many of these dictionaries are the same ones."""
+    """Return the results of *function* for *values*, as text; each dictionary object is passed once."""
     different = {id(value): value for value in values}
     made = {
         number: function(value) if isinstance(value, dict) and value else None for number, value in different.items()
@@ -249,17 +248,17 @@ def by_identity(values: pd.Series, function: Callable[[Any], Any]) -> pd.Series:
 
 
 def first_commitment_field(promises: pd.Series, *names: str) -> pd.Series:
-    """What each of *promises*, parsed commitments, says in the first of these fields that it has."""
+    """Return the first of the fields *names* that each parsed commitment has."""
 
-    def said(promise: Mapping[str, Any]) -> str | None:
+    def first_field(promise: Mapping[str, Any]) -> str | None:
         fields = {str(name).lower(): value for name, value in promise.items()}
         return next((text_of_value(fields[name]) for name in names if fields.get(name)), None)
 
-    return by_identity(promises, said)
+    return by_identity(promises, first_field)
 
 
 def number_texts(numbers: pd.Series) -> pa.Array:
-    """Numbers as Python writes them; nothing for nothing."""
+    """Return numbers in Python's notation; missing for missing."""
     values = pa.array(numbers, from_pandas=True)
     if pa.types.is_integer(values.type):
         return values.cast(_TEXT)
@@ -269,12 +268,12 @@ def number_texts(numbers: pd.Series) -> pa.Array:
 
 
 def bases_of(arks: pd.Series) -> pd.Series:
-    """The ARK of the whole object for each of *arks*, which are in normal form: the ARK without its qualifier."""
+    """Return the ARK of the whole object for each of *arks* (in normal form): the ARK without its qualifier."""
     return arks.str.extract("^([^/]*/[^/.]*)", expand=False)
 
 
 def values_of(column: pd.Series) -> list[Any]:
-    """The cells of a column as plain values, None for what is missing."""
+    """Return the cells of a column as plain values, None for missing ones."""
     if isinstance(column.dtype, pd.StringDtype):
         texts: list[Any] = arrow_texts(column).to_numpy(zero_copy_only=False).tolist()
         return texts
@@ -286,12 +285,12 @@ def values_of(column: pd.Series) -> list[Any]:
 
 
 def arrow_moments(values: pd.Series) -> pa.Array:
-    """The cells of a column of moments as one array of Arrow, to the millisecond."""
+    """Return a column of times as one Arrow array, to the millisecond."""
     plain = values.dt.tz_localize(None).dt.as_unit("ms")
     return pa.array(plain, pa.timestamp("ms"), from_pandas=True)
 
 
 def arrow_texts(values: pd.Series) -> pa.Array:
-    """The cells of a column of text as one array of Arrow."""
+    """Return a column of text as one Arrow array."""
     texts = pa.array(values.astype("str"), _TEXT, from_pandas=True)
     return texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts

@@ -1,4 +1,4 @@
-"""Every ARK that was not reached as cited, with its cause: brings what a run knows to `reports.remediation.causes`."""
+"""Find every ARK that was not reached as cited, and diagnose its cause with `reports.remediation.causes`."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _KNOWN = [
 
 @lru_cache(maxsize=2)
 def diagnosed_failures(frames: Frames) -> pd.DataFrame:
-    """One row per verdict whose ARK fails, is silent, or was reached in another way than cited; with its `Diagnosis`.
+    """Return one row per failing or silent ARK and URL, and per ARK reached in another way, with its `Diagnosis`.
 
-    In no stated order.
+    The rows are unsorted.
     """
     judged = _judged_verdicts(frames)
     amiss = judged[~judged["family"].isin([Family.WORKS, Family.NOT_JUDGED]) | judged["way"].notna()]
@@ -64,7 +64,7 @@ def diagnosed_failures(frames: Frames) -> pd.DataFrame:
 
 
 def _judged_verdicts(frames: Frames) -> pd.DataFrame:
-    """The verdicts, each with how the chain of its object ended and the way by which it was reached."""
+    """Return the verdicts with the end of the object's chain and the way by which it was reached."""
     answers = last_answers(frames, [Question.OBJECT, *WAYS]).astype({"question": "str"})
     chain = answers.loc[answers["question"].eq(Question.OBJECT), [*PAIR, "final_url", "status"]]
     chain = chain.rename(columns={"final_url": "last_url", "status": "last_status"})
@@ -82,13 +82,13 @@ def _judged_verdicts(frames: Frames) -> pd.DataFrame:
 
 
 def _way(remarks: str) -> str | None:
-    """The way by which an ARK was reached although the way as written failed, as its verdict says; or none."""
+    """Return the other way by which an ARK was reached, from the remarks of its verdict, or None."""
     remarked = remarks.split(JOINT)
     return next((way.value for way, (_, remark) in WAYS.items() if remark in remarked), None)
 
 
 def _evidence(frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame) -> Callable[[Failure], CauseContext]:
-    """Return a function that says what all ARKs of a run show about the places where one fails."""
+    """Return a function that collects the evidence of all ARKs of a run about one failure."""
     is_fine = judged["family"].eq(Family.WORKS) & judged["way"].isna()
     fine = in_order(judged.loc[is_fine, ["ark", "naan", "request_url"]], "ark", "request_url")
     working = dict(rows_of(fine[["ark", "request_url"]]))
@@ -102,7 +102,8 @@ def _evidence(frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame) -> Call
     failing_patterns = Counter(_patterns(led_on[led_on["family"].eq(Family.FAILS)]))
     led_well = led_on[led_on["family"].eq(Family.WORKS)]
     places = {netloc(address) for address in failing_patterns}
-    if not any("{name}" in host for host in places):  # no other place has an address of such a pattern
+    # Unless a pattern has a wildcard in its host, only addresses at these hosts can match.
+    if not any("{name}" in host for host in places):
         led_well = led_well[netlocs_of(led_well["last_url"]).isin(places)]
     working_patterns = frozenset(_patterns(led_well))
     living = _living_proposals(frames, judged, amiss, working)
@@ -127,7 +128,7 @@ def _evidence(frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame) -> Call
 
 
 def _longer(ark: str, sorted_arks: Sequence[str]) -> str | None:
-    """The one ARK that works and goes on inside the name where *ark* ends; none where there are several."""
+    """Return the one working ARK that continues *ark* inside its name, or None if there are several."""
     longer: list[str] = []
     for index in range(bisect_left(sorted_arks, ark), len(sorted_arks)):
         candidate = sorted_arks[index]
@@ -141,7 +142,7 @@ def _longer(ark: str, sorted_arks: Sequence[str]) -> str | None:
 def _living_proposals(
     frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame, working: Mapping[str, str]
 ) -> frozenset[str]:
-    """Return what lives of that which check characters and earlier runs propose for what is *amiss*."""
+    """Return the suggestions of check characters and earlier runs for *amiss* that worked in this audit."""
     proposed = {one for texts in amiss["suggestions"].dropna() for one in texts.split(JOINT)}
     meant = {proposal["ark"] for proposal in frames.verdicts["did_you_mean"] if isinstance(proposal, dict)}
     earlier = set(amiss["last_good_url"].dropna())
@@ -151,5 +152,5 @@ def _living_proposals(
 
 
 def _patterns(led_on: pd.DataFrame) -> list[str]:
-    """Return the pattern of each address that ARKs were led on to."""
+    """Return the pattern of each address to which ARKs were redirected."""
     return [pattern(url, ark) for ark, url in rows_of(led_on[["ark", "last_url"]])]

@@ -1,4 +1,4 @@
-"""A part of a run: the ARKs of some NAANs, of some documents, or of some outcome; every table is made from it alone."""
+"""Select a part of a run: the ARKs of some NAANs, documents or outcomes. All tables are then computed from it."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from reports.tables.failing import diagnosed_failures
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The user's choice of what a report is about; an empty part of it leaves nothing out."""
+    """The user's choice of ARKs to report; an empty field selects all."""
 
     naans: tuple[str, ...] = ()
     documents: tuple[str, ...] = ()
-    """URLs or paths: whole, as beginnings, or as patterns with ``*``."""
+    """URLs or paths: complete, as prefixes, or as patterns with ``*``."""
     only: tuple[str, ...] = ()
-    """Outcomes, families, states, events or causes, of which one must fit."""
+    """Outcomes, families, states, events or causes; an ARK must have one of them."""
 
     def __bool__(self) -> bool:
         return any((self.naans, self.documents, self.only))
 
     @property
     def words(self) -> str:
-        """The choice in words; empty when nothing is left out."""
+        """The choice in words; empty if nothing is left out."""
         parts = (("NAAN", self.naans), ("documents", self.documents), ("only", self.only))
         return "; ".join(f"{name} {', '.join(given)}" for name, given in parts if given)
 
 
 def select_part(frames: Frames, choice: Choice) -> Frames:
-    """The part of a run that *choice* names, and of the runs that it is compared with; all of it for an empty one.
+    """Return the part of a run, and of the runs compared with it, that *choice* names; everything for an empty choice.
 
-    Documents without a citation that is left are left out too, unless none was asked for by name.
+    Documents without a remaining citation are left out, unless the choice has no *only* and names documents.
     """
     if not choice:
         return frames
@@ -56,7 +56,7 @@ def select_part(frames: Frames, choice: Choice) -> Frames:
 
 
 def _of_each_run(frames: Frames, part_of: Callable[[Frames], Frames]) -> Frames:
-    """A part of a run, and the same part of the runs that it is compared with."""
+    """Return *part_of* for a run and for the runs compared with it."""
     return replace(
         part_of(frames),
         previous=part_of(frames.previous) if frames.previous else None,
@@ -65,7 +65,7 @@ def _of_each_run(frames: Frames, part_of: Callable[[Frames], Frames]) -> Frames:
 
 
 def _by_place(frames: Frames, choice: Choice) -> Frames:
-    """What is about the NAANs and documents of *choice*."""
+    """Return the rows about the NAANs and documents of *choice*."""
     if choice.naans:
         arks = frames.arks[frames.arks["naan"].isin(choice.naans)]
         frames = _with_cited_documents(_rows_about(frames, arks[["ark_id"]]))
@@ -81,13 +81,13 @@ def _by_place(frames: Frames, choice: Choice) -> Frames:
 
 
 def _limit_inventory(frames: Frames, is_meant: pd.Series) -> Frames:
-    """Of the inventory, which is needed whole to see what it lacks, the lines that the part of the run is about."""
+    """Mark the lines of the inventory that belong to the part; the others are needed to find extra ARKs."""
     is_chosen = frames.inventory["is_chosen"] & is_meant
     return replace(frames, inventory=frames.inventory.assign(is_chosen=is_chosen))
 
 
 def _rows_about(frames: Frames, meant: pd.DataFrame) -> Frames:
-    """The rows about ARKs that are *meant*, or about these ARKs at these URLs, where a frame knows URLs."""
+    """Return the rows about the ARKs in *meant*, or about these ARKs at these URLs in frames with URLs."""
     kept: dict[str, Any] = {}
     for field in fields(Frames):
         rows = getattr(frames, field.name)
@@ -102,7 +102,7 @@ def _rows_about(frames: Frames, meant: pd.DataFrame) -> Frames:
 
 
 def _with_cited_documents(frames: Frames) -> Frames:
-    """Only the documents that still cite something, with what was remarked of them."""
+    """Return only the documents that still cite something, with their findings."""
     return _of_documents(frames, frames.mentions["document_id"])
 
 

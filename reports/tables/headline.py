@@ -1,4 +1,4 @@
-"""The verdict of a report in one sentence: how many ARKs fail, what is to be done, and what has changed since."""
+"""The result of a report in one sentence: how many ARKs fail, how many causes to fix, and changes since the last run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from reports.tables.known import FAILING
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The numbers of the verdict; each ARK counts once, with the best outcome of its URLs."""
+    """The numbers of the headline; each ARK counts once, with the best outcome of its URLs."""
 
     works: int = 0
     fails: int = 0
@@ -28,32 +28,32 @@ class Counts:
     causes: int = 0
     """Causes of failures to act on."""
     day: date | None = None
-    """The day on which the audit began; none for an empty store."""
+    """The day on which the audit began; None for an empty store."""
     since: date | None = None
-    """The day of the run that it is compared with; none where there is none."""
+    """The day of the run compared with, or None."""
     broke: int = 0
-    """ARKs that broke since."""
+    """ARKs confirmed broken since then."""
     recovered: int = 0
     failing: int = 0
-    """ARKs that fail now and did not then, which nothing has confirmed yet."""
+    """ARKs that fail now and did not fail then, not yet confirmed."""
 
     @property
     def arks(self) -> int:
-        """Return how many ARKs there are."""
+        """Number of all ARKs."""
         return self.works + self.fails + self.unreachable + self.not_judged
 
     @property
     def judged(self) -> int:
-        """Return how many ARKs are the denominator of a share that works: an outage is not link rot."""
+        """Number of ARKs that work or fail: the denominator of the share that works. Outages do not count."""
         return self.works + self.fails
 
 
-#: The tables that the verdict rests on.
+#: The tables that the headline needs.
 VERDICT_TABLES = ("summary", "changes", "causes")
 
 
 def counts_of(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> Counts:
-    """The numbers of a report, from its tables, of which `VERDICT_TABLES` are enough."""
+    """Return the numbers of the headline from the tables `VERDICT_TABLES`."""
     summary, changes = tables["summary"], tables["changes"]
     measures = dict(zip(summary["measure"], summary["value"], strict=True))
     works, fails, unreachable, not_judged = (int(measures[f"ARKs: {family}"]) for family in Family)
@@ -77,7 +77,7 @@ def counts_of(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> Counts:
 
 
 def headline(counts: Counts, language: Language = ENGLISH) -> str:
-    """The verdict in one sentence.
+    """Return the result in one sentence.
 
     >>> print(headline(Counts(48, 7, causes=7, day=date(2026, 11, 23), since=date(2026, 11, 1), broke=2, recovered=1)))
     7 of 55 judged ARKs fail; 7 causes to act on; since 1 November, 2 broke and 1 recovered.
@@ -87,7 +87,7 @@ def headline(counts: Counts, language: Language = ENGLISH) -> str:
 
 
 def _clauses(counts: Counts, language: Language) -> Iterator[str]:
-    """The parts of the verdict, each of which is a whole one that is translated by itself."""
+    """Yield the clauses of the headline; each is a complete clause that is translated by itself."""
     if not counts.arks:
         yield language.gettext("No ARK was found")
         return
@@ -103,7 +103,7 @@ def _clauses(counts: Counts, language: Language) -> Iterator[str]:
 
 
 def _judged_words(counts: Counts, language: Language) -> str:
-    """Return how many of the judged ARKs work and fail.
+    """Return how many of the judged ARKs work or fail.
 
     >>> _judged_words(Counts(fails=1), ENGLISH), _judged_words(Counts(works=2), ENGLISH)
     ('The only judged ARK fails', 'Both judged ARKs work')
@@ -158,11 +158,11 @@ def _since_words(counts: Counts, language: Language) -> str:
     return language.gettext("since {day}, {changes}", day=day, changes=changes)
 
 
-# The subject of a report, in words: which audit, of what, when, and which checks count.
+# The subject of a report in words: the audited documents, the run, its date, and the checks that count.
 
-#: Seeds that are named one by one; the JSON has them all.
+#: Number of seeds named in the title; the JSON lists all.
 MOST_SEEDS = 3
-#: The settings of a crawl that say what it left out, by their names in a plan, in words.
+#: The settings that limit a crawl, by their names in a plan, in words.
 _SCOPE = {
     "crawl.scope": N_("links within the {limit} of a seed"),
     "crawl.depth": N_("{limit} links deep"),
@@ -182,15 +182,15 @@ class AuditSubject:
     """The subject of a report."""
 
     title: str
-    """One line: what was audited, and when."""
+    """Subject and date in one line."""
     sentences: tuple[str, ...]
-    """The same in full: which run of which store, its scope, and what later checks have added."""
+    """The subject in full: run, store, scope, and later checks."""
     facts: Mapping[str, Any]
-    """The same for programs: plain values that JSON can hold."""
+    """The subject for programs, as JSON values."""
 
 
 def audit_subject(frames: Frames, language: Language = ENGLISH) -> AuditSubject:
-    """Say what *frames* are about; of an empty store, that there is nothing yet. The facts are in no language."""
+    """Return the subject of *frames*; the facts are not translated."""
     run = next(records_of(frames.run), None)
     if run is None:
         sentence = language.gettext("The store {store} holds no run yet.", store=frames.store)
@@ -217,7 +217,7 @@ def audit_subject(frames: Frames, language: Language = ENGLISH) -> AuditSubject:
 
 
 def _audit_sentence(run: Mapping[str, Any], what: str, store: str, language: Language) -> str:
-    """Return which run of which store it was, when, and how far it went."""
+    """Return the sentence on run, store, dates and scope."""
     began, ended = (language.format_cell(run[name], MOMENT) for name in ("started_at", "ended_at"))
     lasted = (
         language.gettext("{began} to {ended}", began=began, ended=ended)
@@ -236,13 +236,13 @@ def _audit_sentence(run: Mapping[str, Any], what: str, store: str, language: Lan
 
 
 def _seeds(run: Mapping[str, Any]) -> list[str]:
-    """The seeds as they were named, or else what they stood for; of a check, the dataset that it has taken."""
+    """Return the seeds as the user named them, or else as stored; for a check, the dataset."""
     named = None if run["command"] == "check" else run["plan"].get("seeds")
     return [str(seed) for seed in named or run["seed_list"] or ()]
 
 
 def _what(seeds: Sequence[str], language: Language, *, is_all: bool) -> str:
-    """Return what was audited, in a few words.
+    """Return the subject of the audit in a few words.
 
     >>> _what(["https://a.example/", "b.pdf", "c.pdf", "d.pdf"], ENGLISH, is_all=False)
     'https://a.example/, b.pdf, c.pdf and 1 more'
@@ -259,7 +259,7 @@ def _what(seeds: Sequence[str], language: Language, *, is_all: bool) -> str:
 
 
 def _scope(run: Mapping[str, Any], language: Language) -> Iterator[str]:
-    """Return what the plan of a run says of its limits, in words; nothing for a check, which follows no link."""
+    """Yield the limits of a crawl in words; nothing for a check, which follows no links."""
     if not any("://" in seed for seed in _seeds(run)):
         return
     settings = run["plan"].get("settings") or {}
@@ -273,7 +273,7 @@ def _scope(run: Mapping[str, Any], language: Language) -> Iterator[str]:
 
 
 def _check_sentences(frames: Frames, again: int, language: Language) -> Iterator[str]:
-    """Return which checks count besides those of the run itself, and which later runs are not reported."""
+    """Yield sentences on the later checks that count, and on later runs that are not reported."""
     if frames.is_alone:
         yield language.gettext("This run alone: what later checks have found is left out.")
     elif again:
@@ -299,7 +299,7 @@ _UNFINISHED = N_("Run {run} of {began} did not finish ({state}), and is not repo
 
 
 def _numbers(run_ids: pd.Series, language: Language) -> str:
-    """The numbers of runs in words.
+    """Return the numbers of runs in words.
 
     >>> [_numbers(pd.Series(each), ENGLISH) for each in ([3], [3, 5], [3, 4, 5, 8])]
     ['run 3', 'runs 3 and 5', '4 runs, 3 to 8']

@@ -1,4 +1,4 @@
-"""The tables that hold a run against an institution's own inventory of ARKs, and those by collection."""
+"""Compare a run with an institution's inventory of ARKs."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from reports.tables.definitions import (
     url_column,
 )
 
-#: The finding about an ARK under a NAAN of the inventory that the inventory lacks.
+#: The finding for an ARK under a NAAN of the inventory that the inventory does not list.
 EXTRA = "extra"
-#: What is amiss with an ARK of the inventory, what matters most first, and how it is to be read; nothing is last.
+#: The findings about an ARK of the inventory, the most serious first, with an explanation of each.
 FINDINGS = {
     LandingMatch.ELSEWHERE.value: "They land at another object than the inventory says.",
     AccessMatch.WRONGLY_OPEN.value: "They are meant to be closed, and the object is given.",
@@ -53,7 +53,7 @@ FINDINGS = {
 
 @lru_cache(maxsize=2)
 def inventory(frames: Frames) -> pd.DataFrame:
-    """One row per ARK of the inventory and URL; ordered by the gravest finding, those without one last, then by ARK."""
+    """Return one row per ARK of the inventory and URL; the most serious findings first, ARKs without findings last."""
     cited = frames.mentions.groupby("ark", as_index=False).agg(citations=("citation_id", "nunique"))
     rows = frames.inventory[frames.inventory["is_chosen"]].merge(frames.stock, on="ark", how="left")
     rows = with_counts(rows.merge(cited, on="ark", how="left"), ["citations"])
@@ -74,19 +74,21 @@ def _compare_line(row: dict[str, Any]) -> tuple[str, str, str, str | None]:
 
 
 def _extra(frames: Frames) -> pd.DataFrame:
-    """One row per ARK of this run that the inventory lacks, under its NAANs. A part of what is listed is not extra."""
+    """Return one row per ARK of this run under NAANs of the inventory that it lacks; parts of listed ARKs are not
+    extra.
+    """
     listed = set(frames.inventory["ark"])
     statuses = ark_statuses(frames)
-    ours = statuses[statuses["naan"].isin(frames.inventory["naan"])]
-    is_listed = [bool(listed & {ark, *map(str, Ark.parse(ark).implied)}) for ark in ours["ark"]]
-    rows = ours[~pd.Series(is_listed, index=ours.index, dtype="bool")]
+    own = statuses[statuses["naan"].isin(frames.inventory["naan"])]
+    is_listed = [bool(listed & {ark, *map(str, Ark.parse(ark).implied)}) for ark in own["ark"]]
+    rows = own[~pd.Series(is_listed, index=own.index, dtype="bool")]
     rows = rows.merge(citation_counts(frames.mentions, "ark_id"), on="ark_id", how="left")
     rows = with_counts(rows.merge(ark_states(frames), on="ark_id", how="left"), ["citations", "documents"])
     return rows[["ark", "naan", "object", "state", "citations", "documents", "first_document"]]
 
 
 def inventory_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
-    """Return what the inventory shows, counted by ARKs; nothing without one."""
+    """Yield the measures of the inventory, counted by ARKs; nothing without an inventory."""
     if frames.inventory.empty:
         return
     table = inventory(frames)
@@ -98,7 +100,7 @@ def inventory_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
 
 
 def inventory_sentence(count: Mapping[str, int], language: Language = ENGLISH) -> str:
-    """Return what the inventory shows, by the measures of a summary; empty without one."""
+    """Return the results of the inventory in one sentence; empty without an inventory."""
     if "inventory" not in count:
         return ""
     amiss = [

@@ -1,4 +1,4 @@
-"""Known problems, counted and listed here and raised nowhere else; and what has changed, but for them."""
+"""Known problems, which only this table lists; and changes without known problems."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from reports.tables.definitions import (
 from reports.tables.failing import diagnosed_failures
 from reports.tables.wording import EVENT_SEVERITY
 
-#: The measure that counts known problems; its note says them in words.
+#: The measure that counts known problems; its note describes them.
 KNOWN = "known problems"
 _DECIDED = ["treatment", "decision", "why", "until", "assignee"]
 
 
 def with_decisions(frames: Frames, places: pd.DataFrame) -> pd.DataFrame:
-    """*places* (ARK, URL, document) with what was decided of each: in its document, or else wherever it is cited."""
+    """Return *places* (ARK, URL, document) with the decision for the document, or else the general one."""
     decided = frames.triage[[*PAIR, "document", *_DECIDED]]
     whole = decided[decided["document"].isna()].drop(columns="document")
     single = decided[decided["document"].notna()]
@@ -55,18 +55,18 @@ def with_decisions(frames: Frames, places: pd.DataFrame) -> pd.DataFrame:
 
 
 def places_to_report(frames: Frames, places: pd.DataFrame) -> pd.DataFrame:
-    """Those of *places* that are no known problem, with who looks after them and what was decided in vain."""
+    """Return *places* without known problems, with the assignee and any decision that no longer applies."""
     rows = with_decisions(frames, places)
     return rows[rows["treatment"].isna()].rename(columns={"decision": "triage"})
 
 
 def without_known(frames: Frames, rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows about an ARK and URL that is no known problem, or not in all of the documents that cite it here."""
+    """Return the rows whose ARK and URL are not a known problem in all documents that cite them."""
     return rows[~is_among(rows, _pairs_where(frames, frames.triage["treatment"].notna()))]
 
 
 def _pairs_where(frames: Frames, holds: pd.Series) -> pd.DataFrame:
-    """The pairs of ARK and URL of which it *holds*, in so many of the decisions, wherever these documents cite them."""
+    """Return the pairs of ARK and URL with *holds* true for the general decision, or in every citing document."""
     decided = frames.triage[[*PAIR, "document"]].assign(holds=holds.astype("bool"))
     whole = decided[decided["document"].isna()]
     single = decided[decided["document"].notna()]
@@ -78,9 +78,9 @@ def _pairs_where(frames: Frames, holds: pd.Series) -> pd.DataFrame:
 
 
 def events_to_report(frames: Frames) -> pd.DataFrame:
-    """Return what has happened, but for what is ignored and for the failures that are known.
+    """Return the events without ignored ones and without failures of known problems.
 
-    What is good news, or no matter of the ARK, is reported whatever was decided.
+    Recoveries, new ARKs and ARKs gone from documents are always reported.
     """
     events = frames.events
     is_raised = events["event"].isin([EventKind.RECOVERED, EventKind.NEW, EventKind.GONE])
@@ -90,7 +90,7 @@ def events_to_report(frames: Frames) -> pd.DataFrame:
 
 
 def known_problems(frames: Frames) -> pd.DataFrame:
-    """One row per place of a known problem."""
+    """Return one row per place of a known problem."""
     problems = frames.triage.loc[frames.triage["is_problem"], PAIR].drop_duplicates()
     rows = problems.merge(frames.verdicts[[*PAIR, "ark", "naan", "object", "object_evidence"]], on=PAIR)
     rows = rows.merge(frames.mentions.drop(columns=["ark", "naan"]), on=PAIR, how="left")
@@ -101,7 +101,7 @@ def known_problems(frames: Frames) -> pd.DataFrame:
 
 
 def known_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
-    """Return what is known, counted by ARKs, also where it is known in one of its documents only."""
+    """Yield the measures of known problems, counted by ARKs, including ARKs known in one document only."""
     problems = frames.triage[frames.triage["is_problem"] & frames.triage["treatment"].notna()]
     treated = problems.sort_values(["treatment", "until"]).drop_duplicates("ark_id")
     if frames.triage.empty:
@@ -115,9 +115,9 @@ def known_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
 
 
 def known_sentence(summary: pd.DataFrame, language: Language = ENGLISH) -> str:
-    """Return how many problems are known, in words, by the measures of a summary; empty for none.
+    """Return the number of known problems in one sentence, from the measures of a summary; empty for 0.
 
-    The note of the measure has the days until which some are ignored.
+    The note of the measure contains the end dates of ignored problems.
     """
     rows = {name: (int(value), note) for name, value, note in rows_of(summary[["measure", "value", "note"]])}
     number, note = rows.get(KNOWN, (0, ""))
@@ -169,7 +169,7 @@ KNOWN_PROBLEMS = TableDefinition(
 )
 
 
-# What has changed, by the words of the life of ARKs over time.
+# Changes of ARKs since an earlier run.
 
 #: The word for a failure that no further check has confirmed yet.
 FAILING = str(ArkState.FAILING)
@@ -177,16 +177,16 @@ _SEVERITY = (str(EventKind.BROKE), FAILING, *map(str, EVENT_SEVERITY[1:]))
 
 
 def changes(frames: Frames) -> pd.DataFrame:
-    """One row per event, or a first failure."""
+    """Return one row per event or first failure."""
     events = events_to_report(frames).merge(frames.verdicts[[*PAIR, "object"]], on=PAIR, how="left")
     rows = pd.concat([events.astype({"event": "str"}), _first_failures(frames)], ignore_index=True)
     return rows.assign(rank=rows["event"].map(_SEVERITY.index).astype("Int64"))
 
 
 def _first_failures(frames: Frames) -> pd.DataFrame:
-    """One row per ARK and URL that fails, where the ARK did not fail in the run that this one is compared with.
+    """Return one row per failing ARK and URL whose ARK did not fail in the run compared with.
 
-    What several checks over days have confirmed is left out: that it broke is an event.
+    Confirmed failures are left out, because they are events.
     """
     compared = frames.since or frames.previous
     is_new = _failing_arks(frames)
@@ -199,7 +199,7 @@ def _first_failures(frames: Frames) -> pd.DataFrame:
 
 
 def _failing_arks(frames: Frames) -> pd.Series:
-    """The numbers of the ARKs that fail at every URL."""
+    """Return the numbers of the ARKs that fail at every URL."""
     statuses = ark_statuses(frames)
     return statuses.loc[statuses["family"].eq(Family.FAILS), "ark_id"]
 

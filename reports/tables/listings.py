@@ -1,4 +1,4 @@
-"""The tables that list: one row per ARK and URL, a citation, a finding, a request. They trace every count."""
+"""The listings: one row per ARK and URL, citation, finding or request. Every count can be traced to them."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ _EXAMPLE = re.compile(
 
 
 def repairs(frames: Frames) -> pd.DataFrame:
-    """One row per kind of repair."""
+    """Return one row per kind of repair."""
     mentions = judged_mentions(frames, "object")
     mended = in_order(mentions[mentions["repairs"].fillna("").ne("")], "document", "ordinal")
     mended = mended.assign(repair=mended["repairs"].str.split(JOINT), family=families(mended["object"]))
@@ -86,7 +86,7 @@ def repairs(frames: Frames) -> pd.DataFrame:
 
 
 def example_sign(texts: Iterable[str | None]) -> str | None:
-    """The word by which *texts* around a citation say that it is an example; none when nothing says so.
+    """Return the word in *texts* around a citation that marks it as an example, or None.
 
     >>> example_sign(["Suppose, as the handbooks do, that for example ark:12345/x6np1wh8k is yours."])
     'for example'
@@ -119,14 +119,14 @@ REPAIRS = TableDefinition(
 )
 
 
-#: The pages that visitors came from that are named for an ARK.
+#: Number of referring pages named for an ARK.
 _MOST_PAGES = 5
-#: Who needs attention comes first.
+#: The order of families: those that need attention first.
 ATTENTION = (Family.FAILS, Family.UNREACHABLE, Family.NOT_JUDGED, Family.WORKS)
 
 
 def arks(frames: Frames) -> pd.DataFrame:
-    """One row per ARK and URL that was cited or asked; ordered fails, unreachable, not judged, works."""
+    """Return one row per ARK and URL that was cited or requested; ordered fails, unreachable, not judged, works."""
     statuses = ark_statuses(frames)[["ark_id", "family"]].rename(columns={"family": "ark_family"})
     last = last_answers(frames, [Question.OBJECT])
     rows = cited_urls(frames)
@@ -154,7 +154,7 @@ def arks(frames: Frames) -> pd.DataFrame:
 
 
 def requests_in_logs(frames: Frames) -> pd.DataFrame:
-    """One row per ARK and URL that visitors asked for, as logs say: how often, from where, and what was answered."""
+    """Return one row per ARK and URL in logs: number of requests, referring pages and answers."""
     mentions = frames.mentions[frames.mentions["asked"].notna()]
     counts = mentions.groupby(PAIR)[["asked", "asked_by_robots"]].sum()
     by_people = mentions[mentions["asked"].gt(0)]
@@ -164,13 +164,13 @@ def requests_in_logs(frames: Frames) -> pd.DataFrame:
 
 
 def citations(frames: Frames) -> pd.DataFrame:
-    """One row per mention, in the order of the documents."""
+    """Return one row per mention, in the order of the documents."""
     rows = judged_mentions(frames, "object").rename(columns={"remarks": "spelling"})
     return rows.assign(again=rows["decided"].gt(1)).join(_examples(frames), on="citation_id")
 
 
 def _examples(frames: Frames) -> pd.DataFrame:
-    """One row per citation of an example or test ARK, by its number: whether it is one by its words, and by which."""
+    """Return one row per citation of an example or test ARK: whether its context marks it as one, and the word."""
     titles = frames.documents[["document_id", "title"]]
     cited = frames.mentions[frames.mentions["naan"].isin(sorted(SKIPPED_NAANS))].merge(titles, on="document_id")
     texts = cited.groupby("citation_id").agg(
@@ -181,10 +181,11 @@ def _examples(frames: Frames) -> pd.DataFrame:
 
 
 def requests(frames: Frames) -> pd.DataFrame:
-    """One row per hop of a question about an ARK."""
+    """Return one row per hop of a question about an ARK."""
     key = ["ark", "request_url", "question", "attempt"]
     asked = frames.observations[["observation_id", *key]]
-    turn = asked.groupby(key, observed=True, dropna=False).ngroup()  # their texts are ordered once
+    # Sort the texts once for all hops.
+    turn = asked.groupby(key, observed=True, dropna=False).ngroup()
     of_hop = ["observation_id", "ordinal", "url", "status", "location", "error", "at", "elapsed_s"]
     rows = frames.hops[of_hop].rename(columns={"ordinal": "hop"})
     return rows.merge(asked.assign(turn=turn), on="observation_id")
@@ -192,9 +193,9 @@ def requests(frames: Frames) -> pd.DataFrame:
 
 @lru_cache(maxsize=2)
 def check_characters(frames: Frames) -> pd.DataFrame:
-    """One row per ARK that is cited or judged: its `check` character in the light of all, and `suggestions`.
+    """Return one row per ARK that is cited or judged: the `check` of its check character, and `suggestions`.
 
-    These are what may have been meant where the check character fails.
+    Suggestions are ARKs that may have been meant if the check character fails.
     """
     is_meant = frames.arks["ark_id"].isin(ark_statuses(frames)["ark_id"])
     named = frames.arks[is_meant].sort_values("ark")

@@ -1,4 +1,4 @@
-"""The tables that group ARKs: by NAAN, resolver, document, shoulder, collection. An ARK counts once a group."""
+"""The tables that group ARKs by NAAN, resolver, document, shoulder and collection. An ARK counts once per group."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ from reports.tables.definitions import (
 )
 from reports.tables.wording import naan_policy_words
 
-#: How the last request of a question, or for a document, ended that never went out.
+#: Ends of chains whose last request was not sent.
 HELD_BACK = [ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS]
-#: Hosts and NAANs that a row names.
+#: Number of hosts and NAANs named in a row.
 _MOST = 3
 
 
 def naans(frames: Frames) -> pd.DataFrame:
-    """One row per NAAN."""
+    """Return one row per NAAN."""
     statuses = ark_statuses(frames)
     statuses = statuses.assign(outcome=statuses["object"].astype("str").fillna("not asked"))
     rows = with_purposes(_by_names(statuses, frames.mentions, ["naan"]))
@@ -69,7 +69,7 @@ def naans(frames: Frames) -> pd.DataFrame:
 
 
 def _by_names(statuses: pd.DataFrame, mentions: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """The ARKs of each group of names, what is given of them besides the object, and how often they are cited."""
+    """Return the ARKs of each group of names, with counts of metadata, commitments and citations."""
     given = statuses.assign(
         described=statuses["metadata"].isin(DESCRIBED), committed=statuses["commitment"].eq(CommitmentOutcome.STATED)
     )
@@ -80,7 +80,7 @@ def _by_names(statuses: pd.DataFrame, mentions: pd.DataFrame, by: list[str]) -> 
 
 
 def with_purposes(rows: pd.DataFrame) -> pd.DataFrame:
-    """*rows* with what each shared NAAN is for; nothing for any other NAAN."""
+    """Return *rows* with the purpose of each shared NAAN; missing for other NAANs."""
     purposes = [
         (naan, shared.purpose, shared.expected_to_resolve, shared.long_term_reference)
         for naan, shared in SHARED_NAANS.items()
@@ -90,9 +90,9 @@ def with_purposes(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def resolvers(frames: Frames) -> pd.DataFrame:
-    """One row per host that was asked first, then per host where chains ended.
+    """Return one row per host that was requested first, then one per host where chains ended.
 
-    An ARK counts once per host, with its best outcome there; one that was asked or ends at two hosts counts at each.
+    An ARK counts once per host, with its best outcome there; an ARK at two hosts counts at each.
     """
     verdicts = frames.verdicts.assign(
         asked=hosts_of(frames.verdicts["request_url"]),
@@ -120,7 +120,7 @@ def resolvers(frames: Frames) -> pd.DataFrame:
 
 
 def _by_host(verdicts: pd.DataFrame, column: str, **tallies: tuple[str, int | None]) -> pd.DataFrame:
-    """The ARKs of each host that *column* names, by family, with how often the values of other columns occur there."""
+    """Return the ARKs of each host in *column* by family, with tallies of other columns."""
     rows = verdicts.rename(columns={column: "host"})
     counts = family_counts(best(rows, ["host", "ark_id"]), "host")
     for name, (of, most) in tallies.items():
@@ -130,7 +130,7 @@ def _by_host(verdicts: pd.DataFrame, column: str, **tallies: tuple[str, int | No
 
 
 def documents(frames: Frames) -> pd.DataFrame:
-    """One row per document. An ARK is judged by the URLs that this document cites."""
+    """Return one row per document. An ARK is judged by the URLs that this document cites."""
     mentions = judged_mentions(frames, *SERVICES)
     counts = (
         _cited_in(mentions, "document_id"),
@@ -145,19 +145,21 @@ def documents(frames: Frames) -> pd.DataFrame:
 
 
 def _cited_in(mentions: pd.DataFrame, by: str) -> pd.DataFrame:
-    """What is cited in each group of judged mentions: citations, and ARKs by the best outcome of the URLs there."""
+    """Return the citations in each group of judged mentions, and ARKs by their best outcome there."""
     arks = family_counts(best(mentions, [by, "ark_id"]), by)
     return citation_counts(mentions, by).merge(arks, on=by)
 
 
 def organizations_of(registered: pd.DataFrame, naans: pd.Series) -> pd.Series:
-    """Whom the registry (`reports.store.frames.registered_names`) names for *naans*; a shared NAAN has no owner."""
+    """Return the organization of each NAAN in the registry (`reports.store.frames.registered_names`); missing for
+    shared NAANs.
+    """
     names = registered[registered["shoulder"].eq("")].set_index("naan")["organization"]
     return naans.map(names).where(~naans.isin(list(SHARED_NAANS))).astype("str")
 
 
 def sent_hops(frames: Frames, columns: list[str]) -> pd.DataFrame:
-    """The hops that went out in this run: all but those that robots.txt, our own guard or a dead host held back."""
+    """Return the hops that were sent in this run: not those held back by robots.txt, a private address or a dead host."""
     hops = frames.hops
     held_back = hops["chain_end"].isin(HELD_BACK) & hops["status"].isna()
     is_own = hops["run_id"].isin(frames.run["run_id"])
@@ -165,18 +167,18 @@ def sent_hops(frames: Frames, columns: list[str]) -> pd.DataFrame:
 
 
 def own(frames: Frames, rows: pd.DataFrame) -> pd.DataFrame:
-    """Of *rows* those that this run made itself, without those on which verdicts of earlier runs rest."""
+    """Return those of *rows* that belong to this run, without those of earlier runs."""
     return rows[rows["run_id"].isin(frames.run["run_id"])]
 
 
 def _mean_redirects(counts: pd.DataFrame, rows: pd.DataFrame, urls: pd.Series) -> pd.Series:
-    """Return how many redirects there were in *rows* on average, for the host of each of *counts*."""
+    """Return the mean number of redirects in *rows* for the host of each of *counts*."""
     means = rows["hop_count"].astype("Float64").groupby(hosts_of(urls)).mean()
     return counts["host"].map(means.round(2))
 
 
 def _policies(frames: Frames) -> pd.Series:
-    """Return what the NAAN registry says of the policy under each NAAN; of its shoulders, where it says it of them."""
+    """Return the registry's policy texts by NAAN, including those of shoulders."""
     policies = by_identity(frames.verdicts["naan_policy"], naan_policy_words)
     words = frames.verdicts[["naan"]].assign(policy=policies).dropna().drop_duplicates()
     return words.sort_values("policy").groupby("naan")["policy"].agg(JOINT.join)
@@ -258,13 +260,13 @@ DOCUMENTS = TableDefinition(
 )
 
 
-# By where ARKs are: shoulder, collection of the inventory, section of a site.
+# Groups by shoulder, by collection of the inventory, and by section of a site.
 
 _NO_COLLECTION = "(none)"
 
 
 def shoulders(frames: Frames) -> pd.DataFrame:
-    """One row per NAAN and shoulder."""
+    """Return one row per NAAN and shoulder."""
     by = ["naan", "shoulder"]
     statuses = ark_statuses(frames).fillna({"shoulder": ""})
     cited = frames.mentions.merge(statuses[["ark_id", "shoulder"]], on="ark_id")
@@ -276,9 +278,9 @@ def shoulders(frames: Frames) -> pd.DataFrame:
 
 
 def _sections(frames: Frames) -> pd.DataFrame:
-    """One row per section of the documents that were asked for: what was read there, and what is cited.
+    """Return one row per section of the requested documents: number of documents, and citations.
 
-    An ARK counts once per section, with the best outcome of the URLs that are cited there.
+    An ARK counts once per section, with the best outcome of the URLs cited there.
     """
     documents = frames.documents.assign(collection=map_distinct(frames.documents["url"], section))
     cited = judged_mentions(frames, *SERVICES).merge(documents[["document_id", "collection"]], on="document_id")
@@ -290,7 +292,7 @@ def _sections(frames: Frames) -> pd.DataFrame:
 
 
 def collections(frames: Frames) -> pd.DataFrame:
-    """One row per collection; within a source those with most ARKs broken or failing come first."""
+    """Return one row per collection; within a source, most broken or failing ARKs first."""
     statuses = ark_statuses(frames)
     statuses = statuses.assign(level=level(statuses)).merge(ark_states(frames), on="ark_id", how="left")
     statuses = statuses.assign(standing=_ark_condition(statuses))
@@ -308,7 +310,7 @@ def collections(frames: Frames) -> pd.DataFrame:
 
 
 def _ark_condition(statuses: pd.DataFrame) -> pd.Series:
-    """Return what an ARK amounts to in one word. Silence counts as failing only once it is the ARK's own."""
+    """Return alive, failing, broken or undetermined for each ARK. Silence counts as failing only if it lasts."""
     family, state = statuses["family"].astype("str"), statuses["state"].astype("str")
     is_amiss = family.isin([Family.FAILS, Family.UNREACHABLE])
     is_failing = family.eq(Family.FAILS) | (is_amiss & state.isin([ArkState.FAILING, ArkState.FLAPPING]))
@@ -318,7 +320,7 @@ def _ark_condition(statuses: pd.DataFrame) -> pd.Series:
 
 
 def _arks_by_collection(frames: Frames) -> pd.DataFrame:
-    """One row per ARK and collection: that of the inventory, or else the sections of the documents that cite it."""
+    """Return one row per ARK and collection: that of the inventory, or else the sections that cite it."""
     listed = frames.inventory.loc[frames.inventory["is_chosen"], ["ark", "collection"]]
     listed = listed.fillna({"collection": _NO_COLLECTION}).assign(source="inventory", is_listed=True)
     cited = frames.mentions[["ark_id", "ark"]].assign(collection=map_distinct(frames.mentions["document"], section))
@@ -331,7 +333,7 @@ def _arks_by_collection(frames: Frames) -> pd.DataFrame:
 
 
 def section(document: str) -> str:
-    """The part of a site, or the folder, of a document: its host and the first step of its path.
+    """Return the section of a document: its host and first path segment, or its folder.
 
     >>> section("https://library.example/maps/vaux/1.html"), section("https://library.example/guide.html")
     ('library.example/maps/', 'library.example/')

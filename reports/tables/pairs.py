@@ -1,4 +1,4 @@
-"""The table of ARKs and objects that don't pair one to one: duplicates, and wholes with their parts."""
+"""The table of ARKs that belong together: duplicates, and whole objects with their parts."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from reports.tables.definitions import (
     truth_column,
 )
 
-#: A kind of group, what its members share, and they.
+#: The kind of a group, the value that its members share, and the members.
 Group: TypeAlias = tuple[str, str, list[str]]
 
-#: ARKs or URLs that a row names; the other tables have them all.
+#: Number of ARKs or URLs named in a row; the other tables list all.
 MOST_NAMED = 10
 _PROFILES = {Profile.DRAFT_2005: "the draft of 2005", Profile.SCHEME_2020: "the URI scheme of 2020"}
 
 
 def groups(frames: Frames) -> pd.DataFrame:
-    """One row per group; wholes that fail come first, then the greatest."""
+    """Return one row per group; whole objects that fail come first, then the largest groups."""
     arks = ark_statuses(frames)["ark"]
     candidates = arks[arks.str.contains(MAY_BE_EQUAL, regex=True)]
     pairs = [*_unequal(frames), *equal_elsewhere(candidates)]
@@ -43,7 +43,7 @@ def groups(frames: Frames) -> pd.DataFrame:
 
 
 def groups_of(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return the rows of the table for these groups, in its order."""
+    """Return the rows of the table for these groups, sorted."""
     names = [column.name for column in GROUPS.columns]
     table = pd.DataFrame(rows, columns=[*names, "is_amiss"]).astype({"members": "object", "is_amiss": "boolean"})
     table = table.fillna({"is_amiss": False}).assign(
@@ -53,7 +53,7 @@ def groups_of(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
 
 def _unequal(frames: Frames) -> Iterator[Group]:
-    """The objects to which several ARKs led by a redirect, wholes and not parts; and the ARKs that led to several."""
+    """Yield the objects to which several ARKs were redirected, and the ARKs that led to several objects."""
     works = families(frames.verdicts["object"]).eq(Family.WORKS)
     is_landed = works & frames.verdicts["final_url"].notna() & frames.verdicts["hop_count"].gt(0)
     landed = frames.verdicts.loc[is_landed, ["ark", "final_url"]].drop_duplicates()
@@ -68,12 +68,12 @@ def _unequal(frames: Frames) -> Iterator[Group]:
             yield "two-objects", str(ark), sorted(places.values())
 
 
-#: Characters of which every ARK has one that another text may take for an equal of one more.
+#: Characters that occur in every ARK that another specification may treat as equal to a second one.
 MAY_BE_EQUAL = "[.%#~]"
 
 
 def equal_elsewhere(arks: Iterable[str]) -> Iterator[Group]:
-    """The groups among *arks*, in normal form, that an older or a later text takes for one: kind, form, members."""
+    """Yield groups of *arks*, in normal form, that an older or newer specification treats as one: kind, form, members."""
     candidates = [Ark.parse(ark) for ark in arks]
     for profile, title in _PROFILES.items():
         forms: dict[str, set[str]] = {}
@@ -87,7 +87,7 @@ def equal_elsewhere(arks: Iterable[str]) -> Iterator[Group]:
 
 
 def _wholes(frames: Frames) -> Iterator[dict[str, Any]]:
-    """Every whole of which parts are cited or judged."""
+    """Yield every whole object with parts that are cited or judged."""
     ark_states = ark_statuses(frames)
     family = dict(rows_of(ark_states[["ark", "family"]]))
     outcome = dict(rows_of(ark_states[["ark", "object"]]))

@@ -1,6 +1,7 @@
-"""Persistence over time: share alive by run, survival, failures and recoveries, outages, and a statement of it all.
+"""Persistence over time: share working by run, survival, failures and recoveries, outages, and a statement.
 
-A subject is an ARK at one URL, a *pair*. Checks that prove nothing (blocked, ours, in a suspect run) are left out.
+A subject is an ARK at one URL, a *pair*. Inconclusive checks (blocked, a fault of arkaudit, a suspect run) are left
+out.
 """
 
 from __future__ import annotations
@@ -33,19 +34,20 @@ from reports.tables.definitions import (
 )
 from reports.tables.overviews import section
 
-# The Kaplan-Meier estimator: how many are still alive after so many days, when not all were watched as long.
+# The Kaplan-Meier estimator of survival, for subjects that were observed for different times.
 
 
-#: Of the normal distribution: 95 % lie within so many deviations.
+#: The 97.5 % quantile of the normal distribution: 95 % lie within this many standard deviations.
 _Z = 1.959963984540054
 
 
 def kaplan_meier(lifetimes: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """One row per group and day on which a subject died or was last seen; ordered by group and day.
+    """Return one row per group and day on which a subject died or was last seen; ordered by group and day.
 
-    *lifetimes* has a row a subject: the columns *by*, `days` watched, and `died`, whether it was death that ended them.
-    Those last seen on a day are at risk on it. The bounds (95 %) are of the log-log kind with Greenwood's variance;
-    they are empty where none has died yet, or all have (Kaplan and Meier 1958; Kalbfleisch and Prentice 1980).
+    *lifetimes* has one row per subject: the columns *by*, `days` observed, and `died`, False if it was only lost from
+    view. Subjects last seen on a day are at risk on it. The bounds (95 %) are of the log-log kind with Greenwood's
+    variance; they are missing before the first death and after the last subject's (Kaplan and Meier 1958; Kalbfleisch
+    and Prentice 1980).
 
     >>> lifetimes = pd.DataFrame({"g": "a", "days": [1, 2, 2, 3], "died": [True, True, False, False]})
     >>> kaplan_meier(lifetimes, ["g"])[["days", "at_risk", "failed", "survival"]].values.tolist()
@@ -74,7 +76,7 @@ def kaplan_meier(lifetimes: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 
 def median_days(curves: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """One row per group of `kaplan_meier`: the first day on which no more than half are alive; empty if never."""
+    """Return one row per group of `kaplan_meier`: the first day with at most half alive; missing if never reached."""
     reached = curves[curves["survival"] <= 0.5].groupby(by, observed=True, as_index=False)
     return curves[by].drop_duplicates().merge(reached.agg(median=("days", "min")), on=by, how="left")
 
@@ -82,7 +84,7 @@ def median_days(curves: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 _GROUP = ["grouping", "group"]
 ALL = "all"
 _GROUPINGS = (ALL, "naan", "resolver", "documents")
-#: Of several URLs of an ARK, the state that counts: one that works is enough, one that is open keeps hope.
+#: The first of these states counts for an ARK with several URLs.
 BEST_FIRST = (
     ArkState.HEALTHY,
     ArkState.FLAPPING,
@@ -93,7 +95,7 @@ BEST_FIRST = (
     ArkState.SKIPPED,
 )
 _BEST_STATE = pd.CategoricalDtype(list(map(str, BEST_FIRST)), ordered=True)
-#: The states that `persistence` counts under their own names; those that are healthy resolve.
+#: The states that `persistence` counts under their own names; healthy ARKs are counted as resolving.
 _OTHER_STATES = {
     ArkState.FAILING: N_("ARKs that are failing"),
     ArkState.CONFIRMED_BROKEN: N_("ARKs that are confirmed broken"),
@@ -105,12 +107,12 @@ _OTHER_STATES = {
 _JUDGED = (ArkState.HEALTHY, ArkState.FLAPPING, ArkState.FAILING, ArkState.CONFIRMED_BROKEN)
 
 
-# -- checks and spells
+# -- checks and spells of failure
 
 
 @lru_cache(maxsize=2)
 def conclusive_checks(timeline: Timeline) -> pd.DataFrame:
-    """The checks that prove something: `works` or a strike; with `at` and the `spell` since it worked last."""
+    """Return the conclusive checks, each a success or a strike, with `at` and the number of its `spell`."""
     family = families(timeline.checks["object"])
     works = family.eq(Family.WORKS)
     strikes = family.isin([Family.FAILS, Family.UNREACHABLE]) & ~_of_run(timeline, timeline.checks, "is_suspect")
@@ -120,13 +122,13 @@ def conclusive_checks(timeline: Timeline) -> pd.DataFrame:
 
 
 def _of_run(timeline: Timeline, rows: pd.DataFrame, column: str) -> pd.Series:
-    """Return what the run of each row has in a column."""
+    """Return the value of a column of `runs` for the run of each row."""
     return pd.Series(timeline.runs[column].take(rows["run"].to_numpy()).array, index=rows.index)
 
 
 @lru_cache(maxsize=2)
 def failure_spells(timeline: Timeline) -> pd.DataFrame:
-    """One row per spell of failures: pair, first and last strike, strikes, when it worked again, whether confirmed."""
+    """Return one row per spell of failures: pair, first and last strike, number, recovery, and whether confirmed."""
     checks = conclusive_checks(timeline)
     spell = ["pair", "spell"]
     failures = checks[~checks["works"]].groupby(spell, as_index=False)
@@ -139,9 +141,9 @@ def failure_spells(timeline: Timeline) -> pd.DataFrame:
 
 @lru_cache(maxsize=2)
 def link_lifetimes(timeline: Timeline) -> pd.DataFrame:
-    """One row per pair that ever worked: days from its first good check to its death, or to its last good check.
+    """Return one row per pair that ever worked: days from its first success to its death, or to its last success.
 
-    It died with the first strike of a spell that was confirmed; what came after that is a matter of recovery.
+    A pair dies with the first strike of its first confirmed spell; later checks count as recovery only.
     """
     checks = conclusive_checks(timeline)
     dead = failure_spells(timeline).query("confirmed and spell > 0").groupby("pair")["first_at"].min()
@@ -160,7 +162,7 @@ def _days(spans: pd.Series) -> pd.Series:
 
 
 def _in_groups(rows: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
-    """Each row of a pair three times: in the group of all, of its NAAN and of its resolver."""
+    """Return each row of a pair three times: in the group of all, of its NAAN and of its resolver."""
     owned = rows.join(timeline.standings.set_index("pair")[["naan", "host"]].astype("str"), on="pair")
     groups: dict[str, Any] = {ALL: ALL, "naan": owned["naan"], "resolver": owned["host"]}
     parts = [owned.assign(grouping=grouping, group=group) for grouping, group in groups.items()]
@@ -171,7 +173,7 @@ def _in_groups(rows: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
 
 
 def runs(frames: Frames) -> pd.DataFrame:
-    """One row per run, in order: what it checked, and how all ARKs known by then stood after it."""
+    """Return one row per run, in order: its checks, and the status of all known ARKs after it."""
     timeline = frames.timeline
     table = timeline.runs.rename(columns={"is_suspect": "suspect"})
     counts = pd.crosstab(timeline.checks["run"], families(timeline.checks["object"]).astype("str"))
@@ -188,7 +190,7 @@ def runs(frames: Frames) -> pd.DataFrame:
 
 
 def _status_counts(timeline: Timeline, run_count: int) -> pd.DataFrame:
-    """By run, how many pairs worked at their last proof, were failing, or were confirmed broken."""
+    """Return by run how many pairs worked at their last conclusive check, were failing, or were confirmed broken."""
     checks = conclusive_checks(timeline)
     failures = checks[~checks["works"]]
     spelled = failures.groupby(["pair", "spell"])
@@ -203,15 +205,15 @@ def _status_counts(timeline: Timeline, run_count: int) -> pd.DataFrame:
 
 
 def survival(frames: Frames) -> pd.DataFrame:
-    """One row per group and day of its survival curve; ordered all, NAANs, resolvers, each by group and day."""
+    """Return one row per group and day of its survival curve; ordered all, NAANs, resolvers, each by group and day."""
     watched = link_lifetimes(frames.timeline)
     watched = watched.assign(days=watched["days"].round().astype("int64"))
     return kaplan_meier(_in_groups(watched, frames.timeline), _GROUP)
 
 
 def _durations(timeline: Timeline) -> pd.DataFrame:
-    """One row per group: how many failed, after how long, and how long it took to recover."""
-    # spells as lives of another kind: they end with recovery, or are still going on when last seen
+    """Return one row per group: number of failures, time to failure, and time to recovery."""
+    # A spell is treated as a lifetime that ends with recovery, or is still going on when last seen.
     rows = failure_spells(timeline)
     ended = rows["recovered_at"].fillna(rows["last_at"])
     recoveries = rows[["pair", "confirmed"]].assign(
@@ -230,7 +232,7 @@ def _durations(timeline: Timeline) -> pd.DataFrame:
 
 
 def outages(frames: Frames) -> pd.DataFrame:
-    """One row per outage of a host: runs, one after the other, in which it gave no answer."""
+    """Return one row per outage of a host: consecutive runs in which it gave no answer."""
     timeline = frames.timeline
     spell = ["host", "spell"]
     contacts = timeline.contacts[~_of_run(timeline, timeline.contacts, "is_suspect")].astype({"host": "str"})
@@ -246,7 +248,7 @@ def outages(frames: Frames) -> pd.DataFrame:
 
 
 def _best(timeline: Timeline) -> pd.DataFrame:
-    """One row per ARK that is still cited or was only ever checked: its best state, and what is said of it."""
+    """Return one row per ARK that is still cited, or was only checked: its best state and its services."""
     rows = timeline.standings[timeline.standings["gone_at"].isna()]
     works = rows["state"].eq(ArkState.HEALTHY)
     rows = rows.assign(
@@ -267,7 +269,7 @@ def _best(timeline: Timeline) -> pd.DataFrame:
 
 
 def persistence(frames: Frames) -> pd.DataFrame:
-    """One row per set of ARKs: all, each NAAN, each resolver, each section of the documents; with a statement."""
+    """Return one row per set of ARKs: all, each NAAN, each resolver, each section; with a statement."""
     best = _best(frames.timeline)
     states = {state.replace("-", "_"): best["state"].eq(state) for state in ArkState}
     best = best.assign(judged=best["state"].isin(_JUDGED), resolving=states.pop("healthy"), **states)
@@ -297,7 +299,7 @@ def _share(part: pd.Series, whole: pd.Series) -> pd.Series:
 
 
 def _statement(row: Mapping[str, Any]) -> str:
-    """The row in sentences that a funder can read; "permanent" only where a provider says so."""
+    """Return the row in sentences for a funder; "permanent" only if a provider states it."""
     judged, resolving, others = row["judged"], row["resolving"], row["arks"] - row["judged"]
     dates = f" between {row['first_at']:%Y-%m-%d} and {row['last_at']:%Y-%m-%d}" if row["last_at"] else ""
     if not judged:

@@ -1,4 +1,4 @@
-"""The tables of what an audit has cost its hosts, and of what it left out on purpose."""
+"""The tables of requests by host, and of everything that an audit left out on purpose."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from reports.tables.definitions import (
 )
 from reports.tables.overviews import HELD_BACK, own, sent_hops
 
-#: Findings that say that something was not read, or not to its end, or that the crawl ended before it was done.
+#: Findings about documents that were not read completely, and about crawls that ended early.
 LIMITS = (
     "cut-off",
     "time-limit",
@@ -41,7 +41,7 @@ LIMITS = (
     "max-time",
 )
 _NOT_ASKED = "its host seemed dead, or wanted to be left alone for longer than we wait; see requests.csv"
-#: What a question is asked for; the others are about resolvers, not objects.
+#: The purpose of a question; all other questions test resolvers.
 _PURPOSES = {
     Question.OBJECT.value: "objects",
     **dict.fromkeys((Question.INFO.value, Question.DOUBLE.value, Question.SINGLE.value), "descriptions"),
@@ -54,7 +54,7 @@ _HELD_BACK = {
 
 
 def hosts(frames: Frames) -> pd.DataFrame:
-    """One row per host that was asked."""
+    """Return one row per host that was contacted."""
     columns = ["url", "status", "retry_after", "at", "elapsed_s"]
     hops, fetches = sent_hops(frames, ["question", *columns]), frames.fetches
     held_back = fetches["outcome"].isin(HELD_BACK) & fetches["status"].isna()
@@ -80,7 +80,7 @@ def hosts(frames: Frames) -> pd.DataFrame:
             mean_s=("elapsed_s", "mean"),
         )
     )
-    # A host that was only asked for its robots.txt, or looked at for its certificate, was asked as well.
+    # A host contacted only for its robots.txt or its certificate counts as well.
     was_asked = frames.traffic["requests"].fillna(0).gt(0) | frames.traffic["given_up"].notna()
     traffic = frames.traffic[was_asked]
     treatment = traffic.groupby(hosts_of(traffic["host"])).agg(
@@ -96,13 +96,13 @@ def hosts(frames: Frames) -> pd.DataFrame:
     rows = rows.merge(_blocked_arks(frames), on="host", how="outer")
     zeros = ["requests", *counted, "pauses_kept", "paused_s", "arks_not_judged"]
     rows = rows.fillna(dict.fromkeys(zeros, 0)).assign(signed_by=signed_by(frames))
-    # Stores of before 0.1 counted nothing else, and a kill may have cost what was counted in the last moment.
+    # Stores from before 0.1 lack the total count, and a killed process loses the counts of its last moments.
     all_requests = rows[["all_requests", "requests"]].astype("Int64").max(axis="columns")
     return rows.assign(all_requests=all_requests, mean_s=rows["mean_s"].astype("Float64").round(3))
 
 
 def blocked_verdicts(frames: Frames) -> pd.DataFrame:
-    """The verdicts about ARKs that no one can judge, for a host keeps programs out, with this *host*."""
+    """Return the verdicts on ARKs that could not be judged because a host refuses programs, with this *host*."""
     statuses = ark_statuses(frames)
     is_judged = statuses["family"].isin([Family.WORKS, Family.FAILS])
     rows = frames.verdicts[frames.verdicts["object"].eq(ObjectOutcome.BLOCKED)]
@@ -111,7 +111,7 @@ def blocked_verdicts(frames: Frames) -> pd.DataFrame:
 
 
 def _blocked_arks(frames: Frames) -> pd.DataFrame:
-    """One row per host that keeps programs out: how many ARKs no one can judge for it, and what was tried."""
+    """Return one row per host that refuses programs: number of ARKs that could not be checked, and its answers."""
     rows = blocked_verdicts(frames)
     asked = frames.observations[frames.observations["question"].eq(Question.OBJECT)]
     tries = rows[["run_id", *PAIR, "host", "object_evidence"]].merge(
@@ -124,18 +124,18 @@ def _blocked_arks(frames: Frames) -> pd.DataFrame:
     return counts.assign(tried=tally(tries, ["host"], "how")).reset_index()
 
 
-#: What the evidence of a verdict says of a page that is shown to programs.
+#: The part of a verdict's evidence that names a challenge page.
 _CHECK = r"(a check for programs by [^;]+)"
 
 
 def signed_by(frames: Frames) -> str | None:
-    """Return thumbprint and address of the key that has signed the requests of this run, by its plan."""
+    """Return thumbprint and address of the key that signed the requests of this run, from its plan, or None."""
     plans = [plan for plan in frames.run["plan"] if isinstance(plan, dict)]
     return next((plan["settings"].get("identity") for plan in plans), None)
 
 
 def left_out(frames: Frames) -> pd.DataFrame:
-    """One row per reason and place; ordered by reason, then by number, the greatest first, then by place."""
+    """Return one row per reason and place; ordered by reason, then by number, the largest first, then by place."""
     parts = pd.concat([*_unrequested(frames), *_cut_short(frames), _refused_links(frames)], ignore_index=True)
     return parts.groupby(["reason", "what", "place", "note"], as_index=False).agg(
         number=("count", "sum"), example=("example", "min")
@@ -143,14 +143,14 @@ def left_out(frames: Frames) -> pd.DataFrame:
 
 
 def _rows(examples: pd.Series, what: str, reason: Any, note: Any, place: pd.Series | None = None) -> pd.DataFrame:
-    """One row per thing that was left out; its place is the host of the example, unless one is given."""
+    """Return one row per item left out; its place is the host of the example by default."""
     places = hosts_of(examples) if place is None else place
     columns = {"reason": reason, "what": what, "place": places, "example": examples, "note": note}
     return pd.DataFrame(columns, index=examples.index).astype("str").assign(count=1)
 
 
 def _unrequested(frames: Frames) -> Iterator[pd.DataFrame]:
-    """What was not requested: ARKs, by NAAN where that is the reason, else by host; and documents."""
+    """Yield items that were not requested: ARKs, by NAAN for examples, else by host; and documents."""
     notes = {str(outcome): note for outcome, note in _HELD_BACK.items()}
     arks = own(frames, frames.verdicts)
     arks = arks[arks["object"].isin(list(notes))]
@@ -164,7 +164,7 @@ def _unrequested(frames: Frames) -> Iterator[pd.DataFrame]:
 
 
 def _cut_short(frames: Frames) -> Iterator[pd.DataFrame]:
-    """Documents that were not read to their end, answers that were cut, chains that were given up, questions unsent."""
+    """Yield documents and answers read in part, chains given up, and questions not sent."""
     findings = frames.findings[frames.findings["kind"].isin(LIMITS)]
     yield _rows(findings["subject"], "document", findings["kind"], "see findings.csv")
     of_answer = ["run_id", "chain_end", "status", "body_complete", "asked_url", "final_url"]
@@ -182,7 +182,7 @@ def _cut_short(frames: Frames) -> Iterator[pd.DataFrame]:
 
 
 def _refused_links(frames: Frames) -> pd.DataFrame:
-    """Links that a crawl could have followed for ever, or was asked not to follow, by the host of their page."""
+    """Return the links that the crawl did not follow (traps, nofollow), by the host of their page."""
     rows = [
         (kind, "link", host(subject), said[1], WORDS[Rule(kind)], said[0])
         for kind, subject, detail in rows_of(frames.findings[["kind", "subject", "detail"]])

@@ -1,4 +1,4 @@
-"""Every table of a report, in its order. Each is defined once, next to the function that makes it."""
+"""Every table of a report, in its order. Each is defined next to the function that computes it."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from reports.tables.filters import Choice
 
 
 class Tables(Mapping[str, pd.DataFrame]):
-    """The tables of one run, by name, in the order of `TABLES`: each is made when it is first asked for.
+    """The tables of one run by name, in the order of `TABLES`; each is computed on first access.
 
-    It stays until `let_go` is called, and is made again when it is asked for again.
+    A table stays in memory until `let_go`, and is computed again after that.
     """
 
     def __init__(self, frames: Frames) -> None:
@@ -53,7 +53,7 @@ class Tables(Mapping[str, pd.DataFrame]):
         return len(_BY_NAME)
 
     def let_go(self, name: str) -> None:
-        """Forget a table, so that its memory is free."""
+        """Drop a table from memory."""
         self._made.pop(name, None)
 
 
@@ -87,38 +87,39 @@ _BY_NAME = {table.name: table for table in TABLES}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Report:
-    """The tables of one run, with the run itself."""
+    """The tables of one run, with its frames."""
 
     frames: Frames
     tables: Tables
-    """Each is made when it is first asked for; a long one may be made again."""
+    """Each table is computed on first access; a long one may be computed again."""
     choice: Choice = field(default_factory=Choice)
     language_choice: LanguageChoice = field(default_factory=LanguageChoice)
-    """The language of what people read; what is made for programs is in none."""
+    """The language of human-readable output; machine-readable output is always in English."""
 
     @classmethod
     def of(cls, frames: Frames, choice: Choice | None = None, language_choice: LanguageChoice | None = None) -> Report:
-        """The report about a run; *choice* says which part of it *frames* are."""
+        """Return the report on a run; *choice* names the part of the run that *frames* contains."""
         return cls(frames, Tables(frames), choice or Choice(), language_choice or LanguageChoice())
 
 
-# A report for a notebook: the frames of a store, and every table that the report has.
+# A report for notebooks: the frames of a store, and every table of the report.
 
 
 class UnknownTable(ArkauditError, KeyError):
-    """Raised by `AuditFrames.table` for a name that no table of the report has."""
+    """Raised by `AuditFrames.table` for an unknown table name."""
 
-    __str__ = Exception.__str__  # a KeyError shows its text in quotes
+    # KeyError would show its text in quotes.
+    __str__ = Exception.__str__
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AuditFrames(Frames):
-    """The frames of an audit, and the tables that a report makes of them."""
+    """The frames of an audit, with the tables of its report."""
 
     def table(self, name: str) -> pd.DataFrame:
         """Return the table *name* of the report, with the columns that ``docs/data-dictionary.md`` describes.
 
-        Raises `UnknownTable` with the names that there are.
+        Raises `UnknownTable` with a suggestion or the list of names.
         """
         tables = Tables(self)
         if name in tables:
@@ -137,23 +138,23 @@ def load_report(
 ) -> AuditFrames:
     """Return the frames of the audit in *store*, as `arkaudit report` reads them.
 
-    That is its current state: the newest finished run that has read a document, with what later checks have found of
-    its ARKs. Nothing is written.
+    The frames hold the current state: the newest finished run that has read a document, with later checks of its
+    ARKs. Nothing is written.
 
     Args:
         store: the file that `arkaudit run` or `check --store` has written.
         run: the number of a run, to see it alone.
         since: the number of an earlier run to compare with.
-        inventory: a file with an institution's own ARKs (CSV), to hold the audit against.
+        inventory: a CSV file with an institution's own ARKs, to compare with the audit.
 
     Returns:
         Frames whose attributes are DataFrames with typed columns: ``arks``, ``mentions``, ``documents``,
-        ``observations``, ``hops``, ``verdicts`` … Each table of the report is had by its name: ``.table("naans")``.
+        ``observations``, ``hops``, ``verdicts`` … ``.table("naans")`` returns a table of the report by its name.
 
     Raises:
-        reports.store.frames.StoreUnreadable: when there is no such store, or no such run in it.
-        crawler.store.StoreError: when the store is damaged.
-        reports.store.inventory.InventoryUnreadable: when the inventory can't be read.
+        reports.store.frames.StoreUnreadable: if the store or the run does not exist.
+        crawler.store.StoreError: if the store is damaged.
+        reports.store.inventory.InventoryUnreadable: if the inventory can't be read.
     """
     listed = None if inventory is None else read_inventory(Path(inventory))
     registry = load_registry(cache_folder())

@@ -1,4 +1,4 @@
-"""The tables about what resolvers give: the three services, who answers and how, and other spellings of an ARK."""
+"""The tables about resolvers: the three services, metadata answers, and other spellings of an ARK."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from reports.tables.wording import COMMITMENT_MEANINGS, METADATA_MEANINGS, OBJEC
 
 #: The grouping of rows about all ARKs.
 ALL = "all"
-#: What each level means; it is unknown where it can't be said today whether the object is there.
+#: The meaning of each level; "unknown" if the object could not be checked today.
 LEVELS = {
     3: N_("The object, a description of it, and a stated commitment."),
     2: N_("The object, and either a description of it or a stated commitment."),
@@ -46,14 +46,14 @@ LEVELS = {
 
 
 def services(frames: Frames) -> pd.DataFrame:
-    """One row per answer of a service and level of service, then per resolver and answer, then per promise."""
+    """Return one row per answer of a service and per level, then per resolver and answer, then per commitment."""
     parts = [_answers(frames), _levels(frames), _info_answers(frames), _promises(frames)]
     table = pd.concat([part.astype({"outcome": "str"}) for part in parts], ignore_index=True)
     return table.reindex(columns=[column.name for column in SERVICES.columns])
 
 
 def _answers(frames: Frames) -> pd.DataFrame:
-    """One row per service and answer that occurs; ordered object, metadata, commitment, then as in the enum."""
+    """Return one row per service and answer that occurs; ordered object, metadata, commitment, then as in the enum."""
     asked = ark_statuses(frames).dropna(subset="object")
     rows = [
         (ALL, service, str(outcome), outcome in given, int(asked[service].eq(outcome).sum()), meaning)
@@ -69,7 +69,7 @@ def _answers(frames: Frames) -> pd.DataFrame:
 
 
 def _levels(frames: Frames) -> pd.DataFrame:
-    """One row per level, from 3 down to 0 and then unknown, all five always."""
+    """Return one row per level, from 3 to 0 and then unknown; always all five."""
     levels = level(ark_statuses(frames)).astype("str").fillna("unknown")
     table = pd.DataFrame({"outcome": map(str, LEVELS), "meaning": LEVELS.values()})
     table = table.assign(grouping=ALL, service="level", arks=[int(levels.eq(name).sum()) for name in table["outcome"]])
@@ -77,9 +77,9 @@ def _levels(frames: Frames) -> pd.DataFrame:
 
 
 def _info_answers(frames: Frames) -> pd.DataFrame:
-    """One row per resolver, question and outcome; ordered by resolver, then as in the vocabularies.
+    """Return one row per resolver, question and outcome; ordered by resolver, then as in the vocabularies.
 
-    A verdict holds the best of what the inflections gave: each of them counts here with that outcome.
+    A verdict has the best outcome of all inflections; each inflection counts here with that outcome.
     """
     asked = last_answers(frames, [Question.INFO, Question.DOUBLE, Question.SINGLE])
     rows = asked.merge(frames.verdicts[[*PAIR, "metadata"]], on=PAIR)
@@ -101,7 +101,7 @@ def _info_answers(frames: Frames) -> pd.DataFrame:
 
 
 def _promises(frames: Frames) -> pd.DataFrame:
-    """One row per NAAN, guarantor and level that was stated, or placeholder; the greatest first, then in order."""
+    """Return one row per NAAN, guarantor and level of a commitment or placeholder; the most frequent first."""
     is_made = frames.verdicts["commitment"].isin([CommitmentOutcome.STATED, CommitmentOutcome.PLACEHOLDER])
     rows = frames.verdicts.loc[is_made, ["ark_id", "naan", "commitment", "commitment_parsed"]]
     promises = rows["commitment_parsed"]
@@ -152,16 +152,16 @@ SERVICES = TableDefinition(
 )
 
 
-# How resolvers treat other spellings of ARKs that they resolve.
+# Resolvers and other spellings of ARKs that they resolve.
 
-#: What a `SpellingAnswer` is made of, in its order.
+#: The fields of a `SpellingAnswer`, in order.
 _REPLY = ["asked_url", "chain_end", "status", "final_url", "media_type", "title", "body_bytes"]
 
 
 def conformance(frames: Frames) -> pd.DataFrame:
-    """One row per resolver, shoulder and form that was asked; in this order, the forms in that of the vocabulary.
+    """Return one row per resolver, shoulder and form that was requested, in this order.
 
-    An ARK that does not resolve is no sample: what its other forms got is left out.
+    Other forms of an ARK that does not resolve are left out.
     """
     asked = last_answers(frames, CONFORMANCE)
     asked = asked.merge(frames.arks[["ark_id", "naan", "shoulder"]], on="ark_id")
@@ -174,7 +174,7 @@ def conformance(frames: Frames) -> pd.DataFrame:
 
 
 def _row(record: dict[str, Any]) -> dict[str, Any] | None:
-    """What a resolver made of another form of an ARK; None where it doesn't resolve the form as found."""
+    """Return the row for another form of an ARK; None if the ARK does not resolve as found."""
     plain = _answer(record, "_plain")
     if not plain.succeeds:
         return None

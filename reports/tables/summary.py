@@ -1,4 +1,4 @@
-"""The tables that sum a run up: what there was, and how the three ARK services fared."""
+"""The summary of a run: documents, citations, ARKs and the three ARK services."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from reports.tables.wording import FAMILY_COUNTS, FAMILY_MEANINGS, OBJECT_MEANIN
 Measure: TypeAlias = tuple[str, int, str]
 
 
-#: The measure that counts requests: two audits of the same world may differ in it.
+#: The measure that counts requests: two audits of the same web may differ in it.
 REQUESTS_SENT = "requests sent"
 _NAMED, _ASKED = "documents named in logs", "requests in logs"
 
 
 def summary(frames: Frames) -> pd.DataFrame:
-    """One row per measure; ordered from documents over citations, ARKs and URLs to requests.
+    """Return one row per measure; ordered from documents over citations, ARKs and URLs to requests.
 
-    Next to each value are those of the run before and of the run that was chosen, and how the value has changed.
-    A measure that only an earlier run has is 0 in this one, and is at the end.
+    Each row also has the values of the previous run and of the chosen run, with the changes. A measure that only an
+    earlier run has is 0 here, and comes last.
     """
     runs = {"value": frames, "previous": frames.previous, "since": frames.since}
     measures = {column: _measures(run) if run else {} for column, run in runs.items()}
@@ -46,7 +46,7 @@ def summary(frames: Frames) -> pd.DataFrame:
 
 
 def _measures(frames: Frames) -> Mapping[str, tuple[int, str]]:
-    """The measures of one run by name: each with its value, and how it is to be read."""
+    """Return the measures of one run by name, each with its value and an explanation."""
     measures: list[Measure] = [
         *document_measures(Counter(frames.documents["outcome"])),
         *_citation_measures(frames),
@@ -61,7 +61,7 @@ def _measures(frames: Frames) -> Mapping[str, tuple[int, str]]:
 
 
 def document_measures(outcomes: Mapping[str, int]) -> Iterator[Measure]:
-    """Yield the measures of documents, of which so many came to each of *outcomes*."""
+    """Yield the measures of documents from the number of documents by outcome."""
     count, counts = sum(outcomes.values()), Counter(outcomes)
     read, unreadable = counts[DocumentOutcome.READ], counts[DocumentOutcome.UNREADABLE]
     redirected = counts[DocumentOutcome.REDIRECTED]
@@ -102,7 +102,7 @@ def _citation_measures(frames: Frames) -> Iterator[Measure]:
 def citation_measures(
     families_of: Mapping[str, int], *, places: int, repaired: int, ambiguous: int
 ) -> Iterator[Measure]:
-    """Yield the measures of citations, of which so many are of each family."""
+    """Yield the measures of citations from the number of citations by family."""
     yield ("citations", sum(families_of.values()), "Citations of an ARK in a document; a link and its text are one.")
     yield "places", places, "Where they stand: link targets, texts, metadata."
     yield from _family_measures("citations", families_of)
@@ -134,7 +134,7 @@ def _ark_measures(frames: Frames) -> Iterator[Measure]:
 
 
 def ark_measures(families_of: Mapping[str, int]) -> Iterator[Measure]:
-    """Yield the measures of distinct ARKs, of which so many are of each family."""
+    """Yield the measures of distinct ARKs from the number of ARKs by family."""
     count = sum(families_of.values())
     yield ("ARKs", count, "Distinct ARKs; one that was asked at several URLs counts once, with its best outcome.")
     yield from _family_measures("ARKs", families_of)
@@ -160,7 +160,7 @@ def _question_measures(frames: Frames) -> Iterator[Measure]:
     yield "questions asked", len(frames.observations), note
     of_request = ["run_id", "chain_end", "status", "request_count"]
     asks, documents = own(frames, frames.observations[of_request]), frames.documents
-    # robots.txt, or our own guard, has held back the last of them
+    # The last request of these was not sent, because of robots.txt or a private address.
     is_held_back = asks["chain_end"].isin(HELD_BACK) & asks["status"].isna()
     sent = (asks["request_count"] - is_held_back).clip(lower=0).sum()
     is_held_back = documents["outcome"].isin(HELD_BACK)
@@ -175,7 +175,7 @@ def _family_measures(of: str, families_of: Mapping[str, int]) -> Iterator[Measur
 
 
 def sentences(summary: pd.DataFrame, language: Language = ENGLISH) -> list[str]:
-    """The summary as a few plain sentences: what was read, what the ARKs are worth, what is promised."""
+    """Return the summary as a few plain sentences: documents, ARKs by family, services, and problems."""
     count = {measure: int(value) for measure, value in zip(summary["measure"], summary["value"], strict=True)}
     described = language.ngettext(
         "{number} ARK described when asked", "{number} ARKs described when asked", count["ARKs described"]
@@ -237,7 +237,7 @@ def _questions_sentence(count: Mapping[str, int], language: Language) -> str:
 
 
 def cited_sentence(count: Mapping[str, int], language: Language) -> str:
-    """Return what was read and is cited, by the measures of a summary."""
+    """Return the sentence on documents and citations, from the measures of a summary."""
     missed = [
         language.ngettext("{number} not readable", "{number} not readable", count["documents not readable"]),
         language.ngettext("{number} not reached", "{number} not reached", count["documents not reached"]),

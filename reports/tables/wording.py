@@ -1,6 +1,6 @@
-"""The words of the closed vocabularies: for readers who keep collections, not servers, and for options.
+"""Words for the closed vocabularies, for librarians and for options.
 
-Light to import: the command line asks for them.
+Light to import: the command line uses it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FAMILY_NAMES = {
     Family.NOT_JUDGED: N_("not judged"),
 }
 
-#: The same with a number, of ARKs.
+#: The same with a number of ARKs.
 FAMILY_COUNTS = {
     Family.WORKS: Forms("{number} works", "{number} work"),
     Family.FAILS: Forms("{number} fails", "{number} fail"),
@@ -94,12 +94,12 @@ COMMITMENT_MEANINGS = {
 }
 
 
-#: What the NAAN registry's short words for practices mean.
+#: Meanings of the NAAN registry's codes for practices.
 PRACTICES = {"NR": "names are never re-assigned", "OP": "names are opaque", "CC": "names carry a check character"}
 
 
 def naan_policy_words(policy: Mapping[str, Any]) -> str:
-    """Return what the NAAN registry says of an assigner's policy, in words; nothing where it says nothing.
+    """Return the NAAN registry's entry on an organization's policy in words; empty without an entry.
 
     >>> naan_policy_words({"of": "12148", "organization": "BnF", "practices": ["NR", "CC"], "url": "https://a.example/"})
     'BnF, for 12148: names are never re-assigned, names carry a check character, as told at https://a.example/'
@@ -151,9 +151,9 @@ FAULT_NAMES = {
     Fault.NOBODY: N_("no one yet"),
 }
 
-# The words that a report is asked for in.
+# The words of the options of a report.
 
-#: Every format, and what it is.
+#: Every format with its description.
 FORMATS = {
     "html": "one page that needs nothing else",
     "csv": "one file a table, in UTF-8",
@@ -165,12 +165,12 @@ FORMATS = {
     "badge": "how many ARKs resolve, as a picture and as JSON for shields.io",
     "sarif": "each place to fix as a result, for code hosts and editors",
 }
-#: The modules that formats need, which are extras of the same names as the formats.
+#: The modules that formats need; they are extras named like the formats.
 FORMAT_MODULES = {"xlsx": "xlsxwriter"}
-#: What is written when nothing else is asked for.
+#: The formats written by default.
 DEFAULT_FORMATS = ("html", "csv")
 
-#: The words that ``--only`` understands; one that is in several vocabularies means them all.
+#: The values of ``--only``; a word in several vocabularies selects all of them.
 ONLY = tuple(
     dict.fromkeys(
         str(word)
@@ -179,7 +179,7 @@ ONLY = tuple(
     )
 )
 
-#: The events, gravest first.
+#: The events, the most serious first.
 EVENT_SEVERITY = (
     EventKind.BROKE,
     EventKind.GONE,
@@ -188,32 +188,32 @@ EVENT_SEVERITY = (
     EventKind.RECOVERED,
     EventKind.NEW,
 )
-#: What can be asked for, by kind, the gravest of each first; nothing of one kind is graver than anything of another.
+#: The tokens by kind, the most serious of each first; tokens of different kinds are not compared.
 SEVERITY = {
     "state": tuple(map(str, STATE_SEVERITY)),
     "event": tuple(map(str, EVENT_SEVERITY)),
     "outcome": tuple(map(str, OUTCOME_SEVERITY)),
     "document": (str(DocumentOutcome.UNREADABLE),),
 }
-#: A word that is both a state and an outcome means both.
+#: All tokens; one that is both a state and an outcome means both.
 TOKENS = tuple(dict.fromkeys(token for tokens in SEVERITY.values() for token in tokens))
 
 
 def at_least(token: str) -> frozenset[str]:
-    """The tokens that are as grave as *token* or graver, of its own kind.
+    """Return the tokens that are at least as serious as *token*, of the same kind.
 
     >>> sorted(at_least("flapping")), sorted(at_least("gone"))
     (['confirmed-broken', 'flapping'], ['broke', 'gone'])
     """
     orders = [tokens[: tokens.index(token) + 1] for tokens in SEVERITY.values() if token in tokens]
-    return frozenset(grave for order in orders for grave in order)
+    return frozenset(serious for order in orders for serious in order)
 
 
 def is_reached(fail_on: Iterable[str], occurring: Iterable[str]) -> bool:
-    """Return whether anything *occurring* is as grave as one of *fail_on*, or graver.
+    """Return True if a token in *occurring* is at least as serious as one in *fail_on*.
 
     >>> is_reached(["dns"], ["resolved", "broken"]), is_reached(["confirmed-broken"], ["broken"])
     (True, False)
     """
-    grave = frozenset(token for asked in fail_on for token in at_least(asked))
-    return not grave.isdisjoint(occurring)
+    serious = frozenset(token for asked in fail_on for token in at_least(asked))
+    return not serious.isdisjoint(occurring)
