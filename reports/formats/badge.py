@@ -52,7 +52,7 @@ FINE, AMISS, _UNSURE = "005a8c", "a84300", "5a6068"
 
 
 def endpoint(of: Badge) -> Mapping[str, Any]:
-    """Return the JSON object from which shields.io draws a badge (https://shields.io/badges/endpoint-badge).
+    """Return the JSON object for a badge of shields.io (https://shields.io/badges/endpoint-badge).
 
     >>> endpoint(Badge("100 % resolving", "005a8c"))
     {'schemaVersion': 1, 'label': 'ARKs', 'message': '100 % resolving', 'color': '005a8c'}

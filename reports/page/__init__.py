@@ -1,4 +1,4 @@
-"""A report as one page that needs nothing else: no network, no other file, no trust in what came from the web."""
+"""A report as one self-contained page: no network, no other file, and text from the web always escaped."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def template(name: str) -> Template:
-    """The template of this name, in which what came from the web is escaped and what is not given is an error."""
+    """Return the template *name*: values are escaped, and a missing value is an error."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     from reports.languages.display import escape_invisible, heading

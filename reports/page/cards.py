@@ -1,4 +1,4 @@
-"""The cards of what to act on: a cause of failures, who can repair it, what to do, and what to send."""
+"""The action cards: a cause of failures, the party that can fix it, advice, a letter and a command."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ from reports.tables.definitions import ARK, TEXT, URL, netloc, records_of
 from reports.tables.politeness import blocked_verdicts
 from reports.tables.wording import CAUSE_NAMES, FAULT_NAMES
 
-#: ARKs that a command names one by one; more are named by what they have in common.
+#: Number of ARKs that a command names one by one; for more ARKs it names the host.
 MOST_IN_COMMAND = 12
-#: Rows of the failures of a cause that its letter and its command are made of.
+#: Number of rows of a cause that its letter and its command use.
 _MOST_ROWS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class ActionCard:
-    """A cause of failures to look at, in words."""
+    """A cause of failures as a card."""
 
     number: int
     key: str
-    """What it is in every report about this store."""
+    """Identifies the cause in every report on this store."""
     name: str
     cause: str
     tone: str
     counts: str
     advice: str
     shows: str
-    """What the link to its places says."""
+    """The text of the link to its places."""
     facts: tuple[tuple[str, Cell], ...]
     evidence: tuple[tuple[str, Cell], ...]
-    """What else is known, folded."""
+    """Further facts, folded."""
     letter: Letter
     mail: str | None
-    """A ``mailto:`` address, where the registry has one."""
+    """A ``mailto:`` address, if the registry has one."""
     command: str
-    """What makes it a known problem."""
+    """The command that marks it as a known problem."""
     item: str
     """Its line in a check-list, as Markdown."""
 
@@ -58,7 +58,7 @@ class ActionCard:
 def action_cards(
     frames: Frames, tables: Mapping[str, pd.DataFrame], most: int, language: Language = ENGLISH
 ) -> list[ActionCard]:
-    """The first cards of a report, in the order of the causes."""
+    """Return the first cards of a report, in the order of the causes."""
     causes, failures = tables["causes"].head(most), tables["failures"]
     rows = failures[failures["number"].isin(causes["number"])]
     counts = rows["number"].value_counts()
@@ -132,7 +132,7 @@ def _card(
 
 
 def _sender(frames: Frames) -> str:
-    """The contact of the auditors, as the requests gave it: ``arkaudit/1 (+https://…; ada@example.org)``."""
+    """Return the contact of the auditors from the User-Agent: ``arkaudit/1 (+https://…; ada@example.org)``."""
     agents = frames.run["user_agent"]
     senders = agents.str.extract(r"\((?:\+[^;)]*;\s*)?\+?(?:mailto:)?([^\s;)]+)\)", expand=False).dropna()
     return next(iter(senders), "")
@@ -140,7 +140,7 @@ def _sender(frames: Frames) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ClosedDoor:
-    """A host that keeps programs out, as the page shows it."""
+    """A host that refuses programs, as the page shows it."""
 
     host: str
     arks: str
@@ -149,7 +149,7 @@ class ClosedDoor:
 
 
 def closed_doors(frames: Frames, hosts: pd.DataFrame, most: int, language: Language = ENGLISH) -> list[ClosedDoor]:
-    """The hosts that keep programs out, those first for which most ARKs can't be judged; *most* at most."""
+    """Return up to *most* hosts that refuse programs, those with most unchecked ARKs first."""
     rows = blocked_verdicts(frames)
     chosen = hosts[hosts["arks_not_judged"].gt(0)]
     chosen = chosen.sort_values(["arks_not_judged", "host"], ascending=[False, True]).head(most)
@@ -172,7 +172,7 @@ def closed_doors(frames: Frames, hosts: pd.DataFrame, most: int, language: Langu
 
 
 def _seen(failures: Iterable[Mapping[str, Any]]) -> list[ArkProblem]:
-    """The ARKs that fail, each with the documents that cite it, and what is known to be better."""
+    """Return the ARKs that fail, each with the documents that cite it and a correction if known."""
     together: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in failures:
         together.setdefault((row["ark"], row["request_url"]), []).append(row)
@@ -193,7 +193,7 @@ def _seen(failures: Iterable[Mapping[str, Any]]) -> list[ArkProblem]:
 
 
 def _link_words(citations: int, places: int, language: Language) -> str:
-    """Return what a link to so many rows says.
+    """Return the text of a link to the places of a cause.
 
     >>> _link_words(1, 1, ENGLISH), _link_words(9, 13, ENGLISH), _link_words(0, 2, ENGLISH)
     ('Show 1 citation', 'Show 9 citations, in 13 places', 'Show 2 places')
@@ -209,7 +209,7 @@ def _link_words(citations: int, places: int, language: Language) -> str:
 
 
 def _responsible(row: Mapping[str, Any], fault: Fault, language: Language) -> Cell:
-    """With whom a repair begins: the editors of a document, or a host, with its address."""
+    """Return the party that can start the repair: the editors of a document, or a host with its address."""
     if fault is Fault.CITATION:
         return Cell(language.gettext("the editors of the citing documents"), TEXT)
     host = row["host"] or ""
@@ -227,9 +227,7 @@ def _responsible(row: Mapping[str, Any], fault: Fault, language: Language) -> Ce
 
 
 def _better(row: Mapping[str, Any], language: Language) -> Cell:
-    """What documents should say instead, where that is one thing for all ARKs of a cause; else for how many it is
-    known.
-    """
+    """Return the corrected citation if it is the same for all ARKs, else the number of ARKs with a correction."""
     if row["should_be"] or not row["suggested"]:
         return cell_of(row["should_be"], URL, language)
     words = language.ngettext(
@@ -242,7 +240,7 @@ def _better(row: Mapping[str, Any], language: Language) -> Cell:
 
 
 def _archived_copy(failures: Sequence[Mapping[str, Any]], language: Language) -> Cell:
-    """The archived copies of ARKs of a cause: of how many, with the first of them; no text without any."""
+    """Return the number of archived copies for a cause, with a link to the first; an empty cell without any."""
     copies = {row["ark"]: row for row in failures if row["archived_copy"] and row["archived_at"]}
     if not copies:
         return Cell("", TEXT)
@@ -259,12 +257,12 @@ def _archived_copy(failures: Sequence[Mapping[str, Any]], language: Language) ->
     return Cell(text, URL, href=link(first["archived_copy"]))
 
 
-#: An address for mail, and nothing else: no ``?bcc=`` after it.
+#: A plain mail address, without ``?bcc=`` after it.
 _MAILBOX = re.compile(r"[A-Za-z0-9._+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")
 
 
 def _contact(organization: str, address: str) -> Cell:
-    """An organization with the address that the registry gives: a link, where one can be made of it."""
+    """Return an organization with its address in the registry, as a link if possible."""
     if not address:
         return Cell(escape_invisible(organization), TEXT)
     href = f"mailto:{address}" if _MAILBOX.fullmatch(address) else link(address)
@@ -272,7 +270,7 @@ def _contact(organization: str, address: str) -> Cell:
 
 
 def triage_command(row: Mapping[str, Any], arks: Sequence[str], store: str) -> str:
-    """The command by which a cause becomes a known problem; nothing of the web can be more in it than a word.
+    """Return the command that makes a cause a known problem; text from the web is always quoted as one word.
 
     >>> triage_command({"arks": 2, "host": "a.example"}, ["ark:12148/x", "ark:12148/y'z"], "audit.db")
     'arkaudit triage acknowledge ark:12148/x \\'ark:12148/y\\'"\\'"\\'z\\' --reason "…" --store audit.db'
@@ -289,7 +287,7 @@ def triage_command(row: Mapping[str, Any], arks: Sequence[str], store: str) -> s
 
 
 def check_list(title: str, cards: Sequence[ActionCard], language: Language = ENGLISH) -> Iterator[str]:
-    """The lines of a check-list in Markdown; what came from the web is in code spans."""
+    """Yield the lines of a check-list in Markdown; text from the web is in code spans."""
     yield language.gettext(
         "# To act on: {title}", title=language.apply(lambda text: code(escape_invisible(text)), title)
     )

@@ -1,4 +1,4 @@
-"""The charts of a report, made from its tables."""
+"""The charts of a report, from its tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reports.tables.definitions import hosts_of
 from reports.tables.wording import FAMILY_COUNTS, FAMILY_NAMES
 
 _MOST_NAANS = 14
-#: A name longer than this is cut at the end of a word; the table has it whole.
+#: Longer names are cut between words; the table has the full name.
 _LONGEST_NAME = 90
 
 
@@ -26,7 +26,7 @@ _LONGEST_NAME = 90
 
 
 def by_naan(naans: pd.DataFrame, language: Language) -> Chart:
-    """ARKs by NAAN and family: one bar a NAAN, the greatest on top, the small ones together."""
+    """Return the chart of ARKs by NAAN and family: one bar per NAAN, the largest on top, small ones combined."""
     names = {family: language.gettext(name) for family, name in FAMILY_NAMES.items()}
     bars = _bars(naans, language)
     totals = bars.sum(axis="columns")
@@ -54,12 +54,12 @@ def by_naan(naans: pd.DataFrame, language: Language) -> Chart:
 
 
 def _height(bars: int, *, has_legend: bool = False) -> int:
-    """The height of a chart of so many bars whose names need one line each; where they need more, it grows."""
+    """Return the height of a chart with *bars* bars whose names fit on one line; the page grows it for longer names."""
     return (LEGEND_HEIGHT if has_legend else 0) + 16 + ROW_HEIGHT * bars
 
 
 def _bars(naans: pd.DataFrame, language: Language) -> pd.DataFrame:
-    """One row per bar, labelled: the greatest NAANs, and the others as one."""
+    """Return one labelled row per bar: the largest NAANs, and all others as one."""
     columns = list(FAMILY_COLUMNS.values())
     named = zip(naans["naan"], naans["organization"].fillna(""), strict=True)
     labels = [f"{_shorten_name(escape_invisible(name))} {escape_invisible(naan)}".strip() for naan, name in named]
@@ -72,7 +72,7 @@ def _bars(naans: pd.DataFrame, language: Language) -> pd.DataFrame:
 
 
 def _shorten_name(name: str) -> str:
-    """A name that is not too long, cut between words where it has any.
+    """Return a name of limited length, cut between words if possible.
 
     >>> _shorten_name("x" * 200) == "x" * 89 + "…", _shorten_name("Centre " * 20).endswith("Centre …"), _shorten_name("")
     (True, True, '')
@@ -104,7 +104,7 @@ def _stack(name: str, tone: str, values: pd.Series, longest: int, language: Lang
             {
                 "value": value,
                 "label": {
-                    # where the number can be read inside its part of a bar
+                    # Show the number only if it fits into its part of the bar.
                     "show": value > (0.04 + 0.02 * len(f"{value:,}")) * longest,
                     "formatter": language.number(value),
                 },
@@ -118,7 +118,7 @@ def _stack(name: str, tone: str, values: pd.Series, longest: int, language: Lang
 
 
 def _totals(totals: pd.Series, language: Language) -> dict[str, Any]:
-    """The sum of each bar, written after it: a bar of no length of its own."""
+    """Return the total of each bar as a label on a bar of length 0 after it."""
     return {
         "type": "bar",
         "name": language.gettext("in all"),
@@ -159,7 +159,7 @@ def _naan_sentence(naans: pd.DataFrame, language: Language) -> str:
 
 
 def by_service(services: pd.DataFrame, language: Language) -> tuple[Chart, ...]:
-    """Return for each service how many ARKs give it, and what the others answered: small multiples, of one scale."""
+    """Return one chart per service: how many ARKs provide it, and the other answers, all on one scale."""
     most = max(1, int(services["arks"].max()))
     return tuple(_service(str(name), rows, most, language) for name, rows in services.groupby("service", sort=False))
 
@@ -214,7 +214,7 @@ def _service(service: str, rows: pd.DataFrame, most: int, language: Language) ->
 
 
 def _family(service: str, outcome: str, *, given: bool) -> Family:
-    """The colour of an answer: an object outcome by its family, any other by whether the service is given."""
+    """Return the family whose colour an answer has: by its object outcome, or by whether the service is provided."""
     if service == "object":
         return FAMILY_OF[ObjectOutcome(outcome)]
     return Family.WORKS if given else Family.NOT_JUDGED
@@ -228,30 +228,30 @@ class Numbers:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     is_open: bool = False
-    """Whether they belong to what the chart says, so that they are always shown."""
+    """True if the numbers are essential to the chart, so that they are always shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """One chart: what the library draws, and a sentence that says the same."""
+    """One chart: the options of the library, and a sentence with the same content."""
 
     name: str
     title: str
     alt: str
     height: int
-    """In CSS pixels, where each name fits on one line; the page grows for more."""
+    """In CSS pixels, if each name fits on one line; the page grows it for more."""
     option: Mapping[str, Any]
-    """As ECharts takes it, but for colours: ``{"colour": "works"}``."""
+    """The option object of ECharts, with named colours: ``{"colour": "works"}``."""
     leads_to: str | None = None
-    """The column of the table of ARKs by which a click on a bar filters, if it does."""
+    """The column of the table of ARKs that a click on a bar filters, if any."""
     numbers: Numbers | None = None
-    """What it is drawn from, where no table of the report says it as it is drawn."""
+    """The numbers of the chart, if no table of the report has them in this form."""
     widest_number: str = ""
-    """Of the numbers at the ends of bars: space is kept for it."""
+    """The widest of the numbers at the ends of bars, for which space is reserved."""
 
 
 def colour(name: str) -> dict[str, str]:
-    """The colour of this *name*, which the page fills in."""
+    """Return a placeholder for the colour *name*, which the page fills in."""
     return {"colour": name}
 
 
@@ -260,7 +260,7 @@ ROW_HEIGHT = 27
 LEGEND_HEIGHT = 30
 #: A legend above a chart; the page breaks it into as many lines as it needs.
 LEGEND = {"top": 0, "left": 0, "itemWidth": 14, "itemHeight": 12, "itemGap": 16, "textStyle": {"color": colour("ink")}}
-#: What all charts of bars and lines have in common.
+#: Options common to all charts of bars and lines.
 FRAME: Mapping[str, Any] = {
     "animation": False,
     "textStyle": {"fontFamily": "inherit"},
@@ -271,17 +271,17 @@ FRAME: Mapping[str, Any] = {
 
 _MOST_NODES = 8
 _NODE_HEIGHT = 46
-#: A name longer than this is cut in the picture; the numbers next to it have it whole.
+#: Longer names are cut in the picture; the numbers next to it have the full name.
 _LONGEST_NODE = 44
 
-#: A node of the chart: its column, and the host or family; None for the other hosts of its column.
+#: A node of the chart: its column, and its host or family; None for the other hosts of its column.
 Node: TypeAlias = tuple[int, str | None]
 
 
 def flow_of(arks: pd.DataFrame, language: Language) -> Chart | None:
-    """From the host that was asked to the host that answered last, and what that came to; None when none was asked.
+    """Return the chart from requested hosts to final hosts and results; None if no ARK was requested.
 
-    Which hosts are drawn, and in what order, goes by the hosts and their numbers, not by their names in a language.
+    The choice and order of hosts depend on hosts and numbers only, not on the language.
     """
     asked = arks[arks["object"].notna() & arks["request_url"].notna() & arks["object"].ne(ObjectOutcome.SKIPPED)]
     if asked.empty:
@@ -383,7 +383,7 @@ def _tone(node: Node) -> str:
 
 
 def _label(node: Node, name: str, language: Language) -> dict[str, Any]:
-    """The label of a node: at both ends next to the chart, in the middle above its node, on paper of its own."""
+    """Return the label of a node: next to the chart at both ends, and above the node in the middle."""
     cut = language.apply(_cut, name)
     short = {"formatter": cut} if cut != name else {}
     match node:
@@ -399,7 +399,7 @@ def _cut(name: str) -> str:
 
 
 def _nodes(column: int, hosts: pd.Series, urls: pd.Series) -> list[Node]:
-    """The node of each of *hosts*; those of the fewest URLs are one."""
+    """Return the node of each of *hosts*; the hosts with the fewest URLs share one."""
     sums = urls.groupby(hosts).sum().sort_values(ascending=False, kind="stable")
     drawn = set(sums.index if len(sums) <= _MOST_NODES + 1 else sums.index[:_MOST_NODES])
     return [(column, host if host in drawn else None) for host in hosts]

@@ -1,4 +1,4 @@
-"""The page: its words and first rows as HTML, its tables and charts as data, its libraries and styles inside it."""
+"""The page: texts and first rows as HTML, tables and charts as data, with libraries and styles embedded."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ from reports.tables.services import ALL
 from reports.tables.summary import REQUESTS_SENT, sentences
 from reports.tables.wording import FAMILY_MEANINGS, FAMILY_NAMES
 
-#: Causes that the page explains.
+#: Number of causes with a card.
 MOST_CAUSES = 12
 
 _HERE = Path(__file__).parent
-#: What runs in the page, in this order.
+#: The scripts of the page, in order.
 SCRIPTS = (
     "dataTables.min.js",
     "data.js",
@@ -64,7 +64,7 @@ SCRIPTS = (
     "cards.js",
     "navigation.js",
 )
-#: What runs only when a chart comes into view.
+#: The library that runs only when a chart comes into view.
 CHART_LIBRARY = "echarts.min.js"
 
 
@@ -75,7 +75,7 @@ def page(
     choice: str = "",
     language_choice: LanguageChoice | None = None,
 ) -> str:
-    """The whole page as HTML. The same run and tables give the same text."""
+    """Return the whole page as HTML. The same run and tables give the same text."""
     language_choice = language_choice or LanguageChoice()
     texts = Texts(language_choice.language.code)
     parts = {definition.name: part_of(definition, tables[definition.name], frames, texts) for definition in TABLES}
@@ -85,39 +85,37 @@ def page(
 
 @dataclass(frozen=True, slots=True)
 class PagePart:
-    """What the page holds of one table, and what else it must know of it: a long table need not stay in memory."""
+    """The part of one table that the page needs, so that a long table need not stay in memory."""
 
     shown: ShownTable
     rows_packed: str
-    """All its rows that the page holds."""
+    """The rows embedded in the page."""
     sentences: tuple[str, ...]
-    """The sentences of ours in it."""
+    """Its sentences to translate."""
     charts: tuple[Chart, ...]
     rows: pd.DataFrame | None
-    """The rows that cards and the first screen are made of; none where they are made of none of it."""
+    """The rows for cards and the first screen; None for tables without a part there."""
 
 
 def part_of(definition: TableDefinition, table: pd.DataFrame, frames: Frames, texts: Texts) -> PagePart:
-    """Return what the page holds of a table."""
-    ours = (table[column.name].dropna().unique() for column in definition.columns if column.is_ours)
-    rows = (
-        table if definition.name in ("summary", "changes", "causes", "hosts") else None
-    )  # also no row of it would keep all its memory
+    """Return the part of a table that the page needs."""
+    texts_of_columns = (table[column.name].dropna().unique() for column in definition.columns if column.is_ours)
+    rows = table if definition.name in ("summary", "changes", "causes", "hosts") else None
     return PagePart(
         shown=shown_table(definition, table, frames, texts),
         rows_packed=pack_rows(table, columns_of(definition)),
-        sentences=tuple(str(text) for part in ours for text in part),
+        sentences=tuple(str(text) for part in texts_of_columns for text in part),
         charts=tuple(charts_of(definition.name, table, texts)),
         rows=table[table["number"].le(MOST_CAUSES)] if definition.name == "failures" else rows,
     )
 
 
-#: The tables of which charts are made, in the order of these.
+#: The tables with charts, in the order of the charts.
 CHART_TABLES = ("naans", "services", "arks", "runs", "survival")
 
 
 def charts_of(name: str, table: pd.DataFrame, language: Language) -> Iterator[Chart]:
-    """Yield the charts that are made of a table, by its name."""
+    """Yield the charts of a table."""
     charts: tuple[Chart | None, ...] = ()
     match name:
         case "naans" if len(table):
@@ -137,20 +135,20 @@ def charts_of(name: str, table: pd.DataFrame, language: Language) -> Iterator[Ch
 def page_pieces(
     frames: Frames, parts: Mapping[str, PagePart], texts: Texts, *, choice: str = "", language_choice: LanguageChoice
 ) -> Iterator[bytes]:
-    """Yield the page as HTML, made of its parts by the names of their tables.
+    """Yield the page as HTML from its parts by table name.
 
-    It is written in the language that is *language_choice*, English by default, and holds what it says in the others; a reader's
-    browser chooses among them where none was asked for.
+    It is written in the chosen language, English by default, and contains the texts of the others. The reader's browser
+    selects among them unless a language was chosen.
     """
     tables = {name: part.rows for name, part in parts.items() if part.rows is not None}
-    ours = dict.fromkeys([*ADVICE.values(), *(text for part in parts.values() for text in part.sentences)])
+    own_sentences = dict.fromkeys([*ADVICE.values(), *(text for part in parts.values() for text in part.sentences)])
     style = (_HERE / "templates" / "page.css").read_text("utf-8")
     library, *scripts = ((_HERE / "static" / name).read_text("utf-8") for name in (CHART_LIBRARY, *SCRIPTS))
     whole = template("page.html.j2")
     cards = action_cards(frames, tables, MOST_CAUSES, texts)
     has_arks = parts["naans"].shown.row_count
     charts = [chart for name in CHART_TABLES for chart in parts[name].charts if has_arks]
-    said = {
+    values = {
         **_page_values(frames, tables, texts),
         "lang": texts.mark(lambda language: language.code),
         "choice": escape_invisible(choice),
@@ -164,16 +162,16 @@ def page_pieces(
         "number": texts.number,
         "languages": LANGUAGES.values(),
     }
-    # what is the same in every language, and is much, is left out when the places of texts are counted
+    # Large content that is the same in every language is left out while the positions of texts are counted.
     nothing = {"style": "", "library": "", "policy": "", "script_data": "", "scripts": [""] * len(scripts)}
-    places = texts.places(whole.render({**said, **nothing, "data": dict.fromkeys([*parts, LIFE.name], "")}))
+    places = texts.places(whole.render({**values, **nothing, "data": dict.fromkeys([*parts, LIFE.name], "")}))
     title = texts.mark(lambda language: audit_subject(frames, language).title)
     for_scripts = {
         "check_list": list(check_list(title, cards, texts)),
         "charts": [{name: getattr(chart, name) for name in _DRAWN_FROM} for chart in charts],
     }
     scripted = {
-        code: {**_script_values(list(ours), language), **texts.fill_marks(for_scripts, code)}
+        code: {**_script_values(list(own_sentences), language), **texts.fill_marks(for_scripts, code)}
         for code, language in LANGUAGES.items()
     }
     facts = audit_subject(frames).facts
@@ -191,7 +189,7 @@ def page_pieces(
     }
     pieces = whole.generate(
         {
-            **said,
+            **values,
             "style": Markup(style),
             "scripts": [Markup(script) for script in scripts],
             "library": Markup(library),
@@ -207,7 +205,7 @@ def page_pieces(
 
 
 def _page_values(frames: Frames, tables: Mapping[str, pd.DataFrame], texts: Texts) -> dict[str, Any]:
-    """What the page says of the audit itself, before any script runs."""
+    """Return the values of the template that describe the audit."""
     summary = tables["summary"]
     suspect = frames.run[frames.run["is_suspect"].fillna(False)]
     values = dict(zip(summary["measure"], summary["value"], strict=True))
@@ -237,20 +235,20 @@ def _page_values(frames: Frames, tables: Mapping[str, pd.DataFrame], texts: Text
     }
 
 
-def _script_values(ours: Sequence[str], language: Language) -> dict[str, Any]:
-    """What the scripts say in a language, and how they write numbers and days."""
+def _script_values(own_sentences: Sequence[str], language: Language) -> dict[str, Any]:
+    """Return the texts of the scripts in a language, and its forms of numbers and dates."""
     return {
         "code": language.code,
         "words": words_in(language),
         "names": {str(family): language.gettext(name) for family, name in FAMILY_NAMES.items()},
-        "sentences": {escape_invisible(text): escape_invisible(language.gettext(text)) for text in ours},
+        "sentences": {escape_invisible(text): escape_invisible(language.gettext(text)) for text in own_sentences},
         "day": language.day_pattern(),
         "percent": language.share(0, 0).removeprefix("0"),
     }
 
 
 def content_security_policy(style: str, scripts: Sequence[str]) -> str:
-    """The policy of the page: nothing is loaded or sent, and nothing runs or styles but what is there by its digest."""
+    """Return the policy of the page: no request, and only the embedded scripts and styles, by digest."""
     allowed = " ".join(_digest(script) for script in scripts)
     return (
         f"default-src 'none'; script-src {allowed}; style-src {_digest(style)}; img-src data:; "
@@ -263,18 +261,18 @@ def _digest(text: str) -> str:
     return f"'sha256-{digest}'"
 
 
-#: What the scripts must know of a chart.
+#: The fields of a chart that the scripts need.
 _DRAWN_FROM = ("name", "title", "alt", "height", "option", "leads_to", "widest_number")
 
 
 def _in_html(data: Mapping[str, Any]) -> str:
-    """Return *data* as JSON that HTML can hold."""
+    """Return *data* as JSON that can be embedded in HTML."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _run_facts(frames: Frames, language: Language) -> list[tuple[str, str]]:
-    """Return what there is to say of how the report came about; nothing for an empty store."""
+    """Return facts about the run for the footer; empty for an empty store."""
     if frames.run.empty:
         return []
     run = next(records_of(frames.run))
@@ -317,11 +315,11 @@ _WORTH_A_LOOK = {
 }
 
 
-# -- the life of an ARK
+# -- the history of an ARK
 
 
 def _lives(frames: Frames) -> pd.DataFrame:
-    """One row per ARK and run in which it was judged, with the best outcome of its URLs; ordered by ARK and moment."""
+    """Return one row per ARK and judged run, with the best outcome of its URLs; ordered by ARK and time."""
     names = frames.arks[["ark_id", "ark"]].sort_values("ark", ignore_index=True)
     rows = frames.history.merge(names[["ark_id"]].assign(place=names.index), on="ark_id")
     rows = rows.assign(family=families(rows["object"]))

@@ -1,4 +1,4 @@
-"""Letters to those who can repair a cause: what was seen and when, and what would help, in plain words. Pure."""
+"""Draft letters to those who can repair a cause, in plain words: the problem, its date, and a request."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from reports.languages.display import escape_invisible
 from reports.remediation.causes import Cause, Fault
 from reports.tables.wording import OBJECT_MEANINGS
 
-#: ARKs that a letter names; how many more there are it says.
+#: Number of ARKs listed in a letter; it states how many more there are.
 MOST_NAMED = 12
-#: Documents that it names of each.
+#: Number of documents listed for each ARK.
 _MOST_DOCUMENTS = 2
 
 
@@ -23,22 +23,22 @@ class ArkProblem:
     """One ARK that was not reached as cited."""
 
     ark: str
-    """Normal form."""
+    """The ARK in normal form."""
     url: str
-    """What was asked."""
+    """The URL that was requested."""
     outcome: ObjectOutcome
     ended_at: str = ""
-    """The URL of the last request, where redirects led to another one."""
+    """The URL of the last request, if redirects led to another one."""
     day: date | None = None
-    """When."""
+    """The day of the request."""
     documents: tuple[str, ...] = ()
-    """Those that cite it."""
+    """The documents that cite it."""
     should_be: str = ""
-    """What would be right, if that is known."""
+    """The corrected citation, if known."""
     archived_copy: str = ""
-    """Where an archive has a copy of what it led to."""
+    """The URL of an archived copy of the object."""
     archived_on: date | None = None
-    """When that was captured."""
+    """The day of that copy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,11 @@ def letter(
     *,
     sender: str = "",
 ) -> Letter:
-    """The letter about a *cause* to whom its *fault* says: to a *host*, or to those who edit the citing documents.
+    """Return the letter about a *cause* to the party of *fault*.
 
-    Of so many ARKs as *count* says, *failures* has the first. An answer goes to the *sender*.
-
-    What comes from the web is spelled out where it could not be seen, and is in no way marked up.
+    It goes to the operator of *host*, or to the editors of the documents. *failures* has the first of *count* ARKs.
+    *sender* is the address for replies. Invisible characters from the web are spelled out, and the letter contains no
+    markup.
 
     >>> one = ArkProblem("ark:12148/btv1b84", "https://n.example/ark:/12148/btv1b84", ObjectOutcome.LOOP)
     >>> letter(Cause.LOOP, Fault.RESOLVER, "n.example", [one], 1).subject
@@ -86,7 +86,7 @@ def letter_to_let_in(
     signed_by: str = "",
     sender: str = "",
 ) -> Letter:
-    """The letter to the operator of a *host* that keeps programs out: what it can do so that its ARKs can be judged.
+    """Return the letter to the operator of a *host* that refuses programs, with ways to admit arkaudit.
 
     >>> letter_to_let_in("n.example", [], 2, user_agent="arkaudit/1").subject
     'Programs cannot check 2 ARKs at n.example'
@@ -118,7 +118,7 @@ def _compose(
     language: Language,
     sender: str,
 ) -> Letter:
-    """A letter with what was seen of each ARK between its first *words*, subject and opening, and its request."""
+    """Return a letter: subject and opening from *words*, a paragraph per ARK, and the request."""
     subject, opening = (language.ngettext(forms.one, forms.many, count, host=where) for forms in words)
     arks = list(dict.fromkeys(one.ark for one in arks_seen))[:MOST_NAMED]
     more = count - len(arks)
@@ -156,7 +156,7 @@ _MEANING = N_(
 )
 
 
-#: The subject of a letter, and the sentence that it begins with: to editors, or to a host.
+#: The subject and the first sentence of a letter, to editors or to a host.
 _FIRST_WORDS = {
     Fault.CITATION: (
         Forms("A cited ARK needs a correction", "{number} cited ARKs need a correction"),
@@ -226,7 +226,7 @@ def _citation_line(documents: Sequence[str], language: Language) -> str:
     )
 
 
-#: What would help, for those who can do it.
+#: The request of a letter, by cause.
 REQUESTS = {
     Cause.LABEL_FORM: N_("Could your resolver accept ark: and ark:/ alike? Both forms of the label mean the same."),
     Cause.HYPHENS: N_("Could your resolver ignore hyphens? In an ARK they have no meaning."),

@@ -1,4 +1,4 @@
-"""Charts over time: the share of ARKs alive run by run, and survival by NAAN and by resolver."""
+"""Charts over time: the share of ARKs that work, run by run, and survival by NAAN and by resolver."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reports.page.charts import FRAME, LEGEND, Chart, Numbers, colour
 
 
 def alive_of(runs: pd.DataFrame, language: Language) -> Chart | None:
-    """The share of ARKs that work, and that are not confirmed broken, after each run; None before the second run."""
+    """Return the chart of the share of ARKs that work after each run; None before the second run."""
     judged = runs[runs["share_working"].notna()]
     if len(judged) < 2:
         return None
@@ -71,7 +71,7 @@ def _alive_sentence(runs: int, first: pd.Series, last: pd.Series, language: Lang
 
 
 def _time_axis(first: pd.Timestamp, last: pd.Timestamp, language: Language) -> dict[str, Any]:
-    """An axis of days; of minutes, where all that is drawn lies within a few days."""
+    """Return an axis of days, or of minutes if the whole chart covers only a few days."""
     is_long = last - first >= pd.Timedelta(days=_FEW_DAYS)
     label, apart = (
         (language.day_pattern(), "1D") if is_long else (f"{language.day_pattern(has_year=False)} {{HH}}:{{mm}}", "1min")
@@ -88,7 +88,7 @@ _FEW_DAYS = 3
 
 
 def _share(run: pd.Series, language: Language, *parts: str) -> str:
-    """A share of what was proved by a run, with what it is a share of."""
+    """Return a share of the conclusive checks of a run, with its numerator and denominator."""
     of = sum(int(run[name]) for name in ("working", "failing", "confirmed_broken"))
     part = sum(int(run[name]) for name in parts)
     return language.gettext("{share} ({part} of {all})", share=_percent(part / of, language), part=part, all=of)
@@ -102,9 +102,10 @@ def _run_row(run: pd.Series, language: Language) -> tuple[str, ...]:
 
 
 def survival_of(survival: pd.DataFrame, grouping: str, language: Language) -> Chart | None:
-    """The survival curves of the greatest NAANs or resolvers, and of all; None where nothing was watched for a day.
+    """Return the survival curves of all ARKs and of the largest NAANs or resolvers.
 
-    Next to it the numbers at risk: a curve says less and less, the fewer are still watched.
+    Return None if nothing was observed for a day. The numbers at risk are printed next to the chart, because a curve is
+    less reliable the fewer ARKs are still observed.
     """
     of_group = survival[survival["grouping"].eq(grouping)]
     groups = {str(name): rows for name, rows in of_group.groupby("group")}
@@ -157,7 +158,7 @@ def survival_of(survival: pd.DataFrame, grouping: str, language: Language) -> Ch
 
 
 _SURVIVAL_TITLES = {"naan": N_("Survival by NAAN"), "resolver": N_("Survival by resolver")}
-#: Curves of one chart besides that of all; parts of its axis that numbers at risk are printed for.
+#: Curves of one chart, in addition to that of all ARKs; and parts of its axis at which numbers at risk are printed.
 _MOST_CURVES = 5
 _TICKS = 3
 _MOST_RUNS = 24
@@ -175,7 +176,7 @@ def _points(rows: pd.DataFrame) -> list[tuple[int, float]]:
 
 
 def _at_risk(rows: pd.DataFrame, day: int) -> int:
-    """Return how many were alive and still watched on a day."""
+    """Return how many were alive and still observed on a day."""
     later = rows[rows["days"] >= day]
     return 0 if later.empty else int(later["at_risk"].iloc[0])
 
@@ -201,7 +202,7 @@ def _survival_sentence(curves: Mapping[str, pd.DataFrame], longest: int, languag
 
 
 def _foot(shares: pd.Series) -> float:
-    """Return where an axis of shares begins: at 0, unless all of them lie so high that nothing could be distinguished.
+    """Return the start of an axis of shares: 0, unless all shares are so high that the lines would overlap.
 
     >>> _foot(pd.Series([1.0, 0.993])), _foot(pd.Series([0.98, 0.72])), _foot(pd.Series([0.4]))
     (0.95, 0.7, 0.0)

@@ -1,4 +1,4 @@
-"""Tables and cells as the page shows them: what is a link, what a badge, and which rows the page has as HTML."""
+"""Tables and cells as the page shows them: links, badges, and the rows included as HTML."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from reports.store.frames import Frames
 from reports.tables.definitions import Column, TableDefinition, arrow_moments, records_of, rows_of, values_of
 from reports.tables.wording import FAMILY_NAMES
 
-#: Rows of a table that the page has as HTML, for readers without scripts and for paper; the data has them all.
+#: Rows of a table included as HTML, for readers without scripts and for print; the embedded data has more.
 MOST_ROWS = 60
 MOST_LISTED = 15
-#: Characters of a text that a table shows whole; `tables.js` has the same.
+#: Longer texts are clamped; `tables.js` has the same number.
 LONGEST = 120
 
 
@@ -37,11 +37,11 @@ class Cell:
     kind: ColumnType
     href: str | None = None
     tone: str | None = None
-    """The family that a badge has its colour from; none for no badge."""
+    """The family whose colour the badge has; None for no badge."""
 
     @property
     def is_long(self) -> bool:
-        """True if it would make its row tall: then only its beginning shows."""
+        """True if the text is too long for a row: only its beginning is shown."""
         return self.kind is ColumnType.TEXT and len(self.text) > LONGEST
 
 
@@ -51,17 +51,17 @@ class ShownTable:
 
     definition: TableDefinition
     columns: tuple[Column, ...]
-    """Those in which there is anything, in the order of the page."""
+    """The columns that are not empty, in the order of the page."""
     rows: tuple[tuple[Cell, ...], ...]
     row_count: int
     held: int
-    """How many of its rows the page holds."""
+    """Number of rows embedded in the page."""
     nothing: str = ""
-    """What is said instead, where it has nothing to report."""
+    """The text shown instead of an empty table."""
 
     @property
     def all_columns(self) -> tuple[Column, ...]:
-        """Return all its columns, whose meanings the page gives, in the order of the page."""
+        """Return all columns, whose meanings the page lists, in the order of the page."""
         return columns_of(self.definition)
 
     @property
@@ -71,7 +71,7 @@ class ShownTable:
 
 
 def shown_table(definition: TableDefinition, table: pd.DataFrame, frames: Frames, language: Language) -> ShownTable:
-    """A table for the page: its first rows as cells, and what is said where it has none to report."""
+    """Return a table for the page: its first rows as cells, and a text if it has nothing to report."""
     columns = tuple(column for column in columns_of(definition) if table[column.name].notna().any())
     first = table.head(MOST_LISTED if definition.is_listing else MOST_ROWS)
     rows = tuple(
@@ -89,7 +89,7 @@ def shown_table(definition: TableDefinition, table: pd.DataFrame, frames: Frames
 
 
 def cell_of(value: Any, kind: ColumnType, language: Language) -> Cell:
-    """A value as a cell: a web address is a link, a word of a vocabulary a badge."""
+    """Return a value as a cell: a web address becomes a link, a word of a vocabulary a badge."""
     text = language.format_cell(value, kind)
     if kind is ColumnType.URL:
         return Cell(text, kind, href=link(value or ""))
@@ -109,28 +109,28 @@ _TONES: Mapping[Any, Family] = {
     **FAMILY_OF,
     **{family: family for family in Family},
 }
-#: Every token that is shown as a badge, with the family whose colour it gets.
+#: Every token shown as a badge, with the family whose colour it has.
 TONES = {str(token): family.value for token, family in _TONES.items()}
 
 
-# The numbers that the page shows large, each with the way to the rows that it counts.
+# Tiles: large numbers, each with a link to the rows that it counts.
 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A number, and where to find the rows that it counts."""
+    """A large number with a link to the rows that it counts."""
 
     number: str
     name: str
     tone: str
-    """The family that it has its colour from; empty for none."""
+    """The family whose colour it has, or empty."""
     change: str
-    """How it has changed since the run that it is compared with; empty where there is none."""
+    """The change since the run compared with; empty without one."""
     href: str
 
 
 def tiles_of(summary: pd.DataFrame, language: Language) -> list[Tile]:
-    """The tiles of a report. An ARK counts once, so each leads to the rows of just these ARKs."""
+    """Return the tiles of a report. An ARK counts once, so each tile leads to the rows of just these ARKs."""
     rows = {row["measure"]: row for row in records_of(summary)}
     return [
         Tile(
@@ -158,7 +158,7 @@ def _arks(column: str, *values: str) -> str:
     return f"#arks?{urlencode([(column, value) for value in values])}"
 
 
-#: The measures: each with its name for one and for many, its family, and where it leads.
+#: The measures with their names for one and many, family and link.
 _TILES = (
     ("citations", Forms("citation", "citations"), "", "#citations"),
     ("ARKs", Forms("ARK", "ARKs"), "", "#arks"),
@@ -181,27 +181,27 @@ _TILES = (
 )
 
 
-#: Rows of one table that the page holds; the files hold them all.
+#: Rows of one table that the page embeds; the files have all.
 MOST_EMBEDDED = 500_000
 
 
 def pack_rows(table: pd.DataFrame, columns: tuple[Column, ...]) -> str:
-    """The first rows of a table, packed: gzip in Base64 of JSON, ``{"rows": 2, "columns": [...]}``.
+    """Return the first rows of a table as Base64 of gzip of JSON, ``{"rows": 2, "columns": [...]}``.
 
-    A column of text is ``{"d": texts, "i": numbers}``, -1 for nothing, with every invisible character spelled out; a
-    column of numbers, truths or moments (milliseconds since 1970) is ``{"v": values}``, with null for nothing.
+    A text column is ``{"d": texts, "i": indexes}``, with -1 for missing and invisible characters spelled out. A column
+    of numbers, booleans or times (milliseconds since 1970) is ``{"v": values}``, with null for missing.
     """
     compressor = zlib.compressobj(6, wbits=_GZIP)
     parts = [compressor.compress(piece.encode()) for piece in _pieces(table.head(MOST_EMBEDDED), columns)]
     return base64.b64encode(b"".join([*parts, compressor.flush()])).decode("ascii")
 
 
-#: The form of what zlib packs: gzip's, with the largest window.
+#: zlib's option for gzip with the largest window.
 _GZIP = 16 + zlib.MAX_WBITS
 
 
 def _pieces(table: pd.DataFrame, columns: tuple[Column, ...]) -> Iterator[str]:
-    """The JSON of a table, column by column, of each some thousands of values at a time."""
+    """Yield the JSON of a table, column by column, in pieces of `_PIECE` values."""
     yield f'{{"rows":{len(table)},"columns":['
     for number, column in enumerate(columns):
         yield ",{" if number else "{"
@@ -215,7 +215,7 @@ def _pieces(table: pd.DataFrame, columns: tuple[Column, ...]) -> Iterator[str]:
     yield "]}"
 
 
-#: Values that are packed at once.
+#: Number of values encoded at once.
 _PIECE = 10_000
 
 
@@ -232,7 +232,7 @@ def _content(values: pd.Series, column: Column) -> dict[str, list[Any]]:
 
 
 def table_description(definition: TableDefinition) -> dict[str, Any]:
-    """Return what the page must know of a table before it looks into it."""
+    """Return the properties of a table that the page's scripts need."""
     return {
         "name": definition.name,
         "title": definition.title,
@@ -250,16 +250,16 @@ def table_description(definition: TableDefinition) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A part of the page: tables that answer questions of one kind."""
+    """A part of the page: tables that answer related questions."""
 
     name: str
     title: str
     answers: str
-    """The questions, in a sentence."""
+    """The questions, in one sentence."""
     tables: tuple[str, ...]
 
 
-#: Every table of a report is in one of them.
+#: Every table of a report belongs to one topic.
 TOPICS = (
     Topic(
         "to-mend",
@@ -311,10 +311,10 @@ TOPICS = (
     ),
 )
 
-#: Tables that are printed, too: those that count.
+#: Printed tables: those that count.
 ON_PAPER = frozenset({"naans", "resolvers", "documents"})
 
-#: The columns that come first on the page, where the files have another order.
+#: Columns that come first on the page, if the files have another order.
 _FIRST = {
     "arks": (
         "ark",
@@ -341,13 +341,13 @@ _FIRST = {
 
 
 def columns_of(definition: TableDefinition) -> tuple[Column, ...]:
-    """The columns of a table in the order of the page."""
+    """Return the columns of a table in the order of the page."""
     first = _FIRST.get(definition.name, ())
     by_name = {column.name: column for column in definition.columns}
     return (*(by_name[name] for name in first), *(column for column in definition.columns if column.name not in first))
 
 
-#: What a table without a row says, where that is more than that there is none.
+#: Texts for tables without rows.
 _NOTHING = {
     "changes": N_("Nothing has changed."),
     "inventory": N_("No list of your own ARKs was given."),
@@ -362,7 +362,7 @@ _NONE = N_("None.")
 
 
 def _nothing_words(definition: TableDefinition, table: pd.DataFrame, frames: Frames, language: Language) -> str:
-    """Return what is said instead of a table that has nothing to report; an empty text for one that has."""
+    """Return the text shown instead of a table that has nothing to report; empty for other tables."""
     is_first = frames.previous is None and frames.since is None
     if definition.name == "changes" and is_first and table["event"].eq(EventKind.NEW).all():
         return language.gettext(_FIRST_TIME)

@@ -1,7 +1,7 @@
-"""What a page says in each language: one structure, and in the places of its texts what each language says there.
+"""The page in every language: one structure, and a list of texts that differ by language.
 
-A page is made once, by a language that is all of them in one. Where they differ, it says a mark; what is filled in for
-the marks is all that distinguishes the languages, so that none can have other tags, rows or places than another.
+The page is rendered once, by a `Texts` object for all languages together. Where their texts differ, it inserts a mark.
+Each language is then a set of texts for the marks, so that tags, rows and order are the same in all of them.
 """
 
 from __future__ import annotations
@@ -14,44 +14,44 @@ from typing import Any
 
 from reports.languages import LANGUAGES, N_, Forms, Language
 
-#: Tags, whose attributes hold no ``<`` and no ``>``: what is not of the template is escaped.
+#: Tags. Their attributes contain no ``<`` or ``>``: all values are escaped.
 _TAG = re.compile(r"(<[^>]*>)")
-#: Elements that say something; what else there is, a browser or what is added to it may have put there, too.
+#: Elements that are counted; browsers and extensions may add elements of the excluded kinds.
 _COUNTED = re.compile(r"<(?!(?:script|style|link|meta)\b)[a-z]")
 _ATTRIBUTE = re.compile(r'([\w-]+)="([^"]*)"')
-#: A mark: the number of a text between characters that `escaped` leaves in no text of the web.
+#: A mark: the number of a text between control characters, which `escape_invisible` removes from text of the web.
 _MARK = re.compile("\x02([0-9]+)\x03")
 
 
 def _in_all(name: str) -> Callable[..., str]:
-    """A method that says what the one of this *name* says in each language; what it is given may have marks in it."""
+    """Return a method that calls the method *name* of each language; its arguments may contain marks."""
 
-    def said(texts: Texts, *arguments: Any, **values: Any) -> str:
+    def in_all(texts: Texts, *arguments: Any, **values: Any) -> str:
         return texts.mark(
             lambda each: getattr(each, name)(
                 *texts.fill_marks(arguments, each.code), **texts.fill_marks(values, each.code)
             )
         )
 
-    return said
+    return in_all
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Texts(Language):
-    """All languages in one: what is not the same in each of them is said by a mark, and known by it.
+    """All languages in one: a text that differs between languages becomes a mark.
 
-    It speaks for the language that the page is written in, whose code it has.
+    Its code is that of the language in which the page is written.
     """
 
     _texts: list[Mapping[str, str]] = field(default_factory=list)
     _marks: dict[tuple[str, ...], str] = field(default_factory=dict)
 
-    def mark(self, said: Callable[[Language], str]) -> str:
-        """A mark for what is *said* in each language."""
-        return self.mark_texts({code: said(language) for code, language in LANGUAGES.items()})
+    def mark(self, text_in: Callable[[Language], str]) -> str:
+        """Return a mark for the texts that *text_in* returns for each language."""
+        return self.mark_texts({code: text_in(language) for code, language in LANGUAGES.items()})
 
     def mark_texts(self, texts: Mapping[str, str]) -> str:
-        """A mark for the *texts* of all languages, or the text itself where it is the same in all."""
+        """Return a mark for the *texts* by language, or the text itself if it is the same in all."""
         key = tuple(texts.values())
         if len(set(key)) == 1:
             return key[0]
@@ -61,7 +61,7 @@ class Texts(Language):
         return self._marks[key]
 
     def fill_marks(self, value: Any, code: str) -> Any:
-        """Return *value* with what a language says in the places of its marks."""
+        """Return *value* with the texts of a language in place of its marks, also in nested values."""
         if isinstance(value, str):
             return _MARK.sub(lambda mark: self._texts[int(mark[1])][code], value)
         if isinstance(value, Mapping):
@@ -81,14 +81,14 @@ class Texts(Language):
     # -- the page
 
     def fill_page(self, html: str) -> str:
-        """Return a piece of HTML in the language that the page is written in."""
+        """Return a piece of HTML with the texts of the page's own language."""
         return _MARK.sub(lambda mark: escape(self._texts[int(mark[1])][self.code]), html)
 
     def places(self, html: str) -> dict[str, dict[str, Any]]:
-        """Return for each language what it says otherwise than the page as it is written, by the places in its *html*.
+        """Return by language the texts that differ from the written page, by their positions in its *html*.
 
-        ``texts`` has them by the number of the text among those of the page that are not blank; ``attributes`` by the
-        number of the element among all, and their name.
+        ``texts`` has them by the number of the text among the texts that are not blank; ``attributes`` by the number of
+        the element, and the attribute's name.
         """
         others: dict[str, dict[str, Any]] = {code: {"texts": {}, "attributes": {}} for code in LANGUAGES}
         element = text = -1
@@ -105,7 +105,7 @@ class Texts(Language):
         return others
 
     def _otherwise(self, html: str) -> Iterator[tuple[str, str]]:
-        """Yield the languages that say a text otherwise, with what they say."""
+        """Yield the languages whose text differs from the written one, each with its text."""
         if "\x02" not in html:
             return
         plain = unescape(html)
@@ -116,7 +116,9 @@ class Texts(Language):
 
 
 def changes(written: Any, other: Any) -> list[list[Any]]:
-    """The leaves of *other* that differ from those of *written*, plain values of one shape, each after its path.
+    """Return the leaves of *other* that differ from those of *written*, each after its path.
+
+    Both are plain values of the same shape.
 
     >>> changes({"a": [1, {"b": "x"}]}, {"a": [1, {"b": "y"}]})
     [['a', 1, 'b', 'y']]
@@ -131,10 +133,9 @@ def changes(written: Any, other: Any) -> list[list[Any]]:
     return [[step, *leaf] for step in steps for leaf in changes(written[step], other[step])]
 
 
-# The sentences that the page's scripts say: whole ones, with their places in braces, so that they can be
-# translated.
+# The sentences of the page's scripts: complete, with placeholders in braces, so that they can be translated.
 
-#: By name: a sentence, or one for each form that ``{number}`` asks for.
+#: By name: a sentence, or its forms for ``{number}``.
 WORDS: Mapping[str, str | Forms] = {
     "any": N_("any"),
     "any of several": "{values}",
@@ -187,7 +188,7 @@ WORDS: Mapping[str, str | Forms] = {
 
 
 def words_in(language: Language) -> Mapping[str, str | Mapping[str, str]]:
-    """The same in a language."""
+    """Return `WORDS` in a language."""
     return {
         name: language.forms(words) if isinstance(words, Forms) else language.gettext(words)
         for name, words in WORDS.items()

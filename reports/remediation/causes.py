@@ -140,16 +140,16 @@ class Failure:
     """The URL of the last request of the object's chain, whether or not it was answered."""
     status: int | None = None
     way: Question | None = None
-    """The other way by which the object was reached; None for a failure, or if reached as written."""
+    """The other way that reached the object; None for a failure, or if reached as written."""
     way_url: str | None = None
     """The URL requested in that way."""
     check: str = "unknown"
-    """The result of its check character: passes, fails, none or unknown."""
+    """The state of its check character, as in the column `check`."""
     suggestions: tuple[str, ...] = ()
     last_good_url: str | None = None
     """The final URL in an earlier run, when the ARK worked."""
     has_lasted: bool = False
-    """True if it has failed so often and for so long that an outage is unlikely."""
+    """True if the failure has lasted, over enough checks and days to exclude an outage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class CauseContext:
     """Evidence from the run's other ARKs about a failure."""
 
     works_at: str | None = None
-    """Another URL at which the same ARK works."""
+    """Another URL of the same ARK that works."""
     longer: str | None = None
     """A cited ARK that works and begins with this one."""
     shorter: str | None = None

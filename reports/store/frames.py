@@ -139,7 +139,7 @@ class Frames:
     later: pd.DataFrame
     """Later runs that have checked ARKs of this run; their verdicts replace its own."""
     passed_over: pd.DataFrame
-    """Later runs that should have read documents, but did not finish or read none."""
+    """Later runs that should have read documents, but did not finish or read no document."""
     timeline: Timeline
     """All runs up to this one, in few columns; empty for a run that another is compared with."""
     is_alone: bool = False
@@ -221,7 +221,7 @@ def _frames(
     is_whole = inventory is not None
     listed = no_inventory() if inventory is None else inventory
 
-    def loaded(selection: Selection, *where: ColumnElement[bool], of: Any = None) -> pd.DataFrame:
+    def load_rows(selection: Selection, *where: ColumnElement[bool], of: Any = None) -> pd.DataFrame:
         query = query_of(selection) if of is None else query_of(selection).select_from(of)
         return load(connection, selection, query.where(*where))
 
@@ -238,11 +238,11 @@ def _frames(
     asks = query_of(OBSERVATIONS).join_from(observation, ark).where(is_asked)
     observations, hops = with_hops(connection, OBSERVATIONS, asks, HOP_OF)
     if not is_whole:
-        observations = loaded(COMPARED_OBSERVATIONS, observation.c.observation_id.in_(own))
+        observations = load_rows(COMPARED_OBSERVATIONS, observation.c.observation_id.in_(own))
     fetching = query_of(FETCHES).where(document.c.run_id == whole_run)
     _, fetches = with_hops(connection, FETCHES, fetching, FETCH_OF)
 
-    mentions = loaded(
+    mentions = load_rows(
         MENTIONS if is_whole else COMPARED_MENTIONS,
         document.c.run_id == run_id,
         is_current_mention,
@@ -250,30 +250,30 @@ def _frames(
     )
     first = mentions.groupby(["document_id", "citation"])["mention_id"].transform("min")
     with_runs = verdict.join(ark).join(run, run.c.run_id == verdict.c.run_id)
-    verdicts = loaded(VERDICTS, verdict.c.verdict_id.in_(counting), of=with_runs)
+    verdicts = load_rows(VERDICTS, verdict.c.verdict_id.in_(counting), of=with_runs)
     about = [mentions, observations[observations["run_id"].eq(run_id)], verdicts]
     is_meant = arks["ark_id"].isin(pd.concat([rows["ark_id"] for rows in about]))
     by_then = run.c.started_at <= start_of(until)
-    lives = loaded(HISTORY, without_index(verdict.c.ark_id).in_(judged), by_then, of=verdict.join(run))
+    lives = load_rows(HISTORY, without_index(verdict.c.ark_id).in_(judged), by_then, of=verdict.join(run))
     lives = lives.drop(columns="verdict_id").sort_values("run_id", kind="stable", ignore_index=True)
     ailing = select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(counting), verdict.c.object.in_(AILING))
-    good = loaded(
+    good = load_rows(
         LAST_GOOD,
         verdict.c.ark_id.in_(ailing.subquery().select()),
         run.c.started_at < start_of(until),
         verdict.c.object.in_(WORKING),
         of=verdict.join(run),
     ).drop(columns="verdict_id")
-    copies = loaded(MEMENTOS, memento.c.ark_id.in_(judged), by_then, of=memento.join(run))
+    copies = load_rows(MEMENTOS, memento.c.ark_id.in_(judged), by_then, of=memento.join(run))
     copies = copies.sort_values(["at", "memento_id"])
     later = run.c.started_at > start_of(run_id)
     judging = select(verdict.c.run_id).where(verdict.c.verdict_id.in_(counting))
     happened = is_event_since(reported, since) if is_whole else event.c.run_id == NO_RUN
     runs = run.outerjoin(assessment)
     return Frames(
-        run=loaded(RUN, run.c.run_id == run_id, of=runs),
-        later=loaded(RUN, run.c.run_id.in_(judging), later, of=runs),
-        passed_over=loaded(
+        run=load_rows(RUN, run.c.run_id == run_id, of=runs),
+        later=load_rows(RUN, run.c.run_id.in_(judging), later, of=runs),
+        passed_over=load_rows(
             RUN,
             run.c.run_id.in_(select(document.c.run_id)),
             later,
@@ -283,20 +283,20 @@ def _frames(
         inventory=with_citations(connection, listed, until),
         stock=stock(connection, listed, until),
         is_all=reported.is_all,
-        documents=loaded(DOCUMENTS, document.c.run_id == run_id),
-        findings=loaded(FINDINGS, finding.c.run_id == run_id),
+        documents=load_rows(DOCUMENTS, document.c.run_id == run_id),
+        findings=load_rows(FINDINGS, finding.c.run_id == run_id),
         arks=arks if is_meant.all() else arks[is_meant].reset_index(drop=True),
         mentions=mentions.assign(citation_id=first.astype("Int64")),
         observations=observations,
         hops=hops,
         fetches=fetches,
-        tls=loaded(TLS, tls_probe.c.run_id == run_id),
-        pauses=loaded(PAUSES, pause.c.run_id == whole_run),
-        traffic=loaded(TRAFFIC, host_traffic.c.run_id == whole_run),
+        tls=load_rows(TLS, tls_probe.c.run_id == run_id),
+        pauses=load_rows(PAUSES, pause.c.run_id == whole_run),
+        traffic=load_rows(TRAFFIC, host_traffic.c.run_id == whole_run),
         verdicts=verdicts,
-        latest=loaded(LATEST, without_index(latest.c.verdict_id).in_(counting)),
-        events=loaded(EVENTS, happened, of=event.join(ark)),
-        history=lives.merge(loaded(RUNS), on="run_id", how="left"),
+        latest=load_rows(LATEST, without_index(latest.c.verdict_id).in_(counting)),
+        events=load_rows(EVENTS, happened, of=event.join(ark)),
+        history=lives.merge(load_rows(RUNS), on="run_id", how="left"),
         last_good=good.drop_duplicates("ark_id", keep="last", ignore_index=True),
         mementos=copies.drop_duplicates(["ark_id", "request_url"], keep="last", ignore_index=True),
         registered=registered,

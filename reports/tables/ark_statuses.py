@@ -122,9 +122,7 @@ def ark_states(frames: Frames) -> pd.DataFrame:
 
 
 def family_counts(standings: pd.DataFrame, by: str | list[str]) -> pd.DataFrame:
-    """Return one row per group of *standings* (one row per ARK): its ARKs, in all and by family, and the share that
-    works.
-    """
+    """Return one row per group of *standings* (one row per ARK): ARKs in all and by family, and the share that works."""
     by_family = {column: standings["family"].eq(family) for family, column in FAMILY_COLUMNS.items()}
     counted = standings.assign(arks=1, **by_family)
     rows = counted.groupby(by)[["arks", *by_family]].sum().astype("Int64").reset_index()

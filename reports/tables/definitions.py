@@ -1,4 +1,4 @@
-"""The definition of a report's table: name, rows, order and columns, from which every format is derived."""
+"""The definition of a report's table: name, rows, order and columns. Every format is derived from it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAAN, ARK = ColumnType.NAAN, ColumnType.ARK
 COUNT, NUMBER, SHARE = ColumnType.COUNT, ColumnType.NUMBER, ColumnType.SHARE
 TRUTH, MOMENT = ColumnType.TRUTH, ColumnType.MOMENT
 
-#: The key of a verdict: an ARK and the URL at which it was requested.
+#: The key of a verdict: an ARK and the requested URL.
 PAIR = ["ark_id", "request_url"]
 
 #: The dtype of a column in a frame, by its type. Words of a vocabulary may be categories, too.
@@ -68,7 +68,7 @@ class TableDefinition:
     function: Callable[[Frames], pd.DataFrame]
     columns: tuple[Column, ...]
     order: tuple[str, ...] = ()
-    """The columns by which the rows are sorted; a "-" in front means descending."""
+    """The columns that sort the rows; a "-" in front means descending."""
     is_listing: bool = False
     """True if it lists single items instead of counts: too long to print."""
 

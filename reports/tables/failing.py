@@ -64,7 +64,7 @@ def diagnosed_failures(frames: Frames) -> pd.DataFrame:
 
 
 def _judged_verdicts(frames: Frames) -> pd.DataFrame:
-    """Return the verdicts with the end of the object's chain and the way by which it was reached."""
+    """Return the verdicts with the end of the object's chain and the way that reached the object."""
     answers = last_answers(frames, [Question.OBJECT, *WAYS]).astype({"question": "str"})
     chain = answers.loc[answers["question"].eq(Question.OBJECT), [*PAIR, "final_url", "status"]]
     chain = chain.rename(columns={"final_url": "last_url", "status": "last_status"})
@@ -82,7 +82,7 @@ def _judged_verdicts(frames: Frames) -> pd.DataFrame:
 
 
 def _way(remarks: str) -> str | None:
-    """Return the other way by which an ARK was reached, from the remarks of its verdict, or None."""
+    """Return the other way that reached the object, from the remarks of the verdict, or None."""
     remarked = remarks.split(JOINT)
     return next((way.value for way, (_, remark) in WAYS.items() if remark in remarked), None)
 
@@ -142,7 +142,7 @@ def _longer(ark: str, sorted_arks: Sequence[str]) -> str | None:
 def _living_proposals(
     frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame, working: Mapping[str, str]
 ) -> frozenset[str]:
-    """Return the suggestions of check characters and earlier runs for *amiss* that worked in this audit."""
+    """Return the suggestions of check characters and earlier runs for failing ARKs that worked in this audit."""
     proposed = {one for texts in amiss["suggestions"].dropna() for one in texts.split(JOINT)}
     meant = {proposal["ark"] for proposal in frames.verdicts["did_you_mean"] if isinstance(proposal, dict)}
     earlier = set(amiss["last_good_url"].dropna())

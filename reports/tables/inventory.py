@@ -74,9 +74,7 @@ def _compare_line(row: dict[str, Any]) -> tuple[str, str, str, str | None]:
 
 
 def _extra(frames: Frames) -> pd.DataFrame:
-    """Return one row per ARK of this run under NAANs of the inventory that it lacks; parts of listed ARKs are not
-    extra.
-    """
+    """Return one row per ARK of this run under the inventory's NAANs that it does not list, not even as a whole."""
     listed = set(frames.inventory["ark"])
     statuses = ark_statuses(frames)
     own = statuses[statuses["naan"].isin(frames.inventory["naan"])]

@@ -151,9 +151,7 @@ def _cited_in(mentions: pd.DataFrame, by: str) -> pd.DataFrame:
 
 
 def organizations_of(registered: pd.DataFrame, naans: pd.Series) -> pd.Series:
-    """Return the organization of each NAAN in the registry (`reports.store.frames.registered_names`); missing for
-    shared NAANs.
-    """
+    """Return the registry's organization for each of *naans*; missing for shared NAANs."""
     names = registered[registered["shoulder"].eq("")].set_index("naan")["organization"]
     return naans.map(names).where(~naans.isin(list(SHARED_NAANS))).astype("str")
 

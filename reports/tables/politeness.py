@@ -136,7 +136,7 @@ def signed_by(frames: Frames) -> str | None:
 
 def left_out(frames: Frames) -> pd.DataFrame:
     """Return one row per reason and place; ordered by reason, then by number, the largest first, then by place."""
-    parts = pd.concat([*_unrequested(frames), *_cut_short(frames), _refused_links(frames)], ignore_index=True)
+    parts = pd.concat([*_items_not_requested(frames), *_cut_short(frames), _refused_links(frames)], ignore_index=True)
     return parts.groupby(["reason", "what", "place", "note"], as_index=False).agg(
         number=("count", "sum"), example=("example", "min")
     )
@@ -149,7 +149,7 @@ def _rows(examples: pd.Series, what: str, reason: Any, note: Any, place: pd.Seri
     return pd.DataFrame(columns, index=examples.index).astype("str").assign(count=1)
 
 
-def _unrequested(frames: Frames) -> Iterator[pd.DataFrame]:
+def _items_not_requested(frames: Frames) -> Iterator[pd.DataFrame]:
     """Yield items that were not requested: ARKs, by NAAN for examples, else by host; and documents."""
     notes = {str(outcome): note for outcome, note in _HELD_BACK.items()}
     arks = own(frames, frames.verdicts)
