@@ -124,7 +124,7 @@ def test_the_check_list_holds_every_card_and_marks_nothing_up(frames: Frames) ->
     lines = list(check_list(f"`evil`{RIGHT_TO_LEFT_OVERRIDE}", action_cards(frames, Tables(frames), 9)))
     assert lines[0] == "# To act on: `` `evil`[U+202E] ``"
     assert lines[2] == (
-        "- [ ] **the resolver knows no ARK of this NAAN** (`the resolver: museum.example`): 2 citations of 1 ARK "
+        "- [ ] **the resolver resolves no ARK of this NAAN** (`the resolver: museum.example`): 2 citations of 1 ARK "
         "in 2 documents. Find out which resolver serves this NAAN; cite the ARKs there."
     )
     assert len(lines) == 5
@@ -219,4 +219,4 @@ def test_without_scripts_the_page_says_what_to_do_and_offers_no_button_that_does
 
 def test_a_host_that_is_silent_is_no_culprit_yet(frames: Frames) -> None:
     [card] = [each for each in action_cards(frames, Tables(frames), 9) if each.cause == "silent-host"]
-    assert dict(card.facts)["Responsible"].text == "no one yet; no answer today from slow.example"
+    assert dict(card.facts)["Responsible"].text == "not yet clear: no answer today from slow.example"

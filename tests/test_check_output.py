@@ -37,7 +37,7 @@ def test_explanation_fits_the_terminal_step_by_step() -> None:
     with RawServer(respond) as server:
         done = run_command("check", *ON_LOOPBACK, f"{server.url}/ark:/12x45/here", "--explain", COLUMNS="72")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[1] == "Works: The ARK led to an answer for the object."
+    assert done.stdout.splitlines()[1] == "Works: The ARK leads to its object."
     told = " ".join(done.stdout.split())
     assert "for the object." in told
     assert "sent us on to /items/7 (302)" in told

@@ -55,10 +55,10 @@ def test_it_is_compared_with_the_run_before_or_with_the_one_that_was_chosen(tmp_
             audit(store, day, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: status, OTHER: 200})
     frames = load_frames(path)
     said = headline(counts_of(frames, Tables(frames)))
-    assert said == "Both judged ARKs work; nothing to act on; since 1 May, none broke and 1 recovered."
+    assert said == "Both judged ARKs work; nothing to act on; none confirmed broken and 1 recovered since 1 May."
     frames = load_frames(path, since=2)
     said = headline(counts_of(frames, Tables(frames)))
-    assert said == "Both judged ARKs work; nothing to act on; since 31 January, 1 broke and 1 recovered."
+    assert said == "Both judged ARKs work; nothing to act on; 1 confirmed broken and 1 recovered since 31 January."
 
 
 # -- the badge

@@ -50,7 +50,7 @@ def test_new_problems_come_first_and_known_ones_are_counted() -> None:
 def test_an_ark_counts_once_as_in_the_report_with_its_document_its_cause_and_a_link_into_the_page() -> None:
     broken, elsewhere, silent = "ark:12148/x1", "ark:12148/x2", "ark:12148/x3"
     facts = {
-        broken: ArkFacts(Family.FAILS, "the resolver knows no ARK of this NAAN (r.example)", ("a.pdf", "b.pdf")),
+        broken: ArkFacts(Family.FAILS, "the resolver resolves no ARK of this NAAN (r.example)", ("a.pdf", "b.pdf")),
         elsewhere: ArkFacts(Family.WORKS, "the same ARK works at another address (r.example)"),
         silent: ArkFacts(Family.UNREACHABLE, "the host gives no answer (s.example)"),
     }
@@ -66,7 +66,7 @@ def test_an_ark_counts_once_as_in_the_report_with_its_document_its_cause_and_a_l
     assert said is not None
     assert said.subject == "arkaudit: theses: 1 failing, 1 silent"
     assert "cited 3 times in `a.pdf` and 1 other document" in said.text
-    assert "`the resolver knows no ARK of this NAAN (r.example)`; see `report/index.html#ark=ark:12148/x1`" in said.text
+    assert "`the resolver resolves no ARK of this NAAN (r.example)`; see `report/index.html#ark=ark:12148/x1`" in said.text
     assert elsewhere not in said.text
 
 

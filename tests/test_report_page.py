@@ -93,7 +93,7 @@ def test_every_table_with_rows_is_folded_and_has_a_caption_and_scopes(
 def test_an_empty_table_is_one_line(soup: BeautifulSoup, tables: Mapping[str, pd.DataFrame]) -> None:
     empty = {line.h3["id"]: only(line.select("p")).text for line in soup.select(".table.empty") if line.h3}
     assert set(empty) == {table.name for table in TABLES if tables[table.name].empty}
-    assert empty["known"] == "Nothing was acknowledged or ignored."
+    assert empty["known"] == "No problem was acknowledged or ignored."
     assert all(empty.values())
     assert "No rows." not in only(soup.select("main")).get_text()
 
@@ -133,7 +133,7 @@ def test_foot_describes_the_making_of_the_report(soup: BeautifulSoup) -> None:
         "Resolver for ARKs without one": "https://n2t.net/",
         "User agent": "arkaudit/0.1 (+https://library.example/bot)",
         "Requests": "12",
-        "Drawn with": "DataTables (MIT) and Apache ECharts (Apache-2.0), which this page holds",
+        "Drawn with": "DataTables (MIT) and Apache ECharts (Apache-2.0), embedded in this page",
     }
 
 
@@ -150,7 +150,7 @@ def test_cause_has_words_remedy_and_evidence(soup: BeautifulSoup) -> None:
     said = [part.get_text(" ", strip=True) for part in told.find_all(["h3", "p", "dl"], recursive=False)]
     facts = "Affects 2 citations of 1 ARK in 2 documents Responsible the resolver: museum.example"
     assert said == [
-        "the resolver knows no ARK of this NAAN: museum.example",
+        "the resolver resolves no ARK of this NAAN: museum.example",
         "Find out which resolver serves this NAAN; cite the ARKs there.",
         f"{facts} Assigned by Musée du Louvre",
         "Show 2 citations",

@@ -346,9 +346,9 @@ def test_the_summary_in_a_few_lines(frames: Frames) -> None:
             "2026-11-20 10:00:00 UTC to 2026-11-20 10:05:00 UTC."
         ),
         "11 citations of 9 ARKs in 4 documents (1 not readable, 1 not reached); 1 repaired, 1 ambiguous.",
-        "Of the ARKs, 3 work and 1 fails; 1 gave no answer today, and 4 were not judged.",
-        "2 ARKs described when asked, 1 ARK with a stated commitment.",
-        "8 questions asked about 5 ARKs, 1.60 each; 12 requests sent.",
+        "ARKs: 3 work, 1 fails, 1 gave no answer today, 4 were not judged.",
+        "2 ARKs return metadata; 1 ARK has a stated commitment.",
+        "8 checks of 5 ARKs (1.6 each); 12 requests sent.",
     ]
 
 

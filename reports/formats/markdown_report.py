@@ -38,7 +38,7 @@ SHOWN = {
 }
 #: Titles of tables that are shown only in part.
 _TITLES = {
-    "arks": N_("Asked for and failing"),
+    "arks": N_("Requested by visitors, and failing"),
     "services": N_("Levels of service"),
     "resolvers": N_("By landing host"),
     "citations": N_("Examples and tests that are cited"),

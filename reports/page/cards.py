@@ -216,7 +216,7 @@ def _responsible(row: Mapping[str, Any], fault: Fault, language: Language) -> Ce
     urls = [url for url in (row["pattern"], row["example_url"]) if url and host and netloc(url) == host]
     home = link(f"{urls[0].partition(':')[0]}://{host}/") if urls else None
     if fault is Fault.NOBODY and host:
-        text = language.gettext("no one yet; no answer today from {host}", host=escape_invisible(host))
+        text = language.gettext("not yet clear: no answer today from {host}", host=escape_invisible(host))
         return Cell(text, URL, href=home)
     text = language.gettext(
         "{who}: {host}",
@@ -231,8 +231,8 @@ def _better(row: Mapping[str, Any], language: Language) -> Cell:
     if row["should_be"] or not row["suggested"]:
         return cell_of(row["should_be"], URL, language)
     words = language.ngettext(
-        "known for {number} of {arks}, for each its own: see its place",
-        "known for {number} of {arks}, for each its own: see their places",
+        "a different one for {number} of {arks}: see its place",
+        "a different one for each of {number} of {arks}: see their places",
         row["suggested"],
         arks=language.npgettext("so many of", "{number} ARK", "{number} ARKs", row["arks"]),
     )

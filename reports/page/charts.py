@@ -165,9 +165,9 @@ def by_service(services: pd.DataFrame, language: Language) -> tuple[Chart, ...]:
 
 
 _SERVICE_TITLES = {
-    "object": N_("The object: what ARKs lead to"),
-    "metadata": N_("The description: what ?info gives"),
-    "commitment": N_("The commitment: what is promised"),
+    "object": N_("The object: results of the redirects"),
+    "metadata": N_("The metadata: answers to ?info"),
+    "commitment": N_("The commitment: statements of the providers"),
 }
 
 
@@ -179,8 +179,8 @@ def _service(service: str, rows: pd.DataFrame, most: int, language: Language) ->
         f"service-{service}",
         language.gettext(_SERVICE_TITLES[service]),
         language.ngettext(
-            "{number} of {arks} gives this service. Bars of the answers: {answers}.",
-            "{number} of {arks} give this service. Bars of the answers: {answers}.",
+            "{number} of {arks} provides this. Answers: {answers}.",
+            "{number} of {arks} provide this. Answers: {answers}.",
             given,
             arks=language.npgettext("so many of", "{number} ARK", "{number} ARKs", asked),
             answers=answers,

@@ -299,8 +299,8 @@ def _compared_runs(frames: Frames, language: Language) -> str:
 
 _WORTH_A_LOOK = {
     f"URLs asked: {ObjectOutcome.WORKS_ELSEWHERE}": Forms(
-        "{number} URL that failed, while another resolver found the object.",
-        "{number} URLs that failed, while another resolver found the object.",
+        "{number} URL that failed, although another resolver found the object.",
+        "{number} URLs that failed, although another resolver found the object.",
     ),
     "citations ambiguous": Forms(
         "{number} citation that can be read in more than one way.",
@@ -331,14 +331,14 @@ def _lives(frames: Frames) -> pd.DataFrame:
 
 LIFE = TableDefinition(
     "history",
-    "Checks so far",
+    "History of checks",
     "One row per ARK and run.",
     _lives,
     (
         ark_column("ark", "ARK in normal form"),
         count_column("run", "number of the run", "number from 1"),
         moment_column("at", "beginning of the run"),
-        token_column("family", "what the best outcome amounts to"),
+        token_column("family", "family of the best outcome"),
         token_column("object", "best outcome of the object service"),
     ),
 )

@@ -94,7 +94,7 @@ def letter_to_let_in(
     ways = [
         _LET_IN,
         N_("- the signature of our requests (Web Bot Auth), by the key {key};") if signed_by else "",
-        N_("- our address, as your log has it with the User-Agent {agent};"),
+        N_("- our address, as recorded in your log with the User-Agent {agent};"),
         N_("- the paths of ARKs, which begin with /ark:, and the pages that they lead to."),
         _PATIENCE,
     ]
@@ -104,8 +104,10 @@ def letter_to_let_in(
 
 
 _DEAR_EDITORS, _DEAR_COLLEAGUES = N_("Dear editors,"), N_("Dear colleagues,")
-_LET_IN = N_("Could you let it in? To allow one of these is enough:")
-_PATIENCE = N_("It asks once a second at most, obeys robots.txt, and never tries to get around a check for programs.")
+_LET_IN = N_("Could you admit it? Allowing one of these is enough:")
+_PATIENCE = N_(
+    "It sends at most one request per second, obeys robots.txt, and never tries to bypass a filter against robots."
+)
 
 
 def _compose(
@@ -129,14 +131,14 @@ def _compose(
     if more > 0:
         parts.append(
             language.ngettext(
-                "And {number} more ARK: we gladly send the list.",
-                "And {number} more ARKs: we gladly send the list.",
+                "And {number} more ARK: we will gladly send the list.",
+                "And {number} more ARKs: we will gladly send the list.",
                 more,
             )
         )
     parts += [
         request,
-        language.gettext("We gladly send what was asked and answered, request by request. Thank you for your help."),
+        language.gettext("We will gladly send every request and answer. Thank you for your help."),
         "\n".join(
             filter(
                 None,
@@ -151,9 +153,7 @@ def _compose(
     return Letter(subject, "\n\n".join(parts) + "\n")
 
 
-_MEANING = N_(
-    "An ARK is a persistent identifier: it should lead to its object, or to an explanation of what has become of it."
-)
+_MEANING = N_("An ARK is a persistent identifier: it should lead to its object, or to an explanation of its absence.")
 
 
 #: The subject and the first sentence of a letter, to editors or to a host.
@@ -168,12 +168,11 @@ _FIRST_WORDS = {
     ),
     Fault.LANDING_HOST: (
         Forms(
-            "An ARK leads to a page at {host} that cannot be reached",
-            "{number} ARKs lead to pages at {host} that cannot be reached",
+            "An ARK leads to {host}, but not to its object", "{number} ARKs lead to {host}, but not to their objects"
         ),
         Forms(
-            "We asked a resolver for an ARK, and it led to a page at {host} that we could not reach.",
-            "We asked resolvers for {number} ARKs, and they led to pages at {host} that we could not reach.",
+            "We asked a resolver for an ARK, and it led to {host}, but not to the object.",
+            "We asked resolvers for {number} ARKs, and they led to {host}, but not to the objects.",
         ),
     ),
     Fault.RESOLVER: (
@@ -187,17 +186,17 @@ _FIRST_WORDS = {
 _TO_LET_IN = (
     Forms("Programs cannot check an ARK at {host}", "Programs cannot check {number} ARKs at {host}"),
     Forms(
-        "Your server {host} keeps our program out, so no one can say whether an ARK that leads there still works.",
-        "Your server {host} keeps our program out, so no one can say whether {number} ARKs that lead there still work.",
+        "Your server {host} refuses our program, so we cannot check whether an ARK that leads there still works.",
+        "Your server {host} refuses our program, so we cannot check whether {number} ARKs that lead there still work.",
     ),
 )
 
 
 def _lines(failure: ArkProblem, language: Language) -> Iterator[str]:
     meaning = language.gettext(OBJECT_MEANINGS[failure.outcome])
-    yield language.gettext("asked at {url}", url=escape_invisible(failure.url))
+    yield language.gettext("requested at {url}", url=escape_invisible(failure.url))
     if failure.ended_at and failure.ended_at != failure.url:
-        yield language.gettext("which led to {url}", url=escape_invisible(failure.ended_at))
+        yield language.gettext("redirected to {url}", url=escape_invisible(failure.ended_at))
     if failure.day:
         yield language.gettext("on {day}: {meaning}", day=language.day(failure.day), meaning=meaning)
     else:
@@ -208,7 +207,7 @@ def _lines(failure: ArkProblem, language: Language) -> Iterator[str]:
         yield language.gettext("it should probably be {better}", better=escape_invisible(failure.should_be))
     if failure.archived_copy and failure.archived_on:
         copy, day = escape_invisible(failure.archived_copy), language.day(failure.archived_on)
-        yield language.gettext("an archive has a copy of what it led to, of {day}: {copy}", day=day, copy=copy)
+        yield language.gettext("a web archive has a copy of the object, from {day}: {copy}", day=day, copy=copy)
 
 
 def _citation_line(documents: Sequence[str], language: Language) -> str:
@@ -228,14 +227,14 @@ def _citation_line(documents: Sequence[str], language: Language) -> str:
 
 #: The request of a letter, by cause.
 REQUESTS = {
-    Cause.LABEL_FORM: N_("Could your resolver accept ark: and ark:/ alike? Both forms of the label mean the same."),
+    Cause.LABEL_FORM: N_("Could your resolver accept both ark: and ark:/? The two forms of the label are equivalent."),
     Cause.HYPHENS: N_("Could your resolver ignore hyphens? In an ARK they have no meaning."),
     Cause.MOVED_RESOLVER: N_(
         "Another resolver knows these ARKs. Could the old address redirect there, so that what was cited keeps working?"
     ),
     Cause.MISTYPED: N_("Could you compare these with their sources? The check character shows a typing error."),
-    Cause.CUT_SHORT: N_("Could you complete these citations? Longer ARKs that begin like them work."),
-    Cause.RUN_ON: N_("Could you shorten these citations? Something that is not part of the ARK is glued to its end."),
+    Cause.CUT_SHORT: N_("Could you complete these citations? Longer ARKs with the same beginning work."),
+    Cause.RUN_ON: N_("Could you shorten these citations? They have extra text after the ARK."),
     Cause.UNKNOWN_PART: N_(
         "The whole object can be reached, but these parts of it cannot. Were they renamed, or are they gone?"
     ),
@@ -245,24 +244,25 @@ REQUESTS = {
         "It may have been an outage. If the host does not come back, which other one knows these ARKs?"
     ),
     Cause.PASSING: N_("It may have been an outage: the host answers for other ARKs. Could you look at these?"),
-    Cause.LOOP: N_("The redirects lead in a circle. Could you correct where they lead?"),
-    Cause.BAD_REDIRECT: N_("The redirects lead to no usable address. Could you correct where they lead?"),
+    Cause.LOOP: N_("The redirects form a loop. Could you correct their target?"),
+    Cause.BAD_REDIRECT: N_("The redirects do not lead to a usable address. Could you correct their target?"),
     Cause.CHANGED_PATH: N_(
-        "All that lead to addresses of this form fail: the paths of the site seem to have changed. One redirect from "
-        "the old form to the new one would repair all of them."
+        "All ARKs that lead to addresses of this form fail: the paths of the site seem to have changed. One "
+        "redirect from the old form to the new one would repair all of them."
     ),
     Cause.UNKNOWN_NAAN: N_(
-        "The resolver led no ARK of this NAAN to its object. Should it know them? If not, which resolver does?"
+        "The resolver resolved no ARK of this NAAN. Should it resolve them? If not, which resolver does?"
     ),
     Cause.WITHDRAWN: N_(
-        "The objects seem to be withdrawn. Could the ARKs lead to a page that says so, and why? Then the citations "
-        "keep their meaning."
+        "The objects seem to be withdrawn. Could the ARKs lead to a page that explains this? Then readers of "
+        "the citations understand what happened."
     ),
     Cause.MISSING_PAGE: N_(
-        "The resolver knows these ARKs, but the pages that they lead to are not there. Where are they now? With the "
-        "new addresses the resolver can be corrected."
+        "The resolver knows these ARKs, but their pages are missing. Where are they now? The resolver needs "
+        "their new addresses."
     ),
     Cause.UNKNOWN_NAME: N_(
-        "The resolver knows other ARKs of this NAAN, and not these. Should it know them, or were they never assigned?"
+        "The resolver resolves other ARKs of this NAAN, but not these. Should it resolve them, or were they "
+        "never assigned?"
     ),
 }

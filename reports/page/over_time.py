@@ -25,7 +25,7 @@ def alive_of(runs: pd.DataFrame, language: Language) -> Chart | None:
     first, last, foot = judged.iloc[0], judged.iloc[-1], _foot(judged["share_working"])
     return Chart(
         "share-alive",
-        language.gettext("Share alive by run"),
+        language.gettext("Share still working, by run"),
         " ".join([_alive_sentence(len(judged), first, last, language), *_foot_sentence(foot, language)]),
         300,
         {
@@ -45,7 +45,7 @@ def alive_of(runs: pd.DataFrame, language: Language) -> Chart | None:
                 language.pgettext("over a column", "run"),
                 language.gettext("began"),
                 language.gettext("work"),
-                language.gettext("fail, not yet confirmed"),
+                language.gettext("failing (unconfirmed)"),
                 language.gettext("confirmed broken"),
                 language.gettext("share that works"),
                 language.gettext("remark"),
@@ -57,9 +57,9 @@ def alive_of(runs: pd.DataFrame, language: Language) -> Chart | None:
 
 def _alive_sentence(runs: int, first: pd.Series, last: pd.Series, language: Language) -> str:
     return language.ngettext(
-        "Lines over {number} run: the share of ARKs at a URL that work went from {before} after run {first} to "
-        "{after} after run {last}; {rest} are not confirmed broken.",
-        "Lines over {number} runs: the share of ARKs at a URL that work went from {before} after run {first} to "
+        "Lines over {number} run: the share of working links went from {before} after run {first} to {after} "
+        "after run {last}; {rest} are not confirmed broken.",
+        "Lines over {number} runs: the share of working links went from {before} after run {first} to "
         "{after} after run {last}; {rest} are not confirmed broken.",
         runs,
         before=_share(first, language, "working"),
@@ -130,7 +130,7 @@ def survival_of(survival: pd.DataFrame, grouping: str, language: Language) -> Ch
                 "type": "value",
                 "min": 0,
                 "max": longest,
-                "name": language.gettext("days since it was first seen to work"),
+                "name": language.gettext("days since first seen working"),
                 "nameLocation": "middle",
                 "nameGap": 28,
                 "nameTextStyle": {"color": colour("soft")},
@@ -142,11 +142,11 @@ def survival_of(survival: pd.DataFrame, grouping: str, language: Language) -> Ch
             ],
         },
         numbers=Numbers(
-            language.gettext("At risk, and estimated share alive"),
+            language.gettext("Links observed, and estimated share still working"),
             (
                 "",
                 *(language.ngettext("{number} day", "{number} days", day) for day in days),
-                language.gettext("share alive ({confidence})", confidence=language.share(0.95, 0)),
+                language.gettext("share still working ({confidence})", confidence=language.share(0.95, 0)),
             ),
             tuple(
                 (name, *(language.number(_at_risk(rows, day)) for day in days), _end(rows, language))
@@ -193,9 +193,9 @@ def _end(rows: pd.DataFrame, language: Language) -> str:
 def _survival_sentence(curves: Mapping[str, pd.DataFrame], longest: int, language: Language) -> str:
     most = max(int(rows["at_risk"].max()) for rows in curves.values())
     return language.gettext(
-        "Falling steps: the estimated share (Kaplan-Meier) of {watched} still alive so many days after each was first "
-        "seen to work, over {days}. At the end: {parts}.",
-        watched=language.npgettext("share of", "{number} watched ARK at a URL", "{number} watched ARKs at a URL", most),
+        "Survival curve (Kaplan-Meier): share of {watched} still working, by days since first seen working, "
+        "over {days}. At the end: {parts}.",
+        watched=language.npgettext("share of", "{number} link", "{number} links", most),
         days=language.npgettext("over", "{number} day", "{number} days", longest),
         parts="; ".join(f"{name} {_percent(rows['survival'].iloc[-1], language)}" for name, rows in curves.items()),
     )

@@ -171,10 +171,10 @@ _TILES = (
             (Family.NOT_JUDGED, Forms("not judged", "not judged")),
         )
     ),
-    ("ARKs described", Forms("described", "described"), "", _arks("metadata", *sorted(DESCRIBED))),
+    ("ARKs described", Forms("with metadata", "with metadata"), "", _arks("metadata", *sorted(DESCRIBED))),
     (
         "ARKs with a stated commitment",
-        Forms("committed", "committed"),
+        Forms("with a commitment", "with a commitment"),
         "",
         _arks("commitment", CommitmentOutcome.STATED),
     ),
@@ -264,49 +264,46 @@ TOPICS = (
     Topic(
         "to-mend",
         N_("Places to fix"),
-        N_("Where exactly something fails, what is written there, and what it should be."),
+        N_("Each failing citation, with its place, its text and a correction if known."),
         ("failures", "corrections", "causes", "known"),
     ),
     Topic(
         "over-time",
         N_("Over time"),
-        N_("What has changed since the previous audit, and how long ARKs live."),
+        N_("Changes since the previous audit, and how long ARKs keep working."),
         ("changes", "runs", "survival", "outages", "persistence"),
     ),
     Topic(
         "organizations",
         N_("Organizations"),
-        N_("Whose ARKs they are, how each collection does, and what your own list says of them."),
+        N_("Results by organization and collection, and comparison with your own list of ARKs."),
         ("naans", "shoulders", "collections", "inventory"),
     ),
     Topic(
         "hosts-asked",
         N_("Resolvers and hosts"),
-        N_("Who resolves, where ARKs land, and how resolvers treat equal spellings."),
+        N_("Resolvers, landing hosts, and how resolvers treat variant spellings."),
         ("resolvers", "conformance"),
     ),
     Topic(
         "documents-read",
         N_("Documents"),
-        N_("How each document does, what it cites, and what typesetting had broken."),
+        N_("Results by document, citations, and repaired line breaks."),
         ("documents", "citations", "repairs", "findings"),
     ),
     Topic(
         "every-ark",
         N_("ARKs"),
-        N_("Everything about each ARK; and two for one object, one for two, wholes and their parts."),
+        N_("Every ARK; also ARKs that share an object, ARKs with two objects, and parts."),
         ("arks", "groups"),
     ),
     Topic(
-        "services-given",
-        N_("Services"),
-        N_("Whether an ARK gives its object, a description, and a commitment."),
-        ("services",),
+        "services-given", N_("Services"), N_("The three ARK services: object, metadata and commitment."), ("services",)
     ),
     Topic(
         "the-audit",
         N_("The audit itself"),
-        N_("What was counted, what it has cost the hosts, and what was left out."),
+        N_("All measures, the load on each host, and everything that was left out."),
         ("summary", "hosts", "requests", "left_out"),
     ),
 )
@@ -351,14 +348,14 @@ def columns_of(definition: TableDefinition) -> tuple[Column, ...]:
 _NOTHING = {
     "changes": N_("Nothing has changed."),
     "inventory": N_("No list of your own ARKs was given."),
-    "known": N_("Nothing was acknowledged or ignored."),
+    "known": N_("No problem was acknowledged or ignored."),
     "failures": N_("Nothing needs to be fixed."),
     "causes": N_("Nothing needs to be done."),
-    "corrections": N_("None is sure enough to be proposed."),
+    "corrections": N_("No correction is certain enough to propose."),
     "left_out": N_("Nothing was left out."),
 }
 _FIRST_TIME = N_("Nothing to compare with yet: this is the first audit of its kind in the store.")
-_NONE = N_("None.")
+_NONE = N_("No rows.")
 
 
 def _nothing_words(definition: TableDefinition, table: pd.DataFrame, frames: Frames, language: Language) -> str:

@@ -95,24 +95,30 @@ FAULT_OF = {
 
 #: The advice for each cause.
 ADVICE = {
-    Cause.LABEL_FORM: N_("Ask the resolver to accept ark: and ark:/ alike; until then cite the form that works."),
-    Cause.HYPHENS: N_("Ask the resolver to ignore hyphens; until then cite the ARK without them."),
-    Cause.MOVED_RESOLVER: N_("Cite the ARK at the resolver that works, and ask the old one to redirect there."),
-    Cause.MISTYPED: N_("Compare the citation with its source: its check character does not fit."),
-    Cause.CUT_SHORT: N_("Complete the citation: a longer ARK that begins like it works."),
-    Cause.RUN_ON: N_("Shorten the citation: the ARK without what is glued to its end works."),
-    Cause.UNKNOWN_PART: N_("Cite the whole, or compare what follows its name with the source."),
+    Cause.LABEL_FORM: N_(
+        "Ask the resolver's operator to accept both ark: and ark:/; until then, cite the form that works."
+    ),
+    Cause.HYPHENS: N_("Ask the resolver's operator to ignore hyphens; until then, cite the ARK without them."),
+    Cause.MOVED_RESOLVER: N_(
+        "Cite the ARK at the resolver that works, and ask the operator of the old one to redirect there."
+    ),
+    Cause.MISTYPED: N_("Check the citation against its source: its check character is wrong."),
+    Cause.CUT_SHORT: N_("Complete the citation: it is cut short, and a longer ARK with the same beginning works."),
+    Cause.RUN_ON: N_("Shorten the citation: the ARK works without the extra text at its end."),
+    Cause.UNKNOWN_PART: N_("Cite the whole object, or check the part after its name against the source."),
     Cause.REFUSED_HERE: N_("Cite the ARK at the address that works, and inform the operator of the one that does not."),
-    Cause.DEAD_HOST: N_("Look for a successor of the host; cite the ARKs at a resolver that knows them."),
-    Cause.SILENT_HOST: N_("Ask again before you conclude; if the host still does not answer, write to its operator."),
-    Cause.PASSING: N_("Ask again: the host answers for other ARKs."),
-    Cause.LOOP: N_("Tell the host that its redirects lead in a circle."),
-    Cause.BAD_REDIRECT: N_("Tell the resolver that its redirect leads to no usable address."),
-    Cause.CHANGED_PATH: N_("One redirect repairs all of these: tell the landing host and the resolver of the pattern."),
+    Cause.DEAD_HOST: N_("Look for a successor of the host; cite the ARKs at a resolver that resolves them."),
+    Cause.SILENT_HOST: N_("Check again later; if the host still does not answer, write to its operator."),
+    Cause.PASSING: N_("Check again later: the host answers for other ARKs."),
+    Cause.LOOP: N_("Report the redirect loop to the operator of the host."),
+    Cause.BAD_REDIRECT: N_("Report the unusable redirect target to the operator of the resolver."),
+    Cause.CHANGED_PATH: N_(
+        "One redirect repairs all of these: send the address pattern to the landing host and the resolver's operator."
+    ),
     Cause.UNKNOWN_NAAN: N_("Find out which resolver serves this NAAN; cite the ARKs there."),
-    Cause.WITHDRAWN: N_("Ask the holder for a tombstone that explains the withdrawal, at the ARK itself."),
-    Cause.MISSING_PAGE: N_("Tell the holder which pages are gone, so that the resolver's targets can be corrected."),
-    Cause.UNKNOWN_NAME: N_("Compare the citation with its source; if it is right, ask the resolver for this name."),
+    Cause.WITHDRAWN: N_("Ask the holding institution to show, at the ARK, why the object was withdrawn."),
+    Cause.MISSING_PAGE: N_("Send the landing host the list of missing pages; the resolver needs their new addresses."),
+    Cause.UNKNOWN_NAME: N_("Check the citation against its source; if it is right, contact the resolver."),
 }
 
 #: The cause that follows if the object was reached in another way than as written.
@@ -282,14 +288,14 @@ def _better(failure: Failure, around: CauseContext, cause: Cause) -> tuple[str |
     if cause is Cause.CUT_SHORT:
         return around.longer, N_("a longer ARK that is cited elsewhere works")
     if cause is Cause.RUN_ON:
-        return around.shorter, N_("the ARK without its end is cited elsewhere and works")
+        return around.shorter, N_("the ARK without the extra text at its end is cited elsewhere and works")
     if cause is Cause.UNKNOWN_PART:
-        return around.whole, N_("the whole works")
+        return around.whole, N_("the ARK of the whole object works")
     if around.works_at:
         return around.works_at, N_("the same ARK is cited there and works")
     living = [suggestion for suggestion in failure.suggestions if suggestion in around.living]
     if living:
-        return living[0], N_("did you mean: its check character fits, and one character differs")
+        return living[0], N_("one character differs, and the check character is valid")
     if failure.last_good_url in around.living:
         return failure.last_good_url, N_("it led there when it last worked")
     return None, None

@@ -81,16 +81,16 @@ _LAYOUT = {
 }
 #: The sentences for a place with one fault, which are translated; several faults are listed in English.
 ONE_FAULT = (
-    N_("it has a character that only looks like a hyphen, and works without"),
-    N_("it has an invisible character, and works without"),
-    N_("it has a full-width character, and works without"),
-    N_("it has a blank in the label, and works without"),
-    N_("it has a blank before the colon, and works without"),
-    N_("it has a no-break space, and works without"),
-    N_("it has a line break, and works without"),
-    N_("it has a line break with a hyphen, and works without"),
-    N_("it has a page break, and works without"),
-    N_("it has a soft hyphen, and works without"),
+    N_("it has a character that only looks like a hyphen, and works without it"),
+    N_("it has an invisible character, and works without it"),
+    N_("it has a full-width character, and works without it"),
+    N_("it has a blank in the label, and works without it"),
+    N_("it has a blank before the colon, and works without it"),
+    N_("it has a no-break space, and works without it"),
+    N_("it has a line break, and works without it"),
+    N_("it has a line break with a hyphen, and works without it"),
+    N_("it has a page break, and works without it"),
+    N_("it has a soft hyphen, and works without it"),
 )
 _WAYS = {
     Cause.LABEL_FORM: Why.OTHER_FORM,
@@ -99,10 +99,10 @@ _WAYS = {
     Cause.REFUSED_HERE: Why.OTHER_RESOLVER,
 }
 _BECAUSE = {
-    Cause.LABEL_FORM: N_("the resolver knows only the other form of the label; it works in that form"),
-    Cause.HYPHENS: N_("the resolver takes hyphens for part of the name; it works without them"),
-    Cause.MOVED_RESOLVER: N_("the resolver that is written fails; it works there"),
-    Cause.REFUSED_HERE: N_("it fails as it is written; the same ARK is cited there and works"),
+    Cause.LABEL_FORM: N_("the resolver accepts only the other form of the label; the ARK works in that form"),
+    Cause.HYPHENS: N_("the resolver treats hyphens as part of the name; the ARK works without them"),
+    Cause.MOVED_RESOLVER: N_("the cited resolver fails; the ARK works at this one"),
+    Cause.REFUSED_HERE: N_("it fails as written; the same ARK is cited at this address and works"),
 }
 
 
@@ -112,7 +112,7 @@ def correction(citation: Place) -> Correction | None:
     >>> found = correction(Place("ark:/12148/btv1b84\\N{EN DASH}49691v", "ark:/12148/btv1b84-49691v", Role.TEXT,
     ...                          ("look-alike hyphen",), family=Family.WORKS))
     >>> found.correct, found.because
-    ('ark:/12148/btv1b84-49691v', 'it has a character that only looks like a hyphen, and works without')
+    ('ark:/12148/btv1b84-49691v', 'it has a character that only looks like a hyphen, and works without it')
     """
     if citation.is_ambiguous:
         return None
@@ -124,7 +124,7 @@ def correction(citation: Place) -> Correction | None:
     better = _better(citation)
     if better or citation.archived_copy is None or citation.family is Family.WORKS:
         return better
-    return Correction(None, Why.ARCHIVED_COPY, N_("it fails; an archive has a copy of what it led to"))
+    return Correction(None, Why.ARCHIVED_COPY, N_("it fails; a web archive has a copy of the object"))
 
 
 def _better(citation: Place) -> Correction | None:
@@ -144,7 +144,11 @@ def _better(citation: Place) -> Correction | None:
         and citation.family is Family.WORKS
         and citation.repaired != citation.as_written
     ):
-        return Correction(citation.repaired, Why.REPAIRED, f"it has {', '.join(faults)}, and works without")
+        return Correction(
+            citation.repaired,
+            Why.REPAIRED,
+            f"it has {', '.join(faults)}, and works without {'it' if len(faults) == 1 else 'them'}",
+        )
     return None
 
 

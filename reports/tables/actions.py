@@ -133,20 +133,16 @@ _NUMBER = count_column(
     "number", "number of the cause in causes.csv, the one with most ARKs first, outages last", "number from 1"
 )
 _CAUSE = token_column("cause", "why it fails, as far as this run shows")
-_SHOULD_BE = text_column(
-    "should_be", "what the document should say instead: an ARK or URL; empty where nothing better is known"
-)
-_BECAUSE = text_column("because", "how that is known", is_ours=True)
-_CONTACT = text_column(
-    "contact", "whom the copy of the NAAN registry names for the NAANs, with the address that it gives"
-)
+_SHOULD_BE = text_column("should_be", "correct citation: an ARK or URL; empty if unknown")
+_BECAUSE = text_column("because", "evidence for the correction", is_ours=True)
+_CONTACT = text_column("contact", "organizations in the copy of the NAAN registry, with their addresses")
 
 CAUSES = TableDefinition(
     "causes",
     "To act on, by cause",
-    "One row per cause at one host, or at one rule of it: what one party can fix. Those with most ARKs come first, "
-    "those confirmed broken counting twice. ARKs that give no answer come last, with the advice to ask again: an "
-    "outage is not link rot.",
+    "One row per cause and host, or per redirect rule of a host. Causes with most ARKs come first; confirmed "
+    "broken ARKs count twice. Hosts without an answer come last, with the advice to check again: an outage "
+    "is not link rot.",
     causes,
     (
         _NUMBER,
@@ -154,24 +150,24 @@ CAUSES = TableDefinition(
         FAULT_COLUMN,
         FAULT_HOST_COLUMN,
         text_column(
-            "pattern", "what all of its failures have in common: an address with {name} for the name, a host, or an ARK"
+            "pattern", "common part of all its failures: an address with {name} as placeholder, a host, or an ARK"
         ),
-        text_column("rule", "rule that fails for all of them: an address for any NAAN and name; empty for none"),
+        text_column("rule", "redirect rule that fails: an address for any NAAN and name; empty without a rule"),
         count_column("citations", "citations that are affected; a link and its text are one", "citations"),
         DOCUMENTS_COLUMN,
         ARKS_COLUMN,
         text_column("naans", "NAANs of these ARKs"),
         text_column("outcomes", "object outcomes by number of places, the most frequent first; three at most"),
-        text_column("advice", "what to do", is_ours=True),
-        text_column("assignees", "who looks after these ARKs, as was decided; empty for no one"),
+        text_column("advice", "recommended action", is_ours=True),
+        text_column("assignees", "assignees of these ARKs; empty without one"),
         _CONTACT,
         ark_column("example_ark", "one of the ARKs"),
         url_column("example_url", "URL that was asked for it"),
         url_column("example_document", "document that cites it"),
-        count_column("suggested", "how many of these ARKs something better is known for; failures.csv has it", "ARKs"),
-        text_column("should_be", "what documents should say instead, where that is the same for all of these ARKs"),
-        text_column("because", "how that is known, where it is the same for all of them", is_ours=True),
-        text_column("evidence", "why the object outcome of the example is what it is"),
+        count_column("suggested", "ARKs with a suggested correction (see failures.csv)", "ARKs"),
+        text_column("should_be", "correct citation, if it is the same for all of these ARKs"),
+        text_column("because", "evidence for it, if it is the same for all of them", is_ours=True),
+        text_column("evidence", "evidence for the example"),
     ),
     order=("number",),
     is_listing=True,
@@ -192,7 +188,7 @@ FAILURES = TableDefinition(
         NAAN_COLUMN,
         DOCUMENT_COLUMN,
         *PLACE_COLUMNS[:2],
-        count_column("offset", "where it begins in the reader's block of text", "code points from 0"),
+        count_column("offset", "position in the extracted block of text", "code points from 0"),
         *PLACE_COLUMNS[2:],
         text_column("context", "text around it"),
         ASKED_COLUMNS[0],
@@ -201,12 +197,12 @@ FAILURES = TableDefinition(
         *LAST_GOOD_COLUMNS,
         *ARCHIVED_COLUMNS,
         ASKED_URL_COLUMN,
-        url_column("last_url", "URL of the last request, to which redirects had led"),
+        url_column("last_url", "URL of the last request, after all redirects"),
         token_column("object", "outcome of the object service at this URL"),
         FAULT_HOST_COLUMN,
         _CONTACT,
         ASSIGNEE_COLUMN,
-        text_column("triage", "what was decided of it that no longer holds, and why not; empty for nothing"),
+        text_column("triage", "earlier decision that no longer applies, and why; empty without one"),
         EVIDENCE_COLUMN,
     ),
     is_listing=True,
@@ -268,18 +264,18 @@ def _place(row: dict[str, Any]) -> Place:
 CORRECTIONS = TableDefinition(
     "corrections",
     "Corrections for editors",
-    "One row per place that should be written otherwise, in the order of the documents; only what is sure enough: "
-    "what works once it is repaired, what was meant and works, and what works in another form or at another "
-    "resolver. Where nothing works and an archive has a copy, the copy may be cited next to the ARK.",
+    "One row per citation to correct, in the order of the documents; only certain corrections. These are "
+    "repaired citations, ARKs that were meant, and other forms or resolvers, if they work. If only a web "
+    "archive has a copy, it may be cited next to the ARK.",
     corrections,
     (
         DOCUMENT_COLUMN,
         *PLACE_COLUMNS,
-        text_column("correct", "what should be written there; empty where only an archived copy is known"),
+        text_column("correct", "corrected text; empty if only an archived copy is known"),
         token_column("why", "did-you-mean, other-form, other-resolver, repaired or archived-copy"),
         text_column("because", "why, in words", is_ours=True),
         text_column("context", "text around it"),
-        ark_column("ark", "ARK in normal form, as it was read"),
+        ark_column("ark", "ARK in normal form, as cited"),
         *ARCHIVED_COLUMNS,
         ASSIGNEE_COLUMN,
     ),

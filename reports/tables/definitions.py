@@ -114,7 +114,7 @@ def records_of(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 NAAN_COLUMN = naan_column("naan", "Name Assigning Authority Number, as in the normal form")
 ORGANIZATION_COLUMN = text_column(
-    "organization", "who assigns there, as the copy of the NAAN registry says; empty where it doesn't"
+    "organization", "organization of the NAAN in the copy of the NAAN registry; empty without an entry"
 )
 ARK_COLUMN = ark_column("ark", "ARK in normal form")
 DOCUMENT_COLUMN = url_column("document", "URL or path of the document")
@@ -123,57 +123,57 @@ PLACE_COLUMNS = (
     count_column("page", "page of a paginated document", "page number from 1"),
     text_column("place", "element and attribute, or rectangle on the page in points"),
     token_column("role", "text, link-target, metadata, link-annotation or structured-data"),
-    text_column("as_written", "what the document contains there"),
+    text_column("as_written", "text of the document at this place"),
 )
 ARCHIVED_COLUMNS = (
-    url_column("archived_copy", "address of the last good capture of what it led to, in the archive that was asked"),
+    url_column("archived_copy", "URL of the last good capture of the object in the web archive"),
     moment_column("archived_at", "moment of that capture"),
 )
-ASSIGNEE_COLUMN = text_column("assignee", "who looks after it, as was decided; empty for no one")
-EVIDENCE_COLUMN = text_column("object_evidence", "why the object outcome is what it is")
-FAULT_COLUMN = token_column("fault", "with whom a repair begins: citation, resolver, landing-host or nobody")
-FAULT_HOST_COLUMN = text_column("host", "host that the repair is about")
+ASSIGNEE_COLUMN = text_column("assignee", "assignee; empty without one")
+EVIDENCE_COLUMN = text_column("object_evidence", "evidence for the object outcome")
+FAULT_COLUMN = token_column("fault", "party that can start the repair: citation, resolver, landing-host or nobody")
+FAULT_HOST_COLUMN = text_column("host", "host to repair")
 JUDGED_AT_COLUMN = moment_column("judged_at", "beginning of the run whose verdict this is", varies=True)
 LAST_GOOD_COLUMNS = (
     url_column("last_good_url", "where the ARK led when it last worked, in an earlier run; empty if it never did"),
     moment_column("last_good_at", "beginning of that run", varies=True),
 )
 ASKED_COLUMNS = (
-    count_column(
-        "asked", "how often people asked for it, as the logs that were read say; empty for what is in none", "requests"
-    ),
-    count_column("asked_by_robots", "how often robots did, by their own word", "requests"),
+    count_column("asked", "requests by people in the logs; empty without a log entry", "requests"),
+    count_column("asked_by_robots", "requests by declared robots in the logs", "requests"),
 )
 CITED_COLUMNS = (
     count_column("documents", "documents with such a citation", "documents"),
     url_column("first_document", "document with the first such citation"),
 )
-COMMITTED_COLUMN = count_column("committed", "ARKs for which a commitment is stated", "ARKs")
+COMMITTED_COLUMN = count_column("committed", "ARKs with a stated commitment", "ARKs")
 STATE_COLUMN = token_column("state", "status after all checks; empty when it is not known")
-STATUS_COLUMN = count_column("status", "HTTP status of the last answer; empty when there was none", "HTTP status")
+STATUS_COLUMN = count_column("status", "HTTP status of the last answer; empty without an answer", "HTTP status")
 GUARANTOR_COLUMN = text_column("guarantor", "who makes the commitment, in the provider's words")
-ASKED_URL_COLUMN = url_column("request_url", "URL that was asked for the object")
+ASKED_URL_COLUMN = url_column("request_url", "URL requested for the object")
 ARKS_COLUMN = count_column("arks", "distinct ARKs of this row", "ARKs")
 CITATIONS_COLUMN = count_column(
     "citations", "citations of these ARKs in documents; a link and its text are one", "citations"
 )
 DOCUMENTS_COLUMN = count_column("documents", "documents that cite them", "documents")
 FAMILY_COUNT_COLUMNS = (
-    count_column("works", "ARKs that lead to their object or to the provider's words about it", "ARKs"),
-    count_column("fails", "ARKs for which the provider answers, but not with the object", "ARKs"),
+    count_column(
+        "works", "ARKs that lead to their object, or to the provider's explanation why it is not available", "ARKs"
+    ),
+    count_column("fails", "ARKs whose provider answers, but not with the object", "ARKs"),
     count_column("unreachable", "ARKs whose server gave no answer today; not link rot", "ARKs"),
     count_column("not_judged", "ARKs that were skipped, held back, refused to programs, or not asked", "ARKs"),
 )
 SHARE_COLUMN = share_column("share_works", "works / (works + fails); empty when both are 0")
-REQUEST_URL_COLUMN = url_column("request_url", "URL that was asked for the object; empty when none was")
+REQUEST_URL_COLUMN = url_column("request_url", "URL requested for the object; empty if not requested")
 OBJECT_COLUMN = token_column("object", "outcome of the object service at this URL; empty when it was not asked")
 
 #: The units of columns, marked for translation.
 UNITS = (
     N_("ARKs"), N_("ARKs at a URL"), N_("ARKs or URLs"), N_("ARKs, documents, answers, questions or links"),
-    N_("HTTP status"), N_("as the measure says"), N_("citations"), N_("code points from 0"), N_("days"),
+    N_("HTTP status"), N_("by measure"), N_("citations"), N_("code points from 0"), N_("days"),
     N_("documents"), N_("findings"), N_("number"), N_("number from 1"), N_("page number from 1"), N_("pauses"),
-    N_("places"), N_("redirects"), N_("requests"), N_("runs"), N_("seconds"), N_("services"), N_("spells"),
+    N_("places"), N_("redirects"), N_("requests"), N_("runs"), N_("seconds"), N_("services"), N_("periods"),
 )  # fmt: skip
 
 # Columns that follow from one other column: computed once for each different value.

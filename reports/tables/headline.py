@@ -80,7 +80,7 @@ def headline(counts: Counts, language: Language = ENGLISH) -> str:
     """Return the result in one sentence.
 
     >>> print(headline(Counts(48, 7, causes=7, day=date(2026, 11, 23), since=date(2026, 11, 1), broke=2, recovered=1)))
-    7 of 55 judged ARKs fail; 7 causes to act on; since 1 November, 2 broke and 1 recovered.
+    7 of 55 judged ARKs fail; 7 causes to act on; 2 confirmed broken and 1 recovered since 1 November.
     """
     between = language.pgettext("between the parts of the verdict", "; ")
     return f"{between.join(_clauses(counts, language))}."
@@ -111,7 +111,9 @@ def _judged_words(counts: Counts, language: Language) -> str:
     fails, judged = counts.fails, counts.judged
     match (judged, fails):
         case (0, _):
-            return language.ngettext("The only ARK was not judged", "None of {number} ARKs was judged", counts.arks)
+            return language.ngettext(
+                "The only ARK could not be judged", "{number} ARKs found, but they could not be judged", counts.arks
+            )
         case (1, 0):
             return language.gettext("The only judged ARK works")
         case (1, 1):
@@ -133,9 +135,9 @@ def _since_words(counts: Counts, language: Language) -> str:
     if counts.since is None:
         return language.gettext("nothing to compare with yet")
     broke = (
-        language.ngettext("{number} broke", "{number} broke", counts.broke)
+        language.ngettext("{number} confirmed broken", "{number} confirmed broken", counts.broke)
         if counts.broke
-        else language.gettext("none broke")
+        else language.gettext("none confirmed broken")
     )
     recovered = (
         language.ngettext("{number} recovered", "{number} recovered", counts.recovered)
@@ -143,7 +145,7 @@ def _since_words(counts: Counts, language: Language) -> str:
         else language.gettext("none recovered")
     )
     failing = language.ngettext(
-        "{number} more fails, not yet confirmed", "{number} more fail, not yet confirmed", counts.failing
+        "{number} newly failing (unconfirmed)", "{number} newly failing (unconfirmed)", counts.failing
     )
     if not counts.failing:
         changes = language.gettext("{broke} and {recovered}", broke=broke, recovered=recovered)
@@ -153,9 +155,9 @@ def _since_words(counts: Counts, language: Language) -> str:
         words = N_("{failing}, {broke} and {recovered}")
         changes = language.gettext(words, failing=failing, broke=broke, recovered=recovered)
     if counts.since == counts.day:
-        return language.gettext("since the audit of the same day, {changes}", changes=changes)
+        return language.gettext("{changes} since the audit of the same day", changes=changes)
     day = language.day(counts.since, compared_with=counts.day)
-    return language.gettext("since {day}, {changes}", day=day, changes=changes)
+    return language.gettext("{changes} since {day}", day=day, changes=changes)
 
 
 # The subject of a report in words: the audited documents, the run, its date, and the checks that count.
@@ -165,11 +167,11 @@ MOST_SEEDS = 3
 #: The settings that limit a crawl, by their names in a plan, in words.
 _SCOPE = {
     "crawl.scope": N_("links within the {limit} of a seed"),
-    "crawl.depth": N_("{limit} links deep"),
+    "crawl.depth": N_("up to {limit} links deep"),
     "crawl.max_pages": N_("at most {limit} documents"),
-    "crawl.max_time": N_("at most {limit} of time"),
-    "crawl.include": N_("only what fits {limit}"),
-    "crawl.exclude": N_("nothing that fits {limit}"),
+    "crawl.max_time": N_("at most {limit} long"),
+    "crawl.include": N_("only URLs that match {limit}"),
+    "crawl.exclude": N_("without URLs that match {limit}"),
     "crawl.content_hosts": N_("documents from {limit} too"),
     "crawl.oai.set": N_("the set {limit}"),
     "crawl.oai.from": N_("records since {limit}"),
@@ -211,12 +213,12 @@ def audit_subject(frames: Frames, language: Language = ENGLISH) -> AuditSubject:
         "later_runs": [int(run_id) for run_id in frames.later["run_id"]],
         "checked_again": again,
     }
-    what = _what(seeds, language, is_all=frames.is_all)
-    sentences = (_audit_sentence(run, what, frames.store, language), *_check_sentences(frames, again, language))
-    return AuditSubject(f"{what}, {language.numeric_day(run['started_at'])}", sentences, facts)
+    subject = _subject_words(seeds, language, is_all=frames.is_all)
+    sentences = (_audit_sentence(run, subject, frames.store, language), *_check_sentences(frames, again, language))
+    return AuditSubject(f"{subject}, {language.numeric_day(run['started_at'])}", sentences, facts)
 
 
-def _audit_sentence(run: Mapping[str, Any], what: str, store: str, language: Language) -> str:
+def _audit_sentence(run: Mapping[str, Any], subject: str, store: str, language: Language) -> str:
     """Return the sentence on run, store, dates and scope."""
     began, ended = (language.format_cell(run[name], MOMENT) for name in ("started_at", "ended_at"))
     lasted = (
@@ -226,8 +228,8 @@ def _audit_sentence(run: Mapping[str, Any], what: str, store: str, language: Lan
     )
     limits = "; ".join(_scope(run, language))
     return language.gettext(
-        "Audit of {what}: run {run} ({command}) of the store {store}, {lasted}.",
-        what=what,
+        "Audit of {subject}: run {run} ({command}) of the store {store}, {lasted}.",
+        subject=subject,
         run=str(run["run_id"]),
         command=run["command"],
         store=store,
@@ -241,16 +243,16 @@ def _seeds(run: Mapping[str, Any]) -> list[str]:
     return [str(seed) for seed in named or run["seed_list"] or ()]
 
 
-def _what(seeds: Sequence[str], language: Language, *, is_all: bool) -> str:
+def _subject_words(seeds: Sequence[str], language: Language, *, is_all: bool) -> str:
     """Return the subject of the audit in a few words.
 
-    >>> _what(["https://a.example/", "b.pdf", "c.pdf", "d.pdf"], ENGLISH, is_all=False)
+    >>> _subject_words(["https://a.example/", "b.pdf", "c.pdf", "d.pdf"], ENGLISH, is_all=False)
     'https://a.example/, b.pdf, c.pdf and 1 more'
     """
     if is_all:
-        return language.pgettext("audit of", "all ARKs that were ever given")
+        return language.pgettext("audit of", "all ARKs ever given")
     if not seeds:
-        return language.pgettext("audit of", "ARKs that were given")
+        return language.pgettext("audit of", "the given ARKs")
     named = ", ".join(seeds[:MOST_SEEDS])
     more = len(seeds) - MOST_SEEDS
     if more <= 0:
@@ -275,7 +277,7 @@ def _scope(run: Mapping[str, Any], language: Language) -> Iterator[str]:
 def _check_sentences(frames: Frames, again: int, language: Language) -> Iterator[str]:
     """Yield sentences on the later checks that count, and on later runs that are not reported."""
     if frames.is_alone:
-        yield language.gettext("This run alone: what later checks have found is left out.")
+        yield language.gettext("This run alone: later checks are left out.")
     elif again:
         yield language.ngettext(
             "Current state: {number} ARK of {all} checked again since, until {last} ({runs}); the last check of "

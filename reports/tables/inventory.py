@@ -101,46 +101,49 @@ def inventory_sentence(count: Mapping[str, int], language: Language = ENGLISH) -
     """Return the results of the inventory in one sentence; empty without an inventory."""
     if "inventory" not in count:
         return ""
-    amiss = [
+    findings = [
         f"{language.number(count[f'inventory: {finding}'])} {finding}"
         for finding in FINDINGS
         if count[f"inventory: {finding}"]
     ]
     return language.ngettext(
-        "Of {number} ARK of the inventory: {amiss}.",
-        "Of {number} ARKs of the inventory: {amiss}.",
+        "Of {number} ARK of the inventory: {findings}.",
+        "Of {number} ARKs of the inventory: {findings}.",
         count["inventory"],
-        amiss=", ".join(amiss) or language.pgettext("the inventory", "all as expected"),
+        findings=", ".join(findings) or language.pgettext("the inventory", "all as expected"),
     )
 
 
 INVENTORY = TableDefinition(
     "inventory",
     "The inventory",
-    "One row per ARK of the inventory and URL at which it was asked for; one that never was has a single row. Known is "
-    "what this run or an earlier one has seen. What could not be judged is undetermined, and never wrong. ARKs of this "
-    "run under its NAANs that it lacks are extra, but for parts and variants of something that is listed.",
+    "One row per ARK of the inventory and requested URL; an ARK that was never requested has one row. The "
+    "data comes from this run and earlier ones. Results that could not be judged are undetermined, never "
+    "wrong. ARKs of this run under the inventory's NAANs that it does not list are extra, unless they are "
+    "parts or variants of a listed ARK.",
     inventory,
     (
-        text_column("findings", "what is wrong, the most serious first; extra for what it lacks; empty for nothing"),
+        text_column(
+            "findings", "findings, the most serious first; extra: not in your list; empty if all is as expected"
+        ),
         ARK_COLUMN,
         NAAN_COLUMN,
-        text_column("title", "title, as the inventory says"),
-        text_column("collection", "collection, as the inventory says"),
+        text_column("title", "title in the inventory"),
+        text_column("collection", "collection in the inventory"),
         token_column("presence", "seen, never-cited, never-checked, or never-seen, which is neither"),
         count_column("citations", "citations of this ARK in documents of this run", "citations"),
         REQUEST_URL_COLUMN,
         token_column("object", "outcome of the object service there, when it was checked last"),
         JUDGED_AT_COLUMN,
-        url_column("expected_url", "URL at which it should land, as the inventory says"),
-        url_column("final_url", "URL at which it landed"),
+        url_column("expected_url", "expected URL in the inventory"),
+        url_column("final_url", "final URL"),
         token_column(
             "landing",
             "expected, elsewhere, undetermined or not-stated; scheme, www., default port, final slash, fragment, "
             "order of the query parameters, session names, escapes of plain characters and the form of an ARK in "
             "the path mean nothing, and a page on the way suffices",
         ),
-        truth_column("closed", "whether it is closed on purpose, as the inventory says; empty where it doesn't"),
+        truth_column("closed", "true if closed on purpose according to the inventory; empty if not stated"),
         token_column("access", "as-meant, wrongly-open, wrongly-closed, undetermined or not-stated"),
         count_column("line", "line of the inventory", "number from 1"),
         token_column("state", "best status after all checks; empty when it is not known"),

@@ -146,9 +146,9 @@ KNOWN_PROBLEMS = TableDefinition(
     known_problems,
     (
         token_column("treatment", "acknowledged, or ignored"),
-        text_column("until", "day on which something ignored counts again; empty for what is acknowledged"),
-        text_column("why", "why, in the words of the person who decided"),
-        text_column("decision", "what was decided, and when"),
+        text_column("until", "end date of an ignored problem; empty for acknowledged ones"),
+        text_column("why", "reason given by the person who decided"),
+        text_column("decision", "decision and its date"),
         ASSIGNEE_COLUMN,
         ARK_COLUMN,
         NAAN_COLUMN,
@@ -158,8 +158,8 @@ KNOWN_PROBLEMS = TableDefinition(
         token_column("cause", "why it fails, as far as this run shows; empty where it was not judged"),
         FAULT_COLUMN,
         FAULT_HOST_COLUMN,
-        text_column("should_be", "what the document should say instead: an ARK or URL; empty where nothing is known"),
-        text_column("because", "how that is known", is_ours=True),
+        text_column("should_be", "correct citation: an ARK or URL; empty if unknown"),
+        text_column("because", "evidence for the correction", is_ours=True),
         DOCUMENT_COLUMN,
         *PLACE_COLUMNS,
         EVIDENCE_COLUMN,
@@ -206,10 +206,10 @@ def _failing_arks(frames: Frames) -> pd.Series:
 
 CHANGES = TableDefinition(
     "changes",
-    "What has changed",
-    "One row per event: what has happened to an ARK in this run, or since the run that was chosen to compare with; "
-    "the most serious first. A single failure proves nothing, and is called failing until further checks confirm "
-    "it; an outage is not link rot, and has no row. What is acknowledged or ignored is left out.",
+    "Changes",
+    "One row per event of an ARK in this run, or since the run chosen for comparison; the most serious "
+    "first. A single failure proves nothing: it is called failing until further checks confirm it. An outage "
+    "is not link rot, and has no row. Acknowledged and ignored problems are left out.",
     changes,
     (
         token_column(

@@ -185,9 +185,9 @@ def _policies(frames: Frames) -> pd.Series:
 NAANS = TableDefinition(
     "naans",
     "By organization",
-    "One row per NAAN. Each ARK counts once, with the best outcome of all URLs that it was asked at. The share "
-    "that works is works / (works + fails): ARKs that gave no answer today, and ARKs that were not judged, "
-    "are not in the denominator; the share is empty when nothing is. Under a shared NAAN anybody may assign names; "
+    "One row per NAAN. Each ARK counts once, with the best outcome of all its URLs. The share that works is "
+    "works / (works + fails): ARKs that gave no answer today, and ARKs that were not judged, are not in the "
+    "denominator; the share is empty if the denominator is 0. Shared NAANs are open to every organization; "
     "12345 and 99999 are for examples and tests: they are counted but never requested.",
     naans,
     (
@@ -197,12 +197,12 @@ NAANS = TableDefinition(
         CITATIONS_COLUMN,
         DOCUMENTS_COLUMN,
         *FAMILY_COUNT_COLUMNS,
-        count_column("described", "ARKs that were described when asked: outcome erc, structured or html", "ARKs"),
+        count_column("described", "ARKs that return metadata: outcome erc, structured or html", "ARKs"),
         COMMITTED_COLUMN,
-        text_column("policy", "what the NAAN registry says about the policy of the organization that assigns there"),
+        text_column("policy", "policy of the assigning organization in the NAAN registry"),
         SHARE_COLUMN,
         text_column("outcomes", "how often each outcome was the best of an ARK, the most frequent first"),
-        text_column("purpose", "what the NAAN is for (draft-kunze-ark-38, table 2)"),
+        text_column("purpose", "purpose of the NAAN (draft-kunze-ark-38, table 2)"),
         text_column("expected_to_resolve", "whether its ARKs are expected to resolve: yes or maybe"),
         truth_column("long_term_reference", "whether its ARKs are fit for long-term reference"),
     ),
@@ -212,8 +212,8 @@ NAANS = TableDefinition(
 RESOLVERS = TableDefinition(
     "resolvers",
     "By resolver and landing host",
-    "One row per host that was asked first, and one per host where ARKs finally land. An ARK counts once per row, with "
-    "its best outcome at that host; one that was asked or ends at several hosts counts at each.",
+    "One row per host that was requested first, and one per landing host. An ARK counts once per row, with "
+    "its best outcome at that host; an ARK at several hosts counts at each.",
     resolvers,
     (
         token_column("role", "resolver (asked first) or landing (gave the last answer)"),
@@ -245,8 +245,8 @@ DOCUMENTS = TableDefinition(
         DOCUMENT_COLUMN,
         text_column("title", "title that the document gives itself"),
         url_column("found_on", "document that led here; empty for a starting point"),
-        token_column("outcome", "what became of the request for the document"),
-        url_column("led_to", "where it is redirected to; that document has a row of its own. Else empty"),
+        token_column("outcome", "outcome of the request for the document"),
+        url_column("led_to", "redirect target, which has its own row; empty without a redirect"),
         text_column("media_type", "media type of the document"),
         count_column("citations", "citations of ARKs in the document", "citations"),
         ARKS_COLUMN,
@@ -351,14 +351,14 @@ def section(document: str) -> str:
 SHOULDERS = TableDefinition(
     "shoulders",
     "By shoulder",
-    "One row per NAAN and shoulder: the first characters of a name, up to and with its first digit, by which "
-    "collections are counted apart. Each ARK counts once, with its best outcome.",
+    "One row per NAAN and shoulder. The shoulder is the beginning of a name, up to and including its first "
+    "digit; it separates collections. Each ARK counts once, with its best outcome.",
     shoulders,
     (
         NAAN_COLUMN,
-        text_column("shoulder", "shoulder; empty for names that have none"),
+        text_column("shoulder", "shoulder; empty for names without one"),
         ORGANIZATION_COLUMN,
-        truth_column("registered", "whether the copy of the NAAN registry has this very shoulder"),
+        truth_column("registered", "true if the copy of the NAAN registry lists this shoulder"),
         ARKS_COLUMN,
         CITATIONS_COLUMN,
         DOCUMENTS_COLUMN,
@@ -370,10 +370,10 @@ SHOULDERS = TableDefinition(
 )
 
 _AT_LEVELS = (
-    N_("ARKs at level 0: Not even the object."),
-    N_("ARKs at level 1: The object, and nothing else."),
-    N_("ARKs at level 2: The object, and either a description of it or a stated commitment."),
-    N_("ARKs at level 3: The object, a description of it, and a stated commitment."),
+    N_("ARKs at level 0: no service"),
+    N_("ARKs at level 1: the object only"),
+    N_("ARKs at level 2: the object, and either its metadata or a stated commitment"),
+    N_("ARKs at level 3: the object, its metadata, and a stated commitment"),
 )
 _LEVEL_COLUMNS = tuple(count_column(f"level_{number}", meaning, "ARKs") for number, meaning in enumerate(_AT_LEVELS))
 
@@ -389,9 +389,11 @@ COLLECTIONS = TableDefinition(
         token_column("source", "inventory, or section (host and first step of the path, or folder)"),
         text_column("collection", "collection or section; (none) for ARKs without one"),
         ARKS_COLUMN,
-        count_column("alive", "ARKs that lead to their object or to the provider's words about it", "ARKs"),
-        count_column("failing", "ARKs that fail, or have long given no answer, not yet confirmed", "ARKs"),
-        count_column("broken", "ARKs of which several checks over days have confirmed the failure", "ARKs"),
+        count_column(
+            "alive", "ARKs that lead to their object, or to the provider's explanation why it is not available", "ARKs"
+        ),
+        count_column("failing", "ARKs that fail or have long given no answer (unconfirmed)", "ARKs"),
+        count_column("broken", "ARKs whose failure several checks over days have confirmed", "ARKs"),
         count_column("undetermined", "ARKs that gave no answer today, were refused to programs, or not asked", "ARKs"),
         *_LEVEL_COLUMNS,
         count_column("listed", "ARKs of the collection in the inventory", "ARKs"),

@@ -111,21 +111,23 @@ def _wholes(frames: Frames) -> Iterator[dict[str, Any]]:
 GROUPS = TableDefinition(
     "groups",
     "ARKs that belong together",
-    "One row per group. Several ARKs that end at one URL may be one object, or share a page that serves them all; "
-    "one ARK that ends at several URLs may be two objects, or one with two addresses. None of that is an error by "
-    "itself. A whole is an ARK whose parts or variants are cited: by its form a part says that the whole exists "
-    "(draft-kunze-ark-38, 2.5); wholes that were asked for and fail come first.",
+    "One row per group. Several ARKs that end at one URL may be one object, or share a page; one ARK that "
+    "ends at several URLs may be two objects, or one with two addresses. These are not errors by themselves. "
+    "A whole is an ARK with cited parts or variants: the form of a part implies that the whole exists "
+    "(draft-kunze-ark-38, 2.5). Wholes that fail come first.",
     groups,
     (
         token_column(
             "kind",
             "one-object (several ARKs end there), two-objects (it ends at several URLs), equal in a text, or whole",
         ),
-        text_column("shared", "URL at which ARKs end, ARK that ends at URLs, form that ARKs share, or ARK of a whole"),
-        count_column("size", "how many ARKs or URLs there are", "ARKs or URLs"),
+        text_column(
+            "shared", "final URL of several ARKs, ARK with several final URLs, form that ARKs share, or ARK of a whole"
+        ),
+        count_column("size", "number of ARKs or URLs", "ARKs or URLs"),
         text_column("members", "the ARKs or URLs; 10 at most"),
-        token_column("object", "best outcome of the object service; empty when it was not asked"),
-        truth_column("is_cited", "whether the whole itself is cited or was asked for"),
+        token_column("object", "best outcome of the object service; empty if not requested"),
+        truth_column("is_cited", "true if the whole itself is cited or was requested"),
         count_column("works", "parts that work", "ARKs"),
         count_column("fails", "parts that fail", "ARKs"),
         count_column("unreachable", "parts whose server gave no answer today", "ARKs"),

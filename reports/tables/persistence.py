@@ -315,20 +315,21 @@ def _statement(row: Mapping[str, Any]) -> str:
 
 # -- definitions
 
-_GROUPING = token_column("grouping", "what the rows are grouped by: all, naan or resolver")
-_GROUP_COLUMN = text_column("group", "the group: all, a NAAN, or the host that is asked first")
+_GROUPING = token_column("grouping", "kind of group: all, naan or resolver")
+_GROUP_COLUMN = text_column("group", "the group: all, a NAAN, or a resolver")
 RUNS = TableDefinition(
     "runs",
     "Run by run",
-    "One row per run up to this one. What it checked itself, and the status of all ARKs known by then at their last "
-    "conclusive check. Failures in a suspect run, in which most hosts failed, do not count against any ARK.",
+    "One row per run up to this one: its checks, and the status of all ARKs known by then at their last "
+    "conclusive check. A run is suspect if most hosts failed in it; its failures do not count against any "
+    "ARK.",
     runs,
     (
         count_column("run_id", "number of the run", "number"),
-        moment_column("started_at", "moment at which it began"),
+        moment_column("started_at", "start of the run"),
         token_column("command", "command that started it"),
         token_column("state", "running, finished, interrupted or failed"),
-        truth_column("suspect", "whether most hosts failed in it"),
+        truth_column("suspect", "true if most hosts failed in it"),
         text_column("reason", "why it is suspect; empty when it is not"),
         count_column("checked", "ARKs at a URL that it judged", "ARKs at a URL"),
         count_column("works", "of these, those that worked", "ARKs at a URL"),
@@ -346,15 +347,15 @@ RUNS = TableDefinition(
 SURVIVAL = TableDefinition(
     "survival",
     "Survival",
-    "One row per group and day: the Kaplan-Meier estimate of the share that is still alive so many days after it "
-    "was first seen to work. A subject is an ARK at one URL; it dies with the first failure of those that confirmed "
-    "it, and else was last seen alive when it last worked. What never worked during our checks is not included.",
+    "One row per group and day: the Kaplan-Meier estimate of the share still working, by days since first "
+    "seen working. A subject is an ARK at one URL. It dies with the first failure of a confirmed series; "
+    "otherwise it was last seen alive when it last worked. ARKs that never worked are not included.",
     survival,
     (
         _GROUPING,
         _GROUP_COLUMN,
         count_column("days", "time since it was first seen to work", "days"),
-        count_column("at_risk", "subjects alive and still watched on that day", "ARKs at a URL"),
+        count_column("at_risk", "subjects alive and still observed on that day", "ARKs at a URL"),
         count_column("failed", "subjects that died on that day", "ARKs at a URL"),
         count_column("censored", "subjects last seen alive on that day", "ARKs at a URL"),
         share_column("survival", "estimated share still alive after that day"),
@@ -367,14 +368,14 @@ SURVIVAL = TableDefinition(
 OUTAGES = TableDefinition(
     "outages",
     "Outages of hosts",
-    "One row per outage: runs, one after the other, in which a host gave no HTTP answer at all, suspect runs left "
-    "out; the last to begin first. It may have been longer than it was seen.",
+    "One row per outage: consecutive runs without any HTTP answer from a host; suspect runs are left out, "
+    "and the latest outage comes first. The real outage may have been longer.",
     outages,
     (
         text_column("host", "host, with its port unless it is the default one"),
         moment_column("since", "moment of its first failure"),
         moment_column("last_at", "moment of the last failure that was seen"),
-        moment_column("until", "moment at which it was first seen to answer again; empty when it was not"),
+        moment_column("until", "time of its first answer after that; empty without one"),
         truth_column("is_over", "whether it has answered again"),
         count_column("runs", "runs that saw it", "runs"),
         number_column("days", "time from the first failure to the last that was seen", "days"),
@@ -386,33 +387,35 @@ OUTAGES = TableDefinition(
 PERSISTENCE = TableDefinition(
     "persistence",
     "Persistence",
-    "One row per set of ARKs: all, by NAAN, by resolver, and by section of the documents that cite them in this run. "
-    "An ARK counts once, with its best status; those that no document cites any longer are left out. Failures and "
-    "recoveries count ARKs at a URL; their times are medians of the Kaplan-Meier estimate, empty where fewer than half "
-    "failed or recovered. Permanent is only what its provider calls so.",
+    "One row per set of ARKs: all, by NAAN, by resolver, and by section of the documents that cite them in "
+    "this run. An ARK counts once, with its best status; ARKs that are no longer cited are left out. "
+    "Failures and recoveries count ARKs at a URL; their times are medians of the Kaplan-Meier estimate, "
+    "empty if fewer than half failed or recovered. An ARK is permanent only if its provider states it.",
     persistence,
     (
-        token_column("grouping", "what the rows are grouped by: all, naan, resolver or documents"),
-        text_column("group", "the set: all, a NAAN, the host that is asked first, or a section of the documents"),
+        token_column("grouping", "kind of group: all, naan, resolver or documents"),
+        text_column("group", "the set: all, a NAAN, a resolver, or a section of the documents"),
         ARKS_COLUMN,
         count_column("judged", "ARKs that are healthy, flapping, failing or confirmed broken", "ARKs"),
         count_column("resolving", "ARKs that are healthy", "ARKs"),
-        share_column("share_resolving", "resolving / judged; empty when none is judged"),
-        count_column("described", "of those that resolve, those that were described when asked", "ARKs"),
-        share_column("share_described", "described / resolving; empty when none resolves"),
+        share_column("share_resolving", "resolving / judged; empty if judged is 0"),
+        count_column("described", "of those that resolve, those that return metadata", "ARKs"),
+        share_column("share_described", "described / resolving; empty if resolving is 0"),
         count_column("committed", "of those that resolve, those with a stated commitment", "ARKs"),
-        share_column("share_committed", "committed / resolving; empty when none resolves"),
+        share_column("share_committed", "committed / resolving; empty if resolving is 0"),
         count_column("permanent", "of those, those that the commitment calls permanent", "ARKs"),
         *(count_column(state.replace("-", "_"), meaning, "ARKs") for state, meaning in _OTHER_STATES.items()),
-        moment_column("first_at", "moment at which the first of them was first seen"),
+        moment_column("first_at", "time when the first of them was first seen"),
         moment_column("last_at", "moment of the last check of any of them"),
         count_column("watched", "ARKs at a URL that were seen to work at least once", "ARKs at a URL"),
         count_column("died", "of these, those that were confirmed broken later", "ARKs at a URL"),
-        number_column("days_to_failure", "median time from first working to the first failure of that", "days"),
-        count_column("spells", "spells of failures, however short", "spells"),
-        count_column("confirmed", "of these, those that lasted long enough to be confirmed", "spells"),
-        count_column("recovered", "of these spells, those after which it worked again", "spells"),
-        number_column("days_to_recovery", "median time from the first failure of a spell to working again", "days"),
+        number_column(
+            "days_to_failure", "median time from first working to the first failure of the confirmed series", "days"
+        ),
+        count_column("spells", "periods of failure, of any length", "periods"),
+        count_column("confirmed", "of these, those that lasted long enough to be confirmed", "periods"),
+        count_column("recovered", "of these periods, those that ended with recovery", "periods"),
+        number_column("days_to_recovery", "median time from the first failure of a period to recovery", "days"),
         text_column("statement", "the row in sentences"),
     ),
     order=("rank", "-arks", "group"),

@@ -194,9 +194,9 @@ def _refused_links(frames: Frames) -> pd.DataFrame:
 
 HOSTS = TableDefinition(
     "hosts",
-    "What hosts were asked",
-    "One row per host that anything was sent to: how many requests it got, redirects included, and what for; how it "
-    "was treated, and how it answered.",
+    "Requests by host",
+    "One row per contacted host: number and purpose of the requests, including redirects, the throttling, "
+    "and the answers.",
     hosts,
     (
         text_column("host", "host that was asked, with its port unless it is the default one"),
@@ -215,36 +215,31 @@ HOSTS = TableDefinition(
             "requests",
             varies=True,
         ),
-        count_column(
-            "refused", "answers that keep programs out: 401, 403, 407, 429, 451 or 999", "requests", varies=True
-        ),
+        count_column("refused", "answers that refuse access: 401, 403, 407, 429, 451 or 999", "requests", varies=True),
         count_column("server_errors", "answers from 500 to 599", "requests", varies=True),
         count_column("no_answer", "requests without an answer", "requests", varies=True),
         count_column("pauses_asked", "answers with Retry-After", "requests", varies=True),
-        count_column(
-            "pauses_kept", "how often requests to it were paused for as long as it asked", "pauses", varies=True
-        ),
-        number_column("paused_s", "how long these pauses were in all, as asked", "seconds", varies=True),
+        count_column("pauses_kept", "pauses of the requested length before further requests", "pauses", varies=True),
+        number_column("paused_s", "total requested length of these pauses", "seconds", varies=True),
         count_column(
             "all_requests",
-            "all that went there, also for robots.txt and its certificate, and by a process that was killed",
+            "all requests, including those for robots.txt and certificates, and those of a killed process",
             "requests",
             varies=True,
         ),
-        number_column("interval_s", "least time that was kept between two requests, back-off apart", "seconds"),
-        number_column("crawl_delay_s", "interval that its robots.txt asks for; empty when it asks for none", "seconds"),
+        number_column("interval_s", "shortest interval between two requests, without back-off", "seconds"),
+        number_column("crawl_delay_s", "interval in its robots.txt; empty without one", "seconds"),
         count_column(
             "arks_not_judged",
-            "ARKs that no one can judge, since it keeps programs out: their outcome is blocked",
+            "ARKs that could not be checked because the host refuses programs (outcome blocked)",
             "ARKs",
         ),
+        text_column("tried", "its answers to requests for these ARKs, the most frequent first", varies=True),
         text_column(
-            "tried", "how it answered each request for the objects of these, the most frequent first", varies=True
+            "signed_by",
+            "thumbprint and address of the key that signed the requests of this run; empty without a signature",
         ),
-        text_column(
-            "signed_by", "thumbprint and address of the key that signed the requests of this run; empty for none"
-        ),
-        text_column("given_up", "why it was not asked any more; empty when it was", varies=True),
+        text_column("given_up", "why requests to it were stopped; empty if they were not", varies=True),
         moment_column("first_at", "moment of its first answer or failure", varies=True),
         moment_column("last_at", "moment of its last one", varies=True),
         number_column("mean_s", "mean time from a request to its answer", "seconds", varies=True),
@@ -254,14 +249,14 @@ HOSTS = TableDefinition(
 
 LEFT_OUT = TableDefinition(
     "left_out",
-    "What was left out, and why",
-    "One row per reason and place: what was not requested, not followed, not read to its end, or given up.",
+    "Left out, with reasons",
+    "One row per reason and place: items not requested, not followed, read only in part, or given up.",
     left_out,
     (
         token_column("reason", "why: an object outcome, the limit that was hit, or the rule that refused a link"),
         token_column("what", "ARK, document, answer, question or link"),
         text_column("place", "NAAN or host; of a link, the host of its page"),
-        count_column("number", "how many there are", "ARKs, documents, answers, questions or links"),
+        count_column("number", "number counted", "ARKs, documents, answers, questions or links"),
         text_column("example", "one of them"),
         text_column("note", "the reason in words"),
     ),

@@ -37,10 +37,10 @@ from reports.tables.wording import COMMITMENT_MEANINGS, METADATA_MEANINGS, OBJEC
 ALL = "all"
 #: The meaning of each level; "unknown" if the object could not be checked today.
 LEVELS = {
-    3: N_("The object, a description of it, and a stated commitment."),
-    2: N_("The object, and either a description of it or a stated commitment."),
-    1: N_("The object, and nothing else."),
-    0: N_("Not even the object."),
+    3: N_("The object, its metadata, and a stated commitment."),
+    2: N_("The object, and either its metadata or a stated commitment."),
+    1: N_("The object only."),
+    0: N_("No service."),
     "unknown": N_("Unknown: no answer today, access refused to programs, or not asked."),
 }
 
@@ -123,30 +123,29 @@ def _promises(frames: Frames) -> pd.DataFrame:
 SERVICES = TableDefinition(
     "services",
     "The three services",
-    "An ARK gives access to its object, to a description of the object, and to a statement of commitment. Of all ARKs "
-    "one row per answer that occurred, each with its best answer, and one per level: how many of the three it gives. "
-    "Of each resolver one row per inflection and answer: who describes objects, and how. Of the promises one row per "
-    "NAAN, guarantor and statement, as it is claimed; a statement that a template left is a placeholder, and claims "
-    "nothing.",
+    "An ARK gives access to its object, its metadata and a statement of commitment. For all ARKs: one row "
+    "per answer, each ARK with its best answer, and one per level, the number of services provided. For each "
+    "resolver: one row per inflection and answer. For commitments: one row per NAAN, guarantor and "
+    "statement, as claimed; an unfilled template is a placeholder and claims nothing.",
     services,
     (
-        token_column("grouping", "what the rows are grouped by: all, resolver or promise"),
+        token_column("grouping", "kind of group: all, resolver or promise"),
         token_column("service", "object, metadata, commitment, or level for all three"),
-        token_column("outcome", "outcome of that service; of a level how many are given, or unknown"),
-        truth_column("given", "whether this outcome means that the service is given"),
+        token_column("outcome", "outcome of that service; for a level, the number of services provided, or unknown"),
+        truth_column("given", "true if this outcome means that the service is provided"),
         ARKS_COLUMN,
-        share_column("share", "of a level: these ARKs / all ARKs; empty when there is none"),
+        share_column("share", "for a level: these ARKs / all ARKs; empty without ARKs"),
         text_column("meaning", "the outcome in words", is_ours=True),
         text_column("resolver", "host that was asked"),
         token_column("question", "inflection that was sent: ?info, ?? or ?"),
         text_column("statuses", "HTTP statuses, or failures, by number of URLs, the most frequent first"),
-        text_column("media_types", "media types of the answers, likewise"),
-        text_column("answered_by", "hosts that gave the last answer, likewise; three at most"),
+        text_column("media_types", "media types of the answers, by number of URLs, the most frequent first"),
+        text_column("answered_by", "hosts that gave the last answer, by number of URLs; at most three"),
         url_column("example", "one of the URLs that were asked"),
         NAAN_COLUMN,
         GUARANTOR_COLUMN,
         text_column("level", "level of permanence that the words name (draft-kunze-ark-38, 5.1.1)"),
-        text_column("words", "what is said of permanence, in the provider's words"),
+        text_column("words", "permanence in the commitment, in the provider's words"),
         text_column("since", "dates of the commitment, by number of URLs; three at most"),
     ),
 )
@@ -199,19 +198,19 @@ def _answer(record: dict[str, Any], suffix: str = "") -> SpellingAnswer:
 SPELLING_TABLE = TableDefinition(
     "conformance",
     "Other spellings",
-    "One row per resolver, shoulder and form. Equal spellings of an ARK are one ARK, and a resolver must treat "
-    "them alike: asked about one ARK that resolves, at most 10 questions per shoulder and 4 shoulders per resolver.",
+    "One row per resolver, shoulder and form. Equivalent spellings are one ARK, and a resolver must treat "
+    "them alike. Tested with one working ARK: at most 10 requests per shoulder and 4 shoulders per resolver.",
     conformance,
     (
         url_column("resolver", "resolver that was asked: the address before the ARK"),
         NAAN_COLUMN,
-        text_column("shoulder", "shoulder of the ARK that was asked about; empty when it has none"),
-        text_column("form", "form in which the ARK was asked for"),
+        text_column("shoulder", "shoulder of the ARK; empty without one"),
+        text_column("form", "requested form of the ARK"),
         url_column("asked_url", "URL that was asked"),
         STATUS_COLUMN,
         url_column("final_url", "URL that the chain of redirects ended at"),
         token_column("treatment", "same, other, refused or undetermined, compared with the form as found"),
-        truth_column("conforms", "whether the specifications ask for this; empty where they leave it open"),
-        text_column("reason", "what was seen"),
+        truth_column("conforms", "true if the specifications require this; empty if they leave it open"),
+        text_column("reason", "observation"),
     ),
 )

@@ -116,7 +116,7 @@ def _ark_measures(frames: Frames) -> Iterator[Measure]:
     described = int(standings["metadata"].isin(DESCRIBED).sum())
     yield ("ARKs described", described, "The provider answers ?info with a description of the object.")
     committed = int(standings["commitment"].eq(CommitmentOutcome.STATED).sum())
-    yield "ARKs with a stated commitment", committed, "The provider says what it promises."
+    yield "ARKs with a stated commitment", committed, "The provider states a commitment."
     later = frames.verdicts["run_id"].isin(frames.later["run_id"])
     carried = frames.verdicts[~later & ~frames.verdicts["run_id"].isin(frames.run["run_id"])]
     yield (
@@ -178,18 +178,18 @@ def sentences(summary: pd.DataFrame, language: Language = ENGLISH) -> list[str]:
     """Return the summary as a few plain sentences: documents, ARKs by family, services, and problems."""
     count = {measure: int(value) for measure, value in zip(summary["measure"], summary["value"], strict=True)}
     described = language.ngettext(
-        "{number} ARK described when asked", "{number} ARKs described when asked", count["ARKs described"]
+        "{number} ARK returns metadata", "{number} ARKs return metadata", count["ARKs described"]
     )
     committed = language.ngettext(
-        "{number} ARK with a stated commitment",
-        "{number} ARKs with a stated commitment",
+        "{number} ARK has a stated commitment",
+        "{number} ARKs have a stated commitment",
         count["ARKs with a stated commitment"],
     )
     parts = [
         cited_sentence(count, language),
         _families_sentence(count, language),
         _log_sentence(count, language),
-        language.gettext("{described}, {committed}.", described=described, committed=committed),
+        language.gettext("{described}; {committed}.", described=described, committed=committed),
         _questions_sentence(count, language),
         known_sentence(summary, language),
         inventory_sentence(count, language),
@@ -202,7 +202,7 @@ def _families_sentence(count: Mapping[str, int], language: Language) -> str:
         language.ngettext(forms.one, forms.many, count[f"ARKs: {family}"]) for family, forms in FAMILY_COUNTS.items()
     )
     return language.gettext(
-        "Of the ARKs, {works} and {fails}; {silent}, and {not_judged}.",
+        "ARKs: {works}, {fails}, {silent}, {not_judged}.",
         works=works,
         fails=fails,
         silent=silent,
@@ -214,8 +214,9 @@ def _log_sentence(count: Mapping[str, int], language: Language) -> str:
     if _ASKED not in count:
         return ""
     return language.ngettext(
-        "People asked for an ARK {number} time in the logs, {fails} of them for one that fails.",
-        "People asked for ARKs {number} times in the logs, {fails} of them for one that fails.",
+        "According to the logs, people requested an ARK {number} time; {fails} of these requests were for a "
+        "failing ARK.",
+        "According to the logs, people requested ARKs {number} times; {fails} of these requests were for failing ARKs.",
         count[_ASKED],
         fails=language.number(count[f"{_ASKED}: {Family.FAILS}"]),
     )
@@ -225,13 +226,13 @@ def _questions_sentence(count: Mapping[str, int], language: Language) -> str:
     questions, arks = count["questions asked"], count["ARKs asked about"]
     requests = language.ngettext("{number} request sent", "{number} requests sent", count[REQUESTS_SENT])
     if not arks:
-        return language.gettext("No question asked; {requests}.", requests=requests)
+        return language.gettext("No ARK was checked; {requests}.", requests=requests)
     return language.ngettext(
-        "{number} question asked about {arks}, {each} each; {requests}.",
-        "{number} questions asked about {arks}, {each} each; {requests}.",
+        "{number} check of {arks} ({each} each); {requests}.",
+        "{number} checks of {arks} ({each} each); {requests}.",
         questions,
         arks=language.npgettext("asked about", "{number} ARK", "{number} ARKs", arks),
-        each=language.decimals(questions / arks, 2),
+        each=language.decimals(questions / arks, 1),
         requests=requests,
     )
 
@@ -245,7 +246,7 @@ def cited_sentence(count: Mapping[str, int], language: Language) -> str:
     if count["documents redirected"]:
         missed.append(language.ngettext("{number} redirected", "{number} redirected", count["documents redirected"]))
     if named := count.get(_NAMED):
-        missed.append(language.ngettext("{number} named in a log", "{number} named in logs", named))
+        missed.append(language.ngettext("{number} only named in a log", "{number} only named in logs", named))
     return language.gettext(
         "{citations} of {arks} in {documents} ({missed}); {repaired}, {ambiguous}.",
         citations=language.ngettext("{number} citation", "{number} citations", count["citations"]),
@@ -260,24 +261,16 @@ def cited_sentence(count: Mapping[str, int], language: Language) -> str:
 SUMMARY = TableDefinition(
     "summary",
     "Summary",
-    "One row per measure. ARKs count once each, with the best outcome of all URLs that they were asked at; "
-    "citations count with the outcome of the very URL that is cited.",
+    "One row per measure. Each ARK counts once, with the best outcome of all its URLs; citations count with "
+    "the outcome of the cited URL.",
     summary,
     (
-        text_column("measure", "what was counted"),
-        count_column("value", "how many there are", "as the measure says"),
-        count_column(
-            "previous",
-            "how many there were in the run before that did the same; empty for the first",
-            "as the measure says",
-        ),
-        count_column("change", "value - previous", "as the measure says"),
-        count_column(
-            "since",
-            "how many there were in the run that was chosen to compare with; empty without one",
-            "as the measure says",
-        ),
-        count_column("since_change", "value - since", "as the measure says"),
-        text_column("note", "how the measure is to be read"),
+        text_column("measure", "name of the measure"),
+        count_column("value", "number counted", "by measure"),
+        count_column("previous", "value in the previous run of the same kind; empty for the first", "by measure"),
+        count_column("change", "value - previous", "by measure"),
+        count_column("since", "value in the run chosen for comparison; empty without one", "by measure"),
+        count_column("since_change", "value - since", "by measure"),
+        text_column("note", "explanation of the measure"),
     ),
 )

@@ -31,66 +31,65 @@ FAMILY_COUNTS = {
 }
 
 FAMILY_MEANINGS = {
-    Family.WORKS: N_("The ARK leads to its object, or to the provider's own words about it."),
+    Family.WORKS: N_("The ARK leads to its object, or to the provider's explanation why it is not available."),
     Family.FAILS: N_("The provider answered, but not with the object: this should be checked."),
     Family.UNREACHABLE: N_(
-        "No answer today; not link rot. The server, not the identifier, could not be reached "
-        "(“unreachable” in the tables). Ask again before you conclude."
+        "No answer today; not link rot. The server, not the identifier, could not be reached (“unreachable” "
+        "in the tables). Check again before you conclude anything."
     ),
-    Family.NOT_JUDGED: N_(
-        "Nothing is said about the ARK: an example or a test, an access that the provider refuses to "
-        "programs, or a question that was not asked."
-    ),
+    Family.NOT_JUDGED: N_("Not checked: an example or test, access refused to programs, or not asked."),
 }
 
 OBJECT_MEANINGS = {
-    ObjectOutcome.RESOLVED: N_("The ARK led to an answer for the object."),
-    ObjectOutcome.RELATED: N_("The ARK led, through a 303, to a page about the object, not to itself."),
-    ObjectOutcome.NON_WEB: N_("The ARK led to an address that is not a web address; no further request was made."),
+    ObjectOutcome.RESOLVED: N_("The ARK leads to its object."),
+    ObjectOutcome.RELATED: N_(
+        "The ARK leads, through a 303 redirect, to a page about the object, not to the object itself."
+    ),
+    ObjectOutcome.NON_WEB: N_("The ARK leads to an address that is not a web address; no further request was made."),
     ObjectOutcome.EXPLAINED: N_(
         "The provider explains why the object is not available: withdrawn, or not freely accessible."
     ),
     ObjectOutcome.WORKS_ELSEWHERE: N_("The cited resolver fails, but another resolver finds the object."),
-    ObjectOutcome.SOFT_404: N_("The server reports success, but the page says that there is nothing."),
+    ObjectOutcome.SOFT_404: N_("The server reports success, but its page does not show the object."),
     ObjectOutcome.BROKEN: N_("The provider answered that it does not know this identifier."),
-    ObjectOutcome.SERVER_ERROR: N_("The server reported a fault of its own."),
+    ObjectOutcome.SERVER_ERROR: N_("The server reported an internal error."),
     ObjectOutcome.DNS: N_("The name of the server could not be found."),
     ObjectOutcome.REFUSED: N_("The server refused the connection."),
     ObjectOutcome.TIMEOUT: N_("The server did not answer in time."),
     ObjectOutcome.RESET: N_("The server broke off the connection."),
     ObjectOutcome.TLS: N_("No secure connection to the server could be made."),
-    ObjectOutcome.PROTOCOL_ERROR: N_("The server's answer was not proper HTTP."),
-    ObjectOutcome.LOOP: N_("The redirects lead in a circle."),
+    ObjectOutcome.PROTOCOL_ERROR: N_("The server's answer was not valid HTTP."),
+    ObjectOutcome.LOOP: N_("The redirects form a loop."),
     ObjectOutcome.TOO_MANY_REDIRECTS: N_("There were too many redirects to follow."),
     ObjectOutcome.BAD_REDIRECT: N_("The server redirects, but not to a usable address."),
-    ObjectOutcome.BLOCKED: N_("The server keeps programs out, or asks for a password; a person may see more."),
+    ObjectOutcome.BLOCKED: N_("The server refuses programs, or asks for a password; a person may get through."),
     ObjectOutcome.ROBOTS: N_("The server asks programs not to request this address, and it was not requested."),
     ObjectOutcome.SKIPPED: N_("An example or a test identifier: counted, never requested."),
     ObjectOutcome.REFUSED_ADDRESS: N_("The address lies in a private network and was not requested."),
-    ObjectOutcome.INVALID: N_("There is no ARK here to ask for."),
+    ObjectOutcome.INVALID: N_("The text is not a valid ARK, so nothing was requested."),
     ObjectOutcome.UNDETERMINED: N_("The answers don't allow a judgement."),
 }
 
 METADATA_MEANINGS = {
-    MetadataOutcome.ERC: N_("A description of the object as an electronic resource citation."),
-    MetadataOutcome.STRUCTURED: N_("A description of the object for programs: JSON, YAML, RDF or the like."),
-    MetadataOutcome.HTML: N_("A description of the object as a web page."),
-    MetadataOutcome.REGISTRY_LEVEL: N_("A description of the organization's number space, not of the object."),
-    MetadataOutcome.QUERY_IGNORED: N_("The object again: the question was not understood."),
-    MetadataOutcome.QUERY_DROPPED: N_("The question was lost in a redirect."),
-    MetadataOutcome.ANSWERS_ANYTHING: N_("The same answer that an invented identifier gets."),
-    MetadataOutcome.UNSUPPORTED: N_("An error, although the object itself is there."),
-    MetadataOutcome.BLOCKED: N_("The server does not let programs ask."),
+    MetadataOutcome.ERC: N_("Metadata about the object as an electronic resource citation (ERC)."),
+    MetadataOutcome.STRUCTURED: N_("Metadata about the object for programs: JSON, YAML, RDF or similar."),
+    MetadataOutcome.HTML: N_("Metadata about the object as a web page."),
+    MetadataOutcome.REGISTRY_LEVEL: N_("Metadata about the organization's NAAN or shoulder, not about the object."),
+    MetadataOutcome.QUERY_IGNORED: N_("The server ignored the metadata request and returned the object."),
+    MetadataOutcome.QUERY_DROPPED: N_("A redirect dropped the metadata request."),
+    MetadataOutcome.ANSWERS_ANYTHING: N_("The same answer as for a made-up identifier."),
+    MetadataOutcome.UNSUPPORTED: N_("An error, although the object itself is available."),
+    MetadataOutcome.BLOCKED: N_("The server refuses metadata requests from programs."),
     MetadataOutcome.UNDETERMINED: N_("The answers don't allow a judgement."),
-    MetadataOutcome.NOT_ASKED: N_("The question was not asked."),
+    MetadataOutcome.NOT_ASKED: N_("Not requested."),
 }
 
 COMMITMENT_MEANINGS = {
-    CommitmentOutcome.STATED: N_("The provider says what it promises."),
-    CommitmentOutcome.PLACEHOLDER: N_("The place for a promise is filled with a template, or with nothing."),
-    CommitmentOutcome.ABSENT: N_("The provider promises nothing."),
+    CommitmentOutcome.STATED: N_("The provider states a commitment."),
+    CommitmentOutcome.PLACEHOLDER: N_("The commitment is empty or an unfilled template."),
+    CommitmentOutcome.ABSENT: N_("The provider states no commitment."),
     CommitmentOutcome.UNDETERMINED: N_("The answers don't allow a judgement."),
-    CommitmentOutcome.NOT_ASKED: N_("The question was not asked."),
+    CommitmentOutcome.NOT_ASKED: N_("Not requested."),
 }
 
 
@@ -124,23 +123,23 @@ STATE_MEANINGS = {
 }
 
 CAUSE_NAMES = {
-    Cause.LABEL_FORM: N_("the resolver knows only one form of the label"),
+    Cause.LABEL_FORM: N_("the resolver accepts only one form of the label"),
     Cause.HYPHENS: N_("the resolver does not ignore hyphens"),
     Cause.MOVED_RESOLVER: N_("the cited resolver fails, another works"),
     Cause.MISTYPED: N_("probably mistyped: the check character fails"),
     Cause.CUT_SHORT: N_("cut short: a longer ARK works"),
-    Cause.RUN_ON: N_("too long: something is glued to it"),
-    Cause.UNKNOWN_PART: N_("the whole works, this part does not"),
+    Cause.RUN_ON: N_("too long: it has extra text at its end"),
+    Cause.UNKNOWN_PART: N_("the whole object works, this part does not"),
     Cause.REFUSED_HERE: N_("refused here, works at another address"),
     Cause.DEAD_HOST: N_("the host is gone"),
     Cause.SILENT_HOST: N_("the host gives no answer today"),
-    Cause.PASSING: N_("no answer today, though the host answers others"),
-    Cause.LOOP: N_("the redirects lead in a circle"),
-    Cause.BAD_REDIRECT: N_("the redirect leads nowhere"),
+    Cause.PASSING: N_("no answer today, although the host answers for other ARKs"),
+    Cause.LOOP: N_("the redirects form a loop"),
+    Cause.BAD_REDIRECT: N_("the redirect target is not a usable address"),
     Cause.CHANGED_PATH: N_("the site has changed its paths"),
-    Cause.UNKNOWN_NAAN: N_("the resolver knows no ARK of this NAAN"),
+    Cause.UNKNOWN_NAAN: N_("the resolver resolves no ARK of this NAAN"),
     Cause.WITHDRAWN: N_("gone for good, without an explanation"),
-    Cause.MISSING_PAGE: N_("the page that it leads to is not there"),
+    Cause.MISSING_PAGE: N_("the target page is missing"),
     Cause.UNKNOWN_NAME: N_("the resolver does not know this name"),
 }
 
@@ -148,7 +147,7 @@ FAULT_NAMES = {
     Fault.CITATION: N_("the citation"),
     Fault.RESOLVER: N_("the resolver"),
     Fault.LANDING_HOST: N_("the landing host"),
-    Fault.NOBODY: N_("no one yet"),
+    Fault.NOBODY: N_("not yet clear"),
 }
 
 # The words of the options of a report.
