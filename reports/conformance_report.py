@@ -62,7 +62,7 @@ def as_text(report: ConformanceReport) -> str:
             row = result.requirement
             lines.append(f"  {row.number:8} {row.level:6} {result.outcome:14} {row.question}")
             if result.outcome in UNMET:
-                lines += [indent + row.failure, f"{indent}To mend it: {row.remedy}"]
+                lines += [indent + row.failure, f"{indent}To fix it: {row.remedy}"]
             lines += [indent + escape_invisible(reason) for reason in result.reasons]
     lines += ["", f"ARK conformance of {report.resolver}: {report.share}", ""]
     return "\n".join(lines).lstrip()
@@ -104,7 +104,7 @@ def as_junit(report: ConformanceReport) -> str:
             case = ElementTree.SubElement(suite, "testcase", name)
             if result.outcome is RequirementOutcome.FAILS:
                 fault = ElementTree.SubElement(case, "failure", {"message": row.failure})
-                fault.text = f"{reasons}\nTo mend it: {row.remedy}"
+                fault.text = f"{reasons}\nTo fix it: {row.remedy}"
             elif result.outcome is RequirementOutcome.WARNS:
                 ElementTree.SubElement(case, "system-out").text = f"{row.failure} {reasons}"
             elif result.outcome is not RequirementOutcome.PASSES:

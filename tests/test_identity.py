@@ -220,7 +220,7 @@ def test_identity_page_names_the_client_and_how_to_allow_it(folder: Path) -> Non
     [key] = published_files(folder)["keys"]
     for words in (
         '<a href="mailto:ada@library.example">', AGENT, key["kid"], "Disallow: /", "Crawl-delay", "<code>/ark:</code>",
-        "our address", "nothing but patience",
+        "our address", "only waits",
     ):  # fmt: skip
         assert words.lower() in page.lower(), words
     assert key["use"] == "sig"

@@ -301,7 +301,7 @@ def test_the_configuration_has_a_language_and_the_option_wins(world_store: Path,
     assert "el informe está en" in done.stderr
     soup = BeautifulSoup((tmp_path / "report" / "index.html").read_text("utf-8"), "html.parser")
     assert soup.select_one("html[lang=es]")
-    assert run_command("report", "-c", config, "--lang", "fr").stdout.startswith("1 ARK évalué sur 4 échoue")
+    assert run_command("report", "-c", config, "--lang", "fr").stdout.startswith("1 des 4 ARK évalués échoue")
 
 
 def test_a_mistyped_language_is_answered_with_the_nearest(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_a_first_audit_has_nothing_to_compare_instead_of_rows_of_new(
     new = tables["changes"].reindex([0]).assign(**event).astype(tables["changes"].dtypes)
     told = BeautifulSoup(page(frames, {**tables, "changes": new}), "html.parser")
     line = only([line for line in told.select(".table.empty") if line.h3 and line.h3["id"] == "changes"])
-    assert line.get_text(" ", strip=True).startswith("What has changed Nothing to compare with yet")
+    assert line.get_text(" ", strip=True).startswith("Changes Nothing to compare with yet")
     broke = new.assign(event="broke")  # only a later check can know that
     told = BeautifulSoup(page(frames, {**tables, "changes": broke}), "html.parser")
     assert "ark:99152/p0v" in only(told.select("details[data-table=changes]")).get_text()
@@ -202,7 +202,7 @@ def test_empty_store_gives_an_explaining_page(tmp_path: Path) -> None:
     text = BeautifulSoup(page(frames, Tables(frames)), "html.parser").get_text(" ", strip=True)
     assert "0 citations of 0 ARKs in 0 documents" in text
     assert "No ARK fails." in text
-    assert "none: the store is empty" in text
+    assert "no run: the store is empty" in text
 
 
 def test_script_texts_are_listed_exactly() -> None:
@@ -571,7 +571,7 @@ def test_a_deep_link_leads_to_a_table_that_is_filtered(page_and_files: tuple[Pag
     browser.open(index, fragment="#arks?family=fails&q=louvre%20museum")
     browser.settled("arkaudit.show('arks').then(() => null)")
     assert browser.value("document.querySelector('[data-table=arks] select[name=family]').value") == "fails"
-    assert rows(browser, "arks") == ["No row fits."]
+    assert rows(browser, "arks") == ["No matching rows."]
 
 
 @pytest.mark.browser

@@ -131,12 +131,12 @@ def test_the_summary_counts_citations_by_their_own_url_and_arks_by_their_best(
         ("ARKs described", 2),
         ("ARKs with a stated commitment", 1),
         ("ARKs as found before", 0),
-        ("URLs asked", 9),
-        ("URLs asked: resolved", 3),
-        ("URLs asked: broken", 2),
-        ("URLs asked: timeout", 1),
-        ("URLs asked: robots", 1),
-        ("URLs asked: skipped", 2),
+        ("URLs", 9),
+        ("URLs: resolved", 3),
+        ("URLs: broken", 2),
+        ("URLs: timeout", 1),
+        ("URLs: robots", 1),
+        ("URLs: skipped", 2),
         ("findings", 2),
         ("ARKs asked about", 5),
         ("questions asked", 8),
@@ -411,7 +411,7 @@ def test_sums_agree_across_tables(world: Mapping[str, Any]) -> None:
     assert measured["ARKs"] == naans["arks"].sum() == arks["ark"].nunique()
     assert measured["citations"] == len(tables["citations"]) == arks["citations"].sum() == naans["citations"].sum()
     assert measured["citations"] == documents["citations"].sum() == len(world["mentions"])
-    assert measured["URLs asked"] == arks["object"].notna().sum() == len(world["verdicts"])
+    assert measured["URLs"] == arks["object"].notna().sum() == len(world["verdicts"])
     assert measured["ARKs described"] == naans["described"].sum()
     assert measured["ARKs with a stated commitment"] == naans["committed"].sum()
     for family, column in families.items():
@@ -419,8 +419,8 @@ def test_sums_agree_across_tables(world: Mapping[str, Any]) -> None:
         assert measured[f"citations: {family}"] == arks.loc[arks["family"].eq(family), "citations"].sum()
     for table in (naans, documents, resolvers):
         assert table[list(families.values())].sum(axis="columns").eq(table["arks"]).all()
-    by_outcome = [value for measure, value in measured.items() if measure.startswith("URLs asked: ")]
-    assert sum(by_outcome) == measured["URLs asked"]
+    by_outcome = [value for measure, value in measured.items() if measure.startswith("URLs: ")]
+    assert sum(by_outcome) == measured["URLs"]
 
 
 @settings(max_examples=5)

@@ -238,7 +238,7 @@ def test_report_lists_requested_failures_by_frequency(tmp_path: Path) -> None:
     said = "People asked for ARKs 12 times in the logs, 11 of them for one that fails."
     assert said in " ".join(done.stdout.split())
     text = (tmp_path / "out" / "report.md").read_text()
-    asked = text.partition("## Asked for and failing")[2].partition("## ")[0]
+    asked = text.partition("## Requested by visitors, and failing")[2].partition("## ")[0]
     lines = [line.split(" | ") for line in asked.splitlines() if "ark:" in line]
     assert [(line[0], line[1], line[-2]) for line in lines] == [
         ("| ark:12148/lost", "9", "9 404"), ("| ark:12148/seldom", "2", "2 404"),

@@ -216,7 +216,7 @@ def _page_values(frames: Frames, tables: Mapping[str, pd.DataFrame], texts: Text
         "suspicion": escape_invisible("".join(suspect["suspicion"].dropna())),
         "title": texts.mark_texts({code: escape_invisible(each.title) for code, each in about.items()}),
         "audited": [
-            texts.mark_texts(dict(zip(LANGUAGES, map(escape_invisible, said), strict=True))) for said in sentences_about
+            texts.mark_texts(dict(zip(LANGUAGES, map(escape_invisible, same), strict=True))) for same in sentences_about
         ],
         "headline": headline(counts_of(frames, tables), texts),
         "sentences": sentences(summary, texts),
@@ -298,7 +298,7 @@ def _compared_runs(frames: Frames, language: Language) -> str:
 
 
 _WORTH_A_LOOK = {
-    f"URLs asked: {ObjectOutcome.WORKS_ELSEWHERE}": Forms(
+    f"URLs: {ObjectOutcome.WORKS_ELSEWHERE}": Forms(
         "{number} URL that failed, although another resolver found the object.",
         "{number} URLs that failed, although another resolver found the object.",
     ),

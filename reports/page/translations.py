@@ -148,6 +148,7 @@ WORDS: Mapping[str, str | Forms] = {
     "last page": N_("Last page"),
     "next page": N_("Next page"),
     "previous page": N_("Previous page"),
+    "pages": N_("Pages"),
     "search": N_("Search"),
     "search hint": N_("words"),
     "no row fits": N_("No matching rows."),

@@ -117,7 +117,7 @@ def _read_once(
             raise StoreDamaged(f"{name}: can't be read: {problem}") from error
         raise StoreUnreadable(f"{name}: can't be read as a store of arkaudit: {problem}") from error
     except (UnknownWord, json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise StoreDamaged(f"{name}: holds what this arkaudit can't read: {error}") from error
+        raise StoreDamaged(f"{name}: contains values that this arkaudit can't read: {error}") from error
     finally:
         engine.dispose()
 

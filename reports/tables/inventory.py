@@ -41,13 +41,13 @@ from reports.tables.definitions import (
 EXTRA = "extra"
 #: The findings about an ARK of the inventory, the most serious first, with an explanation of each.
 FINDINGS = {
-    LandingMatch.ELSEWHERE.value: "They land at another object than the inventory says.",
-    AccessMatch.WRONGLY_OPEN.value: "They are meant to be closed, and the object is given.",
-    AccessMatch.WRONGLY_CLOSED.value: "They are not meant to be closed, and the object is refused.",
-    Presence.NEVER_SEEN.value: "No document cites them, and nobody has checked them.",
-    Presence.NEVER_CHECKED.value: "Cited, and never checked.",
-    Presence.NEVER_CITED.value: "Checked, and cited by no document.",
-    EXTRA: "ARKs under its NAANs that are seen, and not in it.",
+    LandingMatch.ELSEWHERE.value: "They lead to another object than the inventory expects.",
+    AccessMatch.WRONGLY_OPEN.value: "They should be closed, but the object is accessible.",
+    AccessMatch.WRONGLY_CLOSED.value: "They should be open, but the object is refused.",
+    Presence.NEVER_SEEN.value: "Neither cited nor checked.",
+    Presence.NEVER_CHECKED.value: "Cited, but never checked.",
+    Presence.NEVER_CITED.value: "Checked, but not cited by any document.",
+    EXTRA: "ARKs under its NAANs that were found, but are not in your list.",
 }
 
 
@@ -91,7 +91,7 @@ def inventory_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
         return
     table = inventory(frames)
     listed = table.loc[table["findings"].ne(EXTRA), "ark"]
-    yield "inventory", listed.nunique(), "ARKs of the inventory that the report was held against."
+    yield "inventory", listed.nunique(), "ARKs of the inventory that the run was compared with."
     for finding, note in FINDINGS.items():
         has = [isinstance(text, str) and finding in text.split(", ") for text in table["findings"]]
         yield f"inventory: {finding}", table.loc[has, "ark"].nunique(), note

@@ -109,9 +109,13 @@ def known_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
     counts = Counter(treated["treatment"])
     days = [date.fromisoformat(day) for day in treated["until"].dropna()]
     words = known_words(counts["acknowledged"], days)
-    yield (KNOWN, len(treated), words or "ARKs with problems that somebody has acknowledged or ignored.")
-    yield (f"{KNOWN}: acknowledged", counts["acknowledged"], "Known as they stand; raised again once they are worse.")
-    yield f"{KNOWN}: ignored", counts["ignored"], "Not to be raised until a day that was given."
+    yield (KNOWN, len(treated), words or "ARKs with acknowledged or ignored problems.")
+    yield (
+        f"{KNOWN}: acknowledged",
+        counts["acknowledged"],
+        "Known in their current state; reported again if they get worse.",
+    )
+    yield f"{KNOWN}: ignored", counts["ignored"], "Not reported until a given day."
 
 
 def known_sentence(summary: pd.DataFrame, language: Language = ENGLISH) -> str:

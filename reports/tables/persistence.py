@@ -303,14 +303,14 @@ def _statement(row: Mapping[str, Any]) -> str:
     judged, resolving, others = row["judged"], row["resolving"], row["arks"] - row["judged"]
     dates = f" between {row['first_at']:%Y-%m-%d} and {row['last_at']:%Y-%m-%d}" if row["last_at"] else ""
     if not judged:
-        return f"None of {row['arks']:,} ARKs could be judged{dates}."
-    said = f"Of {judged:,} ARKs that could be judged{dates}, {resolving:,} ({resolving / judged:.1%}) resolve"
-    said += f" and {row['confirmed_broken']:,} are confirmed broken."
+        return f"{row['arks']:,} ARKs, but they could not be judged{dates}."
+    text = f"Of {judged:,} ARKs that could be judged{dates}, {resolving:,} ({resolving / judged:.1%}) resolve"
+    text += f" and {row['confirmed_broken']:,} are confirmed broken."
     if resolving:
         described, committed = (f"{row[name]:,} ({row[name] / resolving:.1%})" for name in ("described", "committed"))
-        said += f" Of those that resolve, {described} are described and {committed} come with a stated commitment;"
-        said += f" their providers call {row['permanent']:,} of them permanent."
-    return said + (f" {others:,} more could not be judged." if others else "")
+        text += f" Of those that resolve, {described} are described and {committed} come with a stated commitment;"
+        text += f" their providers call {row['permanent']:,} of them permanent."
+    return text + (f" {others:,} more could not be judged." if others else "")
 
 
 # -- definitions

@@ -40,7 +40,7 @@ LIMITS = (
     "max-pages",
     "max-time",
 )
-_NOT_ASKED = "its host seemed dead, or wanted to be left alone for longer than we wait; see requests.csv"
+_NOT_ASKED = "its host seemed dead, or asked for a longer pause than the maximum; see requests.csv"
 #: The purpose of a question; all other questions test resolvers.
 _PURPOSES = {
     Question.OBJECT.value: "objects",
@@ -184,9 +184,9 @@ def _cut_short(frames: Frames) -> Iterator[pd.DataFrame]:
 def _refused_links(frames: Frames) -> pd.DataFrame:
     """Return the links that the crawl did not follow (traps, nofollow), by the host of their page."""
     rows = [
-        (kind, "link", host(subject), said[1], WORDS[Rule(kind)], said[0])
+        (kind, "link", host(subject), link_words[1], WORDS[Rule(kind)], link_words[0])
         for kind, subject, detail in rows_of(frames.findings[["kind", "subject", "detail"]])
-        if (said := parse_refusal(kind, detail))
+        if (link_words := parse_refusal(kind, detail))
     ]
     texts = ["reason", "what", "place", "example", "note"]
     return pd.DataFrame(rows, columns=[*texts, "count"]).astype({**dict.fromkeys(texts, "str"), "count": "int64"})

@@ -65,15 +65,15 @@ def document_measures(outcomes: Mapping[str, int]) -> Iterator[Measure]:
     count, counts = sum(outcomes.values()), Counter(outcomes)
     read, unreadable = counts[DocumentOutcome.READ], counts[DocumentOutcome.UNREADABLE]
     redirected = counts[DocumentOutcome.REDIRECTED]
-    yield "documents", count, "Every document that was asked for."
-    yield "documents read", read, "They came, and could be read."
-    yield ("documents not readable", unreadable, "They came, but no reader could make anything of them.")
-    yield ("documents redirected", redirected, "They led to another of these documents, which counts for itself.")
+    yield "documents", count, "Every requested document."
+    yield "documents read", read, "Received and read."
+    yield ("documents not readable", unreadable, "Received, but no reader understands them.")
+    yield ("documents redirected", redirected, "Redirected to another of these documents, which is counted separately.")
     named = counts[DocumentOutcome.REFERER]
     missing = count - read - unreadable - redirected - named
-    yield "documents not reached", missing, "They did not come."
+    yield "documents not reached", missing, "Not received."
     if named:
-        yield (_NAMED, named, "Pages that visitors came from, as a log says; they were not asked for.")
+        yield (_NAMED, named, "Pages that visitors came from according to a log; not requested.")
 
 
 def _citation_measures(frames: Frames) -> Iterator[Measure]:
@@ -87,15 +87,11 @@ def _citation_measures(frames: Frames) -> Iterator[Measure]:
     if mentions["asked"].isna().all():
         return
     fails = families(mentions["object"]).eq(Family.FAILS)
-    yield (
-        _ASKED,
-        int(mentions["asked"].sum()),
-        "How often people asked for these ARKs, as the logs that were read say.",
-    )
+    yield (_ASKED, int(mentions["asked"].sum()), "Requests by people for these ARKs, according to the logs.")
     yield (
         f"{_ASKED}: {Family.FAILS}",
         int(mentions.loc[fails, "asked"].sum()),
-        "For ARKs that fail at the URL that was asked.",
+        "Requests for ARKs that fail at the requested URL.",
     )
 
 
@@ -104,9 +100,9 @@ def citation_measures(
 ) -> Iterator[Measure]:
     """Yield the measures of citations from the number of citations by family."""
     yield ("citations", sum(families_of.values()), "Citations of an ARK in a document; a link and its text are one.")
-    yield "places", places, "Where they stand: link targets, texts, metadata."
+    yield "places", places, "Places of these citations: link targets, texts, metadata."
     yield from _family_measures("citations", families_of)
-    yield "citations repaired", repaired, "Broken by typesetting or markup, and made whole again."
+    yield "citations repaired", repaired, "Broken by typesetting or markup, and repaired."
     yield ("citations ambiguous", ambiguous, "More than one reading is possible; the alternatives are kept.")
 
 
@@ -114,43 +110,39 @@ def _ark_measures(frames: Frames) -> Iterator[Measure]:
     standings = ark_statuses(frames)
     yield from ark_measures(Counter(standings["family"]))
     described = int(standings["metadata"].isin(DESCRIBED).sum())
-    yield ("ARKs described", described, "The provider answers ?info with a description of the object.")
+    yield ("ARKs described", described, "The provider answers ?info with metadata about the object.")
     committed = int(standings["commitment"].eq(CommitmentOutcome.STATED).sum())
     yield "ARKs with a stated commitment", committed, "The provider states a commitment."
     later = frames.verdicts["run_id"].isin(frames.later["run_id"])
     carried = frames.verdicts[~later & ~frames.verdicts["run_id"].isin(frames.run["run_id"])]
-    yield (
-        "ARKs as found before",
-        carried["ark_id"].nunique(),
-        "Not asked again in this run; their last verdict counts.",
-    )
+    yield ("ARKs as found before", carried["ark_id"].nunique(), "Not checked in this run; their last verdict counts.")
     if len(frames.later):
         again = frames.verdicts.loc[later, "ark_id"].nunique()
         yield ("ARKs checked again since", again, "Checked again by later runs; their last verdict counts.")
     states = Counter(ark_states(frames)["state"])
     for state, meaning in STATE_MEANINGS.items():
         if states[state]:
-            yield f"ARKs by standing: {state}", states[state], meaning
+            yield f"ARKs by status: {state}", states[state], meaning
 
 
 def ark_measures(families_of: Mapping[str, int]) -> Iterator[Measure]:
     """Yield the measures of distinct ARKs from the number of ARKs by family."""
     count = sum(families_of.values())
-    yield ("ARKs", count, "Distinct ARKs; one that was asked at several URLs counts once, with its best outcome.")
+    yield ("ARKs", count, "Distinct ARKs; an ARK with several URLs counts once, with its best outcome.")
     yield from _family_measures("ARKs", families_of)
 
 
 def finding_measure(count: int) -> Measure:
     """Return the measure of findings."""
-    return "findings", count, "Remarks about documents, each kind and text once a document."
+    return "findings", count, "Remarks about documents; each kind and text counts once per document."
 
 
 def _url_measures(frames: Frames) -> Iterator[Measure]:
     outcomes = Counter(frames.verdicts["object"])
-    yield "URLs asked", len(frames.verdicts), "Each ARK at each resolver that it was cited with."
+    yield "URLs", len(frames.verdicts), "Each ARK at each URL where it was cited or requested."
     for outcome, meaning in OBJECT_MEANINGS.items():
         if outcomes[outcome]:
-            yield f"URLs asked: {outcome}", outcomes[outcome], meaning
+            yield f"URLs: {outcome}", outcomes[outcome], meaning
 
 
 def _question_measures(frames: Frames) -> Iterator[Measure]:

@@ -101,23 +101,23 @@ def naan_policy_words(policy: Mapping[str, Any]) -> str:
     """Return the NAAN registry's entry on an organization's policy in words; empty without an entry.
 
     >>> naan_policy_words({"of": "12148", "organization": "BnF", "practices": ["NR", "CC"], "url": "https://a.example/"})
-    'BnF, for 12148: names are never re-assigned, names carry a check character, as told at https://a.example/'
+    'BnF, for 12148: names are never re-assigned, names carry a check character, as stated at https://a.example/'
     """
     if not policy:
         return ""
     phrases = [*(PRACTICES.get(practice, practice) for practice in policy.get("practices", ()))]
     if policy.get("url"):
-        phrases.append(f"as told at {policy['url']}" if phrases else f"a policy at {policy['url']}")
+        phrases.append(f"as stated at {policy['url']}" if phrases else f"a policy at {policy['url']}")
     who = f"{policy['organization']}, for {policy['of']}" if policy.get("organization") else policy["of"]
     return f"{who}: {', '.join(phrases)}"
 
 
 STATE_MEANINGS = {
-    ArkState.HEALTHY: "It worked when it was asked last.",
+    ArkState.HEALTHY: "It worked at its last check.",
     ArkState.FLAPPING: "It goes back and forth between working and failing.",
-    ArkState.FAILING: "It failed, not yet often and long enough to be sure.",
-    ArkState.CONFIRMED_BROKEN: "It has failed often and long enough: no outage.",
-    ArkState.BLOCKED: "The provider keeps programs out.",
+    ArkState.FAILING: "It fails, but not yet often and long enough to be confirmed.",
+    ArkState.CONFIRMED_BROKEN: "It has failed often and long enough to exclude an outage.",
+    ArkState.BLOCKED: "The provider refuses programs.",
     ArkState.UNDETERMINED: "Its checks don't allow a judgement.",
     ArkState.SKIPPED: "An example or a test: never requested.",
 }
@@ -154,14 +154,14 @@ FAULT_NAMES = {
 
 #: Every format with its description.
 FORMATS = {
-    "html": "one page that needs nothing else",
-    "csv": "one file a table, in UTF-8",
+    "html": "one self-contained page",
+    "csv": "one file per table, in UTF-8",
     "md": "the report in brief, for an issue or the summary of a CI job",
     "json": "one document with every table, which docs/report.schema.json describes",
-    "xlsx": "one workbook with a sheet a table, for spreadsheets",
-    "parquet": "one file a table, for other tools",
+    "xlsx": "one workbook with a sheet per table, for spreadsheets",
+    "parquet": "one file per table, for other tools",
     "junit": "each cited ARK as a test case of its document, for CI",
-    "badge": "how many ARKs resolve, as a picture and as JSON for shields.io",
+    "badge": "share of ARKs that resolve, as a picture and as JSON for shields.io",
     "sarif": "each place to fix as a result, for code hosts and editors",
 }
 #: The modules that formats need; they are extras named like the formats.

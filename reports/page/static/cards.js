@@ -1,11 +1,11 @@
-// What to act on: letters and commands to copy, and causes to tick off into a check-list that stays in this browser.
+// Action cards: letters and commands to copy, and a check-list of causes that is stored in this browser.
 "use strict";
 
 (() => {
   const { told, spoken, make, say } = window.arkaudit;
   document.documentElement.classList.add("living");
 
-  /** Put *text* where a reader can paste it from; resolves to whether that could be done. */
+  /** Copy *text* to the clipboard; resolves to true on success. */
   async function copy(text) {
     try {
       await navigator.clipboard.writeText(text);
@@ -21,45 +21,46 @@
     }
   }
 
-  /** Copy *text*, and let *button* say for a moment whether that could be done. */
+  /** Copy *text* and show the result on *button* for a moment. */
   async function copyWith(button, text) {
-    const label = button.firstChild;  // its text stays the same node, which `language.js` knows
+    // Keep the text node, which `language.js` refers to.
+    const label = button.firstChild;
     const name = label.data;
     const isCopied = await copy(text);
     button.focus();
-    const told = say(isCopied ? "copied" : "not copied");
-    label.data = told;
-    setTimeout(() => { if (label.data === told) label.data = name; }, 2000);
+    const result = say(isCopied ? "copied" : "not copied");
+    label.data = result;
+    setTimeout(() => { if (label.data === result) label.data = name; }, 2000);
   }
 
-  /** Let the browser save *text* as a file. */
+  /** Save *text* as a file. */
   function save(name, text, type) {
     const url = URL.createObjectURL(new Blob([text], { type }));
     make("a", { href: url, download: name }).click();
     setTimeout(() => URL.revokeObjectURL(url), 1000);
   }
 
-  // -- ticking off
+  // -- check-list
 
   const KEY = `arkaudit: ${told.audit}`;
   const ticks = [...document.querySelectorAll("[data-tick]")];
 
-  function remembered() {
+  function storedTicks() {
     try { return new Set(JSON.parse(localStorage.getItem(KEY)) ?? []); } catch { return new Set(); }
   }
 
-  function remember() {
+  function storeTicks() {
     const done = ticks.filter((tick) => tick.checked).map((tick) => tick.dataset.tick);
-    try { localStorage.setItem(KEY, JSON.stringify(done)); } catch { /* then it holds until the page is closed */ }
+    try { localStorage.setItem(KEY, JSON.stringify(done)); } catch { /* Without storage the ticks last until the page is closed. */ }
   }
 
-  function tell() {
+  function updateStatus() {
     ticks.forEach((tick) => tick.closest("li").classList.toggle("done", tick.checked));
     const status = document.querySelector(".check-list [role=status]");
     if (status) status.textContent = say("done", { done: ticks.filter((tick) => tick.checked).length, all: ticks.length });
   }
 
-  /** The check-list as Markdown, with what is done ticked off. */
+  /** Return the check-list as Markdown, with finished items ticked. */
   function checkList() {
     let at = -1;
     const lines = spoken.check_list.map((line) => {
@@ -70,13 +71,13 @@
     return `${lines.join("\n")}\n`;
   }
 
-  const known = remembered();
+  const known = storedTicks();
   for (const tick of ticks) {
     tick.checked = known.has(tick.dataset.tick);
-    tick.addEventListener("change", () => { remember(); tell(); });
+    tick.addEventListener("change", () => { storeTicks(); updateStatus(); });
   }
-  tell();
-  document.addEventListener("language", tell);
+  updateStatus();
+  document.addEventListener("language", updateStatus);
 
   document.addEventListener("click", ({ target }) => {
     if (target.dataset?.copy) {

@@ -1,20 +1,23 @@
-// The charts: drawn as SVG in the colours of the page, and again when these, or the room for them, change. Their heights
-// are known before they are drawn, so that nothing moves when they are.
+// The charts: drawn as SVG in the colours of the page, and redrawn when colours or widths change. Their heights are reserved
+// before, so that the page does not move while they are drawn.
 "use strict";
 
 (() => {
   const { spoken, make, written } = window.arkaudit;
-  const LINE = 15;      // of text, in CSS pixels
+  // Line height and font size, in CSS pixels.
+  const LINE = 15;
   const FONT = 12;
-  const WIDE = 560;     // from here on names stand beside their bars, below it above them
-  const NARROW = 736;   // below it names of a flow are broken into lines
+  // From this width on, names are next to their bars, else above them.
+  const WIDE = 560;
+  // Below this width, names of a flow are wrap into lines.
+  const NARROW = 736;
   const drawn = [];
   const places = spoken.charts.map((each) => document.getElementById(`picture-${each.name}`));
   const family = getComputedStyle(document.body).fontFamily;
   const pen = document.createElement("canvas").getContext("2d");
   pen.font = `${FONT}px ${family}`;
 
-  /** Run the library, which is only there as text until a chart comes into view. */
+  /** Run the library, which is embedded as text until a chart comes into view. */
   function run() {
     if (window.echarts) return;
     const library = document.getElementById("library-charts");
@@ -22,23 +25,23 @@
     library.remove();
   }
 
-  /** *value* with every named colour, and the font, filled in from the style of the page. */
-  function coloured(value, style) {
-    if (Array.isArray(value)) return value.map((each) => coloured(each, style));
+  /** Return *value* with named colours and the font filled in from the style of the page. */
+  function withColours(value, style) {
+    if (Array.isArray(value)) return value.map((each) => withColours(each, style));
     if (value === "inherit") return family;
     if (value === null || typeof value !== "object") return value;
     if (typeof value.colour === "string") return style.getPropertyValue(`--${value.colour}`).trim();
-    if (value.percent) return coloured({ ...value, percent: undefined, axisLabel: { ...value.axisLabel, formatter: percent } }, style);
-    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, coloured(each, style)]));
+    if (value.percent) return withColours({ ...value, percent: undefined, axisLabel: { ...value.axisLabel, formatter: percent } }, style);
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withColours(each, style)]));
   }
 
   const percent = (share) => `${written(100 * share)}${spoken.percent}`;
   const widthOf = (text) => Math.ceil(pen.measureText(text).width);
 
-  /** *text* in lines that are no wider than *room*, broken between words, or inside of a word that has no room. */
-  function broken(text, room) {
+  /** Return *text* in lines no wider than *room*, wrap between words, or inside words that are too long. */
+  function wrap(text, room) {
     const lines = [];
-    for (const word of text.split(" ").flatMap((each) => cut(each, room))) {
+    for (const word of text.split(" ").flatMap((each) => cutWord(each, room))) {
       const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
       if (lines.length && widthOf(longer) <= room) lines[lines.length - 1] = longer;
       else lines.push(word);
@@ -46,7 +49,7 @@
     return lines;
   }
 
-  function cut(word, room) {
+  function cutWord(word, room) {
     if (widthOf(word) <= room) return [word];
     const parts = [""];
     for (const char of word) {
@@ -56,20 +59,22 @@
     return parts;
   }
 
-  /** What the library is told of a chart in so much room, and how high it is then: nothing is cut, nothing overlaps. */
-  function fitted(each, width) {
+  /** Return the options and the height of a chart for *width*, so that no label is cut or overlaps. */
+  function fit(each, width) {
     let { option, height } = each;
     if (option.legend) {
       const { data, itemWidth, textStyle } = option.legend;
       const room = width - itemWidth - 12;
-      const isLong = data.some((name) => widthOf(name) > room);  // then each stands on a line, cut at the edge
+      // Long names each get their own line, cut at the edge.
+      const isLong = data.some((name) => widthOf(name) > room);
       const lines = isLong ? data.length : legendLines(option.legend, width);
       const more = (lines - 1) * (LINE + 11);
       const legend = isLong ? { ...option.legend, textStyle: { ...textStyle, width: room, overflow: "truncate" } } : option.legend;
       option = { ...option, legend, grid: { ...option.grid, top: option.grid.top + more } };
       height += more;
     }
-    if (option.xAxis?.type === "time") {  // half of the last day may stand beyond the end of the axis
+    // Half of the last label may extend beyond the end of the axis.
+    if (option.xAxis?.type === "time") {
       option = { ...option, grid: { ...option.grid, right: Math.ceil(widthOf("00-00 00:00") / 2) + 6 } };
     }
     if (option.yAxis?.type === "category") return withNames(option, height, width, each.widest_number);
@@ -87,13 +92,13 @@
     return lines;
   }
 
-  /** Names of bars on as many lines as they need: beside the bars where there is room, else above them. */
+  /** Put the names of bars on as many lines as they need: next to the bars if there is room, else above them. */
   function withNames(option, height, width, widest) {
     const names = option.yAxis.data;
     const longest = Math.max(...names.map(widthOf));
     const isWide = width >= WIDE || longest <= 0.3 * width;
     const room = isWide ? Math.min(longest, 0.45 * width) : width - 12;
-    const lines = names.map((name) => broken(name, room));
+    const lines = names.map((name) => wrap(name, room));
     const most = Math.max(...lines.map((each) => each.length));
     const usual = (height - option.grid.top) / names.length;
     const row = isWide ? Math.max(usual, most * LINE + 8) : 2 * most * LINE + 20;
@@ -112,13 +117,13 @@
     };
   }
 
-  /** The names at both ends of a flow stand beside it, on as many lines as they need where the picture is narrow. */
+  /** Put the names of a flow next to both ends, on several lines in a narrow picture. */
   function withEnds(option, height, width) {
     const [first] = option.series;
     const isNarrow = width < NARROW;
     const rooms = { left: 0.3 * width, top: 0.38 * width, right: 0.22 * width };
     const lines = first.data.map(({ name, label }) =>
-      isNarrow ? broken(label.formatter ?? name, rooms[label.position]) : [label.formatter ?? name]);
+      isNarrow ? wrap(label.formatter ?? name, rooms[label.position]) : [label.formatter ?? name]);
     const longest = (side) => Math.max(0, ...first.data.map(({ label }, at) =>
       (label.position === side ? Math.max(...lines[at].map(widthOf)) : 0)));
     const data = first.data.map((node, at) => ({ ...node, label: { ...node.label, lineHeight: LINE, formatter: lines[at].join("\n") } }));
@@ -133,18 +138,18 @@
     };
   }
 
-  /** The library keeps room for names of an axis by their own font, and by another one where they have none. */
+  /** Set the font of axis names: without it the library measures them in another font. */
   function inFont(option) {
     const axes = ["xAxis", "yAxis"].filter((name) => option[name]);
     const named = (axis) => ({ ...axis, axisLabel: { ...axis.axisLabel, fontFamily: family } });
     return { ...option, ...Object.fromEntries(axes.map((name) => [name, named(option[name])])) };
   }
 
-  /** Make room for all charts, before any is drawn. */
+  /** Reserve the height of all charts before any is drawn. */
   function reserve() {
     spoken.charts.forEach((each, at) => {
       places[at].hidden = false;
-      places[at].style.height = `${fitted(each, places[at].clientWidth).height}px`;
+      places[at].style.height = `${fit(each, places[at].clientWidth).height}px`;
     });
   }
 
@@ -152,13 +157,13 @@
     const style = getComputedStyle(document.documentElement);
     reserve();
     drawn.forEach(({ chart, place }, at) => {
-      const { option, height } = fitted(spoken.charts[at], place.clientWidth);
+      const { option, height } = fit(spoken.charts[at], place.clientWidth);
       chart.resize({ width: place.clientWidth, height });
-      chart.setOption(coloured(inFont(option), style), { notMerge: true });
+      chart.setOption(withColours(inFont(option), style), { notMerge: true });
     });
   }
 
-  function begin() {
+  function drawAll() {
     if (drawn.length) return;
     run();
     spoken.charts.forEach(add);
@@ -177,7 +182,7 @@
     drawn.push({ chart, place, name: each.name });
   }
 
-  // -- as a picture
+  // -- saving as a picture
 
   const SVG = "http://www.w3.org/2000/svg";
 
@@ -188,9 +193,9 @@
     return element;
   }
 
-  /** A chart as a picture that stands by itself: with its title, and the sentence that says what it is a part of. */
+  /** Return a chart as a self-contained SVG with its title and its sentence. */
   function picture(name) {
-    begin();
+    drawAll();
     const at = drawn.findIndex((chart) => chart.name === name);
     const { place } = drawn[at];
     const each = spoken.charts[at];
@@ -198,7 +203,7 @@
     const [ink, paper] = ["--ink", "--paper"].map((tone) => style.getPropertyValue(tone).trim());
     const inner = place.querySelector("svg").cloneNode(true);
     const [width, height] = ["width", "height"].map((side) => Number(inner.getAttribute(side)));
-    const words = broken(each.alt, width - 16);
+    const words = wrap(each.alt, width - 16);
     const whole = [width + 16, height + 44 + words.length * 16 + 12];
     inner.removeAttribute("style");
     for (const [attribute, value] of [["x", 8], ["y", 34]]) inner.setAttribute(attribute, value);
@@ -212,7 +217,7 @@
     return { text: new XMLSerializer().serializeToString(outer), width: whole[0], height: whole[1] };
   }
 
-  /** The same as a PNG, twice as fine as a screen of old; resolves to a Blob. */
+  /** Return a chart as a PNG of twice the resolution; resolves to a Blob. */
   async function pixels(name) {
     const { text, width, height } = picture(name);
     const image = new Image();
@@ -231,15 +236,15 @@
     window.arkaudit.save(`${name}.${form}`, content, form === "svg" ? "image/svg+xml" : "image/png");
   });
 
-  /** A chart that lives as long as what it stands in: drawn once, in the colours of the page. */
+  /** Draw a chart once into *place*, in the colours of the page. */
   window.arkaudit.drawIn = (place, height, option) => {
     run();
     const chart = echarts.init(place, null, { renderer: "svg", height });
-    chart.setOption(coloured(option, getComputedStyle(document.documentElement)));
+    chart.setOption(withColours(option, getComputedStyle(document.documentElement)));
     return chart;
   };
 
-  window.arkaudit.drawCharts = begin;
+  window.arkaudit.drawCharts = drawAll;
   window.arkaudit.picture = picture;
   window.arkaudit.pixels = pixels;
   if (!spoken.charts.length) return;
@@ -247,7 +252,8 @@
   reserve();
   let width = 0;
   new ResizeObserver(([{ contentRect }]) => {
-    if (contentRect.width === width) return;  // charts change the height of what they stand in, and only that
+    // Charts change only the height of their container.
+    if (contentRect.width === width) return;
     width = contentRect.width;
     draw();
   }).observe(document.querySelector(".charts"));
@@ -256,8 +262,8 @@
   const seen = new IntersectionObserver((entries) => {
     if (!entries.some((entry) => entry.isIntersecting)) return;
     seen.disconnect();
-    begin();
+    drawAll();
   }, { rootMargin: "400px" });
   seen.observe(document.querySelector(".charts"));
-  window.addEventListener("beforeprint", begin);
+  window.addEventListener("beforeprint", drawAll);
 })();

@@ -1,5 +1,5 @@
-// The tables as they are embedded: unpacked when first needed, searched and sorted column by column.
-// A hundred thousand rows answer within a tenth of a second, since every text is looked at once only.
+// The embedded tables: unpacked when first needed, searched and sorted column by column. Each different text is examined
+// only once, so that a search of a hundred thousand rows takes a tenth of a second.
 "use strict";
 
 window.arkaudit = (() => {
@@ -8,19 +8,20 @@ window.arkaudit = (() => {
 
   const told = JSON.parse(document.getElementById("told").textContent);
 
-  /** What scripts say in the language of the page, and how they write numbers and days; `language.js` changes it. */
+  /** Texts and number formats of the scripts in the current language; `language.js` replaces them. */
   const spoken = { ...told.scripted };
 
   const formats = new Map();
 
-  /** A number with so many digits behind its point, as it is written in the language of the page. */
+  /** Return a number with *places* digits after its point, in the current language. */
   function written(value, places = 0) {
     const key = `${spoken.code} ${places}`;
     if (!formats.has(key)) {
       const digits = { minimumFractionDigits: places, maximumFractionDigits: places };
       formats.set(key, new Intl.NumberFormat(spoken.code, digits));
     }
-    return formats.get(key).format(value.toFixed(places));  // rounded as the values are, not as their shortest texts
+    // toFixed rounds the value itself, as Python does.
+    return formats.get(key).format(value.toFixed(places));
   }
 
   function day(moment) {
@@ -38,7 +39,7 @@ window.arkaudit = (() => {
       return `${day(moment)} ${moment.slice(11, 19)} UTC`;
     },
   };
-  /** What a filter calls a value that is no text: the same in every language. */
+  /** Return the name of a value in a filter: the same in every language. */
   const plain = (value, type) => (type === "truth" ? (value ? "yes" : "no") : String(value));
 
   class Column {
@@ -55,7 +56,7 @@ window.arkaudit = (() => {
       return code < 0 ? null : this.texts[code];
     }
 
-    /** Whether no row has anything in it. */
+    /** True if the column is empty in all rows. */
     get isEmpty() {
       return this.codes ? this.texts.length === 0 : this.values.every((value) => value === null);
     }
@@ -63,25 +64,25 @@ window.arkaudit = (() => {
     text(row) {
       const value = this.value(row);
       if (value === null) return NOTHING;
-      return this.codes ? this.said(value) : shown[this.type](value);
+      return this.codes ? this.translated(value) : shown[this.type](value);
     }
 
-    /** *text* as it is shown: a sentence of ours in the language of the page. */
-    said(text) {
+    /** Return *text* as shown: sentences of arkaudit are translated. */
+    translated(text) {
       return this.ours ? spoken.sentences[text] ?? text : text;
     }
 
-    /** Forget what was known of the texts as they were said in another language. */
-    hush() {
+    /** Drop cached texts of the previous language. */
+    dropTexts() {
       if (this.ours) this._lowered = this._ranks = undefined;
     }
 
-    /** The texts in lower case, once each. */
+    /** The different texts in lower case. */
     get lowered() {
-      return (this._lowered ??= this.texts.map((text) => this.said(text).toLowerCase()));
+      return (this._lowered ??= this.texts.map((text) => this.translated(text).toLowerCase()));
     }
 
-    /** Sets 1 in *hits* for the rows whose text holds *term*. */
+    /** Set 1 in *hits* for rows whose text contains *term*. */
     mark(term, hits) {
       if (!this.codes) return;
       const fits = new Uint8Array(this.texts.length);
@@ -94,7 +95,7 @@ window.arkaudit = (() => {
       for (let row = 0; row < codes.length; row++) if (codes[row] >= 0 && fits[codes[row]]) hits[row] = 1;
     }
 
-    /** Sets 0 in *keep* for the rows whose text is none of *wanted*. */
+    /** Set 0 in *keep* for rows whose text is not in *wanted*. */
     keepOnly(wanted, keep) {
       const texts = new Set(wanted);
       const codes = this.codes ? new Set(wanted.map((text) => this.texts.indexOf(text)).filter((code) => code >= 0)) : null;
@@ -103,7 +104,7 @@ window.arkaudit = (() => {
       }
     }
 
-    /** How many different texts the column has in *rows*. */
+    /** Return the number of different texts in *rows*. */
     different(rows) {
       const found = new Set();
       for (const row of rows) found.add(this.codes[row]);
@@ -111,17 +112,17 @@ window.arkaudit = (() => {
       return found.size;
     }
 
-    /** A number for each row, in the order of the values; Infinity for nothing, which comes last either way. */
+    /** The rank of each row by value; Infinity for missing values, which come last in both directions. */
     get ranks() {
       if (this._ranks) return this._ranks;
       if (!this.codes) return (this._ranks = Float64Array.from(this.values, (value) => value ?? Infinity));
-      const places = this.texts.map((_, code) => code).sort((a, b) => COLLATOR.compare(this.said(this.texts[a]), this.said(this.texts[b])));
+      const places = this.texts.map((_, code) => code).sort((a, b) => COLLATOR.compare(this.translated(this.texts[a]), this.translated(this.texts[b])));
       const ranks = new Float64Array(this.texts.length);
       places.forEach((code, place) => { ranks[code] = place; });
       return (this._ranks = Float64Array.from(this.codes, (code) => (code < 0 ? Infinity : ranks[code])));
     }
 
-    /** The rows in which the column has this text. */
+    /** Return the rows with this text. */
     rowsWith(text) {
       const code = this.texts.indexOf(text);
       const rows = [];
@@ -142,7 +143,7 @@ window.arkaudit = (() => {
       return this.byName.get(name);
     }
 
-    /** The numbers of the rows that hold every word of *words* and one value of each of *filters*, in *order*. */
+    /** Return the rows that contain every word of *words* and one value of each filter, in *order*. */
     find(words, filters, order) {
       const keep = new Uint8Array(this.rows).fill(1);
       for (const word of words.toLowerCase().split(/\s+/).filter(Boolean)) {
@@ -173,7 +174,7 @@ window.arkaudit = (() => {
 
   const unpacked = new Map();
 
-  /** The table of this name, unpacked once. */
+  /** Return the table *name*; it is unpacked once. */
   function load(name) {
     if (!unpacked.has(name)) unpacked.set(name, unpack(name));
     return unpacked.get(name);
@@ -189,7 +190,7 @@ window.arkaudit = (() => {
     return new Table(told.tables[name], await new Response(stream).json());
   }
 
-  /** The sentence of this name, with *values* in its places, in the form that a `number` among them asks for. */
+  /** Return the sentence *name* with *values* filled in, in the plural form for `number`. */
   function say(name, values = {}) {
     const known = spoken.words[name];
     const text = typeof known === "string" ? known : known[new Intl.PluralRules(spoken.code).select(values.number)] ?? known.other;
@@ -199,7 +200,7 @@ window.arkaudit = (() => {
     });
   }
 
-  /** An element with attributes and children; text is only ever text. */
+  /** Return an element with attributes and children; strings become text nodes. */
   function make(name, attributes = {}, ...children) {
     const element = document.createElement(name);
     for (const [attribute, value] of Object.entries(attributes)) {
@@ -209,7 +210,7 @@ window.arkaudit = (() => {
     return element;
   }
 
-  /** A cell's content, by the type of its column: a link, a badge, or plain text. */
+  /** Return the content of a cell by the type of its column: a link, a badge, or plain text. */
   function content(text, type) {
     if (!text) return document.createTextNode("");
     if (type === "URL" && /^https?:\/\//i.test(text) && !/\[U\+[0-9A-F]{4,6}\]/.test(text)) {

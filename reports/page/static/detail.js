@@ -1,4 +1,4 @@
-// One ARK: what it is worth, why, where it is cited, every request behind the verdict, and how it fared before.
+// One ARK: its outcomes with evidence, its citations, every request about it, and earlier checks.
 "use strict";
 
 (() => {
@@ -30,7 +30,7 @@
     return make("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": caption }, element);
   }
 
-  /** The chain of the object's requests as steps: each with its status, the last one marked. */
+  /** Return the object's chain of requests as a list with statuses; the last one is marked. */
   function chain(requests, rows) {
     const steps = rows.map((row, at) => {
       const [url, status, error] = ["url", "status", "error"].map((name) => requests.column(name).text(row));
@@ -44,8 +44,8 @@
 
   const LEVELS = ["not-judged", "fails", "unreachable", "works"];
 
-  /** How it fared: a point a check, by moment and by what it came to; drawn when it is in the page. */
-  function life(history, rows) {
+  /** Return a chart with one point per check, by time and outcome; it is drawn once it is in the page. */
+  function historyChart(history, rows) {
     const place = make("div", { class: "life", role: "img", "aria-label": say("life") });
     const points = rows.map((row) => ({
       value: [history.column("at").value(row), LEVELS.indexOf(history.column("family").text(row))],
@@ -67,9 +67,9 @@
     return place;
   }
 
-  function past(history, rows) {
+  function earlierChecks(history, rows) {
     const table = listing(say("checks caption"), history, [...rows].reverse(), ["at", "run", "family", "object"]);
-    return rows.length > 1 ? [life(history, rows), table] : [table];
+    return rows.length > 1 ? [historyChart(history, rows), table] : [table];
   }
 
   async function build(ark) {
@@ -84,17 +84,17 @@
       parts.push(make("h3", {}, say(url ? "asked at" : "not asked"), " ", url ? content(url, "URL") : null));
       parts.push(facts(arks, row, ["object", "state", "since", "object_evidence", "metadata", "metadata_evidence",
         "commitment", "permanence", "guarantor", "commitment_evidence", "final_url", "judged_at", "check", "suggestions", "remarks"]));
-      const way = asked.filter((each) => requests.column("request_url").text(each) === url
+      const chainRows = asked.filter((each) => requests.column("request_url").text(each) === url
         && requests.column("question").text(each) === "object");
-      if (way.length) parts.push(make("h4", {}, say("the way")), chain(requests, way));
+      if (chainRows.length) parts.push(make("h4", {}, say("the way")), chain(requests, chainRows));
     }
-    const amiss = failures.column("ark").rowsWith(ark);
-    if (amiss.length) {
+    const failing = failures.column("ark").rowsWith(ark);
+    if (failing.length) {
       parts.push(make("h3", {}, say("what to do")));
-      const number = failures.column("number").value(amiss[0]);
-      const advice = spoken.sentences[told.advice[failures.column("cause").text(amiss[0])]];
+      const number = failures.column("number").value(failing[0]);
+      const advice = spoken.sentences[told.advice[failures.column("cause").text(failing[0])]];
       parts.push(make("p", {}, advice ?? "", " ", make("a", { href: `#failures?number=${number}` }, say("all places"))));
-      parts.push(facts(failures, amiss[0], ["cause", "fault", "host", "should_be", "because", "last_good_url", "last_good_at", "archived_copy", "archived_at", "contact"]));
+      parts.push(facts(failures, failing[0], ["cause", "fault", "host", "should_be", "because", "last_good_url", "last_good_at", "archived_copy", "archived_at", "contact"]));
     }
     const checks = history.column("ark").rowsWith(ark);
     if (checks.length) parts.push(make("h3", {}, say("checks", { number: checks.length })), ...past(history, checks));
@@ -112,7 +112,7 @@
     return parts;
   }
 
-  /** A button that copies the address of this page, open at *ark*. */
+  /** Return a button that copies a link to *ark* in this page. */
   function permalink(ark) {
     const button = make("button", { type: "button" }, say("permalink"));
     button.addEventListener("click", () => {
@@ -129,7 +129,8 @@
     }
     let ark;
     try { ark = decodeURIComponent(found[1]); } catch { ark = found[1]; }
-    ark = ark.replace(/^ark:\/*/i, "ark:");  // both forms of the label mean the same
+    // Both forms of the label are equivalent.
+    ark = ark.replace(/^ark:\/*/i, "ark:");
     body.replaceChildren(make("h2", { id: "detail-name", tabindex: "-1" }, ark), permalink(ark),
       make("p", { role: "status" }, say("looking")));
     if (!dialog.open) dialog.showModal();

@@ -1,4 +1,4 @@
-// Where links lead: a table is opened, brought to life and filtered before the page goes there; and where one is.
+// Links inside the page: open and filter a table before scrolling to it, and mark the current part in the navigation.
 "use strict";
 
 (() => {
@@ -6,10 +6,10 @@
   const bar = document.querySelector("body > nav");
   const links = [...bar.querySelectorAll("a")];
   const parts = links.map((link) => document.getElementById(link.hash.slice(1)));
-  /** So far below the bar is a part of which one says that it is being read; in CSS pixels. */
+  /** A part is current if its top is at most this far below the bar, in CSS pixels. */
   const READ = 76;
 
-  /** `#arks?q=louvre&object=broken` leads to a table that is searched and filtered so, `#arks` to all of it. */
+  /** Follow the address: `#arks?q=louvre&object=broken` searches and filters a table, `#arks` shows all of it. */
   async function arrive() {
     const found = /^#([a-z][\w-]*)(?:\?(.*))?$/.exec(location.hash);
     const place = found && document.getElementById(found[1]);
@@ -29,7 +29,7 @@
   let arrived = Promise.resolve();
   const follow = () => { arrived = arrive(); };
 
-  function asked(query) {
+  function parseQuery(query) {
     const filters = {};
     let words = "";
     for (const [name, value] of new URLSearchParams(query)) {
@@ -39,7 +39,7 @@
     return [words, filters];
   }
 
-  /** Mark the link to the part that is being read. */
+  /** Mark the link to the current part. */
   function mark() {
     const below = bar.offsetHeight + READ;
     let current = -1;
@@ -50,7 +50,7 @@
     });
   }
 
-  // The bar has as many lines as it needs: what a link leads to stands below it.
+  // The bar may wrap to several lines, so the scroll target is kept below it.
   const keepClear = () => { document.documentElement.style.scrollPaddingTop = `${bar.offsetHeight + 6}px`; };
   keepClear();
   new ResizeObserver(keepClear).observe(bar);
@@ -64,7 +64,8 @@
 
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.('a[href^="#"]');
-    if (link && link.hash === location.hash) follow();  // the address stays, so that nothing else would tell
+    // The address stays the same, so that no hashchange event is sent.
+    if (link && link.hash === location.hash) follow();
   });
   window.addEventListener("hashchange", follow);
 
@@ -79,9 +80,10 @@
 
   mark();
   follow();
-  /** Comes true when the page has arrived where its address leads. */
+  /** Resolves when the page shows the place of its address. */
   window.arkaudit.arrived = async () => {
-    await new Promise((resume) => { setTimeout(resume); });  // until the address has changed, and that was told
+    // Wait for a pending hashchange event.
+    await new Promise((resume) => { setTimeout(resume); });
     await arrived;
   };
 })();

@@ -1,4 +1,4 @@
-// Every table of the page as a DataTable: it shows, pages and orders; the rows come from what is embedded.
+// Every table of the page as a DataTable, which shows, pages and sorts; the rows come from the embedded data.
 "use strict";
 
 (() => {
@@ -41,7 +41,7 @@
     return bar;
   }
 
-  /** Make *select* show *values*, also where these are several. */
+  /** Make *select* show *values*, even if there are several. */
   function choose(select, values = []) {
     select.querySelector(`option[value="${SEVERAL}"]`)?.remove();
     if (values.length > 1) {
@@ -51,15 +51,15 @@
     select.value = values.length > 1 ? SEVERAL : values[0] ?? "";
   }
 
-  /** What DataTables takes for a cell: an element as it is; a text as HTML, in which nothing is markup any more. */
+  /** Return a cell for DataTables: an element, or escaped text. */
   function cell(node) {
     if (node.nodeType === Node.ELEMENT_NODE) return node;
     if (node.length > LONG) return make("div", { class: "clamp", title: node.data }, node);
     return make("span", {}, node).innerHTML;
   }
 
-  /** The heading of a row, which is never empty. */
-  function asHeading(cell) {
+  /** Mark a cell as the heading of its row; it must not be empty. */
+  function markAsHeading(cell) {
     cell.setAttribute("scope", "row");
     if (!cell.textContent) cell.textContent = "\u2013";
   }
@@ -74,7 +74,7 @@
       orderSequence: NUMERIC.has(column.type) ? ["desc", "asc", ""] : ["asc", "desc", ""],
       cellType: place === 0 ? "th" : "td",
       render: (text) => cell(content(text, column.type)),
-      createdCell: place === 0 ? asHeading : undefined,
+      createdCell: place === 0 ? markAsHeading : undefined,
     }));
   }
 
@@ -108,7 +108,7 @@
     }
   }
 
-  /** Make the static table of this name a living one; resolves to what commands it, or to null where there is none. */
+  /** Turn the static table *name* into a DataTable; resolves to its commands, or to null if it does not exist. */
   async function show(name) {
     if (shown.has(name)) return shown.get(name);
     const promise = build(name);
@@ -123,7 +123,7 @@
     const table = await load(name);
     const state = { words: "", filters: {}, found: null, key: null };
     const commands = { table, state };
-    table.columns.forEach((column) => column.hush());
+    table.columns.forEach((column) => column.dropTexts());
     const caption = place.querySelector("caption");
     const element = make("table", { id: `table-${name}` });
     const meanings = [...section.querySelectorAll("dl.columns dd")];
@@ -161,6 +161,8 @@
           cell.setAttribute("scope", "col");
         });
       },
+      // DataTables labels the navigation in English.
+      drawCallback: () => section.querySelector(".dt-paging nav")?.setAttribute("aria-label", say("pages")),
     });
     const frame = element.parentElement;
     frame.classList.add("scroll");
@@ -174,8 +176,8 @@
         section.querySelectorAll(".filters select").forEach((select) => choose(select, state.filters[select.name]));
         living.search(words).draw();
       },
-      /** Make the table static again, as it stands in the page. */
-      bury() {
+      /** Restore the static table. */
+      makeStatic() {
         section.querySelector(".dt-container").before(place);
         living.destroy(true);
         section.querySelectorAll(".filters, .sideways, .whole").forEach((each) => each.remove());
@@ -189,17 +191,17 @@
       commands.search("", {});
       section.querySelector("summary").focus();
     });
-    const tellWhole = () => { whole.hidden = !state.words && !Object.keys(state.filters).length; };
+    const updateWhole = () => { whole.hidden = !state.words && !Object.keys(state.filters).length; };
     section.querySelector(".dt-container").before(whole);
-    tellWhole();
-    living.on("draw", () => { remember(name, state); tellWhole(); });
+    updateWhole();
+    living.on("draw", () => { remember(name, state); updateWhole(); });
     section.classList.add("living");
     hint(frame);
     requestIdleCallback(() => table.columns.forEach((column) => column.codes && column.lowered));
     return commands;
   }
 
-  /** Of a table in which an ARK has a row for each of its URLs, how many ARKs the rows are about. */
+  /** Add the number of ARKs to *words* if an ARK has several rows, one per URL. */
   function countedArks(table, state, words) {
     const arks = table.column("ark");
     if (!arks || !state.found?.length) return words;
@@ -207,25 +209,25 @@
     return number === state.found.length ? words : say("rows of arks", { rows: words, number });
   }
 
-  /** Say of a frame that there is more beside what it shows, for as long as that is so. */
+  /** Show a hint above *frame* while it has more columns to the right. */
   function hint(frame) {
     const words = make("p", { class: "sideways", "aria-hidden": "true" }, say("more columns"));
     frame.before(words);
-    const tell = () => { words.hidden = frame.scrollLeft + frame.clientWidth >= frame.scrollWidth - 1; };
-    new ResizeObserver(tell).observe(frame);
-    frame.addEventListener("scroll", tell, { passive: true });
-    tell();
+    const update = () => { words.hidden = frame.scrollLeft + frame.clientWidth >= frame.scrollWidth - 1; };
+    new ResizeObserver(update).observe(frame);
+    frame.addEventListener("scroll", update, { passive: true });
+    update();
   }
 
-  /** Make every living table anew, with what it is searched and filtered for, in the language of the page. */
-  async function anew() {
+  /** Rebuild every DataTable in the current language, keeping search, filters, order and page. */
+  async function rebuild() {
     const living = await Promise.all(shown.values());
     for (const commands of living) {
       if (!commands) continue;
       const { table, state: { words, filters } } = commands;
       const order = commands.living.order();
       const page = commands.living.page.info();
-      commands.bury();
+      commands.makeStatic();
       shown.delete(table.told.name);
       const again = await show(table.told.name);
       again.living.order(order).page.len(page.length);
@@ -235,8 +237,8 @@
   }
 
   let renewed = Promise.resolve();
-  document.addEventListener("language", () => { renewed = renewed.then(anew); });
-  /** Comes true when all tables speak the language of the page. */
+  document.addEventListener("language", () => { renewed = renewed.then(rebuild); });
+  /** Resolves when all tables are in the current language. */
   window.arkaudit.renewed = () => renewed;
   document.addEventListener("toggle", ({ target }) => {
     if (target.open && target.dataset.table) show(target.dataset.table);
