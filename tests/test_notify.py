@@ -66,7 +66,9 @@ def test_an_ark_counts_once_as_in_the_report_with_its_document_its_cause_and_a_l
     assert said is not None
     assert said.subject == "arkaudit: theses: 1 failing, 1 silent"
     assert "cited 3 times in `a.pdf` and 1 other document" in said.text
-    assert "`the resolver resolves no ARK of this NAAN (r.example)`; see `report/index.html#ark=ark:12148/x1`" in said.text
+    assert (
+        "`the resolver resolves no ARK of this NAAN (r.example)`; see `report/index.html#ark=ark:12148/x1`" in said.text
+    )
     assert elsewhere not in said.text
 
 

@@ -174,9 +174,7 @@ def test_registry_policy_is_reported_with_the_commitment(audit: Audit) -> None:
         "org_type": "NP",
         "url": "https://library.example/naming",
     }
-    words = (
-        "A library, for 98765: names are never re-assigned, names are opaque, as stated at https://library.example/naming"
-    )
+    words = "A library, for 98765: names are never re-assigned, names are opaque, as stated at https://library.example/naming"
     told = [part["conclusion"] for part in row["explanation"] if "conclusion" in part]
     assert [each for each in told if words in each and "not a promise for this object" in each]
     assert {row["naan_policy"] for row in audit.table("arks")} == {words}
