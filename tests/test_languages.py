@@ -75,7 +75,7 @@ _FORMULA = re.compile(r"[a-z_ ()+/-]+|text, link-target.*")
 
 
 def test_the_numbers_in_captions_are_those_of_the_code() -> None:
-    most = f"at most {len(CONFORMANCE)} questions per shoulder and {SHOULDERS_A_RESOLVER} shoulders"
+    most = f"at most {len(CONFORMANCE)} requests per shoulder and {SHOULDERS_A_RESOLVER} shoulders"
     assert most in SPELLING_TABLE.caption
     meanings = [column.meaning for definition in TABLES for column in definition.columns if column.name == "members"]
     assert meanings
@@ -173,7 +173,7 @@ def test_no_sentence_hides_where_the_tool_does_not_look() -> None:
 
 
 def test_a_brace_in_a_value_is_nothing_but_a_brace() -> None:
-    assert FRENCH.gettext("asked at {url}", url="https://a.example/{host}{0}") == (
+    assert FRENCH.gettext("requested at {url}", url="https://a.example/{host}{0}") == (
         "demandé à l’adresse https://a.example/{host}{0}"
     )
 

@@ -72,7 +72,7 @@ def test_a_survival_curve_stands_beside_its_numbers_at_risk(charts: dict[str, Ch
     assert whole["data"] == [[0, 1.0], [30, 0.5], [46, 0.5]]
     assert chart.numbers is not None
     assert chart.numbers.is_open
-    assert chart.numbers.columns == ("", "0 days", "15 days", "31 days", "46 days", "share alive (95 %)")
+    assert chart.numbers.columns == ("", "0 days", "15 days", "31 days", "46 days", "share still working (95 %)")
     assert chart.numbers.rows[0][:-1] == ("all", "2", "2", "1", "1")
     assert "(Kaplan-Meier) of 2 watched ARKs at a URL still alive" in chart.alt
     assert "At the end: all 50.0 %" in chart.alt

@@ -394,9 +394,9 @@ def test_chart_has_a_sentence_of_its_content(soup: BeautifulSoup) -> None:
             "Stacked bars of 9 ARKs under 8 NAANs: 3 work, 1 fails, 1 gave no answer today, 4 were not judged. "
             "The NAAN with most ARKs is 12148, with 2."
         ),
-        "3 of 8 ARKs give this service. Bars of the answers: resolved 3; broken 1; timeout 1; robots 1; skipped 2.",
+        "3 of 8 ARKs provide this. Answers: resolved 3; broken 1; timeout 1; robots 1; skipped 2.",
         (
-            "2 of 8 ARKs give this service. Bars of the answers: erc 1; structured 1; query-ignored 1; blocked 1; "
+            "2 of 8 ARKs provide this. Answers: erc 1; structured 1; query-ignored 1; blocked 1; "
             "not-asked 4."
         ),
         "1 of 8 ARKs gives this service. Bars of the answers: stated 1; placeholder 1; absent 1; not-asked 5.",

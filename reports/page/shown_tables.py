@@ -355,7 +355,7 @@ _NOTHING = {
     "left_out": N_("Nothing was left out."),
 }
 _FIRST_TIME = N_("Nothing to compare with yet: this is the first audit of its kind in the store.")
-_NONE = N_("No rows.")
+_NONE = N_("Nothing to report.")
 
 
 def _nothing_words(definition: TableDefinition, table: pd.DataFrame, frames: Frames, language: Language) -> str:
