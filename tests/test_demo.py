@@ -243,7 +243,7 @@ def test_the_report_of_the_demo_is_printed_on_a_dozen_sheets_and_parts_nothing(d
         last = sheet.strip().splitlines()[-1].strip()
         assert last not in titles, sheet  # a heading at the foot of a sheet, apart from its section
     cards = next(sheet for sheet in printed if "To act on" in sheet)
-    assert "The resolver knows no ARK of this NAAN".lower() in cards.lower()
+    assert "The resolver resolves no ARK of this NAAN".lower() in cards.lower()
 
 
 def headings(index: Path) -> list[str]:

@@ -74,7 +74,7 @@ def test_a_survival_curve_stands_beside_its_numbers_at_risk(charts: dict[str, Ch
     assert chart.numbers.is_open
     assert chart.numbers.columns == ("", "0 days", "15 days", "31 days", "46 days", "share still working (95 %)")
     assert chart.numbers.rows[0][:-1] == ("all", "2", "2", "1", "1")
-    assert "(Kaplan-Meier) of 2 watched ARKs at a URL still alive" in chart.alt
+    assert "(Kaplan-Meier): share of 2 links still working" in chart.alt
     assert "At the end: all 50.0 %" in chart.alt
 
 

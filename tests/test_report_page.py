@@ -395,11 +395,8 @@ def test_chart_has_a_sentence_of_its_content(soup: BeautifulSoup) -> None:
             "The NAAN with most ARKs is 12148, with 2."
         ),
         "3 of 8 ARKs provide this. Answers: resolved 3; broken 1; timeout 1; robots 1; skipped 2.",
-        (
-            "2 of 8 ARKs provide this. Answers: erc 1; structured 1; query-ignored 1; blocked 1; "
-            "not-asked 4."
-        ),
-        "1 of 8 ARKs gives this service. Bars of the answers: stated 1; placeholder 1; absent 1; not-asked 5.",
+        ("2 of 8 ARKs provide this. Answers: erc 1; structured 1; query-ignored 1; blocked 1; not-asked 4."),
+        "1 of 8 ARKs provides this. Answers: stated 1; placeholder 1; absent 1; not-asked 5.",
         (
             "Flow of 7 URLs from the hosts that were asked to the hosts that answered last and to the result. "
             "Most were asked at gallica.example (2); most ended at gallica.example (3)."

@@ -201,7 +201,7 @@ def test_its_operator_gets_a_letter_that_names_each_way_to_let_us_in(code: str, 
     ):  # fmt: skip
         assert words in door.letter.body, words
     assert "ark:12148/x4" not in door.letter.body
-    is_english = "Your server closed.example keeps our program out" in door.letter.body
+    is_english = "Your server closed.example refuses our program" in door.letter.body
     assert is_english == (code == "en")
 
 
