@@ -41,7 +41,7 @@ ArkauditError
 │   ├── NameServerFailed        the name server failed
 │   ├── NameServerSilent        the name server did not answer
 │   └── LookUpNotBegun          this machine was too slow
-├── HostGivenUp                    a host that was given up, or a run that has ended
+├── HostGivenUp                 a host that was given up, or a run that has ended
 ├── ProxyFailed                 a proxy failed, not the host
 ├── BadLocation, ValueError     a redirect to an invalid URL
 ├── BadRoute, ValueError        an invalid ``connect_to``

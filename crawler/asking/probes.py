@@ -27,7 +27,7 @@ ENOUGH_NAMES = 3
 _INVENTED = 10
 #: and the number if a wrong check character rules it out.
 _INVENTED_CHECKED = 4
-#: What makes other names of the same seed.
+#: The addition to a seed that gives other names.
 _OTHER = " other"
 _CONSONANTS = "".join(letter for letter in BETANUMERIC if letter.isalpha())
 _HEXADECIMAL_LETTERS = "abcdef"
@@ -95,11 +95,11 @@ def place_of(url: str) -> str:
 
 
 def control_ark(ark: Ark, resolver: str, *, other: bool = False) -> Ark:
-    """A name under the NAAN and shoulder of *ark* that can't exist at *resolver*.
+    """Return a name under the NAAN and shoulder of *ark* that can't exist at *resolver*.
 
-    It has the real one's shape: a digit means a digit and a letter for a letter, in the alphabet of its kind;
-    its check character is wrong where one is known. The same name comes out again for the same ARK and place, and an
-    *other* one if asked for.
+    It has the shape of the real one: digits for digits and letters for letters, in the same alphabet. If the rule for
+    its check character is known, that is wrong. The result is the same for the same arguments; *other* gives a second
+    name.
 
     >>> real = Ark.parse("ark:12148/btv1b8449691v")
     >>> control = control_ark(real, "https://n2t.net/")
@@ -146,7 +146,7 @@ def _stand_in(shape: str, letters: str, octets: Iterator[int]) -> str:
 
 
 def control_url(url: str, ark: Ark, registry: Registry, *, other: bool = False) -> str | None:
-    """The URL that asks where *url* does for a name that can't exist, or an *other* one; None where none can be made.
+    """Return the URL of a control at the place of *url*, or of an *other* control; None if no such URL is possible.
 
     >>> control_url("https://n2t.net/ark:/12148/btv1b8449691v", Ark.parse("ark:12148/btv1b8449691v"),
     ...             Registry.builtin()).startswith("https://n2t.net/ark:/12148/btv1")
@@ -172,7 +172,7 @@ def landing_pattern(url: str) -> str:
 
 
 def landing_control(url: str, *, other: bool = False) -> str:
-    """The URL of a thing that can't exist where redirects have led, or of an *other* one.
+    """Return the URL of a thing that can't exist at the host where redirects have led, or of an *other* one.
 
     The last segment of the path is changed, or the values of the query, and all segments that are numbers. Many sites
     find a thing by its number and ignore the title after it.

@@ -117,9 +117,9 @@ class AskingContext:
     has_asked_path: bool = False
     """True if the host was asked for that path."""
     is_soft: bool = False
-    """Whether the success for the object is one that a name which can't exist gets, too: its page is of nothing."""
+    """True if a name that can't exist gets the same success as the object, so that the page shows no object."""
     control: AnswerFacts | None = None
-    """What a name that can't exist gets."""
+    """The answer for a name that can't exist."""
     takes_label: bool = False
     """True if the host at `label_place` has answered for another ARK with this label form."""
 
