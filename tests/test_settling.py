@@ -18,9 +18,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from crawler.spiders.runs import LIVES, settle_readings
+from crawler.model.observations import CitedMention, DocumentOutcome, DocumentRecord, Hop
+from crawler.spiders.runs import LIVES, judge_run, settle_readings
 from crawler.store.store import Store
+from extractors.find import find_arks
 from tests.interrupted import Command, counts, tables
+from tests.test_history import GUIDE, events, moment, seen
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, reply, run_command
 
 HONEST = frozenset({"n3kp7w", "n4kp", "mapsbook", "h5-7w", "0002-779b6e"})
@@ -298,3 +301,46 @@ def test_a_run_that_is_killed_at_its_end_finds_out_the_same(ending: tuple[str, s
     found = tables(tmp_path / "a.db")
     for table, expected in tables(tmp_path / "whole.db").items():
         pd.testing.assert_frame_equal(found[table], expected, obj=table)
+
+
+# -- a reading that was established stays, whatever later runs hear
+
+SHORT, LONG = "http://a.example/ark:/76543/pf5", "http://a.example/ark:/76543/pf5b4x"
+DOUBTFUL = f"see {SHORT}\nb4x there"
+
+
+def settled_run(store: Store, day: float, text: str, answers: dict[str, int | None], page: str = GUIDE) -> list[str]:
+    """Return the URLs that a run cites after its answers have settled what is doubtful in one page."""
+    about = {"version": "0", "resolver": "https://n2t.net/", "user_agent": "t", "seeds": [page]}
+    run_id = store.begin_run(command="run", at=moment(day), **about)
+    mentions = tuple(CitedMention(each, each.repaired) for each in find_arks(text))
+    hops = (Hop(page, "GET", moment(day), 200),)
+    store.record(run_id, [DocumentRecord(page, None, moment(day), DocumentOutcome.READ, hops=hops, mentions=mentions)])
+    store.record(run_id, [seen(url, day, status) for url, status in answers.items()])
+    settle_readings(store, run_id)
+    judge_run(store, run_id, store.cited_arks(run_id))
+    store.end_run(run_id, at=moment(day), state="finished")
+    return [url for _, url in store.cited_arks(run_id)]
+
+
+@pytest.mark.parametrize(
+    ("why", "text", "answers", "cited"),
+    [
+        ("no reading lives now", DOUBTFUL, {SHORT: 404, LONG: 404}, SHORT),
+        ("the host is silent now", DOUBTFUL, {SHORT: None, LONG: None}, SHORT),
+        ("only the likelier one was asked", DOUBTFUL, {LONG: 404}, SHORT),
+        ("nothing was asked", DOUBTFUL, {}, SHORT),
+        ("the other one lives now", DOUBTFUL, {SHORT: 404, LONG: 200}, LONG),
+        ("the document has another reading now", f"see {LONG} there", {LONG: 404}, LONG),
+    ],
+)
+def test_an_established_reading_is_kept_until_another_lives(
+    why: str, text: str, answers: dict[str, int | None], cited: str
+) -> None:
+    with Store.open(None) as store:
+        assert settled_run(store, 0, DOUBTFUL, {SHORT: 200, LONG: 404}) == [SHORT]
+        assert settled_run(store, 7, text, answers) == [cited], why
+        if cited == SHORT:
+            assert settled_run(store, 14, DOUBTFUL, {SHORT: 404, LONG: 404}, page=f"{GUIDE}/moved") == [SHORT]
+            assert {event for _, _, event in events(store)} <= {"new", "moved"}, "nothing is gone, and nothing else is new"
+            assert len([event for _, _, event in events(store) if event == "new"]) == 1

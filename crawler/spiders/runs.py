@@ -32,6 +32,8 @@ from crawler.store.store import Store
 from crawler.verdicts.answer_sets import SHARED, AnswerSet, AnswerSets
 from crawler.verdicts.readings import (
     CandidateReading,
+    FormState,
+    SettledReading,
     learned,
     meant_by,
     meant_instead,
@@ -124,15 +126,17 @@ def url_again(before: Mention, again: Mention, url: str, *, resolver: str) -> st
     return mention_url(again.repaired, again.resolver, of_page, resolver)
 
 
-#: The reason of a mention that was settled.
+#: The reasons of a mention that was settled, now or in an earlier run.
 LIVES = "the reading that lives at its resolver"
+LIVED = "the reading that lived at its resolver before"
 
 
 def settle_readings(store: Store, run_id: int) -> int:
     """Settle which reading of each doubtful mention lives, and keep that as rows of their own, with a finding.
 
-    Returns how many mentions were settled that were not before. A mention about which an answer is missing, or of
-    which no reading lives, stays as it is. Doing it twice changes nothing.
+    A reading that lived in an earlier run is kept until another one lives: an ARK that breaks is not another ARK.
+    A mention without such a reading, or without all answers, is not settled. Return how many mentions this settled;
+    doing it twice changes nothing.
     """
     kept = list(store.open_mentions(run_id))
     others = other_readings(kept)
@@ -148,23 +152,30 @@ def settle_readings(store: Store, run_id: int) -> int:
     for url, rest in others.items():
         first = by_url[url][0].mention.ark
         readings = readings_of(first, url, rest)
-        done = None
+        established = store.established_reading(run_id, first, url)
+        earlier = next((reading for reading in readings if reading.url == established), None)
+        done, lives = None, False
         with suppress(OverBudget), cpu_limit(JUDGING_CPU_S):
             forms = list(map(answer_sets.form, readings))
-            # of one, the first settled it, or nothing was asked
-            is_asked = sum(form.answer is not None for form in forms) > 1
+            lives = any(form.state is FormState.LIVES for form in forms)
+            # A single answer settles nothing: the first reading lives, or the others were not asked.
+            is_asked = sum(form.answer is not None for form in forms) > 1 or (lives and earlier is not None)
             done = settled(forms) if is_asked else None
+        if earlier is not None and not lives:
+            done = SettledReading(earlier, (f"{earlier.spelled} lived before", *(done.evidence if done else ())))
         if done is None:
             continue
         kind = "settled-reading" if done.reading else "unsettled-reading"
         store.record_findings(run_id, str(first), [Finding(kind, "; ".join(done.evidence))])
         if done.reading is not None:
-            decisions += _decisions(by_url[url], done.reading)
+            decisions += _decisions(by_url[url], done.reading, LIVES if lives else LIVED)
     return store.record_decisions(decisions)
 
 
-def _decisions(mentions: Sequence[KeptMention], living: CandidateReading) -> Iterator[tuple[KeptMention, CitedMention]]:
-    """The mentions that the *living* reading is one of, as that reading; of others it says nothing."""
+def _decisions(
+    mentions: Sequence[KeptMention], living: CandidateReading, reason: str
+) -> Iterator[tuple[KeptMention, CitedMention]]:
+    """Yield those of *mentions* that the *living* reading is a reading of, each with that reading and the *reason*."""
     for kept in mentions:
         mention = kept.mention
         own = CandidateReading(mention.ark, kept.request_url)
@@ -183,7 +194,7 @@ def _decisions(mentions: Sequence[KeptMention], living: CandidateReading) -> Ite
             repaired=repaired,
             alternatives=tuple(other for other in possible if Ark.parse(other) != living.ark),
             confidence=max(mention.confidence, Confidence.LIKELY),
-            reason=LIVES,
+            reason=reason,
         )
         yield kept, CitedMention(again, living.url, decided=DecidedOn.SETTLED)
 

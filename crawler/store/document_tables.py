@@ -36,7 +36,7 @@ from extractors.model.documents import Finding
 from extractors.processes.codec import from_plain, plain
 
 _ark, _document, _mention = schema.ark.c, schema.document.c, schema.mention.c
-_frontier, _outlinks = schema.frontier.c, schema.outlinks.c
+_frontier, _outlinks, _run = schema.frontier.c, schema.outlinks.c, schema.run.c
 #: Outcomes of documents without a problem.
 LIVE = frozenset(map(str, DocumentOutcome)) - {DocumentOutcome.UNREADABLE}
 #: The number of unreadable documents that a run names.
@@ -216,6 +216,26 @@ class DocumentTables(Database):
         query = _citations(run_id, schema.mention, *ARK_PARTS).where(_is_open).order_by(_mention.mention_id)
         for row in self.rows(query):
             yield KeptMention(row.document_id, row.ordinal, row.request_url, mention_of(row))
+
+    def established_reading(self, run_id: int, ark: Ark, request_url: str) -> str | None:
+        """Return the URL of the reading to which a mention of *ark*, asked at *request_url*, was settled before a run.
+
+        The last of them counts; None if no earlier run settled such a mention.
+        """
+        later = schema.mention.alias()
+        same_place = (later.c.document_id == _mention.document_id) & (later.c.ordinal == _mention.ordinal)
+        query = (
+            select(later.c.request_url)
+            .join_from(schema.ark, schema.mention)
+            .join(later, same_place & (later.c.decided == DecidedOn.SETTLED))
+            .join(schema.document, _document.document_id == _mention.document_id)
+            .join(schema.run, _run.run_id == _document.run_id)
+            .where(_ark.ark == str(ark), _mention.request_url == request_url, _mention.decided < DecidedOn.SETTLED)
+            .where(_run.started_at < select(_run.started_at).where(_run.run_id == run_id).scalar_subquery())
+            .order_by(_run.started_at.desc(), _run.run_id.desc())
+            .limit(1)
+        )
+        return next((url for (url,) in self.rows(query)), None)
 
     def counts(self, run_id: int) -> Mapping[str, int]:
         """Return the numbers of a run: documents, citations, and documents read, redirected and known from logs."""
