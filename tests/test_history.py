@@ -117,6 +117,20 @@ def test_uncited_ark_is_gone_and_returns_as_new() -> None:
         assert_rebuilt_the_same(store)
 
 
+def test_ark_cited_at_another_url_is_neither_gone_nor_new() -> None:
+    respelled = ONE.replace("ark:/", "ark:")
+    with Store.open(None) as store:
+        first = audit(store, 0, documents={GUIDE: f"see {ONE}"}, answers={ONE: 200})
+        audit(store, 1, documents={GUIDE: f"see {respelled}"}, answers={respelled: 200})
+        audit(store, 2, documents={GUIDE: f"see {ONE} and {respelled}"})
+        audit(store, 3, documents={GUIDE: f"see {ONE}"})
+        assert events(store) == [(first, ONE, "new")]
+        gone = audit(store, 4, documents={GUIDE: "nothing"})
+        again = audit(store, 5, documents={GUIDE: f"see {respelled}"}, answers={respelled: 200})
+        assert events(store)[1:] == [(gone, ONE, "gone"), (again, respelled, "new")]
+        assert_rebuilt_the_same(store)
+
+
 OTHER_PAGE = "http://library.example/other"
 
 

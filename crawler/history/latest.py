@@ -235,6 +235,9 @@ def _note_verdicts(connection: Connection, run_id: int, *, after: int = 0) -> No
     for verdicts in _verdict_pages(connection, run_id, after):
         statuses = _stored_statuses(connection, run_id, verdicts)
         answers = _answers(connection, run_id, [row.request_url for row in verdicts])
+        new = {row.ark_id for row in verdicts if (row.ark_id, row.request_url) not in statuses}
+        is_seen = _latest.ark_id.in_(new) & _seen_before(_latest.ark_id, verdicts[0].started_at)
+        seen = set(connection.scalars(select(_latest.ark_id).where(is_seen)))
         rows: list[dict[str, Any]] = []
         events: list[dict[str, Any]] = []
         for row in verdicts:
@@ -256,7 +259,7 @@ def _note_verdicts(connection: Connection, run_id: int, *, after: int = 0) -> No
             events += [
                 {**pair, "run_id": run_id, "at": at, "event": event.kind, "detail": event.detail}
                 for event in happened
-                if event.kind is not EventKind.NEW or here is None
+                if event.kind is not EventKind.NEW or (here is None and row.ark_id not in seen)
             ]
         statement = insert(schema.latest)
         changed = {name: statement.excluded[name] for name in rows[0] if name not in _KEPT}
@@ -388,7 +391,8 @@ def _note_citations(connection: Connection, run_id: int) -> None:
     this = connection.execute(select(schema.run).where(_run.run_id == run_id)).one()
     _add_new(connection, this)
     cited = tuple_(_latest.ark_id, _latest.request_url).in_(_cited_in(_run.run_id == run_id))
-    again = select(_latest.ark_id, _latest.request_url).where(cited, _latest.gone_at.is_not(None))
+    is_seen = _seen_before(_latest.ark_id, this.started_at)
+    again = select(_latest.ark_id, _latest.request_url).where(cited, _latest.gone_at.is_not(None), ~is_seen)
     _add_events(connection, this, connection.execute(again).all(), EventKind.NEW, "cited again")
     connection.execute(update(schema.latest).where(cited).values(cited_in=run_id, gone_at=None))
     if this.state == "finished" and this.seeds:
@@ -411,7 +415,8 @@ def _add_new(connection: Connection, this: Any) -> None:
     """Add the cited ARKs that were never checked, in pages, because there may be millions."""
     latest, cited = schema.latest, _cited_in(_run.run_id == this.run_id).subquery()
     is_known = exists().where(schema.at_one_url(latest.c, cited.c))
-    query = select(cited).where(~is_known).order_by(cited.c.ark_id, cited.c.request_url).limit(_CITED_PAGE)
+    is_seen = _seen_before(cited.c.ark_id, this.started_at).label("is_seen")
+    query = select(cited, is_seen).where(~is_known).order_by(cited.c.ark_id, cited.c.request_url).limit(_CITED_PAGE)
     unchecked = {
         "first_seen_at": this.started_at,
         "state": ArkState.UNDETERMINED,
@@ -421,9 +426,17 @@ def _add_new(connection: Connection, this: Any) -> None:
         "memory": {},
     }
     while new := connection.execute(query).all():
-        _add_events(connection, this, new, EventKind.NEW, "")
-        rows = [{**row._mapping, "host": host_of(row.request_url) or "", **unchecked} for row in new]
+        _add_events(connection, this, [row[:2] for row in new if not row.is_seen], EventKind.NEW, "")
+        rows = [
+            {"ark_id": ark_id, "request_url": url, "host": host_of(url) or "", **unchecked} for ark_id, url, _ in new
+        ]
         connection.execute(insert(latest), rows)
+
+
+def _seen_before(ark_id: ColumnElement[Any], moment: str) -> ColumnElement[bool]:
+    """Return the condition that an ARK was known before a *moment*, at any URL, and has not gone since."""
+    other = schema.latest.alias().c
+    return exists().where(other.ark_id == ark_id, other.gone_at.is_(None), other.first_seen_at < moment)
 
 
 def _note_gone(connection: Connection, this: Any) -> None:
@@ -452,10 +465,12 @@ def _note_gone(connection: Connection, this: Any) -> None:
         tuple_(*pair).not_in(_cited_in(others)),
         tuple_(*pair, _latest.cited_in).not_in(_cited_in(in_these, _run.run_id)),
     )
-    gone = connection.execute(select(*pair).where(*is_gone).order_by(_latest.latest_id)).all()
-    words = "no document that could be read cites it any more"
-    _add_events(connection, this, gone, EventKind.GONE, words)
     connection.execute(update(schema.latest).where(*is_gone).values(gone_at=this.started_at))
+    other = schema.latest.alias().c
+    is_cited = exists().where(other.ark_id == _latest.ark_id, other.gone_at.is_(None), other.cited_in.is_not(None))
+    gone = select(*pair).where(_latest.gone_at == this.started_at, ~is_cited).order_by(_latest.latest_id)
+    words = "no document that could be read cites it any more"
+    _add_events(connection, this, connection.execute(gone).all(), EventKind.GONE, words)
 
 
 def _add_events(connection: Connection, this: Any, rows: Iterable[Any], kind: EventKind, detail: str) -> None:
