@@ -1,4 +1,4 @@
-"""The documents in files, folders, archives and bytes, each with its mentions and with what went wrong.
+"""The documents in files, folders, archives and bytes, each with its mentions and findings.
 
 >>> from extractors import extract
 >>> [letter] = extract(b"The scan (see ark:/12148/bpt6k10\\n7371t).", name="letter.txt")
@@ -28,17 +28,17 @@ from extractors.model.errors import SourceUnreadable
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.rules import Confidence
 
-# The files of a folder, and the names that they have as documents.
+# The files of a folder and their names as documents.
 
 
-#: Hidden files of a folder that are named one by one.
+#: Hidden files that a finding names one by one.
 _MOST_NAMES = 5
-#: Folders of what programs install or make, which are no one's own documents.
+#: Folders of installed or generated files, which are not documents of the user.
 _INSTALLED = frozenset({"__pycache__", "bower_components", "node_modules", "site-packages"})
 
 
 def document_name(path: Path) -> str:
-    """Return the name of a file as a document; what no text can hold is spelled out.
+    """Return the name of a file as a document; bytes that are not valid text are escaped.
 
     >>> document_name(Path("caf\\udce9.txt"))
     'caf\\\\udce9.txt'
@@ -47,12 +47,11 @@ def document_name(path: Path) -> str:
 
 
 def files_in(folder: Path, hidden: list[str]) -> Iterator[Path]:
-    """Return the files in *folder* and below it; a folder below that can't be read is given itself.
+    """Yield the files in *folder* and below it; an unreadable subfolder is yielded itself.
 
-    Those whose names begin with a dot, and what is in such folders or in those of installed programs, are not among
-    them, but go to *hidden*.
+    Hidden files, hidden folders and folders of installed programs are skipped; their names are added to *hidden*.
 
-    Raises `SourceUnreadable` when *folder* itself can't be read.
+    Raises `SourceUnreadable` if *folder* itself can't be read.
     """
     unreadable: list[OSError] = []
     for parent, folders, names in os.walk(folder, onerror=unreadable.append):
@@ -69,7 +68,7 @@ def files_in(folder: Path, hidden: list[str]) -> Iterator[Path]:
 
 
 def hidden_finding(names: Sequence[str]) -> Finding:
-    """Return the finding about files and folders that were passed over.
+    """Return the finding about files and folders that were skipped.
 
     >>> hidden_finding([".git", ".a", ".b", ".c", ".d", ".e"]).detail
     'hidden or installed, and not read unless they are named: .a, .b, .c, .d, .e and 1 more'
@@ -82,7 +81,7 @@ def hidden_finding(names: Sequence[str]) -> Finding:
 
 
 def _may_be_file(path: Path) -> bool:
-    """Return whether it is a file; where we may not know, the row about it will say."""
+    """Return True if *path* is a file, or if permissions hide that; reading it then gives a finding."""
     try:
         return path.is_file()
     except PermissionError:
@@ -90,9 +89,9 @@ def _may_be_file(path: Path) -> bool:
 
 
 def unwritable(folder: Path) -> str | None:
-    """Return why *folder* can neither be made nor written to; None if it can. Leaves nothing there.
+    """Return why *folder* can't be created or written to, or None if it can. Leaves no file behind.
 
-    It is tried: a file system may say that one may write, and let no one, as /proc does.
+    A temporary folder is created, because permissions alone can mislead, as in /proc.
     """
     there = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
     if not there.is_dir():
@@ -104,52 +103,52 @@ def unwritable(folder: Path) -> str | None:
         return f"{there}: the folder can't be written to: {problem.strerror}"
 
 
-#: The name of standard input, and of bytes without a name, as a document.
+#: The document name of standard input and of bytes without a name.
 STANDARD_INPUT = "-"
 _UNREADABLE = NOTHING_READ - {"empty"} | {"not-fetched"}
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document and what is cited in it; an archive or a folder as such has only findings."""
+    """One document with its mentions; for a folder or an archive itself, only findings."""
 
     name: str
     """Its path; a member of an archive is named ``theses.zip!/chapter-1.pdf``."""
     mentions: Sequence[Mention]
     """In reading order."""
     findings: Sequence[Finding]
-    """Why it could not be read, how far it was read, and how it cites."""
+    """Problems with reading the document, and with how it cites ARKs."""
     unresolved: Sequence[UnresolvedMention] = ()
-    """Those of its mentions that other documents may decide otherwise."""
+    """Mentions that evidence from other documents may change."""
     media_type: str = ""
     title: str = ""
     is_folder: bool = False
-    """True if it is no document, but a folder of which something is to be said."""
+    """True for a folder, which has findings but is not a document."""
 
     @classmethod
     def of(cls, name: str, read: Extraction) -> Document:
-        """Return the document that *read* was made of."""
+        """Return the document for the extraction *read*."""
         return cls(name, read.mentions, read.findings, read.unresolved, read.reading.media_type, read.reading.title)
 
     @property
     def arks(self) -> tuple[Ark, ...]:
-        """The ARKs that it cites, each once, in reading order."""
+        """The distinct ARKs of the mentions, in reading order."""
         return tuple(dict.fromkeys(mention.ark for mention in self.mentions))
 
     @property
     def is_unreadable(self) -> bool:
-        """True if nothing of it could be had or read; one that is empty was read."""
+        """True if none of it could be fetched or read; an empty document counts as read."""
         return not self.mentions and any(finding.kind in _UNREADABLE for finding in self.findings)
 
     @property
     def is_read_in_part(self) -> bool:
-        """True if some of it was read, and some could not be."""
+        """True if only part of it could be read."""
         return not self.is_unreadable and any(finding.kind in READ_IN_PART for finding in self.findings)
 
     def decided_on(self, evidence: Evidence) -> Document:
-        """Return the document with its unresolved mentions decided on the *evidence* of all documents.
+        """Return the document with its unresolved mentions decided by the *evidence* of all documents.
 
-        That takes a bounded CPU time (`extractors.model.budget`); a finding says what there was no time for.
+        The CPU time is bounded (`extractors.model.budget`); a finding reports mentions left undecided.
         """
         if not self.mentions:
             return self
@@ -164,12 +163,12 @@ class Document:
 
 
 def whole_arks(document: Document) -> Iterator[Ark]:
-    """Return the ARKs of *document* about which nothing had to be decided: evidence for those of other documents."""
+    """Return the ARKs of *document* that needed no decision: evidence for other documents."""
     return (mention.ark for mention in document.mentions if mention.reason == STANDS_WHOLE)
 
 
 def documents_in_file(path: Path, name: str | None = None) -> Iterator[ArchiveMember | Document]:
-    """Return the documents in one local file, by its *name* as a document; one that can't be opened is a finding."""
+    """Yield the documents in one local file, named by *name*; a file that can't be opened gives a finding."""
     name = document_name(path) if name is None else name
     try:
         with path.open("rb") as stream:
@@ -179,15 +178,15 @@ def documents_in_file(path: Path, name: str | None = None) -> Iterator[ArchiveMe
 
 
 def documents_in(stream: BinaryIO, name: str, *, path: str) -> Iterator[ArchiveMember | Document]:
-    """Return the documents in a stream that can seek; the ending of *path* may show their format."""
+    """Yield the documents in a seekable stream; the suffix of *path* may show their format."""
     stream.seek(0)
     for member in members(stream, name=name, path=path):
         yield member if isinstance(member, ArchiveMember) else Document(name, (), (member,))
 
 
-# Mentions as flat rows: what `arkaudit extract` prints, and a dataset holds.
+# Mentions as flat rows, for the output of `arkaudit extract` and for datasets.
 
-#: The columns of a row, in their order.
+#: The columns of a row, in order.
 MENTION_COLUMNS = (
     "document", "ark", "as_written", "repaired", "role", "page", "place", "spans", "context", "repairs",
     "resolver", "inflection", "fragment", "confidence", "reason", "alternatives", "check", "suggestions", "spelling",
@@ -195,14 +194,14 @@ MENTION_COLUMNS = (
 )  # fmt: skip
 
 
-#: Fields of a mention that are called otherwise.
+#: Columns whose field in `Mention` has another name.
 _FIELDS = {"spelling": "remarks"}
-#: Those of the columns that most people want.
+#: The columns that most users need.
 MAIN_COLUMNS = ("document", "page", "ark", "repaired", "repairs", "confidence", "check")
 
 
 def mention_row(document: str, mention: Mention) -> dict[str, Any]:
-    """One mention, as `arkaudit extract` gives it."""
+    """Return the row of one mention in the output of `arkaudit extract`."""
     values = {column: _plain(getattr(mention, _FIELDS.get(column, column))) for column in MENTION_COLUMNS[1:]}
     return {"document": document, **values}
 
@@ -221,5 +220,5 @@ def _plain(value: Any) -> Any:
 
 
 def mention_rows(document: Document) -> list[dict[str, Any]]:
-    """The mentions of a document, as `arkaudit extract` gives them."""
+    """Return the rows of a document's mentions in the output of `arkaudit extract`."""
     return [mention_row(document.name, mention) for mention in document.mentions]

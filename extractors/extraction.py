@@ -1,4 +1,4 @@
-"""A document's bytes go in, everything that it says about ARKs comes out."""
+"""Extract the mentions of ARKs and the findings from the bytes of one document."""
 
 from __future__ import annotations
 
@@ -46,39 +46,39 @@ Found = Mention | NamespaceMention
 
 _LAST_WORD = re.compile(r"[aA][rR][kK]\S*\s*\Z")
 _FOLLOWING_CHARS = 80
-#: What a name may go on after, at the end of a text that was cut.
+#: Characters after which a name may continue beyond the end of a truncated text.
 _OPEN_END = " \r\n\t./-:=,_~*+@$%!"
 _COMPARED_CHARS = 8
-_NO_SUGGESTIONS = "not for every ARK whose check character fails was it worked out what may be meant"
+_NO_SUGGESTIONS = "suggestions were not computed for every ARK whose check character fails"
 _CUT = frozenset({"archive-limit", "cut-off", "damaged"})
 
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """The content of one document: its mentions in reading order, and where it leads."""
+    """The content of one document: its mentions in reading order, and its `Reading`."""
 
     reading: Reading
     mentions: tuple[Mention, ...]
     unresolved: tuple[UnresolvedMention, ...] = ()
-    """Those of its mentions that other documents may decide otherwise."""
+    """Mentions that evidence from other documents may change."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Return what its reader must know about the document."""
+        """The findings about the document."""
         return self.reading.findings
 
     @property
     def whole(self) -> frozenset[Ark]:
-        """Its ARKs that no typesetter has broken: evidence for those of other documents."""
+        """Its ARKs that needed no decision: evidence for other documents."""
         return frozenset(mention.ark for mention in self.mentions if mention.reason == STANDS_WHOLE)
 
 
 def extraction_of(
     data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None, with_links: bool = True
 ) -> Extraction:
-    """Everything about ARKs in a document of any format. Never raises: what goes wrong is a finding.
+    """Return the extraction of a document of any format. Never raises: problems become findings.
 
-    Without *with_links*, where a page leads may be missing (`read_document`).
+    Without *with_links*, the links of a page may be missing (`read_document`).
 
     >>> [mention] = extraction_of(b"<p>See <a href='https://n2t.net/ark:12148/btv1b84'>it</a>.", name="a.html").mentions
     >>> str(mention.ark), mention.role.value, mention.place
@@ -117,12 +117,12 @@ def _namespace_finding(namespace: NamespaceMention) -> Finding:
 
 
 def is_cut(findings: Iterable[Finding]) -> bool:
-    """Return whether a document, or a part of it, ends too early."""
+    """Return True if a document, or a part of it, is truncated."""
     return any(finding.kind in _CUT or finding.detail.endswith(CUT_OFF) for finding in findings)
 
 
 def _with_following(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """*blocks*, those of running text that may end in the middle of an ARK with the beginning of the next one."""
+    """Return *blocks*; a running text that may end inside an ARK gets the beginning of the next text as `following`."""
     following = ""
     backwards: list[Block] = []
     for block in reversed(blocks):
@@ -135,10 +135,10 @@ def _with_following(blocks: Sequence[Block]) -> tuple[Block, ...]:
 
 
 def doubted_where_cut(extraction: Extraction, data: bytes | None = None) -> Extraction:
-    """Return *extraction* of a document that is not whole: what ends where its bytes end may be but a piece of an ARK.
+    """Return *extraction* of a truncated document, with mentions at its end made ambiguous and kept out of evidence.
 
-    Such a piece is never certain, and no evidence. Without *data*, the bytes that were read, that is all that ends a
-    run of text.
+    Such a mention may be only the beginning of an ARK. Without *data*, the bytes that were read, every mention at the
+    end of a text is treated so.
 
     >>> [mention] = doubted_where_cut(extraction_of(b"see ark:/12148/btv1b84"), b"see ark:/12148/btv1b84").mentions
     >>> mention.confidence.token, mention.reason
@@ -155,7 +155,7 @@ def doubted_where_cut(extraction: Extraction, data: bytes | None = None) -> Extr
 
 
 def extraction_without_arks(reading: Reading) -> Extraction | None:
-    """Return the extraction of what surely cites no ARK; None for what may.
+    """Return the extraction of a reading that certainly cites no ARK; None if it may cite one.
 
     >>> extraction_without_arks(Reading("text/plain", (Block("see the bark there"),))).mentions
     ()
@@ -178,7 +178,7 @@ def extract_in_time(
     charset: str | None = None,
     with_links: bool = True,
 ) -> Extraction:
-    """The same within *cpu_s* seconds of CPU time: what was found until then, and a finding that says how far it read.
+    """Return the extraction within *cpu_s* seconds of CPU time; if they run out, a finding says how far it read.
 
     >>> extraction = extract_in_time(b"see ark:/12148/btv1b84 here", cpu_s=60)
     >>> [str(mention.ark) for mention in extraction.mentions], extraction.findings
@@ -191,9 +191,9 @@ def extract_in_time(
 def with_evidence(
     mentions: Sequence[Mention], doubtful: Iterable[UnresolvedMention], evidence: Evidence
 ) -> tuple[Mention, ...]:
-    """A document's *mentions* once more, those that were *doubtful* decided on the *evidence* of a whole audit.
+    """Return the *mentions* of a document, with the *doubtful* ones decided by the *evidence* of a whole audit.
 
-    In a budget, as many as there is time for, and the budget says so.
+    If the time budget runs out, the others stay as they are, and the budget notes it.
     """
     again = list(mentions)
     for unresolved in doubtful:
@@ -204,12 +204,12 @@ def with_evidence(
 
 
 def may_decide() -> bool:
-    """Return whether there is time to decide one more doubtful mention; notes where there is none."""
+    """Return True if there is time to decide one more doubtful mention; otherwise the budget notes it."""
     return has_time(ReadingStage.FINDING, "not every doubtful ARK was decided on those of the other documents")
 
 
 def _finished(mentions: Sequence[Mention], evidence: Evidence) -> tuple[Mention, ...]:
-    """*mentions* with all that is to be said of each, and of how they belong together."""
+    """Return *mentions* with check characters, remarks and citation numbers."""
     if not mentions:
         return ()
     suggested: dict[Ark, tuple[str, ...]] = {}
@@ -227,13 +227,13 @@ def described(
     *,
     citation: int | None = None,
 ) -> Mention:
-    """*mention* with what its check character and its spelling say; *suggested* has the suggestions made so far."""
+    """Return *mention* with its check, suggestions and remarks; *suggested* caches the suggestions by ARK."""
     ark, suggested = mention.ark, {} if suggested is None else suggested
     check = evidence.zones.check(ark)
     if check is CheckCharacter.FAILS and ark not in suggested and has_time(ReadingStage.SUGGESTING, _NO_SUGGESTIONS):
         meant = suggestions(ark, zones=evidence.zones, fits=evidence.shapes.allows, is_seen=evidence.holds)
         suggested[ark] = tuple(str(suggestion.ark) for suggestion in meant)
-    is_doubtful = check is CheckCharacter.FAILS and mention.confidence is Confidence.CERTAIN  # by a learned zone
+    is_doubtful = check is CheckCharacter.FAILS and mention.confidence is Confidence.CERTAIN  # learned zone
     return replace(
         mention,
         confidence=Confidence.LIKELY if is_doubtful else mention.confidence,
@@ -246,7 +246,7 @@ def described(
 
 
 def _scanned(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> tuple[list[Found], int]:
-    """Return what is in a block, or in as much of it as there is time for; and how many characters were searched."""
+    """Return the mentions in a block, as far as time allows, and the number of characters searched."""
     budget = current()
     scanned: list[Found] = []
     if budget is None:
@@ -261,10 +261,10 @@ def _scanned(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> tup
 
 
 def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
-    """Everything found, block by block, and the evidence that it gives.
+    """Return the mentions of each block, and the evidence that they give.
 
-    What is whole is read first, for it is evidence: link targets and metadata, where no line breaks, and then
-    those names in the text that touch no line's end. Only a text with a wrap inside an ARK is read a second time.
+    Whole names are read first, because they are evidence: link targets and metadata, where no line breaks, then names
+    in texts that touch no line end. A text is read again only if a mention in it needed a decision.
     """
     by_block: list[list[Found]] = [[] for _ in blocks]
     texts = [index for index, block in enumerate(blocks) if block.role is Role.TEXT]
@@ -293,13 +293,13 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
     for index in texts:
         if not _all_whole(by_block[index]):
             again, _ = _scanned(blocks[index], evidence, linked)
-            if len(again) >= len(by_block[index]) or budget is None:  # or there was no time for it
+            if len(again) >= len(by_block[index]) or budget is None:  # fewer mean that time ran out
                 by_block[index] = again
     return by_block, evidence
 
 
 def _all_whole(scanned: Iterable[Found]) -> bool:
-    """Return whether nothing had to be decided about any mention."""
+    """Return True if no mention needed a decision."""
     return all(mention.reason == STANDS_WHOLE for mention in _mentions(scanned))
 
 
@@ -307,19 +307,19 @@ def _mentions(scanned: Iterable[Found]) -> Iterator[Mention]:
     return (mention for mention in scanned if isinstance(mention, Mention))
 
 
-# From the bytes of a document to what it holds: the reader of its format.
+# From the bytes of a document to its content, by the reader of its format.
 
-#: A stream in the OLE file that an Office document with a password is ([MS-OFFCRYPTO] 2.3.4).
+#: A stream in the OLE file of an Office document with a password ([MS-OFFCRYPTO] 2.3.4).
 _ENCRYPTED_OFFICE = "EncryptedPackage".encode("utf-16-le")
 
 
 def read_document(
     data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None, with_links: bool = True
 ) -> Reading:
-    """Return what a document holds, whatever it is; never raises, whatever the bytes (but `MemoryError`).
+    """Return the content of a document of any format. Raises only `MemoryError`.
 
-    *media_type* and *charset* are what the sender said, *name* is a file name or the path of a URL. Without
-    *with_links*, those of a page may be missing, which is then read several times faster if it holds no ARK.
+    *media_type* and *charset* are as the sender declared, *name* is a file name or the path of a URL. Without
+    *with_links*, the links of a page may be missing; a page without an ARK is then read several times faster.
 
     >>> read_document(b"<!DOCTYPE html><p>ark:/12148/btv1b8", media_type="text/plain").blocks[0].place
     'p'
@@ -340,7 +340,7 @@ def read_document(
         if its_format is Format.HTML:
             return read_html(data, charset=charset, with_links=with_links)
         return _read(its_format, data, charset)
-    except MemoryError:  # says something about this process, nothing about the document
+    except MemoryError:  # about this process, not about the document
         raise
     except Exception as error:
         fault = Finding("unreadable", f"the reader failed: {type(error).__name__}")
@@ -350,7 +350,7 @@ def read_document(
 def read_short_text(
     data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None
 ) -> Reading | None:
-    """Return what `read_document` does of a plain text of a few bytes; None for any other document.
+    """Return the reading of a short plain text, the same as that of `read_document`; None for any other document.
 
     >>> read_short_text(b"see there", name="a.txt").blocks[0].text
     'see there'
@@ -364,8 +364,8 @@ def read_short_text(
     return read_plain(data, charset=charset)
 
 
-#: The module of each reader that is imported when there is such a document: together with their libraries they take a
-#: fifth of a second, and most runs meet few of them. Its function is called as the format: `read_json_lines`.
+#: The modules of the readers that are imported on first use: their libraries take .2 s, and most runs need few of them.
+#: The function has the name of the format: `read_json_lines`.
 _READERS = {
     Format.BIBTEX: "escaped_text",
     Format.DOCX: "office.office_reader",
@@ -391,7 +391,7 @@ _READERS = {
 
 
 def _read(document_format: Format, data: bytes, charset: str | None) -> Reading:
-    """Return what the reader of a format makes of a document."""
+    """Return the reading of a document by the reader of its format."""
     if document_format is Format.XML:
         return read_xml(data)
     if document_format is Format.PLAIN:

@@ -1,7 +1,7 @@
-"""Text goes in, mentions of ARKs come out, each with its places in the source and the repairs that were made.
+"""Find the mentions of ARKs in text, each with its spans in the source and its repairs.
 
-A label is looked for with the damage that typesetting does to it, in those stretches of the text that a cheap scan has
-pointed out (`extractors.mentions.labels`); from there the ARK is read forward and its resolver backward.
+A cheap scan (`extractors.mentions.labels`) selects regions of the text. Only there a tolerant pattern looks for damaged
+labels. From a label, the ARK is read forward and its resolver backward.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from extractors.wraps.rules import ANOTHER_BEGINS, NEAR_CHARS, NOTHING_FOLLOWS, 
 
 __all__ = ["STANDS_WHOLE", "Mention", "NamespaceMention", "find_arks", "scan"]
 
-_GAP = r"(?:-?\n)?"  # a wrap, as repaired text has it
+_GAP = r"(?:-?\n)?"  # a line wrap in repaired text
 _BLANK = rf"[\ {ODD_BLANK}]"
 _LABEL = regex.compile(
     rf"""
@@ -51,7 +51,7 @@ _LABEL = regex.compile(
     """,
     regex.VERBOSE | regex.IGNORECASE | regex.VERSION1,
 )
-#: Where a label may begin: wider than `_LABEL`, at the speed of `re`, which leaps from one first letter to the next.
+#: Where a label may begin: wider than `_LABEL` but much faster, because `re` skips to the next first letter.
 _LETTERS = re.compile(f"{A}{_GAP}{R}{_GAP}{K}")
 _PLAIN_LABELS = ("ark:/", "ark:")
 #: https://urldefense.proofpoint.com/v2/url?u=https-3A__n2t.net_ark-3A_12148_btv1b84&d=…
@@ -64,16 +64,17 @@ _LONG_BEFORE_CHARS = 700
 _BEHIND_CHARS = 120
 _MOST_REGION_CHARS = 2**15
 _REST_OF_WORD = re.compile(r"[^\s<>\"'|,;()\[\]{}]*+")
-#: Labels within what was read of one ARK, of which each is read as well; more are no accident.
+#: Labels that are read inside one ARK; a text with more is no citation.
 MOST_WITHIN = 4
 _AROUND_BREAK = re.compile(r"(?:(?<! )[ ]++)?+\n[ ]*+")
 _BETWEEN_WORDS = re.compile(r"\S \S")
 
 
 def find_arks(text: str | None, *, evidence: Evidence | None = None) -> list[Mention]:
-    """All ARKs in running *text*, in the order of their labels. Never raises, whatever the text.
+    """Return all ARKs in running *text*, in the order of their labels.
 
-    A missing value of a column (None, NaN, `pandas.NA`) has none. Raises TypeError for what is neither, such as bytes.
+    A missing value of a column (None, NaN, `pandas.NA`) gives an empty list. Raises TypeError for other types, such as
+    bytes.
 
     >>> [mention] = find_arks("The scan (see ark:/12148/bpt6k10\\n7371t).")
     >>> str(mention.ark), mention.repairs, mention.confidence.token
@@ -89,7 +90,7 @@ def find_arks(text: str | None, *, evidence: Evidence | None = None) -> list[Men
 def scan(
     block: Block, evidence: Evidence, linked: Mapping[int, Ark] | None = None
 ) -> Iterator[Mention | NamespaceMention]:
-    """All mentions of ARKs and of bare NAANs in one *block*, in the order of their labels.
+    """Yield all mentions of ARKs and of bare NAANs in one *block*, in the order of their labels.
 
     *linked* gives the ARK in the target of each of the document's links.
     """
@@ -111,7 +112,7 @@ def scan(
     if not columns:
         yield from read_block(block, evidence, linked or {})
         return
-    last = -1  # columns whose edges are ragged may share some lines: what is at one offset comes once
+    last = -1  # columns with ragged edges may share lines; yield each offset once
     for mention in sorted(_scan_columns(block, columns, evidence), key=attrgetter("start")):
         if mention.start > last:
             last = mention.start
@@ -119,7 +120,7 @@ def scan(
 
 
 def _as_written(mention: Mention | NamespaceMention, text: str) -> Mention | NamespaceMention:
-    """Return a mention in an unwrapped form of *text* with what *text* itself has there."""
+    """Return a mention found in the unwrapped form of *text*, with the characters of *text* as written."""
     if isinstance(mention, NamespaceMention):
         return replace(mention, as_written=text[slice(*mention.span)])
     written = text[mention.start : mention.end]
@@ -128,7 +129,7 @@ def _as_written(mention: Mention | NamespaceMention, text: str) -> Mention | Nam
 
 
 def _unwrapped(text: str) -> str:
-    """Return *text* with the URLs in those of URL Defense (version 2) in clear, each character in its place.
+    """Return *text* with the URLs inside URL Defense (version 2) decoded, without changing any offset.
 
     >>> _unwrapped("https://urldefense.proofpoint.com/v2/url?u=https-3A__n2t.net_ark-3A_1&d=x").replace(_UNSEEN, "")
     'https://urldefense.proofpoint.com/v2/url?u=https://n2t.net/ark:/1&d=x'
@@ -141,13 +142,13 @@ def _unwrapped(text: str) -> str:
 
 
 def _columns_in(block: Block) -> list[TextColumn]:
-    """Return the columns of *block* that are read by themselves."""
+    """Return the columns of *block* to read separately."""
     has_columns = block.role is Role.TEXT and block.page is None and not block.anchors
     return columns_of(block.text) if has_columns else []
 
 
 def _read_column(alone: Block, evidence: Evidence) -> Iterator[Mention | NamespaceMention]:
-    """Yield what is in a column *alone*, by the places of its lines and without the gaps between these."""
+    """Yield the mentions in a column *alone*, with the spans of its lines and without the gaps between them."""
     for mention in read_block(alone, evidence, {}):
         if isinstance(mention, Mention):
             lines = (lines_between(alone.text, *span) for span in mention.spans)
@@ -158,7 +159,7 @@ def _read_column(alone: Block, evidence: Evidence) -> Iterator[Mention | Namespa
 def _scan_columns(
     block: Block, columns: Sequence[TextColumn], evidence: Evidence
 ) -> Iterator[Mention | NamespaceMention]:
-    """Yield what is in each of *columns* of a block, read by itself, and what is elsewhere."""
+    """Yield the mentions in each of *columns*, read separately, and those outside of them."""
     for mention in read_block(block, evidence, {}):
         if not any(column.holds(mention.start) for column in columns):
             yield mention
@@ -168,7 +169,7 @@ def _scan_columns(
 
 
 def read_block(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> Iterator[Mention | NamespaceMention]:
-    """Yield what is in *block*: clean ARKs read by one pattern, and all else step by step."""
+    """Yield the mentions in *block*: clean ARKs by one pattern, all others step by step."""
     text = block.text
     may_hide = None
     read_up_to = 0
@@ -188,7 +189,7 @@ def read_block(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> I
 def _clean_in(
     block: Block, region: _Region, read_up_to: int, evidence: Evidence, linked: Mapping[int, Ark]
 ) -> list[Mention] | None:
-    """Return the mentions in a region all of whose signs are clean ARKs or none at all; None if one is neither."""
+    """Return the mentions in *region* if each sign in it is a clean ARK or no label; None otherwise."""
     mentions = []
     for sign in region.signs:
         if block.text[sign] != ":":
@@ -205,14 +206,14 @@ def _clean_in(
 
 
 def _is_linked_otherwise(mention: Mention, linked: Mapping[int, Ark]) -> bool:
-    """Return whether the link whose text *mention* is in leads to another ARK."""
+    """Return True if *mention* is in the text of a link to another ARK."""
     return mention.link is not None and linked.get(mention.link, mention.ark) != mention.ark
 
 
 def _read(
     block: Block, region: _Region, read_up_to: int, evidence: Evidence, linked: Mapping[int, Ark]
 ) -> Generator[Mention | NamespaceMention, None, int]:
-    """Yield what is in *region* after *read_up_to*; return how far it was read."""
+    """Yield the mentions in *region* after *read_up_to*; return the offset up to which it was read."""
     text = block.text
     covered = within = 0
     while True:
@@ -243,7 +244,7 @@ def _read(
             found = reader.read()
             if reader.ran_out and region.end < len(text):
                 is_of_next = region.signs[-1] < at and region.next_sign < offsets.source_end(label.end())
-                if is_of_next:  # which has it whole
+                if is_of_next:  # the next region has it whole
                     return read_up_to
                 ran_out_at = at
                 break
@@ -259,7 +260,7 @@ def _read(
 
 
 def _labels(text: str) -> Iterator[regex.Match[str]]:
-    """The labels on a repaired text: looked for where their three letters are, which takes no time."""
+    """Yield the labels in a repaired text; `_LETTERS` finds the candidates fast."""
     end = 0
     for word in _LETTERS.finditer(text):
         if word.start() >= end:
@@ -271,22 +272,22 @@ def _labels(text: str) -> Iterator[regex.Match[str]]:
 
 @dataclass(frozen=True, slots=True)
 class _Region:
-    """A stretch of the text around signs of labels, with space for what belongs to them."""
+    """A stretch of the text around signs of labels, with context on both sides."""
 
     start: int
     end: int
     signs: Sequence[int]
     next_sign: int
-    """That with which the next region begins, or the end of the text."""
+    """The first sign of the next region, or the end of the text."""
 
     def longer(self, label_at: int) -> _Region:
-        """A region that gives the label at *label_at* at least twice the space."""
+        """Return a region with at least twice the space after the label at *label_at*."""
         length = max(_BEHIND_CHARS, self.end - label_at)
         return _Region(max(0, label_at - _LONG_BEFORE_CHARS), label_at + 2 * length, self.signs, self.next_sign)
 
 
 def _regions(text: str) -> Iterator[_Region]:
-    """The stretches of *text* in which labels may be, in order; they may overlap."""
+    """Yield the stretches of *text* that may contain labels, in order; they may overlap."""
     start = last = -1
     near: list[int] = []
     for sign in label_signs(text):
@@ -302,38 +303,38 @@ def _regions(text: str) -> Iterator[_Region]:
 
 
 def _region_start(text: str, sign: int) -> int:
-    """Return where to begin so that the resolver before the label is whole."""
+    """Return a start that leaves room for the whole resolver before the label."""
     near = max(0, sign - _BEFORE_CHARS)
     return near if _BETWEEN_WORDS.search(text, near, sign) else max(0, sign - _LONG_BEFORE_CHARS)
 
 
-# Mentions that could be decided otherwise, kept with the text around them, to be decided again when more is known. The
-# ARKs of a whole audit are better evidence than those of one document. What was sure stays as it is.
+# Doubtful mentions, stored with the text around them, to be decided again by the ARKs of a whole audit. Certain
+# mentions don't change.
 
-#: Rules that no evidence overrules: an ARK ends where nothing follows that could be part of it.
+#: Rules that no evidence overrules: no part of an ARK can follow.
 _PLAIN = frozenset({ANOTHER_BEGINS, NOTHING_FOLLOWS})
 
 
 @dataclass(frozen=True, slots=True)
 class UnresolvedMention:
-    """A mention that was not certain, and what its decisions were made on."""
+    """A mention that was not certain, with the input of its decisions."""
 
     index: int
-    """Which of its document's mentions it is, from 0."""
+    """Its index among the mentions of its document."""
     window: Block
-    """The text around it, with what is known of its links and lines."""
+    """The text around it, with its links and lines."""
     offset: int
-    """Where in the reader's block the window begins."""
+    """The offset of the window in the reader's block."""
     linked: tuple[tuple[int, Ark], ...] = ()
-    """The links in the window, by their numbers, and the ARK in the target of each."""
+    """The numbers of the links in the window, with the ARK in the target of each."""
     in_column: bool = False
-    """True if the window has nothing but the column of a plain text that the mention is in."""
+    """True if the window is one column of a plain text."""
 
 
 def unresolved_mentions(
     blocks: Sequence[Block], mentions: Sequence[tuple[int, Mention]]
 ) -> Iterator[UnresolvedMention]:
-    """Yield those of *mentions*, each with the index of its block, that more evidence may decide otherwise."""
+    """Yield those of *mentions* (each with the index of its block) that more evidence may change."""
     linked = linked_arks(mention for _, mention in mentions)
     columns: dict[int, list[TextColumn]] = {}
     for index, (block_index, mention) in enumerate(mentions):
@@ -358,13 +359,13 @@ def unresolved_mentions(
 
 
 def decided_again(unresolved: UnresolvedMention, mention: Mention, evidence: Evidence) -> Mention:
-    """*mention* as more *evidence* decides it, made whole by its own link; itself where nothing changes."""
+    """Return *mention* as decided by more *evidence* and completed by its own link; itself if nothing changes."""
     at = mention.start - unresolved.offset
     linked = dict(unresolved.linked)
     window = unresolved.window
     for again in _read_column(window, evidence) if unresolved.in_column else scan(window, evidence, linked):
         if isinstance(again, Mention) and again.start == at:
-            whole = next(completed([again], linked))  # by the link of the window: a store keeps none of a mention
+            whole = next(completed([again], linked))  # by the links of the window: a store keeps no link numbers
             if (whole.ark, whole.reason) == (mention.ark, mention.reason):
                 return mention
             return replace(whole.moved(unresolved.offset), link=mention.link, citation=mention.citation)
@@ -372,7 +373,7 @@ def decided_again(unresolved: UnresolvedMention, mention: Mention, evidence: Evi
 
 
 def _window(block: Block, start: int, end: int) -> Block:
-    """The piece of *block* from *start* to *end*, with all that is in it."""
+    """Return the piece of *block* from *start* to *end*, with its annotations."""
     return replace(
         block,
         text=block.text[start:end],

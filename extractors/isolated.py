@@ -1,4 +1,4 @@
-"""Extraction in processes that can be killed: a parser that crashes, hangs or takes all memory costs one document."""
+"""Extraction in processes that can be killed: a parser that crashes, hangs or exhausts memory costs one document."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from extractors.processes.worker import (
     WorkerTimeout,
 )
 
-#: The CPU time in which a document is read and searched; what was found until then is kept.
+#: CPU time to read and search a document; mentions found by then are kept.
 READING_CPU_S = 60.0
-#: The CPU time after which a parser is killed that doesn't come to the end of a step, and nothing is kept. Bombs use
-#: all of it, so it is also what they cost.
+#: CPU time after which a parser that never finishes a step is killed and its results are lost. A decompression bomb
+#: costs all of it.
 PARSING_CPU_S = 120
-#: The same by the clock, for a parser that waits for ever: so long that a busy machine can't come near it.
+#: Wall-clock limit for a parser that waits forever; far above any delay on a busy machine.
 PARSING_S = 1800.0
 PARSING_BYTES = 2**30
 
-#: The finding about a document whose parser was killed from outside, and killed again.
+#: The kind of finding about a document whose parser was killed from outside twice.
 KILLED = "parser-killed"
-#: What a document did to its parser, as a finding about the document.
+#: The kind of finding for each failure of a worker.
 _FAILURES: tuple[tuple[type[WorkerError], str], ...] = (
     (WorkerKilled, KILLED),
     (WorkerDied, "parser-crashed"),
@@ -50,34 +50,33 @@ _FAILURES: tuple[tuple[type[WorkerError], str], ...] = (
     (WorkerOutOfMemory, "parser-out-of-memory"),
     (WorkerError, "unreadable"),
 )
-#: Formats that are read step by step, in time and memory that the size bounds. Any other may hold more than it seems to:
-#: packed parts, entities, strings that many cells show.
+#: Formats that are read in time and memory bounded by the size. Other formats may expand: packed parts, entities,
+#: shared strings.
 _INLINE_FORMATS = frozenset({Format.PLAIN, Format.HTML})
 #: Larger documents, and those of other formats, are parsed in a process that can be killed.
 INLINE_BYTES = 2**16
-#: The CPU time for a document that is read without one; what takes longer is read again in a process that can be killed.
+#: CPU time for a document read in this process; if it takes longer, it is read again in a process that can be killed.
 INLINE_CPU_S = 1.0
 
-#: The process that parses what might crash or hang its parser.
+#: The process for documents that may crash or hang their parser.
 DocumentWorker = Worker[..., Extraction]
 
 
 def document_worker() -> DocumentWorker:
-    """Return the process that parses what might crash or hang its parser; it starts with the first such document."""
+    """Return a worker for documents that may crash or hang their parser; its process starts with the first call."""
     reading = partial(extract_in_time, cpu_s=READING_CPU_S)
     return Worker(reading, timeout_s=PARSING_S, cpu_s=PARSING_CPU_S, memory_bytes=PARSING_BYTES)
 
 
 def document_executor(jobs: int) -> WorkerExecutor:
-    """Return so many processes of the same kind, as an executor; each starts when it is needed."""
+    """Return an executor of at most *jobs* such processes; each starts when it is needed."""
     return WorkerExecutor(jobs, timeout_s=PARSING_S, cpu_s=PARSING_CPU_S, memory_bytes=PARSING_BYTES)
 
 
 def read_member(worker: DocumentWorker, member: ArchiveMember, *, with_links: bool = True) -> Extraction:
-    """Return the extraction of *member*; all but a small text or page is parsed in *worker*.
+    """Return the extraction of *member*; only small texts and pages are parsed outside *worker*.
 
-    That the worker died, or took too much time or memory, is a finding about the document, and so are the findings of
-    its archive.
+    Failures of the worker, and problems with its archive, become findings about the document.
     """
     here = inline_extraction(member, with_links=with_links)
     if here is not None:
@@ -90,12 +89,12 @@ def read_member(worker: DocumentWorker, member: ArchiveMember, *, with_links: bo
 
 
 def extraction_in_time(member: ArchiveMember, *, with_links: bool = True) -> Extraction:
-    """Return the extraction of *member* in this process, as far as it comes in the time that a document has."""
+    """Return the extraction of *member* in this process, within the time limit of a document."""
     return _extraction_within(READING_CPU_S, member, with_links=with_links)
 
 
 def inline_extraction(member: ArchiveMember, *, with_links: bool = True) -> Extraction | None:
-    """Return the extraction of a small *member* in this process; None if it is to be read in one that can be killed."""
+    """Return the extraction of a small *member* in this process; None if it needs a process that can be killed."""
     if not may_stay_inline(member):
         return None
     extraction = _extraction_within(INLINE_CPU_S, member, with_links=with_links)
@@ -104,10 +103,10 @@ def inline_extraction(member: ArchiveMember, *, with_links: bool = True) -> Extr
 
 
 def _extraction_within(cpu_s: float, member: ArchiveMember, *, with_links: bool) -> Extraction:
-    """Return the extraction of *member* as far as it comes in so much time; a failure is a finding about it."""
+    """Return the extraction of *member* within *cpu_s* seconds of CPU time; a failure becomes a finding."""
     try:
         extraction = extract_in_time(member.data, cpu_s=cpu_s, with_links=with_links, **_labels(member))
-    except MemoryError:  # says something about this process, nothing about the document
+    except MemoryError:  # about this process, not about the document
         raise
     except Exception as failure:
         failed = WorkerFailed(type(failure).__name__, str(failure))
@@ -116,15 +115,15 @@ def _extraction_within(cpu_s: float, member: ArchiveMember, *, with_links: bool)
 
 
 def _labels(member: ArchiveMember) -> dict[str, Any]:
-    """What is said of the format of *member*."""
+    """Return the declared type and name of *member*, as arguments of the readers."""
     return {"media_type": member.media_type, "name": member.path, "charset": member.charset}
 
 
 def extraction_of_short_text(member: ArchiveMember) -> Extraction | None:
-    """Return the extraction of *member*, if it is a short text that surely cites no ARK; None otherwise.
+    """Return the extraction of *member* if it is a short text that certainly cites no ARK; None otherwise.
 
-    For this process: to send it to another one would take longer. It is only decoded and looked at, without a parser
-    or a search, which could hang, and it is so short that no look takes long.
+    Sending such a text to another process would take longer. It is only decoded and scanned, without a parser that
+    could hang.
     """
     if len(member.data) > INLINE_BYTES:
         return None
@@ -134,7 +133,7 @@ def extraction_of_short_text(member: ArchiveMember) -> Extraction | None:
 
 
 def extraction_of_member(extraction: Extraction, member: ArchiveMember) -> Extraction:
-    """Return *extraction* with the findings that its archive has about *member*."""
+    """Return *extraction* with the findings of the archive about *member*."""
     if not member.findings:
         return extraction
     findings = (*extraction.reading.findings, *member.findings)
@@ -144,7 +143,7 @@ def extraction_of_member(extraction: Extraction, member: ArchiveMember) -> Extra
 
 
 def may_stay_inline(member: ArchiveMember) -> bool:
-    """Return whether *member* is so small, and of such a format, that it can be parsed without a process of its own."""
+    """Return True if the size and format of *member* allow parsing it in this process."""
     return (
         len(member.data) <= INLINE_BYTES
         and not package_format(member.data)
@@ -153,31 +152,31 @@ def may_stay_inline(member: ArchiveMember) -> bool:
 
 
 def failed_extraction(failure: WorkerError, media_type: str | None) -> Extraction:
-    """Return the extraction of a document whose process ended: nothing, and a finding that says how."""
+    """Return an empty extraction with a finding about how the process ended."""
     kind = next(kind for failed, kind in _FAILURES if isinstance(failure, failed))
     reading = Reading(media_type or "", findings=(Finding(kind, str(failure)),))
     return Extraction(reading, ())
 
 
-# Documents in batches, which several processes read; results come in the order of the documents.
+# Batches of documents for several processes; results come in the order of the documents.
 
 T = TypeVar("T")
 S = TypeVar("S")
 
-#: A batch is full with so many bytes, or documents; a PDF takes about so many times longer than a text.
+#: The sizes at which a batch is full. A PDF takes about `_PDF_WEIGHT` times longer than a text of its size.
 BATCH_BYTES = 2**18
 BATCH_DOCUMENTS = 64
 _PDF_WEIGHT = 16
-#: So many batches a process are under way at most: one that is read, and some that wait.
+#: Batches under way per process at most: one being read, the others waiting.
 AHEAD = 3
 
 
 class BatchReading(Generic[T, S]):
-    """Reads what it is given in batches (*read*, a function of a module), in the processes of an executor.
+    """Reads items in batches with *read*, a module-level function, in the processes of an executor.
 
-    A process that ends over a batch costs nothing: each of its documents is read alone then, and *failed* makes the
-    result of one over which a process ends again. Where *stays_here* says so of a first and only batch, no process is
-    started for what *read_little* has a result of. What *read_here* has a result of is not sent anywhere.
+    If a process dies over a batch, each item of it is read alone; *failed* makes the result of one that fails again.
+    *stays_here* decides whether a first and only batch is read here by *read_little* (None: send it to a process).
+    *read_here* is tried for every item first.
     """
 
     def __init__(
@@ -197,12 +196,12 @@ class BatchReading(Generic[T, S]):
         self._read_little = read_little
         self._read_here = read_here
         self.has_started = False
-        """Whether other processes were asked."""
+        """True if any item was sent to a process."""
         self._ahead: deque[tuple[list[S | None], list[T], Future[list[S]] | None]] = deque()
-        """Of each batch under way what was had here, what is left to be read, and the reading of that if it was begun."""
+        """For each batch under way: the results made here, the items left, and their future if they were submitted."""
 
     def results(self, items: Iterable[T], weight: Callable[[T], int]) -> Iterator[list[S]]:
-        """Give the results of *items*, batch by batch, in their order."""
+        """Yield the results of *items*, batch by batch, in order."""
         for some in batches(items, weight):
             here = [self._read_here(item) for item in some]
             left = [item for item, result in zip(some, here, strict=True) if result is None]
@@ -217,21 +216,21 @@ class BatchReading(Generic[T, S]):
             yield self._next()
 
     def finished(self) -> Iterator[list[S]]:
-        """Give the results that are there, and were not given yet, when the reading has been interrupted."""
+        """Yield the results that are complete but not yet yielded, after an interruption."""
         for here, left, begun in self._ahead:
             if left and (begun is None or not begun.done() or begun.exception() is not None):
                 return
             yield _in_order(here, begun.result() if begun is not None else [])
 
     def _is_done(self) -> bool:
-        """Return whether the results of the first batch are there, or are made when they are asked for."""
+        """Return True if the first batch is complete, or will be read here."""
         begun = self._ahead[0][2]
         return begun is None or begun.done()
 
     def _next(self) -> list[S]:
         here, left, begun = self._ahead[0]
         results = _in_order(here, self._results(left, begun))
-        self._ahead.popleft()  # not before: an interrupt must not lose it
+        self._ahead.popleft()  # only now, so that an interrupt can't lose it
         return results
 
     def _results(self, items: list[T], begun: Future[list[S]] | None) -> list[S]:
@@ -254,7 +253,7 @@ class BatchReading(Generic[T, S]):
 
 
 def _in_order(here: Iterable[S | None], of_left: Iterable[S]) -> list[S]:
-    """Return all results of a batch: those that were had *here*, and those of what was left in their places."""
+    """Return the results of a batch in order: those made *here*, and those of the items left."""
     following = iter(of_left)
     return [next(following) if result is None else result for result in here]
 
@@ -262,9 +261,9 @@ def _in_order(here: Iterable[S | None], of_left: Iterable[S]) -> list[S]:
 def worked_ahead(
     executor: WorkerExecutor, work: Callable[[list[T]], S], batched: Iterable[list[T]], here: Callable[[list[T]], S]
 ) -> Iterator[S]:
-    """Give what *work* returns of each batch in a process of *executor*, in their order, several under way at a time.
+    """Yield the result of *work* for each batch, in order, with several batches under way in *executor*.
 
-    Where a process is killed over one, *here* does it: a kill from outside must cost no row.
+    If a process is killed over a batch, *here* does the work in this process, so that no row is lost.
     """
     ahead: deque[tuple[list[T], Future[S]]] = deque()
 
@@ -284,7 +283,7 @@ def worked_ahead(
 
 
 def batches(items: Iterable[T], weight: Callable[[T], int]) -> Iterator[list[T]]:
-    """Return *items* in lists that are full, but for the last one.
+    """Yield *items* in lists that are full, except the last.
 
     >>> [len(batch) for batch in batches(["a"] * 100, len)]
     [64, 36]
@@ -302,7 +301,7 @@ def batches(items: Iterable[T], weight: Callable[[T], int]) -> Iterator[list[T]]
 
 
 def part_weight(part: object) -> int:
-    """Return how much work a document is, in bytes of text; anything else is none."""
+    """Return the weight of a document, in bytes of text; 0 for anything else."""
     if not isinstance(part, ArchiveMember):
         return 0
     return len(part.data) * (_PDF_WEIGHT if b"%PDF-" in part.data[:1024] else 1)

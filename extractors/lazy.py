@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first used (PEP 562), so that one of them costs no other."""
+"""Lazy imports of a package's names (PEP 562): a name costs nothing until it is used."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def lazy_names(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Return the `__getattr__`, `__dir__` and `__all__` of *package*: what the stub next to its *file* imports.
+    """Return the `__getattr__`, `__dir__` and `__all__` of *package* for the names in the stub next to its *file*.
 
     >>> import extractors
     >>> get, names, exported = lazy_names("extractors", extractors.__file__)
@@ -30,7 +30,7 @@ def lazy_names(package: str, file: str) -> tuple[Callable[[str], Any], Callable[
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(import_module(homes[name]), name)
-        setattr(sys.modules[package], name, value)  # so that the next use asks no more
+        setattr(sys.modules[package], name, value)  # later uses skip this function
         return value
 
     def names() -> list[str]:

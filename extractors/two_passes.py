@@ -1,8 +1,8 @@
-"""Many documents on all cores: each is read, and then decided once more on what is whole in any of them.
+"""Read many documents on all cores, then decide doubtful mentions by the ARKs that are whole in any document.
 
-Both passes go through an executor, in batches, and give their results in the order of the documents, so that these are
-the same for every number of processes. The first pass keeps each document as plain data in a temporary file; the second
-decides it, and makes of it whatever the caller wants (*render*), also in the other process.
+Both passes send batches to an executor and return results in document order, so that results are the same for any
+number of processes. The first pass writes each document to a temporary file. The second pass decides its mentions and
+renders it (*render*) in the worker process.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ S = TypeVar("S")
 
 _WHOLE = "whole ARKs"
 
-#: A document that is to be read, or what else is said of a file.
+#: A document to read, or a `Document` that only holds findings.
 Part = ArchiveMember | Document
-#: Makes something of a part and of what was read of it, if that is a document; a function of a module.
+#: A module-level function that converts a part and its extraction (None for a `Document`).
 Make = Callable[[Part, Extraction | None], S]
-#: What was made of a document that was decided, and its findings since.
+#: The rendered document and its findings after the second pass.
 Decided = tuple[R, tuple[Finding, ...]]
 
 
@@ -73,9 +73,10 @@ Decided = tuple[R, tuple[Finding, ...]]
 def parts_reading(
     executor: WorkerExecutor, make: Make[S], read: Callable[[Sequence[Part]], list[S]] | None = None
 ) -> BatchReading[Part, S]:
-    """Return what reads parts in batches and gives what *make* makes of each.
+    """Return a `BatchReading` that reads parts and applies *make* to each result.
 
-    What is short, or no document, is read here. *read* takes the place of what reads a batch in another process.
+    Short texts, and parts that are already a `Document`, are read in this process. *read* replaces the function that
+    reads a batch in another process.
     """
 
     def read_here(part: Part) -> S | None:
@@ -102,7 +103,7 @@ def parts_reading(
 
 
 def _is_little(batch: Sequence[Part]) -> bool:
-    """Return whether a batch is not worth a process: it is not full, and has nothing but short texts and pages."""
+    """Return True if a batch is too small for a process: not full, and only short texts and pages."""
     if sum(map(part_weight, batch)) >= BATCH_BYTES or len(batch) >= BATCH_DOCUMENTS:
         return False
     return all(isinstance(part, Document) or may_stay_inline(part) for part in batch)
@@ -110,17 +111,17 @@ def _is_little(batch: Sequence[Part]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class BatchRead(Generic[S]):
-    """Reads each of some parts without its links, in the time that a document has, and gives what *make* makes of it."""
+    """Reads parts within the time limit of a document, without their links, and applies *make* to each result."""
 
     make: Make[S]
 
     @property
     def returns(self) -> Any:
-        """The type of what it returns (`extractors.processes.codec.result_type`)."""
+        """The return type of a call (`extractors.processes.codec.result_type`)."""
         return list[result_type(self.make)]  # type: ignore[misc]
 
     def __call__(self, parts: Sequence[Part]) -> list[S]:
-        """Return what is made of each of *parts*; of what takes too long, as far as it was read."""
+        """Return the result of *make* for each of *parts*; a part that takes too long is read only partly."""
         return [
             self.make(part, None if isinstance(part, Document) else extraction_in_time(part, with_links=False))
             for part in parts
@@ -128,7 +129,7 @@ class BatchRead(Generic[S]):
 
 
 def document_of(part: Part, extraction: Extraction | None) -> Document:
-    """Return the document that *part* is, or that was read of it."""
+    """Return *part* if it is a `Document`, else the document of its *extraction*."""
     if isinstance(part, Document):
         return part
     assert extraction is not None
@@ -137,7 +138,7 @@ def document_of(part: Part, extraction: Extraction | None) -> Document:
 
 @dataclass(frozen=True, slots=True)
 class DocumentSummary:
-    """A document that was read, without its mentions: those are in *encoded*."""
+    """A document that was read, with its mentions in *encoded* form only."""
 
     name: str
     findings: Sequence[Finding]
@@ -146,13 +147,13 @@ class DocumentSummary:
     is_read_in_part: bool
     is_folder: bool
     whole: frozenset[Ark]
-    """Its ARKs about which nothing had to be decided."""
+    """Its ARKs that needed no decision."""
     encoded: bytes
     """The document as plain data (`extractors.processes.codec`)."""
 
 
 def summary_of(part: Part, extraction: Extraction | None) -> DocumentSummary:
-    """Return the summary of the document that *part* is, or that was read of it."""
+    """Return the summary of the document of *part* and its *extraction*."""
     document = document_of(part, extraction)
     return DocumentSummary(
         document.name,
@@ -168,15 +169,15 @@ def summary_of(part: Part, extraction: Extraction | None) -> DocumentSummary:
 
 @dataclass(frozen=True, slots=True)
 class Rendered(Generic[R]):
-    """A document, and what was made of it when it had been decided."""
+    """A decided document after rendering."""
 
     summary: DocumentSummary
-    """Without its whole ARKs and its encoded mentions."""
+    """Has neither the whole ARKs nor the encoded mentions."""
     value: R
 
 
 class TwoPasses(Generic[R]):
-    """Reads documents in so many processes (*jobs*), and gives what *render*, a function of a module, makes of each.
+    """Reads documents in *jobs* processes and renders each with *render*, a module-level function.
 
     >>> member = ArchiveMember("a.txt", "a.txt", b"see ark:/12148/bpt6k107371t")
     >>> with TwoPasses(repr, jobs=2) as passes:
@@ -201,7 +202,7 @@ class TwoPasses(Generic[R]):
 
     @property
     def has_started(self) -> bool:
-        """True if there was so much to read that other processes were started."""
+        """True if there was enough to read to start other processes."""
         return self._reading.has_started
 
     def __exit__(self, *_: object) -> None:
@@ -214,9 +215,9 @@ class TwoPasses(Generic[R]):
         ends_at: tuple[type[BaseException], ...] = (),
         on_read: Callable[[DocumentSummary], None] = lambda summary: None,
     ) -> Iterator[Rendered[R]]:
-        """Give each of *parts*, in their order, when all were read; *on_read* is called for each before.
+        """Yield the result for each of *parts*, in order, after all were read; *on_read* is called as each is read.
 
-        An exception of *ends_at* ends the reading: what was read until then is given, and then the exception is raised.
+        An exception of a type in *ends_at* stops the reading: the results so far are yielded, then it is raised.
         """
         whole: set[Ark] = set()
         read: list[tuple[DocumentSummary, int, int]] = []
@@ -239,7 +240,7 @@ class TwoPasses(Generic[R]):
                 not_given = chain(self._ready, chain.from_iterable(self._reading.finished()))
                 for summary in not_given:
                     keep(summary)
-                # what is under way there is not waited for
+                # Don't wait for the batches that are still running.
                 self._executor.shutdown(cancel_futures=True)
             documents = batches((_at(kept, at, size) for _, at, size in read), len)
             is_here = end is not None or not self.has_started
@@ -253,7 +254,7 @@ class TwoPasses(Generic[R]):
         for summaries in self._reading.results(parts, part_weight):
             self._ready.extend(summaries)
             while self._ready:
-                yield self._ready.popleft()  # not later, so that none is given twice
+                yield self._ready.popleft()  # before the yield, so that an interrupt can't repeat it
 
     def _decided(self, batched: Iterable[list[bytes]], whole: frozenset[Ark], *, is_here: bool) -> Iterator[Decided[R]]:
         def here(batch: list[bytes]) -> list[Decided[R]]:
@@ -272,17 +273,17 @@ class TwoPasses(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class BatchDecision(Generic[R]):
-    """Decides encoded documents in another process, on the ARKs that all processes share, and renders them there."""
+    """Decides encoded documents by the ARKs that all processes share, and renders them, in a worker process."""
 
     render: Callable[[Document], R]
 
     @property
     def returns(self) -> Any:
-        """The type of what it returns (`extractors.processes.codec.result_type`)."""
+        """The return type of a call (`extractors.processes.codec.result_type`)."""
         return list[tuple[result_type(self.render), tuple[Finding, ...]]]  # type: ignore[misc]
 
     def __call__(self, documents: Sequence[bytes]) -> list[Decided[R]]:
-        """Return what is made of each of *documents*."""
+        """Return the rendered *documents* with their findings."""
         return _rendered(documents, shared(_WHOLE), self.render)
 
 
@@ -294,7 +295,7 @@ def _rendered(documents: Sequence[bytes], whole: frozenset[Ark], render: Callabl
 
 @lru_cache(maxsize=1)
 def _evidence(whole: frozenset[Ark]) -> Evidence:
-    """Return the evidence that *whole* ARKs give, made once in each process."""
+    """Return the evidence of *whole* ARKs, computed once in each process."""
     return Evidence.of(whole)
 
 
@@ -303,9 +304,9 @@ def _at(kept: IO[bytes], at: int, size: int) -> bytes:
     return kept.read(size)
 
 
-# For programs: what is in a path, in bytes or in an open file.
+# The Python interface: the documents in a path, in bytes or in an open file.
 
-#: What `extract` reads: a path, the bytes of a document, or an open file that gives bytes.
+#: A source for `extract`: a path, the bytes of a document, or an open binary file.
 Source = str | os.PathLike[str] | bytes | BinaryIO
 
 
@@ -317,7 +318,7 @@ def extract(
     charset: str | None = None,
     together: bool = False,
 ) -> Iterator[Document]:
-    """Return the documents in *source*, one by one, each read when it is asked for.
+    """Return an iterator over the documents in *source*, each read when it is requested.
 
     A folder represents all files in it, an archive (ZIP, TAR, WARC …) for all documents in it, in a fixed order. The
     format is recognized by content. What may crash a parser is read in a process of its own.
@@ -339,7 +340,7 @@ def extract(
     """
     is_one = isinstance(source, str | os.PathLike | bytes) or hasattr(source, "read")
     sources = cast("list[Source]", [source] if is_one else [*cast("Iterable[Source]", source)])
-    places = [_place(item) for item in sources]  # a mistake is raised at once, not when the first document is wanted
+    places = [_place(item) for item in sources]  # eager, so that a mistake is raised at once
     documents = _documents_at(places, name, media_type, charset)
     return _decided_together(documents) if together else documents
 
@@ -355,7 +356,7 @@ def _itself(document: Document) -> Document:
 
 
 def _place(source: Source) -> Path | BinaryIO:
-    """The path or stream that *source* names."""
+    """Return the path or stream of *source*."""
     if isinstance(source, bytes):
         return io.BytesIO(source)
     if not isinstance(source, str | os.PathLike):
@@ -377,7 +378,7 @@ def _documents_at(
                 if isinstance(part, Document):
                     yield part
                     continue
-                if not isinstance(source, Path) and part.name == name:  # which nothing else says anything of
+                if not isinstance(source, Path) and part.name == name:  # not a member with a type of its own
                     part = replace(part, media_type=media_type, charset=charset)
                 yield Document.of(part.name, read_member(worker, part, with_links=False))
 

@@ -1,4 +1,4 @@
-"""Compressed streams, decompressed piece by piece within a budget; damage costs what is damaged, and no more."""
+"""Compressed streams, decompressed piece by piece within a budget; only damaged parts are lost."""
 
 from __future__ import annotations
 
@@ -15,64 +15,64 @@ from typing import BinaryIO, Protocol
 
 import brotli  # type: ignore[import-untyped]
 
-# Streams that are read forward, piece by piece, and never further than a budget allows.
+# Streams that are read forward, piece by piece, within a budget.
 
 
-#: What is read from a stream at a time.
+#: Bytes read from a stream at a time.
 PIECE_BYTES = 2**16
 
 
 class Readable(Protocol):
-    """A stream of bytes; fewer than asked for are no sign of its end, none are."""
+    """A stream of bytes that may return fewer bytes than requested; only an empty result means its end."""
 
     def read(self, size: int, /) -> bytes: ...
 
 
 @dataclass(slots=True)
 class SizeBudget:
-    """The bytes that may still be spent on an archive and all that is nested in it."""
+    """The remaining budget for an archive and everything nested in it."""
 
     bytes_left: int
-    """Bytes that may come out of decompression; those that are read a second time count as well."""
+    """Bytes that decompression may still produce; bytes that are read twice count twice."""
     members_left: int
     is_out_of_bytes: bool = False
     is_out_of_members: bool = False
 
     @property
     def is_spent(self) -> bool:
-        """True if something was refused for lack of budget."""
+        """True if something was refused because the budget ran out."""
         return self.is_out_of_bytes or self.is_out_of_members
 
     def spend_bytes(self, size: int) -> int:
-        """Return how many of *size* bytes are granted; once that is none, the budget is spent."""
+        """Return how many of *size* bytes are granted; 0 means that the budget is spent."""
         granted = min(size, self.bytes_left)
         self.bytes_left -= granted
         self.is_out_of_bytes |= granted == 0 < size
         return granted
 
     def spend_member(self) -> bool:
-        """Return whether another member may be looked at."""
+        """Return True if another member may be read."""
         self.is_out_of_members |= self.members_left <= 0
         self.members_left -= 1
         return not self.is_spent
 
 
 class Limited:
-    """The next *size* bytes of a stream, or as many of them as there are."""
+    """The next *size* bytes of a stream, or fewer at its end."""
 
     def __init__(self, stream: Readable, size: int) -> None:
         self._stream = stream
         self.left = size
 
     def read(self, size: int, /) -> bytes:
-        """Up to *size* bytes; none at the end."""
+        """Return up to *size* bytes; empty at the end."""
         data = self._stream.read(min(size, self.left))
         self.left -= len(data)
         return data
 
 
 class Lookahead:
-    """A stream that can be looked into before it is read, and given back what was read too much.
+    """A stream that supports peeking and unreading.
 
     >>> ahead = Lookahead(io.BytesIO(b"WARC/1.0 and so on"))
     >>> ahead.peek(4), ahead.read(8), ahead.read(100), ahead.read(1)
@@ -85,7 +85,7 @@ class Lookahead:
         self._at = 0
 
     def peek(self, size: int) -> bytes:
-        """The next *size* bytes, fewer only where the stream ends; they stay unread."""
+        """Return the next *size* bytes without consuming them; fewer only at the end of the stream."""
         held = len(self._held) - self._at
         if held < size:
             pieces = [self._held[self._at :]]
@@ -96,29 +96,29 @@ class Lookahead:
         return self._held[self._at : self._at + size]
 
     def read(self, size: int, /) -> bytes:
-        """The next *size* bytes, fewer only where the stream ends."""
+        """Return the next *size* bytes, fewer only at the end of the stream."""
         piece = self._some(size)
         if len(piece) in (0, size):
             return piece
-        whole = io.BytesIO()  # where pieces and a join would take the memory twice
+        whole = io.BytesIO()  # joining a list of pieces would take twice the memory
         while piece:
             whole.write(piece)
             piece = self._some(size - whole.tell())
         return whole.getvalue()
 
     def skip(self, size: int) -> int:
-        """Pass over *size* bytes; returns how many there were."""
+        """Skip *size* bytes; return how many there were."""
         left = size
         while left > 0 and (piece := self._some(min(left, PIECE_BYTES))):
             left -= len(piece)
         return size - left
 
     def unread(self, data: bytes) -> None:
-        """Give back what was read last; it is what comes next again."""
+        """Put back *data*, which was read last, to be read again."""
         self._held, self._at = data + self._held[self._at :], 0
 
     def read_to(self, mark: re.Pattern[bytes], mark_bytes: int, keep_bytes: int) -> bytes:
-        """Return what is before the next *mark*, or before the end; of that, the first *keep_bytes*.
+        """Skip to the next *mark*, or to the end; return the first *keep_bytes* of the bytes before it.
 
         A mark has at most *mark_bytes*.
 
@@ -145,7 +145,7 @@ class Lookahead:
         return b"".join(kept)
 
     def _some(self, size: int) -> bytes:
-        """Up to *size* bytes: what is held, else what the stream gives."""
+        """Return up to *size* bytes, from the buffer if it is not empty, else from the stream."""
         if size <= 0:
             return b""
         if self._at == len(self._held):
@@ -156,7 +156,7 @@ class Lookahead:
 
 
 def size_of(stream: BinaryIO) -> int:
-    """Return how many bytes a seekable stream has after its position, which stays."""
+    """Return the number of bytes after the position of a seekable stream, which doesn't move."""
     here = stream.tell()
     end = stream.seek(0, io.SEEK_END)
     stream.seek(here)
@@ -168,11 +168,11 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-#: What an XZ stream may ask its reader to hold; `xz -9` asks for 65 MiB.
+#: The memory limit for an XZ stream; `xz -9` needs 65 MiB.
 _XZ_MEMORY_BYTES = 128 * 2**20
-#: What is wrong with what has no end.
+#: The damage of a stream without an end.
 CUT_OFF = "it ends too early"
-#: After so many faults nothing more is looked for after them.
+#: Faults after which no further member is searched for.
 _FAULTS_AT_MOST = 1000
 _FAULTS = (zlib.error, lzma.LZMAError, zstd.ZstdError, brotli.error, OSError, EOFError, ValueError)
 
@@ -190,10 +190,10 @@ class Compression(StrEnum):
     BROTLI = "br"
 
 
-#: Codings of one body, one around the other; nobody compresses a page more often.
+#: More codings of one body than this are an attack.
 MOST_CODINGS = 5
 
-#: With these a stream begins; the others can't be recognized by their beginning.
+#: The first bytes of a stream; the other compressions have no signature.
 SIGNATURES: Mapping[Compression, bytes] = {
     Compression.GZIP: b"\x1f\x8b\x08",
     Compression.BZIP2: b"BZh",
@@ -203,7 +203,7 @@ SIGNATURES: Mapping[Compression, bytes] = {
 
 
 class _Decompressor(Protocol):
-    """The interface that `bz2`, `lzma` and `zstd` share; the others are made alike below."""
+    """The interface shared by `bz2`, `lzma` and `zstd`; the classes below adapt the others to it."""
 
     @property
     def eof(self) -> bool: ...
@@ -217,7 +217,7 @@ class _Decompressor(Protocol):
 class Decompressed:
     """The content of a compressed stream, which may have several members or frames, one after the other.
 
-    Damage is passed over where another member begins after it; `damage` says what was wrong.
+    Damage is skipped if another member begins after it; `damage` describes it.
 
     >>> import io
     >>> stream = io.BytesIO(zlib.compress(b"ark:/12148/btv1b8")[:-6])
@@ -237,16 +237,16 @@ class Decompressed:
 
     @property
     def is_at_end(self) -> bool:
-        """True if all of the content has been read."""
+        """True if the content has been read to its end."""
         return self._decompressor is None
 
     @property
     def rest(self) -> bytes:
-        """After the end of the content: what was read of the stream without belonging to it."""
+        """Bytes that were read from the stream after the end of the content."""
         return self._input
 
     def read(self, size: int, /) -> bytes:
-        """Up to *size* bytes, and no more than 64 KiB; none at the end, or when the budget is spent."""
+        """Return up to *size* bytes (at most 64 KiB); empty at the end, or when the budget is spent."""
         while (decompressor := self._decompressor) is not None:
             if decompressor.eof:
                 self._input = decompressor.unused_data
@@ -285,7 +285,7 @@ class Decompressed:
         self._decompressor = None
 
     def _next_member(self) -> None:
-        """Go on with the member that follows, if there is one."""
+        """Start the next member, if there is one."""
         self._decompressor = None
         signature = SIGNATURES.get(self._compression)
         if signature is None or not self._faults_left:
@@ -306,12 +306,12 @@ class Decompressed:
 
 
 class _Zlib:
-    """`zlib`, with the look of the others, and able to give what it knew before it met damage."""
+    """`zlib` as a `_Decompressor` that can recover the content before damage."""
 
     def __init__(self, window_bits: int) -> None:
         self._zlib = zlib.decompressobj(window_bits)
         self._before = self._zlib
-        """What it was before the last piece."""
+        """Its state before the last piece."""
         self.needs_input = True
 
     @property
@@ -330,9 +330,9 @@ class _Zlib:
         return content
 
     def salvaged(self, data: bytes, max_length: int, signature: bytes | None) -> tuple[bytes, bytes]:
-        """After a fault: the content before the damage, and what follows it.
+        """Return the content before the damage, and the bytes after it.
 
-        A member that was cut off runs into the next one, so that the fault is only met after that one's beginning.
+        A truncated member runs into the next one, so that the fault appears only after that one's beginning.
         """
         before = self._before
         given = before.unconsumed_tail + data
@@ -349,7 +349,7 @@ class _Zlib:
 
 
 class _Brotli:
-    """`brotli`, with the look of the others; it doesn't say what follows its end."""
+    """`brotli` as a `_Decompressor`; it doesn't return the bytes after its end."""
 
     unused_data = b""
 
@@ -370,7 +370,7 @@ class _Brotli:
 
 
 class _Stored:
-    """A stream that is not compressed at all."""
+    """An uncompressed stream as a `_Decompressor`."""
 
     eof = False
     unused_data = b""

@@ -1,4 +1,4 @@
-"""The members of an archive, and how much of it is read."""
+"""The members of an archive, and the limits for reading them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import PurePosixPath
 from extractors.archives.compression import SizeBudget
 from extractors.model.documents import Finding
 
-#: Between the name of an archive and the name of a file in it. No URL that anybody means holds it.
+#: Separates the name of an archive from the name of a file in it. It does not occur in URLs.
 INSIDE = "!/"
 
-#: Longer names are cut; no file system has them.
+#: Longer names are truncated; no file system allows them.
 _NAME_LENGTH = 4096
-#: Names and media types of what is no document: looking into it costs more than it can give.
+#: Suffixes of files that are not read as documents.
 _NO_DOCUMENT_SUFFIXES = frozenset(
     {
         ".7z",
@@ -72,49 +72,49 @@ _DOCUMENT_TYPES = frozenset({"image/svg+xml"})
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits for reading an archive. The last two grow with its size: a large one is no bomb."""
+    """The limits for reading an archive. `total_bytes` and `members` grow with its size."""
 
     member_bytes: int = 64 * 2**20
-    """Bytes of one document; the rest of it is passed over."""
+    """Maximum bytes of one document; the rest is skipped."""
     depth: int = 3
-    """Archives inside of each other."""
+    """Maximum nesting of archives."""
     total_bytes: int = 256 * 2**20
-    """Bytes that may come out of decompression, at all levels together; at least `ratio` times the archive's size."""
+    """Maximum decompressed bytes at all levels together; at least `ratio` times the archive's size."""
     ratio: int = 100
     members: int = 100_000
-    """Entries that are looked at; at least one for each KiB of the archive."""
+    """Maximum number of entries; at least one for each KiB of the archive."""
 
     def budget(self, size: int) -> SizeBudget:
-        """Return what may be spent on an archive of *size* bytes."""
+        """Return the budget for an archive of *size* bytes."""
         return SizeBudget(max(self.total_bytes, self.ratio * size), max(self.members, size // 2**10))
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveMember:
-    """A document that was in an archive; `findings` are about it alone."""
+    """A document in an archive; `findings` are about it alone."""
 
     name: str
-    """``a.zip!/folder/b.html``, ``a.warc!/http://b.example/c``. Each once."""
+    """``a.zip!/folder/b.html``, ``a.warc!/http://b.example/c``; unique in the archive."""
     path: str
-    """A name whose ending may show the format."""
+    """A name whose suffix may show the format."""
     data: bytes = field(default=b"", repr=False)
     media_type: str | None = None
     charset: str | None = None
     url: str | None = None
-    """Where it was on the web, for what its links are relative to."""
+    """The base of its relative links."""
     findings: tuple[Finding, ...] = ()
     source: str = ""
-    """The file or archive that was opened, with whose name its own begins."""
+    """The file or archive that was opened; the name begins with it."""
 
 
 def inside(about: ArchiveMember, name: str) -> ArchiveMember:
-    """A member of an archive, by its name there; what no text can hold is spelled out."""
+    """Return a member of the archive *about* by its name there; bytes that are not valid text are escaped."""
     path = name[:_NAME_LENGTH].encode("utf-8", "backslashreplace").decode("utf-8").removeprefix("./")
     return ArchiveMember(f"{about.name}{INSIDE}{path}", path, source=about.source)
 
 
 def names_no_document(path: str) -> bool:
-    """Return whether the ending of a file name is one of pictures, sound, films, fonts, styles or programs.
+    """Return True if the suffix of a file name belongs to pictures, sound, films, fonts, styles or programs.
 
     >>> names_no_document("scan.JPG"), names_no_document("thesis.pdf"), names_no_document("item/42")
     (True, False, False)
@@ -123,7 +123,7 @@ def names_no_document(path: str) -> bool:
 
 
 def may_be_document(member: ArchiveMember) -> bool:
-    """Return whether a member is worth being looked into, by its name and type; what a shell hides is not."""
+    """Return True if the name and type of a member allow a document; hidden files are excluded."""
     media_type = member.media_type or ""
     if media_type.startswith(_NO_DOCUMENT_TYPES) and media_type not in _DOCUMENT_TYPES:
         return False

@@ -1,7 +1,7 @@
 """The files in ZIP and tar archives, read forward.
 
-Those of a ZIP archive are had by its directory, or from one local header to the next where there is none to be trusted.
-The directory is `zipfile`'s to read. Contents are not: it lets bzip2 and LZMA produce as much as they like at once.
+A ZIP archive is read by its directory, or from one local header to the next if the directory is missing or damaged.
+`zipfile` reads the directory but not the contents, because it doesn't limit the output of bzip2 and LZMA.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 from extractors.archives.compression import Compression, Decompressed, Limited, Lookahead, Readable, SizeBudget, size_of
 
-#: A larger directory is not read: as Python objects, its entries take twenty times as much.
+#: A larger directory is not read: as Python objects, its entries take twenty times as much memory.
 _DIRECTORY_BYTES = 8 * 2**20
 _END = struct.Struct("<4s4H2LH")
 _END_64 = struct.Struct("<4sQ2H2L4Q")
@@ -40,16 +40,16 @@ _COMPRESSIONS: Mapping[int, Compression] = {
 
 @dataclass(frozen=True, slots=True)
 class ZipEntry:
-    """A file in a ZIP archive; its content is to be read before the next entry is asked for."""
+    """A file in a ZIP archive; read its content before the next entry."""
 
     name: str
     is_encrypted: bool
     content: Decompressed | None
-    """None where it is compressed by a method that we don't read."""
+    """None for an unsupported compression method."""
 
 
 class Checked(Decompressed):
-    """Content that is damaged when its checksum is another."""
+    """Content that reports damage if its checksum is wrong."""
 
     def __init__(self, packed: Readable, compression: Compression, budget: SizeBudget, checksum: int | None) -> None:
         super().__init__(packed, compression, budget)
@@ -65,7 +65,7 @@ class Checked(Decompressed):
 
 
 def zip_directory(stream: BinaryIO) -> list[zipfile.ZipInfo] | None:
-    """The entries in the directory of a ZIP archive, or None where it is missing, damaged or too large."""
+    """Return the entries in the directory of a ZIP archive; None if it is missing, damaged or too large."""
     size = _directory_size(stream)
     if size is None or size > _DIRECTORY_BYTES:
         return None
@@ -73,15 +73,14 @@ def zip_directory(stream: BinaryIO) -> list[zipfile.ZipInfo] | None:
     try:
         with zipfile.ZipFile(stream) as archive:
             return archive.infolist()
-    except Exception:  # `zipfile` raises whatever a damaged directory makes its parts raise
+    except Exception:  # a damaged directory raises any type
         return None
 
 
 def zip_entries(stream: BinaryIO, listed: Sequence[zipfile.ZipInfo] | None, budget: SizeBudget) -> Iterator[ZipEntry]:
-    """The files in the ZIP archive that a seekable *stream* is, as its `directory` has *listed* them.
+    """Yield the files in a ZIP archive, a seekable *stream*, as its directory *listed* them. Never raises for damage.
 
-    Raises nothing over what is wrong with the archive. One without a directory, as when it was cut off, gives what its
-    local headers announce.
+    Without a directory, as in a truncated archive, the local headers are read.
     """
     if listed is None:
         stream.seek(0)
@@ -104,7 +103,7 @@ def zip_entries(stream: BinaryIO, listed: Sequence[zipfile.ZipInfo] | None, budg
 
 
 def _directory_size(stream: BinaryIO) -> int | None:
-    """Return how many bytes the archive says that its directory has, or None where it doesn't say."""
+    """Return the declared size of the archive's directory in bytes; None if unknown."""
     stream.seek(0)
     size = size_of(stream)
     tail_size = min(size, _END.size + _LOCATOR_64.size + 2**16)
@@ -123,7 +122,7 @@ def _directory_size(stream: BinaryIO) -> int | None:
 
 
 def _announced(ahead: Lookahead, budget: SizeBudget) -> Iterator[ZipEntry]:
-    """The entries that local headers announce, one after the other."""
+    """Yield the entries by their local headers, one after the other."""
     while True:
         ahead.read_to(_LOCAL_HEADER_BEGINS, len(LOCAL_SIGNATURE), 0)
         header = ahead.read(LOCAL_HEADER.size)
@@ -151,14 +150,14 @@ def _entry(
     name: str, flags: int, method: int, packed: Limited | Lookahead, budget: SizeBudget, checksum: int | None
 ) -> ZipEntry:
     compression = _COMPRESSIONS.get(method)
-    # Without a size, only a compressed content says where it ends.
+    # Without a declared size, only compressed content has a recognizable end.
     is_readable = isinstance(packed, Limited) or method != 0
     content = Checked(packed, compression, budget, checksum) if compression and is_readable else None
     return ZipEntry(name, bool(flags & ENCRYPTED), content)
 
 
 def _packed_size_64(extra: bytes, has_size: bool) -> int:
-    """The packed size in the extra field for ZIP64 (4.5.3 of APPNOTE), 0 without one."""
+    """Return the packed size in the extra field for ZIP64 (4.5.3 of APPNOTE); 0 if missing."""
     at = 0
     while at + 4 <= len(extra):
         kind, size = struct.unpack_from("<2H", extra, at)
@@ -170,17 +169,17 @@ def _packed_size_64(extra: bytes, has_size: bool) -> int:
     return 0
 
 
-# Tar archives. The headers are `tarfile`'s to decode. Walking is not: it reads a PAX header of any size at once, keeps
-# every entry in memory, and before Python 3.12.6 takes quadratic time over a hostile header.
+# Tar archives. `tarfile` decodes the headers but doesn't walk the archive: it reads a PAX header of any size at once,
+# keeps every entry in memory, and before Python 3.12.6 takes quadratic time over a hostile header.
 
 _BLOCK_BYTES = tarfile.BLOCKSIZE
-#: A longer name, or a longer PAX header, is passed over.
+#: Longer names and PAX headers are skipped.
 _NAME_BYTES = 2**16
-#: Only what a shell would call a file: no link, device or pipe, and no sparse file, whose size is up to its header.
+#: Regular files only: no links, devices or pipes, and no sparse files, whose declared size is not bounded.
 _REGULAR = frozenset({tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.CONTTYPE})
 _LONG_NAME = tarfile.GNUTYPE_LONGNAME
 _PAX = frozenset({tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE})
-#: Types whose size announces no content.
+#: Types without content, whatever size they declare.
 _EMPTY = frozenset(
     {tarfile.LNKTYPE, tarfile.SYMTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE}
 )
@@ -188,16 +187,16 @@ _EMPTY = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class TarEntry:
-    """A file in a tar archive; its content is to be read before the next entry is asked for."""
+    """A file in a tar archive; read its content before the next entry."""
 
     name: str
     content: Limited
 
 
 def tar_entries(ahead: Lookahead, budget: SizeBudget) -> Iterator[TarEntry | str]:
-    """The regular files of a tar archive, and in words what was wrong with it, once; never raises.
+    """Yield the regular files of a tar archive, and a message for damage. Never raises for damage.
 
-    After a damaged header the next good one is looked for.
+    After a damaged header, the next good one is searched for.
     """
     name = ""
     is_damaged = False
@@ -233,9 +232,9 @@ def tar_entries(ahead: Lookahead, budget: SizeBudget) -> Iterator[TarEntry | str
 
 
 def is_tar(head: bytes) -> bool:
-    """Return whether *head* begins with the header of a tar archive, of any age."""
+    """Return True if *head* begins with a tar header of any version."""
     block = head[:_BLOCK_BYTES]
-    if len(block) < _BLOCK_BYTES or block[:1] == b"\0" or b"\0" not in block:  # with which its fields are filled up
+    if len(block) < _BLOCK_BYTES or block[:1] == b"\0" or b"\0" not in block:  # fields are padded with NUL
         return False
     return _tar_header(block) is not None
 
@@ -248,7 +247,7 @@ def _tar_header(block: bytes) -> tarfile.TarInfo | None:
 
 
 def _pax_path(value: bytes) -> str:
-    """The name in a PAX header, empty if it holds none.
+    """Return the name in a PAX header; empty if it has no name.
 
     >>> _pax_path(b"18 path=a/b.html\\n\\n")
     'a/b.html'

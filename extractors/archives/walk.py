@@ -1,6 +1,7 @@
-"""Archives of documents: ZIP, tar and WARC, compressed or not and nested, as the documents in them.
+"""Read the documents in ZIP, tar and WARC archives, compressed or nested.
 
-Everything is read forward and nothing is written anywhere; an archive gets a budget, for what it declares may be lies.
+Archives are read forward and nothing is written to disk. A budget limits each archive, because its declared sizes may
+be false.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ from extractors.model.formats import package_format, package_format_of, part_end
 _HEAD_BYTES = 2**10
 _BZIP2_BLOCK = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")
 _PDF = b"%PDF-"
-_PDF_MEMBERS = 4  # a PDF may have the size of so many other documents: it is mostly pictures
+_PDF_MEMBERS = 4  # a PDF may be this many times larger than other documents: it is mostly pictures
 _NO_DOCUMENT = "it is no document, by its name or type"
-#: A file that is only compressed has its own name without one of these.
+#: A compressed file without one of these suffixes keeps its name.
 _COMPRESSED_SUFFIXES = frozenset({".bz2", ".gz", ".xz", ".zst"})
 
 
@@ -62,7 +63,7 @@ _COMPRESSED = {
 
 
 def archive_kind(head: bytes) -> ArchiveKind | None:
-    """The kind of archive that begins with *head* (512 bytes are enough), or None for a document.
+    """Return the kind of archive that begins with *head* (512 bytes are enough); None for a document.
 
     >>> archive_kind(b"PK\\x03\\x04..."), archive_kind(b"BZhang")
     (<ArchiveKind.ZIP: 'application/zip'>, None)
@@ -71,7 +72,7 @@ def archive_kind(head: bytes) -> ArchiveKind | None:
         return ArchiveKind.ZIP
     for kind, compression in _COMPRESSED.items():
         if head.startswith(SIGNATURES[compression]):
-            # Three letters are too few to recognize bzip2.
+            # The three letters BZh are too few to recognize bzip2.
             return kind if kind is not ArchiveKind.BZIP2 or _BZIP2_BLOCK.match(head) else None
     if warc.is_warc(head):
         return ArchiveKind.WARC
@@ -87,10 +88,10 @@ def members(
     charset: str | None = None,
     limits: Limits | None = None,
 ) -> Iterator[ArchiveMember | Finding]:
-    """The documents in the archive that a seekable *stream* is, and what went wrong; data is bounded by *limits*.
+    """Yield the documents in an archive, a seekable *stream*, and findings; *limits* bound the data.
 
-    What is no archive, or is one that makes a document (DOCX, ODT, EPUB), is its own only member, by the *name* given,
-    with what else was said of it. Raises nothing but what reading the stream raises, whatever its bytes.
+    A file that is not an archive, or a package such as DOCX, ODT or EPUB, is its own only member, with *name*,
+    *media_type* and *charset* as given. Raises only errors of the stream itself, and `MemoryError`.
 
     >>> import tarfile
     >>> made = io.BytesIO()
@@ -111,7 +112,7 @@ def members(
         for member in walk.document(Lookahead(stream), about, seekable=stream):
             is_empty = False
             yield member
-    except (OSError, MemoryError):  # of the stream and of this process, not of the archive
+    except (OSError, MemoryError):  # of the stream or of this process, not of the archive
         raise
     except Exception as fault:
         is_empty = False
@@ -119,12 +120,12 @@ def members(
     for finding in walk.findings():
         is_empty = False
         yield finding
-    if is_empty:  # an archive of empty files, say: it was read, as an empty file is
+    if is_empty:  # for example an archive of empty files
         yield Finding("empty", "there is nothing to read in it")
 
 
 class _Walk:
-    """One way through an archive and what is nested in it: what may still be spent, and what was left out."""
+    """One walk through an archive and its nested archives, with the remaining budget and the skipped members."""
 
     def __init__(self, limits: Limits, budget: SizeBudget) -> None:
         self._limits = limits
@@ -134,7 +135,7 @@ class _Walk:
         self._named: Counter[int] = Counter()
 
     def findings(self) -> Iterator[Finding]:
-        """Return what was left out: one finding a reason, however often."""
+        """Yield the findings about skipped members, one for each reason."""
         for (kind, reason), number in sorted(self._left_out.items()):
             first = self._first[kind, reason]
             yield Finding(kind, f"{first}: {reason}" if number == 1 else f"{number} times, first {first}: {reason}")
@@ -152,9 +153,7 @@ class _Walk:
         packed: Sequence[Decompressed] = (),
         seekable: BinaryIO | None = None,
     ) -> Iterator[ArchiveMember]:
-        """Return what *content* amounts to: one document, or those in it. It comes out of *packed*, which know of
-        damage.
-        """
+        """Yield the document that *content* is, or the documents in it; *packed* are the layers that decompress it."""
         kind = archive_kind(content.peek(_HEAD_BYTES))
         if kind is None:
             yield from self._whole(content, about, depth, packed)
@@ -178,9 +177,9 @@ class _Walk:
     def _whole(
         self, content: Lookahead, about: ArchiveMember, depth: int, packed: Sequence[Decompressed]
     ) -> Iterator[ArchiveMember]:
-        """One document; an empty one only where it is no member of anything.
+        """Yield one document; an empty one only at the top level.
 
-        One that is too long is read in parts, each a document in it, if its format is one of lines or records.
+        A document over the limit is split into parts if its format consists of lines or records.
         """
         limit, number = self._limits.member_bytes, 1
         if content.peek(len(_PDF)) == _PDF:
@@ -210,9 +209,7 @@ class _Walk:
     def _compressed(
         self, content: Lookahead, compression: Compression, about: ArchiveMember, depth: int
     ) -> Iterator[ArchiveMember]:
-        """Return what a compressed file holds; a tar archive or WARC file is usually compressed, and goes by
-        one name.
-        """
+        """Yield the content of a compressed file; a compressed tar or WARC file counts as one level."""
         layer = Decompressed(content, compression, self._budget)
         inner = Lookahead(layer)
         if archive_kind(inner.peek(_HEAD_BYTES)) in (ArchiveKind.TAR, ArchiveKind.WARC):
@@ -288,7 +285,7 @@ class _Walk:
             self._leave_out("unreadable", "no record in it could be read", about.name)
 
     def _payload(self, payload: warc.Payload, page: ArchiveMember, depth: int) -> Iterator[ArchiveMember]:
-        """The document in a record, without its content encodings as far as it really has them."""
+        """Yield the document in a record, decompressed as far as its declared encodings are real."""
         if not payload.encodings and archive_kind(payload.content[:_HEAD_BYTES]) is None:
             if payload.content:
                 yield replace(page, name=self._unique(page.name), data=payload.content)
@@ -308,13 +305,13 @@ class _Walk:
         self._first.setdefault((kind, reason), name)
 
     def _unique(self, name: str) -> str:
-        """The name, made distinct from those given before: a page may be archived more than once."""
+        """Return *name*, numbered if it was used before: a page may be archived more than once."""
         number = self._named[hash(name)] = self._named[hash(name)] + 1
         return name if number == 1 else f"{name} ({number})"
 
 
 def _is_package(archive: BinaryIO, listed: Sequence[ZipInfo] | None) -> bool:
-    """Return whether a ZIP archive is one document: of OOXML, OpenDocument or EPUB."""
+    """Return True if a ZIP archive is one document: OOXML, OpenDocument or EPUB."""
     if listed is not None and package_format_of(info.filename for info in listed) is not None:
         return True
     archive.seek(0)
@@ -322,7 +319,7 @@ def _is_package(archive: BinaryIO, listed: Sequence[ZipInfo] | None) -> bool:
 
 
 def _page(record: warc.WarcRecord, payload: warc.Payload, about: ArchiveMember) -> ArchiveMember:
-    """A document of a web archive, by this archive and its target URI: others may hold a capture of it as well."""
+    """Return a page of a web archive, named by the archive and its target URI: other archives may hold it, too."""
     uri = record.uri
     findings = []
     if record.is_cut:

@@ -1,7 +1,7 @@
 """The records of a WARC file (ISO 28500) and the documents in them, read forward.
 
-Damage is common in web archives, so a declared length is believed only where another record or the end of the file
-follows; elsewhere a record ends where the next one begins. The libraries that were tried end at the first damage.
+Damage is common in web archives. A declared length is trusted only if another record or the end of the file follows;
+otherwise the record ends where the next one begins. The libraries that were tried stop at the first damage.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from functools import lru_cache
 from extractors.archives.compression import MOST_CODINGS, SIGNATURES, Compression, Lookahead, SizeBudget
 from extractors.model.formats import parse_content_type
 
-#: A header, of a record or of HTTP, that is longer is none.
+#: The maximum length of a header, of a record or of HTTP.
 _HEADER_BYTES = 2**15
-#: Most are no longer, so that no more is copied.
+#: Most headers fit in this, which avoids copying more.
 _SHORT_HEADER_BYTES = 2**10
 _BEGINNING = re.compile(rb"WARC/[01]\.[0-9]{1,9}+[ \t]{0,9}+\r?\n")
 _NEXT = re.compile(rb"\n" + _BEGINNING.pattern)
-#: Where a record begins inside of what another one claims.
+#: The beginning of a record inside the bytes that another record claims.
 _SWALLOWED = re.compile(_BEGINNING.pattern + rb"(?=WARC-|Content-)", re.IGNORECASE)
-#: As much as it takes to see one.
+#: Enough bytes to recognize the beginning of a record.
 _MARK_BYTES = 64
 _BLANK_LINE = re.compile(rb"\r?\n\r?\n")
 _FOLD = re.compile(r"\r?\n[ \t]+")
@@ -36,23 +36,23 @@ _ENCODINGS: Mapping[str, Compression] = {
     "zstd": Compression.ZSTD,
 }
 
-#: A file has few of them, and each many times.
+#: A file has few distinct content types, each many times.
 _content_type = lru_cache(maxsize=1000)(parse_content_type)
 
-#: Names of fields in lower case, to their first values.
+#: Field names in lower case, with their first values.
 Fields = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class WarcRecord:
-    """A record, as far as it is kept."""
+    """A record with the part of its block that was kept."""
 
     fields: Fields
     block: bytes
     is_cut: bool = False
-    """Whether only the beginning of the block is kept."""
+    """True if only the beginning of the block was kept."""
     damage: str = ""
-    """What is wrong with the record as such, in words."""
+    """A message about damage to the record itself."""
 
     @property
     def kind(self) -> str:
@@ -73,15 +73,15 @@ class Payload:
     media_type: str
     charset: str | None
     status: int | None = None
-    """Of the HTTP response, where there is one."""
+    """The status of the HTTP response, if there is one."""
     encodings: tuple[Compression, ...] = ()
-    """How the content is still packed, outermost first."""
+    """The encodings of the content, outermost first."""
     fault: str = ""
-    """Why the content is not unpacked, if it is not."""
+    """Why the content was not decompressed, or empty."""
 
 
 def is_warc(head: bytes) -> bool:
-    r"""Return whether a file begins with a record.
+    r"""Return True if a file begins with a WARC record.
 
     >>> is_warc(b"WARC/1.0\r\nWARC-Type: warcinfo\r\n"), is_warc(b"WARC/1.0 is a format.")
     (True, False)
@@ -90,7 +90,7 @@ def is_warc(head: bytes) -> bool:
 
 
 def records(ahead: Lookahead, budget: SizeBudget, *, keep_bytes: int) -> Iterator[WarcRecord]:
-    """The records of a WARC file, with the first *keep_bytes* of each block; never raises."""
+    """Yield the records of a WARC file, with the first *keep_bytes* of each block. Never raises for damage."""
     while True:
         if not _is_boundary(ahead):
             _to_next_record(ahead, 0)
@@ -110,7 +110,7 @@ def records(ahead: Lookahead, budget: SizeBudget, *, keep_bytes: int) -> Iterato
 
 
 def payload(record: WarcRecord) -> Payload | None:
-    """The document in a record, or None for one that holds none: requests, metadata, revisits and the like."""
+    """Return the document in a record; None for requests, metadata, revisits and the like."""
     media_type, charset = _content_type(record.fields.get("content-type", ""))
     match record.kind:
         case "resource" | "conversion":
@@ -141,31 +141,31 @@ def _record(fields: Fields, ahead: Lookahead, budget: SizeBudget, keep_bytes: in
         return WarcRecord(fields, block, is_cut=True)
     if len(block) < length:
         return WarcRecord(fields, block, damage="the record ends too early")
-    if _BLANK_LINE.match(beyond):  # so the length is right, and what follows is junk
+    if _BLANK_LINE.match(beyond):  # the length is right, and junk follows
         return WarcRecord(fields, block)
     more = _to_next_record(ahead, keep_bytes - len(block))
     return WarcRecord(fields, block + more, damage="the record claims fewer bytes than it has")
 
 
 def _is_boundary(ahead: Lookahead) -> bool:
-    """Return whether a record may begin here, or the file ends."""
+    """Return True if a record may begin here, or the file ends."""
     following = ahead.peek(_MARK_BYTES).lstrip(b"\r\n")
     return not following or following.startswith(b"WARC/")
 
 
 def _to_next_record(ahead: Lookahead, keep_bytes: int) -> bytes:
-    """Return what is before the next record, and of that the first *keep_bytes*."""
+    """Skip to the next record; return the first *keep_bytes* before it."""
     return ahead.read_to(_NEXT, _MARK_BYTES, keep_bytes)
 
 
 def _holds_warc(block: bytes) -> bool:
-    """Return whether the payload of a record is itself a WARC file, in which records are no accident."""
+    """Return True if the payload of a record is itself a WARC file, so that records inside it are no damage."""
     end = _BLANK_LINE.search(block, 0, _HEADER_BYTES)
     return is_warc(block[:64]) or (end is not None and is_warc(block[end.end() : end.end() + 64]))
 
 
 def _response(block: bytes) -> Payload:
-    """The payload of an HTTP response; where it has no header, that is all of it."""
+    """Return the payload of an HTTP response; all of *block* if it has no HTTP header."""
     line = _STATUS_LINE.match(block)
     if line is None:
         return Payload(block, "", None)
@@ -185,9 +185,9 @@ def _response(block: bytes) -> Payload:
 
 
 def _as_sent(named: list[Compression], content: bytes) -> tuple[Compression, ...]:
-    """Return what the encodings that a header names really are.
+    """Return the actual encodings of *content*, given the encodings that its header *named*.
 
-    Many archives have taken them off and kept the header; ``deflate`` often means the data without its wrapping.
+    Many archives decoded the content but kept the header; ``deflate`` often means raw deflate data.
     """
     match named:
         case [Compression.ZLIB] if int.from_bytes(content[:2]) % 31:
@@ -198,7 +198,7 @@ def _as_sent(named: list[Compression], content: bytes) -> tuple[Compression, ...
 
 
 def _joined_chunks(content: bytes) -> bytes:
-    r"""The body after chunked transfer coding (RFC 9112, 7.1); what is no chunk is taken as it is.
+    r"""Return the body after chunked transfer coding (RFC 9112, 7.1); data without chunks is unchanged.
 
     >>> _joined_chunks(b"4\r\nark:\r\n6;x=y\r\n/12148\r\n0\r\n\r\n"), _joined_chunks(b"<p>no chunks")
     (b'ark:/12148', b'<p>no chunks')
@@ -219,7 +219,7 @@ def _joined_chunks(content: bytes) -> bytes:
 
 
 def _fields(header: bytes) -> Fields:
-    r"""The fields of a header, names in lower case; of a repeated one, the first.
+    r"""Return the fields of a header, names in lower case; of a repeated field, the first.
 
     >>> _fields(b"WARC/1.0\r\nWARC-Type: response\r\nX-Long: a\r\n b")
     {'warc-type': 'response', 'x-long': 'a b'}
