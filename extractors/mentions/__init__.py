@@ -1,1 +1,1 @@
-"""From a label to a mention: reading forward and backward, and how the mentions of a document belong together."""
+"""Read mentions forward and backward from a label, and group the mentions of a document into citations."""

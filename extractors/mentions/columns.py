@@ -1,6 +1,6 @@
-"""Columns of plain text: tables drawn with characters, and pages whose layout was kept with blanks.
+"""Columns of plain text: tables drawn with characters, and pages laid out with blanks.
 
-A name that is broken in a cell goes on in the next line of the same cell, whatever is next to it.
+A name that is broken in a cell continues on the next line of the same cell.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from itertools import islice
 
 from extractors.mentions.labels import label_signs
 
-#: Labels as they are written nearly always.
+#: The usual spellings of the label.
 _LABELS = frozenset(("ark:", "ARK:", "Ark:"))
 _LETTERS = len("ark")
 _WORD_END = re.compile(r"[\s|]|\Z")
 _GAP_BEFORE = re.compile(r"(?:\S[ ]{2,}|\|[ ]*)(?=\S)")
 _GAP_BEHIND = re.compile(r"(?:(?<! )[ ]++)?+(?:\||(?<=  )(?=\S))")
-#: ``+------+-----+``, ``|------|``, ``------  -----``: the rows of a table are parted by it.
+#: A line that separates the rows of a table: ``+------+-----+``, ``|------|``, ``------  -----``.
 _RULE = re.compile(r"[ \t]*+(?=[^\n]*[-=]{3})[-=+|: ]++\Z")
 _RULE_SIGNS = frozenset("-=+|:")
-_MOST_LINES_ABOVE, _MOST_LINES_BELOW = 100, 1000  # a label
-_MOST_FAILURES = 200  # labels in a row with gaps next to them that part no columns
+_MOST_LINES_ABOVE, _MOST_LINES_BELOW = 100, 1000  # for each label
+_MOST_FAILURES = 200  # successive labels with gaps next to them that are not in columns
 _MOST_BESIDE = 8
-_FEWEST_ROWS = 3  # lines with text on both sides of a river of blanks; with bars, one less
+_FEWEST_ROWS = 3  # lines with text on both sides of a gap; one fewer with bars
 _MOST_ALIGNED = 0.6
 _LONGEST_LINE = 400
 _TEXT_OF_LINE = re.compile(r"[^ \n](?:[^\n]*[^ \n])?")
@@ -32,25 +32,25 @@ _TEXT_OF_LINE = re.compile(r"[^ \n](?:[^\n]*[^ \n])?")
 
 @dataclass(frozen=True, slots=True)
 class TextColumn:
-    """A column of *text* between two offsets in each of its lines."""
+    """A column of *text*, between two offsets in each of its lines."""
 
     text: str
     start: int
-    """Where its first line begins, in code points of the text."""
+    """The start of its first line, in code points of the text."""
     end: int
     left: int
     right: int | None
-    """Offsets within a line; None where the lines end."""
+    """Offsets within a line; *right* is None at the end of the line."""
 
     def holds(self, at: int) -> bool:
-        """Return whether the code point at *at* of the text is in this column."""
+        """Return True if the code point at *at* of the text is in this column."""
         if not self.start <= at < self.end:
             return False
         offset = at - self.text.rfind("\n", 0, at) - 1
         return self.left <= offset and (self.right is None or offset < self.right)
 
     def alone(self) -> str:
-        """Return its lines with blanks for all that is next to them, so that offsets stay what they were.
+        """Return its lines with blanks in place of other columns, so that offsets stay the same.
 
         >>> text = "ark:/12148/bp  see\\nt6k1           there\\n"
         >>> TextColumn(text, 0, len(text), 0, 15).alone().split()
@@ -67,7 +67,7 @@ class TextColumn:
 
 
 def lines_between(alone: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield where the lines between two offsets of a column that is *alone* begin and end, without their blanks.
+    """Yield the start and end of each line between two offsets of a column that is *alone*, without its blanks.
 
     >>> list(lines_between("ark:/12148/bp    \\nt6k1             ", 0, 22))
     [(0, 13), (18, 22)]
@@ -77,10 +77,10 @@ def lines_between(alone: str, start: int, end: int) -> Iterator[tuple[int, int]]
 
 
 def columns_of(text: str) -> list[TextColumn]:
-    """Return the columns of *text* in which an ARK may go on, in order; none where it runs over its whole width."""
+    """Return the columns of *text* that may contain broken ARKs, in order; lines of full width are not columns."""
     failed = 0
     columns: list[TextColumn] = []
-    floors: dict[tuple[int, int | None], int] = {}  # a column that goes on begins where it was left
+    floors: dict[tuple[int, int | None], int] = {}  # a continued column begins at the end of its earlier part
     for start, line, label in _labelled_lines(text):
         if columns and columns[-1].holds(start + label):
             continue
@@ -106,7 +106,7 @@ def columns_of(text: str) -> list[TextColumn]:
 
 
 def _labelled_lines(text: str) -> Iterator[tuple[int, str, int]]:
-    """Yield for each label in a line of usual length where the line begins, the line, and where in it the label is.
+    """Yield, for each label in a line of usual length, the start of the line, the line, and the label's offset in it.
 
     Only lines that may have columns: with two blanks or a bar, without tabulators.
     """
@@ -126,7 +126,7 @@ def _labelled_lines(text: str) -> Iterator[tuple[int, str, int]]:
 
 
 def _may_go_on(text: str, next_start: int, line: str, label: int, word_end: int, left: int, right: int | None) -> bool:
-    """Return whether a name may go on in the next line of its cell: it reaches the cell's end, and is followed there.
+    """Return True if a name may continue on the next line of its cell: it reaches the cell's end, and text follows.
 
     A log has a label at the same place in each of its lines: there, no name goes on.
 
@@ -150,7 +150,7 @@ def _may_go_on(text: str, next_start: int, line: str, label: int, word_end: int,
 
 
 def _cell(line: str, start: int, end: int) -> tuple[int, int | None]:
-    """Return where in *line* the cell around a word begins, and where the next one does.
+    """Return the start of the cell around a word in *line*, and the start of the next cell.
 
     >>> _cell("a  see ark:/1/x for  12", 7, 15), _cell("see ark:/1/x for 12", 4, 12)
     ((3, 21), (0, None))
@@ -163,7 +163,7 @@ def _cell(line: str, start: int, end: int) -> tuple[int, int | None]:
 
 
 def _column(text: str, line_start: int, left: int, right: int | None, floor: int) -> TextColumn | None:
-    """Return the column around the line that begins at *line_start*, from *floor* on, if anything parts it."""
+    """Return the column around the line that begins at *line_start*, from *floor* on; None if it is not a column."""
     above = list(_alike(islice(_lines_above(text, line_start, floor), _MOST_LINES_ABOVE - 1), left, right))
     following = _lines_from(text, line_start)
     here = next(following)
@@ -178,11 +178,11 @@ def _column(text: str, line_start: int, left: int, right: int | None, floor: int
 
 
 _PlacedLine = tuple[int, str]
-"""Where a line begins, and the line without its break."""
+"""The start of a line, and the line without its break."""
 
 
 def _lines_above(text: str, start: int, floor: int) -> Iterator[_PlacedLine]:
-    """Yield the lines before that which begins at *start*, from there up, none that begins before *floor*."""
+    """Yield the lines before the one that begins at *start*, upward, down to offset *floor*."""
     while start > 0:
         end = start - 1
         start = text.rfind("\n", 0, end) + 1
@@ -192,7 +192,7 @@ def _lines_above(text: str, start: int, floor: int) -> Iterator[_PlacedLine]:
 
 
 def _lines_from(text: str, start: int) -> Iterator[_PlacedLine]:
-    """Yield the lines from that which begins at *start*."""
+    """Yield the lines from the one that begins at *start*."""
     while start <= len(text):
         end = _line_end(text, start)
         yield start, text[start:end].rstrip("\r")
@@ -205,7 +205,7 @@ def _line_end(text: str, at: int) -> int:
 
 
 def _alike(placed: Iterable[_PlacedLine], left: int, right: int | None) -> Iterator[_PlacedLine]:
-    """Yield lines as long as they leave blanks or bars where the columns are parted, or only part the rows."""
+    """Yield lines until one has text at the edges of the column; blank lines and row separators are allowed."""
     is_empty = False
     before_left, before_right = (slice(max(0, edge - 2), edge) for edge in (left, right or 0))
     for start, line in placed:
@@ -216,26 +216,26 @@ def _alike(placed: Iterable[_PlacedLine], left: int, right: int | None) -> Itera
             yield start, line
             continue
         is_empty = False
-        is_clear = not (line[before_left].strip(" |") or line[before_right].strip(" |"))  # as `_is_clear` has it
+        is_clear = not (line[before_left].strip(" |") or line[before_right].strip(" |"))  # inlined `_is_clear`
         if "\t" in line or not (is_clear or _is_rule(line)):
             return
         yield start, line
 
 
 def _is_rule(line: str) -> bool:
-    """Return whether *line* parts the rows of a table."""
+    """Return True if *line* separates the rows of a table."""
     return line.lstrip(" \t")[:1] in _RULE_SIGNS and _RULE.match(line) is not None
 
 
 def _is_clear(line: str, boundary: int) -> bool:
-    """Return whether nothing of *line* is directly before *boundary*."""
+    """Return True if *line* has no text directly before *boundary*."""
     return not line[max(0, boundary - 2) : boundary].strip(" |")
 
 
 def _is_parted(rows: list[str], boundary: int) -> bool | None:
-    """Return whether *rows* have text on both sides of *boundary* often enough, and begin after it alike.
+    """Return True if enough *rows* have text on both sides of *boundary*, aligned after it.
 
-    None where they have no text on one side of it at all.
+    None if one side of it has no text at all.
     """
     before = [line[:boundary].strip(" |") != "" for line in rows]
     after = [line[boundary:].strip(" |") != "" for line in rows]

@@ -1,7 +1,7 @@
-"""Clean ARKs: those that are whole among plain characters, read by one pattern instead of step by step.
+"""Read clean ARKs, whole among plain characters, by one pattern instead of step by step.
 
-Most ARKs of most documents are such. What comes out is, field for field, what the full reader
-(`extractors.mentions.mention_reader`) makes of them; whatever is not surely so simple is left to it.
+Most ARKs of most documents are clean. The result equals that of the full reader
+(`extractors.mentions.mention_reader`) in every field; any doubtful case is left to it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from extractors.model.offset_map import RIGHT_TO_LEFT
 from extractors.wraps.rules import ANOTHER_BEGINS, Confidence
 
 _CHAR = "[0-9A-Za-z=~+_]"
-#: The label, and an ARK in normal form but for single hyphens in its name; it ends in a letter or digit.
+#: The label and an ARK in normal form, except for single hyphens in its name; it ends in a letter or digit.
 _ARK = rf"""
     ark:/?
     (?P<chars>
@@ -29,14 +29,14 @@ _ARK = rf"""
     )
     """
 _RESOLVER = r"https?://[0-9A-Za-z.-]++/(?:[0-9A-Za-z.~-]++/)*+"
-#: A value that is an ARK, alone or in its URL, and nothing else: ``https://n2t.net/ark:/12148/btv1b84``.
+#: A value that consists of one ARK, bare or in its URL: ``https://n2t.net/ark:/12148/btv1b84``.
 _VALUE = re.compile(rf"(?P<resolver> {_RESOLVER} )? {_ARK} \Z", re.VERBOSE)
 _LONGEST_VALUE = 300
 
-#: But for ``%``, ``&`` and the backslash, with which escapes begin, and for what no one sees.
+#: Visible characters, except ``%``, ``&`` and the backslash, which begin escapes.
 _VISIBLE = r"[!-$'-\[\]-~\xa1-\xac\xae-\u02ff\u0370-\u058f\u2010-\u2027\u4e00-\u9fff]"
-#: What surely ends an ARK, after the period of a sentence: brackets, quotes, blanks, a comma that no digit follows, an
-#: empty line; or another ARK or URL in the next line.
+#: The end of an ARK without doubt: an optional period, then a bracket, a quote, a blank, a comma before a non-digit, an
+#: empty line, or another ARK or URL on the next line.
 _END = rf"""
     \.?
     (?: [ ]{{1,40}} (?= {_VISIBLE} )
@@ -52,33 +52,34 @@ _END = rf"""
 _CLEAN = re.compile(_ARK + _END, re.VERBOSE)
 _BEFORE_LABEL = re.compile(rf"{_RESOLVER}\Z")
 _LONGEST_RESOLVER = 300
-#: What parts a resolver from the text before it.
+#: Characters that separate a resolver from the text before it.
 _BEFORE_RESOLVER = frozenset(" \n\"<>'")
-#: The same with something in between that is neither URL nor label: ``(see=https://…``, cells of a row.
+#: The same, with characters in between that begin no URL or label: ``(see=https://…``, cells of a row.
 _APART = re.compile(r"(?:\A|[ \n\"<>'])[0-9B-Zb-z.,;()\[\]=|]{1,40}\Z")
 _APART_CHARS = 42
-#: What parts a label from the text before it, and is no mark of a quoted line.
+#: Characters that separate a label from the text before it and don't mark a quoted line.
 _BEFORE_COMPACT = frozenset("\"'(<[=,`")
-#: After these a blank parts it, too. (After a hyphen or slash, a line may go on; ``>`` and ``#`` may be its mark.)
+#: Characters after which a blank separates it, too. (After a hyphen or slash, a line may continue; ``>`` and ``#`` may
+#: mark a quoted line.)
 _BEFORE_BLANK = frozenset("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz.,:()'\"]")
 _MOST_BLANKS = 40
 
-#: Characters before a colon that are no k, nor what may be between a k and its colon, nor the mark of a quoted line.
-#: A b ends the escape of a k.
+#: Characters before a colon that are not a k, can't be between a k and its colon, and don't mark a quoted line. A b
+#: ends the escape of a k.
 _NOT_K = frozenset("\"'()[]{}<,.!?=~@$^`+:_bB")
 _LETTERS_AND_DIGITS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
 _NOT_R = _LETTERS_AND_DIGITS - frozenset("rR")
 _NOT_A = _LETTERS_AND_DIGITS - frozenset("aA")
 _NOT_K_BEFORE_BLANK = (_LETTERS_AND_DIGITS - frozenset("kK")) | frozenset(".,)")
-#: Of mark, park and bookmark, after which is no NAAN. (After another ark, a label may: ``ARKark:/12148/x5``.)
+#: The end of mark, park and bookmark, before a colon without a NAAN. (``ARKark:/12148/x5`` has a label after another
+#: ark.)
 _LAST_OF_WORDS = frozenset(("ar", "AR"))
 _BEHIND_LABEL = frozenset("/0123456789")
 _BLANKS = frozenset(" \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}")
-#: Of ASCII: what escapes begin with, the names of files that represent an ARK, and a form feed.
+#: In ASCII: the first characters of escapes, the signs of ARKs in file names, and a form feed.
 _ASCII_HINTS = ("%", "&", "\\", "_", "+", "\f")
-#: What repairing decodes or takes away, so that letters come into being or together, and what represents the colon in
-#: names of files. Listed is what it leaves alone: ASCII, and what holds neither characters that no one sees nor ASCII
-#: of another width.
+#: Characters that repairing decodes or removes, so that a label appears, and the signs of ARKs in file names. The set
+#: excludes what repairing leaves alone: plain ASCII and letters that are neither invisible nor full-width ASCII.
 _MAY_HIDE = re.compile(
     "[^\t\n\r -$'-\\[\\]-~\xa0-\xac\xae-\u02ff\u0370-\u058f\u1e00-\u1fff\u2010-\u2027\u202f-\u205e\u20a0-\u20bf"
     "\u2190-\u22ff\u3001-\u303f\u3041-\u30ff\u4e00-\u9fff]|[kK](?:/?\\+|_)"
@@ -86,7 +87,7 @@ _MAY_HIDE = re.compile(
 
 
 def clean_value(block: Block, zones: Zones) -> Mention | None:
-    """The mention in a *block* that is an ARK and nothing else, such as a link target; None if it isn't surely that.
+    """Return the mention in a *block* that is only an ARK, such as a link target; None in any doubt.
 
     >>> clean_value(Block("https://n2t.net/ark:/12148/btv1b842", Role.LINK_TARGET), Zones())
     <Mention ark:12148/btv1b842, certain>
@@ -110,7 +111,7 @@ def clean_value(block: Block, zones: Zones) -> Mention | None:
 
 
 def clean_mention(block: Block, first: int, start: int, end: int, zones: Zones) -> Mention | None:
-    """The mention whose label begins at *first*, if it is clean as far as the text between *start* and *end* shows.
+    """Return the mention whose label begins at *first*; None unless the text from *start* to *end* shows it is clean.
 
     >>> text = "see https://n2t.net/ark:/12148/btv1b842, a scan"
     >>> clean_mention(Block(text), 20, 0, len(text), Zones())
@@ -151,7 +152,7 @@ def clean_mention(block: Block, first: int, start: int, end: int, zones: Zones) 
 
 
 def holds_no_label(text: str) -> bool:
-    """Return whether surely no label is in *text*: it has no sign of one, or none that may be one.
+    """Return True if *text* certainly contains no label.
 
     >>> holds_no_label("The Ark of Noah, a mark: dark:blue, a work: 3, Park/Lane")
     True
@@ -167,9 +168,9 @@ def holds_no_label(text: str) -> bool:
 
 
 def is_no_label(text: str, sign: int) -> bool:
-    """Return whether the colon at *sign*, one of `label_signs`, is surely none of a label.
+    """Return True if the colon at *sign*, one of `label_signs`, is certainly not the colon of a label.
 
-    Only for a text that hides nothing (`may_hide_label`).
+    Valid only for a text without hidden labels (`may_hide_label`).
 
     >>> from extractors.mentions.labels import label_signs
     >>> text = "A (list): link: a mark: an ark : that ark: now"
@@ -182,7 +183,7 @@ def is_no_label(text: str, sign: int) -> bool:
     if before in "kK":
         word = text[max(0, sign - 4) : sign - 1]
         if len(word) < 3:
-            return len(word) < 2  # the text begins with it
+            return len(word) < 2  # at the beginning of the text
         if word[2] in _NOT_R or (word[2] in "rR" and word[1] in _NOT_A):
             return True
         is_another_word = word[1:] in _LAST_OF_WORDS and word[0] in _NOT_K_BEFORE_BLANK and word[0].isalpha()
@@ -194,12 +195,12 @@ def is_no_label(text: str, sign: int) -> bool:
 
 
 def has_hints(text: str) -> bool:
-    """Return whether there is anything in *text* at all that `may_hide_label` looks for."""
+    """Return True if *text* contains any character that `may_hide_label` looks for."""
     return not text.isascii() or any(hint in text for hint in _ASCII_HINTS)
 
 
 def may_hide_label(text: str, start: int, end: int) -> bool:
-    """Return whether repairing the text between *start* and *end* might show labels that have no sign there.
+    """Return True if repairing the text between *start* and *end* might reveal labels that have no sign there.
 
     >>> may_hide_label("an ARK", 0, 6), may_hide_label("ar%6B:/12148/x5", 0, 15), may_hide_label("ark_ab123_x5", 0, 12)
     (False, True, True)
@@ -208,7 +209,7 @@ def may_hide_label(text: str, start: int, end: int) -> bool:
 
 
 def _ark(found: re.Match[str], zones: Zones) -> Ark | None:
-    """Return the ARK that was *found*; None if it has another label, or is a placeholder, shoulder or doubtful name."""
+    """Return the ARK of a match; None for another label, a placeholder, a shoulder or a doubtful name."""
     chars, naan, name, qualifier = found.group("chars", "naan", "name", "qualifier")
     if "ark" in chars.lower() or is_placeholder(chars):
         return None
@@ -219,7 +220,7 @@ def _ark(found: re.Match[str], zones: Zones) -> Ark | None:
 
 
 def _resolver_start(text: str, first: int) -> int:
-    """Return where the resolver begins that ends at *first*; -1 if that isn't sure."""
+    """Return the start of the resolver that ends at *first*; -1 in any doubt."""
     at = text.rfind("http", max(0, first - _LONGEST_RESOLVER), first)
     if at < 0 or _BEFORE_LABEL.match(text, at, first) is None:
         return -1
@@ -229,7 +230,7 @@ def _resolver_start(text: str, first: int) -> int:
 
 
 def _stands_apart(text: str, first: int) -> bool:
-    """Return whether the label at *first* is surely no part of a URL, in its own line or from the one before."""
+    """Return True if the label at *first* is certainly not part of a URL, on its own line or the line before."""
     if not first:
         return True
     before = text[first - 1]
@@ -240,12 +241,12 @@ def _stands_apart(text: str, first: int) -> bool:
     if text[first - 2 : first - 1] in _BEFORE_BLANK and before == " ":
         return True
     after = text[max(0, first - _MOST_BLANKS) : first].rstrip(" \r\n")
-    is_slash = after[-2:] in ("2f", "2F") and after[:-1].rstrip("25")[-1:] in ("%", "")  # escaped, perhaps again
+    is_slash = after[-2:] in ("2f", "2F") and after[:-1].rstrip("25")[-1:] in ("%", "")  # may be escaped twice
     return after[-1:] in _BEFORE_BLANK and not is_slash
 
 
 def _may_be_on_page(block: Block, found: re.Match[str]) -> bool:
-    """Return whether nothing is doubtful about what was *found* for standing on a page: at its end, before a line."""
+    """Return True if a match on a page is not doubtful: it is not at the end of the page or before another label."""
     if found["another"] is not None:
         return False
     if block.role is not Role.TEXT:

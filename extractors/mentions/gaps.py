@@ -1,4 +1,4 @@
-"""The ARK as far as it has been read, and over a gap: does it go on after a line wrap, a blank or a dash?"""
+"""Build an ARK from its pieces, and decide whether it continues over a line wrap, a blank or a dash."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from extractors.wraps.rules import (
     word_follows,
 )
 
-# The pieces of an ARK read so far, each with its place in the offset map.
+# The pieces of an ARK read up to now, each with its place in the offset map.
 
-#: Escapes of what would end an ARK in prose: blanks, quotation marks, closing brackets, punctuation.
+#: Escapes of characters that would end an ARK in prose: blanks, quotation marks, closing brackets, punctuation.
 _ESCAPED_TAIL = re.compile(r"%(?:25)*(?:20|2[12779CEce]|3[AaBbEe]|5[Dd]|7[Dd])")
 
-#: ARKs in the forms that file systems take. Pairtree (draft-kunze-pairtree-01, 3) writes ``=`` for a slash, ``+`` for a
+#: ARKs mapped to file names. Pairtree (draft-kunze-pairtree-01, 3) writes ``=`` for a slash, ``+`` for a
 #: colon and ``,`` for a period: ``ark+=12148=btv1b8``; in file names it is ``ark_12148_btv1b8``.
 _WORD = re.compile(r"[0-9A-Za-z]{1,255}")
 _PAIRTREE_NAME = re.compile(r"[0-9A-Za-z=+,~*@_$-]{1,255}")
@@ -53,13 +53,13 @@ Piece = tuple[str, int, int]
 
 @dataclass(slots=True)
 class ArkBuilder:
-    """Characters of an ARK and the stretches of the repaired text that they are in, in order."""
+    """The characters of an ARK, in order, with their places in the repaired text."""
 
     offsets: OffsetMap
     found: list[Piece] = field(default_factory=list)
 
     def add(self, chars: str, start: int, end: int) -> None:
-        """*chars* are at *start* of the repaired text; one character for each of its own, or an escape as a whole."""
+        """Add *chars*, found at *start* of the repaired text: plain characters, or one whole escape."""
         self.found.append((chars, start, end))
 
     @property
@@ -69,29 +69,29 @@ class ArkBuilder:
 
     @property
     def name(self) -> str:
-        """Name and qualifier, as far as they were read."""
+        """Name and qualifier read up to now."""
         return self.chars.partition("/")[2]
 
     def has_slashes(self, count: int) -> bool:
-        """Return whether so many slashes were read: one ends the NAAN, the next begins a qualifier."""
+        """Return True if at least *count* slashes were read: the first ends the NAAN, the second begins a qualifier."""
         return self.chars.count("/") >= count
 
     @property
     def end(self) -> int:
-        """Return where in the repaired text the last character ends."""
+        """The end of the last character in the repaired text."""
         return self.found[-1][2]
 
     @property
     def last(self) -> str:
-        """The last character, or nothing."""
+        """The last character, or empty."""
         return self.found[-1][0][-1:] if self.found else ""
 
     def ends_with(self, char: str) -> bool:
-        """Return whether *char* is the last character."""
+        """Return True if *char* is the last character."""
         return bool(self.found) and self.found[-1][0].endswith(char)
 
     def cut(self, count: int) -> None:
-        """Give back the last *count* characters, of as many pieces as have them."""
+        """Remove the last *count* characters, from as many pieces as needed."""
         while count > 0:
             last, start, end = self.found.pop()
             if len(last) > count:
@@ -99,7 +99,7 @@ class ArkBuilder:
             count -= len(last)
 
     def strip(self, tail: str) -> None:
-        """Give back final characters of *tail*, and blanks that were written as escapes."""
+        """Remove final characters of *tail*, and escaped blanks."""
         while self.found:
             last = self.found[-1][0]
             kept = "" if _ESCAPED_TAIL.fullmatch(last) else last.rstrip(tail)
@@ -108,11 +108,11 @@ class ArkBuilder:
             self.cut(len(last) - len(kept))
 
     def spans(self, start: int, label_end: int) -> tuple[tuple[int, int], ...]:
-        """The source ranges of resolver and label, and of every character; adjacent ones joined."""
+        """Return the source ranges of resolver, label and all characters, with adjacent ranges joined."""
         stretches = [(start, label_end), *(piece[1:] for piece in self.found)]
         spans: list[tuple[int, int]] = []
         for first, last in (span for stretch in stretches for span in self.offsets.source_spans(*stretch)):
-            if first == last:  # what was taken out stood there, and nothing else
+            if first == last:  # only removed characters
                 continue
             if spans and first <= spans[-1][1]:
                 spans[-1] = (spans[-1][0], max(last, spans[-1][1]))
@@ -122,7 +122,7 @@ class ArkBuilder:
 
 
 def mapped_ark(text: str, start: int, *, is_file_name: bool) -> list[Piece]:
-    """NAAN, slash and name of the mapped ARK whose NAAN begins at *start*; nothing where none does.
+    """Return NAAN, slash and name of the mapped ARK whose NAAN begins at *start*; empty if there is none.
 
     >>> [chars for chars, _, _ in mapped_ark("ark+=13030=xt12t3,pdf", 5, is_file_name=False)]
     ['13030', '/', 'xt12t3.pdf']
@@ -138,52 +138,52 @@ def mapped_ark(text: str, start: int, *, is_file_name: bool) -> list[Piece]:
     return [(naan[0], *naan.span()), ("/", naan.end(), naan.end() + 1), (chars, *name.span())]
 
 
-# Notes taken while one mention is read: decisions, repairs, and other readings.
+# Notes about one mention: decisions, repairs, and alternative readings.
 
 
 @dataclass(slots=True)
 class Notes:
-    """The notes about one mention."""
+    """The decisions, repairs and alternatives of one mention."""
 
     decisions: list[WrapDecision] = field(default_factory=list)
     repairs: list[str] = field(default_factory=list)
     alternatives: dict[Ark, str] = field(default_factory=dict)
-    """Other readings, each as it was written: some resolvers need its hyphens."""
+    """Alternative readings as written: some resolvers need the hyphens."""
     is_beyond_name: bool = False
-    """Whether it was doubtful what belongs to the qualifier: no check character covers that."""
+    """True if the extent of the qualifier is doubtful: no check character covers it."""
     is_odd: bool = False
-    """Whether something else is doubtful than where it ends, such as its form."""
+    """True if something other than its end is doubtful, such as its form."""
 
     def decided(self, decision: WrapDecision, *, otherwise: str) -> None:
-        """Something was decided; had it gone the other way, the mention would read *otherwise*."""
+        """Note a *decision*; the opposite decision would give the reading *otherwise*."""
         self.decisions.append(decision)
         if decision.confidence is not Confidence.CERTAIN:
             self.may_be(otherwise)
 
     def mark_likely(self, rule: str) -> None:
-        """Return what is read is likely only, by *rule*, however sure it is where it ends."""
+        """Mark the mention as only likely, by *rule*, however certain its end is."""
         self.decisions.append(WrapDecision(True, rule, Confidence.LIKELY))
         self.is_odd = True
 
     def repaired(self, repair: str) -> None:
-        """*repair* was made, here or already elsewhere in the mention."""
+        """Note that *repair* was made."""
         if repair not in self.repairs:
             self.repairs.append(repair)
 
     def may_be(self, form: str) -> None:
-        """It might also be *form*; nothing is noted where that is no ARK."""
+        """Note *form* as an alternative, if it is an ARK."""
         written = form.rstrip(".,;:!?)-")
         if other := ark_of(written):
             self.alternatives.setdefault(other, with_hyphens(written))
 
     @property
     def confidence(self) -> Confidence:
-        """That of the least sure decision."""
+        """The confidence of the least certain decision."""
         return min((decision.confidence for decision in self.decisions), default=Confidence.CERTAIN)
 
     @property
     def reason(self) -> str:
-        """The rule of the least sure decision."""
+        """The rule of the least certain decision."""
         weakest = min(self.decisions, key=lambda decision: decision.confidence, default=None)
         return weakest.rule if weakest else STANDS_WHOLE
 
@@ -191,26 +191,26 @@ class Notes:
 _TOKEN = regex.compile(rf"[^\s{ODD_BLANK}<>\"“”‘«»|\\^`{{}}\[\]()]*")
 _BEYOND_CHARS = 12
 _LONGEST_WORD = 300
-#: Of the look-alikes of a hyphen, those that are also punctuation.
+#: The look-alikes of a hyphen that are also punctuation.
 _DASHES = "\N{EN DASH}\N{EM DASH}\N{HORIZONTAL BAR}"
-#: What typewriters, e-mail and TeX have for a dash.
+#: A dash in typewriting, e-mail and TeX.
 _TYPEWRITTEN_DASH = regex.compile(r"(?<=[\p{L}\p{Nd}])-{2,3}(?=\p{L})")
 _BLANK_RULES = (no_name_yet, whole_elsewhere, check_character_decides)
 _DASH_RULES = (another_identifier, whole_elsewhere, check_character_decides, shape_decides, word_follows)
-#: After a blank that may be typography, what may be the rest of a name.
+#: A possible rest of a name after a blank that may be typography.
 _RESTS = regex.compile(r"(?=[^\s]*\d)[\p{L}\d/=_.-]")
-#: What was repaired where an ARK goes on over a gap.
+#: The repair noted for each kind of gap inside an ARK.
 _REPAIRS = {WRAP: "line wrap", " ": "blank", ODD_BLANK: "no-break space"}
 _NEAR_CHARS = 100
 _OWN_HYPHENS = re.compile(r"-|[0-9]:[0-9]:")
-#: A piece of a name after a wrong blank; a single letter is rather a check character than a word.
+#: A piece of a name after a wrong blank; a single consonant may be a check character.
 _PIECE = re.compile(r"(?=[a-z]*[0-9]|[^\saeiouy](?![0-9A-Za-z]))[0-9a-z]{1,40}(?![0-9A-Za-z])")
-#: No typesetter breaks an identifier over more lines; a text that seems to is not one.
+#: Maximum number of gaps in an ARK: no typesetter breaks an identifier over more lines.
 _MOST_GAPS = 8
 
 
 class Gaps:
-    """Decides about the gaps in one mention, and notes what it decided."""
+    """Decides about the gaps in one mention, and adds the decisions to its notes."""
 
     def __init__(
         self,
@@ -224,7 +224,7 @@ class Gaps:
         is_encoded: bool,
     ) -> None:
         self.ran_out = False
-        """Whether the next word goes on where the piece of the text that is read ends."""
+        """True if the next word may continue beyond the end of the region."""
         self._label = label
         self._builder = builder
         self._block = block
@@ -236,9 +236,7 @@ class Gaps:
         self._is_encoded = is_encoded
 
     def goes_on(self, pos: int) -> bool:
-        """Return whether the ARK goes on after the wrap or odd blank at *pos*; a hyphen that only marked the wrap
-        goes.
-        """
+        """Return True if the ARK continues after the wrap or odd blank at *pos*, and remove a typesetter's hyphen."""
         if len(self._notes.decisions) >= _MOST_GAPS:
             return False
         gap, wrap = self._text[pos], self._wrap(pos)
@@ -254,13 +252,13 @@ class Gaps:
         return decision.join
 
     def _cut_hyphen_of(self, wrap: Wrap) -> None:
-        """Cut a typesetter's hyphen; UUIDs and names of FamilySearch (1:1:CVLH-SJ7) have their own, and keep them."""
+        """Remove a typesetter's hyphen; UUIDs and FamilySearch names (1:1:CVLH-SJ7) keep their own hyphens."""
         if wrap.hyphen and not _OWN_HYPHENS.search(self._builder.name[:-1] + wrap.next_part):
             self._builder.cut(1)
             self._notes.repaired("hyphen at line wrap")
 
     def over_wrong_blank(self, pos: int) -> bool:
-        """Return whether a check character shows that the blank at *pos* was put into a name by mistake."""
+        """Return True if a check character shows that the blank at *pos* was inserted into a name by mistake."""
         if not (self._builder.chars and _PIECE.match(self._text, pos + 1)):
             return False
         wrap, check = self._wrap(pos), self._evidence.zones.check
@@ -276,9 +274,9 @@ class Gaps:
         return True
 
     def over_literals(self, after: int, *, is_joined: bool) -> bool:
-        """Return whether the ARK goes on *after* the end of a string literal, in the next one.
+        """Return True if the ARK continues in the next string literal, which begins at *after*.
 
-        A line break or an operator joins the two (*is_joined*); side by side in one line they may be two values.
+        *is_joined* is True if a line break or an operator joins the literals; otherwise they may be two values.
         """
         if len(self._notes.decisions) >= _MOST_GAPS:
             return False
@@ -293,9 +291,9 @@ class Gaps:
         return decision.join
 
     def end_at_dash(self, start: int, end: int) -> int:
-        """Return where the ARK ends between two offsets: at a dash of the sentence around it, or where they end.
+        """Return the end of the ARK between *start* and *end*: a dash of the surrounding sentence, or *end*.
 
-        A typesetter may have made a dash of a hyphen, but a sentence may also go on after a dash without a blank.
+        A dash may be a hyphen changed by a typesetter, or punctuation without blanks.
         """
         text = self._text
         self._note_typewritten_dash(start, end)
@@ -305,7 +303,7 @@ class Gaps:
                 continue
             left = self._label + self._builder.chars + text[start:at]
             following = text[at + 1 : at + 2]
-            if following in ("", WRAP):  # a hyphen at a line's end, unless the sentence goes on there
+            if following in ("", WRAP):  # a hyphen at a line end, unless the sentence continues after it
                 decision = self._word_behind(left, at + 2)
                 if decision is not None:
                     otherwise = left + _TOKEN.match(text, at + 2)[0]
@@ -329,7 +327,7 @@ class Gaps:
         self._notes.decided(decision, otherwise=otherwise)
 
     def _note_typewritten_dash(self, start: int, end: int) -> None:
-        """Hyphens are inert wherever they are, but two before a word may be the dash of a sentence."""
+        """Note that two hyphens before a word may be a dash of the sentence."""
         is_prose = self._block.role is Role.TEXT
         dash = _TYPEWRITTEN_DASH.search(self._text, start, end) if is_prose else None
         if dash and (self._builder.name or "/" in self._text[start : dash.start()]):
@@ -339,13 +337,13 @@ class Gaps:
                 self._notes.decided(decision, otherwise=left)
 
     def _word_behind(self, left: str, after: int) -> WrapDecision | None:
-        """The decision that an ARK ends before a word of the sentence, where that is so."""
+        """Return the decision that an ARK ends before a word of the sentence; None if it doesn't."""
         rules = (whole_elsewhere, check_character_decides, word_follows)
         decision = self._by(rules, self._dashed(left, after))
         return decision if decision is not None and not decision.join else None
 
     def _dashed(self, left: str, after: int) -> Wrap:
-        """Return the place between *left* and the word that is *after* a dash."""
+        """Return the possible break between *left* and the word that begins at *after* a dash."""
         right = _TOKEN.match(self._text, after, after + _LONGEST_WORD)[0]
         return Wrap(left, right, hyphen=False, line_slack=0)
 
@@ -387,7 +385,7 @@ class Gaps:
         return replace(wrap, is_link_cut=True) if is_link_cut else wrap
 
     def _line_slack(self, pos: int) -> float | None:
-        """Return how many more characters fit in the line whose break is at *pos*, if that is known."""
+        """Return the number of further characters that fit in the line that ends at *pos*; None if unknown."""
         block, at = self._block, self._offsets.source_offset(pos)
         if block.page is None and not block.line_slack:
             return slack_in_text(block.text, at)

@@ -1,8 +1,8 @@
-"""The scan for places where a label may be, in any spelling: it costs next to nothing where there is none.
+"""Scan for the places where a label may be, in any spelling; a text without labels costs almost nothing.
 
-Every spelling of the label holds a sign that is rare in prose, mostly the colon. The scan leaps from sign to sign, at
-the speed of `memchr`, and looks at the one or two characters next to it; whether a label is there indeed is decided
-on the repaired text (`extractors.find`).
+Every spelling of the label contains a sign that is rare in prose, mostly the colon. The scan skips from sign to sign
+at the speed of `memchr` and checks the neighbouring characters. The repaired text decides whether a label is there
+(`extractors.find`).
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import regex
 
 from extractors.model.offset_map import UNSPACED
 
-# The spellings of the label. Every pattern that looks for one is made of these.
+# The spellings of the label. Every pattern for a label is built from these.
 
-#: An escaped percent sign is escaped again by each program that an address passes through.
+#: An escaped percent sign; each program that passes a URL on may escape it again.
 PERCENT = "%(?:25)*+"
-#: The letters of the word: the full-width form, and the hexadecimal number of either case.
+#: For each letter of the word: the full-width form, and the hexadecimal code of both cases.
 _LETTERS = {"a": ("\uff41", "[46]1"), "r": ("\uff52", "[57]2"), "k": ("\uff4b", "[46][bB]")}
-#: The letters of the word in repaired text, where only percent escapes are left.
+#: The letters of the word in repaired text, which contains only percent escapes.
 A, R, K = (f"(?:{letter}|{letter.upper()}|{PERCENT}{number})" for letter, (_, number) in _LETTERS.items())
-#: The text before a label in repaired text: no letter or digit, unless a script parts no words or something ends there.
+#: The text before a label in repaired text: no letter or digit, except after an unspaced script or an escape.
 BEFORE_LABEL = rf"""
     (?: (?<! [\p{{L}}\p{{N}}--{UNSPACED}] )
       | (?<= {PERCENT} [0-9a-f]{{2}} )
@@ -38,14 +38,14 @@ BEFORE_LABEL = rf"""
     )
     """
 
-#: Before the colon of a label is a k, the end of its escape (``%6b``), or something that is neither letter nor digit
-#: (``ark :``, ``k&shy;:``); an o in ``info:ark/``.
+#: Characters that rule a label out before its colon. Possible are a k, the end of its escape (``%6b``), a character
+#: that is neither letter nor digit (``ark :``, ``k&shy;:``), and the o of ``info:ark/``.
 _NOT_BEFORE = frozenset("ACDEFGHIJLMNPQRSTUVWXYZacdefghijlmnpqrstuvwxyz0123456789")
 _COLON = re.compile(r":(?<=[^AC-JL-NP-Zac-jl-np-z0-9]:)")
 
 #: A colon in the URLs that URL Defense (version 2) wraps: ``ark-3A_12148``.
 _DEFENDED_COLON = "-3A_"
-#: The other signs, each with the pattern that must match where it is.
+#: The other signs, each with a pattern that must match at its place.
 _RARE_SIGNS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("\N{FULLWIDTH COLON}", re.compile("")),
     ("%", re.compile(r"%(?:25)*3[aA]")),
@@ -56,12 +56,12 @@ _RARE_SIGNS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (_DEFENDED_COLON, re.compile("(?<=[aA][rR][kK])")),
 )
 _SAMPLE_CHARS = 2**16
-#: From so many colons in a sample, `re` is faster than a loop over `str.find`.
+#: Number of colons in a sample above which `re` is faster than a loop over `str.find`.
 _DENSE = 150
 
 
 def label_signs(text: str) -> Iterator[int]:
-    """Offsets in *text*, in order, of the signs that every label holds; most of them, in prose, are none.
+    """Yield the offsets in *text*, in order, of the signs that every label contains; in prose, most are not labels.
 
     >>> list(label_signs("Note: at 12:30 the ark:/12148/btv1b8 and ark%3A/12148/btv1b9"))
     [22, 44]
@@ -81,49 +81,50 @@ def _may_end_label(text: str, at: int) -> bool:
 
 
 def _places(text: str, sign: str, start: int = 0, end: int | None = None) -> Iterator[int]:
-    """The offsets of *sign* in a stretch of *text*."""
+    """Yield the offsets of *sign* in a stretch of *text*."""
     at = text.find(sign, start, end)
     while at >= 0:
         yield at
         at = text.find(sign, at + 1, end)
 
 
-# Attributes and values of markup in which an ARK may be: wider than what will be found there.
+# Attributes and values of markup that may contain an ARK: wider than the patterns of the reader.
 
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 _FLAGS = regex.VERBOSE | regex.IGNORECASE | regex.VERSION1
-#: The letters of the label in a source, plain or escaped; `regex` folds the full-width ones with the rest.
+#: The letters of the label in a source, plain or escaped; `regex` folds the case of the full-width ones, too.
 _A, _R, _K = (
     rf"(?: [{letter}{wide}] | {PERCENT} {number} | \\(?:u00|x){number} )" for letter, (wide, number) in _LETTERS.items()
 )
-#: The text before a label in a source: "dark:text-white" is a class name, but the last letter of an escape is none.
+#: The text before a label in a source: "dark:text-white" is a class name, but a letter at the end of an escape may be
+#: before a label.
 _BEGINNING = rf"(?: (?<! \p{{L}} ) | {BEFORE_LABEL} )"
 _SIGN = rf"(?: /?\+ | [:\uFF1A_] | {PERCENT} 3 | \\ [ux] | & (?:\#|colon;) | {_DEFENDED_COLON} )"
-"""After the k: the colon, what its escapes begin with, and what represents it in the names of files."""
+"""The sign after the k: the colon, the first characters of its escapes, and its substitutes in file names."""
 
 
 def _word(gap: str) -> str:
     return rf"{_BEGINNING} {_A} {gap} {_R} {gap} {_K} {gap}"
 
 
-#: What typesetting and escapes leave between the letters: blanks, marks, hyphens, what isn't seen; never many.
+#: Typesetting and escapes between the letters: blanks, marks, hyphens, invisible characters; never many.
 _BETWEEN = r"[^\p{L}\p{N}<>&:;,!?/|=@\#()\[\]{}\"]"
 _GAP = rf"{_BETWEEN}{{0,8}}?"
 _NO_LETTERS = frozenset("/ :(\"'\n")
-#: Without one there is no label, and `re` looks for them at several times the speed.
+#: A quick test: without one of these there is no label, and `re` finds them several times faster.
 _ANY_SIGN = re.compile("[:+_%&\\\\\N{FULLWIDTH COLON}]")
 _LABEL = regex.compile(
     rf"{_word(_GAP)} {_SIGN}  |  o : {_A} {_GAP} {_R} {_GAP} {_K} {_GAP} /",  # info:ark/…
     _FLAGS,
 )
 
-#: After the word, all of it side by side.
+#: The end of the whole word, without gaps.
 _WORD_BEFORE = regex.compile(rf"(?<= {_word('')} )", _FLAGS)
 _MARKUP_GAP = rf"(?: <[^<>]*+> | {_BETWEEN} | &\#[0-9]++; ){{0,40}}"
 _BEFORE_SIGN = regex.compile(rf"(?<= {_word(_MARKUP_GAP)} /? )", _FLAGS)
 _AFTER_SIGN = regex.compile(rf": {_MARKUP_GAP} {_A} {_MARKUP_GAP} {_R} {_MARKUP_GAP} {_K} {_MARKUP_GAP} /", _FLAGS)
-#: Each sign of `_SIGN`, with what its neighbours must be.
+#: Each sign of `_SIGN`, with a condition on its neighbours.
 _SIGNS = tuple(
     (sign, re.compile(pattern))
     for sign, pattern in (
@@ -139,11 +140,11 @@ _SIGNS = tuple(
     )
 )
 _AFTER_O = re.compile(r":(?<=[oO]:)(?=[aA<%&\\\uFF21\uFF41])")
-#: What may be between the word and its sign, or more than that.
+#: A superset of the text between the word and its sign.
 _RUN = regex.compile(rf"(?: <[^<>]*+> | {_BETWEEN} | &\#[0-9]++; | / )*+", regex.VERBOSE)
-#: The k in each of its spellings, where its neighbours don't rule it out at once: what follows can't be in a label;
-#: before it is neither an r nor what may be in between; before an r, no a ("work"); before "ar", a letter that ends
-#: no escape ("mark"). `re` leaps from one to the next.
+#: The k in each of its spellings, unless its neighbours rule it out: the next character can't be in a label; the one
+#: before is neither an r nor possible in a gap; there is no a before the r ("work"); a letter that ends no escape is
+#: before "ar" ("mark"). `re` skips from one to the next.
 _NO_NEIGHBOURS = (
     r"""(?![0-9A-Za-z,;=?!|@#()\[\]{}">])(?<![A-QS-Za-qs-z013-9,:!?/|=@#()\[\]{}"&<].)"""
     r"(?<![B-Zb-z][rR].)(?:(?<![G-JLMO-QSU-Zg-jlmo-qsu-z][Aa][Rr].)|(?<=\\f[A-Za-z][Aa][Rr].)|(?<=\\f\(..[Aa][Rr].))"
@@ -156,7 +157,7 @@ _LAST_LETTERS = (
 
 
 def leads_to_document(target: str) -> bool:
-    """Return whether a link target, as written, may lead to a further document on the web.
+    """Return True if a link target, as written, may lead to another document on the web.
 
     >>> list(filter(leads_to_document, ["/a.html", "#top", "mailto:a@b.org", "ark:/12148/btv1b8"]))
     ['/a.html']
@@ -171,7 +172,7 @@ def leads_to_document(target: str) -> bool:
 
 
 def may_hold_ark(value: str) -> bool:
-    """Return whether a value is worth a closer look: it holds something like the label, in one of its spellings.
+    """Return True if a value contains something like the label, in any of its spellings.
 
     >>> may_hold_ark("https://n2t.net/ark%3A/12148/btv1b8"), may_hold_ark("dark:text-white")
     (True, False)
@@ -183,7 +184,7 @@ def may_hold_ark(value: str) -> bool:
 
 
 def label_places(markup: str) -> list[int]:
-    """Offsets in well-formed *markup*, in order, where a value or a text may hold a label, however tags split it.
+    """Return the offsets in well-formed *markup*, in order, of the signs of possible labels, however tags split them.
 
     >>> label_places('<p>bookmark: no; <b>ar<wbr/>k</b>: yes</p>')
     [33]
@@ -195,7 +196,7 @@ def label_places(markup: str) -> list[int]:
 
 
 def ends_of_ark(markup: str) -> Iterator[int]:
-    """Offsets after each last letter of what may be the word of a label; by far most pages without an ARK have none.
+    """Yield the offset after each letter that may end the word of a label; most pages without an ARK have none.
 
     >>> list(ends_of_ark("a mark: dark, ARK (the k), {k: 1}, work/"))
     [17]
@@ -206,7 +207,7 @@ def ends_of_ark(markup: str) -> Iterator[int]:
 
 
 def _signs_behind(markup: str, end: int) -> Iterator[int]:
-    """Offsets of the signs that may belong to a word that ends at *end*: nothing but tags and marks is in between."""
+    """Yield the offsets of the signs with only tags and marks between them and the word that ends at *end*."""
     between = _RUN.match(markup, end)
     last = between.end() if between is not None else end
     for sign, pattern in _SIGNS:
@@ -217,7 +218,7 @@ _NAAN_AND_NAME = re.compile(r"/?(?P<compact>[0-9a-z]{5,16}/[0-9A-Za-z]\S*)", re.
 
 
 def labelled(value: str) -> str | None:
-    """*value* with the label that the field around it says in its stead, or None for what is no NAAN and name.
+    """Return *value* with a label if it is a NAAN and name, as in a field named after ARKs; None otherwise.
 
     >>> labelled("12148/btv1b8449691v"), labelled("https://n2t.net/ark:/12148/btv1b8449691v")
     ('ark:12148/btv1b8449691v', None)
@@ -226,36 +227,35 @@ def labelled(value: str) -> str | None:
     return f"ark:{compact['compact']}" if compact else None
 
 
-# Pages that surely cite no ARK, recognized by their source alone: to parse them would be most of the work. Of the pages of
-# a web archive hardly one holds an ARK. What is looked for here is wider than any label: an a, r and k in any spelling,
-# with whatever tags, references and marks in between, before anything that may be a sign. Only "surely none" is said; in
-# any doubt the page is read.
+# Pages that certainly cite no ARK, recognized without parsing, which would be most of the work: in a web archive, few
+# pages hold an ARK. The test is wider than any label: an a, r and k in any spelling, with tags, references and marks in
+# between, before a possible sign. In any doubt the page is read.
 
 _BEHIND = regex.compile(rf"(?: <[^<>]*+> | {_BETWEEN} | / )*+ (?: [:&<] | 3A_ )?", regex.VERBOSE)
 _BEFORE = regex.compile(rf"(?r)(?: <[^<>]*> | {_BETWEEN} )*", regex.VERBOSE)
 _MOST_BEFORE = 2000
 _ANY_TAG = re.compile("<[^<>]*>")
 _MAY_BE_SIGN = re.compile(r"[:+_%\\&/<\N{FULLWIDTH COLON}]")
-#: Of the element of these, nothing is seen; or there is no element, and where it ends is another question.
+#: Tags whose content is invisible, or which have no element, so that their end is uncertain.
 _UNSURE_TAG = re.compile(r"<(?:[!?]|/?(?:script|style|iframe|noembed|template|textarea|title|xmp)\b)", re.IGNORECASE)
 _WORD_AR = re.compile("(?<=[aA\uff21\uff41][rR\uff32\uff52].)", re.DOTALL)
-#: With the last digits of their escapes.
+#: The letters, with the last digits of their escapes.
 _LETTERS_A = frozenset("aA\uff21\uff411")
 _LETTERS_R = frozenset("rR\uff32\uff522")
 _LETTERS_K = frozenset("kK\uff2b\uff4b\N{KELVIN SIGN}")
-#: Near a word, what may hide that it is the beginning of one: escapes, and what a parser takes away.
+#: Characters near a word that may hide its beginning: escapes, and markup that a parser removes.
 _HIDING = frozenset("%\\<>&;")
 _ESCAPE_CHARS = 12
 _LONGEST_NAME = 300
-#: The end of an ARK, to which another may be glued: ``12148/x5aark:/12148/x6``.
+#: The end of an ARK that another may be glued to: ``12148/x5aark:/12148/x6``.
 _GLUED = re.compile(r"[0-9]/[^\s/]*\Z")
-#: The end of what a parser leaves out, which may hold blanks and tags; nothing after it parts words.
+#: The end of markup that a parser removes, which may contain blanks and tags; the words on both sides may touch.
 _HIDDEN = re.compile(r"""(?:--!?|[?\]"'])>(?:[^\s/<]|<[^<>]*>)*\Z""")
 _OF_AN_ESCAPE = frozenset("bB")
 
 
 def holds_no_label_in_markup(source: str) -> bool:
-    r"""Return whether surely nothing in the *source* of a page is a label, neither in its text nor in values.
+    r"""Return True if the *source* of a page certainly contains no label, in its text or in values.
 
     >>> holds_no_label_in_markup("<p>A mark: the <a href='/park/12148/x5'>Ark</a> of old Noah, dark:blue, a work: k: v")
     True
@@ -271,7 +271,7 @@ def holds_no_label_in_markup(source: str) -> bool:
 
 
 def _may_be_label(source: str, end: int) -> bool:
-    """Return whether the letter before *end*, a k in some spelling, may be the last of a label's word."""
+    """Return True if the letter before *end*, a k in some spelling, may end the word of a label."""
     after = _BEHIND.match(source, end)
     behind = after[0] if after is not None else ""
     if not _MAY_BE_SIGN.search(_ANY_TAG.sub("", behind)) and not _is_unsure(behind):
@@ -286,7 +286,7 @@ def _may_be_label(source: str, end: int) -> bool:
 
 
 def _is_glued(source: str, first: int) -> bool:
-    """Return whether the word at *first* may be glued to an ARK, tags apart.
+    """Return True if the word at *first* may be glued to an ARK, ignoring tags.
 
     >>> _is_glued("12148/x<i>5</i>dark:/", 15), _is_glued("12148/x5 dark:/", 10)
     (True, False)
@@ -297,15 +297,15 @@ def _is_glued(source: str, first: int) -> bool:
 
 
 def _may_follow_ar(source: str, at: int) -> bool:
-    """Return whether the k at *at* may follow an a and an r of which tags or marks part it."""
+    """Return True if the k at *at* may follow an a and an r, with tags or marks in between."""
     before = source[at - 1 : at]
     if before == "2":
-        return source[at - 2 : at - 1] in ("5", "7")  # of an escaped r
+        return source[at - 2 : at - 1] in ("5", "7")  # the end of an escaped r
     return _may_follow(source, at - 1, _LETTERS_A) if before in _LETTERS_R else _may_follow(source, at, _LETTERS_R)
 
 
 def _may_follow(source: str, at: int, letters: frozenset[str]) -> bool:
-    """Return whether one of *letters* may be the last before *at*, but for tags and marks."""
+    """Return True if one of *letters* may be the last before *at*, ignoring tags and marks."""
     if source[at - 1 : at].isalnum():
         return source[at - 1] in letters
     start = max(0, at - _MOST_BEFORE)
@@ -318,7 +318,7 @@ def _may_follow(source: str, at: int, letters: frozenset[str]) -> bool:
 
 
 def _is_unsure(between: str) -> bool:
-    """Return whether what looks like tags and text *between* letters may be something else to a parser."""
+    """Return True if a parser may not see *between* as tags and text."""
     if _UNSURE_TAG.search(between):
         return True
     return any(tag.count('"') % 2 or tag.count("'") % 2 for tag in _ANY_TAG.findall(between))

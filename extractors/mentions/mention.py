@@ -1,4 +1,4 @@
-"""Mentions: of ARKs, each with the resolver that it is written with, and of NAANs that are alone; citations of them."""
+"""Mentions of ARKs with their resolvers, mentions of bare NAANs, and citations."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.model.offset_map import ODD_BLANK, WRAP
 from extractors.wraps.rules import Confidence
 
-#: The reason of a mention about which nothing had to be decided.
+#: The reason of a mention that needed no decision.
 STANDS_WHOLE = "stands whole"
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """An ARK found in a document; what was written, what we made of it, and how sure we are are side by side."""
+    """An ARK found in a document: the text as written, the repaired form, and the confidence in it."""
 
     ark: Ark
     as_written: str
     spans: tuple[tuple[int, int], ...]
-    """Code points in the reader's block; several where the ARK goes on after a gap."""
+    """Code points in the reader's block; several if the ARK continues after a gap."""
     repaired: str
-    """Whole again, hyphens, label form and resolver as found: this is what is sent."""
+    """The repaired ARK with its hyphens, label form and resolver as written; this form is requested."""
     resolver: str | None
-    """The URL before the label, with its final slash; none for a compact ARK."""
+    """The URL before the label, with its final slash; None for a compact ARK."""
     inflection: str
-    """``?info``, ``??``, ``?`` or nothing; belongs to the mention, not to identity."""
+    """``?info``, ``??``, ``?`` or empty; not part of the ARK's identity."""
     role: Role
     page: int | None
     place: str
@@ -42,38 +42,38 @@ class Mention:
     repairs: tuple[str, ...]
     confidence: Confidence
     reason: str
-    """The rule of the least sure decision."""
+    """The rule of the least certain decision."""
     alternatives: tuple[str, ...]
-    """ARKs that the other decisions would have given, in normal form but for their hyphens."""
+    """The ARKs that other decisions would have given, in normal form but with hyphens."""
     fragment: str = ""
-    """What was written after ``#``; never sent, no part of identity."""
+    """The text after ``#``; never requested, not part of the ARK's identity."""
     link: int | None = None
-    """Which link of the document this is the target, or the visible text, of."""
+    """The number of the link in the document that has this as its target or visible text."""
     check: CheckCharacter = CheckCharacter.UNKNOWN
-    """What its check character says, where names like this one have one: a failure means that it is mistyped."""
+    """The result of the check character, if names like this one have one; a failure means a typing error."""
     suggestions: tuple[str, ...] = ()
-    """Normal forms that may have been meant where the check character fails, the likeliest first."""
+    """Normal forms of the ARKs that may be meant if the check character fails, the likeliest first."""
     remarks: tuple[Remark, ...] = ()
-    """How its spelling departs from the specifications."""
+    """Deviations of the spelling from the specifications."""
     citation: int = 0
-    """Mentions of one document with the same number are one citation: a link and its visible text."""
+    """Mentions with the same number in a document are one citation: a link and its visible text."""
 
     @property
     def start(self) -> int:
-        """Where it begins."""
+        """Where it begins in the block."""
         return self.spans[0][0]
 
     @property
     def end(self) -> int:
-        """Where it ends."""
+        """Where it ends in the block."""
         return self.spans[-1][1]
 
     def moved(self, by: int) -> Mention:
-        """Return the mention so many code points further on."""
+        """Return the mention with its spans moved by *by* code points."""
         return replace(self, spans=tuple((start + by, end + by) for start, end in self.spans))
 
     def __repr__(self) -> str:
-        """Return the ARK, how sure it is, and what was repaired.
+        """Return the ARK, its confidence and its repairs.
 
         >>> from extractors.find import find_arks
         >>> find_arks("see ark:/12148/btv1b8449691v")
@@ -85,7 +85,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class NamespaceMention:
-    """A NAAN alone (``ark:/12148/``), or with a name too long to be one: recorded, but no ARK, and never resolved."""
+    """A bare NAAN (``ark:/12148/``), or one with an overlong name: recorded, but not an ARK and never resolved."""
 
     as_written: str
     span: tuple[int, int]
@@ -94,26 +94,26 @@ class NamespaceMention:
 
     @property
     def start(self) -> int:
-        """Where it begins."""
+        """Where it begins in the block."""
         return self.span[0]
 
     @property
     def end(self) -> int:
-        """Where it ends."""
+        """Where it ends in the block."""
         return self.span[1]
 
     def moved(self, by: int) -> NamespaceMention:
-        """Return the mention so many code points further on."""
+        """Return the mention with its span moved by *by* code points."""
         return replace(self, span=(self.span[0] + by, self.span[1] + by))
 
 
-# Backward from a label: the resolver that an ARK is written with (draft-kunze-ark-38, 2.1).
+# Backward from a label: the resolver of an ARK (draft-kunze-ark-38, 2.1).
 
-#: What a resolver ends with: its last slash, which may be an escape.
+#: The end of a resolver: its last slash, or the last letter of an escaped slash.
 _ENDINGS = ("/", "f", "F")
 _LOOK_BACK = 600
 _MOST_LINES = 4
-#: Everything that can be in a URL, over line wraps, up to the label.
+#: All characters of a URL up to the label, over line wraps.
 _RUN = regex.compile(rf"(?r)(?:[^\s{ODD_BLANK}<>\"“”‘’'«»|\\^`{{}}]|(?<=\S)-?{WRAP})*\Z")
 _GAP = rf"(?:-?{WRAP})?"
 _ESCAPED = "%(?:25)*"
@@ -122,7 +122,7 @@ _SCHEME = regex.compile(
 )
 _ENCODED_SCHEME = regex.compile(r"https?%", regex.IGNORECASE)
 _EARLIER_LABEL = regex.compile(rf"(?r)(?<![\p{{L}}\p{{N}}])ark(?::|{_ESCAPED}3a)", regex.IGNORECASE)
-#: A host that a blank is in: ``https://gallica. bnf.fr/``, ``https://gal lica.bnf.fr/``, ``https://bnf.fr /``.
+#: A host with a blank in it: ``https://gallica. bnf.fr/``, ``https://gal lica.bnf.fr/``, ``https://bnf.fr /``.
 _SPACED_HOST = regex.compile(
     r"(?r)https?://(?:(?:[\w-]+\.)*(?:[\w-]*)[ ](?=[./-])|(?:[\w-]*|(?:[\w-]+\.)+)[ ])[\w.-]*(?::\d+)?/(?:[\w.~-]+/)*\Z",
     regex.IGNORECASE,
@@ -135,18 +135,18 @@ _HOST_ONLY = regex.compile(
 
 @dataclass(frozen=True, slots=True)
 class WrittenResolver:
-    """The resolver before a label; none for a compact ARK."""
+    """The resolver before a label, if there is one."""
 
     url: str | None
-    """With its final slash, whole again; a host without a scheme is as it was written."""
+    """The repaired URL with its final slash; a host without a scheme stays as written; None for a compact ARK."""
     start: int
     """Where the mention begins in the repaired text."""
     repair: str = ""
-    """The gap that was taken out of it: a line wrap or a blank."""
+    """The gap that was removed from it: a line wrap or a blank."""
 
 
 def resolver_before(text: str, label_at: int) -> WrittenResolver:
-    """The resolver that ends at the label at *label_at* of a repaired *text*.
+    """Return the resolver that ends before the label at *label_at* of a repaired *text*.
 
     A URL in the value of another's query counts for itself; one that holds an earlier label is another ARK's.
 
@@ -171,7 +171,7 @@ def resolver_before(text: str, label_at: int) -> WrittenResolver:
 
 
 def _first_line(text: str, label_at: int) -> int:
-    """Return where to begin: no resolver goes over more lines, or is longer."""
+    """Return the offset to start at, given the maximum length and number of lines of a resolver."""
     first = max(0, label_at - _LOOK_BACK)
     at = label_at
     for _ in range(_MOST_LINES):
@@ -182,7 +182,7 @@ def _first_line(text: str, label_at: int) -> int:
 
 
 def _open_bracket(written: str) -> int:
-    """The offset after the last bracket of *written* that isn't closed in it; 0 if there is none.
+    """Return the offset after the last bracket of *written* that isn't closed in it; 0 if there is no such bracket.
 
     >>> _open_bracket("https://a.org](https://b.org/"), _open_bracket("https://[::1]/a(1)/")
     (15, 0)
@@ -199,8 +199,8 @@ def _open_bracket(written: str) -> int:
 
 
 def _own_part(joined: str) -> str | None:
-    """The URL in *joined* that leads up to its end, from its scheme on."""
-    joined = joined[joined.rfind("__http") + 2 :] if "__http" in joined else joined  # as URL Defense wraps one
+    """Return the URL at the end of *joined*, from its scheme on; None if there is none or it holds another ARK."""
+    joined = joined[joined.rfind("__http") + 2 :] if "__http" in joined else joined  # a URL in URL Defense
     earlier = _EARLIER_LABEL.search(joined)
     scheme = _SCHEME.search(joined, earlier.end() if earlier else 0)
     return joined[scheme.start() :] if scheme else None
@@ -223,11 +223,11 @@ def _resolver(written: str, label_at: int) -> WrittenResolver:
     return WrittenResolver(url, label_at - len(written), "line wrap" if WRAP in written else "")
 
 
-# Where the relative link of a page leads.
+# The targets of relative links.
 
 
 def relative_resolver(mention: Mention, reading: Reading, page_url: str) -> str | None:
-    """Return the resolver of an ARK in a relative link (``/ark:/12148/x``, ``//host/ark:/…``); None for any other.
+    """Return the resolver of an ARK in a relative link (``/ark:/12148/x``, ``//host/ark:/…``); None for other mentions.
 
     *reading* is that of the page, which is, or was, at *page_url* on the web.
     """
@@ -245,7 +245,7 @@ def relative_resolver(mention: Mention, reading: Reading, page_url: str) -> str 
 
 
 def web_url(base: str, link: str) -> str | None:
-    """The http or https URL that *link* means, without its fragment; a broken one leads nowhere.
+    """Return the http or https URL of *link*, without its fragment; None for a broken link or another scheme.
 
     >>> web_url("https://www.bnf.fr/a/", "../b#c"), web_url("https://www.bnf.fr/", "mailto:x")
     ('https://www.bnf.fr/b', None)
@@ -257,12 +257,12 @@ def web_url(base: str, link: str) -> str | None:
     return url.partition("#")[0] if url.lower().startswith(("http://", "https://")) else None
 
 
-# Citations: which mentions are one, and remarks on how a document cites. A link and its visible text are one citation with
-# two places. Where they show different ARKs, where a compact ARK is no link, or one that browsers can't follow, the
-# document's author should know (draft-kunze-ark-38, 2.2 and 5.4).
+# Citations, and findings about how a document cites (draft-kunze-ark-38, 2.2 and 5.4). A link and its visible text are
+# one citation with two places. A finding reports different ARKs in both, a compact ARK without a link, and a link that
+# browsers can't follow.
 
 _TARGETS = (Role.LINK_TARGET, Role.LINK_ANNOTATION)
-#: Hosts that resolve ARKs under ``/ark:``, of which no document need say anything.
+#: Hosts that are known to resolve ARKs under ``/ark:``.
 _KNOWN_RESOLVERS = frozenset(
     """
     n2t.net arks.org ark.bnf.fr catalogue.bnf.fr data.bnf.fr gallica.bnf.fr archive.org digital.library.unt.edu
@@ -273,15 +273,15 @@ _NO_COLON_HINT = "/ark/"
 _NO_COLON = regex.compile(
     r"(?P<resolver>https?://[^\s/<>\"']+/(?:[\w.~-]+/)*?)ark/(?P<naan>[0-9]{5})/(?P<name>[0-9A-Za-z][\w=~*+@$/-]*(?:\.\w+)*)"
 )
-#: A label and the beginning of a name, with a blank after each character; words are not told apart from letters there.
+#: A label and the beginning of a name, with a blank after each character, so that word boundaries are lost.
 _LETTERSPACED_HINT = "k :"
 _LETTERSPACED = regex.compile(r"(?<!\S)(?i:a\sr\sk)\s:(?:\s/)?(?:\s\w){5,16}\s/(?:\s\S){1,40}(?!\S)")
-#: A link that only says ``ark:…``: no browser knows what to do with it.
+#: A link to ``ark:…`` without a host, which browsers can't follow.
 _BARE_SCHEME = regex.compile(r"\s*ark:", regex.IGNORECASE)
 
 
 def linked_arks(mentions: Iterable[Mention]) -> Mapping[int, Ark]:
-    """The ARK in the target of each link, by the link's number."""
+    """Return the ARK in the target of each link, by the link's number."""
     return {
         mention.link: mention.ark
         for mention in mentions
@@ -290,7 +290,7 @@ def linked_arks(mentions: Iterable[Mention]) -> Mapping[int, Ark]:
 
 
 def cut_links(mentions: Iterable[Mention], linked: Mapping[int, Ark]) -> dict[int, Mention]:
-    """Return the texts that go on where the annotation of their own link ends, by the number of the link.
+    """Return the texts that continue beyond the annotation of their own link, by the number of the link.
 
     A viewer that makes links of lines cuts a URL at the end of its line.
     """
@@ -303,7 +303,7 @@ def cut_links(mentions: Iterable[Mention], linked: Mapping[int, Ark]) -> dict[in
 
 
 def completed(mentions: Sequence[Mention], linked: Mapping[int, Ark]) -> Iterator[Mention]:
-    """Yield *mentions*, each that was cut off made whole: a text by its own link, an annotation by its own text.
+    """Yield *mentions*, with each truncated one completed: a text by its own link, an annotation by its own text.
 
     A text that begins as its link's target does and then stops within a word shows the target.
     """
@@ -337,7 +337,7 @@ def completed(mentions: Sequence[Mention], linked: Mapping[int, Ark]) -> Iterato
 
 
 def is_cut_from(ark: Ark, target: Ark) -> bool:
-    """Return whether *ark* is *target* cut off within a word; one with fewer qualifiers represents itself.
+    """Return True if *ark* is *target* cut off within a word; an ARK with fewer qualifiers counts as complete.
 
     >>> whole = Ark.parse("ark:12148/bpt6k107371t/f12.item")
     >>> [is_cut_from(Ark.parse(f"ark:12148/{each}"), whole) for each in ("bpt6k10", "bpt6k107371t", "bpt6k107371t/f1")]
@@ -348,13 +348,13 @@ def is_cut_from(ark: Ark, target: Ark) -> bool:
 
 
 def _may_be_clipped(mention: Mention, target: Ark) -> bool:
-    """Return whether the text of *mention* may run over the edge of its page, where it is lost."""
+    """Return True if the text of *mention* may be cut off at the edge of its page."""
     is_beginning = mention.ark != target and str(target).startswith(str(mention.ark))
     return is_beginning and mention.page is not None and mention.resolver is not None
 
 
 def citation_numbers(mentions: Iterable[Mention]) -> Iterator[int]:
-    """The numbers of their citations, from 1: a link's target and text that show one ARK share it."""
+    """Yield the citation number of each mention, from 1; the target and text of a link to one ARK share it."""
     numbers: dict[tuple[int, Ark], int] = {}
     following = count(1)
     for mention in mentions:
@@ -368,9 +368,7 @@ def citation_numbers(mentions: Iterable[Mention]) -> Iterator[int]:
 
 
 def citation_findings(mentions: Sequence[Mention], blocks: Sequence[Block]) -> tuple[Finding, ...]:
-    """Return what a document's author should know about its links and texts; nothing where links have no text
-    at all.
-    """
+    """Return findings about how links and texts cite ARKs; a text without a link counts only if some text has one."""
     if not mentions:
         return ()
     texts: dict[int, list[Mention]] = defaultdict(list)
@@ -401,9 +399,9 @@ def citation_findings(mentions: Sequence[Mention], blocks: Sequence[Block]) -> t
 
 
 def malformed_findings(reading: Reading, mentions: Iterable[Mention]) -> tuple[Finding, ...]:
-    """Findings about what would be ARKs: URLs at a resolver without the colon after the label, letterspaced text.
+    """Return findings about malformed ARKs: a URL at a resolver without the colon of the label, letterspaced text.
 
-    A resolver is known, or one that an ARK of the document names. Other sites have folders of that name.
+    A resolver is known, or belongs to an ARK of the document. At other hosts, ``/ark/`` may be any folder.
 
     >>> malformed_findings(Reading("", (Block("see https://n2t.net/ark/12148/bpt6k107371t."),)), ())[0].detail
     'https://n2t.net/ark/12148/bpt6k107371t has no colon behind its label; https://n2t.net/ark:12148/bpt6k107371t?'
@@ -428,18 +426,18 @@ def malformed_findings(reading: Reading, mentions: Iterable[Mention]) -> tuple[F
 
 
 def _host(url: str) -> str:
-    """The host of a URL, without ``www.``."""
+    """Return the host of a URL, without ``www.``."""
     return url.partition("://")[2].partition("/")[0].lower().removeprefix("www.")
 
 
 def _differ(shown: Ark, target: Ark) -> bool:
-    """Return whether they name different things: neither is the other with more of a qualifier after it."""
+    """Return True if they name different things: neither is the other with a longer qualifier."""
     first, second = sorted((str(shown), str(target)), key=len)
     return not (second.startswith(first) and (len(first) == len(second) or second[len(first)] in "/."))
 
 
 def _targets_of_links(blocks: Sequence[Block]) -> dict[int | None, list[str]]:
-    """The targets of each link, sorted; those of none (``None``) may be as many as the document has blocks."""
+    """Return the targets of each link, sorted; those outside of links are under ``None``."""
     leads: dict[int | None, list[str]] = defaultdict(list)
     for block in blocks:
         if block.role in _TARGETS:
@@ -450,7 +448,7 @@ def _targets_of_links(blocks: Sequence[Block]) -> dict[int | None, list[str]]:
 
 
 def _is_whole_target(mention: Mention, leads: Mapping[int | None, Sequence[str]]) -> bool:
-    """Return whether a target begins with what is written there, and not with something before it."""
+    """Return True if a target begins with the written form of *mention*."""
     targets = leads.get(mention.link, ())
     at = bisect_left(targets, mention.as_written)
     return at < len(targets) and targets[at].startswith(mention.as_written)

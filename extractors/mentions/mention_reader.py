@@ -1,4 +1,4 @@
-"""Forward from a label: what of the text belongs to the ARK, over line wraps where the evidence says so."""
+"""Read a mention forward from its label, over line wraps if the evidence supports it."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from extractors.wraps.rules import (
     may_be_rest,
 )
 
-#: Where something may be glued to a name: ``bpt6k83669192Letters``, ``bpt6k83669192_f1``.
+#: The place where a word may be glued to a name: ``bpt6k83669192Letters``, ``bpt6k83669192_f1``.
 _GLUED_WORD = re.compile(r"(?<=[0-9a-z])(?=-?[A-Z][a-z]|[_~*=+@:$%])")
-#: A word that a language joins to a name by a hyphen: ``s6x5nsjq-Seite``, ``s6x5nsjq-based``.
+#: A hyphenated word of a language with a name in it: ``s6x5nsjq-Seite``, ``s6x5nsjq-based``.
 COMPOUND = re.compile(r"(?P<stem>(?=[a-z]*[0-9])[0-9a-z]{4,})-(?:(?P<noun>[A-Z])[a-z]{2,}|[a-z]{3,})")
 _WORD_AT_END = re.compile(r"(?P<stem>(?=[a-z]*[0-9])[0-9a-z]{4,})[A-Z][a-z]{2,}")
 #: All NAANs of the registry have five digits; the draft allows more, and betanumeric ones (2.3).
@@ -42,14 +42,14 @@ _RUN_WITHOUT_DOLLAR = re.compile(r"[0-9A-Za-z=~*+@_./-]+")
 #: The sign of a MARC subfield before an ARK: ``$uhttps://…/ark:/…$yNotice``.
 _SUBFIELD = re.compile(r"[$‡ǂ|][0-9a-z] ?(?:\([^()$]*\))?\Z")
 _SUBFIELD_CHARS = 40
-#: Between two literals of one string, in two lines or joined: ``"ark:/12148/bpt6k10" + "7371t"``.
+#: Between two literals of one string, on two lines or joined: ``"ark:/12148/bpt6k10" + "7371t"``.
 _LITERALS = re.compile(r"([\"'])(?P<between>[ \n+.,&\\_|]{1,40})(?:[fFrRuUbB]{1,2}(?=[\"']))?\1(?=[\w/.=&~-])")
-#: A call that joins its arguments, before the first of them: R, SQL, spreadsheets.
+#: The beginning of a call that joins its arguments: R, SQL, spreadsheets.
 _JOINING_CALL = re.compile(r"(?:paste0|str_c|concat|concatenate)\(\s{0,40}[\"'][^\"'\n]{0,200}\Z", re.IGNORECASE)
 _CALL_CHARS = 260
 _NEXT_LITERAL = re.compile(r"([\"'])\s{0,80},\s{0,80}\1(?P<next>[^\"'\n]{1,80})")
 _NAME_CHAR = regex.compile(r"[\p{L}\p{M}\p{Nd}--\p{Lm}]", regex.VERSION1)
-#: Scripts that put no blank between words: their letters after an ASCII name are the sentence around it.
+#: Scripts without blanks between words: their letters after an ASCII name belong to the sentence.
 _UNSPACED = regex.compile(UNSPACED)
 _ESCAPE = re.compile(r"%(?:25)*[0-9A-Fa-f]{2}")
 _ENCODED_SLASH = re.compile(r"[0-9]{5}%(?:25)*2[Ff]")
@@ -59,15 +59,15 @@ _FRAGMENT = regex.compile(rf"(?:\?[^\s{ODD_BLANK}#<>\"]*)?#(?P<fragment>[^\s{ODD
 _ELLIPSIS = re.compile(r"\[?(?:\.{3}|…)")
 #: A shortened text: ``ark:/53355/cl01...ge/12``.
 _SHORTENED = re.compile(r"\.{3}|…")
-#: The types of files that JabRef writes after a colon.
+#: File types that JabRef writes after a colon.
 _FILE_TYPE = re.compile(r"(?:URL|PDF|PostScript|HTML)(?![\w-])")
-#: No part of a name of FamilySearch, such as ``1:1:``, is so long.
+#: More characters before a colon than in a FamilySearch name, such as ``1:1:``.
 _LONG_PART = re.compile(r"[0-9A-Za-z]{4}\Z")
 _NEXT_IDENTIFIER = re.compile(r"ark:|https?:", re.IGNORECASE)
 _WRAP_AHEAD = re.compile(rf"-?{WRAP}")
 _LEADS_TO_LABEL = regex.compile(r"(?:(?<![\p{L}\p{N}])ark|https?)\Z", regex.IGNORECASE)
 _GLUED_LABEL = re.compile(r"/?[0-9]{5}/")
-#: The whole name, what represents one: ``xxxxx``, ``cbXXXX``, ``ARKCODE``, ``arkName``, ``your-id``; never with a digit.
+#: A placeholder instead of a name: ``xxxxx``, ``cbXXXX``, ``ARKCODE``, ``arkName``, ``your-id``; never with a digit.
 _PLACEHOLDER = re.compile(
     r"/(?:[xX]{3,}|[nN]{4,}|[0-9a-z]{1,8}(?:x{4,}|X{4,}|N{4,})|(?:[A-Za-z]{1,6}[_-]?)?(?:ARK|ID|NAME|CODE|NOID|IDENTIFIER)(?:[_-]?[A-Z]{2,10})?"
     r"|(?:ark|your|my|the|some|base)?[_-]?(?:[Nn]ame|I[dD]|[Cc]ode|[Ii]dentifier)|(?:your|my)[_-][A-Za-z_-]+|ark[_-]id)(?=[/.]|\Z)"
@@ -77,18 +77,18 @@ _VARIABLE = re.compile(
     r"\$(?:[A-Za-z_]\w*|[0-9]\Z)|%(?:0[0-9]?)?[sdi](?![0-9A-Za-z])|(?<=/)(?::[A-Za-z]\w*|@+[A-Za-z]\w*@*|_[A-Z_]+_)\Z"
 )
 _VARIABLE_NAME = r"(?:\w+[_-])?(?:id|i|n|x|no|nr|num|number|name|page|folio|vue|view|ark|noid|code|identifier)"
-#: One in brackets: ``{n}``, ``${i}``, ``{{ id }}``, ``<id>``, ``[id]``, ``%(name)s``; ``{.class}`` is Markdown.
+#: A variable in brackets: ``{n}``, ``${i}``, ``{{ id }}``, ``<id>``, ``[id]``, ``%(name)s``; ``{.class}`` is Markdown.
 _VARIABLE_AFTER = re.compile(
     rf"[$#]?\{{(?![.#:])[^{{}}\s]{{0,40}}\}}|\{{[{{%]|<{_VARIABLE_NAME}>|\[{_VARIABLE_NAME}\]|(?<=%)\(", re.IGNORECASE
 )
-#: A regular expression goes on where the name stops: ``ark:/53355/cl([0-9]+)``, ``ark:/12148/(.*)``,
+#: A regular expression that continues after the name: ``ark:/53355/cl([0-9]+)``, ``ark:/12148/(.*)``,
 #: ``ark:/88435/dc[0-9]{6}``, ``ark:/88435/dc\d+``; ``[3]`` and ``[3-5]`` are notes.
 _EXPRESSION = re.compile(r"\((?:\?[:P<]|\[|\\|\.[*+])|\[\^?(?:0-9|[A-Za-z]-[A-Za-z]|\\[dw])|\\[dw][+*{]")
-#: Of names that a star is after, the longest that may be but a beginning, whatever it looks like.
+#: The longest name before a star that is a pattern, whatever characters it has.
 _LONGEST_STEM = 5
 #: A name without a letter or digit is a piece of a query or of a pattern: ``ark:12148/+``, ``ark:12148/*``.
 _SOME_NAME = regex.compile(r"[\p{L}\p{N}]")
-#: Likewise one that begins with an escaped bracket, quote or blank: ``ark:12148/%28%28dc.subject``.
+#: The same for a name that begins with an escaped bracket, quote or blank: ``ark:12148/%28%28dc.subject``.
 _QUERY_TEXT = re.compile(r"%(?:25)*(?:2[0-2789]|3[CE]|7[BD])", re.IGNORECASE)
 _BLANKS = f" {ODD_BLANK}"
 _SPACED_LABEL = re.compile(rf"k[{_BLANKS}]:", re.IGNORECASE)
@@ -100,14 +100,14 @@ _QUOTES = frozenset("\"'")
 _GAPS = frozenset((WRAP, " ", ODD_BLANK))
 _MARKUP_RUN = "*_~$=@+"
 _TAIL = "./-:,!"
-#: A slash at the end of a URL, perhaps with what ends the sentence.
+#: A slash at the end of a URL, perhaps before final punctuation.
 _SLASH = re.compile(r"/[.:,!]*")
 _INVISIBLE = " \r\n\N{ZERO WIDTH SPACE}\N{WORD JOINER}"
 CONTEXT_CHARS = 60
-#: A longer name, with its qualifier, is none: no URL of it could be asked for (`URL_LIMIT`).
+#: A longer name with its qualifier is not an ARK: its URL would exceed `URL_LIMIT`.
 MOST_NAME_CHARS = 2**13
 _LONGEST_BLANK = 1000
-#: So many characters after an ARK may bear on where it ends: ``ark:/12345/``, ``?info``, ``https:``.
+#: Number of characters after an ARK that may affect its end: ``ark:/12345/``, ``?info``, ``https:``.
 _LOOK_AHEAD = 16
 
 
@@ -136,7 +136,7 @@ class MentionReader:
         self._fragment_end = 0
         self._url_goes_on = False
         self._slash = ""
-        """That of a URL at its end, which is sent with it."""
+        """The final slash of a URL, which is part of the request."""
         at = label.start()
         self._written = WrittenResolver(None, at) if self._mapped else resolver_before(self._text, at)
         self._start = self._written.start
@@ -154,21 +154,21 @@ class MentionReader:
 
     @property
     def ran_out(self) -> bool:
-        """True if the piece of the text that is read ended before the ARK did."""
+        """True if the region ended before the ARK did, so that a longer one is needed."""
         return self._is_at_end or self._gaps.ran_out
 
     def read(self) -> Mention | NamespaceMention | None:
-        """The mention at this label, a NAAN alone, or nothing when the label is a false friend."""
+        """Return the mention at this label or a bare NAAN; None if the label is a false friend."""
         end = self._read_mapped() if self._mapped else self._read_forward(self._label.end())
         last = max(end, self._fragment_end)
         is_cut = len(self._text) - last < _LOOK_AHEAD
-        self._is_at_end = is_cut or not self._text[last : last + _LONGEST_BLANK].strip(" ")  # a line may end so
+        self._is_at_end = is_cut or not self._text[last : last + _LONGEST_BLANK].strip(" ")  # perhaps a line end
         self._url_goes_on = self._is_encoded and re.match(r"/\w", self._text[end : end + 2]) is not None
         self._drop_tail()
         naan, slash, name = self._builder.chars.partition("/")
         if not _NAAN.match(naan):
             return None
-        at = self._label.start()  # of the name of a host, whose port the NAAN is: http://ark:8080/
+        at = self._label.start()  # a host named ark: in http://ark:8080/ the NAAN is a port
         is_host = (
             not self._label["slashes"] and not self._mapped and _BEFORE_HOST.search(self._text, max(0, at - 2), at)
         )
@@ -195,7 +195,7 @@ class MentionReader:
         return self._mention(ark)
 
     def _parted(self, ark: Ark) -> Ark:
-        """Return *ark* without a word glued to its name, where its check character passes only so."""
+        """Return *ark* without a word glued to its name, if only the shorter name passes its check character."""
         shorter = shorter_names(ark, self._block, self._zones)
         compound = COMPOUND.fullmatch(self._builder.name) if self._block.role is Role.TEXT else None
         if compound and (
@@ -257,7 +257,7 @@ class MentionReader:
                 continue
             if char in (WRAP, ODD_BLANK) or (char == " " and self._offsets.source_offset(pos) in self._block.seams):
                 if char == ODD_BLANK and self._offsets.written(pos) == "%20" and self._is_in_qualifier():
-                    self._builder.add("%20", pos, pos + 1)  # of a search or the name of a file
+                    self._builder.add("%20", pos, pos + 1)  # in a search or a file name
                 elif not self._gaps.goes_on(pos):
                     break
                 pos += 1
@@ -282,12 +282,12 @@ class MentionReader:
         return pos
 
     def _belongs(self, char: str, after: int, *, raw: bool) -> bool:
-        """Return whether *char*, no plain character of a name, is part of the ARK, given what is *after* it."""
+        """Return True if *char* is part of the ARK, given the text *after* it; for other than plain characters of a name."""
         builder = self._builder
         following = self._text[after : after + 1]
         if char[0] == "%":
             return len(char) > 1 or _DIRECTIVE_BEHIND.match(self._text, after) is not None
-        if char == "/":  # the outer URL goes on after an encoded ARK, but not if only its label is encoded
+        if char == "/":  # ends an encoded ARK in another URL, unless only its label is encoded
             is_outer = raw and builder.has_slashes(1) and not builder.ends_with("/")
             return not is_outer or any(end - start == 1 for chars, start, end in builder.found if chars == "/")
         if _RUN.match(char):
@@ -314,12 +314,12 @@ class MentionReader:
         return False
 
     def _is_in_qualifier(self) -> bool:
-        """Return whether a qualifier has begun, and no sentence has ended."""
+        """Return True if a qualifier, not a new sentence, has begun."""
         builder = self._builder
         return builder.has_slashes(2) or ("." in builder.name and not builder.ends_with("."))
 
     def _is_whole_before_colon(self, after: int) -> bool:
-        """Return whether the name before a colon passes its check character, or a type of file is *after* the colon.
+        """Return True if the name before a colon passes its check character, or a file type is *after* the colon.
 
         JabRef writes ``file = {ark:/12148/bpt6k107371t/f1.item:URL}``.
         """
@@ -328,7 +328,7 @@ class MentionReader:
         return self._is_whole(self._builder.chars) or _FILE_TYPE.match(self._text, after) is not None
 
     def _is_marked(self) -> bool:
-        """Return whether it ends with the mark of markup, doubled or opened before it: ``_see ark:/12148/btv1b84_``."""
+        """Return True if it ends with a mark of markup, doubled or opened before it: ``_see ark:/12148/btv1b84_``."""
         mark = self._builder.last
         if not mark or mark not in _MARKUP_RUN:
             return False
@@ -338,15 +338,13 @@ class MentionReader:
         return re.search(rf"(?<![\w/]){re.escape(mark)}+(?=\S|\Z)", around) is not None
 
     def _is_spaced_colon(self, pos: int) -> bool:
-        """Return whether French typography put the blank at *pos* before a colon of the name, as it did in the
-        label.
-        """
+        """Return True if the blank at *pos* before a colon is French typography, as it is in the label."""
         if self._text[pos + 1 : pos + 2] != ":" or not _SPACED_LABEL.search(self._label[0]):
             return False
         return self._text[pos + 2 : pos + 3].isalnum() and bool(self._builder.name)
 
     def _label_begins(self, after: int) -> bool:
-        """Return whether another label or URL begins with what was read last; that is then given back."""
+        """Return True if the last characters read begin another label or URL; they are then removed."""
         builder = self._builder
         if builder.ends_with("ark") and builder.name[3:] and _GLUED_LABEL.match(self._text, after):
             builder.cut(3)
@@ -358,7 +356,7 @@ class MentionReader:
         return True
 
     def _note_query(self, pos: int) -> None:
-        """Note an inflection and a fragment; any other query is none of the ARK's."""
+        """Note an inflection and a fragment; any other query is not part of the ARK."""
         query = _INFLECTION.match(self._text, pos)
         if query is None and self._block.role is not Role.TEXT:
             query = _BARE_INFLECTION.match(self._text, pos)
@@ -372,7 +370,7 @@ class MentionReader:
             self._fragment_end = fragment.end()
 
     def _read_mapped(self) -> int:
-        """The ARK in a form that file systems take; returns where it ends."""
+        """Read an ARK mapped to a file name; return its end."""
         is_file_name = self._mapped == "_"
         self._builder.found = mapped_ark(self._text, self._label.end(), is_file_name=is_file_name)
         self._written_label = "ark:/"
@@ -397,16 +395,16 @@ class MentionReader:
             self._builder.strip(_TAIL + self._builder.last)
 
     def _is_urls_slash(self, tail: str) -> bool:
-        """Return whether a URL, or the target of a link, ends with the slash that *tail* begins with: it is sent, too.
+        """Return True if *tail* begins with the final slash of a URL or link target, which is requested with it.
 
-        It makes no other ARK (2023, 4.1), but some resolvers know no other URL.
+        The slash doesn't change the ARK (2023, 4.1), but some resolvers need it.
         """
         is_url = self._written.url is not None or self._block.role is Role.LINK_TARGET
         after = self._text[self._builder.end : self._builder.end + 1]
         return is_url and _SLASH.fullmatch(tail) is not None and after not in ("{", "<", "[", "(", "%", "$")
 
     def _is_template(self, end: int) -> bool:
-        """Return whether a placeholder is where a name should be: ``ark:/67531/{id}``, ``ark:/12148/xxxxx``."""
+        """Return True if a placeholder replaces the name: ``ark:/67531/{id}``, ``ark:/12148/xxxxx``."""
         chars = self._builder.chars
         opened = self._text[end : end + 1] in ("{", "<", "[") and chars[-1] in "/="
         if _EXPRESSION.match(self._text, end) or self._is_pattern():
@@ -414,13 +412,13 @@ class MentionReader:
         return opened or is_placeholder(chars)
 
     def _has_name_before_variable(self, end: int) -> bool:
-        """Return whether a whole name was read; what a variable is part of is given back.
+        """Return True if a whole name is before a variable; the part that contains the variable is removed.
 
         ``bpt6k107371t/f{n}.highres`` has one, ``bpt6k{id}`` and ``btv1b[...]`` have none.
         """
         chars = self._builder.chars
         if self._linked is not None and (_SHORTENED.search(chars) or _ELLIPSIS.match(self._text, end)):
-            return False  # the link's target is the citation
+            return False  # the citation is in the link's target
         inside = _VARIABLE.search(chars, chars.find("/") + 1) or _SHORTENED.search(chars)
         tail = self._text[self._builder.end : end]
         if inside is None and (_VARIABLE_AFTER.match(self._text, end) is None or "/" in tail or "." in tail):
@@ -435,14 +433,14 @@ class MentionReader:
         return True
 
     def _is_whole(self, chars: str) -> bool:
-        """Return whether *chars*, NAAN and name, have a passing check character."""
+        """Return True if *chars*, NAAN and name, have a passing check character."""
         read = ark_of(f"ark:{chars}")
         return (
             read is not None and len(read.name) >= SHORTEST_CHECKED and self._zones.check(read) is CheckCharacter.PASSES
         )
 
     def _is_pattern(self) -> bool:
-        """Return whether a star after a few letters represents all names that begin so: ``ark:/53355/cl*``.
+        """Return True if a star after a few letters stands for all names with that beginning: ``ark:/53355/cl*``.
 
         After a whole name it is the mark of a note.
         """
@@ -481,10 +479,10 @@ class MentionReader:
             for repair in self._offsets.repairs(self._start, self._builder.end):
                 notes.repaired(repair)
         chars = self._builder.chars
-        is_page = block.page is not None and block.role is Role.TEXT  # other roles are one value
+        is_page = block.page is not None and block.role is Role.TEXT  # other blocks are single values
         self._note_uncertainty(chars, ark, start, end, is_page=is_page)
         seams = block.seams
-        if bisect_left(seams, start) < bisect_right(seams, end + 1):  # within the mention, or directly after it
+        if bisect_left(seams, start) < bisect_right(seams, end + 1):  # in the mention or directly after it
             notes.decisions.append(WrapDecision(False, "the gaps on the page", Confidence.LIKELY))
             notes.is_beyond_name |= bool(ark.qualifier)
         for rule, is_true in (
@@ -523,7 +521,7 @@ class MentionReader:
         )
 
     def _may_go_on_elsewhere(self, end: int) -> bool:
-        """Return whether the block, or a literal in a list, ends with the ARK, and the next may be the rest of it."""
+        """Return True if the block, or a literal in a list, ends with the ARK, and the next may be the rest of it."""
         following = self._block.following if not self._block.text[end:].strip() else ""
         literal = _NEXT_LITERAL.match(self._block.text, end) if self._block.role is Role.TEXT else None
         if literal:
@@ -531,7 +529,7 @@ class MentionReader:
         return following != "" and may_be_rest(following)
 
     def _borne_out(self, ark: Ark) -> str:
-        """Return what bears *ark* out where what is around it leaves it only likely; empty if nothing does."""
+        """Return the evidence that makes a likely *ark* certain; empty if there is none."""
         form = str(ark)
         if self._linked == ark:
             return LINK_ENDS
@@ -546,7 +544,7 @@ class MentionReader:
         return "" if is_open else CHECK_CHARACTER
 
     def _note_uncertainty(self, chars: str, ark: Ark, start: int, end: int, *, is_page: bool) -> None:
-        """Return what else it may be: markup after a name, or a name that lost its case (draft-kunze-ark-38, 3.1)."""
+        """Note other doubts: markup after the name, or a name in capitals (draft-kunze-ark-38, 3.1)."""
         if chars[-1] in _MARKUP_RUN and self._block.role is Role.TEXT:
             self._notes.mark_likely("its last character may be markup")
             self._notes.may_be(self._written_label + chars.rstrip(_MARKUP_RUN))
@@ -568,11 +566,10 @@ class MentionReader:
 
 
 def shorter_names(ark: Ark, block: Block, zones: Zones) -> list[Ark]:
-    """Return what *ark* may be where its check character fails, the likeliest first: one that passes, and to which a
-    capitalized word is glued.
+    """Return forms of *ark* without a glued, capitalized word that pass its check character, the likeliest first.
 
-    On a page, where columns may touch, any shorter one that passes; and what is before such a word where names
-    have no check character.
+    On a page, where columns may touch, any shorter form counts. If names have no check character, the name before
+    such a word counts, too.
 
     >>> [str(each) for each in shorter_names(Ark.parse("ark:12148/bpt6k107371tMaps"), Block(""), Zones())]
     ['ark:12148/bpt6k107371t']
@@ -591,7 +588,7 @@ def shorter_names(ark: Ark, block: Block, zones: Zones) -> list[Ark]:
 
 
 def is_placeholder(chars: str) -> bool:
-    """Return whether *chars*, NAAN and name, end in a word that represents a name.
+    """Return True if *chars*, NAAN and name, end in a placeholder.
 
     >>> is_placeholder("12148/xxxxx"), is_placeholder("12148/btv1b84")
     (True, False)
