@@ -23,8 +23,8 @@ from crawler.spiders.runs import LIVES, judge_run, settle_readings
 from crawler.store.store import Store
 from extractors.find import find_arks
 from tests.interrupted import Command, counts, tables
-from tests.test_history import GUIDE, events, moment, seen
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, reply, run_command
+from tests.test_history import GUIDE, events, moment, seen
 
 HONEST = frozenset({"n3kp7w", "n4kp", "mapsbook", "h5-7w", "0002-779b6e"})
 """The names that NAAN 12x45 has; its resolver takes hyphens for part of them."""
