@@ -11,17 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractors.model.ark import Ark
-from reports.tables.definitions import (
-    bases_of,
-    by_identity,
-    host,
-    hosts_of,
-    map_distinct,
-    netloc,
-    netlocs_of,
-    tally,
-    values_of,
-)
+from extractors.model.urls import authority_of
+from reports.tables.definitions import bases_of, by_identity, hosts_of, map_distinct, tally, values_of
 
 URLS = [
     "https://n2t.net/ark:12148/x5",
@@ -53,14 +44,13 @@ def series(values: list[str | None]) -> pd.Series:
 
 @given(st.lists(_TEXTS, max_size=12))
 def test_hosts_are_those_of_each_url(urls: list[str]) -> None:
-    expected = [host(url) for url in urls]
+    expected = [authority_of(url) for url in urls]
     assert values_of(hosts_of(series(urls))) == expected
-    assert values_of(netlocs_of(series(urls))) == [netloc(url) for url in urls]
 
 
 def test_hosts_of_all_urls_and_of_an_empty_list() -> None:
     found = hosts_of(series([*URLS, None]))
-    assert found.tolist()[:-1] == [host(url) for url in URLS]
+    assert found.tolist()[:-1] == [authority_of(url) for url in URLS]
     assert pd.isna(found.iloc[-1])
     assert list(found.index) == list(range(10, 11 + len(URLS)))
     assert hosts_of(series([])).dtype == "str"

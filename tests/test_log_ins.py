@@ -15,7 +15,8 @@ from scrapy.http.cookies import CookieJar
 
 from arkaudit.configuration.config_files import ConfigError, load
 from crawler.wire.credentialed import Sessions
-from crawler.wire.credentials import Credential, Credentials, LogIn, NoLogIn, Origin, fill_form
+from crawler.wire.credentials import Credential, Credentials, LogIn, NoLogIn, fill_form
+from extractors.model.urls import Origin
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
 from tests.repository_server import USER, Repository
 
@@ -218,7 +219,7 @@ def test_fields_are_sent_with_the_hidden_ones_of_their_form() -> None:
         pytest.param(b"<form><input name=user><input name=pw>", "in the URL", id="by GET"),
         pytest.param(
             b"<form method=post action=https://evil.example/><input name=user><input name=pw>",
-            "another host, https://evil.example:443: nothing is sent there", id="to another host",
+            "another host, https://evil.example: nothing is sent there", id="to another host",
         ),
         pytest.param(
             b"<form method=post action=http://repo.example/><input name=user><input name=pw>", "another host",

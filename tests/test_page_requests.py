@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.model.observations import ChainEnd, Hop
-from crawler.rendering import PageRequest, Treatment, fault_of_answer, headers_for_browser, may_read, origin, treatment
+from crawler.rendering import PageRequest, Treatment, fault_of_answer, headers_for_browser, may_read, treatment
+from extractors.model.urls import origin_of
 from tests.vectors import vectors
 
 PAGE, API = "https://x.example", "https://api.example/x"
@@ -72,4 +73,4 @@ def test_the_browser_gets_no_cookie_and_nothing_that_was_true_on_the_wire_alone(
 
 @given(st.text())
 def test_any_text_has_an_origin_or_none(url: str) -> None:
-    assert isinstance(origin(url), str)
+    assert isinstance(origin_of(url), str)

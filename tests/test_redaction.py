@@ -21,10 +21,11 @@ from hypothesis import strategies as st
 from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import ChainEnd, DocumentOutcome, DocumentRecord, Hop, Observation, Pause, Question
 from crawler.wire.credentialed import RecordRedactor
-from crawler.wire.credentials import Credential, Credentials, Origin, proxy_credential
+from crawler.wire.credentials import Credential, Credentials, proxy_credential
 from crawler.wire.redaction import HIDDEN, Redactor
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding
+from extractors.model.urls import Origin
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 
 TOKEN = 'S3cr3t/42+x=&"z\\'

@@ -342,5 +342,7 @@ def test_an_established_reading_is_kept_until_another_lives(
         assert settled_run(store, 7, text, answers) == [cited], why
         if cited == SHORT:
             assert settled_run(store, 14, DOUBTFUL, {SHORT: 404, LONG: 404}, page=f"{GUIDE}/moved") == [SHORT]
-            assert {event for _, _, event in events(store)} <= {"new", "moved"}, "nothing is gone, and nothing else is new"
+            assert {event for _, _, event in events(store)} <= {"new", "moved"}, (
+                "nothing is gone, and nothing else is new"
+            )
             assert len([event for _, _, event in events(store) if event == "new"]) == 1

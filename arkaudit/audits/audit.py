@@ -26,7 +26,6 @@ from crawler.model.crawl_requests import FrontierState
 from crawler.model.observations import DocumentRecord, Verdict, now
 from crawler.model.registry import cache_folder, dns_look_up, with_resolvers
 from crawler.model.registry import load as load_registry
-from crawler.politeness.pacing import host_of
 from crawler.process import SpiderStage, run_stages
 from crawler.sources.gate import CrawlPlan, LinkPatterns, Rules
 from crawler.sources.request_logs import KNOWN_FORMATS, RequestLogs, line_pattern
@@ -46,6 +45,7 @@ from extractors.isolated import batches, document_executor
 from extractors.model.ark import Ark
 from extractors.model.errors import RunInterrupted
 from extractors.model.naan import Registry
+from extractors.model.urls import origin_of
 from extractors.processes.worker import WorkerExecutor
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class Audit:
         ]
         # The hosts that documents cite are still unknown.
         is_open = self.resolve and (self.seeds is not None or self.dataset is not None)
-        return is_open or any(not config.owns(host) for host in set(map(host_of, urls)))
+        return is_open or any(not config.owns(host) for host in set(map(origin_of, urls)))
 
     # -- spiders
 

@@ -17,7 +17,6 @@ from arkaudit.output.progress import RunProgress
 from crawler.conformance.conformance import questions_of, requirements
 from crawler.conformance.plan import NAMES_A_MINUTE, NamedArk, Probe, comparison_probes, probes
 from crawler.model.observations import Observation, Question
-from crawler.politeness.pacing import host_of
 from crawler.process import SpiderStage, run_stages
 from crawler.spiders.conformance_spider import ConformanceSpider
 from crawler.spiders.seeds import mention_in
@@ -25,6 +24,7 @@ from crawler.store.frontier import Frontier
 from crawler.store.store import Store
 from extractors.mentions.mention import Mention
 from extractors.model.errors import UserMistake
+from extractors.model.urls import origin_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def answers(
 
 def with_own_resolver(config: Config, resolver: str) -> Config:
     """Return *config* with *resolver* as the user's own host, at the rate that the test needs."""
-    host = host_of(resolver)
+    host = origin_of(resolver)
     pace = Host(interval=min(config.politeness.delay, 60 / NAMES_A_MINUTE))
     return config.model_copy(update={"hosts": {host: pace, **config.hosts}})
 
@@ -129,7 +129,7 @@ def _ask(probes: Sequence[Probe], config: Config, store: Store, run_id: int) -> 
     def arguments() -> dict[str, Any]:
         return {"store": store, "run_id": run_id, "probes": probes, "patience": config.patience}
 
-    hosts = {host_of(probe.url) for probe in probes}
+    hosts = {origin_of(probe.url) for probe in probes}
     if not config.network.only_routed and not all(map(config.owns, hosts)):
         warn_if_anonymous(config)
     with record_end(store, run_id), RunProgress() as progress:

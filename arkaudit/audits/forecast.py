@@ -18,8 +18,9 @@ from rich.text import Text
 from arkaudit.output.exits import say
 from arkaudit.output.output_rows import whole
 from crawler.model.observations import HostTraffic
-from crawler.politeness.pacing import Allowance, host_of
+from crawler.politeness.pacing import Allowance
 from extractors.model.ark import Ark
+from extractors.model.urls import origin_of
 from reports.languages.display import duration, escape_invisible
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def plan_of_arks(targets: Iterable[tuple[Ark, str]], allowance_of: AllowanceOf) 
 def plan_of_crawl(seeds: Sequence[str], past: PastRun | None, allowance_of: AllowanceOf) -> Forecast:
     """Return the forecast for a run over the URLs *seeds*, from the traffic of a *past* run if there is one."""
     if past is None:
-        counts = Counter(map(host_of, seeds))
+        counts = Counter(map(origin_of, seeds))
         hosts = [_host_plan(host, None, counts[host], counts[host], allowance_of) for host in counts]
         unknown = "the number of documents and ARKs is not known before the first run over these seeds"
         return Forecast(_slowest_first(hosts), (unknown, *_NOTES))
@@ -104,7 +105,7 @@ def plan_of_crawl(seeds: Sequence[str], past: PastRun | None, allowance_of: Allo
 
 
 def _hosts_of_arks(targets: Iterable[tuple[Ark, str]], allowance_of: AllowanceOf) -> list[HostPlan]:
-    arks = Counter(host_of(url) for ark, url in targets if not ark.is_skipped)
+    arks = Counter(origin_of(url) for ark, url in targets if not ark.is_skipped)
     return [
         _host_plan(host, count, round(count * LEAST_AN_ARK), round(count * MOST_AN_ARK), allowance_of)
         for host, count in arks.items()

@@ -47,8 +47,9 @@ from crawler.politeness.pacing import Allowance, Allowances, is_own
 from crawler.rendering import PageLimits, RenderOptions, find_browser
 from crawler.sources.xml_sources import Selection
 from crawler.verdicts.verdict import ClosedCollection
-from crawler.wire.credentials import Credential, Credentials, LogIn, Origin, proxy_credential
+from crawler.wire.credentials import Credential, Credentials, LogIn, proxy_credential
 from crawler.wire.identity import RequestSigner, read_key
+from extractors.model.urls import Origin
 
 HOME = "https://pypi.org/project/arkaudit/"
 

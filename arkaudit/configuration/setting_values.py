@@ -21,9 +21,10 @@ from crawler.model.resolving import url_fault
 from crawler.sources.gate import LinkPatterns
 from crawler.sources.request_logs import line_pattern
 from crawler.verdicts.verdict import ClosedCollection
-from crawler.wire.credentials import Origin, names_user
+from crawler.wire.credentials import names_user
 from crawler.wire.identity import read_key
 from extractors.model.normalize import NotAnArk
+from extractors.model.urls import Origin
 from reports.languages import WORDS as LANGUAGE_WORDS
 
 _HOST = re.compile(r"(?:https?://)?(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.IGNORECASE)

@@ -20,7 +20,7 @@ from arkaudit.datasets.columns import DATASET_TABLES, ColumnKind, DatasetTable
 from arkaudit.datasets.plan import Manifest, damage_in, manifest_in
 from arkaudit.datasets.storage import is_object, object_files, open_storage
 from extractors.model.errors import UserMistake
-from reports.tables.definitions import host
+from extractors.model.urls import authority_of
 from reports.tables.overviews import section
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ def count(dataset: OpenDataset) -> None:
 def _find_hosts(dataset: OpenDataset) -> None:
     """Create the table ``resolver_host`` with the host of each resolver."""
     resolvers = [resolver for (resolver,) in dataset.rows("SELECT DISTINCT coalesce(resolver, '') FROM mentions")]
-    hosts = pa.array(map(host, resolvers), pa.string())
+    hosts = pa.array(map(authority_of, resolvers), pa.string())
     dataset.keep("resolver_host", pa.table({"resolver": pa.array(resolvers, pa.string()), "host": hosts}))
 
 

@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
-from urllib.parse import urlsplit
 
 from rich.console import Console
 
@@ -29,6 +28,7 @@ from crawler.model.observations import (
 )
 from crawler.model.resolving import INFLECTED, REDIRECTS, SUCCESSES
 from crawler.verdicts.answer_sets import is_about_resolver
+from extractors.model.urls import authority_of
 from reports.languages.display import count_noun, escape_invisible
 from reports.tables.wording import (
     COMMITMENT_MEANINGS,
@@ -156,18 +156,10 @@ class Step:
         """Return the step for an observation; *is for another* if it is about an alternative reading of the ARK."""
         label = "ark:/" if "ark:/" in observation.asked_url.lower() else "ark:"
         words = _ASKED_FOR_ANOTHER if is_for_another else _ASKED[observation.question]
-        asked = words.format(host=host_of(observation.asked_url), label=label, ark=observation.ark)
+        asked = words.format(host=authority_of(observation.asked_url), label=label, ark=observation.ark)
         if observation.attempt > 1:
             asked = f"{asked.rstrip('.')}, once more: the failure may be temporary (attempt {observation.attempt})."
         return cls(asked, observation.asked_url, tuple(_answer_sentences(observation)), _answer_meaning(observation))
-
-
-def host_of(url: str) -> str:
-    """Return the host in a URL as written, with its port."""
-    try:
-        return urlsplit(url).netloc.rpartition("@")[2] or url
-    except ValueError:
-        return url
 
 
 # -- answers
@@ -176,7 +168,7 @@ def host_of(url: str) -> str:
 def _answer_sentences(observation: Observation) -> Iterator[str]:
     last = len(observation.hops) - 1
     for number, hop in enumerate(observation.hops):
-        host = host_of(hop.url)
+        host = authority_of(hop.url)
         if hop.status is None:
             held_back = not hop.sent or observation.end in (ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS)
             what = "was not asked" if held_back else "gave no answer"
@@ -285,8 +277,8 @@ def _control_meaning(observation: Observation, status: int) -> str:
 
 def _refusal_meaning(observation: Observation, status: int) -> str:
     if status in _SAYS_UNKNOWN:
-        landing = host_of(observation.final_url)
-        is_resolvers = len(observation.hops) == 1 or landing == host_of(observation.asked_url)
+        landing = authority_of(observation.final_url)
+        is_resolvers = len(observation.hops) == 1 or landing == authority_of(observation.asked_url)
         who = f"the resolver itself, {landing}," if is_resolvers else f"{landing}, where the resolver sent us,"
         more = " The conclusions below judge whether it gives a reason." if status == 410 else ""
         return f"It is {who} that does not have it.{more}"
@@ -443,7 +435,7 @@ def _advice(verdict: Verdict, asked: AnswerFacts | None) -> str:
             return "look at it with a browser, or let one show it: [render] in the configuration."
         if asked.is_success:
             return "look whether the page shows the object; the answers don't prove it."
-    host = host_of(verdict.hops[-1].url) if verdict.hops else "its host"
+    host = authority_of(verdict.hops[-1].url) if verdict.hops else "its host"
     return _ADVICE.get(outcome, _LATER).format(host=host)
 
 

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from urllib.parse import urlsplit
 
 from crawler.answers.answer import STRUCTURED
 from crawler.answers.erc import missing_code
@@ -19,6 +18,7 @@ from crawler.answers.quirks import plain, quirks, without_marks
 from crawler.answers.structured import COMMITMENT_KEYS, kernel, plain_key
 from extractors.find import find_arks
 from extractors.model.ark import Ark
+from extractors.model.urls import authority_of
 
 #: Places by which a page says what it is, in contrast to what it merely mentions.
 _DECLARING = re.compile(
@@ -259,7 +259,7 @@ def template_in(statement: Mapping[str, str], at: str) -> str | None:
     if named is not None:
         return named
     host = _EXAMPLE_HOST.search(where)
-    is_own = host is not None and urlsplit(at).netloc.lower() == urlsplit(host[0]).netloc.lower()
+    is_own = host is not None and authority_of(at) == authority_of(host[0])
     return where if _EXAMPLE_ARK.search(where) or (host is not None and not is_own) else None
 
 

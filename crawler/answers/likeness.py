@@ -14,6 +14,7 @@ from rapidfuzz import fuzz
 
 from crawler.model.observations import ChainEnd, Observation
 from crawler.model.resolving import SUCCESSES
+from extractors.model.urls import authority_of
 
 #: Characters of readable text that are kept with an observation, as evidence and for comparing answers.
 TEXT_LIMIT = 8_000
@@ -102,7 +103,7 @@ def own_words(answer: Observation, control: Observation | None) -> str:
     """
     text, other = answer.text or "", (control.text if control is not None else None) or ""
     there = control.final_url if control is not None else ""
-    if not other or other == text or urlsplit(answer.final_url).netloc != urlsplit(there).netloc:
+    if not other or other == text or authority_of(answer.final_url) != authority_of(there):
         return text
     mine, theirs = text.split(), other.split()
     before = common_length(mine, theirs)

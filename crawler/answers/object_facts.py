@@ -30,6 +30,7 @@ from crawler.model.observations import ObjectOutcome
 from crawler.model.resolving import same_host
 from extractors.model.ark import Ark
 from extractors.model.normalize import NotAnArk
+from extractors.model.urls import authority_of
 
 #: So many other ARKs that land on one URL are a sign, though never a proof: one page may mean many objects.
 MANY_NEIGHBOURS = 2
@@ -125,7 +126,7 @@ class ObjectFacts:
         if not control.is_success:
             if control.outcome not in _REFUSED:
                 return ControlContrast.NOTHING
-            host, other_host = (urlsplit(one.final_url).netloc for one in (answer, control))
+            host, other_host = (authority_of(one.final_url) for one in (answer, control))
             is_there = host == other_host
             return ControlContrast.REFUSED_THERE if is_there else ControlContrast.REFUSED_BEFORE
         if self._is_answered_alike(control):
@@ -390,9 +391,9 @@ class ObjectFacts:
     @property
     def _is_claim_of_this_alone(self) -> bool:
         """True if the host says something else to the control, or says with a date when it was withdrawn."""
-        control, host = self.control, urlsplit(self.answer.final_url).netloc
+        control, host = self.control, authority_of(self.answer.final_url)
         there = control.final_url if control is not None and control.is_answered else None
-        if there is not None and urlsplit(there).netloc == host:
+        if there is not None and authority_of(there) == host:
             return True
         claim = self.claim or ""
         _, _, rest = self.answer.words.notice.partition(claim)

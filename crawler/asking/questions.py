@@ -24,22 +24,12 @@ from crawler.model.resolving import (
 from extractors.model.ark import Ark
 from extractors.model.naan import Registry
 from extractors.model.normalize import LABEL
+from extractors.model.urls import origin_of
 
 # -- the location of a resolver on its host, from ``/.well-known/ark`` (draft-kunze-ark-40, 3.4)
 
 
-_ORIGIN = re.compile(r"https?://[^/?#]*", re.IGNORECASE)
 _PATH = re.compile(r"/(?:[\x21-\x7e]{0,2000}/)?\Z")
-
-
-def origin_of(url: str) -> str:
-    """Return the scheme, host and port of an http or https URL, in lower case.
-
-    >>> origin_of("https://Journal.example/index.php/ark:/12148/x5")
-    'https://journal.example'
-    """
-    match = _ORIGIN.match(url)
-    return match[0].lower() if match else ""
 
 
 def resolver_path(answer: Observation) -> str | None:

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
-from urllib.parse import urlsplit
 
 from crawler.answers.facts import AnswerFacts
 from crawler.conformance.expectations import EXPECTATIONS, Answers
 from crawler.conformance.plan import NamedArk
 from crawler.model.observations import ChainEnd, ObjectOutcome, Observation, Question
 from extractors.model.ark import Ark
+from extractors.model.urls import authority_of
 
 
 class Level(StrEnum):
@@ -225,7 +225,7 @@ def _words(answer: Observation | None) -> str:
 
 def _place(answer: Observation, url: str) -> str:
     """Return the final URL; for a page of the resolver itself its title, because its address differs."""
-    is_own = urlsplit(answer.final_url).netloc == urlsplit(url).netloc
+    is_own = authority_of(answer.final_url) == authority_of(url)
     return f"its own page “{answer.title or ''}”" if is_own else answer.final_url
 
 

@@ -10,14 +10,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from crawler.answers.likeness import likeness
-from crawler.model.addresses import DEFAULT_PORTS
 from crawler.model.observations import DESCRIBED, ChainEnd, CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
+from extractors.model.urls import authority_of
 
 #: A host is expected to answer unless it gave no answer in this many runs in a row.
 MISSES_EXPECTED = 2
@@ -53,7 +52,7 @@ def contacts_of(chains: Iterable[tuple[str, Sequence[Mapping[str, Any]]]]) -> di
     contacts: dict[str, Contact] = {}
     for end, hops in chains:
         for number, hop in enumerate(hops, start=1):
-            host = host_of(hop["url"])
+            host = authority_of(hop["url"])
             is_failure = hop.get("status") is None
             if host is None or (is_failure and (number < len(hops) or end not in _MET | _SILENT)):
                 continue
@@ -100,28 +99,6 @@ def assess(contacts: Collection[Contact], misses: Mapping[str, int]) -> Assessme
         words = f"{missing} of {len(expected)} hosts that were expected to answer did not"
         return Assessment(True, words, len(expected), missing)
     return Assessment(False, "", len(expected), missing)
-
-
-def host_of(url: str) -> str | None:
-    """Return the host of a URL, with its port unless it is the default; None if it has no host, such as a file.
-
-    >>> host_of("https://N2T.net:443/ark:/12148/x5"), host_of("http://[::1]:8080/"), host_of("papers/a.pdf")
-    ('n2t.net', '[::1]:8080', None)
-    """
-    return _host("/".join(url.split("/", 3)[:3]))
-
-
-@lru_cache(maxsize=10_000)
-def _host(origin: str) -> str | None:
-    try:
-        parts = urlsplit(origin)
-        name, port = parts.hostname, parts.port
-    except ValueError:
-        return None
-    if not name:
-        return None
-    name = f"[{name}]" if ":" in name else name
-    return name if port in (None, DEFAULT_PORTS.get(parts.scheme)) else f"{name}:{port}"
 
 
 # -- differences between two checks of a working ARK: its place, its content and its metadata
@@ -190,7 +167,7 @@ def place(url: str) -> str:
     >>> place("http://A.example:80/view/7/?sid=9&page=2"), place("https://a.example/view/7?page=2")
     ('a.example/view/7?page=2', 'a.example/view/7?page=2')
     """
-    host = host_of(url)
+    host = authority_of(url)
     if host is None:
         return url
     parts = urlsplit(url)

@@ -42,7 +42,6 @@ from crawler.history.ark_status import (
     assess,
     commitment_to_compare,
     contacts_of,
-    host_of,
     metadata_to_compare,
     step,
 )
@@ -50,6 +49,7 @@ from crawler.history.rechecking import KnownArk
 from crawler.history.run_times import moment_of_check
 from crawler.model import schema
 from crawler.model.observations import ACCESS, DocumentOutcome, Family, ObjectOutcome, moment
+from extractors.model.urls import authority_of
 
 _document, _latest, _observation = schema.document.c, schema.latest.c, schema.observation.c
 _run, _verdict = schema.run.c, schema.verdict.c
@@ -250,7 +250,7 @@ def _note_verdicts(connection: Connection, run_id: int, *, after: int = 0) -> No
             at = moment(ark_status.checked_at)
             pair = {"ark_id": row.ark_id, "request_url": url}
             status = {
-                "host": host_of(url) or "",
+                "host": authority_of(url),
                 "first_seen_at": at if here is None else here.first_seen_at,
                 "verdict_id": row.verdict_id,
                 "checked_at": at,
@@ -428,7 +428,7 @@ def _add_new(connection: Connection, this: Any) -> None:
     while new := connection.execute(query).all():
         _add_events(connection, this, [row[:2] for row in new if not row.is_seen], EventKind.NEW, "")
         rows = [
-            {"ark_id": ark_id, "request_url": url, "host": host_of(url) or "", **unchecked} for ark_id, url, _ in new
+            {"ark_id": ark_id, "request_url": url, "host": authority_of(url), **unchecked} for ark_id, url, _ in new
         ]
         connection.execute(insert(latest), rows)
 

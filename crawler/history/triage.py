@@ -15,9 +15,10 @@ from enum import IntEnum, StrEnum
 from fnmatch import fnmatchcase
 from typing import TypeAlias
 
-from crawler.history.ark_status import ArkState, host_of
+from crawler.history.ark_status import ArkState
 from crawler.model.observations import Family, ObjectOutcome
 from extractors.model.ark import Ark
+from extractors.model.urls import authority_of
 
 
 class TriageAction(StrEnum):
@@ -252,7 +253,7 @@ def target_of(kind: TriageTarget, text: str) -> str:
         case TriageTarget.ARK:
             return str(Ark.parse(text))
         case TriageTarget.HOST:
-            host = host_of(text if "://" in text else f"https://{text}/")
+            host = authority_of(text if "://" in text else f"https://{text}/")
             if not host or set(host) & set("*? "):
                 raise ValueError(f"not a host: {text!r}")
             return host
@@ -316,7 +317,7 @@ class TriageDecisions:
         """Yield the decisions about an ARK requested at the first of these URLs; its chains end at the others."""
         asked, *_ = (*urls, "")
         yield from self._exact.get((TriageTarget.ARK, ark), ())
-        for host in dict.fromkeys(host for host in map(host_of, urls) if host):
+        for host in dict.fromkeys(host for host in map(authority_of, urls) if host):
             yield from self._exact.get((TriageTarget.HOST, host), ())
         for decision in self._patterns:
             if fnmatchcase(ark, decision.target) or fnmatchcase(asked, decision.target):

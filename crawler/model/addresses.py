@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from extractors.model.errors import ArkauditError
 
 #: The ports that go without saying.
-DEFAULT_PORTS = {"http": 80, "https": 443}
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 

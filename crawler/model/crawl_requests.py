@@ -16,9 +16,10 @@ from urllib.parse import SplitResult, urlsplit
 from publicsuffixlist import PublicSuffixList
 from w3lib.url import canonicalize_url
 
-from crawler.model.addresses import DEFAULT_PORTS, is_literal
+from crawler.model.addresses import is_literal
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding
+from extractors.model.urls import DEFAULT_PORTS, authority_of
 
 _SESSION_NAME = r"(?:jsessionid|phpsessid|aspsessionid[a-z]*|session_?id|cfid|cftoken|oscsid|xtcsid|zenid)"
 #: ``;jsessionid=1A2B`` of Java, ``/(S(1a2b))`` of ASP.NET.
@@ -193,7 +194,7 @@ class CrawlRequest:
         if canonical == self.canonical or is_for_once(url):
             return self
         name = canonical if names_session(url) else url
-        return replace(self, url=name, canonical=canonical, host=host_of(url))
+        return replace(self, url=name, canonical=canonical, host=authority_of(url))
 
     @classmethod
     def to_page(
@@ -212,7 +213,14 @@ class CrawlRequest:
         'https://library.example/b?x=2&y=1'
         """
         return cls(
-            url, same_document(url), host_of(url), depth=depth, found_on=found_on, reach=reach, source=source, part=part
+            url,
+            same_document(url),
+            authority_of(url),
+            depth=depth,
+            found_on=found_on,
+            reach=reach,
+            source=source,
+            part=part,
         )
 
     @classmethod
@@ -223,7 +231,7 @@ class CrawlRequest:
     @classmethod
     def to_ark(cls, ark: Ark, url: str) -> CrawlRequest:
         """The request for *ark* at *url*: every octet of which counts, for it may be significant to its resolver."""
-        return cls(url, url, host_of(url), RequestKind.ARK, ark=ark)
+        return cls(url, url, authority_of(url), RequestKind.ARK, ark=ark)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,15 +281,6 @@ def document_key(canonical: str) -> bytes:
     True
     """
     return blake2b(canonical.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
-
-
-def host_of(url: str) -> str:
-    """The host that *url* is asked at, with its port if it names one.
-
-    >>> host_of("https://me@N2T.net:443/ark:/12148/x5")
-    'n2t.net:443'
-    """
-    return urlsplit(url).netloc.rpartition("@")[2].lower()
 
 
 # -- what a document is as a source, and what it lists
@@ -378,7 +377,7 @@ def site_of(url: str) -> str:
         domain = ".".join(host.rsplit(".", 2)[-2:])
     else:
         domain = _suffixes().privatesuffix(host)
-    return domain or parts.netloc.lower().rpartition("@")[2]
+    return domain or authority_of(url)
 
 
 def is_public_suffix(domain: str) -> bool:

@@ -11,11 +11,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from urllib.parse import urlsplit
 
-from crawler.model.addresses import DEFAULT_PORTS, AddressGuard, Routes, is_literal
+from crawler.model.addresses import AddressGuard, Routes, is_literal
 from crawler.model.observations import ChainEnd
 from crawler.model.resolving import Patience
+from extractors.model.urls import find_origin
 
 #: Seconds between two requests to a host, unless the operator has named it as their own.
 LEAST_INTERVAL_S = 1.0
@@ -30,30 +30,10 @@ _MOST_FOR_ERRORS = 4
 _BUSY = frozenset({429, 503})
 _NO_CONNECTION = frozenset({ChainEnd.DNS, ChainEnd.REFUSED, ChainEnd.TLS})
 _NO_ANSWER = frozenset({*_NO_CONNECTION, ChainEnd.TIMEOUT, ChainEnd.RESET})
-_ORIGIN = re.compile(r"https?://[^/?#]*", re.IGNORECASE)
 _NEVER = -math.inf
 
 
 # -- hosts and their allowances
-
-
-def host_of(url: str) -> str:
-    """Return scheme, name and port of the host of *url*, without a default port; "" if there is no host.
-
-    >>> host_of("HTTPS://N2T.net.:443/ark:/12148/x5"), host_of("http://[::1]:8080/?x")
-    ('https://n2t.net', 'http://[::1]:8080')
-    """
-    match = _ORIGIN.match(url)
-    if match is None:
-        return ""
-    origin = match[0].lower()
-    try:
-        parts = urlsplit(origin)
-        name, port = (parts.hostname or "").removesuffix("."), parts.port
-    except ValueError:  # no request to it is possible
-        return origin
-    name = f"[{name}]" if ":" in name else name
-    return f"{parts.scheme}://{name}" + (f":{port}" if port not in (None, DEFAULT_PORTS[parts.scheme]) else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +76,16 @@ def is_own(host: str, routes: Routes, guard: AddressGuard) -> bool:
     >>> is_own("http://127.0.0.1:8080", Routes(), AddressGuard.allowing(["127.0.0.0/8"]))
     True
     """
-    try:
-        parts = urlsplit(host)
-        name, port = parts.hostname or "", parts.port or DEFAULT_PORTS.get(parts.scheme, 0)
-    except ValueError:  # no request to it is possible
+    origin = find_origin(host)
+    if origin is None:
         return False
-    if routes.target(name, port) is not None:
+    if routes.target(origin.host, origin.port or 0) is not None:
         return True
-    return is_literal(name) and AddressGuard().refusal(name) is not None and guard.refusal(name) is None
+    return (
+        is_literal(origin.host)
+        and AddressGuard().refusal(origin.host) is not None
+        and guard.refusal(origin.host) is None
+    )
 
 
 # -- the state of a host that audits on this machine share

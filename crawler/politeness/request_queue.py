@@ -18,8 +18,8 @@ from scrapy.http import Response
 from scrapy.pqueues import DownloaderAwarePriorityQueue, DownloaderInterface
 from twisted.internet.defer import Deferred
 
-from crawler.politeness.pacing import host_of
 from crawler.politeness.throttle import throttle_of
+from extractors.model.urls import origin_of
 
 
 class HostDownloader(Downloader):
@@ -35,7 +35,7 @@ class HostDownloader(Downloader):
 
     def get_slot_key(self, request: Request) -> str:
         """Return the origin of *request*: scheme, host and port."""
-        return host_of(request.url)
+        return origin_of(request.url)
 
     def needs_backout(self) -> bool:
         """Return True if there is no place for another request. Requests that wait for a held host take up no place."""

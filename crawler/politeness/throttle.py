@@ -21,8 +21,9 @@ from crawler.model.addresses import AddressGuard, Routes
 from crawler.model.observations import ChainEnd, HostTraffic, Pause, now
 from crawler.model.resolving import Patience
 from crawler.politeness.host_files import HostFiles, HostLease, HostWait
-from crawler.politeness.pacing import LEAST_INTERVAL_S, Allowance, Allowances, HostState, Pace, Reason, host_of, is_own
+from crawler.politeness.pacing import LEAST_INTERVAL_S, Allowance, Allowances, HostState, Pace, Reason, is_own
 from extractors.model.errors import ArkauditError
+from extractors.model.urls import origin_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -136,7 +137,7 @@ class HostThrottle:
 
         Raises `HostGivenUp` on entering if the host was given up.
         """
-        host = self._host(host_of(url))
+        host = self._host(origin_of(url))
         if host.pace.state is HostState.GIVEN_UP and host.pace.reason is not None:
             raise HostGivenUp(host.pace.reason)
         slot = HostSlot(self, host, url)
@@ -186,7 +187,7 @@ class HostThrottle:
 
         Return False if the delay is longer than any pause that is granted, so that nothing may be asked.
         """
-        host = self._host(host_of(url))
+        host = self._host(origin_of(url))
         if crawl_delay_s > max(self.longest_wait_s, host.pace.allowance.interval_s):
             return False
         host.pace = host.pace.with_crawl_delay(crawl_delay_s)

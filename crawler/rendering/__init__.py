@@ -14,9 +14,9 @@ from enum import StrEnum
 from pathlib import Path
 
 from crawler.answers.quirks import is_visitor_counter
-from crawler.history.ark_status import host_of
 from crawler.model.observations import Chain, ChainEnd
 from crawler.model.resolving import names_skipped_ark, url_fault
+from extractors.model.urls import origin_of
 
 #: Names of Chromium's program. The first has no windows at all, and starts in a third of the time.
 NAMES = (
@@ -114,23 +114,13 @@ class PageRequest:
     @property
     def origin(self) -> str:
         """The origin of the requested URL."""
-        return origin(self.url)
+        return origin_of(self.url)
 
     @property
     def asking_origin(self) -> str | None:
         """The origin of the page if it differs from that of the requested URL (CORS), else None."""
         asking = self.headers.get("origin")
         return asking if asking is not None and asking != self.origin else None
-
-
-def origin(url: str) -> str:
-    """Return scheme, host and port of a URL as a browser writes them.
-
-    >>> origin("https://Api.example:443/x?y"), origin("http://api.example:8080/")
-    ('https://api.example', 'http://api.example:8080')
-    """
-    host = host_of(url)
-    return f"{url.partition(':')[0].lower()}://{host}" if host else ""
 
 
 def treatment(asked: PageRequest) -> tuple[Treatment, str]:
@@ -188,7 +178,7 @@ def may_read(asked: PageRequest, headers: Mapping[str, str], hops: Chain) -> boo
     """
     if asked.kind not in ("fetch", "xhr"):
         return True
-    led_away = any(origin(hop.url) != asked.origin for hop in hops)
+    led_away = any(origin_of(hop.url) != asked.origin for hop in hops)
     return "access-control-allow-origin" in headers or not (led_away or asked.asking_origin is not None)
 
 

@@ -14,7 +14,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from scrapy import Request
 from scrapy.crawler import Crawler
@@ -26,15 +25,7 @@ from crawler.answers.answer_reading import AnswerReader
 from crawler.answers.likeness import same_answer
 from crawler.model.observations import Chain, ChainEnd, Observation, Question, Rendering
 from crawler.model.resolving import SUCCESSES, Follow, next_step
-from crawler.rendering import (
-    REQUEST_BYTES,
-    PageRequest,
-    RenderOptions,
-    fault_of_answer,
-    origin,
-    short,
-    why_not_requested,
-)
+from crawler.rendering import REQUEST_BYTES, PageRequest, RenderOptions, fault_of_answer, short, why_not_requested
 from crawler.rendering.page_visit import (
     CLOSING_S,
     BrowserFault,
@@ -48,6 +39,7 @@ from crawler.rendering.page_visit import (
 from crawler.wire.credentialed import sessions_of
 from crawler.wire.failures import body_faults
 from crawler.wire.middlewares import chain_of
+from extractors.model.urls import authority_of, origin_of
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Playwright
@@ -93,7 +85,7 @@ class PageFetcher:
         hops: Chain = ()
         while True:
             why_not = why_not_requested(url)
-            is_elsewhere = origin(url) != origin(page_url)
+            is_elsewhere = origin_of(url) != origin_of(page_url)
             if why_not is None and is_elsewhere and self._sessions.find(url) is not None:
                 # Contents that a host shows only to the operator are not for the pages of others.
                 words = "a page of another host may not use your credentials for this host"
@@ -310,7 +302,7 @@ class PageRenderer:
         shown = await self._show(observation, response)
         body = (shown.html or "").encode("utf-8", "replace")
         answer = await self._reader.read(
-            body, "text/html; charset=utf-8", observation.ark, host=urlsplit(observation.final_url).netloc
+            body, "text/html; charset=utf-8", observation.ark, host=authority_of(observation.final_url)
         )
         fault = shown.rendering.fault or answer.fault
         return replace(

@@ -10,7 +10,6 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
@@ -38,6 +37,7 @@ from crawler.wire.middlewares import chain_of
 from extractors.model.ark import Ark
 from extractors.model.budget import OverBudget, cpu_limit
 from extractors.model.normalize import NotAnArk
+from extractors.model.urls import authority_of
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ async def observe(ask: Ask, request: Request, response: Response | None, reader:
     ark = ask.ark
     with suppress(NotAnArk):  # a control asks about one of its own
         ark = Ark.parse(ask.url.partition("?")[0])
-    host = urlsplit(request.url).netloc
+    host = authority_of(request.url)
     answer = await reader.read(body, content_type, ark, host=host)
     # What kept it from coming whole, but for our own having read enough of it.
     lacks = () if STOPPED in flags else body_faults(flags, len(body))

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import same_answer
@@ -30,7 +29,6 @@ from crawler.asking.questions import (
     Places,
     next_place_elsewhere,
     next_question,
-    origin_of,
     question_url,
     reached_answer,
     resolver_path,
@@ -53,6 +51,7 @@ from crawler.verdicts.verdict import ClosedCollection, Description, closed_for, 
 from extractors.model.ark import Ark
 from extractors.model.naan import Registry
 from extractors.model.normalize import LABEL
+from extractors.model.urls import authority_of, origin_of
 
 Target = tuple[Ark, str]
 
@@ -545,9 +544,9 @@ class Conversation:
         if is_left_out or not answer.is_redirected or not (answer.is_success or answer.may_be_explained):
             return
         url = answer.final_url
-        pattern, host, control = landing_pattern(url), urlsplit(url).netloc, landing_control(url)
+        pattern, host, control = landing_pattern(url), authority_of(url), landing_control(url)
         patterns = self._landings[host]
-        if pattern in patterns or host == urlsplit(answer.asked_url).netloc:
+        if pattern in patterns or host == authority_of(answer.asked_url):
             return
         if len(patterns) >= PATTERNS_A_HOST or not is_worth_asking(control):
             return

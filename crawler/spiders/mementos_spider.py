@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
-from urllib.parse import urlsplit
 
 from scrapy import Request
 from scrapy.http import Response
@@ -29,6 +28,7 @@ from crawler.store.frontier import FrontierEntry, SettledEntry
 from crawler.wire.middlewares import chain_of, header_of
 from extractors.model.ark import Ark
 from extractors.model.budget import OverBudget, cpu_limit
+from extractors.model.urls import authority_of
 
 #: So many searches are open at a time: they are at one host.
 SEARCHES = 20
@@ -95,7 +95,7 @@ class MementosSpider(AuditSpider):
                 text, end, detail = "", ChainEnd.UNDETERMINED, TOO_LONG_TO_JUDGE
         elif response is not None:
             content_type = header_of(response.headers, "Content-Type")
-            host = urlsplit(response.url).netloc
+            host = authority_of(response.url)
             answer = await self.answers.read(response.body, content_type, host=host)
             fault = page_fault(answer)
             if answer.fault is not None:

@@ -15,7 +15,6 @@ from operator import attrgetter
 
 from crawler.answers.facts import AnswerFacts
 from crawler.asking.probes import place_of
-from crawler.asking.questions import origin_of
 from crawler.model.observations import (
     CitedMention,
     DecidedOn,
@@ -51,6 +50,7 @@ from extractors.model.budget import DECIDING_CPU_S, OverBudget, TimeBudget, cpu_
 from extractors.model.documents import Finding, Role
 from extractors.model.naan import SHARED_NAANS, Registry
 from extractors.model.normalize import LABEL
+from extractors.model.urls import origin_of
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.rules import Confidence
 

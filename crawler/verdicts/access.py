@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from urllib.parse import urlsplit
 
 from crawler.answers.answer import is_textual
 from crawler.answers.facts import OUTCOME_OF_END, AnswerFacts, status_outcome
@@ -17,6 +16,7 @@ from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs
 from crawler.answers.quirks import quirks
 from crawler.model.observations import ObjectOutcome, Observation, ServiceVerdict
 from crawler.verdicts.rules import Evidence, RuleGroup, RuleTable, VerdictRule, always, sentences
+from extractors.model.urls import authority_of, host_name_of
 
 _EXPLAINABLE = frozenset({401, 403, 404, 410, 451})
 
@@ -142,15 +142,15 @@ def _beside(facts: ObjectFacts) -> Iterator[str]:
 
 def who_said_it(answer: Observation) -> str:
     """The hop that a not-found is to be attributed to: the resolver, or where it led (2020, 7.1.2)."""
-    landing = urlsplit(answer.final_url).netloc
-    if len(answer.hops) == 1 or landing == urlsplit(answer.hops[0].url).netloc:
+    landing = authority_of(answer.final_url)
+    if len(answer.hops) == 1 or landing == authority_of(answer.hops[0].url):
         return "the resolver itself says so"
     return f"said by the landing host {landing}; the resolver knew where to send us"
 
 
 def _host_reason(answer: Observation) -> str | None:
     """Return what is known of a status at its host."""
-    return quirks().host_reason(urlsplit(answer.final_url).netloc, answer.status or 0)
+    return quirks().host_reason(host_name_of(answer.final_url), answer.status or 0)
 
 
 def answered(answer: Observation) -> str:

@@ -9,11 +9,12 @@ from typing import TypeVar
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import common_length
 from crawler.asking.probes import landing_pattern, place_of
-from crawler.asking.questions import origin_of, reached_answer, seems_absent
+from crawler.asking.questions import reached_answer, seems_absent
 from crawler.model.observations import ACCESS, CONFORMANCE, Observation, Question
 from crawler.verdicts.readings import CandidateReading, Form
 from extractors.model.ark import Ark
 from extractors.model.normalize import NotAnArk
+from extractors.model.urls import origin_of
 
 K = TypeVar("K")
 

@@ -15,6 +15,7 @@ from extractors.find import find_arks
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding
 from extractors.model.normalize import LABEL
+from extractors.model.urls import host_name_of
 
 #: Redirects that clients follow, and which give up then; many allow more (2020, 7.1.3).
 MOST_REDIRECTS: Mapping[int, str] = {5: "some libraries", 10: "many libraries", 20: "browsers", 50: "curl"}
@@ -37,12 +38,12 @@ def chain_remarks(answer: Observation) -> Iterator[str]:
     hops = answer.hops
     for hop, following in pairwise(hops):
         if hop.status in (301, 308) and is_resolvers(hop, following):
-            yield f"the resolver {_host(hop.url)} redirects with {hop.status}, and should with 302 or 307"
+            yield f"the resolver {host_name_of(hop.url)} redirects with {hop.status}, and should with 302 or 307"
         if _scheme(hop.url) == "https" and _scheme(following.url) == "http":
-            yield f"from https to plain http: {_host(hop.url)} leads to http://{_host(following.url)}"
+            yield f"from https to plain http: {host_name_of(hop.url)} leads to http://{host_name_of(following.url)}"
         is_secured = _scheme(hop.url) == "http" and _scheme(following.url) == "https"
-        if is_secured and _host(hop.url) == _host(following.url):
-            yield f"https works: {_host(hop.url)} itself leads there from http"
+        if is_secured and host_name_of(hop.url) == host_name_of(following.url):
+            yield f"https works: {host_name_of(hop.url)} itself leads there from http"
     if any(hop.status == 303 for hop in hops[:-1]) and answer.end is ChainEnd.ANSWERED:
         yield "a 303 on the way: what answers is related to the object"
     for number, (hop, following) in enumerate(pairwise(hops)):
@@ -83,7 +84,7 @@ def tls_remarks(hops: Sequence[Hop], tls: TlsResults) -> Iterator[str]:
     for hop in hops:
         if _scheme(hop.url) != "https":
             continue
-        host = (_host(hop.url), _port(hop.url) or 443)
+        host = (host_name_of(hop.url), _port(hop.url) or 443)
         result = tls.get(host)
         if result is None or host in hosts:
             continue
@@ -97,8 +98,10 @@ def tls_remarks(hops: Sequence[Hop], tls: TlsResults) -> Iterator[str]:
 def plain_remarks(hops: Sequence[Hop], tls: TlsResults) -> Iterator[str]:
     """Remark that a host was asked by plain http, though it can be asked by https; each host once."""
     answered = [hop.url for hop in hops if hop.status is not None]
-    secure = {_host(url) for url in answered if _scheme(url) == "https"}
-    for host in dict.fromkeys(_host(url) for url in answered if _scheme(url) == "http" and _port(url) in (None, 80)):
+    secure = {host_name_of(url) for url in answered if _scheme(url) == "https"}
+    for host in dict.fromkeys(
+        host_name_of(url) for url in answered if _scheme(url) == "http" and _port(url) in (None, 80)
+    ):
         result = tls.get((host, 443))
         if result is not None and result.trusted and host not in secure:
             yield f"https works: the certificate of {host} holds, and it was asked by plain http"
@@ -123,12 +126,8 @@ def is_resolvers(hop: Hop, following: Hop) -> bool:
     if not LABEL.search(hop.url):
         return False
     asked, led = (_path(url).rstrip("/") for url in (hop.url, following.url))
-    host, other_host = (_host(url).removeprefix("www.") for url in (hop.url, following.url))
+    host, other_host = (host_name_of(url).removeprefix("www.") for url in (hop.url, following.url))
     return asked != led or (host != other_host and site_of(hop.url) != site_of(following.url))
-
-
-def _host(url: str) -> str:
-    return urlsplit(url).hostname or ""
 
 
 def _port(url: str) -> int | None:

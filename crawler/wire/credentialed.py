@@ -41,7 +41,6 @@ from crawler.wire.credentials import (
     Credentials,
     LogIn,
     NoLogIn,
-    Origin,
     fill_form,
     proxy_credential,
     require_success,
@@ -57,6 +56,7 @@ from crawler.wire.middlewares import (
     header_of,
 )
 from crawler.wire.redaction import Redactor
+from extractors.model.urls import Origin
 
 logger = logging.getLogger(__name__)
 

@@ -11,51 +11,17 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import unquote, urlencode, urlsplit
+from urllib.parse import unquote, urlencode
 
 import lxml.html
 from lxml import etree
 
-from crawler.model.addresses import DEFAULT_PORTS
 from crawler.model.resolving import BadLocation, resolved_location
 from crawler.wire.redaction import LEAST_CHARS
 from extractors.model.errors import ArkauditError
+from extractors.model.urls import Origin
 
 _USERINFO = re.compile(r"(?<=://)[^/?#@\s]*@")
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """The scheme, host and port that a credential belongs to."""
-
-    scheme: str
-    host: str
-    port: int
-
-    @classmethod
-    def of(cls, url: str) -> Origin:
-        """Return the origin of an http or https URL. Raises ValueError if it has none.
-
-        >>> Origin.of("https://Repository.example/x")
-        Origin(scheme='https', host='repository.example', port=443)
-        """
-        parts = urlsplit(url)
-        if parts.scheme not in DEFAULT_PORTS or not parts.hostname:
-            raise ValueError("not the origin of an http or https URL")
-        return cls(parts.scheme, parts.hostname, parts.port or DEFAULT_PORTS[parts.scheme])
-
-    @classmethod
-    def from_name(cls, name: str) -> Origin:
-        """Return the origin for a name in the configuration; without a scheme it is https, because it gets secrets.
-
-        >>> str(Origin.from_name("repository.example")), str(Origin.from_name("http://localhost:8000"))
-        ('https://repository.example:443', 'http://localhost:8000')
-        """
-        return cls.of(name if "://" in name else f"https://{name}")
-
-    def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{self.scheme}://{host}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,11 +21,11 @@ from scrapy.robotstxt import RobotParser
 from scrapy.utils.misc import build_from_crawler
 
 from crawler.model.resolving import PASSING_STATUSES, wait_s
-from crawler.politeness.pacing import host_of
 from crawler.politeness.throttle import HostGivenUp, patience_of, throttle_of
 from crawler.wire.endpoints import NoAnswerInTime
 from crawler.wire.failures import BODY_TIMEOUT
 from crawler.wire.middlewares import RobotsUnreachable, content, header_of
+from extractors.model.urls import origin_of
 
 #: The number of bytes read of compressed rules; the same as of others (RFC 9309, 2.5).
 _MOST_BYTES = 500 * 2**10
@@ -76,7 +76,7 @@ class ObeyRobots(RobotsTxtMiddleware):
         If the host gave no answer, each request fetches the rules itself, so that none records a failure that it has
         not met. If the host was given up, they all fail with that reason.
         """
-        host = host_of(request.url)
+        host = origin_of(request.url)
         while True:
             is_first = host not in self._rules
             if is_first:

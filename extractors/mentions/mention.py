@@ -15,6 +15,7 @@ from extractors.model.ark import Ark, Remark
 from extractors.model.check_characters import CheckCharacter
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.model.offset_map import ODD_BLANK, WRAP
+from extractors.model.urls import authority_of
 from extractors.wraps.rules import Confidence
 
 #: The reason of a mention that needed no decision.
@@ -415,19 +416,16 @@ def malformed_findings(reading: Reading, mentions: Iterable[Mention]) -> tuple[F
     texts = [text for text in (*(block.text for block in reading.blocks), *reading.links) if _NO_COLON_HINT in text]
     if not (texts or details):
         return ()
-    hosts = _KNOWN_RESOLVERS | {_host(mention.resolver) for mention in mentions if mention.resolver is not None}
+    hosts = _KNOWN_RESOLVERS | {
+        authority_of(mention.resolver).removeprefix("www.") for mention in mentions if mention.resolver is not None
+    }
     details |= {
         f"{url[0]} has no colon behind its label; {url['resolver']}ark:{url['naan']}/{url['name']}?"
         for text in texts
         for url in _NO_COLON.finditer(text)
-        if _host(url["resolver"]) in hosts
+        if authority_of(url["resolver"]).removeprefix("www.") in hosts
     }
     return tuple(Finding("malformed-ark", detail) for detail in sorted(details))
-
-
-def _host(url: str) -> str:
-    """Return the host of a URL, without ``www.``."""
-    return url.partition("://")[2].partition("/")[0].lower().removeprefix("www.")
 
 
 def _differ(shown: Ark, target: Ark) -> bool:

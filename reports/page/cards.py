@@ -12,6 +12,7 @@ from urllib.parse import quote
 import pandas as pd
 
 from crawler.model.observations import Family, ObjectOutcome
+from extractors.model.urls import authority_of
 from reports.languages import ENGLISH, Language
 from reports.languages.display import code, escape_invisible, link
 from reports.page.letters import MOST_NAMED, ArkProblem, Letter, letter, letter_to_let_in
@@ -19,7 +20,7 @@ from reports.page.shown_tables import Cell, cell_of
 from reports.remediation.causes import ADVICE, Cause, Fault
 from reports.store.frames import Frames
 from reports.tables.actions import contacts
-from reports.tables.definitions import ARK, TEXT, URL, netloc, records_of
+from reports.tables.definitions import ARK, TEXT, URL, records_of
 from reports.tables.politeness import blocked_verdicts
 from reports.tables.wording import CAUSE_NAMES, FAULT_NAMES
 
@@ -213,7 +214,7 @@ def _responsible(row: Mapping[str, Any], fault: Fault, language: Language) -> Ce
     if fault is Fault.CITATION:
         return Cell(language.gettext("the editors of the citing documents"), TEXT)
     host = row["host"] or ""
-    urls = [url for url in (row["pattern"], row["example_url"]) if url and host and netloc(url) == host]
+    urls = [url for url in (row["pattern"], row["example_url"]) if url and host and authority_of(url) == host]
     home = link(f"{urls[0].partition(':')[0]}://{host}/") if urls else None
     if fault is Fault.NOBODY and host:
         text = language.gettext("not yet clear: no answer today from {host}", host=escape_invisible(host))

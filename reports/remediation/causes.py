@@ -14,6 +14,7 @@ from urllib.parse import quote, urlsplit
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome, Question
 from extractors.model.ark import Ark
 from extractors.model.normalize import NotAnArk
+from extractors.model.urls import authority_of
 from reports.languages import N_
 
 
@@ -217,13 +218,13 @@ def diagnose(failure: Failure, around: CauseContext) -> Diagnosis:
     """
     cause = _cause(failure, around)
     fault = FAULT_OF[cause]
-    asked, ended = _host(failure.request_url), _host(failure.last_url)
+    asked, ended = authority_of(failure.request_url), authority_of(failure.last_url)
     if cause in (Cause.DEAD_HOST, Cause.LOOP) and ended != asked:
         fault = Fault.LANDING_HOST
     at_landing = fault is Fault.LANDING_HOST or cause in (Cause.SILENT_HOST, Cause.PASSING)
     url = failure.last_url if at_landing else failure.request_url
     should_be, because = _better(failure, around, cause)
-    return Diagnosis(cause, fault, _host(url), _common(cause, failure, url), should_be, because)
+    return Diagnosis(cause, fault, authority_of(url), _common(cause, failure, url), should_be, because)
 
 
 def _cause(failure: Failure, around: CauseContext) -> Cause:
@@ -270,7 +271,7 @@ def _refusal(failure: Failure, around: CauseContext) -> Cause:
     """Return the cause of a negative answer, by the host that gave it and by its answers for other ARKs."""
     if failure.status == 410:
         return Cause.WITHDRAWN
-    if _host(failure.request_url) != _host(failure.last_url):
+    if authority_of(failure.request_url) != authority_of(failure.last_url):
         changed = not around.pattern_works and around.pattern_count > 1
         return Cause.CHANGED_PATH if changed else Cause.MISSING_PAGE
     return Cause.UNKNOWN_NAME if around.naan_known else Cause.UNKNOWN_NAAN
@@ -304,7 +305,7 @@ def _better(failure: Failure, around: CauseContext, cause: Cause) -> tuple[str |
 def _common(cause: Cause, failure: Failure, url: str) -> str:
     """Return the common part of a group of failures: the host if the host fails, else the address pattern."""
     if cause in (Cause.DEAD_HOST, Cause.SILENT_HOST, Cause.PASSING):
-        return f"{urlsplit(url).scheme}://{_host(url)}/" if _host(url) else url
+        return f"{urlsplit(url).scheme}://{authority_of(url)}/" if authority_of(url) else url
     if FAULT_OF[cause] is Fault.CITATION:
         return failure.ark
     return pattern(url, failure.ark)
@@ -370,10 +371,3 @@ def _with_wildcard(url: str) -> str:
 
 #: The NAAN in an address pattern.
 _ANY_NAAN = re.compile(r"(ark:/?)[0-9b-z]+/(?=.*\{name\})", re.IGNORECASE)
-
-
-def _host(url: str) -> str:
-    try:
-        return urlsplit(url).netloc.lower()
-    except ValueError:
-        return ""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from extractors.model.urls import authority_of
 from reports.languages import N_
 from reports.languages.display import ColumnType
 from reports.store.frames import Frames
@@ -181,41 +180,11 @@ UNITS = (
 _TEXT = pa.large_string()
 #: A URL with a path; the group is the part that names the host.
 _WITH_PATH = r"(?s)^([^/?#]*//[^/?#]*)[/?#].*$"
-#: ``https://N2T.net:443/ark:``: host and port, or empty without a host.
-_NETLOC = r"(?s)^(?:.*?://([^/?#]*).*|.*)$"
-
-
-def host(url: str) -> str:
-    """Return the host that *url* names, with its port unless it is the default one; empty without a host.
-
-    >>> host("https://N2T.net/ark:12148/x5"), host("http://example.org:8080/"), host("https://[broken/")
-    ('n2t.net', 'example.org:8080', '')
-    """
-    try:
-        parts = urlsplit(url)
-        name, port = parts.hostname or "", parts.port
-    except ValueError:
-        return ""
-    return name if port in (None, {"http": 80, "https": 443}.get(parts.scheme)) else f"{name}:{port}"
 
 
 def hosts_of(urls: pd.Series) -> pd.Series:
-    """Return the `host` of each of *urls* as text; missing for missing."""
-    return map_distinct(urls.astype("str").str.replace(_WITH_PATH, r"\1", regex=True), host)
-
-
-def netlocs_of(urls: pd.Series) -> pd.Series:
-    """Return the `netloc` of each of *urls* as text; missing for missing."""
-    return map_distinct(urls.astype("str").str.replace(_NETLOC, r"\1", regex=True), str.lower)
-
-
-def netloc(url: str) -> str:
-    """Return host and port of a URL as written, in lower case.
-
-    >>> netloc("https://N2T.net:443/ark:12148/x5"), netloc("ark:12148/x5")
-    ('n2t.net:443', '')
-    """
-    return re.split("[/?#]", url.partition("://")[2], maxsplit=1)[0].lower()
+    """Return the `authority_of` each of *urls* as text; missing for missing."""
+    return map_distinct(urls.astype("str").str.replace(_WITH_PATH, r"\1", regex=True), authority_of)
 
 
 def map_distinct(values: pd.Series, function: Callable[[Any], Any]) -> pd.Series:

@@ -14,11 +14,12 @@ from crawler.history.ark_status import ArkState
 from crawler.model.observations import Family, ObjectOutcome, Question
 from crawler.verdicts.verdict import WAYS
 from extractors.model.ark import Ark
+from extractors.model.urls import authority_of
 from reports.remediation.causes import CauseContext, Failure, diagnose, pattern
 from reports.store.frames import Frames
 from reports.store.typed_columns import JOINT
 from reports.tables.ark_statuses import families, last_answers
-from reports.tables.definitions import PAIR, in_order, map_distinct, netloc, netlocs_of, records_of, rows_of
+from reports.tables.definitions import PAIR, hosts_of, in_order, map_distinct, records_of, rows_of
 from reports.tables.listings import check_characters
 
 _OF_DIAGNOSIS = ["cause", "fault", "host", "pattern", "rule", "should_be", "because"]
@@ -94,17 +95,17 @@ def _evidence(frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame) -> Call
     working = dict(rows_of(fine[["ark", "request_url"]]))
     sorted_arks = sorted(working)
     answered = frames.hops.loc[frames.hops["status"].lt(500).fillna(False), "url"]
-    answering_hosts = frozenset(netlocs_of(answered).unique())
-    known_naans = frozenset(zip(netlocs_of(fine["request_url"]), fine["naan"], strict=True))
+    answering_hosts = frozenset(hosts_of(answered).unique())
+    known_naans = frozenset(zip(hosts_of(fine["request_url"]), fine["naan"], strict=True))
 
-    is_led_on = netlocs_of(judged["request_url"]).ne(netlocs_of(judged["last_url"]))
+    is_led_on = hosts_of(judged["request_url"]).ne(hosts_of(judged["last_url"]))
     led_on = judged.loc[is_led_on, ["ark", "last_url", "family"]]
     failing_patterns = Counter(_patterns(led_on[led_on["family"].eq(Family.FAILS)]))
     led_well = led_on[led_on["family"].eq(Family.WORKS)]
-    places = {netloc(address) for address in failing_patterns}
+    places = {authority_of(address) for address in failing_patterns}
     # Unless a pattern has a wildcard in its host, only addresses at these hosts can match.
     if not any("{name}" in host for host in places):
-        led_well = led_well[netlocs_of(led_well["last_url"]).isin(places)]
+        led_well = led_well[hosts_of(led_well["last_url"]).isin(places)]
     working_patterns = frozenset(_patterns(led_well))
     living = _living_proposals(frames, judged, amiss, working)
 
@@ -117,8 +118,8 @@ def _evidence(frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame) -> Call
             longer=_longer(failure.ark, sorted_arks),
             shorter=next((form for form in beginnings if form in working), None),
             whole=next((str(whole) for whole in ark.implied if str(whole) in working), None),
-            host_answers=netloc(failure.last_url) in answering_hosts,
-            naan_known=(netloc(failure.request_url), ark.naan) in known_naans,
+            host_answers=authority_of(failure.last_url) in answering_hosts,
+            naan_known=(authority_of(failure.request_url), ark.naan) in known_naans,
             pattern_works=led_to in working_patterns,
             pattern_count=failing_patterns[led_to],
             living=living,

@@ -9,6 +9,7 @@ import pandas as pd
 from crawler.history.ark_status import ArkState
 from crawler.model.observations import DESCRIBED, ChainEnd, CommitmentOutcome, DocumentOutcome, Family, Question
 from extractors.model.naan import SHARED_NAANS
+from extractors.model.urls import authority_of
 from reports.languages import N_
 from reports.store.frames import Frames
 from reports.store.typed_columns import JOINT
@@ -37,7 +38,6 @@ from reports.tables.definitions import (
     TableDefinition,
     by_identity,
     count_column,
-    host,
     hosts_of,
     map_distinct,
     number_column,
@@ -105,7 +105,7 @@ def resolvers(frames: Frames) -> pd.DataFrame:
     is_plain = ~urls.str.match("https:", case=False).astype("boolean")
     http_only = is_plain.groupby(hosts_of(urls)).all()
     addresses = zip(frames.tls["host"], frames.tls["port"], strict=True)
-    probed = [host(f"https://{name}:{port}") for name, port in addresses]
+    probed = [authority_of(f"https://{name}:{port}") for name, port in addresses]
     certificates = pd.DataFrame({"host": pd.Series(probed, dtype="str"), "tls": frames.tls["reason"]})
     asked = asked.assign(
         role="resolver",
@@ -345,7 +345,7 @@ def section(document: str) -> str:
     if parts is None or parts.scheme not in ("http", "https"):
         return document.rpartition("/")[0] + "/"
     first, slash, _ = parts.path.lstrip("/").partition("/")
-    return f"{host(document)}/{first}/" if slash else f"{host(document)}/"
+    return f"{authority_of(document)}/{first}/" if slash else f"{authority_of(document)}/"
 
 
 SHOULDERS = TableDefinition(

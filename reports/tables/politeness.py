@@ -9,13 +9,13 @@ import pandas as pd
 
 from crawler.model.observations import ChainEnd, Family, ObjectOutcome, Question
 from crawler.sources.links import WORDS, Rule, parse_refusal
+from extractors.model.urls import authority_of
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import ark_statuses
 from reports.tables.definitions import (
     PAIR,
     TableDefinition,
     count_column,
-    host,
     hosts_of,
     moment_column,
     number_column,
@@ -184,7 +184,7 @@ def _cut_short(frames: Frames) -> Iterator[pd.DataFrame]:
 def _refused_links(frames: Frames) -> pd.DataFrame:
     """Return the links that the crawl did not follow (traps, nofollow), by the host of their page."""
     rows = [
-        (kind, "link", host(subject), link_words[1], WORDS[Rule(kind)], link_words[0])
+        (kind, "link", authority_of(subject), link_words[1], WORDS[Rule(kind)], link_words[0])
         for kind, subject, detail in rows_of(frames.findings[["kind", "subject", "detail"]])
         if (link_words := parse_refusal(kind, detail))
     ]

@@ -1,0 +1,114 @@
+"""The host of a URL: one answer for each question.
+
+| question | for ``https://me@N2T.net:443/ark:/12148/x5`` |
+|---|---|
+| `origin_of`: where is it requested | ``https://n2t.net`` |
+| `authority_of`: which server is it | ``n2t.net`` |
+| `host_name_of`: which name is looked up | ``n2t.net`` |
+
+Case, user information, a default port and a dot at the end make no difference (https://url.spec.whatwg.org/).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+DEFAULT_PORTS = {"http": 80, "https": 443}
+_SCHEME_AND_AUTHORITY = re.compile(r"[a-z][a-z0-9+.-]*+://[^/?#]*+", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Origin:
+    """Scheme, host name and port of a URL."""
+
+    scheme: str
+    host: str
+    port: int | None
+    """None for a scheme without a default port, if the URL has no port."""
+
+    @classmethod
+    def of(cls, url: str) -> Origin:
+        """Return the origin of an http or https URL. Raises ValueError for other texts.
+
+        >>> Origin.of("https://Repository.example/x")
+        Origin(scheme='https', host='repository.example', port=443)
+        """
+        origin = find_origin(url)
+        if origin is None or origin.scheme not in DEFAULT_PORTS:
+            raise ValueError("not the origin of an http or https URL")
+        return origin
+
+    @classmethod
+    def from_name(cls, name: str) -> Origin:
+        """Return the origin that a configuration names; its scheme is https by default, because it gets secrets.
+
+        >>> str(Origin.from_name("repository.example")), str(Origin.from_name("http://localhost:8000"))
+        ('https://repository.example', 'http://localhost:8000')
+        """
+        return cls.of(name if "://" in name else f"https://{name}")
+
+    @property
+    def authority(self) -> str:
+        """The host with its port, unless that is the default port of the scheme.
+
+        >>> Origin("http", "::1", 8080).authority
+        '[::1]:8080'
+        """
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port in (None, DEFAULT_PORTS.get(self.scheme)) else f"{host}:{self.port}"
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.authority}"
+
+
+def find_origin(url: str) -> Origin | None:
+    """Return the origin of a URL of any scheme, or None.
+
+    >>> find_origin("https://[broken/"), find_origin("ark:12148/x5"), find_origin("papers/a.pdf")
+    (None, None, None)
+    """
+    match = _SCHEME_AND_AUTHORITY.match(url)
+    return None if match is None else _parse(match[0])
+
+
+@lru_cache(maxsize=10_000)
+def _parse(url: str) -> Origin | None:
+    try:
+        parts = urlsplit(url)
+        host, port = (parts.hostname or "").removesuffix("."), parts.port
+    except ValueError:
+        return None
+    return Origin(parts.scheme, host, DEFAULT_PORTS.get(parts.scheme) if port is None else port) if host else None
+
+
+def origin_of(url: str) -> str:
+    """Return scheme, host and port, without a default port; empty without a host.
+
+    >>> origin_of("HTTPS://N2T.net.:443/ark:/12148/x5"), origin_of("http://[::1]:8080/?x")
+    ('https://n2t.net', 'http://[::1]:8080')
+    """
+    origin = find_origin(url)
+    return "" if origin is None else str(origin)
+
+
+def authority_of(url: str) -> str:
+    """Return the host with its port unless that is the default; empty without a host.
+
+    >>> authority_of("https://me@N2T.net:443/ark:/12148/x5"), authority_of("http://n2t.net:443/"), authority_of("a.pdf")
+    ('n2t.net', 'n2t.net:443', '')
+    """
+    origin = find_origin(url)
+    return "" if origin is None else origin.authority
+
+
+def host_name_of(url: str) -> str:
+    """Return the host without a port; empty without a host.
+
+    >>> host_name_of("http://127.0.0.1:8000/ark:/12148/x5")
+    '127.0.0.1'
+    """
+    origin = find_origin(url)
+    return "" if origin is None else origin.host
