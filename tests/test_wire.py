@@ -127,7 +127,7 @@ def test_a_proxy_is_given_the_whole_url_with_its_question_mark() -> None:
         assert "http://resolver.example/ark:/12x45/x5?" in asked
         assert "http://resolver.example/ark:/12x45/x5?info" in asked
     assert min(later - earlier for earlier, later in pairwise(proxy.times)) >= 0.75, "it is not an own host"
-    assert done.stderr.count("give --contact") == 1
+    assert done.stderr.count("give an address by --contact") == 1
     assert done.stderr.count("shorter ones are only for your own hosts") == 1
 
 
