@@ -72,11 +72,13 @@ _PLACEHOLDER = re.compile(
     r"/(?:[xX]{3,}|[nN]{4,}|[0-9a-z]{1,8}(?:x{4,}|X{4,}|N{4,})|(?:[A-Za-z]{1,6}[_-]?)?(?:ARK|ID|NAME|CODE|NOID|IDENTIFIER)(?:[_-]?[A-Z]{2,10})?"
     r"|(?:ark|your|my|the|some|base)?[_-]?(?:[Nn]ame|I[dD]|[Cc]ode|[Ii]dentifier)|(?:your|my)[_-][A-Za-z_-]+|ark[_-]id)(?=[/.]|\Z)"
 )
-#: A variable of a program or template: ``$id``, ``btv1b$1``, ``f%03d``, ``/:id``, ``/@@id@@``, ``/_ID_``.
-_VARIABLE = re.compile(
-    r"\$(?:[A-Za-z_]\w*|[0-9]\Z)|%(?:0[0-9]?)?[sdi](?![0-9A-Za-z])|(?<=/)(?::[A-Za-z]\w*|@+[A-Za-z]\w*@*|_[A-Z_]+_)\Z"
-)
 _VARIABLE_NAME = r"(?:\w+[_-])?(?:id|i|n|x|no|nr|num|number|name|page|folio|vue|view|ark|noid|code|identifier)"
+#: A variable of a program or template: ``/$key``, ``f$id``, ``btv1b$1``, ``f%03d``, ``/:id``, ``/@@id@@``, ``/_ID_``.
+#: ``$`` is a character of ARKs, too: ``x5$b``.
+_VARIABLE = re.compile(
+    rf"(?<=[/.])\$[A-Za-z_]\w*|\$(?:{_VARIABLE_NAME}\b|[0-9]\Z)|%(?:0[0-9]?)?[sdi](?![0-9A-Za-z])"
+    r"|(?<=/)(?::[A-Za-z]\w*|@+[A-Za-z]\w*@*|_[A-Z_]+_)\Z"
+)
 #: A variable in brackets: ``{n}``, ``${i}``, ``{{ id }}``, ``<id>``, ``[id]``, ``%(name)s``; ``{.class}`` is Markdown.
 _VARIABLE_AFTER = re.compile(
     rf"[$#]?\{{(?![.#:])[^{{}}\s]{{0,40}}\}}|\{{[{{%]|<{_VARIABLE_NAME}>|\[{_VARIABLE_NAME}\]|(?<=%)\(", re.IGNORECASE
