@@ -19,8 +19,8 @@ from extractors.model.offset_map import UNSPACED
 
 # The spellings of the label. Every pattern for a label is built from these.
 
-#: An escaped percent sign; each program that passes a URL on may escape it again.
-PERCENT = "%(?:25)*+"
+#: An escaped percent sign; each program that passes a URL on may escape it again, a few times at most.
+PERCENT = "%(?:25){0,9}+"
 #: For each letter of the word: the full-width form, and the hexadecimal code of both cases.
 _LETTERS = {"a": ("\uff41", "[46]1"), "r": ("\uff52", "[57]2"), "k": ("\uff4b", "[46][bB]")}
 #: The letters of the word in repaired text, which contains only percent escapes.
