@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from pathlib import Path
 
 import pytest
 
+from crawler.answers.facts import status_outcome
 from crawler.model.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome
+from crawler.model.resolving import REFUSING_STATUSES, listed_statuses
 from crawler.verdicts.verdict import WITHOUT_RULES
 from deploy.rule_page import SERVICES, TABLES, page
 from tests.test_verdict import judgements
@@ -40,3 +44,20 @@ def test_conditions_distinguish_the_rules_of_a_table() -> None:
     for table in TABLES.values():
         conditions = [rule.when for rule in table.rules]
         assert len(set(conditions)) == len(conditions), table.title
+
+
+def test_refusing_statuses_are_declared_once() -> None:
+    """A status that is added to the constant counts everywhere, and is named in the rules."""
+    assert {status_outcome(status) for status in REFUSING_STATUSES} == {ObjectOutcome.BLOCKED}
+    words = [rule.when for table in TABLES.values() for rule in table.rules if rule.outcome.value == "blocked"]
+    assert sum(listed_statuses(REFUSING_STATUSES) in condition for condition in words) == 3
+    lists = [
+        str(path)
+        for package in ("arkaudit", "crawler", "reports", "deploy")
+        for path in Path(__file__).parent.parent.joinpath(package).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if (isinstance(node, ast.Set | ast.List | ast.Tuple) and "429" in ast.unparse(node).split(", "))
+        or (isinstance(node, ast.Constant) and re.search(r"\b403\b.*\b429\b", str(node.value)))
+        if {"403", "429"} <= set(re.findall(r"\d+", ast.unparse(node)))
+    ]
+    assert len(lists) == 1, lists

@@ -29,12 +29,11 @@ from crawler.answers.quirks import (
 )
 from crawler.answers.structured import KERNEL, kernel
 from crawler.model.observations import Chain, ChainEnd, ObjectOutcome, Observation, Question
-from crawler.model.resolving import SUCCESSES, same_host
+from crawler.model.resolving import REFUSING_STATUSES, SUCCESSES, same_host
 from extractors.model.ark import Ark
 
 # -- what an HTTP status, or the end of a chain without one, means for the object (2020, 7.1.2)
 
-BLOCKED = frozenset({401, 403, 407, 429, 451, 999})
 #: What a chain that got no last answer means for the object: the same words.
 OUTCOME_OF_END: Mapping[ChainEnd, ObjectOutcome] = {
     end: ObjectOutcome(end.value) for end in ChainEnd if end is not ChainEnd.ANSWERED
@@ -54,10 +53,10 @@ DEAD_ENDS = SILENT_ENDS | {
     ChainEnd.BAD_REDIRECT,
 }
 #: Statuses by which a host asks for a right that few have; 429 and 999 ask programs to stay away.
-ASKING_FOR_A_RIGHT = frozenset({401, 403, 407, 451})
+ASKING_FOR_A_RIGHT = REFUSING_STATUSES - {429, 999}
 
 #: Statuses below 500 that speak of the identifier; others speak of the request, and leave the object undetermined.
-_SAYS_BROKEN = frozenset({400, 404, 410, 414})
+SAYS_BROKEN = frozenset({400, 404, 410, 414})
 
 
 def status_outcome(status: int) -> ObjectOutcome:
@@ -68,11 +67,11 @@ def status_outcome(status: int) -> ObjectOutcome:
     """
     if status in SUCCESSES:
         return ObjectOutcome.RESOLVED
-    if status in BLOCKED:
+    if status in REFUSING_STATUSES:
         return ObjectOutcome.BLOCKED
     if status == 408:
         return ObjectOutcome.TIMEOUT
-    if status in _SAYS_BROKEN:
+    if status in SAYS_BROKEN:
         return ObjectOutcome.BROKEN
     if 500 <= status < 600:
         return ObjectOutcome.SERVER_ERROR

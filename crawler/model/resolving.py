@@ -374,8 +374,20 @@ def requests_sent(observations: Iterable[Observation]) -> int:
 # -- whether a question is asked again within a run, and how long to wait before
 
 
-#: Statuses that speak of this moment, and not of what was asked for.
+def listed_statuses(statuses: Iterable[int]) -> str:
+    """Return *statuses* in words, in increasing order.
+
+    >>> listed_statuses({451, 401, 403})
+    '401, 403 or 451'
+    """
+    *most, last = map(str, sorted(statuses))
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+#: Statuses of failures that are often temporary.
 PASSING_STATUSES = frozenset({429, 502, 503, 504})
+#: Statuses by which a host refuses access. They do not show that the object is missing.
+REFUSING_STATUSES = frozenset({401, 403, 407, 429, 451, 999})
 #: How the failures of a look-up that took too long are worded: the next one may be in time, as an address may be known.
 SLOW_LOOK_UPS = (
     "the name could not be looked up in time",

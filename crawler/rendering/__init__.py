@@ -80,7 +80,7 @@ _WITHOUT_TEXT = frozenset(
     {"image", "media", "font", "texttrack", "manifest", "ping", "cspviolationreport", "cspreport", "stylesheet"}
 )
 #: Statuses that depend on the client or the moment rather than on the resource.
-_ABOUT_US = frozenset({401, 403, 407, 408, 425, 429, 451, 999})
+_ABOUT_US = REFUSING_STATUSES | {408, 425}
 #: Headers that the browser needs. Bodies are already decompressed, and cookies are kept outside the browser.
 _PASSED_ON = (
     "content-type", "content-language", "content-disposition", "content-security-policy", "x-content-type-options",

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from crawler.answers.answer import is_textual
-from crawler.answers.facts import OUTCOME_OF_END, AnswerFacts, status_outcome
+from crawler.answers.facts import OUTCOME_OF_END, SAYS_BROKEN, AnswerFacts, status_outcome
 from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs
 from crawler.answers.quirks import quirks
 from crawler.model.observations import ObjectOutcome, Observation, ServiceVerdict
+from crawler.model.resolving import REFUSING_STATUSES, listed_statuses
 from crawler.verdicts.rules import Evidence, RuleGroup, RuleTable, VerdictRule, always, sentences
 from extractors.model.urls import authority_of, host_name_of
 
@@ -206,8 +207,8 @@ def _by_status(outcome: ObjectOutcome, statuses: str) -> ObjectRule:
 
 
 _STATUSES = {
-    ObjectOutcome.BROKEN: "400, 404, 410 or 414",
-    ObjectOutcome.BLOCKED: "401, 403, 407, 429, 451 or 999",
+    ObjectOutcome.BROKEN: listed_statuses(SAYS_BROKEN),
+    ObjectOutcome.BLOCKED: listed_statuses(REFUSING_STATUSES),
     ObjectOutcome.TIMEOUT: "408",
     ObjectOutcome.SERVER_ERROR: "500 to 599",
     ObjectOutcome.UNDETERMINED: "another one",
@@ -355,7 +356,7 @@ _WORTH = (
 )
 _REFUSALS = (
     _refusal(
-        "the last status is 401, 403, 404, 410 or 451, and the page explains of this object why it can't be had",
+        f"the last status is {listed_statuses(_EXPLAINABLE)}, and the page explains of this object why it can't be had",
         lambda facts: facts.answer.status in _EXPLAINABLE and facts.explanation is not None,
         ObjectOutcome.EXPLAINED,
         lambda facts: f"the answer explains why this object can't be had: {facts.explanation!r}",

@@ -9,7 +9,7 @@ from typing import Any
 
 from crawler.answers.answer import is_textual
 from crawler.answers.erc import parse_dates
-from crawler.answers.facts import BLOCKED, AnswerFacts, AnswersByQuestion
+from crawler.answers.facts import AnswerFacts, AnswersByQuestion
 from crawler.answers.metadata_facts import MetadataFacts, led_to
 from crawler.answers.object_facts import wall_before
 from crawler.model.observations import (
@@ -21,7 +21,7 @@ from crawler.model.observations import (
     Question,
     ServiceVerdict,
 )
-from crawler.model.resolving import INFLECTED
+from crawler.model.resolving import INFLECTED, REFUSING_STATUSES, listed_statuses
 from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
 
 #: Errors for the question; 502, 503 and 504 speak of the moment.
@@ -197,13 +197,13 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
             lambda facts: not facts.answer.is_success,
             (
                 VerdictRule(
-                    "the last status is 401, 403, 407, 429, 451 or 999",
-                    lambda facts: facts.answer.status in BLOCKED,
+                    f"the last status is {listed_statuses(REFUSING_STATUSES)}",
+                    lambda facts: facts.answer.status in REFUSING_STATUSES,
                     MetadataOutcome.BLOCKED,
                     _answered,
                 ),
                 VerdictRule(
-                    "the last status is 400, 404, 405, 406, 410, 414, 422, 500 or 501, while the object itself answers",
+                    f"the last status is {listed_statuses(_REFUSALS_OF_THE_QUESTION)}, while the object itself answers",
                     lambda facts: facts.object.is_reached and facts.answer.status in _REFUSALS_OF_THE_QUESTION,
                     MetadataOutcome.UNSUPPORTED,
                     lambda facts: f"{_answered(facts)}, while the object itself answers",

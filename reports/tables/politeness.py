@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from crawler.model.observations import ChainEnd, Family, ObjectOutcome, Question
+from crawler.model.resolving import REFUSING_STATUSES
 from crawler.sources.links import WORDS, Rule, parse_refusal
 from extractors.model.urls import authority_of
 from reports.store.frames import Frames
@@ -64,7 +65,7 @@ def hosts(frames: Frames) -> pd.DataFrame:
     status = sent["status"].fillna(0)
     counted = {
         **{name: sent["purpose"].eq(name) for name in ("documents", "objects", "descriptions", "controls")},
-        "refused": status.isin([401, 403, 407, 429, 451, 999]),
+        "refused": status.isin(REFUSING_STATUSES),
         "server_errors": status.between(500, 599),
         "no_answer": sent["status"].isna(),
         "pauses_asked": sent["retry_after"].notna(),
@@ -215,7 +216,7 @@ HOSTS = TableDefinition(
             "requests",
             varies=True,
         ),
-        count_column("refused", "answers that refuse access: 401, 403, 407, 429, 451 or 999", "requests", varies=True),
+        count_column("refused", "answers with a status that refuses access", "requests", varies=True),
         count_column("server_errors", "answers from 500 to 599", "requests", varies=True),
         count_column("no_answer", "requests without an answer", "requests", varies=True),
         count_column("pauses_asked", "answers with Retry-After", "requests", varies=True),
