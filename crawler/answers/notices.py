@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, PhraseMatch, Phrases, bare, plain, quirks
+from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, TITLE_PARTS, PhraseMatch, Phrases, bare, plain, quirks
 from crawler.answers.withdrawals import ARK_OR_URL, Withdrawal, is_no_fact, is_one_of_several, sentences, withdrawals_in
 
 #: So many characters before words of absence say whether two pages say them in one sentence.
@@ -25,9 +25,6 @@ _LABEL_CHARS = 60
 _FEW_WORDS_LETTERS = 20
 #: So many letters before words of absence name no object.
 _FEW_LETTERS = 6
-_TITLE_PARTS = re.compile(
-    r"\s[|:\N{EN DASH}\N{EM DASH}\N{MIDDLE DOT}\N{BULLET}\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}-]\s"
-)
 #: Between the title of a record and its site; a colon or dash may as well begin a subtitle.
 _SITE_PARTS = re.compile(r"\s[|\N{MIDDLE DOT}\N{BULLET}\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}]\s")
 #: What is left of a word in scripts that part words by spaces: those before the ideographs, and Hangul.
@@ -69,7 +66,7 @@ class PageWords:
     @cached_property
     def title_parts(self) -> tuple[str, ...]:
         """The parts of its title: the page's own, the site's."""
-        return tuple(_TITLE_PARTS.split(self.title))
+        return tuple(TITLE_PARTS.split(self.title))
 
     @cached_property
     def body(self) -> str:
@@ -215,7 +212,7 @@ class PageWords:
     @cached_property
     def is_titled_log_in(self) -> bool:
         """True if a part of its title is that of a page to log in."""
-        for part in _TITLE_PARTS.split(plain(self.title)):
+        for part in TITLE_PARTS.split(plain(self.title)):
             match = quirks().login.title.match(part)
             if match is not None and len(part) - match.end <= _MORE_OF_TITLE:
                 return True
@@ -285,7 +282,7 @@ def is_notice(title: str) -> bool:
     >>> is_notice("Page not found | Harbour Libraries"), is_notice("Paradise Not Found: a novel")
     (True, False)
     """
-    for part in _TITLE_PARTS.split(plain(title)):
+    for part in TITLE_PARTS.split(plain(title)):
         if _absence(part) is None and not re.search(r"\b404\b", part):
             continue
         rest = _without(part, *_words_of_absence(), (quirks().this_object.filler, 0))
@@ -301,7 +298,7 @@ def is_fault(title: str) -> bool:
     [True, True, False]
     """
     parts = _SITE_PARTS.split(plain(ARK_OR_URL.sub(" ", title)))
-    return any(all(map(_is_fault, _TITLE_PARTS.split(part))) for part in parts if part)
+    return any(all(map(_is_fault, TITLE_PARTS.split(part))) for part in parts if part)
 
 
 def _is_fault(part: str) -> bool:

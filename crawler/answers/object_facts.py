@@ -51,7 +51,8 @@ _FILE = re.compile(r"\bpdf\b|\bepub\b|\d\s?(?:[kmg]i?b|[kmg]o)\b")
 _PARTS = re.compile(r"[.,;()!?](?=\s|\Z)|(?<=\s)\(")
 _RECORD = re.compile(r"record|item|entry|datensatz|eintrag|notice|registro|scheda")
 _TOMBSTONE = re.compile(r"/tombstones?(?:/|\.\w+\Z|\Z)", re.IGNORECASE)
-_TITLE_PARTS = re.compile(r"(?:(?<!\s)\s++)?+[|:\u2013\u2014\u00b7]\s|\s-\s|\s:|\Z")
+#: Separators in the title of a tombstone: those of any title, and a colon after a label ("Withdrawn: a dataset").
+_TOMBSTONE_PARTS = re.compile(r"(?:(?<!\s)\s++)?+[|:\u2013\u2014\u00b7]\s|\s-\s|\s:|\Z")
 #: So far before words of a region is what is not shown there.
 _BEFORE_CHARS = 60
 _SITE = re.compile(
@@ -343,7 +344,7 @@ class ObjectFacts:
         As ``/tombstone/id/ark:/12148/btv1b84``, with the title "EZID : unavailable :", whatever the reason is called.
         """
         answer, phrases = self.answer, quirks().tombstone
-        parts = [plain(part).strip() for part in _TITLE_PARTS.split(answer.seen.title or "")]
+        parts = [plain(part).strip() for part in _TOMBSTONE_PARTS.split(answer.seen.title or "")]
         matches = ((part, phrases.match(part)) for part in parts)
         titled = next((part for part, match in matches if match and match.end == len(part)), None)
         path = urlsplit(answer.final_url).path if answer.is_redirected else ""

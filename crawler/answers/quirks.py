@@ -25,7 +25,10 @@ OPENING_CHARS = 400
 _FEW_LETTERS = 12
 #: A check without a known widget has no more letters.
 _FEW_SENTENCES = 300
-_TITLE_PARTS = re.compile(r"\s[|\u2013\u2014\u00b7\u2022\u203a-]\s")
+#: Separators between the title of a page and the name of its site.
+TITLE_PARTS = re.compile(
+    r"\s[|:\N{EN DASH}\N{EM DASH}\N{MIDDLE DOT}\N{BULLET}\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}-]\s"
+)
 _STATUS = re.compile(r"\A\W*(?:(?:http\s)?(?:error|status|fehler|erreur)\W*)?(?:[45]\d\d)?\W*")
 #: What may be between the parts of a phrase.
 _GAP = r"\b[^.!?]{1,30}?"
@@ -317,7 +320,7 @@ class Quirks(_Section):
                 return challenge.name
         body = words.replace(heading, " ") if heading else words
         by_title = self.challenge_in_title(heading)
-        if by_title and self._says_no_more(body, _TITLE_PARTS.split(heading)[0]):
+        if by_title and self._says_no_more(body, TITLE_PARTS.split(heading)[0]):
             return by_title
         for challenge in self.challenge:
             said = [part for part in challenge.text if part in words and part not in heading]
@@ -342,7 +345,7 @@ class Quirks(_Section):
         >>> quirks().challenge_in_title("Access denied: a novel") is None
         True
         """
-        parts = [plain(title), *_TITLE_PARTS.split(plain(title))]
+        parts = [plain(title), *TITLE_PARTS.split(plain(title))]
         for challenge in self.challenge:
             if any(_is_all(part, phrase) for part in parts for phrase in challenge.title):
                 return challenge.name
