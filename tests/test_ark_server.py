@@ -50,7 +50,7 @@ def test_the_query_is_lost_in_the_redirect_and_the_bare_inflection_is_answered(s
     described, empty = served_arks.rows[0]["metadata"], served_arks.rows[1]["metadata"]
     assert described["outcome"] == "structured"
     assert any("?info was lost in the redirect" in words for words in described["evidence"])
-    assert any(words.startswith("? gave application/json with who, what, when") for words in described["evidence"])
+    assert any(words.startswith("? returned application/json with who, what, when") for words in described["evidence"])
     assert empty["outcome"] == "query-dropped"
     assert all("?info" not in target for target in served_arks.landed)
 

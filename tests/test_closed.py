@@ -29,15 +29,15 @@ def judge_object(
 def test_a_refusal_where_others_are_not_found_shows_that_the_object_is_there(status: int) -> None:
     verdict = judge_object({"chain": [status]}, {"chain": [404]})
     assert verdict.outcome == "explained"
-    assert "it belongs to a collection that is meant to be closed: on site only" in verdict.evidence
+    assert "it belongs to a collection that is closed on purpose: on site only" in verdict.evidence
     assert judge_object({"chain": [status]}, {"chain": [404]}, None).outcome == "blocked"
 
 
 def test_general_refusal_stays_blocked_and_marked_as_expected() -> None:
     verdict = judge_object({"chain": [403]}, {"chain": [403]})
     assert verdict.outcome == "blocked"
-    assert "meant to be closed" in verdict.evidence[1]
-    assert verdict.evidence[2].endswith("so that nothing shows that the object is there")
+    assert "closed on purpose" in verdict.evidence[1]
+    assert verdict.evidence[2].endswith("so nothing shows that the object exists")
     assert judge_object({"chain": [403]}, None).outcome == "blocked"
 
 

@@ -54,7 +54,7 @@ def test_last_attempt_counts_in_any_order() -> None:
     attempts = [replace(about("ark:12x45/x5", chain=[status]), attempt=n) for n, status in ((2, 200), (1, 503))]
     [verdict] = verdicts([target("ark:12x45/x5")], attempts)
     assert (verdict.object.outcome, verdict.requests) == ("resolved", 2)
-    assert "asked 2 times; before: 503" in verdict.object.evidence
+    assert "requested 2 times; before: 503" in verdict.object.evidence
 
 
 def test_the_control_of_the_own_shoulder_counts() -> None:
@@ -101,7 +101,7 @@ def test_policy_page_is_reported_with_every_commitment_that_names_it() -> None:
     seen.append(about(arks[0], Question.POLICY_LINK, chain=[404], asked="https://r.example/policy"))
     for verdict in verdicts(map(target, arks), seen):
         assert verdict.commitment.outcome == "stated"
-        assert verdict.commitment.evidence[-1] == "the fuller statement at https://r.example/policy answered 404"
+        assert verdict.commitment.evidence[-1] == "the full statement at https://r.example/policy answers 404"
         assert (verdict.commitment.parsed["since"], verdict.metadata.parsed["dates"]) == ("20190304", "1784")
         assert verdict.requests == 2
 

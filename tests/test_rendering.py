@@ -422,7 +422,7 @@ class WaitingPage:
 def shown_in(printed: str) -> str:
     [row] = json_lines(printed)
     evidence = "; ".join(row["object"]["evidence"])
-    return evidence if "tells nothing" not in evidence else ""
+    return evidence if "can't be judged" not in evidence else ""
 
 
 def test_ctrl_c_leaves_no_browser_behind_and_the_run_can_be_gone_on_with(tmp_path: Path) -> None:

@@ -129,21 +129,21 @@ def test_every_request_that_was_sent_is_in_the_table_as_often(audit: Audit) -> N
 
 def test_a_final_verdict_names_how_often_and_for_how_long_it_asked(audit: Audit) -> None:
     busy, gone = (audit.rows[name]["object"]["evidence"] for name in ("b5busy", "b5gone"))
-    [words] = [each for each in busy if each.startswith("asked")]
-    assert re.fullmatch(r"asked 3 times over \d+ s; before: 503, 503", words)
-    assert "asked once" in gone
+    [words] = [each for each in busy if each.startswith("requested")]
+    assert re.fullmatch(r"requested 3 times over \d+ s; before: 503, 503", words)
+    assert "requested once" in gone
 
 
 def test_policy_is_requested_once_and_reported_with_every_commitment(audit: Audit) -> None:
     assert audit.policy.targets == ["/policy"]
     for name in ("b5one", "b5two", "b5busy"):
         words = audit.rows[name]["commitment"]["evidence"]
-        assert words[-1] == f"the fuller statement at {audit.policy.url}/policy#part answered 200"
+        assert words[-1] == f"the full statement at {audit.policy.url}/policy#part answers 200"
         [step] = [step for step in audit.steps(name) if "the full promise" in step["asked"]]
         assert step["url"] == f"{audit.policy.url}/policy#part"
     assert not [step for step in audit.steps("b5bare") if "the full promise" in step["asked"]]
     evidence = {row["ark"]: row["commitment_evidence"] for row in audit.table("arks")}
-    assert "/policy#part answered 200" in evidence["ark:98765/b5two"]
+    assert "/policy#part answers 200" in evidence["ark:98765/b5two"]
 
 
 def test_a_policy_that_is_a_test_ark_or_no_address_is_never_asked_for(audit: Audit) -> None:

@@ -230,7 +230,7 @@ def test_attempts_are_counted_and_reported() -> None:
     third = replace(observation(Question.OBJECT, {"text": "An item"}), attempt=3)
     verdict = judge({Question.OBJECT: AnswerFacts(third)}, context=VerdictContext(earlier=(first, second)))
     assert verdict.requests == 3
-    assert "asked 3 times; before: timeout, 503" in verdict.object.evidence
+    assert "requested 3 times; before: timeout, 503" in verdict.object.evidence
 
 
 @pytest.mark.parametrize(("trusted", "told"), [(True, True), (False, False), (None, False)])
@@ -268,4 +268,4 @@ def test_the_hyphens_of_a_name_are_named_as_the_resolvers_fault() -> None:
         Question.OBJECT: facts(Question.OBJECT, {"chain": [404]}),
         Question.HYPHENS: facts(Question.HYPHENS, {"text": "x", "asked": URL}),
     }
-    assert judge(answers).remarks == ("the resolver takes hyphens for part of the name",)
+    assert judge(answers).remarks == ("the resolver treats hyphens as part of the name",)

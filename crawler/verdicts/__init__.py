@@ -1,1 +1,1 @@
-"""The verdict on the three services, by rules without a network."""
+"""Verdicts on the three services, decided by rules without a network."""

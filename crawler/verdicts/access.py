@@ -1,8 +1,8 @@
-"""Pure: judge whether an object was reached, by the chain, the last status, the page, and the control's reply.
+"""Judge whether an object was reached, by the chain, the last status, the page, and the answer to the control.
 
-A page that a name which can't exist is given too proves nothing. Only when it also speaks like a page for what is not
-there is it called a soft 404; otherwise no one knows. An app shell is the same page for every name: what a browser
-makes of it is judged in its place.
+A page that is also sent for a name that can't exist proves nothing. It is a soft 404 only if it also reads like an
+error page; otherwise the outcome is undetermined. An app shell is the same page for every name, so the page that a
+browser renders from it is judged instead.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _EXPLAINABLE = frozenset({401, 403, 404, 410, 451})
 
 _YES, _SOFT, _OPEN = ObjectOutcome.RESOLVED, ObjectOutcome.SOFT_404, ObjectOutcome.UNDETERMINED
 _PROVES_NOTHING = ((_OPEN, _YES), (_OPEN, _OPEN), (_SOFT, _OPEN))
-#: Replies by which a page says nothing of its name.
+#: Replies to the control which show that the page does not depend on the name.
 _FOR_ANY_NAME = frozenset({ControlContrast.THE_SAME, ControlContrast.AT_RANDOM})
 _COUNTS = ((_YES, _YES), (_YES, _YES), (_SOFT, _OPEN))
-#: What a success is worth, by the reply to the control: with no sign of absence, one, and several; each where the page
-#: doesn't say by itself that it is this ARK's, and where it does.
+#: The outcome of a success, by the reply to the control. Each row has the outcomes for no sign of absence, one, and
+#: several. Each pair is for a page that does not say that it belongs to this ARK, and for one that does.
 _BY_REPLY = {
     ControlContrast.THE_SAME: ((_OPEN, _YES), (_SOFT, _OPEN), (_SOFT, _OPEN)),
     ControlContrast.ANOTHER: _COUNTS,
@@ -38,7 +38,7 @@ _BY_REPLY = {
     ControlContrast.REFUSED_BEFORE: _COUNTS,
     ControlContrast.NOTHING: _COUNTS,
 }
-#: The same by all three; complete, as a test insists.
+#: The same table by all three keys. A test checks that it is complete.
 WORTH: Mapping[tuple[ControlContrast, Signs, bool], ObjectOutcome] = {
     (reply, signs, is_particular): outcomes[is_particular]
     for reply, by_signs in _BY_REPLY.items()
@@ -48,7 +48,7 @@ WORTH: Mapping[tuple[ControlContrast, Signs, bool], ObjectOutcome] = {
 
 
 def worth(facts: ObjectFacts) -> ObjectOutcome:
-    """Return what the table says of a success."""
+    """Return the outcome that `WORTH` gives to a success."""
     return WORTH[facts.case]
 
 
@@ -58,14 +58,14 @@ Says = Callable[[ObjectFacts], Evidence]
 
 
 def _refusal(when: str, holds: Holds, outcome: ObjectOutcome, evidence: Says, basis: str = "") -> ObjectRule:
-    """A rule about an answer whose page is not looked at for more than its *evidence*."""
+    """Return a rule about an answer of which only the *evidence* is quoted."""
     return VerdictRule(
         when, holds, outcome, lambda facts: (answered(facts.answer.seen), *sentences(evidence(facts))), basis=basis
     )
 
 
 def _success(when: str, holds: Holds, outcome: ObjectOutcome, evidence: Says, basis: str = "") -> ObjectRule:
-    """A rule about a success, with what is noted of its page besides the outcome."""
+    """Return a rule about a success, which adds remarks about its page to the evidence."""
     return VerdictRule(
         when,
         holds,
@@ -77,14 +77,14 @@ def _success(when: str, holds: Holds, outcome: ObjectOutcome, evidence: Says, ba
 
 
 def _resolved(when: str, holds: Holds, evidence: Says) -> Iterator[ObjectRule]:
-    """The two rules about a success that counts: after a 303 what answers is not the object."""
+    """Return the two rules about a success that counts: after a 303 the answer is not the object itself."""
     yield _success(
-        f"{when}; a 303 is on the way",
+        f"{when}; the chain has a 303",
         lambda facts: facts.answer.is_related and holds(facts),
         ObjectOutcome.RELATED,
         lambda facts: (
             *sentences(evidence(facts)),
-            "a 303 on the way: what answers is related to the object, not the object",
+            "the chain has a 303: the answer is related to the object, not the object itself",
         ),
         "2020, 7.1.3",
     )
@@ -95,13 +95,13 @@ def _resolved(when: str, holds: Holds, evidence: Says) -> Iterator[ObjectRule]:
 
 
 def _grounds(facts: ObjectFacts) -> tuple[str, ...]:
-    """Return what makes a success more, or less, than its status."""
+    """Return the reasons why a success counts for more, or for less, than its status."""
     grounds = []
     reply, control = facts.reply, facts.control
     if reply is ControlContrast.THE_SAME and control is not None:
         grounds.append(f"a name that can't exist gets the same page ({control.asked_url})")
         if worth(facts) is _OPEN:
-            grounds.append("so that this answer is worth nothing")
+            grounds.append("so this answer proves nothing")
     if facts.knows_itself:
         grounds.append(f"the page names this ARK ({', '.join(facts.knows_itself[:3])})")
     if facts.is_told_apart and control is not None:
@@ -109,30 +109,29 @@ def _grounds(facts: ObjectFacts) -> tuple[str, ...]:
     if reply is ControlContrast.ANOTHER:
         grounds.append("a name that can't exist gets another page")
     if reply is ControlContrast.AT_RANDOM:
-        grounds.append("each of two names that can't exist gets another page, so that a page is made up for any name")
+        grounds.append("each of two names that can't exist gets another page, so the host makes up a page for any name")
     if reply is ControlContrast.NO_OTHER:
         grounds.append(
-            "a name that can't exist gets a page that differs from this one no more than this one does from itself,"
-            " asked again"
+            "a name that can't exist gets a page that differs from this one no more than two copies of this page do"
         )
     if reply is ControlContrast.NOT_COMPARED and control is not None:
         grounds.append(
-            f"a name that can't exist is answered {control.status} too, and too little came to compare the two"
+            f"a name that can't exist is answered {control.status} too, but too little of the pages arrived to compare them"
         )
     return (*grounds, *facts.signs)
 
 
 def _walled(facts: ObjectFacts) -> str:
-    """Return why a success that several objects share tells nothing of any of them."""
-    reply = "gets this answer, too" if facts.wall and facts.wall.is_success else "gets no telling answer"
-    return f"a name that can't exist, asked for again during the run, {reply}: it tells nothing of the object"
+    """Return why a success that several objects share says nothing about any of them."""
+    reply = "gets this answer too" if facts.wall and facts.wall.is_success else "gets no usable answer"
+    return f"a name that can't exist, requested again during the run, {reply}: this says nothing about the object"
 
 
 def _beside(facts: ObjectFacts) -> Iterator[str]:
-    """Return what is noted of a success besides its outcome."""
+    """Return remarks about a success that do not change its outcome."""
     observation, neighbours = facts.answer.seen, facts.neighbours
     if facts.answer.refresh:
-        yield f"the page has a refresh to {facts.answer.refresh}, which was not followed"
+        yield f"the page refreshes to {facts.answer.refresh}, which was not followed"
     if not observation.body_complete and is_textual(observation.media_type):
         yield ("its body was not read to the end" if observation.body_bytes else "its body could not be read")
     if neighbours:
@@ -155,7 +154,7 @@ def _host_reason(answer: Observation) -> str | None:
 
 
 def answered(answer: Observation) -> str:
-    """The last answer of a chain, in words."""
+    """Return the last answer of a chain in words."""
     last = answer.hops[-1]
     redirects = len(answer.hops) - 1
     way = "" if not redirects else f" after {redirects} redirect{'s' if redirects > 1 else ''}"
@@ -163,7 +162,7 @@ def answered(answer: Observation) -> str:
 
 
 def how_it_ended(answer: Observation) -> str:
-    """The end of a chain without a last answer, in words."""
+    """Return the end of a chain without a last answer in words."""
     if not answer.hops:
         return answer.detail or answer.end.value
     last = answer.hops[-1]
@@ -189,7 +188,7 @@ def _by_thump(outcome: ObjectOutcome, codes: str) -> ObjectRule:
         f"THUMP-Status {codes}",
         lambda facts: status_outcome(facts.answer.thump_fault or 0) is outcome,
         outcome,
-        lambda facts: f"but its THUMP-Status is {facts.answer.thump_fault}, which outweighs that",
+        lambda facts: f"but its THUMP-Status is {facts.answer.thump_fault}, which decides",
         "2023, 5.2",
     )
 
@@ -211,79 +210,77 @@ _STATUSES = {
     ObjectOutcome.BLOCKED: listed_statuses(REFUSING_STATUSES),
     ObjectOutcome.TIMEOUT: "408",
     ObjectOutcome.SERVER_ERROR: "500 to 599",
-    ObjectOutcome.UNDETERMINED: "another one",
+    ObjectOutcome.UNDETERMINED: "any other",
 }
 
 _CHALLENGE = _refusal(
-    "what came is a check for programs",
+    "the answer is a bot check",
     lambda facts: facts.challenge is not None,
     ObjectOutcome.BLOCKED,
-    lambda facts: f"what came is a check for programs by {facts.challenge}",
+    lambda facts: f"the answer is a bot check: {facts.challenge}",
 )
 _SPECIAL_PAGES = (
     _success(
-        "the resolver's own entry for a NAAN or shoulder answers",
+        "the answer is the resolver's own entry for a NAAN or shoulder",
         lambda facts: facts.answer.is_registry_entry,
         ObjectOutcome.SOFT_404,
-        lambda facts: (
-            "what answers is the resolver's own entry for a NAAN or shoulder: the ARK may have been cut short"
-        ),
+        lambda facts: "the answer is the resolver's own entry for a NAAN or shoulder: the ARK may have been cut short",
     ),
     _success(
-        "the answer is empty, and its headers don't declare this ARK",
+        "the answer is empty, and its headers do not name this ARK",
         lambda facts: facts.answer.is_empty and not facts.declares_itself,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: ["what answers is empty: nothing can be seen of the object", *_grounds(facts)],
+        lambda facts: ["the answer is empty, so the object can't be seen", *_grounds(facts)],
     ),
     _success(
-        "the control, asked again after several objects had got one answer, gets it too, or no telling answer",
+        "several objects got one answer, and the control, requested again, gets it too or no usable answer",
         lambda facts: facts.wall is not None and facts.answer.passing_fault is None,
         ObjectOutcome.BLOCKED,
         _walled,
     ),
     *_resolved(
-        "a page to log in answers, and the control is refused",
+        "the answer is a log-in page, and the control is refused",
         lambda facts: facts.answer.asks_to_log_in and facts.is_told_apart,
-        lambda facts: "what answers asks to log in; a name that can't exist is refused",
+        lambda facts: "the answer is a log-in page; a name that can't exist is refused",
     ),
     _success(
-        "a page to log in answers",
+        "the answer is a log-in page",
         lambda facts: facts.answer.asks_to_log_in,
         ObjectOutcome.BLOCKED,
-        lambda facts: "what answers asks to log in, and tells nothing of the object",
+        lambda facts: "the answer is a log-in page, which says nothing about the object",
     ),
     _success(
-        "the page says of the object that it was withdrawn, and the control gets another reply",
+        "the page says that the object was withdrawn, and the control gets another reply",
         lambda facts: facts.reply not in _FOR_ANY_NAME and facts.withdrawal is not None,
         ObjectOutcome.EXPLAINED,
-        lambda facts: f"the page explains that the object is not there any more: {facts.withdrawal!r}",
+        lambda facts: f"the page explains that the object was withdrawn: {facts.withdrawal!r}",
         "2023, 5.1",
     ),
     _success(
-        "the page is a tombstone by form, or says that it is not shown where we are; the control gets another reply",
+        "the page has the form of a tombstone, or is not shown in our region; the control gets another reply",
         lambda facts: facts.reply not in _FOR_ANY_NAME and (facts.tombstone is not None or facts.regional is not None),
         ObjectOutcome.EXPLAINED,
         lambda facts: (
-            f"the page is a tombstone by its form: {facts.tombstone!r}"
+            f"the page has the form of a tombstone: {facts.tombstone!r}"
             if facts.tombstone
-            else f"the page explains why the object can't be had: {facts.regional!r}"
+            else f"the page explains why the object is not available: {facts.regional!r}"
         ),
         "2023, 5.1",
     ),
     _success(
-        "the page speaks of a fault of the moment, and doesn't declare this ARK",
+        "the page reports a temporary fault, and does not declare this ARK",
         lambda facts: facts.answer.passing_fault is not None and not facts.declares_itself,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: [f"the page speaks of a fault of the moment: {facts.answer.passing_fault!r}", *_grounds(facts)],
+        lambda facts: [f"the page reports a temporary fault: {facts.answer.passing_fault!r}", *_grounds(facts)],
     ),
     _success(
-        "the title says that nothing is there, and nothing shows that the object is called so",
+        "the title says that nothing was found, and nothing shows that this is the title of an object",
         lambda facts: worth(facts) is _YES and facts.is_called_absent and not facts.is_particular,
         ObjectOutcome.UNDETERMINED,
         _grounds,
     ),
     _success(
-        "words and address of the page say that nothing is there, and it doesn't say that it is this ARK's",
+        "text and address of the page say that nothing was found, and it does not say that it belongs to this ARK",
         lambda facts: (
             facts.answer.words.absence is not None
             and facts.answer.absent_address is not None
@@ -293,25 +290,25 @@ _SPECIAL_PAGES = (
         _grounds,
     ),
     _success(
-        "the page says that nothing is there and hardly anything else, and nothing contradicts",
+        "the page says little more than that nothing was found, and no fact contradicts this",
         lambda facts: worth(facts) is _YES and not facts.is_particular and facts.only_absence is not None,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: [*_grounds(facts), f"the page says {facts.only_absence!r}, and hardly anything else"],
+        lambda facts: [*_grounds(facts), f"the page says little more than {facts.only_absence!r}"],
     ),
     _success(
-        "it is a record of an error, and nothing contradicts",
+        "the answer is an error record, and no fact contradicts this",
         lambda facts: worth(facts) is _YES and facts.answer.is_error_record,
         ObjectOutcome.UNDETERMINED,
         _grounds,
     ),
     _success(
-        "a host that was asked for more led to its own home page or search form, and nothing contradicts",
+        "a host on the way redirects to its own home page or search form, and no fact contradicts this",
         lambda facts: worth(facts) is _YES and not facts.is_particular and facts.answer.is_sent_away,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: ["a host on the way leads to its own home page or search form", *_grounds(facts)],
+        lambda facts: ["a host on the way redirects to its own home page or search form", *_grounds(facts)],
     ),
     _success(
-        "nothing is known of the host that answers, and its page may be one for anything",
+        "the answering host is unknown, and its page may be the same for any request",
         lambda facts: (
             worth(facts) is _YES
             and not facts.is_particular
@@ -319,10 +316,10 @@ _SPECIAL_PAGES = (
             and facts.is_page_of_unknown_host
         ),
         ObjectOutcome.UNDETERMINED,
-        lambda facts: [*_grounds(facts), "nothing shows what this host answers for what it does not have"],
+        lambda facts: [*_grounds(facts), "this host's answer for missing objects is unknown"],
     ),
     _success(
-        "redirects led to a search that finds nothing, and nothing contradicts",
+        "the redirects lead to a search without results, and no fact contradicts this",
         lambda facts: (
             worth(facts) is _YES
             and not facts.is_particular
@@ -333,7 +330,7 @@ _SPECIAL_PAGES = (
         _grounds,
     ),
     _success(
-        "the page has no words, and refreshes to another place",
+        "the page has no text, and refreshes to another address",
         lambda facts: worth(facts) is _YES and not facts.declares_itself and facts.answer.only_refreshes,
         ObjectOutcome.UNDETERMINED,
         _grounds,
@@ -341,51 +338,51 @@ _SPECIAL_PAGES = (
 )
 _WORTH = (
     _success(
-        "by signs of absence, the control's reply and its own words it is a page for what is not there",
+        "signs of absence, the reply to the control and its own text show that it is an error page",
         lambda facts: worth(facts) is _SOFT,
         ObjectOutcome.SOFT_404,
         _grounds,
     ),
     _success(
-        "by signs of absence, the control's reply and its own words the page proves nothing",
+        "signs of absence, the reply to the control and its own text leave the meaning of the page open",
         lambda facts: worth(facts) is _OPEN,
         ObjectOutcome.UNDETERMINED,
         _grounds,
     ),
-    *_resolved("the last status is one of success", always, _grounds),
+    *_resolved("the last status is a success", always, _grounds),
 )
 _REFUSALS = (
     _refusal(
-        f"the last status is {listed_statuses(_EXPLAINABLE)}, and the page explains of this object why it can't be had",
+        f"the last status is {listed_statuses(_EXPLAINABLE)}, and the page explains why this object is not available",
         lambda facts: facts.answer.status in _EXPLAINABLE and facts.explanation is not None,
         ObjectOutcome.EXPLAINED,
-        lambda facts: f"the answer explains why this object can't be had: {facts.explanation!r}",
+        lambda facts: f"the answer explains why this object is not available: {facts.explanation!r}",
         "2023, 5.1",
     ),
     _refusal(
-        "the last status is 400, and the page speaks of the request and not of the name",
+        "the last status is 400, and the page is about the request, not the name",
         lambda facts: facts.answer.status == 400 and facts.answer.words.fault_of_request is not None,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: f"which speaks of the request and not of the name: {facts.answer.words.fault_of_request!r}",
+        lambda facts: f"the page is about the request, not the name: {facts.answer.words.fault_of_request!r}",
     ),
     _refusal(
-        "the last status is 404, and the page speaks of a pause of the whole site",
+        "the last status is 404, and the page says that the whole site is paused",
         lambda facts: facts.answer.status == 404 and facts.answer.pause_of_site is not None,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: f"which speaks of a pause of the whole site and not of the name: {facts.answer.pause_of_site!r}",
+        lambda facts: f"the page says that the whole site is paused: {facts.answer.pause_of_site!r}",
     ),
     _refusal(
-        "the last status is 404 or 410, and the page has a record of this very ARK",
+        "the last status is 404 or 410, and the page has a record of this ARK",
         lambda facts: facts.answer.status in (404, 410) and facts.answer.describes_itself,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: f"with a page that describes the object, by {facts.answer.subject.names_this}",
+        lambda facts: f"but the page describes the object, by {facts.answer.subject.names_this}",
     ),
     _refusal(
-        "the last status is 404, and the page is left to scripts",
+        "the last status is 404, and only scripts can fill the page",
         lambda facts: facts.answer.status == 404 and facts.answer.is_left_to_scripts,
         ObjectOutcome.UNDETERMINED,
         lambda facts: (
-            "with a page that its scripts are to fill, as some hosts send it for any name: a browser may show more"
+            "but only scripts can fill its page; some hosts send such a page for any name, so a browser may show more"
         ),
     ),
     *(_by_status(outcome, statuses) for outcome, statuses in _STATUSES.items()),
@@ -411,21 +408,19 @@ OBJECT_RULES: RuleTable[ObjectFacts, ObjectOutcome] = RuleTable(
 )
 
 
-# -- app shells, whose pages only a browser shows, and the verdict by what it has shown
+# -- app shells, which only a browser renders, and the verdict on the rendered page
 
 
-#: Replies to the control that say nothing from another page.
+#: Replies to the control that another page could not have changed.
 _UNTOLD = frozenset({ControlContrast.THE_SAME, ControlContrast.NO_OTHER, ControlContrast.NOT_COMPARED})
-#: Outcomes that rest on what the page says, as far as no one has run its scripts.
+#: Outcomes that depend on the text of the page, as long as its scripts have not run.
 _UNSETTLED = frozenset({ObjectOutcome.UNDETERMINED, ObjectOutcome.SOFT_404})
-#: So many things that a page lacks are named.
+#: The number of missing parts of a page that are named.
 _MOST_NAMED = 3
 
 
 def is_app_shell(facts: ObjectFacts) -> bool:
-    """Return whether an answer may be an app shell: a page with scripts that is no other for a name that can't
-    exist.
-    """
+    """Return True if an answer may be an app shell: a page with scripts that is the same for the control."""
     seen = facts.answer.seen
     is_html = seen.body_complete and "html" in (seen.media_type or "")
     runs_scripts = facts.answer.is_success and is_html and seen.facts.runs_scripts
@@ -436,53 +431,53 @@ def is_app_shell(facts: ObjectFacts) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RenderedFacts:
-    """The facts of an app shell as a browser has shown it."""
+    """The facts of an app shell after a browser rendered it."""
 
     rendered: AnswerFacts
     control: AnswerFacts | None
-    """The page of a name that can't exist, as a browser has shown it."""
+    """The rendered page of a name that can't exist."""
 
     @property
     def fault(self) -> str | None:
-        """Return why what was shown says nothing; None where it does."""
+        """The reason why the rendered pages can't be compared, or None."""
         own = fault_of(self.rendered)
         if own is not None:
             return own
         if self.control is None:
-            return "the page for a name that can't exist was not rendered"
+            return "the page of a name that can't exist was not rendered"
         of_control = fault_of(self.control)
         if of_control is None:
             return None
-        return f"of the page for a name that can't exist, {of_control}"
+        return f"the page of a name that can't exist: {of_control}"
 
 
 def fault_of(answer: AnswerFacts) -> str | None:
-    """Return why an answer says nothing of what a browser shows; None where it does."""
+    """Return the reason why a rendered page can't be judged, or None."""
     rendering = answer.seen.rendering
     if rendering is None:
         came = answer.seen.detail or answer.end.value
         if answer.is_answered:
             came = f"it was answered {answer.status}"
-        return f"nothing was rendered, for this time {came}"
+        return f"nothing was rendered: {came}"
     if rendering.fault is not None:
         return rendering.fault
     if rendering.lacking:
         more = len(rendering.lacking) - _MOST_NAMED
         others = f" and {more} more" if more > 0 else ""
-        return f"it lacks what it asked for: {'; '.join(rendering.lacking[:_MOST_NAMED])}{others}"
+        return f"parts of it are missing: {'; '.join(rendering.lacking[:_MOST_NAMED])}{others}"
     return None
 
 
 def by_what_is_shown(verdict: ServiceVerdict[ObjectOutcome], facts: RenderedFacts) -> ServiceVerdict[ObjectOutcome]:
-    """The verdict by what a browser has shown, or else *verdict*, with the reason why that says nothing."""
+    """Return the verdict on the rendered page, or *verdict* with the reason why that page can't be judged."""
     rendering = facts.rendered.seen.rendering
     if facts.fault is not None or rendering is None:
         browser = rendering.browser if rendering is not None else "a browser"
-        said = f"rendered with {browser}, which tells nothing: {facts.fault}"
+        said = f"rendered with {browser}, but the result can't be judged: {facts.fault}"
         return replace(verdict, evidence=(*verdict.evidence, said))
     requests = sum(1 for hop in rendering.requests if hop.location is None)
     how = (
-        f"without its scripts it shows the same for any name; rendered with {rendering.browser}, for which it made"
+        f"without scripts the page is the same for any name; rendered with {rendering.browser}, which sent"
         f" {requests} request{'' if requests == 1 else 's'}"
     )
     shown = OBJECT_RULES.judge(ObjectFacts(facts.rendered, facts.control))

@@ -1,4 +1,4 @@
-"""Pure: sort the observations of a run by what they are about: one ARK at one URL, or what many ARKs share."""
+"""Group the observations of a run: those about one ARK at one URL, and those that many ARKs share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from extractors.model.urls import origin_of
 K = TypeVar("K")
 
 _CONTROLS = (Question.CONTROL, Question.CONTROL_ELSEWHERE, Question.CONTROL_INFO, Question.CONTROL_RENDERED)
-#: Questions whose answers bear on many ARKs, next to the one for which they were put.
+#: Questions whose answers concern many ARKs, not only the one for which they were asked.
 SHARED = frozenset(
     {
         *_CONTROLS,
@@ -34,14 +34,14 @@ SHARED = frozenset(
 
 @dataclass(slots=True)
 class AnswerSet:
-    """The answers about one ARK at one URL; the last attempt at each question is the answer."""
+    """The answers about one ARK at one URL; the last attempt at each question is its answer."""
 
     last: dict[Question, AnswerFacts] = field(default_factory=dict)
     earlier: list[Observation] = field(default_factory=list)
-    """The attempts before those."""
+    """The earlier attempts."""
 
     def add(self, observation: Observation) -> None:
-        """Keep *observation*, whatever the order of the attempts."""
+        """Keep *observation*, in any order of the attempts."""
         last_answer = self.last.get(observation.question)
         if last_answer is None or observation.attempt >= last_answer.seen.attempt:
             self.earlier += [last_answer.seen] if last_answer is not None else []
@@ -51,38 +51,38 @@ class AnswerSet:
 
     @property
     def answer(self) -> AnswerFacts | None:
-        """The answer by which the object was reached, or else the first; None where nothing was asked."""
+        """The answer that reached the object, or else the first one; None if nothing was asked."""
         return reached_answer(self.last) or self.last.get(Question.OBJECT)
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerSets:
-    """The observations of a run, or those about some of its ARKs with what many share."""
+    """The observations of a run, or those about some of its ARKs together with the shared ones."""
 
     about: dict[str, AnswerSet]
-    """By the URL of the object question."""
+    """Answers about single ARKs, by the URL of the object question."""
     policies: dict[str, AnswerFacts]
-    """The last answers for pages where commitments are in full, by the URL asked."""
+    """The last answers for pages with the full text of a commitment, by the URL asked."""
     paths: dict[str, AnswerFacts]
-    """The last answers for what a host says of its resolver's path, by the origin asked."""
+    """The last answers about the path of a host's resolver, by the origin asked."""
     _landings: dict[str, AnswerFacts]
-    """The last answers for what can't exist where redirects have led, by the pattern of the URL asked."""
+    """The last answers of landing hosts to controls, by the pattern of the URL asked."""
     _controls: dict[tuple[str, str, Question], list[AnswerFacts]]
     controls_again: dict[str, list[AnswerFacts]]
-    """The answers to controls that were asked again, by the resolver."""
-    _other_landings: dict[str, AnswerFacts]
-    """The last answers to second controls at landing hosts, by the pattern of the URL asked."""
+    """The answers to controls that were requested again, by resolver."""
+    other_controls: dict[str, list[AnswerFacts]]
+    """The answers to second controls, by resolver or landing host."""
 
     @classmethod
     def of(cls, observations: Iterable[Observation]) -> AnswerSets:
-        """Sort *observations*, which may come in any order."""
+        """Group *observations*, which may come in any order."""
         answer_sets = cls({}, {}, {}, {}, {}, {}, {})
         for observation in observations:
             answer_sets.add(observation)
         return answer_sets
 
     def add(self, observation: Observation) -> None:
-        """Sort one more of them in, which may come in any order."""
+        """Add one observation; they may come in any order."""
         if observation.question in _CONTROLS:
             question = Question.CONTROL if observation.question is Question.CONTROL_ELSEWHERE else observation.question
             key = place_of(observation.asked_url), _invented(observation).naan, question
@@ -103,15 +103,15 @@ class AnswerSets:
             self.about.setdefault(observation.request_url, AnswerSet()).add(observation)
 
     def with_those_about(self, observations: Iterable[Observation]) -> AnswerSets:
-        """The answers of *observations* about single ARKs, with what many share as it is here."""
+        """Return the answers of *observations* about single ARKs, with the shared answers of this group."""
         return replace(self, about=AnswerSets.of(observations).about)
 
     def answer(self, url: str) -> AnswerFacts | None:
-        """The answer for the object at *url*, as far as there is one."""
+        """Return the answer for the object at *url*, or None."""
         return self.about[url].answer if url in self.about else None
 
     def form(self, reading: CandidateReading) -> Form:
-        """Return a reading with the answer about it, and what a name that can't exist got next to that."""
+        """Return a reading with its answer and the answer to its control."""
         answer = self.answer(reading.url)
         if answer is None:
             return Form(reading)
@@ -119,7 +119,7 @@ class AnswerSets:
         return Form(reading, answer, control)
 
     def landing(self, url: str) -> AnswerFacts | None:
-        """Return what was answered for what can't exist where redirects have led, next to what is at *url*."""
+        """Return the answer to the control at the host where the redirects of *url* ended, or None."""
         return self._landings.get(landing_pattern(url)) if self._landings else None
 
     def other_controls(self, ark: Ark, answer: AnswerFacts) -> tuple[AnswerFacts, ...]:
@@ -130,11 +130,11 @@ class AnswerSets:
         return tuple(control for control in found if control is not None)
 
     def control(self, ark: Ark, url: str, question: Question) -> AnswerFacts | None:
-        """Return what was answered for a name that can't exist, next to *ark* where it was asked for at *url*.
+        """Return the answer to the control of *ark*, which was requested at *url*.
 
-        Of the controls of that resolver and NAAN it is the one whose name has most of its beginning in common with
-        the ARK's: that of its own shoulder where one was asked; another shoulder's is better than none. Of several
-        attempts the last counts.
+        Of several controls at that resolver and NAAN, choose the one whose name shares the longest beginning with the
+        ARK: the control of its own shoulder if there is one, or else of another shoulder. Of several attempts the last
+        counts.
         """
         candidates = self._controls.get((place_of(url), ark.naan, question), [])
         return max(
@@ -145,11 +145,10 @@ class AnswerSets:
 
 
 def is_about_resolver(question: Question, asked: AnswerFacts | None) -> bool:
-    """Return whether *question* was put to learn how the resolver treats other forms of an ARK that it had answered
-    for.
+    """Return True if *question* only tests how the resolver treats other forms of a known ARK.
 
-    *asked* is the answer for the object, as far as there is one. Where that is a success for what may not be there,
-    another form was asked for in the hope of the object.
+    *asked* is the answer for the object, if there is one. If it is a success that looks like an error page, another
+    form was requested in order to find the object.
     """
     if question not in CONFORMANCE:
         return False
@@ -163,7 +162,7 @@ def _keep_last(answers: dict[K, AnswerFacts], key: K, observation: Observation) 
 
 
 def _invented(observation: Observation) -> Ark:
-    """The name that a control asked for; the ARK that it is compared with where its URL holds none."""
+    """Return the name that a control requested, or its ARK if the URL contains none."""
     try:
         return Ark.parse(observation.asked_url)
     except NotAnArk:

@@ -1,4 +1,4 @@
-"""Pure: judge what a provider promises about an object and its identifier, as its genuine answers state it.
+"""Judge the provider's promise about an object and its identifier, by its genuine answers.
 
 A commitment is a rating by someone, since some day; ``Not Guaranteed`` is one too (draft-kunze-ark-38, 5.1.1).
 """
@@ -25,63 +25,63 @@ from crawler.model.observations import DESCRIBED, ChainEnd, CommitmentOutcome, M
 from crawler.model.resolving import INFLECTIONS
 from crawler.verdicts.rules import RuleTable, VerdictRule, always
 
-#: The inflections whose answers can show that there is no commitment: an answer to ``?`` can't (2023, 5.1.1).
+#: The inflections whose answers can show that there is no commitment; an answer to ``?`` can't (2023, 5.1.1).
 _SHOWING = (Question.INFO, Question.DOUBLE)
 
 
 @dataclass(frozen=True, eq=False)
 class StatementFacts:
-    """The facts of a statement of commitment, no matter who states it."""
+    """The facts of a statement of commitment, whoever states it."""
 
     statement: Mapping[str, str]
     asked: str = ""
-    """The inflection whose answer has it."""
+    """The inflection whose answer contains it."""
     at: str = ""
-    """The URL that gave it: who lives at an example host may say so."""
+    """The URL of the answer: a real site at an example host may use its own name."""
 
     @cached_property
     def what(self) -> str:
-        """Return what is stated."""
+        """The text of the statement."""
         return self.statement.get("what", "").strip().rstrip(":").strip()
 
     @cached_property
     def template(self) -> str | None:
-        """The guarantor, or the place, that only a template names."""
+        """The guarantor or place in it that only a template names, or None."""
         return template_in(self.statement, self.at)
 
     @property
     def is_placeholder(self) -> bool:
-        """True if nothing is stated, or what a template, a program or an empty form leaves."""
+        """True if it is empty, or the default text of a template, a program or an empty form."""
         return missing_code(self.what) is not None or is_placeholder(self.what)
 
     @property
     def level(self) -> Level | None:
-        """The level of permanence that it names."""
+        """The level of permanence that it names, or None."""
         return level_of(self.what)
 
 
 @dataclass(frozen=True, eq=False)
 class CommitmentFacts:
-    """The facts of all answers to inflections about one object, as far as they bear on a commitment.
+    """The facts of all answers to inflections about one object that concern a commitment.
 
-    What is promised for the whole is not shown for a part, and what is promised for another ARK not for this one:
-    separate commitments are owed (2023, 2.5).
+    A promise for the whole does not hold for a part, and a promise for another ARK does not hold for this one: each
+    needs its own commitment (2023, 2.5).
     """
 
     answers: AnswersByQuestion
     metadata: ServiceVerdict[MetadataOutcome]
-    """The verdict on the best of them."""
+    """The verdict on the best of the answers."""
     described_by: Collection[Question] | None = None
-    """The questions whose answers describe the object, where that is known of each."""
+    """The questions whose answers describe the object, if this is known for each."""
 
     @cached_property
     def asked(self) -> tuple[Question, ...]:
-        """The inflections that were asked."""
+        """The inflections that were requested."""
         return tuple(question for question in (*_SHOWING, Question.SINGLE) if question in self.answers)
 
     @cached_property
     def genuine(self) -> tuple[Question, ...]:
-        """Those that were answered with a description, or with a statement of commitment alone."""
+        """The inflections whose answer is a description, or a statement of commitment alone."""
         return tuple(filter(self._is_genuine, self.asked))
 
     def _is_genuine(self, question: Question) -> bool:
@@ -96,38 +96,38 @@ class CommitmentFacts:
 
     @cached_property
     def stating(self) -> Question | None:
-        """The first of them whose answer states a commitment."""
+        """The first genuine inflection whose answer states a commitment."""
         statements = ((question, self.answers[question].statement) for question in self.genuine)
         return next((question for question, stated in statements if stated is not None), None)
 
     @cached_property
     def statement(self) -> StatementFacts:
-        """Return what it states."""
+        """The facts of the statement in that answer."""
         answer = self.answers[self.stating or Question.INFO]
         return StatementFacts(answer.statement or {}, INFLECTIONS[answer.seen.question], at=answer.final_url)
 
     @cached_property
     def statement_rule(self) -> VerdictRule[StatementFacts, CommitmentOutcome]:
-        """The rule that decides what that amounts to."""
+        """The rule that decides the outcome of the statement."""
         return STATEMENT_RULES.first(self.statement)
 
     @cached_property
     def showing(self) -> tuple[Question, ...]:
-        """The genuine ones that can show that there is no commitment."""
+        """The genuine inflections that can show that there is no commitment."""
         return tuple(question for question in self.genuine if question in _SHOWING)
 
     @cached_property
     def foreign(self) -> str | None:
-        """Return why what is stated or left out is not this ARK's own, if the record says whose it is."""
+        """The reason why the record, with its commitment or without one, is not about this ARK, or None."""
         question = self.stating or (self.showing[-1] if self.showing else None)
         if question is None:
             return None
         answer = self.answers[question]
         if answer.subject.names_other:
             other = answer.subject.names_other
-            return f"the record is about another ARK, and so is what it states or leaves out: {other}"
+            return f"the record, and any commitment in it, is about another ARK: {other}"
         if answer.subject.names_base:
-            return f"what is stated is stated for {answer.ark.base}, not for this part of it"
+            return f"the commitment is for {answer.ark.base}, not for this part of it"
         return None
 
 
@@ -152,50 +152,50 @@ def _stated(facts: StatementFacts) -> str:
 STATEMENT_RULES: RuleTable[StatementFacts, CommitmentOutcome] = RuleTable.of(
     "A statement of commitment",
     VerdictRule(
-        "it says on purpose that there is none, by a code such as (:unap)",
+        "it declares by a code such as (:unap) that there is none",
         lambda facts: missing_code(facts.what) in ON_PURPOSE,
         CommitmentOutcome.STATED,
-        lambda facts: f"{facts.asked} states on purpose that there is none: {facts.what}",
+        lambda facts: f"{facts.asked} declares that there is none: {facts.what}",
         _as_given,
         "2023, 5.1.1",
     ),
     VerdictRule(
-        "its guarantor or its place is one that only a template names",
+        "its guarantor or its place is the default of a template",
         lambda facts: facts.template is not None,
         CommitmentOutcome.PLACEHOLDER,
-        lambda facts: f"{facts.asked} gave a statement as a template has it: {facts.template!r}",
+        lambda facts: f"{facts.asked} returned the statement of a template: {facts.template!r}",
         _as_given,
     ),
     VerdictRule(
-        "it names no level, but whose commitment it is and where that is stated",
+        "it names no level, but the guarantor and the address of the full statement",
         lambda facts: not facts.what and points_somewhere(facts.statement),
         CommitmentOutcome.STATED,
-        lambda facts: f"{facts.asked} names no level, but where the commitment is stated: {facts.statement['where']}",
+        lambda facts: f"{facts.asked} names no level, but the address of the commitment: {facts.statement['where']}",
         _as_given,
         "2023, 5.1.1",
     ),
     VerdictRule(
-        "it is empty, or what a template, a program or an empty form leaves",
+        "it is empty, or the default text of a template, a program or an empty form",
         lambda facts: facts.is_placeholder,
         CommitmentOutcome.PLACEHOLDER,
-        lambda facts: f"{facts.asked} gave a statement that says nothing: {facts.what!r}",
+        lambda facts: f"{facts.asked} returned a statement without content: {facts.what!r}",
         _as_given,
     ),
     VerdictRule(
-        "it is of a few words, none of which speaks of permanence, and names no place where it stands",
+        "it has few words, without one about permanence, and no address of the full statement",
         lambda facts: tells_too_little(facts.what) and policy_link(facts.statement) is None,
         CommitmentOutcome.UNDETERMINED,
-        lambda facts: f"{facts.asked} gave a statement that tells too little: {facts.what!r}",
+        lambda facts: f"{facts.asked} returned a statement that is too short to judge: {facts.what!r}",
         _as_given,
     ),
-    VerdictRule("it says something", always, CommitmentOutcome.STATED, _stated, _read, "2023, 5.1.1"),
+    VerdictRule("it has other text", always, CommitmentOutcome.STATED, _stated, _read, "2023, 5.1.1"),
 )
 
 
 def _of_statement(
     rule: VerdictRule[StatementFacts, CommitmentOutcome],
 ) -> VerdictRule[CommitmentFacts, CommitmentOutcome]:
-    """The rule about an object whose commitment is stated, by the *rule* about its statement."""
+    """Return the rule for an object with a statement of commitment, by the *rule* for that statement."""
     return VerdictRule(
         f"a commitment is stated: {rule.when}",
         lambda facts: facts.stating is not None and facts.statement_rule is rule,
@@ -206,20 +206,20 @@ def _of_statement(
     )
 
 
-#: What the provider promises, as its genuine answers state it.
+#: The rules for the provider's promise, by its genuine answers.
 COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable.of(
     "The commitment",
     VerdictRule(
-        "no inflection was asked", lambda facts: not facts.asked, CommitmentOutcome.NOT_ASKED, lambda facts: ()
+        "no inflection was requested", lambda facts: not facts.asked, CommitmentOutcome.NOT_ASKED, lambda facts: ()
     ),
     VerdictRule(
-        "no answer describes the object, and none is a statement of commitment alone",
+        "no answer describes the object or is a statement of commitment alone",
         lambda facts: not facts.genuine,
         CommitmentOutcome.UNDETERMINED,
-        lambda facts: "no genuine metadata answer, so nothing could be read",
+        lambda facts: "no answer describes the object, so no commitment could be read",
     ),
     VerdictRule(
-        "a commitment is stated, in a record about another ARK or about the whole of this part",
+        "a commitment is stated, but in a record about another ARK or about the whole of this part",
         lambda facts: facts.stating is not None and facts.foreign is not None,
         CommitmentOutcome.UNDETERMINED,
         lambda facts: facts.foreign,
@@ -227,32 +227,31 @@ COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable.of(
     ),
     *map(_of_statement, STATEMENT_RULES.rules),
     VerdictRule(
-        "none is stated, and only ? was answered with a description",
+        "no commitment is stated, and only the answer to ? is a description",
         lambda facts: not facts.showing,
         CommitmentOutcome.UNDETERMINED,
-        lambda facts: "only an answer to ? could be read, which can't show that there is no commitment",
+        lambda facts: "only the answer to ? could be read, and it can't show that there is no commitment",
         basis="2023, 5.1.1",
     ),
     VerdictRule(
-        "none is stated, and pages describe the object, no record",
+        "no commitment is stated, and only pages describe the object, no record",
         lambda facts: all(facts.answers[question].record is None for question in facts.showing),
         CommitmentOutcome.UNDETERMINED,
-        lambda facts: "a page was answered, not a record, and no commitment could be read in it",
+        lambda facts: "the answer is a page, not a record, and no commitment could be read in it",
     ),
     VerdictRule(
-        "none is stated, in a record about another ARK or about the whole of this part",
+        "no commitment is stated, in a record about another ARK or about the whole of this part",
         lambda facts: facts.foreign is not None,
         CommitmentOutcome.UNDETERMINED,
         lambda facts: facts.foreign,
         basis="2023, 2.5",
     ),
     VerdictRule(
-        "none is stated in a record about the object",
+        "no commitment is stated in a record about the object",
         always,
         CommitmentOutcome.ABSENT,
         lambda facts: (
-            f"the record behind {' and '.join(INFLECTIONS[question] for question in facts.showing)}"
-            " says nothing of a commitment"
+            f"the record at {' and '.join(INFLECTIONS[question] for question in facts.showing)} contains no commitment"
         ),
         basis="2023, 5.1.1",
     ),
@@ -260,11 +259,11 @@ COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable.of(
 
 
 def about_policy(page: AnswerFacts) -> str:
-    """The answer of a policy's own page, in words."""
+    """Return the answer for the page with the full statement, in words."""
     observation = page.seen
     words = (
-        f"answered {observation.status}"
+        f"answers {observation.status}"
         if observation.end is ChainEnd.ANSWERED
-        else f"gave no answer ({observation.end.value})"
+        else f"gives no answer ({observation.end.value})"
     )
-    return f"the fuller statement at {observation.asked_url} {words}"
+    return f"the full statement at {observation.asked_url} {words}"

@@ -1,4 +1,4 @@
-"""Pure: judge whether an answer to an inflection is metadata, the object again, a registry record, or a refusal."""
+"""Judge whether an answer to an inflection is metadata, the object again, a registry record, or a refusal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from crawler.model.observations import (
 from crawler.model.resolving import INFLECTED, REFUSING_STATUSES, listed_statuses
 from crawler.verdicts.rules import RuleGroup, RuleTable, VerdictRule, always
 
-#: Errors for the question; 502, 503 and 504 speak of the moment.
+#: Errors that refuse the inflection itself. 502, 503 and 504 are left out, because they are temporary.
 _REFUSALS_OF_THE_QUESTION = frozenset({400, 404, 405, 406, 410, 414, 422, 500, 501})
 
 
@@ -47,40 +47,40 @@ def _lost(facts: MetadataFacts) -> str:
 def _everybodys(facts: MetadataFacts) -> str:
     kind = "page" if facts.answer.record is None else "record"
     url = facts.control.asked_url if facts.control else ""
-    return f"{facts.asked} gave a {kind}, but the same one for a name that can't exist ({url})"
+    return f"{facts.asked} returned a {kind}, but a name that can't exist gets the same one ({url})"
 
 
 def _too_little(facts: MetadataFacts) -> str:
-    why = "tells too little to be a description: " + ", ".join(facts.answered)
+    why = "has too few elements for a description: " + ", ".join(facts.answered)
     if not facts.telling:
-        why = "answers none of who, what and when"
-    return f"{facts.asked} gave {_kind(facts.answer.seen)} that {why}"
+        why = "has no who, what or when"
+    return f"{facts.asked} returned {_kind(facts.answer.seen)} that {why}"
 
 
 def _fault_in_title(facts: MetadataFacts) -> str:
-    return f"{facts.asked} gave {_kind(facts.answer.seen)} whose title is no object's: {facts.fault_in_title!r}"
+    return f"{facts.asked} returned {_kind(facts.answer.seen)} with the title of an error: {facts.fault_in_title!r}"
 
 
 def _anothers(facts: MetadataFacts) -> Iterator[str]:
-    yield f"{facts.asked} gave {_kind(facts.answer.seen)} about something else than the object"
+    yield f"{facts.asked} returned {_kind(facts.answer.seen)} that is not about the object"
     if facts.answer.subject.names_other:
         yield f"the record names another ARK: {facts.answer.subject.names_other}"
         return
     if "where" in facts.answers:
-        yield f"the record's place is {facts.answers['where']!r}"
-    yield "none of its words for who and what stands on the object's page"
+        yield f"the record's where is {facts.answers['where']!r}"
+    yield "the object's page contains no word of its who and what"
 
 
 def _about_record(facts: MetadataFacts) -> Iterator[str]:
-    yield f"{facts.asked} gave {_kind(facts.answer.seen)} with {', '.join(facts.answered)}"
+    yield f"{facts.asked} returned {_kind(facts.answer.seen)} with {', '.join(facts.answered)}"
     yield _whose(facts)
     if facts.unanswered:
-        yield f"it does not answer {', '.join(facts.unanswered)}"
+        yield f"it has no {', '.join(facts.unanswered)}"
 
 
 def _whose(facts: MetadataFacts) -> str:
-    """Return why the record is, or is not, about the ARK that was asked about; silence alone condemns none
-    (2023, 5.2).
+    """Return the evidence that the record is, or is not, about this ARK. A record without an ARK is accepted (2023,
+    5.2).
     """
     subject = facts.answer.subject
     if subject.names_this:
@@ -88,9 +88,9 @@ def _whose(facts: MetadataFacts) -> str:
     if subject.names_other:
         return f"the record names another ARK: {subject.names_other}"
     if subject.names_base:
-        return "the record names the ARK of the whole, not that of the part that was asked about"
+        return "the record names the ARK of the whole, not of this part"
     if facts.has_objects_title:
-        return "the record's title is that of the object's page"
+        return "the record has the title of the object's page"
     return "the record does not say which ARK it is about"
 
 
@@ -107,13 +107,13 @@ def _unread(facts: MetadataFacts) -> str:
     seen = facts.answer.seen
     why = "which was not read to the end" if seen.body_bytes else "whose body could not be read"
     if not is_textual(seen.media_type):
-        why = "which is no text"
-    return f"{facts.asked} gave {_kind(seen)}, {why}"
+        why = "which is not text"
+    return f"{facts.asked} returned {_kind(seen)}, {why}"
 
 
 # -- the rules
 
-#: What the answer to ``?info``, ``??`` or ``?`` is (draft-kunze-ark-38, 5.1.2).
+#: The rules for the answer to ``?info``, ``??`` or ``?`` (draft-kunze-ark-38, 5.1.2).
 METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
     "The metadata",
     (
@@ -122,16 +122,16 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
             lambda facts: not facts.answer.is_answered,
             (
                 VerdictRule(
-                    "robots.txt forbids asking",
+                    "robots.txt forbids the request",
                     lambda facts: facts.answer.end is ChainEnd.ROBOTS,
                     MetadataOutcome.BLOCKED,
-                    lambda facts: f"robots.txt forbids asking {facts.asked}",
+                    lambda facts: f"robots.txt forbids {facts.asked}",
                 ),
                 VerdictRule(
-                    "it leads out of the web, to the object's own address",
+                    "it redirects out of the web, to the object's own address",
                     lambda facts: facts.leads_to_objects_address,
                     MetadataOutcome.QUERY_IGNORED,
-                    lambda facts: f"{facts.asked} led to the object's own address: {led_to(facts.answer.seen)}",
+                    lambda facts: f"{facts.asked} redirects to the object's own address: {led_to(facts.answer.seen)}",
                 ),
                 VerdictRule(
                     "it has any other end",
@@ -146,10 +146,10 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
             always,
             (
                 VerdictRule(
-                    "what came is a check for programs",
+                    "the answer is a bot check",
                     lambda facts: facts.answer.challenge is not None,
                     MetadataOutcome.BLOCKED,
-                    lambda facts: f"{facts.asked} was answered with a check for programs by {facts.answer.challenge}",
+                    lambda facts: f"{facts.asked} got a bot check: {facts.answer.challenge}",
                 ),
             ),
         ),
@@ -165,29 +165,31 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     basis="2023, 5.2",
                 ),
                 VerdictRule(
-                    "it is a record of an error",
+                    "it is an error record",
                     lambda facts: facts.answer.is_error_record,
                     MetadataOutcome.UNSUPPORTED,
-                    lambda facts: f"{_answered(facts)}, but with a record of an error",
+                    lambda facts: f"{_answered(facts)}, but with an error record",
                 ),
                 VerdictRule(
-                    "it is a page to log in",
+                    "it is a log-in page",
                     lambda facts: facts.answer.asks_to_log_in,
                     MetadataOutcome.BLOCKED,
-                    lambda facts: f"{facts.asked} was answered with a page to log in",
+                    lambda facts: f"{facts.asked} got a log-in page",
                 ),
                 VerdictRule(
-                    "the control, asked again without an inflection, gets this page and did not before",
+                    "the control without an inflection, requested again, gets this page and did not before",
                     lambda facts: wall_before(facts.answer, facts.changed_controls) is not None,
                     MetadataOutcome.BLOCKED,
-                    lambda facts: f"{facts.asked} gave a page that a name that can't exist got as well, asked again",
+                    lambda facts: (
+                        f"{facts.asked} returned a page that a name that can't exist got too, when requested again"
+                    ),
                 ),
                 VerdictRule(
-                    "the page speaks of a fault of the moment",
+                    "the page reports a temporary fault",
                     lambda facts: facts.answer.passing_fault is not None,
                     MetadataOutcome.UNDETERMINED,
                     lambda facts: (
-                        f"{facts.asked} gave a page that speaks of a fault of the moment: {facts.answer.passing_fault!r}"
+                        f"{facts.asked} returned a page that reports a temporary fault: {facts.answer.passing_fault!r}"
                     ),
                 ),
             ),
@@ -203,12 +205,12 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     _answered,
                 ),
                 VerdictRule(
-                    f"the last status is {listed_statuses(_REFUSALS_OF_THE_QUESTION)}, while the object itself answers",
+                    f"the last status is {listed_statuses(_REFUSALS_OF_THE_QUESTION)}, while the object itself is reached",
                     lambda facts: facts.object.is_reached and facts.answer.status in _REFUSALS_OF_THE_QUESTION,
                     MetadataOutcome.UNSUPPORTED,
-                    lambda facts: f"{_answered(facts)}, while the object itself answers",
+                    lambda facts: f"{_answered(facts)}, while the object itself is reached",
                 ),
-                VerdictRule("the last status is another one", always, MetadataOutcome.UNDETERMINED, _answered),
+                VerdictRule("the last status is any other", always, MetadataOutcome.UNDETERMINED, _answered),
             ),
         ),
         RuleGroup(
@@ -220,20 +222,20 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     lambda facts: facts.answer.is_registry_entry or facts.answer.subject.names_namespace is not None,
                     MetadataOutcome.REGISTRY_LEVEL,
                     lambda facts: (
-                        f"{facts.asked} gave a record about the NAAN or shoulder{_namespace(facts)}, not the object"
+                        f"{facts.asked} returned a record about the NAAN or shoulder{_namespace(facts)}, not the object"
                     ),
                 ),
                 VerdictRule(
-                    "the answer is the object's own again, and a redirect on the way forgot the inflection",
+                    "the answer is the object again, and a redirect dropped the inflection",
                     lambda facts: facts.is_objects_again and facts.lost_at is not None,
                     MetadataOutcome.QUERY_DROPPED,
                     _lost,
                 ),
                 VerdictRule(
-                    "the answer is the object's own again",
+                    "the answer is the object again",
                     lambda facts: facts.is_objects_again,
                     MetadataOutcome.QUERY_IGNORED,
-                    lambda facts: f"{facts.asked} gave the object's own answer again",
+                    lambda facts: f"{facts.asked} returned the object again",
                 ),
                 VerdictRule(
                     "a name that can't exist gets the same",
@@ -242,19 +244,19 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     _everybodys,
                 ),
                 VerdictRule(
-                    "too little came of the answer, or of the object's, to tell whether both are one",
+                    "too little of this answer or of the object's arrived to compare them",
                     lambda facts: facts.may_be_objects_again,
                     MetadataOutcome.UNDETERMINED,
                     lambda facts: (
-                        f"{facts.asked} may have given the object's own answer again: too little came to compare the two"
+                        f"{facts.asked} may have returned the object again: too little arrived to compare the answers"
                     ),
                 ),
                 VerdictRule(
-                    "a name that can't exist gets a success too, of which too little came to tell whether it is the same",
+                    "a name that can't exist gets a success too, but too little of it arrived to compare them",
                     lambda facts: facts.may_be_everybodys,
                     MetadataOutcome.UNDETERMINED,
                     lambda facts: (
-                        f"too little came of what a name that can't exist gets for {facts.asked} to compare the two"
+                        f"too little of the answer to {facts.asked} for a name that can't exist arrived to compare them"
                     ),
                 ),
             ),
@@ -264,20 +266,20 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
             lambda facts: facts.answer.record is not None,
             (
                 VerdictRule(
-                    "the record's title says that there is no description to give, and nothing besides",
+                    "the record's title only says that there is no description",
                     lambda facts: facts.fault_in_title is not None,
                     MetadataOutcome.UNDETERMINED,
                     _fault_in_title,
                 ),
                 VerdictRule(
-                    "the record tells too little: neither who nor what, nothing that is known or, where it is no ERC, one thing "
-                    "about nobody",
+                    "the record has too few elements: no who or what, only unknown values, or one element in a record without an "
+                    "ARK that is not an ERC",
                     lambda facts: not facts.is_record_of_object,
                     MetadataOutcome.UNDETERMINED,
                     _too_little,
                 ),
                 VerdictRule(
-                    "the record names another ARK, or another place and other words than the object's",
+                    "the record names another ARK, or its address and words differ from the object's",
                     lambda facts: facts.is_anothers,
                     MetadataOutcome.UNDETERMINED,
                     _anothers,
@@ -295,7 +297,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     "2023, 5.1.2",
                 ),
                 VerdictRule(
-                    "the record has another form: JSON, YAML, RDF or what a page has embedded",
+                    "the record has another form: JSON, YAML, RDF, or elements embedded in a page",
                     always,
                     MetadataOutcome.STRUCTURED,
                     _about_record,
@@ -305,46 +307,50 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
             ),
         ),
         RuleGroup(
-            "pages, and what is no text",
+            "pages, and bodies that are not text",
             always,
             (
                 VerdictRule(
-                    "the body is no text, or could not be read",
+                    "the body is not text, or could not be read",
                     lambda facts: facts.answer.text is None,
                     MetadataOutcome.UNDETERMINED,
                     _unread,
                 ),
                 VerdictRule(
-                    "the page has the object's title, and tells no more than the object's page",
+                    "the page has the object's title, and no more elements than the object's page",
                     lambda facts: facts.tells_no_more,
                     MetadataOutcome.QUERY_IGNORED,
-                    lambda facts: f"{facts.asked} gave a page that tells what the object's own page tells",
+                    lambda facts: f"{facts.asked} returned a page with the same elements as the object's own page",
                 ),
                 VerdictRule(
-                    "the title that it labels says that there is no description to give, and nothing besides",
+                    "the labelled title of the page only says that there is no description",
                     lambda facts: facts.fault_in_title is not None,
                     MetadataOutcome.UNDETERMINED,
                     _fault_in_title,
                 ),
                 VerdictRule(
-                    "the page names this ARK, and answers three of who, what, when and where under their labels",
+                    "the page names this ARK, and labels three of who, what, when and where",
                     lambda facts: facts.is_page_of_object,
                     MetadataOutcome.HTML,
-                    lambda facts: f"{facts.asked} gave a page that tells {', '.join(sorted(facts.answer.labelled))}",
+                    lambda facts: (
+                        f"{facts.asked} returned a page that labels {', '.join(sorted(facts.answer.labelled))}"
+                    ),
                     lambda facts: facts.labelled_answers,
                     "2023, 5.1.2",
                 ),
                 VerdictRule(
-                    "a redirect on the way forgot the inflection",
+                    "a redirect dropped the inflection",
                     lambda facts: facts.lost_at is not None,
                     MetadataOutcome.QUERY_DROPPED,
                     _lost,
                 ),
                 VerdictRule(
-                    "the page is another one than the object's, and describes nothing",
+                    "the page is not the object's page, and describes nothing",
                     always,
                     MetadataOutcome.UNDETERMINED,
-                    lambda facts: f"{facts.asked} gave another page than the object, but no description could be read",
+                    lambda facts: (
+                        f"{facts.asked} returned another page than the object, but no description could be read"
+                    ),
                 ),
             ),
         ),
@@ -360,9 +366,10 @@ def judge_inflections(
     *,
     is_object_shown: bool = True,
 ) -> tuple[ServiceVerdict[MetadataOutcome] | None, tuple[Question, ...]]:
-    """Return the best of what the inflections gave, with the reasons of all, and which of them describe the object.
+    """Return the best verdict on the inflections with the evidence of all, and the inflections that describe the
+    object.
 
-    Each is held against the object's answer at its own URL. None where none was asked.
+    Each answer is compared with the object's answer at its own URL. The verdict is None if no inflection was requested.
     """
     by_url = {answers[way].asked_url: answers[way] for way in ACCESS[::-1] if way in answers}
     verdicts = {}

@@ -1,4 +1,4 @@
-"""Pure: decide what a doubtful or mistyped ARK means: which reading to ask about next, and which of them lives."""
+"""Decide the meaning of a doubtful or mistyped ARK: the reading to request next, and the reading that works."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from extractors.model.normalize import LABEL, NotAnArk
 from extractors.model.offset_map import ODD_BLANK, WRAP, offset_map
 from extractors.wraps.evidence import Evidence
 
-# -- which of several readings of a damaged ARK lives, by what the resolver answers about each
+# -- the choice between several readings of a damaged ARK, by the resolver's answer to each
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateReading:
-    """One ARK that a mention may mean, and where it is asked for."""
+    """One ARK that a mention may mean, and the URL that requests it."""
 
     ark: Ark
     url: str
 
     @property
     def spelled(self) -> str:
-        """The ARK as it is asked for, hyphens included.
+        """The ARK as it is requested, with its hyphens.
 
         >>> CandidateReading(Ark("12148", "x57w"), "https://n2t.net/ark:/12148/x5-7w").spelled
         'ark:12148/x5-7w'
@@ -51,37 +51,37 @@ class FormState(StrEnum):
     LIVES = "lives"
     FAILS = "fails"
     UNKNOWN = "unknown"
-    """No one can say: the host gave no answer, keeps programs out, or says the same of a name that can't exist."""
+    """Not known: the host gave no answer, refuses programs, or answers the control in the same way."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """One reading of a mention, and what the resolver answered about it; the likeliest reading comes first."""
+    """One reading of a mention with the resolver's answer. Lists of forms begin with the likeliest one."""
 
     reading: CandidateReading
     answer: AnswerFacts | None = None
-    """The last answer to the object question at this form's own URL; None while it has not been asked."""
+    """The last answer to the object question at this form's own URL; None until it is requested."""
     control: AnswerFacts | None = None
-    """What the same resolver answers for a name that can't exist."""
+    """The answer of the same resolver to a name that can't exist."""
 
     def __str__(self) -> str:
         return self.reading.spelled
 
     @property
     def ark(self) -> Ark:
-        """The ARK that it is."""
+        """The ARK of the reading."""
         return self.reading.ark
 
     @cached_property
     def verdict(self) -> ServiceVerdict[ObjectOutcome] | None:
-        """The verdict on the answer, if there is one."""
+        """The verdict on the answer, or None without an answer."""
         if self.answer is None:
             return None
         return OBJECT_RULES.judge(ObjectFacts(self.answer, self.control))
 
     @property
     def state(self) -> FormState:
-        """What the answer shows of this form's existence."""
+        """The state of this form by its answer."""
         if self.verdict is None:
             return FormState.UNASKED
         family = self.verdict.outcome.family
@@ -89,12 +89,12 @@ class Form:
 
     @property
     def own_places(self) -> frozenset[str]:
-        """Return where the page that answers names this very form; a page may just repeat what it was asked for."""
+        """The places where the page names this form. A page may merely repeat the requested name."""
         return _places(self.answer, self.ark)
 
     @property
     def declares_itself(self) -> bool:
-        """True if the page says that it is this form's, in a place where the control's page doesn't say so too."""
+        """True if the page says in one of these places that it belongs to this form, and the control's page does not."""
         echoed: frozenset[str] = frozenset()
         with suppress(NotAnArk):
             if self.control is not None:
@@ -102,31 +102,32 @@ class Form:
         return declares(self.own_places - echoed)
 
     def extends(self, other: Form) -> bool:
-        """Return whether *other* is the beginning of this form."""
+        """Return True if *other* is a proper beginning of this form."""
         return str(self.ark) != str(other.ark) and str(self.ark).startswith(str(other.ark))
 
 
 @dataclass(frozen=True, slots=True)
 class SettledReading:
-    """The one of several readings that lives, if one does, and why, in words for a librarian."""
+    """The reading that works, or None, with the reasons in words for a librarian."""
 
     reading: CandidateReading | None
     evidence: tuple[str, ...]
 
 
 def next_form(forms: Sequence[Form]) -> Form | None:
-    """The form to ask about next, or None when no further answer would change the arbitration.
+    """Return the form to request next, or None if no further answer would change the choice.
 
-    *forms* are in the order of likelihood. The first that lives ends the search, except that a form which goes on
-    where it ends is asked too, and so is its own beginning unless the page says that it is this form's: a truncated ARK
-    often lives, and so does one with a word too many.
+    *forms* are ordered by likelihood. The first form that works ends the search, with two exceptions. A form that
+    continues it is requested too. So is its own beginning, unless the page says that it belongs to this form. A
+    truncated ARK often works, and so does an ARK with an extra word.
 
     >>> forms = [Form(CandidateReading(Ark("12148", name), f"https://r.example/{name}")) for name in ("bpt6", "bpt6k")]
     >>> next_form(forms) is forms[0]
     True
     """
     unasked = [form for form in forms if form.answer is None]
-    if not unasked:  # as with most ARKs, of which there is one reading; and to judge an answer takes its time
+    # Most ARKs have one reading, and judging an answer takes time.
+    if not unasked:
         return None
     states = [form.state for form in forms]
     living = [form for form, state in zip(forms, states, strict=True) if state is FormState.LIVES]
@@ -139,17 +140,17 @@ def next_form(forms: Sequence[Form]) -> Form | None:
 
 
 def arbitrate(forms: Sequence[Form]) -> SettledReading:
-    """Return which of *forms* lives: the longest that truly exists, or None when none does or no one can say.
+    """Return the form that works, preferring the longest that really exists. None if no form works or it is not known.
 
-    A longer form exists truly when it gets another answer than the shorter ones get, or when its page names it where
-    theirs don't name them: a page that repeats whatever it was asked for proves nothing.
+    A longer form exists if it gets another answer than the shorter ones, or if its page names it in places where theirs
+    do not. A page that repeats any requested name proves nothing.
     """
     living = sorted((form for form in forms if form.state is FormState.LIVES), key=_length)
     if not living:
         states = {form.state for form in forms}
-        nobody_knows = FormState.UNKNOWN in states or states <= {FormState.UNASKED}
-        what = "could be settled" if nobody_knows else "lives"
-        return SettledReading(None, (f"none of the readings {what}", *_form_notes(forms)))
+        is_open = FormState.UNKNOWN in states or states <= {FormState.UNASKED}
+        problem = "could be checked" if is_open else "works"
+        return SettledReading(None, (f"no reading {problem}", *_form_notes(forms)))
     chosen, *longer = living
     evidence: list[str] = []
     passed_through: list[Form] = []
@@ -158,16 +159,16 @@ def arbitrate(forms: Sequence[Form]) -> SettledReading:
         assert chosen.answer is not None
         is_like_it = form.extends(chosen) and form.own_places <= chosen.own_places
         if is_like_it and same_answer(form.answer.seen, chosen.answer.seen):
-            evidence.append(f"{form} gets the answer of {chosen}: what is too much was passed through")
+            evidence.append(f"{form} gets the answer of {chosen}: the resolver ignores the extra characters")
             passed_through.append(form)
         else:
             chosen = form
     others = [form for form in forms if form is not chosen and form not in passed_through]
-    return SettledReading(chosen.reading, (f"{chosen} lives", *evidence, *_form_notes(others)))
+    return SettledReading(chosen.reading, (f"{chosen} works", *evidence, *_form_notes(others)))
 
 
 def did_you_mean(asked: Form, suggestions: Sequence[Form]) -> Form | None:
-    """The first of *suggestions* that lives, when *asked* fails: a mistyped ARK's likely intention, never more.
+    """Return the first of *suggestions* that works if *asked* fails: the ARK that was probably meant.
 
     >>> did_you_mean(Form(CandidateReading(Ark("12148", "x5"), "https://r.example/")), []) is None
     True
@@ -187,25 +188,25 @@ def _length(form: Form) -> int:
 
 def _form_notes(forms: Sequence[Form]) -> tuple[str, ...]:
     words = {
-        FormState.UNASKED: "was not asked",
-        FormState.LIVES: "lives too",
-        FormState.FAILS: "does not live",
-        FormState.UNKNOWN: "could not be settled",
+        FormState.UNASKED: "was not requested",
+        FormState.LIVES: "works too",
+        FormState.FAILS: "does not work",
+        FormState.UNKNOWN: "could not be checked",
     }
     return tuple(f"{form} {words[form.state]}" for form in forms)
 
 
-# -- the other way to read a hyphen at the end of a line: as a part of the name, or as the typesetter's
+# -- the other meaning of a hyphen at the end of a line: part of the name, or inserted by typesetting
 
 _HYPHEN_AT_WRAP = re.compile(rf"-{WRAP}")
 _NO_SIGN = re.compile(rf"[-{WRAP}{ODD_BLANK}]")
 
 
 def other_hyphenation(as_written: str, repaired: str) -> str | None:
-    """*repaired* with the hyphens at the line wraps of *as_written* kept where it drops them, and the other way round.
+    """Return *repaired* with the opposite choice for each hyphen at a line wrap of *as_written*, or None.
 
-    The two are one ARK, but some resolvers take hyphens for part of the name. None where no line ends so within the
-    name, or where more than hyphens and blanks was repaired; a soft hyphen is always the typesetter's.
+    Both spellings are one ARK, but some resolvers treat hyphens as part of the name. None if no line of the name ends
+    in a hyphen, or if more than hyphens and blanks was repaired. A soft hyphen always comes from typesetting.
 
     >>> other_hyphenation("r.example/ark:/12148/x5-\\n7w", "r.example/ark:/12148/x57w")
     'r.example/ark:/12148/x5-7w'
@@ -228,7 +229,7 @@ def other_hyphenation(as_written: str, repaired: str) -> str | None:
 
 
 def _place(text: str, signs: int) -> int:
-    """Return where in *text* the first so many characters that are no hyphens end."""
+    """Return the position in *text* after its first *signs* characters that are not hyphens."""
     for at, char in enumerate(text):
         if signs == 0:
             return at
@@ -236,16 +237,16 @@ def _place(text: str, signs: int) -> int:
     return len(text)
 
 
-#: So many of the ARKs that may have been meant, where a check character fails, are asked about; one after the other.
+#: The number of suggested ARKs that are requested, one after the other, if a check character is wrong.
 MEANT = 2
 
-# -- what there is to ask about
+# -- the readings to request
 
 
 def other_readings(mentions: Iterable[KeptMention]) -> dict[str, tuple[CandidateReading, ...]]:
-    """Return what else *mentions* may mean, by the URL that asks for the likeliest reading.
+    """Return the other readings of *mentions*, by the URL that requests the likeliest reading.
 
-    The same with the other hyphenation of its line wraps comes first, then the other ways to join or cut it.
+    The same ARK with the other hyphenation of its line wraps comes first, then the other ways to join or cut it.
     """
     readings_by_url: dict[str, dict[CandidateReading, None]] = {}
     for kept in mentions:
@@ -264,7 +265,7 @@ def other_readings(mentions: Iterable[KeptMention]) -> dict[str, tuple[Candidate
 
 
 def readings_of_mentions(mentions: Iterable[tuple[Mention, str]]) -> dict[str, tuple[CandidateReading, ...]]:
-    """Return what else ARKs that were given one by one may mean, by the URL that asks for each."""
+    """Return the other readings of ARKs that were given one by one, by the URL that requests each."""
     by_url = {
         url: tuple(_alternatives(mention, url))
         for mention, url in mentions
@@ -279,19 +280,19 @@ def _alternatives(mention: Mention, url: str) -> Iterator[CandidateReading]:
 
 
 def readings_of(ark: Ark, url: str, others: Iterable[CandidateReading] = ()) -> tuple[CandidateReading, ...]:
-    """The readings of a mention, the likeliest, which is asked for at *url*, first; examples are none."""
+    """Return the readings of a mention, with the likeliest one, requested at *url*, first. Example ARKs are left out."""
     first = CandidateReading(ark, url)
     rest = {other.url: other for other in others if other.url != url and not other.ark.is_skipped}
     return (first, *rest.values())
 
 
 def learned(targets: Iterable[tuple[Ark, str]]) -> Evidence:
-    """Return what the ARKs of a run say of their check characters and shapes."""
+    """Return the evidence about check characters and shapes from the ARKs of a run."""
     return Evidence.of(ark for ark, _ in targets if not ark.is_skipped)
 
 
 def meant_by(reading: CandidateReading, evidence: Evidence) -> tuple[CandidateReading, ...]:
-    """Return what may have been meant by a *reading* whose check character fails, the likeliest first.
+    """Return the ARKs that may be meant by a *reading* with a wrong check character, the likeliest first.
 
     >>> [each.url for each in meant_by(CandidateReading(Ark("12148", "btv1b8449961v"), "https://r.example/ark:/12148/btv1b8449961v"),
     ...                                Evidence())]
@@ -305,27 +306,28 @@ def meant_by(reading: CandidateReading, evidence: Evidence) -> tuple[CandidateRe
 
 
 def _at(url: str, ark: str) -> str:
-    """The URL that asks for *ark* where *url* asks for another, with the same form of the label.
+    """Return the URL that requests *ark* in place of the ARK in *url*, with the same form of the label.
 
     >>> _at("https://n2t.net/ark:/12148/x5y", "ark:12148/x5")
     'https://n2t.net/ark:/12148/x5'
     """
     there, here = LABEL.search(url), LABEL.search(ark)
-    if there and there[0].isupper() and ark == ark.lower():  # what was set in capitals was so with its label
+    # Typesetting in capitals also changed the label.
+    if there and there[0].isupper() and ark == ark.lower():
         return url[: there.start()] + there[0].lower() + ark[here.end() if here else 0 :]
     return url[: there.end() if there else len(url)] + ark[here.end() if here else 0 :]
 
 
-# -- what to ask about next
+# -- the next request
 
 
 def next_reading(
     forms: Sequence[Form], meant: Sequence[Form], pending: Collection[str]
 ) -> tuple[CandidateReading | None, bool]:
-    """The reading to ask about next, if one helps, and whether to wait for the answer about one.
+    """Return the reading to request next, or None, and whether to wait for an answer first.
 
-    *forms* are the readings of a mention; what was *meant* is asked about when every one of them fails. *pending* are
-    the URLs of those whose answer is on its way.
+    *forms* are the readings of a mention. The ARKs in *meant* are requested when all readings fail. *pending* are the
+    URLs whose answers have not arrived.
     """
     if any(form.reading.url in pending for form in forms):
         return None, True
@@ -343,26 +345,26 @@ def next_reading(
     return None, False
 
 
-# -- what lives
+# -- the reading that works
 
 
 def settled(forms: Sequence[Form]) -> SettledReading | None:
-    """Return which of several readings lives; None while an answer is missing that would change it."""
+    """Return the choice between several readings, or None while a missing answer could change it."""
     if len(forms) < 2 or forms[0].state is FormState.UNASKED or next_form(forms) is not None:
         return None
     return arbitrate(forms)
 
 
 def meant_instead(forms: Sequence[Form], meant: Sequence[Form]) -> Meant | None:
-    """The first ARK with a right check character that lives, where every reading of a mistyped one fails."""
+    """Return the first suggested ARK that works, if every reading of a mistyped ARK fails."""
     asked, *others = forms
     if any(form.state is FormState.LIVES for form in others):
         lowered = [form for form in others if str(form.ark) == str(asked.ark).lower()]
         choice = did_you_mean(asked, lowered)
-        why = "it is all in capitals, and names are case-sensitive"
+        why = "it is written in capitals, and names are case-sensitive"
     else:
         choice = did_you_mean(asked, meant)
-        why = f"the check character of {choice.ark} is right" if choice is not None else ""
+        why = f"the check character of {choice.ark} is correct" if choice is not None else ""
     if choice is None or choice.verdict is None:
         return None
     return Meant(choice.ark, choice.reading.url, (why, *choice.verdict.evidence))

@@ -1,4 +1,4 @@
-"""Pure: make remarks on a chain (conformance, safety, changes on the way), and the findings of a whole run."""
+"""Make remarks on a chain (conformance, safety, changes on the way), and collect the findings of a whole run."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from extractors.model.documents import Finding
 from extractors.model.normalize import LABEL
 from extractors.model.urls import host_name_of
 
-#: Redirects that clients follow, and which give up then; many allow more (2020, 7.1.3).
+#: The numbers of redirects after which clients give up; many allow more (2020, 7.1.3).
 MOST_REDIRECTS: Mapping[int, str] = {5: "some libraries", 10: "many libraries", 20: "browsers", 50: "curl"}
 _TLS_WORDS: Mapping[str, str] = {
     "expired": "has expired",
     "not-yet-valid": "is not valid yet",
-    "self-signed": "is signed by nobody but itself",
-    "unknown-issuer": "is signed by an authority that nobody knows",
+    "self-signed": "is self-signed",
+    "unknown-issuer": "is signed by an unknown authority",
     "wrong-host": "is for another host",
 }
-#: NAANs of terms and agents: they are expected to resolve to a definition (2023, table 2).
+#: NAANs of terms and agents, which are expected to resolve to a definition (2023, table 2).
 EXPECTED_TO_RESOLVE = frozenset({"99152", "99166"})
 
 
@@ -34,7 +34,7 @@ TlsResults = Mapping[tuple[str, int], TlsResult]
 
 
 def chain_remarks(answer: Observation) -> Iterator[str]:
-    """Return what the way to an object shows: permanent redirects, a lost lock, another domain, many steps."""
+    """Return remarks on the way to an object: permanent redirects, lost encryption, another domain, many steps."""
     hops = answer.hops
     for hop, following in pairwise(hops):
         if hop.status in (301, 308) and is_resolvers(hop, following):
@@ -45,9 +45,9 @@ def chain_remarks(answer: Observation) -> Iterator[str]:
         if is_secured and host_name_of(hop.url) == host_name_of(following.url):
             yield f"https works: {host_name_of(hop.url)} itself leads there from http"
     if any(hop.status == 303 for hop in hops[:-1]) and answer.end is ChainEnd.ANSWERED:
-        yield "a 303 on the way: what answers is related to the object"
+        yield "the chain has a 303: the answer is related to the object"
     for number, (hop, following) in enumerate(pairwise(hops)):
-        # A resolver's own redirect is meant to lead elsewhere, unless it left before it had been asked anything.
+        # A resolver's redirect normally leads to another domain. The first redirect of the chain may still be a move.
         before, after = site_of(hop.url), site_of(following.url)
         has_moved = not LABEL.search(hop.url) or _path(hop.url) == _path(following.url)
         if before != after and (has_moved or number == 0):
@@ -59,9 +59,9 @@ def chain_remarks(answer: Observation) -> Iterator[str]:
 
 
 def another_remarks(facts: AnswerFacts) -> Iterator[str]:
-    """Remark that an ARK ends at the page of another ARK of the same site: by redirects, or by the page's own word.
+    """Remark that an ARK ends at the page of another ARK of the same site, by redirects or by the page's own statement.
 
-    Which may be right, where two names were merged, and is wrong where a table of targets has slipped.
+    This is correct if two names were merged, and wrong if a table of targets has shifted.
     """
     answer, own = facts.seen, facts.ark
     if not facts.is_success or site_of(answer.hops[0].url) != site_of(answer.final_url):
@@ -77,9 +77,7 @@ def another_remarks(facts: AnswerFacts) -> Iterator[str]:
 
 
 def tls_remarks(hops: Sequence[Hop], tls: TlsResults) -> Iterator[str]:
-    """Return what is wrong with the certificates of the hosts on the way, each once; the object was reached all the
-    same.
-    """
+    """Return the faults of the certificates of the hosts on the way, each host once. The object was still reached."""
     hosts = set()
     for hop in hops:
         if _scheme(hop.url) != "https":
@@ -90,13 +88,13 @@ def tls_remarks(hops: Sequence[Hop], tls: TlsResults) -> Iterator[str]:
             continue
         hosts.add(host)
         if result.is_late:
-            yield f"certificate not probed: that of {host[0]} was not seen in time, which says nothing of it"
+            yield f"certificate not probed: {host[0]} did not send it in time, so nothing is known about it"
         if result.trusted is False:
-            yield f"the certificate of {host[0]} {_TLS_WORDS.get(result.reason, 'does not hold')} ({result.reason})"
+            yield f"the certificate of {host[0]} {_TLS_WORDS.get(result.reason, 'is not valid')} ({result.reason})"
 
 
 def plain_remarks(hops: Sequence[Hop], tls: TlsResults) -> Iterator[str]:
-    """Remark that a host was asked by plain http, though it can be asked by https; each host once."""
+    """Remark that a host was requested by plain http although https works, each host once."""
     answered = [hop.url for hop in hops if hop.status is not None]
     secure = {host_name_of(url) for url in answered if _scheme(url) == "https"}
     for host in dict.fromkeys(
@@ -104,11 +102,11 @@ def plain_remarks(hops: Sequence[Hop], tls: TlsResults) -> Iterator[str]:
     ):
         result = tls.get((host, 443))
         if result is not None and result.trusted and host not in secure:
-            yield f"https works: the certificate of {host} holds, and it was asked by plain http"
+            yield f"https works: the certificate of {host} is valid, but it was requested by plain http"
 
 
 def metadata_remarks(answer: Observation, object_answer: Observation) -> Iterator[str]:
-    """Remark that another site than the object's describes it, which is no contradiction (2023, 5.1)."""
+    """Remark that another site than the object's describes it, which is allowed (2023, 5.1)."""
     if object_answer.end is not ChainEnd.ANSWERED:
         return
     describing, holding = site_of(answer.final_url), site_of(object_answer.final_url)
@@ -117,7 +115,7 @@ def metadata_remarks(answer: Observation, object_answer: Observation) -> Iterato
 
 
 def is_resolvers(hop: Hop, following: Hop) -> bool:
-    """Return whether a redirect is a resolver's own: its URL asks for an ARK, and leads to more than the same URL
+    """Return True if a redirect is a resolver's own: its URL requests an ARK, and the target is not the same path
     elsewhere.
 
     >>> is_resolvers(Hop("http://n2t.net/ark:/1/x", "GET", ""), Hop("https://n2t.net/ark:/1/x", "GET", ""))
@@ -133,7 +131,8 @@ def is_resolvers(hop: Hop, following: Hop) -> bool:
 def _port(url: str) -> int | None:
     try:
         return urlsplit(url).port
-    except ValueError:  # such a URL was never asked
+    except ValueError:
+        # Such a URL was never requested.
         return None
 
 
@@ -145,10 +144,10 @@ def _path(url: str) -> str:
     return url.split("://", 1)[-1].partition("/")[2]
 
 
-# -- what only the verdicts of a whole run together show: shared landing pages, split objects, foreign records
+# -- findings that need all verdicts of a run: shared landing pages, split objects, foreign records
 
 
-#: ARKs that a finding names; the tables have them all.
+#: The number of ARKs that a finding names; the tables list all.
 MOST_NAMED = 10
 
 Findings = dict[str, tuple[Finding, ...]]
@@ -156,34 +155,34 @@ Findings = dict[str, tuple[Finding, ...]]
 
 @dataclass(slots=True)
 class RunFindings:
-    """Findings of a whole run, from its verdicts as they come; none of them is an error by itself.
+    """Findings of a whole run, collected from its verdicts; a finding alone is not an error.
 
-    ``shared-landing``: several objects' ARKs end at one URL, which may mean all of them, or none.
+    ``shared-landing``: ARKs of several objects end at one URL, which may be right for all of them, or for none.
     ``split-object``: one ARK ends at several URLs, by the resolvers in its citations. ``foreign-record``: the record
-    for one ARK is, by what it names, about another. ``page-of-another``: so is the landing page.
-    ``did-you-mean``: an ARK is not found, and one that differs from it by a single edit lives.
+    for one ARK names another. ``page-of-another``: the landing page names another. ``did-you-mean``: an ARK is not
+    found, and one that differs from it by a single edit works.
     """
 
     _landed: defaultdict[str, set[Ark]] = field(default_factory=lambda: defaultdict(set))
     """The objects whose ARKs end at each URL."""
     _ends: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    """The places at which each ARK ends."""
+    """The URLs at which each ARK ends, without scheme and ``www``."""
     _own: list[tuple[str, Finding]] = field(default_factory=list)
 
     def on_verdict(self, verdict: Verdict) -> None:
-        """Take note of one more verdict."""
+        """Collect the findings of one more verdict."""
         self._own += ((str(verdict.ark), finding) for finding in own_findings(verdict))
         is_landed = verdict.object.outcome.family is Family.WORKS and len(verdict.hops) > 1
         if verdict.final_url is not None and is_landed:
             self.on_landing(verdict.ark, verdict.final_url)
 
     def on_landing(self, ark: Ark, url: str) -> None:
-        """Take note of an ARK that works, and of where redirects have led."""
+        """Note the end of the redirects of an ARK that works."""
         self._landed[url].add(ark.base)
         self._ends[str(ark)].add(url.partition("://")[2].removeprefix("www."))
 
     def findings(self) -> Findings:
-        """The findings by what they are about: a URL or an ARK."""
+        """Return the findings by their subject: a URL or an ARK."""
         by_subject: dict[str, list[Finding]] = defaultdict(list)
         for url, landed in self._landed.items():
             if len(landed) > 1:
@@ -199,7 +198,7 @@ class RunFindings:
 
 
 def own_findings(verdict: Verdict) -> Iterator[Finding]:
-    """Return the findings about an ARK that follow from its verdict alone."""
+    """Return the findings about an ARK that its verdict alone supports."""
     if verdict.object.outcome.family is Family.WORKS:
         yield from _foreign(verdict)
     if verdict.did_you_mean is not None:

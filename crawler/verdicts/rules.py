@@ -1,4 +1,4 @@
-"""Ordered rules: the condition over the facts under which a service has an outcome, and the passage that it rests on.
+"""Ordered rules: the condition over the facts, the outcome of a service, and the passage of a specification.
 
 The first rule of a table whose condition holds decides. The tables are printed in ``docs/verdicts.md``.
 """
@@ -14,24 +14,24 @@ from crawler.model.observations import OutcomeT, ServiceVerdict
 Facts = TypeVar("Facts")
 
 
-#: A sentence, or several; None for one that can't be said.
+#: One sentence or several. None stands for a sentence that does not apply.
 Evidence: TypeAlias = str | Iterable[str | None] | None
 
 
 def sentences(evidence: Evidence) -> Iterator[str]:
-    """The sentences that *evidence* is."""
+    """Return the sentences of *evidence*."""
     several = [evidence] if evidence is None or isinstance(evidence, str) else evidence
     return filter(None, several)
 
 
 def always(facts: Any) -> bool:
-    """The condition that always holds."""
+    """Return True: the condition of a rule that always applies."""
     return True
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictRule(Generic[Facts, OutcomeT]):
-    """One line of a table."""
+    """One row of a table."""
 
     when: str
     """The condition in words; unique in its table."""
@@ -42,12 +42,12 @@ class VerdictRule(Generic[Facts, OutcomeT]):
     parsed: Callable[[Facts], Mapping[str, Any]] = lambda facts: {}
     """The values that were read from the answer."""
     basis: str = ""
-    """The passage of a specification on which it rests, where one says it."""
+    """The passage of a specification that supports the rule, if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuleGroup(Generic[Facts, OutcomeT]):
-    """Rules of a table under one condition."""
+    """Rules of a table with a common condition."""
 
     when: str
     holds: Callable[[Facts], bool]
@@ -56,14 +56,14 @@ class RuleGroup(Generic[Facts, OutcomeT]):
 
 @dataclass(frozen=True, slots=True)
 class RuleTable(Generic[Facts, OutcomeT]):
-    """The rules about one matter, in their order; the last one of the last group always holds."""
+    """The ordered rules about one subject; the last rule of the last group always holds."""
 
     title: str
     groups: tuple[RuleGroup[Facts, OutcomeT], ...]
 
     @classmethod
     def of(cls, title: str, *rules: VerdictRule[Facts, OutcomeT]) -> RuleTable[Facts, OutcomeT]:
-        """A table of rules under no further condition."""
+        """Return a table of rules without a common condition."""
         return cls(title, (RuleGroup("always", always, rules),))
 
     @property
@@ -72,16 +72,17 @@ class RuleTable(Generic[Facts, OutcomeT]):
         return tuple(rule for group in self.groups for rule in group.rules)
 
     def first(self, facts: Facts) -> VerdictRule[Facts, OutcomeT]:
-        """The first rule that holds."""
+        """Return the first rule that holds."""
         for group in self.groups:
             if group.holds(facts):
                 for rule in group.rules:
                     if rule.holds(facts):
                         return rule
-        raise LookupError(f"no rule of {self.title} holds")  # the last one always does
+        # Unreachable: the last rule always holds.
+        raise LookupError(f"no rule of {self.title} holds")
 
     def judge(self, facts: Facts) -> ServiceVerdict[OutcomeT]:
-        """The verdict of the first rule that holds."""
+        """Return the verdict of the first rule that holds."""
         rule = self.first(facts)
         evidence = tuple(dict.fromkeys(sentences(rule.evidence(facts))))
         return ServiceVerdict(rule.outcome, evidence, rule.parsed(facts))

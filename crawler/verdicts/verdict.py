@@ -1,6 +1,7 @@
-"""Pure: judge the three services of one ARK, from the answers about it and the control's.
+"""Judge the three services of one ARK, by the answers about it and the answers to the control.
 
-Reports only read what is decided here. One observation is never called dead: a verdict is about today.
+Reports only read the decisions of this module. A verdict describes one day: one failed observation does not show that
+an ARK is dead.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ from extractors.model.naan import RegistryEntry, naan_and_name
 
 @dataclass(frozen=True, slots=True)
 class ClosedCollection:
-    """The ARKs of one NAAN whose names begin alike, and why no one is let in."""
+    """The ARKs of one NAAN whose names begin alike, and the reason why access to them is closed."""
 
     naan: str
     beginning: str = ""
@@ -57,7 +58,7 @@ class ClosedCollection:
 
     @classmethod
     def of(cls, arks: str, reason: str = "") -> ClosedCollection:
-        """The collection of the ARKs that begin as *arks*: a NAAN, or a NAAN and the beginning of names.
+        """Return the collection of the ARKs that begin with *arks*: a NAAN, or a NAAN and the beginning of a name.
 
         Raises `extractors.model.normalize.NotAnArk`.
 
@@ -67,19 +68,19 @@ class ClosedCollection:
         return cls(*naan_and_name(arks), reason)
 
     def holds(self, ark: Ark) -> bool:
-        """Return whether *ark* belongs to it."""
+        """Return True if *ark* belongs to the collection."""
         return ark.naan == self.naan and (ark.name + ark.qualifier).startswith(self.beginning)
 
 
 def closed_for(ark: Ark, collections: Iterable[ClosedCollection]) -> ClosedCollection | None:
-    """The collection that *ark* belongs to; of several the one with the longest beginning."""
+    """Return the collection that *ark* belongs to, or None; of several the one with the longest beginning."""
     holding = [collection for collection in collections if collection.holds(ark)]
     return max(holding, key=lambda collection: len(collection.beginning), default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class ClosedFacts:
-    """The facts of a refusal by a collection that is meant to be closed."""
+    """The facts of a refusal by a collection that is closed on purpose."""
 
     refusal: ServiceVerdict[ObjectOutcome]
     closed: ClosedCollection
@@ -87,19 +88,19 @@ class ClosedFacts:
 
     @property
     def control_status(self) -> int | None:
-        """The status of the answer for a name that can't exist."""
+        """The status of the answer for a name that can't exist, or None."""
         return self.control.status if self.control is not None else None
 
     @property
     def evidence(self) -> tuple[str, ...]:
-        """Return why it is refused, and why that is no wonder."""
+        """The reasons for the refusal, and why it is expected."""
         reason = f": {self.closed.reason}" if self.closed.reason else ""
-        return (*self.refusal.evidence, f"it belongs to a collection that is meant to be closed{reason}")
+        return (*self.refusal.evidence, f"it belongs to a collection that is closed on purpose{reason}")
 
 
-#: A refusal shows that an object is there where a name that can't exist is not found.
+#: A refusal shows that an object exists if a name that can't exist is not found.
 CLOSED_RULES: RuleTable[ClosedFacts, ObjectOutcome] = RuleTable.of(
-    "A refusal by a collection that is meant to be closed",
+    "A refusal by a collection that is closed on purpose",
     VerdictRule(
         "there is no answer for a name that can't exist",
         lambda facts: facts.control_status is None,
@@ -119,10 +120,7 @@ CLOSED_RULES: RuleTable[ClosedFacts, ObjectOutcome] = RuleTable.of(
         ObjectOutcome.BLOCKED,
         lambda facts: [
             *facts.evidence,
-            (
-                f"a name that can't exist is answered {facts.control_status}, "
-                "so that nothing shows that the object is there"
-            ),
+            (f"a name that can't exist is answered {facts.control_status}, so nothing shows that the object exists"),
         ],
     ),
 )
@@ -131,44 +129,47 @@ CLOSED_RULES: RuleTable[ClosedFacts, ObjectOutcome] = RuleTable.of(
 # -- a verdict on the three services
 
 
-#: What the success of another way to ask means for the object, when the first way fails, and the words for it.
+#: The evidence and the remark for the success of another request, if the request as written fails.
 WAYS: Mapping[Question, tuple[str, str]] = {
-    Question.NO_SLASH: ("without its trailing slash:", "the resolver takes a trailing slash for part of the name"),
-    Question.HYPHENS: ("without its hyphens:", "the resolver takes hyphens for part of the name"),
+    Question.NO_SLASH: ("without its trailing slash:", "the resolver treats a trailing slash as part of the name"),
+    Question.HYPHENS: ("without its hyphens:", "the resolver treats hyphens as part of the name"),
     Question.OTHER_LABEL: ("with the other form of the label:", "the resolver knows only the other form of the label"),
     Question.PLAIN: (
         "with the other form of the label, and without its hyphens and slash:",
-        "the resolver knows only the other form of the label, and takes hyphens or a slash for part of the name",
+        "the resolver knows only the other form of the label, and treats hyphens or a slash as part of the name",
     ),
-    Question.CONFIRMED: ("at the global resolver:", "the registry's target does not know it, the global resolver does"),
+    Question.CONFIRMED: (
+        "at the global resolver:",
+        "the registry's target does not know it, but the global resolver does",
+    ),
     Question.AT_PATH: ("under the path that the host names:", "the resolver has moved to another path of its host"),
     Question.AT_REGISTRY: ("at the registry's target:", "the resolver as written fails; the registry's target works"),
     Question.AT_GLOBAL: ("at the global resolver:", "the resolver as written fails; the global resolver works"),
 }
-#: Ways that lead past the resolver as written: their success is that the ARK works elsewhere.
+#: Requests that do not use the resolver as written: if one succeeds, the ARK works elsewhere.
 _ELSEWHERE = frozenset({Question.AT_PATH, Question.AT_REGISTRY, Question.AT_GLOBAL})
-#: When an outcome is by itself, whatever the answers show.
+#: Outcomes that are set without rules, and when.
 WITHOUT_RULES: Sequence[tuple[ObjectOutcome, str]] = (
-    (ObjectOutcome.INVALID, "a line of input holds no ARK that could be asked for"),
+    (ObjectOutcome.INVALID, "a line of input contains no ARK that could be requested"),
     (ObjectOutcome.SKIPPED, "the NAAN is for examples or tests (12345, 99999): it is never requested"),
     (ObjectOutcome.UNDETERMINED, "nothing was observed, because the run ended early"),
     (
         ObjectOutcome.WORKS_ELSEWHERE,
-        "as written it fails, and it is reached under a path that its host names, or at another resolver",
+        "it fails as written, and works under a path that its host names, or at another resolver",
     ),
 )
-#: Why nothing was asked about metadata, by the family of the object's outcome.
+#: The reason why no metadata was requested, by the family of the object's outcome.
 _UNASKED_METADATA: Mapping[Family, str] = {
-    Family.WORKS: "nothing was asked about metadata",
-    Family.FAILS: "the object was not found, so nothing was asked about its metadata",
-    Family.UNREACHABLE: "the object's host gave no answer, so nothing was asked about metadata",
-    Family.NOT_JUDGED: "the object could not be asked for, so nothing was asked about its metadata",
+    Family.WORKS: "no metadata was requested",
+    Family.FAILS: "the object was not found, so no metadata was requested",
+    Family.UNREACHABLE: "the object's host gave no answer, so no metadata was requested",
+    Family.NOT_JUDGED: "the object could not be checked, so no metadata was requested",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectAccess:
-    """The answer that means the object, the way by which it came, and the verdict on it."""
+    """The answer that stands for the object, the request that got it, and the verdict on it."""
 
     way: Question
     answer: AnswerFacts
@@ -176,28 +177,28 @@ class ObjectAccess:
 
     @property
     def family(self) -> Family:
-        """The family of its outcome."""
+        """The family of the outcome."""
         return self.verdict.outcome.family
 
 
 def _unasked_metadata(family: Family, words: str) -> VerdictRule[ObjectAccess, MetadataOutcome]:
     return VerdictRule(
-        f"the outcome for the object is of the family {family.value}",
+        f"the outcome of the object belongs to the family {family.value}",
         lambda access: access.family is family,
         MetadataOutcome.NOT_ASKED,
         lambda access: words,
     )
 
 
-#: The rules about metadata where no inflection was asked, by the object's outcome.
+#: The rules about metadata if no inflection was requested, by the object's outcome.
 UNASKED_RULES: RuleTable[ObjectAccess, MetadataOutcome] = RuleTable.of(
-    "The metadata, where no inflection was asked",
+    "The metadata, if no inflection was requested",
     *(_unasked_metadata(family, words) for family, words in _UNASKED_METADATA.items()),
 )
 
 
 def skipped(ark: Ark, request_url: str, reason: str) -> Verdict:
-    """The verdict on an ARK that was recorded and not requested."""
+    """Return the verdict on an ARK that was recorded and not requested."""
     return Verdict(
         ark=ark,
         request_url=request_url,
@@ -208,53 +209,53 @@ def skipped(ark: Ark, request_url: str, reason: str) -> Verdict:
 
 
 def unasked(ark: Ark, request_url: str) -> Verdict:
-    """The verdict on an ARK about which nothing was observed, though it should have been."""
+    """Return the verdict on an ARK without any observation, although it should have been requested."""
     why = ServiceVerdict(ObjectOutcome.UNDETERMINED, ("nothing was observed: the run ended early",))
     return replace(skipped(ark, request_url, ""), object=why)
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictContext:
-    """The rest of a run that bears on the verdict about one ARK."""
+    """The other facts of a run that affect the verdict on one ARK."""
 
     control: AnswerFacts | None = None
-    """What the same resolver answers for a name that can't exist, under the same NAAN and shoulder where it can be."""
+    """The same resolver's answer to a name that can't exist, with the same NAAN and, if possible, shoulder."""
     control_as_written: AnswerFacts | None = None
-    """The same of the resolver as written, also where another one has reached the object."""
+    """The same at the resolver as written, even if another one reached the object."""
     controls_again: Sequence[AnswerFacts] = ()
-    """The same of the resolver as written, asked again after several objects had got one answer."""
+    """The same at the resolver as written, requested again after several objects had got one answer."""
     other_controls: Sequence[AnswerFacts] = ()
-    """What second names that can't exist got there, or where redirects have led."""
+    """The answers to second names that can't exist, at the resolver or at the landing host."""
     control_info: AnswerFacts | None = None
-    """The same as *control*, to an inflection."""
+    """The same as *control*, with an inflection."""
     control_landing: AnswerFacts | None = None
-    """What the host to which redirects have led answers for what can't exist."""
+    """The landing host's answer to a name that can't exist."""
     control_rendered: AnswerFacts | None = None
-    """The same as *control*, as a browser has shown it."""
+    """The same as *control*, rendered by a browser."""
     tls: TlsResults = field(default_factory=dict)
-    """What was seen of the certificates of hosts, by host and port."""
+    """The results of certificate probes, by host and port."""
     neighbours: int = 0
-    """How many ARKs of other objects ended at the same URL."""
+    """The number of ARKs of other objects that ended at the same URL."""
     earlier: Sequence[Observation] = ()
-    """Attempts at the same questions before those whose answers are."""
+    """Earlier attempts at the same questions."""
     policies: Mapping[str, AnswerFacts] = field(default_factory=dict)
-    """What came of asking for the pages where commitments are in full, by the URL asked."""
+    """The answers for pages with the full text of a commitment, by the URL requested."""
     own_path: AnswerFacts | None = None
-    """What the host says of its resolver's path, where that was asked."""
+    """The host's answer about the path of its resolver, if requested."""
     closed: ClosedCollection | None = None
-    """The collection that is meant to be closed, and holds this ARK."""
+    """The collection, closed on purpose, that this ARK belongs to."""
     registered: RegistryEntry | None = None
-    """What the NAAN registry has about anyone who assigns such names."""
+    """The NAAN registry's entry for the assigner of such names."""
 
     @property
     def changed_controls(self) -> Sequence[AnswerFacts]:
-        """The answers to controls asked again that are not what the first control got."""
+        """The answers to controls requested again that differ from the first control's answer."""
         first = self.control_as_written or self.control
         return [one for one in self.controls_again if first is None or not same_answer(first.seen, one.seen)]
 
 
 def judge(answers: AnswersByQuestion, *, context: VerdictContext | None = None) -> Verdict:
-    """The verdict on one ARK at one request URL, from the *answers* about it, of which the object's is one."""
+    """Return the verdict on one ARK at one request URL, by its *answers*, which include the object's."""
     around = context or VerdictContext()
     access = decide_access(answers, around)
     described, describing = judge_inflections(
@@ -306,10 +307,10 @@ def judge(answers: AnswersByQuestion, *, context: VerdictContext | None = None) 
 
 
 def decide_access(answers: AnswersByQuestion, around: VerdictContext) -> ObjectAccess:
-    """The first way by which the object is reached, or else the way as written, with what the others gave.
+    """Return the first request that reached the object, or else the request as written, with the evidence of all.
 
-    A way counts only while the one before it fails: what blocks a program is not mended by asking elsewhere. Of
-    successes that may all say that the name is unknown, only the first was held against a control.
+    A further request counts only if the one before failed: a host that blocks programs can't be judged by another host.
+    Only the first of several successes that may be error pages was compared with a control.
     """
     first = _access(Question.OBJECT, answers[Question.OBJECT], around, answers)
     evidence = [*first.verdict.evidence, *_about_attempts(first, around.earlier)]
@@ -339,7 +340,8 @@ def decide_access(answers: AnswersByQuestion, around: VerdictContext) -> ObjectA
         if is_led and other.verdict.outcome is ObjectOutcome.UNDETERMINED:
             unjudged = unjudged or other
     if unjudged is not None and first.family is Family.FAILS:
-        first = unjudged  # the resolver knows the name in another spelling, and what it leads to can't be judged
+        # The resolver knows the name in another spelling, but its target can't be judged.
+        first = unjudged
     return _with_evidence(first, evidence)
 
 
@@ -367,7 +369,7 @@ def _access(way: Question, answer: AnswerFacts, around: VerdictContext, answers:
 def facts_beside(
     answer: AnswerFacts, answers: AnswersByQuestion, control: AnswerFacts | None, neighbours: int = 0
 ) -> ObjectFacts:
-    """The facts of an answer for the object next to the *control*'s, and next to further *answers* at its place."""
+    """Return the facts of an answer for the object with the *control* and further *answers* at the same address."""
     inflected = [answers[question] for question in INFLECTED if question in answers]
     url = answer.asked_url
     again = [other for other in inflected if other.asked_url.partition("?")[0] == url]
@@ -375,10 +377,10 @@ def facts_beside(
 
 
 def facts_at_landing(facts: ObjectFacts, landing: AnswerFacts | None) -> ObjectFacts:
-    """The same facts next to the *landing* host's reply for what can't exist, where the resolver's says nothing of it.
+    """Return the facts with the *landing* host's answer to its control, if the resolver's says nothing about that host.
 
-    A page that names this ARK for another address as well, or describes an object there, is known by another part of
-    that address. A page that says in more than its title that nothing is there is not made better by what others get.
+    A page that names this ARK for another part of its address, or describes an object there, comes from another part of
+    the host. A page that reports an absence in more than its title does not improve by comparison with other pages.
     """
     answer = facts.answer
     says_nothing = (ControlContrast.REFUSED_BEFORE, ControlContrast.NOTHING)
@@ -407,7 +409,7 @@ def _with_evidence(access: ObjectAccess, evidence: Sequence[str], outcome: Objec
 
 
 def _about_attempts(access: ObjectAccess, earlier: Iterable[Observation]) -> Iterator[str]:
-    """Return how often a question was put, and what the earlier attempts gave; nothing where one attempt was enough."""
+    """Return the number of attempts and the results of the earlier ones, if there was more than one."""
     answer = access.answer.seen
     if answer.attempt > 1:
         attempts = [attempt for attempt in earlier if attempt.question is answer.question]
@@ -416,13 +418,13 @@ def _about_attempts(access: ObjectAccess, earlier: Iterable[Observation]) -> Ite
             str(attempt.status) if attempt.end is ChainEnd.ANSWERED else attempt.end.value for attempt in before
         )
         earlier_words = f"; before: {gave}" if gave else ""
-        yield f"asked {answer.attempt} times{_span([*before, answer])}{earlier_words}"
+        yield f"requested {answer.attempt} times{_span([*before, answer])}{earlier_words}"
     elif access.way is Question.OBJECT and access.family in (Family.FAILS, Family.UNREACHABLE):
-        yield "asked once"
+        yield "requested once"
 
 
 def _span(attempts: Sequence[Observation]) -> str:
-    """The time from the first answer to the last, in words; nothing where that isn't known."""
+    """Return the time from the first answer to the last in words, or an empty text if unknown."""
     hops = (hop for attempt in attempts for hop in attempt.hops)
     moments = sorted(datetime.fromisoformat(hop.at) for hop in hops if hop.at)
     if len(moments) < 2:
@@ -436,17 +438,17 @@ def _span(attempts: Sequence[Observation]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """The outcomes of an object's answers to inflections, as far as it was asked: what to ask next rests on them."""
+    """The outcomes of the inflections so far, which decide the next questions."""
 
     by: Question | None = None
-    """The inflection that was answered with a description."""
+    """The inflection whose answer is a description."""
     states_commitment: bool = False
     policy_url: str | None = None
-    """Where the commitment is stated in full."""
+    """The address of the full text of the commitment."""
 
 
 def described_by(answers: AnswersByQuestion) -> Description:
-    """Return which inflection has described the object, and whether a commitment was stated with it."""
+    """Return the inflection that described the object, and whether a commitment was stated with it."""
     living = reached_answer(answers)
     if living is None:
         return Description()
@@ -460,9 +462,7 @@ def described_by(answers: AnswersByQuestion) -> Description:
 
 
 def _naan_policy(registered: RegistryEntry | None) -> Mapping[str, Any]:
-    """Return what a registry says of an assigner's policy, under the registry's own names; nothing where it says
-    nothing.
-    """
+    """Return the registry's data about an assigner's policy, under the registry's own names, or an empty mapping."""
     if registered is None or not (registered.policy.practices or registered.policy.url):
         return {}
     policy = registered.policy
@@ -495,6 +495,6 @@ def _remarks(
         yield from metadata_remarks(answers[question].seen, answer)
     is_explained = access.verdict.outcome is ObjectOutcome.EXPLAINED and access.answer.is_success
     if is_explained and ObjectFacts(access.answer).regional is None:
-        yield f"withdrawn without 410: the page that says so is answered {answer.status}"
+        yield f"withdrawn without 410: the page that explains this has the status {answer.status}"
     if access.family is not Family.WORKS and answer.ark.naan in EXPECTED_TO_RESOLVE:
-        yield "this NAAN is for terms and agents that are expected to resolve: that it doesn't is unusual"
+        yield "this NAAN is for terms and agents, which are expected to resolve"

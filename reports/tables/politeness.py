@@ -125,8 +125,8 @@ def _blocked_arks(frames: Frames) -> pd.DataFrame:
     return counts.assign(tried=tally(tries, ["host"], "how")).reset_index()
 
 
-#: The part of a verdict's evidence that names a challenge page.
-_CHECK = r"(a check for programs by [^;]+)"
+#: The evidence of a verdict on a bot check (`crawler.verdicts.access`).
+_CHECK = r"(a bot check: [^;]+)"
 
 
 def signed_by(frames: Frames) -> str | None:
