@@ -185,7 +185,7 @@ def test_blocking_host_has_attempts_and_unjudged_arks(blocked_frames: Frames) ->
     columns = ("host", "arks_not_judged", "tried", "signed_by")
     rows = told_of(politeness.HOSTS.of(blocked_frames), *columns)
     assert [row for row in rows if row[1]] == [
-        ("closed.example", 3, "2 answered 403, 1 a bot check: Cloudflare", "kpr0")
+        ("closed.example", 3, "2 answered 403, 1 a robot check: Cloudflare", "kpr0")
     ]
 
 
@@ -223,7 +223,7 @@ def test_the_page_has_these_hosts_in_a_table_of_their_own(blocked_frames: Frames
     shown = page(blocked_frames, Report.of(blocked_frames).tables)
     table = shown.partition('<h3 id="closed-doors">')[2].partition("</table>")[0]
     assert "closed.example" in table
-    assert "a bot check: Cloudflare" in table
+    assert "a robot check: Cloudflare" in table
     assert "Could you let it in?" in shown
     assert 'data-copy="door-1"' in shown
 

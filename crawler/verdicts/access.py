@@ -214,10 +214,10 @@ _STATUSES = {
 }
 
 _CHALLENGE = _refusal(
-    "the answer is a bot check",
+    "the answer is a robot check",
     lambda facts: facts.challenge is not None,
     ObjectOutcome.BLOCKED,
-    lambda facts: f"the answer is a bot check: {facts.challenge}",
+    lambda facts: f"the answer is a robot check: {facts.challenge}",
 )
 _SPECIAL_PAGES = (
     _success(

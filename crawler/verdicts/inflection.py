@@ -146,10 +146,10 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
             always,
             (
                 VerdictRule(
-                    "the answer is a bot check",
+                    "the answer is a robot check",
                     lambda facts: facts.answer.challenge is not None,
                     MetadataOutcome.BLOCKED,
-                    lambda facts: f"{facts.asked} got a bot check: {facts.answer.challenge}",
+                    lambda facts: f"{facts.asked} got a robot check: {facts.answer.challenge}",
                 ),
             ),
         ),

@@ -125,8 +125,8 @@ def _blocked_arks(frames: Frames) -> pd.DataFrame:
     return counts.assign(tried=tally(tries, ["host"], "how")).reset_index()
 
 
-#: The evidence of a verdict on a bot check (`crawler.verdicts.access`).
-_CHECK = r"(a bot check: [^;]+)"
+#: The evidence of a verdict on a robot check (`crawler.verdicts.access`).
+_CHECK = r"(a robot check: [^;]+)"
 
 
 def signed_by(frames: Frames) -> str | None:
