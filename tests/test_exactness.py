@@ -135,7 +135,7 @@ def test_oversized_url_is_not_sent_and_blames_no_host() -> None:
         [row] = check_rows(f"{server.url}/ark:/12x45/{'x5' * 4_050}")
         assert server.targets == []
     assert (row["object"]["outcome"], row["requests"]) == ("undetermined", 0)
-    assert "8000 are the most that are asked for" in row["hops"][-1]["error"]
+    assert "more than the limit of 8000" in row["hops"][-1]["error"]
     assert row["hops"][-1]["sent"] is False
     outcome = ObjectOutcome(row["object"]["outcome"])
     ark_status, _ = status_of(DatedVerdict(datetime(2026, 1, day, tzinfo=UTC), outcome) for day in (1, 9, 17))

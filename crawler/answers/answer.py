@@ -1,4 +1,4 @@
-"""Pure: read the body of an answer: its title, its readable text, facts about it and, where it is one, a record."""
+"""Read the body of an answer: its title, its readable text, facts about it and, if it is one, a record."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from extractors.model.ark import Ark
 from extractors.model.decoding import text_codec
 from extractors.model.formats import parse_content_type
 
-# -- the record that an answer's body is, whatever its form, judged by its type and by what it looks like
+# -- the record in a body, in any form, recognized by its media type and its content
 
-#: Segments that hold a description in another form than an ERC.
+#: Segments that contain a description in another form than an ERC.
 STRUCTURED = ("json", "json-ld", "yaml", "rdf", "embedded")
 
 _TURTLE = re.compile(r"\s*(?:#.*\n\s*)*(?:@?(?:prefix|base)\s|<(?:https?|urn|ark|info):[^<>\s]*>\s)", re.IGNORECASE)
 _ERROR = re.compile(r"\s*error\s*:\s*(?P<words>\S.{0,500})", re.IGNORECASE)
-#: An ERC whose lines are parted for a browser.
+#: An ERC with line breaks for a browser.
 _BROKEN = re.compile(r"\s*erc\s*:[^\n<]{0,500}<br\b", re.IGNORECASE)
-#: An element whose value is XML, as in answers of EZID in another profile: "crossref: <?xml …", its line ends escaped.
+#: An element with XML as its value, as in answers of EZID in another profile: "crossref: <?xml …", with escaped line
+#: ends.
 _WITH_XML = re.compile(r"^[a-z][\w.]{0,40}:\s*+<", re.IGNORECASE | re.MULTILINE)
 _BREAK = re.compile(r"<br\s*/?>\s*", re.IGNORECASE)
 _NESTED = re.compile(
@@ -35,7 +36,7 @@ _NESTED = re.compile(
 
 
 def parse_record(media_type: str | None, text: str, ark: Ark | None = None) -> Record | None:
-    """The record that a text is, or None when it is none; of a set of ERCs that of *ark*. Never raises.
+    """Return the record in a text, or None; of a set of ERCs the one about *ark*. Never raises.
 
     >>> parse_record("text/plain", "erc:\\nwho: Austin, Larry\\nwhat: A Study\\nwhen: 1952\\nwhere: ark:67531/m1\\n")
     {'erc': {'who': 'Austin, Larry', 'what': 'A Study', 'when': '1952', 'where': 'ark:67531/m1'}}
@@ -69,7 +70,7 @@ def _anvl(text: str, ark: Ark | None) -> Record | None:
 
 
 def _in_element(text: str) -> Record | None:
-    """The description in XML that is the value of an element, with the ARK that the others name."""
+    """Return the description in XML that is the value of an element, with the ARK that the other elements name."""
     values = dict(elements(text))
     written = next((value for value in values.values() if value.startswith("<")), "")
     xml = EZID_ESCAPE.sub(lambda match: unquote(match[0]), written)
@@ -79,7 +80,7 @@ def _in_element(text: str) -> Record | None:
 
 
 def _of_set(ercs: Sequence[Erc], ark: Ark | None) -> Erc:
-    """The record of a set that names *ark*, or else its first."""
+    """Return the record of a set that names *ark*, or else the first one."""
     names = {number: _names_in(erc) for number, erc in enumerate(ercs) if len(ercs) > 1}
     for wanted in (ark, ark.base) if ark is not None else ():
         for number, named in names.items():
@@ -89,18 +90,18 @@ def _of_set(ercs: Sequence[Erc], ark: Ark | None) -> Erc:
 
 
 def _names_in(erc: Erc) -> set[Ark]:
-    """The ARKs by which a record says what it is about."""
+    """Return the ARKs by which a record identifies its subject."""
     elements = erc.anchoring.display() if erc.anchoring is not None else {}
     return {
         mention.ark for label in ("where", "identifier", "id", "ark") for mention in find_arks(elements.get(label, ""))
     }
 
 
-#: Bytes of an answer beyond which nothing is read; no one describes an object in more.
+#: Maximum number of bytes of an answer that are read; no description is longer.
 MOST_READ = 2**19
 
 _TEXTUAL = re.compile(r"text/|.*(?:json|xml|yaml|rdf|turtle|n-triples|javascript|octet-stream)", re.IGNORECASE)
-#: Octets that no text has, but for UTF-16 and UTF-32, which say what they are.
+#: Octets that do not occur in text, except in UTF-16 and UTF-32, which begin with a mark.
 _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x7f]")
 _WIDE = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 _TAG = re.compile(
@@ -111,22 +112,22 @@ _XML = re.compile(rb"\s*<\?xml|\s*<(?:rdf:RDF|oai_dc:dc|metadata|resource)\b")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The facts read in a body."""
+    """The facts read from a body."""
 
     media_type: str | None
     title: str | None = None
     text: str | None = None
-    """The beginning of its readable text, white space folded; None for what is no text."""
+    """The beginning of its readable text, with folded white space; None if it is not text."""
     record: Record | None = None
     similarity: str | None = None
-    """The sketch of all of its text (`crawler.answers.likeness.sketch`)."""
+    """The sketch of its whole text (`crawler.answers.likeness.sketch`)."""
     facts: PageFacts = field(default_factory=PageFacts)
     fault: str | None = None
-    """Why it was not read, in words; then nothing is known of it."""
+    """The reason why it was not read, in words; then nothing is known about it."""
 
 
 def is_textual(media_type: str | None) -> bool:
-    """Return whether a body of this type may hold words; one whose type is undeclared, or says nothing, may.
+    """Return True if a body of this type may contain words, also if the type is missing or generic.
 
     >>> is_textual("application/ld+json"), is_textual("image/jpeg"), is_textual("application/octet-stream")
     (True, False, True)
@@ -135,7 +136,7 @@ def is_textual(media_type: str | None) -> bool:
 
 
 def read_answer(body: bytes, content_type: str | None, ark: Ark | None = None) -> Answer:
-    """All that is kept of a body, as far as it is text; of several records that of *ark*. Never raises.
+    """Return the facts about a body that is text; of several records the one about *ark*. Never raises.
 
     >>> answer = read_answer(b"<title>Not found</title><p>Sorry", "text/html; charset=utf-8")
     >>> answer.title, answer.text
@@ -165,16 +166,16 @@ def read_answer(body: bytes, content_type: str | None, ark: Ark | None = None) -
 
 
 def _is_binary(media_type: str | None, body: bytes) -> bool:
-    """Return whether a body of which its type says nothing is no text."""
+    """Return True if a body of an unknown type is not text."""
     is_untold = media_type is None or media_type.endswith("octet-stream")
     return is_untold and not body.startswith(_WIDE) and bool(_BINARY.search(body[:4_096]))
 
 
 def _decoded(body: bytes, charset: str | None) -> str:
-    """The characters of a text; one that says UTF-16 by its first octets is believed.
+    """Return the characters of a text. A byte order mark of UTF-16 decides.
 
-    One that names no charset and is no UTF-8 is in the encoding that browsers take then, and so is one that claims to
-    be in ISO 8859-1 (WHATWG Encoding, 4.2).
+    Without a charset and without valid UTF-8, the encoding is the default of browsers; so is ISO 8859-1 (WHATWG
+    Encoding, 4.2).
 
     >>> _decoded(b"\\xc9cole \\x96 1784", None), _decoded(b"\\xc3\\x89cole", None)
     ('\N{LATIN CAPITAL LETTER E WITH ACUTE}cole \N{EN DASH} 1784', '\N{LATIN CAPITAL LETTER E WITH ACUTE}cole')
@@ -186,7 +187,7 @@ def _decoded(body: bytes, charset: str | None) -> str:
 
 
 def _is_utf8(body: bytes) -> bool:
-    """Return whether *body* is UTF-8, though its last character may be cut off."""
+    """Return True if *body* is UTF-8, even if its last character was cut off."""
     try:
         codecs.getincrementaldecoder("utf-8")().decode(body)
     except UnicodeDecodeError:
@@ -194,17 +195,16 @@ def _is_utf8(body: bytes) -> bool:
     return True
 
 
-# -- what can be said of two answers, of which one at least was cut off, that are not seen to be the same
+# -- comparison of two answers, at least one of them cut off
 
-#: Of a page that was cut off before so many words no one knows whether it is another one.
+#: A page that was cut off before this number of words can't be compared.
 FEW_CAME = 12
 
 
 def nobody_can_tell(one: Observation, other: Observation) -> bool:
-    """Return whether so little came of two answers that they may be one, though they don't look alike.
+    """Return True if too little of two answers arrived to see that they differ.
 
-    How much comes before the time is up is chance, so that less of an answer may only ever say less: that two pages
-    are cut off at different places makes no two pages of them.
+    The cut-off point depends on chance, so it must not turn one page into two.
     """
     if one.body_complete and other.body_complete:
         return False
@@ -217,7 +217,7 @@ def nobody_can_tell(one: Observation, other: Observation) -> bool:
 
 
 def _differ_in_length(one: Observation, other: Observation) -> bool:
-    """Return whether two bodies that were not read are of different lengths, whatever came of them."""
+    """Return True if two unread bodies have different lengths."""
     declared = [answer.hops[-1].headers.get("Content-Length") for answer in (one, other) if answer.hops]
     if len(declared) == 2 and None not in declared:
         return declared[0] != declared[1]

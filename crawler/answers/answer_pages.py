@@ -1,7 +1,7 @@
-"""Pure: read what an HTML page says about itself: which ARKs it names and where, what it says under which labels.
+"""Read the statements of an HTML page about itself: the ARKs that it names, their places, and its labelled values.
 
-Its own text is told from the site's: menus, banners, footers and lists of links. Beautiful Soup would build the same
-tree of elements and texts, which takes longer than all the rest; only its detection of charsets is used.
+The page's own text is separated from the site's: menus, banners, footers and lists of links. Beautiful Soup would build
+the same tree, but takes longer than all the rest; only its detection of charsets is used.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from crawler.model.observations import MOST_ARKS, PageFacts
 from extractors.find import find_arks
 from extractors.model.decoding import text_codec
 
-#: Bytes of markup that are parsed: a page made to be slow costs the square of its length.
+#: Maximum number of bytes of markup that are parsed: the time for a hostile page is quadratic in its size.
 MARKUP_LIMIT = 2**17
 _ASCII_SPACES = " \n\t\f\r"
 _LINKS = ("canonical", "cite-as", "describes", "bookmark", "shortlink")
 _SELF_META = re.compile(r"(?:dc|dcterms|citation|prism|eprints|bepress_citation)[._:-].*|identifier|ark|og:url", re.I)
 _JSON_LD = re.compile(r"application/ld\+json", re.IGNORECASE)
-#: The types of scripts that run (HTML, 4.12.1): none, JavaScript by any of its names, modules.
+#: Types of scripts that run (HTML, 4.12.1): no type, any name of JavaScript, modules.
 _SCRIPT_TYPE = re.compile(r"(?:(?:text|application)/(?:x-)?(?:java|ecma|live|j)script[\d.]*|module)?\Z", re.IGNORECASE)
 _SIGNS_ON = re.compile(r"(?:SAMLRequest|wresult|wctx)\Z")
-"""The fields of a form that hands a request for a log-in on to someone else (SAML and WS-Federation)."""
-#: Elements whose texts are none of the page's.
+"""The fields of a form that passes a log-in request to another host (SAML and WS-Federation)."""
+#: Elements whose text is not part of the page's text.
 _HIDDEN = ("script", "style", "template", "noscript", "rt", "rp")
 _VALUE_CHARS = 500
 _LABELS_END = " :\N{FULLWIDTH COLON}"
 _MOST_LINES = 3_000
 _MOST_TOLD = 200
 _LABEL_CHARS = 60
-#: So many elements may be around a label, and nothing else in them.
+#: Maximum number of elements around a label that contain nothing else.
 _MOST_NESTED = 8
 _LABEL_ELEMENTS = ["div", "span", "p", "b", "strong", "label", "h1", "h2", "h3", "h4", "h5", "h6"]
 
@@ -48,15 +48,15 @@ _LABEL_ELEMENTS = ["div", "span", "p", "b", "strong", "label", "h1", "h2", "h3",
 Page: TypeAlias = Any
 """An `lxml.etree._Element`; its published types are those of lxml 4."""
 
-#: What comes after it is shown, too, and would be lost.
+#: Browsers also show content after the end tag, so the end tag is removed.
 _END_OF_PAGE = re.compile(rb"</html\s*>", re.IGNORECASE)
 _TEXTS: Any = etree.XPath(".//text()", smart_strings=False)
-#: So many are looked at for a label and for its value.
+#: Maximum number of texts that are searched for a label and its value.
 _MOST_TEXTS = 500
 
 
 def parsed(markup: bytes, charset: str | None) -> Page:
-    """The page that *markup* is, in *charset* if it can be, or else in the one that it names or looks like.
+    """Parse *markup* in *charset* if possible, or else in the charset that it names or looks like.
 
     >>> page = parsed(b"<title>A map</title><p>Ink <b>on</b> paper", None)
     >>> texts(page)
@@ -76,15 +76,15 @@ def parsed(markup: bytes, charset: str | None) -> Page:
 
 
 def texts(tag: Page) -> list[str]:
-    """The texts in an element, in the order of the page; white space alone is a blank or the end of a line."""
+    """Return the texts in an element, in page order; a text of white space becomes a blank or a line end."""
     return [text if text.strip(_ASCII_SPACES) else ("\n" if "\n" in text else " ") for text in _TEXTS(tag)]
 
 
 def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, PageFacts, Record | None]:
-    """The title of a page, its text, the facts in it, and its record, as far as its first part says. Never raises.
+    """Return the title of a page, its text, its facts, and its record. Never raises.
 
-    Its text is its title and its own readable text, without what is on every page of its site, white space folded.
-    Its record is an ERC in that text, or what its JSON-LD describes; a page may hold either for a program's sake.
+    The text is the title and the page's own readable text, without the parts that every page of the site has, with
+    folded white space. The record is an ERC in that text, or the description in its JSON-LD.
 
     >>> title, _, facts, _ = read_page(
     ...     b"<title>A map</title><link rel=canonical href='/ark:/12148/btv1b84'><p>Who: Rossi", None)
@@ -130,9 +130,9 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
 
 
 def _without_asides(markup: bytes, charset: str | None) -> tuple[str, str]:
-    """The source and the own text of a page without what it hides, and without the forms that people fill in.
+    """Return the source and own text of a page without hidden parts and forms that people fill in.
 
-    A widget that checks for programs in such a place does not keep anybody from the page.
+    A challenge widget in such a part does not block access to the page.
     """
     page = parsed(markup, charset)
     hiding = {name for style in page.iter("style") for name in _HIDDEN_NAME.findall(style.text or "")}
@@ -149,13 +149,13 @@ def _without_asides(markup: bytes, charset: str | None) -> tuple[str, str]:
 
 
 def _is_script(tag: Page) -> bool:
-    """Return whether an element is a script that may change the page: none that counts its visitors."""
+    """Return True if an element is a script that may change the page, not a visitor counter."""
     is_script = _SCRIPT_TYPE.match(tag.get("type", "").strip()) is not None
     return is_script and not is_visitor_counter(tag.get("src", "").strip())
 
 
 def _declared(page: Page, graph: Iterable[Any]) -> Iterator[tuple[str, str]]:
-    """The ARKs that a page's head names, with the place of each."""
+    """Return the ARKs that a page's head names, with the place of each."""
     for link in page.iter("link", "a"):
         relation = next((rel for rel in link.get("rel", "").lower().split() if rel in _LINKS), None)
         if relation:
@@ -176,7 +176,7 @@ def _arks(text: str, location: str) -> Iterator[tuple[str, str]]:
 
 
 def _json_ld(page: Page) -> Iterator[Any]:
-    """The nodes of the page's JSON-LD, from the outermost in."""
+    """Return the nodes of the page's JSON-LD, outermost first."""
     scripts = (tag for tag in page.iter("script") if _JSON_LD.search(tag.get("type", "")))
     for script in islice(scripts, 10):
         try:
@@ -189,7 +189,7 @@ def _json_ld(page: Page) -> Iterator[Any]:
 
 
 def _record(lines: str, graph: Iterable[Any]) -> Record | None:
-    """An ERC in the page's lines, opened by its label; else what its JSON-LD describes."""
+    """Return an ERC in the page's lines that its label opens, or else the description in its JSON-LD."""
     opening = re.search(r"^[^\S\n]*(?:erc|erc\.who)\s*:", lines, re.MULTILINE)
     if opening:
         erc = parse_erc(lines[opening.start() :].lstrip())
@@ -199,7 +199,7 @@ def _record(lines: str, graph: Iterable[Any]) -> Record | None:
 
 
 def _embedded(page: Page) -> Record | None:
-    """Return what a page's head and attributes describe, in Dublin Core, microdata or RDFa, if that names an ARK."""
+    """Return the description in a page's head and attributes (Dublin Core, microdata, RDFa), if it names an ARK."""
     values: dict[str, str] = {}
     for tag in islice(filter(_tells, page.iter("*")), _MOST_TOLD):
         name = tag.get("itemprop", "") or tag.get("property", "") or tag.get("name", "")
@@ -214,7 +214,7 @@ def _embedded(page: Page) -> Record | None:
 
 
 def _shown(page: Page) -> Record | None:
-    """The JSON that a page shows as it is."""
+    """Return the record in JSON that a page displays as text."""
     texts = ((_only_text(tag) or "").strip() for tag in islice(page.iter("pre", "code"), 20))
     records = (from_json(text) for text in texts if text[:1] in ("{", "["))
     return next((record for record in records if record is not None), None)
@@ -226,7 +226,7 @@ def _tells(tag: Page) -> bool:
 
 
 def _labelled_values(page: Page, text: str) -> dict[str, str]:
-    """Return what is under descriptive labels, by the kernel's names: in lists, in tables, after colons."""
+    """Return the values under descriptive labels, by the kernel's names: in lists, in tables, after colons."""
     values: dict[str, str] = {}
     for label, value in (*_pairs(page), *_colon_lines(text), *_headed(page)):
         question = quirks().question_of_label.get(plain(label).rstrip(_LABELS_END))
@@ -237,9 +237,9 @@ def _labelled_values(page: Page, text: str) -> dict[str, str]:
 
 
 def _only_text(tag: Page) -> str | None:
-    """The text of an element that holds nothing else, in a few elements.
+    """Return the text of an element that contains nothing else, except a few nested elements.
 
-    Of a hostile page, ten thousand elements in one another, each would lead through all the others.
+    The depth is limited, because a hostile page may nest ten thousand elements.
     """
     for _ in range(_MOST_NESTED):
         if len(tag) == 0:
@@ -251,7 +251,7 @@ def _only_text(tag: Page) -> str | None:
 
 
 def _beginning(tag: Page) -> str:
-    """The text of an element, of a hostile page not all, with a blank between two parts of it."""
+    """Return the text of an element, up to a limit, with a blank between its parts."""
     return " ".join(islice(tag.itertext(), _MOST_TEXTS))
 
 
@@ -265,7 +265,8 @@ def _pairs(page: Page) -> Iterator[tuple[str, str]]:
         if definition is not None and not _holds(definition, "dl") and not _holds(term, "dl"):
             yield _beginning(term), _beginning(definition)
     for row in islice(page.iter("tr"), 200):
-        if _holds(row, "table"):  # a frame around other tables
+        # A table for layout.
+        if _holds(row, "table"):
             continue
         cells = list(row.iterchildren("th", "td"))
         if len(cells) == 2:
@@ -278,7 +279,7 @@ def _pairs(page: Page) -> Iterator[tuple[str, str]]:
 
 
 def _colon_lines(text: str) -> Iterator[tuple[str, str]]:
-    """Labels with a colon, each with the rest of its line or, where that is empty, with the next line."""
+    """Return labels with a colon, each with the rest of its line or, if that is empty, the next line."""
     straight = text.replace("\N{FULLWIDTH COLON}", ":").split("\n", _MOST_LINES)[:_MOST_LINES]
     lines = [line.strip() for line in straight if line.strip()]
     for line, following in zip(lines, [*lines[1:], ""], strict=False):
@@ -288,7 +289,7 @@ def _colon_lines(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _headed(page: Page) -> Iterator[tuple[str, str]]:
-    """Return what is next to or under an element that holds a label and nothing else."""
+    """Return the values next to or below an element that contains only a label."""
     for element in islice(page.iter(*_LABEL_ELEMENTS), _MOST_LINES):
         label = _only_text(element) or ""
         name = plain(label[: _LABEL_CHARS + 1]).rstrip(_LABELS_END)
@@ -307,11 +308,11 @@ def _is_label(line: str) -> bool:
 
 # -- the page's own text
 
-#: Blocks that hold at least so many links, and hardly anything next to them, are menus.
+#: Blocks with at least this number of links, and hardly any other text, are menus.
 MENU_LINKS = 4
-#: The share of a block's letters that are in links when it is a menu.
+#: The share of a menu's letters that are in links.
 MENU_SHARE = 0.7
-#: Headings that are kept, and how much of each.
+#: Maximum number of headings that are kept, and their maximum length in characters.
 MOST_HEADINGS = 4
 HEADING_CHARS = 200
 
@@ -319,7 +320,7 @@ _SITES_ROLES = frozenset({"navigation", "banner", "contentinfo", "search", "dial
 _SITES_NAMES = frozenset({"title", "nav", "dialog", "select"})
 _BLOCKS = frozenset({"ul", "ol", "dl", "table", "tr", "td", "div", "section", "aside", "p", "map", "center"})
 _HIDING = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-#: What a page hides by itself, or by a class that most style sheets hide, and forms that people fill in.
+#: Elements that are hidden by an attribute or a usual class name, and forms that people fill in.
 _ASIDES: Any = etree.XPath(
     "//*[@hidden or contains(translate(@style, ' ', ''), 'display:none')] | //dialog[not(@open)]"
     " | //form[.//textarea or .//select or .//input[not(@type) or contains(' text email search tel url ', @type)]]"
@@ -328,17 +329,17 @@ _ASIDES: Any = etree.XPath(
         for name in ("hidden", "d-none", "is-hidden", "hide", "modal")
     )
 )
-#: A name in a style sheet that is all of a selector, and hides.
+#: A class or id that is a whole selector in a style sheet, with a rule that hides.
 _HIDDEN_NAME = re.compile(r"([.#][\w-]++)\s*+\{[^{}]*?display\s*+:\s*+none")
 _LETTER = re.compile(r"[^\W\d_]")
 _NO_LETTERS = re.compile(r"[\W\d_]+")
-#: What elements are called that are taken out.
+#: The name given to elements that are removed.
 _SITES = "sites-part"
 
 
 @dataclass(slots=True)
 class _Weight:
-    """The weight of an element's content, without the menus in it."""
+    """The letters and links of an element, without the menus in it."""
 
     letters: int = 0
     linked: int = 0
@@ -353,9 +354,9 @@ class _Weight:
 
 
 def own_part(page: Page) -> tuple[str, tuple[str, ...]]:
-    """The readable text of a parsed page without the site's own and its title, and the first of its headings.
+    """Return the readable text of a parsed page, without the site's parts and the title, and its first headings.
 
-    The site's part is taken out of *page*; in time that its size allows.
+    The site's parts are removed from *page*, in linear time.
 
     >>> markup = b"<nav>Home Maps</nav><main><h1>A map</h1><p>Ink on paper</main><footer>Our address</footer>"
     >>> own_part(parsed(markup, None))
@@ -364,7 +365,8 @@ def own_part(page: Page) -> tuple[str, tuple[str, ...]]:
     etree.strip_elements(page, "title", with_tail=False)
     for cell in page.iter("td", "th"):
         if cell.getprevious() is not None or cell.getparent().getprevious() is not None:
-            cell.text = f" | {cell.text or ''}"  # no sentence goes on in the next cell
+            # A sentence never continues in the next cell.
+            cell.text = f" | {cell.text or ''}"
     whole = _folded(page)
     elements = list(page.iter("*"))
     weights, sites = _weighed(elements)
@@ -386,7 +388,7 @@ def own_part(page: Page) -> tuple[str, tuple[str, ...]]:
 
 
 def _weighed(elements: Sequence[Page]) -> tuple[dict[Page, _Weight], list[Page]]:
-    """Return what each element weighs, and the elements that are the site's; the innermost are weighed first."""
+    """Return the weight of each element, innermost first, and the elements that belong to the site."""
     weights = {tag: _Weight(letters_in(tag.text or "")) for tag in elements}
     sites: list[Page] = []
     articles = {tag for article in elements[0].iter("article") for tag in article.iter("*")}
@@ -406,7 +408,7 @@ def _weighed(elements: Sequence[Page]) -> tuple[dict[Page, _Weight], list[Page]]
 
 
 def letters_in(text: str) -> int:
-    """Return how many letters a text has.
+    """Return the number of letters in a text.
 
     >>> letters_in("Ms. 4_a"), letters_in("4 N_\N{GREEK SMALL LETTER ALPHA}")
     (3, 2)
@@ -415,9 +417,7 @@ def letters_in(text: str) -> int:
 
 
 def _is_sites(tag: Page, *, in_article: bool, has_heading: bool) -> bool:
-    """Return whether an element is the site's by its name or role, or is not shown at all; a header may hold
-    the title.
-    """
+    """Return True if an element belongs to the site by its name or role, or is hidden. A header may contain the title."""
     if tag.tag in _SITES_NAMES or "hidden" in tag.attrib:
         return True
     if tag.tag == "footer":

@@ -1,6 +1,6 @@
-"""Reads answers within a budget: one that takes too much time or memory costs nothing but itself.
+"""Read answers within a budget, so that a costly one affects no other answer.
 
-A short one is read here, for less than a second of CPU time. All others are read in a process that can be killed.
+Short answers are read in this process with less than a second of CPU time, all others in a process that can be killed.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from extractors.model.ark import Ark
 from extractors.model.budget import OverBudget, can_limit_cpu, cpu_limit
 from extractors.processes.worker import WorkerDied, WorkerError, WorkerExecutor, WorkerOutOfMemory, WorkerTimeout
 
-#: The CPU time in which an answer is read, and the memory.
+#: Limits of CPU time and memory for reading an answer.
 READING_CPU_S = 5
 READING_BYTES = 2**30
-#: The same by the clock, for a reader that waits for ever: so long that a busy machine can't come near it.
+#: The limit of elapsed time, for a reader that hangs. It is long enough for a busy machine.
 READING_S = 600.0
-#: Bytes of an answer that is read in this process: to start another one takes longer than most checks. All that reads
-#: so few bytes is Python, which a limit of CPU time interrupts, or takes time and memory as they allow.
+#: Maximum number of bytes of an answer that is read in this process, because starting another one takes longer. All
+#: code for such short answers can be interrupted by a limit of CPU time, or needs little time and memory.
 INLINE_BYTES = 2**14
-#: Of a host with so many answers that took too much, no further one is read in this run.
+#: After this number of answers beyond the limits, no further answer of a host is read in this run.
 MOST_OVERRUNS = 3
-#: Once a run is stopped, no answer is waited for longer than that by the clock, in seconds.
+#: Seconds to wait for each answer after a run was stopped.
 GRACE_S = 1.0
-#: Answers that are read by one call: those that came in the seconds after the one before, for each call has its cost.
+#: Maximum number of answers that one call reads, and the seconds to collect them: each call has a cost.
 _AT_ONCE, _GATHERING_S = 16, 0.1
 
-#: What is known of an answer that is to be read: its body, its Content-Type, the ARK that it is about.
+#: An unread answer: its body, its Content-Type, and the ARK that it is about.
 Unread = tuple[bytes, str | None, Ark | None]
 
 
@@ -41,7 +41,7 @@ class ReadingStopped(Exception):
 
 
 def read_answers(bodies: Sequence[Unread]) -> list[Answer]:
-    """Return what is kept of each body; runs in the process for answers."""
+    """Return the facts about each body. Runs in the process for answers."""
     return [read_answer(*body) for body in bodies]
 
 
@@ -59,7 +59,7 @@ class _Waiting:
 
 
 class AnswerReader:
-    """Reads the answers of a run; long ones in their order, in one process that is started with the first of them."""
+    """Reads the answers of a run; long ones in order, in one process that starts with the first of them."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class AnswerReader:
         cpu_s: int = READING_CPU_S,
         inline_bytes: int = INLINE_BYTES if can_limit_cpu() else 0,
     ) -> None:
-        """*read* is an importable function; an answer of more than *inline_bytes* has *cpu_s* seconds of CPU time."""
+        """Take an importable function *read*, and limits for answers of more than *inline_bytes*."""
         self._read = read
         self._inline_bytes = inline_bytes
         self._inline_overruns = Counter[str]()
@@ -77,12 +77,12 @@ class AnswerReader:
         self._waiting: deque[_Waiting] = deque()
         self._reading: asyncio.Task[None] | None = None
         self._overruns = Counter[str]()
-        """How many answers of a host took too much."""
+        """The number of answers beyond the limits, by host."""
         self._is_started = self._is_closed = False
         self._stopping = asyncio.Event()
 
     async def read(self, body: bytes, content_type: str | None, ark: Ark | None = None, *, host: str) -> Answer:
-        """Return what is kept of a body that *host* has sent; `Answer.fault` says why nothing is.
+        """Return the facts about a body that *host* sent; `Answer.fault` gives the reason if it was not read.
 
         Raises ReadingStopped if the reader was closed before.
         """
@@ -91,7 +91,7 @@ class AnswerReader:
                 with cpu_limit(INLINE_CPU_S):
                     return self._read([(body, content_type, ark)])[0]
             except (OverBudget, Exception):
-                # The other process finds out why, and says so.
+                # The other process reports the reason.
                 self._inline_overruns[host] += 1
         result: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Waiting((body[:MOST_READ], content_type, ark), host, result))
@@ -112,7 +112,7 @@ class AnswerReader:
         self._reading = None
 
     async def _read_some(self, some: Sequence[_Waiting]) -> None:
-        """Read some answers at once; each alone where the process ended over them."""
+        """Read some answers together, or each alone if the process ended."""
         given_up = [waiting for waiting in some if self._overruns[waiting.host] >= MOST_OVERRUNS]
         for waiting in given_up:
             words = f"{MOST_OVERRUNS} answers of {waiting.host} took too much time or memory before"
@@ -137,7 +137,7 @@ class AnswerReader:
             waiting.done(answer)
 
     async def _called(self, bodies: Sequence[Unread]) -> list[Answer]:
-        """Return what the process makes of *bodies*; its start doesn't count."""
+        """Return the result of the process for *bodies*. The start of the process does not count."""
         if not self._is_started:
             await asyncio.wrap_future(self._executor.submit(self._read, []))
             self._is_started = True
@@ -152,16 +152,16 @@ class AnswerReader:
         return answers
 
     def stop(self) -> None:
-        """Read what has come and what is still to come, but wait for no answer for long: then nothing more is read."""
+        """Wait for each further answer only briefly; after that nothing is read."""
         self._stopping.set()
 
     def close(self) -> None:
-        """End the process, whatever it reads."""
+        """End the process, even while it reads."""
         self._is_closed = True
         self._executor.shutdown(wait=False)
 
     def _words(self, failure: Exception) -> str:
-        """Return why an answer was not read, in words."""
+        """Return the reason why an answer was not read, in words."""
         match failure:
             case WorkerTimeout():
                 return f"that took more than {self._cpu_s} s of CPU time"

@@ -1,7 +1,7 @@
-"""Pure: read what an answer claims: which ARKs it is about, and what it promises.
+"""Read the claims of an answer: the ARKs that it is about, and its promises.
 
-It says so in its headers, its head, its record, its text. A commitment is a rating by someone, since some day; ``Not
-Guaranteed`` is one too (draft-kunze-ark-38, 5.1.1).
+Claims are in headers, head, record and text. A commitment is a rating by someone, since some day; ``Not Guaranteed`` is
+one too (draft-kunze-ark-38, 5.1.1).
 """
 
 from __future__ import annotations
@@ -20,37 +20,37 @@ from extractors.find import find_arks
 from extractors.model.ark import Ark
 from extractors.model.urls import authority_of
 
-#: Places by which a page says what it is, in contrast to what it merely mentions.
+#: Places in which a page identifies itself, unlike places in which it merely mentions an ARK.
 _DECLARING = re.compile(
     r"canonical|cite-as|describes|link header|json-ld|og:url|identifier|ark"
     r"|(?:dc|dcterms|citation|prism|eprints|bepress_citation)[._:-].*",
     re.IGNORECASE,
 )
-#: One link of a Link header, well formed or with its semicolons where they don't belong, as some resolvers send.
+#: One link of a Link header, valid or with misplaced semicolons, which some resolvers send.
 _LINK = re.compile(r"<(?P<target>[^<>]*)>\s*;?(?P<parameters>[^<]*)")
 _RELATIONS = re.compile(r"""rel\s*+=\s*+["']?(?P<named>[^"',;]*+)""", re.IGNORECASE)
 _OF_ITSELF = re.compile(r"\b(?:describes|cite-as|canonical|identifier)\b", re.IGNORECASE)
-#: An ARK, or what comes before one: a NAAN, or a NAAN and a shoulder.
+#: An ARK, or the beginning of one: a NAAN, or a NAAN and a shoulder.
 _NAMESPACE = re.compile(r"(?:https?://\S+?/)?ark:/?(?P<naan>[0-9a-z]{5,16})(?:/(?P<shoulder>\S*))?", re.IGNORECASE)
 _NAMES_IT = ("where", "what", "success", "identifier", "id", "@id", "ark", "erc.ark", "pid")
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The ARK or namespace that a record is about, as far as it says."""
+    """The ARK or namespace that a record is about, if it names one."""
 
     names_this: str | None = None
-    """Where it names the ARK that was asked about, if it does."""
+    """The place where it names the requested ARK, or None."""
     names_other: str | None = None
-    """Another ARK in the place where its own should be, and not this one."""
+    """Another ARK in the place of the record's own, or None."""
     names_base: bool = False
-    """Whether it names the base of the qualified ARK that was asked about, and not that ARK itself."""
+    """True if it names the base of the requested ARK, and not its qualifier."""
     names_namespace: str | None = None
-    """The NAAN or shoulder that it is about."""
+    """The NAAN or shoulder that it is about, or None."""
 
 
 def linked_arks(link_header: str) -> tuple[Ark, ...]:
-    """The ARKs that a Link header gives for what is answered (2023, 5.2).
+    """Return the ARKs that a Link header declares for the resource (2023, 5.2).
 
     >>> [str(ark) for ark in linked_arks('<https://n2t.net/ark:/12148/x5>; rel="describes"')]
     ['ark:12148/x5']
@@ -65,7 +65,7 @@ def linked_arks(link_header: str) -> tuple[Ark, ...]:
 
 
 def declares(places: Iterable[str]) -> bool:
-    """Return whether one of *places* is where a page says what it is, not merely what it mentions.
+    """Return True if a page identifies itself in one of *places*, rather than mentioning an ARK there.
 
     >>> declares(("text", "canonical")), declares(("text",))
     (True, False)
@@ -74,10 +74,10 @@ def declares(places: Iterable[str]) -> bool:
 
 
 def subject_of(record: Mapping[str, Mapping[str, str]], ark: Ark, linked: Sequence[Ark] = ()) -> Subject:
-    """The subject of a *record* in an answer about *ark*, by the places in which a record names its subject.
+    """Return the subject of a *record* in an answer about *ark*, by the elements that name a subject.
 
-    *linked* are the ARKs of the Link header. An ARK in ``erc-support`` or ``erc-from`` is the statement's address or
-    the record's, and none of them.
+    *linked* are the ARKs of the Link header. An ARK in ``erc-support`` or ``erc-from`` is the address of the statement
+    or of the record, so it does not count.
     """
     if ark in linked:
         return Subject(names_this="the Link header")
@@ -102,7 +102,7 @@ def subject_of(record: Mapping[str, Mapping[str, str]], ark: Ark, linked: Sequen
 
 
 def _in_set_title(record: Mapping[str, Mapping[str, str]], ark: Ark) -> bool:
-    """Return whether a THUMP header names *ark*, perhaps without its label and with the inflection (2005, 6)."""
+    """Return True if a THUMP header names *ark*, perhaps without its label and with the inflection (2005, 6)."""
     title = record.get("set", {}).get("what", "").strip()
     bare = re.sub(r"\?(?:info|\?)?\Z", "", title)
     if not re.match(r"ark:", bare, re.IGNORECASE) and "/" in bare and "//" not in bare:
@@ -111,13 +111,13 @@ def _in_set_title(record: Mapping[str, Mapping[str, str]], ark: Ark) -> bool:
     return any(ark in _arks_in(text) for text in (bare, where) if text)
 
 
-@lru_cache(maxsize=1024)  # many records speak of one holder
+@lru_cache(maxsize=1024)  # many records name the same holder
 def _arks_in(text: str) -> tuple[Ark, ...]:
     return tuple(mention.ark for mention in find_arks(text))
 
 
 def _namespace(value: str, ark: Ark) -> str | None:
-    """The NAAN or shoulder of *ark* that is the whole of *value*, if it is: the first half of its name at most."""
+    """Return *value* if it is the NAAN or a shoulder of *ark*: at most the first half of its name."""
     match = _NAMESPACE.fullmatch(value.strip())
     if match is None or match["naan"].lower() != ark.naan:
         return None
@@ -126,11 +126,11 @@ def _namespace(value: str, ark: Ark) -> str | None:
     return value.strip() if is_shoulder else None
 
 
-# -- the statement of commitment in an answer, and how much of one its words are
+# -- the statement of commitment in an answer, and its content
 
 
 class Level(StrEnum):
-    """The stated permanence of an object; the draft's own names."""
+    """The stated permanence of an object, in the draft's own names."""
 
     NOT_GUARANTEED = "Not Guaranteed"
     DYNAMIC = "Permanent: Dynamic Content"
@@ -150,14 +150,14 @@ _IN_TEXT = re.compile(
     r"(?P<words>\S.{0,300}?)(?=[.;]\s|\s[|]\s|\Z)",
     re.IGNORECASE,
 )
-#: What a promise about an object and its identifier speaks of; under a label that may mean other things, it has to.
+#: Words of a promise about an object and its identifier. They are required under an ambiguous label.
 _OF_PERMANENCE = re.compile(
     r"permanen|persist|p[ée]renn|perenn|durab|preserv|conserv|maintain|maintien|guarante|garant|long[- ]term|long terme"
     r"|langfrist|dauerhaft|archiv|identif|\barks?\b|as long as|forever|indefinite|in perpetuity|perpetu|kept|commit"
     r"|engag|verpflicht|compromi|compromet|impegn|keep|永[続久]|保[存证証]|長期|长期",
     re.IGNORECASE,
 )
-#: What of that a licence, or a name, may say as well: "kept", "Archives", "perpetual" promise nothing of the object.
+#: Words of a licence or a name that also look like such a promise: "kept", "Archives", "perpetual".
 _OF_USE = re.compile(
     r"\bcc[\s-](?:by|0|zero)\b|\bcc0\b|creativecommons\.org|rightsstatements\.org|licen[cs]|lizen[zs]|licenza|copyright|©"
     r"|public domain|domaine public|gemeinfrei|dominio p|rights? reserved|\brights?\b|\bdroits?\b|derechos|diritti"
@@ -170,32 +170,32 @@ _BEYOND_USE = re.compile(
     r"|long terme|langfrist|dauerhaft|永[続久]|保[存证証]|長期|长期",
     re.IGNORECASE,
 )
-#: An archive in a name or an address is none that archives.
+#: An archive in a name or an address promises nothing.
 _NAMED_ARCHIVE = re.compile(
     r"\b(?:the |des |der |du |de l'|dell'|del |do )?archiv(?:es?|s|io|o|um|ist|ists|al)?\b", re.IGNORECASE
 )
-#: What a promise of a few words may speak of besides.
+#: Other words of a short promise.
 _OF_TIME = re.compile(
     r"stab[il]|dynamic|dynami[sq]|unchang|unlimited|unbegrenzt|illimit|years?\b|jahre?\b|\bans?\b|\bañ?os?\b|\banni\b|jaar|bewahr"
     r"|bewaar|beständ|bestend|varig|varakt|pysyv|trval|trwał|wieczyst|бессроч|постоянн|сохран|зберіг|μόνιμ|διατηρ"
     r"|kalıcı|sürekli|tartós|örök|دائم|영구|장기|no commitment|no promise|temporar|provisor|ephemer",
     re.IGNORECASE,
 )
-#: A promise has more words than these, or one that speaks of permanence.
+#: A promise has more words than this, or one about permanence.
 _FEW_WORDS = 5
 _TAG = re.compile(r"</?(?:p|br|div|span|b|i|em|strong|a|li|ul)\b[^<>]{0,80}>", re.IGNORECASE)
 _TO_COME = re.compile(r"(?:tb[acd]|todo|fixme|n/a)\b")
-#: Where only templates lead: hosts for examples (RFC 2606), and ARKs for examples and tests.
+#: Addresses that only templates use: hosts for examples (RFC 2606), and ARKs for examples and tests.
 _EXAMPLE_HOST = re.compile(r"https?://(?:[\w-]+\.)*example\.(?:com|org|net|edu)(?![\w.-]*\w)", re.IGNORECASE)
 _EXAMPLE_ARK = re.compile(r"\bark:/?(?:12345|99999)(?:/|\Z)", re.IGNORECASE)
-#: Records that pages hold beside what they say to people.
+#: Records in pages that also have text for people.
 WITHIN_PAGES = frozenset({"json-ld", "embedded"})
-#: Keys that hold a commitment in some records, and in others what a thing is made of, or a licence.
+#: Keys that state a commitment in some records, and a material or a licence in others.
 _AMBIGUOUS = frozenset({"policy", "support"})
 
 
 def level_of(words: str) -> Level | None:
-    """The permanence level that *words* name, in whatever punctuation; None for free text.
+    """Return the permanence level that *words* name, in any punctuation; None for free text.
 
     >>> level_of("Permanent, Unchanging Content:").value, level_of("kept as long as the library stands")
     ('Permanent: Unchanging Content', None)
@@ -209,9 +209,9 @@ def level_of(words: str) -> Level | None:
 def statement_in(
     record: Mapping[str, Mapping[str, str]] | None, text: str, labelled: str | None
 ) -> Mapping[str, str] | None:
-    """The statement of commitment in an answer: a story of its own, a line of a record, or words on a page.
+    """Return the statement of commitment in an answer: a separate story, a line of a record, or words on a page.
 
-    *labelled* are the words that the page has under a label for its commitment.
+    *labelled* is the text under a label for commitments on the page.
 
     >>> statement_in({"erc-support": {"persistence": "kept for as long as the city"}}, "", None)
     {'persistence': 'kept for as long as the city', 'what': 'kept for as long as the city'}
@@ -238,7 +238,7 @@ def statement_in(
 
 
 def policy_link(statement: Mapping[str, str]) -> str | None:
-    """Return where a statement says that it is in full, if that is on the web: worth asking, once a run.
+    """Return the web address of the full statement, if it has one.
 
     >>> policy_link({"what": "Not Guaranteed", "where": "https://a.example/policy"}), policy_link({"where": "room 7"})
     ('https://a.example/policy', None)
@@ -248,7 +248,7 @@ def policy_link(statement: Mapping[str, str]) -> str | None:
 
 
 def template_in(statement: Mapping[str, str], at: str) -> str | None:
-    """The guarantor, or the place, that only a template names: then its level is the template's, too.
+    """Return the guarantor or place in a statement that only a template names, or None. Its level is not genuine then.
 
     >>> template_in({"who": "Harbour Library", "where": "http://example.com/ark:/99999/"}, "https://r.example/")
     'http://example.com/ark:/99999/'
@@ -264,7 +264,7 @@ def template_in(statement: Mapping[str, str], at: str) -> str | None:
 
 
 def _promises(words: str) -> bool:
-    """Return whether *words* under a label that may mean other things speak of permanence, and not of use alone.
+    """Return True if *words* under an ambiguous label are about permanence, not about use alone.
 
     >>> [_promises(words) for words in ("CC BY 4.0", "Rights: Archives of the Harbour", "CC0, preserved")]
     [False, False, True]
@@ -276,7 +276,7 @@ def _promises(words: str) -> bool:
 
 
 def tells_too_little(what: str) -> bool:
-    """Return whether a statement is of a few words, and none of them speaks of permanence.
+    """Return True if a statement has few words, without one about permanence.
 
     >>> tells_too_little("Under construction"), tells_too_little("Kept forever"), tells_too_little("Not Guaranteed")
     (True, False, False)
@@ -285,7 +285,7 @@ def tells_too_little(what: str) -> bool:
 
 
 def is_placeholder(what: str) -> bool:
-    """Return whether a statement is what a template, a program or an empty form leaves."""
+    """Return True if a statement is the default text of a template, a program or an empty form."""
     words, vocabulary = _bare(what), quirks()
     is_word = words == "" or words in vocabulary.placeholder.word
     if is_word or _TO_COME.match(words) or missing_code(what):
@@ -295,11 +295,11 @@ def is_placeholder(what: str) -> bool:
 
 
 def _bare(words: str) -> str:
-    """*words* in plain form, without markup, and without quotes, brackets and punctuation around them."""
+    """Return *words* in plain form, without markup and surrounding punctuation."""
     return without_marks(plain(_TAG.sub(" ", words)))
 
 
 def points_somewhere(statement: Mapping[str, str]) -> bool:
-    """Return whether a statement without a ``what`` of its own says where the commitment is, and whose it is."""
+    """Return True if a statement without ``what`` has the address of the commitment and its guarantor."""
     where, who = statement.get("where", ""), statement.get("who", "")
     return "what" not in statement and where.startswith("http") and bool(who) and not missing_code(who)

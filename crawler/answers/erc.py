@@ -1,7 +1,7 @@
-"""Pure: read Electronic Resource Citations in ANVL (draft-kunze-ark-10, 7): values, dates, elements, segments, records.
+"""Read Electronic Resource Citations in ANVL (draft-kunze-ark-10, 7): values, dates, elements, segments, records.
 
-A value is ``[flags] (:code) , data``: each part is optional, in this order, only at the start (7.5). What real systems
-send is read, and nothing is raised: what is no element is passed over.
+A value is ``[flags] (:code) , data``: each part is optional, in this order, only at the start (7.5). The reader accepts
+the output of real systems. It raises nothing and skips lines that are not elements.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from crawler.answers.quirks import without_marks
 
-#: Codes for a value that is missing, and what they say; ``etal`` is in for names and is none of them.
+#: Codes for a missing value, and their meanings. ``etal`` occurs in names and is not one of them.
 MISSING: Mapping[str, str] = {
     "unac": "temporarily inaccessible",
     "unal": "suppressed on purpose",
@@ -26,17 +26,17 @@ MISSING: Mapping[str, str] = {
     "null": "explicitly empty",
     "tba": "to be assigned or announced later",
 }
-#: The code that says where the value is; without that, it says nothing.
+#: The code for a value at another address. Without the address it is a missing value.
 ELSEWHERE = "at"
-#: Codes that say on purpose that there is nothing, where others say that someone may come to know.
+#: Codes that declare that there is no value; the others leave it open.
 ON_PURPOSE = frozenset({"unap", "unal"})
 
-#: What programs write where a value is missing.
+#: Words of programs for a missing value.
 NOTHING = frozenset({"none", "null", "nil", "n/a", "nan", "undefined", "not available", "not specified", "unspecified"})
 
 _FLAGS = re.compile(r"\[[^\]\s]{0,40}\](?=\s*\S)")
 _CODE = re.compile(r"\(:(?P<code>[a-z0-9]{1,16})\)\s*", re.IGNORECASE)
-#: Codes as some software sends them, without their brackets: then they are all of the value.
+#: Codes without brackets, as some software sends them. Then they are the whole value.
 _NAKED_CODE = re.compile(rf":(?P<code>{'|'.join(MISSING)}|at|etal)\Z", re.IGNORECASE)
 _ENCODED = re.compile(r"%[!%._{}]|\s+|[^%\s]+|%")
 _DECODED = {"%!": "|", "%%": "%", "%.": ",", "%_": ""}
@@ -44,18 +44,18 @@ _DECODED = {"%!": "|", "%%": "%", "%.": ",", "%_": ""}
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One value of an element, as people read it."""
+    """One value of an element, in readable form."""
 
     text: str
-    """The data in natural word order, decoded."""
+    """The decoded data in natural word order."""
     code: str | None = None
     """The controlled code before it, without its brackets; `text` is then its wording, often empty."""
     sort_text: str | None = None
-    """The data as it is sorted, where the value says that it is sort-friendly."""
+    """The data in sort order, if the value is marked as sort-friendly."""
 
     @property
     def missing(self) -> str | None:
-        """The code when it says that there is no value; None for a value, and for a code that means one."""
+        """The code if it means that there is no value, or None."""
         is_elsewhere = self.code == ELSEWHERE and not self.text
         return self.code if self.code in MISSING or is_elsewhere else None
 
@@ -65,7 +65,7 @@ class Value:
 
 
 def parse_value(written: str) -> Value:
-    """The value that *written* is: unfolded, and one of those between the pipes.
+    """Parse one unfolded value.
 
     >>> parse_value("(:unkn) Anonymous")
     Value(text='Anonymous', code='unkn', sort_text=None)
@@ -88,10 +88,10 @@ def parse_value(written: str) -> Value:
 
 
 def natural_order(sort_friendly: str) -> str:
-    """Return what comes after a leading comma, in the order in which people say it (2005, 7.5).
+    """Return a sort-friendly value in natural word order (2005, 7.5).
 
-    The six published examples allow this rule: with a comma at the end too, all parts are turned round; otherwise the
-    last part comes to the front.
+    The six published examples allow this rule: with a comma at the end, all parts are reversed; otherwise the last part
+    moves to the front.
 
     >>> natural_order("Howell, III, PhD, 1922-1987, Thurston")
     'Thurston Howell, III, PhD, 1922-1987'
@@ -107,7 +107,7 @@ def natural_order(sort_friendly: str) -> str:
 
 
 def decoded(text: str) -> str:
-    """The characters that an encoding protects, in one pass; percent escapes of the web stay as they are (2005, 7.6).
+    """Return text with its protected characters decoded in one pass; percent escapes of the web stay (2005, 7.6).
 
     >>> decoded("100%% %! more%. %5F"), decoded("http://a.b/node%{ ? db = foo %}")
     ('100% | more, %5F', 'http://a.b/node?db=foo')
@@ -127,14 +127,14 @@ def decoded(text: str) -> str:
     return "".join(out)
 
 
-#: All of a value is a variable of a template, or what JavaScript writes for an object.
+#: A whole value that is a variable of a template, or JavaScript's text for an object.
 _UNFILLED = re.compile(
     r"(?:[$#@]?\{{1,3}\s*[\w.:| -]{1,80}\}{1,3}|%[A-Za-z][\w.-]{0,80}%|<%.{1,80}%>|\[object [A-Z]\w{0,30}\])\Z"
 )
 
 
 def missing_code(value: str) -> str | None:
-    """The code when a displayed value is one for "there is none", with or without words after it; else None.
+    """Return the code if a displayed value means "there is none", with or without further words; else None.
 
     >>> missing_code("(:unkn) Anonymous"), missing_code("(:etal)"), missing_code("1952")
     ('unkn', None, None)
@@ -143,12 +143,12 @@ def missing_code(value: str) -> str | None:
 
 
 def says_something(value: str) -> bool:
-    """Return whether a value is more than a code for what is missing, or a program's or a form's word for nothing.
+    """Return True if a value is more than a code for a missing value, or a word for nothing.
 
     >>> [says_something(value) for value in ("Rossi, Ada", "(:unkn) Anonymous", ":unav", "None", "\N{EN DASH}")]
     [True, False, False, False, False]
 
-    Nor is it the name of a value that a program was to put there.
+    The name of a value that a program did not fill in does not count either.
 
     >>> [says_something(value) for value in ("{author}", "${dc.title}", "{{ date }}", "%AUTHOR%", "[object Object]")]
     [False, False, False, False, False]
@@ -161,7 +161,7 @@ def says_something(value: str) -> bool:
 
 # -- dates as ERCs write them (TEMPER): years, days and seconds, in lists and ranges (draft-kunze-ark-10, 7.6)
 
-#: ISO 8601: a month, not the end of a range of years, is twelve or less, a day by standing after a month.
+#: ISO 8601. A month is at most 12, to distinguish it from the end of a range of years; a day follows a month.
 _ISO = re.compile(
     r"""
     (?P<year>\d{4}) - (?P<month>\d{2})
@@ -178,13 +178,13 @@ _POINT = re.compile(
     re.ASCII,
 )
 _HIGHEST = {"month": 12, "day": 31, "hour": 23, "minute": 59, "second": 60}
-#: Members of a list that are read; no one lists more.
+#: Maximum number of members of a list that are read.
 _MOST_MEMBERS = 200
 
 
-@lru_cache(maxsize=4096)  # many records of one holder speak of the same days
+@lru_cache(maxsize=4096)  # the records of one holder share many dates
 def parse_dates(written: str) -> str | None:
-    """The dates that *written* is in normal form: points and ranges; None when it is none, as free text is.
+    """Return the dates in *written* in normal form, points and ranges, or None for other text.
 
     >>> parse_dates("2000 12 29 23 59 55"), parse_dates("1952, 1958-1967, 1985")
     ('20001229235955', '1952,1958-1967,1985')
@@ -196,7 +196,7 @@ def parse_dates(written: str) -> str | None:
 
 
 def _span(member: str) -> str | None:
-    """A point in time, or the first and last of a range."""
+    """Return a point in time, or the first and last of a range."""
     iso = _ISO.fullmatch(member.strip())
     if iso and _possible(iso.groupdict()):
         return "".join(filter(None, iso.groups()))
@@ -212,24 +212,24 @@ def _span(member: str) -> str | None:
 
 
 def _possible(parts: dict[str, str | None]) -> bool:
-    """Return whether no part is larger than it can be; ``00`` is a part that no one knows."""
+    """Return True if no part is larger than its maximum; ``00`` is an unknown part."""
     return all(int(parts.get(name) or 0) <= highest for name, highest in _HIGHEST.items())
 
 
 # -- records
 
 
-#: Segments of a record as the store keeps them: label to displayed value, several values parted by a pipe.
+#: Segments of a record as in the store: label to displayed value, several values separated by a pipe.
 Record = dict[str, dict[str, str]]
 
-#: The four questions that every story answers, in their order.
+#: The four questions that every story answers, in order.
 QUESTIONS = ("who", "what", "when", "where")
-#: Lines that are read, and values of one element: no one describes an object in more.
+#: Maximum number of lines, and of values of one element, that are read.
 MOST_LINES = 5_000
 MOST_VALUES = 500
-#: Records of a set that are looked through for the one that was asked for.
+#: Maximum number of records of a set that are searched for the requested one.
 MOST_RECORDS = 200
-#: Blocks that are read within one another.
+#: Maximum depth of nested blocks that are read.
 _MOST_NESTED = 4
 
 _LABEL = re.compile(
@@ -242,15 +242,15 @@ _LABEL = re.compile(
 )
 _SEGMENT = re.compile(r"erc(?:-[a-z]+)?", re.IGNORECASE)
 _DOTTED = re.compile(r"(?P<segment>erc(?:-[a-z]+)?)\.(?P<label>\w[\w/]*)\Z")
-#: Where an element begins within the value of a segment's label.
+#: The beginning of an element within the value of a segment's label.
 _INNER_BREAK = re.compile(r"%0D|%0A|\s(?=(?:what|when|where)\s*:\s)", re.IGNORECASE)
-#: What EZID writes so in the values of its answers.
+#: Escapes of EZID in the values of its answers.
 EZID_ESCAPE = re.compile(r"%(?:25|0A|0D|3A)", re.IGNORECASE)
 _PREFIX = re.compile(r"(?:dc|dcterms|datacite|dublincore)[.:]", re.IGNORECASE)
 #: The numbers of the four questions (draft-kunze-ark-10, 7), as labels: "h1: Gibbon, Edward".
 _NUMBERED = {f"h{number}": question for number, question in enumerate(QUESTIONS, 1)}
 _OTHER_LABELS = frozenset({"how", "policy", "commitment", "success", "set", "here", "naa", "note"})
-#: The Dublin Core elements that answer the questions of two stories (7.4); those of a guarantor have none.
+#: The Dublin Core elements that answer the questions of two stories (7.4); a guarantor's story has none.
 _DUBLIN_CORE: Mapping[str, Mapping[str, str]] = {
     "erc": {
         "creator": "who", "contributor": "who", "publisher": "who", "title": "what", "date": "when",
@@ -269,7 +269,7 @@ class Element:
     """One element of a story."""
 
     label: str
-    """As it was sent."""
+    """The label as it was sent."""
     values: tuple[Value, ...]
 
     @property
@@ -279,17 +279,17 @@ class Element:
 
     @property
     def qualifier(self) -> str:
-        """Return what narrows the label, ``published`` in ``who/published``; often nothing."""
+        """The qualifier of the label, ``published`` in ``who/published``, or an empty text."""
         return self.label.partition("/")[2].strip()
 
     @property
     def is_local(self) -> bool:
-        """True if the term is its provider's own: such begin with a capital (7.4)."""
+        """True if the term is the provider's own: such terms begin with a capital (7.4)."""
         return self.label[:1].isupper() or self.qualifier[:1].isupper()
 
     @property
     def missing(self) -> str | None:
-        """The code that means the whole value, if one does: then there is nothing else."""
+        """The code that stands for the whole value, or None."""
         codes = [value.missing for value in self.values]
         return codes[0] if codes and all(codes) else None
 
@@ -306,8 +306,10 @@ class Segment:
     elements: tuple[Element, ...]
 
     def answer(self, question: str) -> Element | None:
-        """The element that answers one of the four questions: the plain label before a qualified or local one, those
-        before Dublin Core, and among these a creator before a publisher."""
+        """Return the element that answers one of the four questions, or None.
+
+        A plain label comes before a qualified or local one, these before Dublin Core, and a creator before a publisher.
+        """
         for element in self.elements:
             if element.label == question:
                 return element
@@ -321,18 +323,18 @@ class Segment:
         return None
 
     def unanswered(self) -> dict[str, str]:
-        """The questions of this story that have no answer, with the reason: its code in words, or that it is absent."""
+        """Return the questions of this story without an answer, each with the meaning of its code, or "absent"."""
         answers = {question: self.answer(question) for question in QUESTIONS}
         return {
             question: "absent"
             if element is None or not str(element)
-            else MISSING.get(element.missing or "", "said to be elsewhere")
+            else MISSING.get(element.missing or "", "at another address")
             for question, element in answers.items()
             if element is None or not str(element) or element.missing
         }
 
     def display(self) -> dict[str, str]:
-        """The four questions that are answered, then all else under its own label, as people read it."""
+        """Return the answers to the four questions, then the other elements under their own labels, in readable form."""
         answers = {question: element for question in QUESTIONS if (element := self.answer(question))}
         shown = {question: str(element) for question, element in answers.items()}
         for element in self.elements:
@@ -343,19 +345,19 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Erc:
-    """A record: its stories in their order."""
+    """A record: its stories in order."""
 
     segments: tuple[Segment, ...]
     is_stub: bool = False
-    """Whether it came without an opening ``erc``, as elements that are in other documents do (7.7)."""
+    """True if it has no opening ``erc``, as for elements within other documents (7.7)."""
 
     @property
     def anchoring(self) -> Segment | None:
-        """The story of the object's expression, which says what the record is about (7.3)."""
+        """The story of the object's expression, which identifies the subject of the record (7.3)."""
         return next((segment for segment in self.segments if segment.kind == "erc"), None)
 
     def display(self) -> Record:
-        """All stories as the store keeps them; of two of one kind the first."""
+        """Return all stories as in the store; of two of one kind the first."""
         shown: Record = {}
         for segment in self.segments:
             shown.setdefault(segment.kind, segment.display())
@@ -363,10 +365,10 @@ class Erc:
 
 
 def parse_erc(text: str) -> Erc | None:
-    """The record that *text* is, or None: many texts have a colon.
+    """Return the record in *text*, or None, because many texts contain colons.
 
-    What an ``erc`` opens must hold an element; a stub, which nothing opens, must answer three of the four questions,
-    or two where it is an answer of EZID in another profile.
+    A record with an opening ``erc`` needs one element. A stub must answer three of the four questions, or two in an
+    answer of EZID in another profile.
 
     >>> erc = parse_erc("erc: Gibbon, Edward | The Decline and Fall | (:unav) | http://www.ccel.org/g/gibbon/")
     >>> erc.anchoring.display()["what"], erc.anchoring.unanswered()
@@ -376,7 +378,7 @@ def parse_erc(text: str) -> Erc | None:
 
 
 def parse_ercs(text: str) -> tuple[Erc, ...]:
-    """The records that *text* is: one, or those of a set (2005, 6), each with the head of the set; mostly none.
+    """Return the records in *text*: one, or those of a set (2005, 6), each with the header of the set.
 
     >>> [erc.anchoring.display()["what"] for erc in parse_ercs("erc: A | One | 1 | x\\n\\nerc: B | Two | 2 | y")]
     ['One', 'Two']
@@ -394,7 +396,7 @@ def parse_ercs(text: str) -> tuple[Erc, ...]:
 
 
 class _Builder:
-    """Puts elements into the segments that they belong to."""
+    """Assigns elements to segments."""
 
     def __init__(self) -> None:
         self._segments: dict[str, list[Element]] = {}
@@ -403,18 +405,19 @@ class _Builder:
         self._is_over = False
 
     def begins_another(self, label: str) -> bool:
-        """Return whether an element opens the next record of a set."""
+        """Return True if an element opens the next record of a set."""
         return label.lower() == "erc" and bool(self._segments.get("erc"))
 
     def following(self) -> _Builder:
-        """Return what puts together the next record of the same set."""
+        """Return a builder for the next record of the same set."""
         following = _Builder()
         if "set" in self._segments:
             following._segments["set"] = self._segments["set"]
         return following
 
     def add(self, label: str, value: str) -> None:
-        if label == "":  # a blank line: only segments, and questions that have no answer yet, go on with the record
+        if label == "":
+            # After a blank line, only segments and questions without an answer continue the record.
             self._is_over = self._opened and any(self._segments.values())
             return
         dotted = _DOTTED.match(label)
@@ -438,19 +441,19 @@ class _Builder:
 
     def _open(self, kind: str, value: str) -> None:
         if kind == "erc" and self._segments.get("erc"):
-            self._is_over = True  # one record more than are read
+            self._is_over = True  # a record beyond the limit
             return
         self._kind, self._opened, self._is_over = kind, True, False
         self._segments.setdefault(kind, [])
         if re.match(r"who\s*:", value):
-            # a whole record in one escaped value, as EZID's profile allows
+            # A whole record in one escaped value, as EZID's profile allows.
             for inner, inner_value in elements(_INNER_BREAK.sub("\n", value)):
                 self.add(inner, inner_value)
         elif value:
             self._put_all(kind, value, QUESTIONS)
 
     def _put_all(self, kind: str, value: str, labels: Iterable[str]) -> None:
-        """The abbreviated form: values without labels, in their order (7.3)."""
+        """Add the values of the abbreviated form, which have no labels, in their order (7.3)."""
         for label, part in zip(labels, value.split("|"), strict=False):
             self._segments.setdefault(kind, []).append(Element(label, (parse_value(part),)))
 
@@ -476,14 +479,14 @@ _KNOWN = frozenset({*QUESTIONS, *_OTHER_LABELS, *(name for names in _DUBLIN_CORE
 
 
 def _values(label: str, value: str) -> tuple[Value, ...]:
-    """The values between the pipes; a label that ends in ``json`` or ``xml`` holds one thing (2023, 5.3)."""
+    """Return the values between the pipes; a label that ends in ``json`` or ``xml`` has one value (2023, 5.3)."""
     if label.lower().endswith(("json", "xml")):
         return (Value(decoded(value)),)
     return tuple(parse_value(part) for part in value.split("|", MOST_VALUES))
 
 
 def _without_repeats(kind: str, elements: Iterable[Element]) -> Segment:
-    """A story in which an element that came twice has the values of both."""
+    """Return a story in which a repeated element has all its values."""
     merged: dict[str, Element] = {}
     for element in elements:
         element_before = merged.get(element.label)
@@ -494,9 +497,9 @@ def _without_repeats(kind: str, elements: Iterable[Element]) -> Segment:
 
 
 def elements(text: str, nesting: int = 0) -> Iterator[tuple[str, str]]:
-    """Labels and unfolded values; a blank line gives an empty label; a comment is as if it were absent (7.1).
+    """Return labels and unfolded values. A blank line gives an empty label; comments are skipped (7.1).
 
-    An indented block of elements below a label without a value is read as they are, under that label's name.
+    An indented block of elements below a label without a value belongs to that label.
 
     >>> list(elements("dc:\\n  title: A map:\\n    a study\\n  date: 1784"))
     [('dc.title', 'A map: a study'), ('dc.date', '1784')]
@@ -521,7 +524,7 @@ def elements(text: str, nesting: int = 0) -> Iterator[tuple[str, str]]:
 
 
 def _unfolded(label: str, parts: Sequence[str], nesting: int) -> Iterator[tuple[str, str]]:
-    """The element of a label and its lines, or those of the block below it."""
+    """Return the element of a label and its lines, or the elements of the block below it."""
     value, *lines = parts
     block = [] if value or nesting >= _MOST_NESTED or Element(label, ()).name in _KNOWN else _block(lines, nesting)
     is_segment = _SEGMENT.fullmatch(label) is not None
@@ -532,7 +535,7 @@ def _unfolded(label: str, parts: Sequence[str], nesting: int) -> Iterator[tuple[
 
 
 def _block(lines: Sequence[str], nesting: int) -> list[tuple[str, str]]:
-    """The elements that indented lines are, if one of them is known; else none, for a value may have a colon."""
+    """Return the elements in indented lines if one of them is known, or else none, because a value may contain a colon."""
     if not lines or not _LABEL.match(lines[0].strip()):
         return []
     margin = len(lines[0]) - len(lines[0].lstrip())

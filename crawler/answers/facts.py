@@ -1,7 +1,7 @@
-"""Pure: gather the facts of one answer, on which questions and verdicts rest alike.
+"""Gather the facts of one answer, for the next requests and for verdicts.
 
-What to ask next (`crawler.asking`) and the verdicts (`crawler.verdicts`) rest on these facts. Each is read
-when it is first wanted, and once; an observation that comes from the store has the same facts again.
+The next requests (`crawler.asking`) and the verdicts (`crawler.verdicts`) depend on these facts. Each fact is computed
+once, when it is first needed. An observation from the store has the same facts.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from crawler.model.observations import Chain, ChainEnd, ObjectOutcome, Observati
 from crawler.model.resolving import REFUSING_STATUSES, SUCCESSES, same_host
 from extractors.model.ark import Ark
 
-# -- what an HTTP status, or the end of a chain without one, means for the object (2020, 7.1.2)
+# -- the meaning of an HTTP status, or of the end of a chain without one, for the object (2020, 7.1.2)
 
-#: What a chain that got no last answer means for the object: the same words.
+#: The outcome of a chain without a last answer has the name of its end.
 OUTCOME_OF_END: Mapping[ChainEnd, ObjectOutcome] = {
     end: ObjectOutcome(end.value) for end in ChainEnd if end is not ChainEnd.ANSWERED
 }
-#: Statuses by which a resolver says that it knows no such name (2020, 7.1.2).
+#: Statuses of a resolver that does not know the name (2020, 7.1.2).
 NOT_FOUND = frozenset({400, 404, 410})
-#: Statuses of success that come without a body.
+#: Successful statuses without a body.
 WITHOUT_BODY = frozenset({204, 304})
-#: Ends after which the same host is not asked in yet another way.
+#: Ends after which no other request is sent to the same host.
 SILENT_ENDS = frozenset({ChainEnd.DNS, ChainEnd.REFUSED, ChainEnd.TIMEOUT, ChainEnd.TLS})
-#: Ends by which nothing is known of the name, only that this way to it is closed.
+#: Ends that say nothing about the name, only that this way to it is closed.
 DEAD_ENDS = SILENT_ENDS | {
     ChainEnd.RESET,
     ChainEnd.PROTOCOL_ERROR,
@@ -52,15 +52,15 @@ DEAD_ENDS = SILENT_ENDS | {
     ChainEnd.TOO_MANY_REDIRECTS,
     ChainEnd.BAD_REDIRECT,
 }
-#: Statuses by which a host asks for a right that few have; 429 and 999 ask programs to stay away.
+#: Statuses of a host that requires a permission; 429 and 999 only keep programs away.
 ASKING_FOR_A_RIGHT = REFUSING_STATUSES - {429, 999}
 
-#: Statuses below 500 that speak of the identifier; others speak of the request, and leave the object undetermined.
+#: Statuses below 500 about the identifier. Others are about the request, and leave the object undetermined.
 SAYS_BROKEN = frozenset({400, 404, 410, 414})
 
 
 def status_outcome(status: int) -> ObjectOutcome:
-    """The outcome that a last HTTP status means for the object, before its page has been looked at (2020, 7.1.2).
+    """Return the outcome for the object that a last HTTP status means, before its page is read (2020, 7.1.2).
 
     >>> [status_outcome(status).value for status in (200, 404, 403, 503, 408, 405)]
     ['resolved', 'broken', 'blocked', 'server-error', 'timeout', 'undetermined']
@@ -78,7 +78,7 @@ def status_outcome(status: int) -> ObjectOutcome:
     return ObjectOutcome.UNDETERMINED
 
 
-#: Who, what, when: a page that answers so many of them under their labels is no page for what is not there.
+#: Of who, what and when: a page with this number of labelled values is not an error page.
 TELLING = 2
 _THUMP_STATUS = re.compile(r"\s*(?:\S+\s+)?(?P<code>\d{3})\b(?!\.)")
 _TOMBSTONE_KEY = re.compile(r'"(?:tombstone|removal_reason)"\s?:\s?[{"]')
@@ -88,7 +88,7 @@ _LABELLED = re.compile(rf"\b(?P<label>{_LABEL_WORDS})\s*:\s*(?!(?:{_LABEL_WORDS}
 
 @dataclass(frozen=True, eq=False)
 class AnswerFacts:
-    """The facts of one answer by itself; those of several side by side are in `object_facts` and `metadata_facts`."""
+    """The facts of one answer; comparisons of several answers are in `object_facts` and `metadata_facts`."""
 
     seen: Observation
 
@@ -96,27 +96,27 @@ class AnswerFacts:
 
     @property
     def ark(self) -> Ark:
-        """The ARK that was asked about."""
+        """The ARK of the request."""
         return self.seen.ark
 
     @property
     def hops(self) -> Chain:
-        """The requests that led to it."""
+        """The requests and answers of the chain."""
         return self.seen.hops
 
     @property
     def asked_url(self) -> str:
-        """The URL that was asked first."""
+        """The URL of the first request."""
         return self.seen.asked_url
 
     @property
     def final_url(self) -> str:
-        """The URL that the chain ended at."""
+        """The URL at the end of the chain."""
         return self.seen.final_url
 
     @property
     def end(self) -> ChainEnd:
-        """How the chain ended."""
+        """The end of the chain."""
         return self.seen.end
 
     @property
@@ -131,32 +131,32 @@ class AnswerFacts:
 
     @property
     def kernel_values(self) -> Mapping[str, str]:
-        """What is under its descriptive labels."""
+        """The values under its descriptive labels."""
         return self.seen.facts.kernel_values
 
     @property
     def record(self) -> Mapping[str, Any] | None:
-        """What was parsed of it, where it is a record."""
+        """The parsed record, or None."""
         return self.seen.record
 
     @cached_property
     def is_answered(self) -> bool:
-        """True if the chain came to an answer with a status."""
+        """True if the chain ended with an answer that has a status."""
         return self.end is ChainEnd.ANSWERED and self.status is not None
 
     @cached_property
     def is_success(self) -> bool:
-        """True if that status is one of success."""
+        """True if that status is a success."""
         return self.is_answered and self.status in SUCCESSES
 
     @property
     def is_reached(self) -> bool:
-        """True if the chain succeeds by the reference algorithm (2020, 7.1.3), whatever its page is worth."""
+        """True if the chain succeeds by the reference algorithm (2020, 7.1.3), with any page."""
         return self.is_success or self.end is ChainEnd.NON_WEB
 
     @property
     def is_empty(self) -> bool:
-        """True if it is a success with a body of no bytes: none came, or none is to come."""
+        """True if it is a success with a body of no bytes, by its length or its headers."""
         is_read = self.seen.body_complete and is_textual(self.seen.media_type)
         is_declared = self.headers.get("Content-Length") == "0"
         is_none = (is_read and self.seen.body_bytes == 0) or (is_declared and not self.seen.body_bytes)
@@ -164,24 +164,24 @@ class AnswerFacts:
 
     @property
     def only_refreshes(self) -> bool:
-        """True if it is a page without a word of its own that refreshes to another place."""
+        """True if it is a page without text that refreshes to another address."""
         return self.refresh is not None and self.text is not None and not self.words.body.strip()
 
     @property
     def is_unknown(self) -> bool:
-        """True if the answer is that no such name is known (2020, 7.1.2)."""
+        """True if the answer is that the name is not known (2020, 7.1.2)."""
         return self.is_answered and self.status in NOT_FOUND
 
     @property
     def is_failing(self) -> bool:
-        """True if it shows that its host is not up to answering, rather than anything about the name."""
+        """True if it shows a failure of its host, rather than anything about the name."""
         return self.end in DEAD_ENDS or self.outcome is ObjectOutcome.SERVER_ERROR
 
     @cached_property
     def is_resolvers_own(self) -> bool:
-        """True if the host that was asked first has the last word too: what it says is said by the resolver.
+        """True if the host of the first request also gave the last answer, so that the resolver answered.
 
-        A redirect to another scheme, or between a host and its ``www``, leads to the same resolver.
+        A redirect to another scheme, or between a host and its ``www``, stays at the same resolver.
         """
         return not self.hops or same_host(self.hops[0].url, self.hops[-1].url)
 
@@ -192,12 +192,12 @@ class AnswerFacts:
 
     @property
     def is_related(self) -> bool:
-        """True if a 303 is on the way: what answers is related to what was asked for."""
+        """True if the chain has a 303: the answer is related to the object."""
         return any(hop.status == 303 for hop in self.hops)
 
     @cached_property
     def outcome(self) -> ObjectOutcome:
-        """The outcome that its status alone, or its end, means."""
+        """The outcome by its status alone, or by its end."""
         if not self.is_answered:
             return OUTCOME_OF_END.get(self.end, ObjectOutcome.UNDETERMINED)
         return status_outcome(self.status or 0)
@@ -214,13 +214,13 @@ class AnswerFacts:
         code = int(match["code"]) if match else 0
         return code if self.is_success and code >= 400 else None
 
-    # -- what is in the object's place
+    # -- pages in place of the object
 
     @cached_property
     def challenge(self) -> str | None:
-        """The known check for programs that it is, by its headers or its page, unless that describes an object.
+        """The name of the robot check in its headers or page, unless the page describes an object.
 
-        Some checks pass the Open Graph elements of the page through for previews: these say nothing.
+        Some checks pass the page's Open Graph elements through for previews, so these do not count.
         """
         in_headers = quirks().challenge_in_headers(self.headers)
         places = (where for where in self.own_places if not where.startswith("og:"))
@@ -229,40 +229,41 @@ class AnswerFacts:
 
     @cached_property
     def challenge_in_title(self) -> str | None:
-        """The check for programs that its title alone is that of."""
+        """The name of the robot check that its title belongs to, or None."""
         title = self.seen.title if self.words.is_short else None
         return quirks().challenge_in_title(title) if title else None
 
     @cached_property
     def words(self) -> PageWords:
-        """The words in which notices are found."""
+        """The parts of its text that contain notices."""
         return PageWords(self.seen.title or "", self.text or "", self.seen.facts.headings)
 
     @cached_property
     def asks_to_log_in(self) -> bool:
-        """True if it is a page to sign in, by two of three: its address, its title, a field for a password.
+        """True if it is a log-in page, by two of three signs: address, title, a password field.
 
-        A form that goes on to a single sign-on by itself is one, too. Many a landing page has such a field in a
-        corner, so a title counts only on a page that says little else.
+        A form that continues to a single sign-on without a click is one too. Many landing pages have a password field,
+        so a title counts only on a short page.
         """
         page = self.seen.facts
         if page.signs_on and self.words.is_short:
             return True
         if self.is_redirected and is_log_in(self.final_url):
-            is_shell = self.words.body == ""  # a script draws the form
+            # A script draws the form.
+            is_shell = self.words.body == ""
             return self.words.is_titled_log_in or page.asks_password or is_shell
         is_form = page.asks_password and self.words.is_titled_log_in and self.words.is_short
         return is_form and not self.own_places
 
     @property
     def asks_for_a_right(self) -> bool:
-        """True if it refuses for want of a right that few have, rather than of fewer programs or fewer requests."""
+        """True if it refuses for lack of permission, rather than because of programs or too many requests."""
         is_refusal = self.status in ASKING_FOR_A_RIGHT or self.asks_to_log_in
         return self.end is ChainEnd.ANSWERED and is_refusal and self.challenge is None
 
     @cached_property
     def refresh(self) -> str | None:
-        """Return where it refreshes to, by a header or a meta element; browsers follow that, and we don't."""
+        """The target of a refresh, by header or meta element. Browsers follow it; arkaudit does not."""
         return refresh_target(self.headers.get("Refresh", "")) or self.seen.facts.refresh
 
     @cached_property
@@ -272,36 +273,37 @@ class AnswerFacts:
 
     @property
     def is_sent_away(self) -> bool:
-        """True if a host on its way led to its own home page or search form, and forgot the name."""
-        if not self.is_redirected or "#" in (self.hops[-2].location or ""):  # which scripts are to read
+        """True if a host on the way redirects to its own home page or search form, without the name."""
+        # Scripts read the fragment.
+        if not self.is_redirected or "#" in (self.hops[-2].location or ""):
             return False
         return is_sent_away([hop.url for hop in self.hops], self.ark.name)
 
     @cached_property
     def absent_address(self) -> str | None:
-        """The path at which redirects ended, if it says of itself that something is not there."""
+        """The path at the end of redirects, if it is the address of an error page."""
         return absent_address(self.final_url) if self.is_redirected else None
 
     @cached_property
     def signs_of_absence(self) -> tuple[str, ...]:
-        """Return why it looks like a page for things that are not there, each sign in words; one alone means little."""
+        """The signs, in words, that it is an error page. One sign alone means little."""
         signs, words = [], self.words
         in_title, in_text = words.absence_in_title, words.absence_in_opening
         if in_title:
             signs.append(f"the page's title says {in_title!r}")
             is_more = words.is_titled_by_word or self.own_places or words.says_more(words.body)
             if words.is_titled_absent and (words.is_absence_repeated or not is_more):
-                signs.append("which is all that it says")
+                signs.append("which is all of its text")
         if in_text and in_text != in_title:
             signs.append(f"the page's text says {in_text!r}")
         if not signs and words.idle_host and not self.tells_of_object:
-            signs.append(f"the page of its host says {words.idle_host!r}")
+            signs.append(f"the page of the idle host says {words.idle_host!r}")
         if not signs and words.is_only_fault:
             signs.append(f"the page says only {words.body.strip()!r}")
         if not signs and words.withdrawn:
             signs.append(f"the page says {words.withdrawn!r}")
         if self.is_error_record:
-            signs.append("what answers is a record of an error")
+            signs.append("the answer is an error record")
         if self.absent_address:
             signs.append(f"the chain ends at {self.absent_address!r}")
         elif self._ends_at_home_page:
@@ -312,8 +314,9 @@ class AnswerFacts:
 
     @cached_property
     def is_page_of_host(self) -> bool:
-        """True if a sign of absence shows that its host answers anything so: it is parked, out of use, or led to its
-        home page or a search; or if a short page that describes nothing says that nothing was found.
+        """True if the host may send this page for any URL, or a short page without description reports an absence.
+
+        A host does so if it is parked or idle, or if it redirects to its home page or a search.
         """
         if self.is_record or self.tells_of_object:
             return False
@@ -329,11 +332,12 @@ class AnswerFacts:
 
     @property
     def is_site(self) -> bool:
-        """True if resolvers led straight to the home page of another host, as the ARK of a web site does."""
+        """True if resolvers redirect directly to the home page of another host, as for the ARK of a web site."""
         name, urls = self.ark.name, [hop.url for hop in self.hops]
         last = urlsplit(urls[-1])
         host = (last.hostname or "").removeprefix("www.")
-        if last.query or host in self.words.title.lower():  # a waiting room; the title of most parked domains
+        # A waiting room has a query, and most parked domains have their host as the title.
+        if last.query or host in self.words.title.lower():
             return False
         is_straight = all(name in url or is_home_page(url, name) for url in urls)
         is_sign_alone = self._ends_at_home_page and len(self.signs_of_absence) == 1
@@ -341,9 +345,9 @@ class AnswerFacts:
 
     @property
     def _ends_at_home_page(self) -> bool:
-        """True if redirects lead to the home page of a site, without the name in a fragment for its scripts to read.
+        """True if redirects lead to the home page of a site, without the name in a fragment for its scripts.
 
-        As it is in ``https://viewer.example/#/ark:/12148/btv1b84``.
+        ``https://viewer.example/#/ark:/12148/btv1b84`` has it in the fragment.
         """
         if not self.is_redirected or not is_home_page(self.final_url, self.ark.name):
             return False
@@ -352,22 +356,22 @@ class AnswerFacts:
 
     @property
     def is_left_to_scripts(self) -> bool:
-        """True if it is a page that says nothing by itself, and has scripts that may."""
+        """True if it is a page without content, with scripts that may add it."""
         runs = self.seen.body_complete and self.seen.facts.runs_scripts
         return runs and not self.record and self.words.is_loading
 
     @property
     def passing_fault(self) -> str | None:
-        """The words by which a success speaks of a fault or a pause of its site, and of nothing else."""
+        """The words by which a success reports only a temporary fault or a pause of its site."""
         tells = self.kernel_values or self.record
         return None if tells else self.words.passing_fault
 
     @property
     def pause_of_site(self) -> str | None:
-        """The words by which a not-found speaks of a pause of its whole site, and not of absence."""
+        """The words by which a not-found reports a pause of its whole site, and no absence."""
         return None if self.record else self.words.pause_of_site
 
-    # -- whose it is
+    # -- the subject
 
     @cached_property
     def _linked(self) -> tuple[Ark, ...]:
@@ -380,54 +384,54 @@ class AnswerFacts:
 
     @cached_property
     def own_places(self) -> tuple[str, ...]:
-        """Return where it names the ARK that was asked about, a part of it or what it is part of."""
+        """The places in which it names the requested ARK, a part of it or its whole."""
         return self.places_of(self.ark)
 
     def places_of(self, ark: Ark) -> tuple[str, ...]:
-        """Return where it names *ark*, a part of it or what it is part of: any spelling counts (2023, 3.2)."""
+        """Return the places in which it names *ark*, a part of it or its whole, in any spelling (2023, 3.2)."""
         places = (where for named, where in self._named if named.base == ark.base)
         return tuple(dict.fromkeys(places))
 
     @cached_property
     def other_ark(self) -> str | None:
-        """Another ARK that it says it is about, when it names the one that was asked about nowhere."""
+        """Another ARK that it declares as its subject, if it names the requested one nowhere."""
         if self.own_places:
             return None
         return next((str(ark) for ark, where in self._named if declares((where,))), None)
 
     @property
     def is_linked_to_ark(self) -> bool:
-        """True if a Link header says that it describes the ARK that was asked about (2023, 5.2)."""
+        """True if a Link header says that it describes the requested ARK (2023, 5.2)."""
         return self.ark in self._linked
 
     @cached_property
     def is_about_ark(self) -> bool:
-        """True if it names the ARK that was asked about, or its name alone."""
+        """True if it contains the requested ARK, or its name alone."""
         name = self.ark.name
         return bool(self.own_places) or (len(name) >= 5 and name in (self.text or ""))
 
     @cached_property
     def subject(self) -> Subject:
-        """The subject of its record; of none where it has no record."""
+        """The subject of its record; without a record an empty one."""
         record = self.record
         return Subject() if record is None else subject_of(record, self.ark, self._linked)
 
-    # -- what it says
+    # -- the content
 
     @property
     def has_json_tombstone(self) -> bool:
-        """True if it is JSON with a tombstone in it: a repository's record of what it has withdrawn, as Invenio's."""
+        """True if it is JSON with a tombstone: a repository's record of a withdrawal, as in Invenio."""
         text = self.text or ""
         return text.startswith("{") and _TOMBSTONE_KEY.search(text) is not None
 
     @cached_property
     def may_be_explained(self) -> bool:
-        """True if it is a 410 with a word of withdrawal: what a control gets shows whether that is about its object."""
+        """True if it is a 410 with a word of withdrawal. The control shows if this is about the object."""
         return self.is_answered and self.status == 410 and self.words.word_of_withdrawal(None) is not None
 
     @property
     def is_error_record(self) -> bool:
-        """True if it is a record of an error."""
+        """True if it is an error record."""
         return "error" in (self.record or {})
 
     @property
@@ -442,12 +446,12 @@ class AnswerFacts:
 
     @cached_property
     def tells_of_object(self) -> bool:
-        """True if a page answers enough of who, what and when under their labels to be an object's."""
+        """True if a page labels enough of who, what and when to describe an object."""
         return len({"who", "what", "when"} & self.kernel_values.keys()) >= TELLING
 
     @cached_property
     def describes_itself(self) -> bool:
-        """True if it has a record that names the ARK that was asked about, and says who made what."""
+        """True if it has a record that names the requested ARK, with a who and a what."""
         if not self.is_record or self.subject.names_this is None:
             return False
         elements: dict[str, str] = {}
@@ -458,21 +462,21 @@ class AnswerFacts:
 
     @cached_property
     def labelled(self) -> frozenset[str]:
-        """The questions that a page answers, under labels that people put before such answers."""
+        """The questions that a page answers under descriptive labels."""
         labels = _LABELLED.finditer(self.text or "")
         questions = {KERNEL[word["label"].lower()] for word in labels}
         of_kernel = self.kernel_values.keys() & set(QUESTIONS)
-        # the page's own structure distinguishes values from empty labels
+        # The page's own structure distinguishes values from empty labels.
         return frozenset(of_kernel or questions)
 
     @cached_property
     def statement(self) -> Mapping[str, str] | None:
-        """The statement of commitment in it: a story of its own, a line of a record, or words on a page."""
+        """The statement of commitment: a separate story, a line of a record, or words on a page."""
         return statement_in(self.record, self.text or "", self.kernel_values.get("commitment"))
 
     @property
     def states_alone(self) -> bool:
-        """True if it is a statement of commitment without a description next to it."""
+        """True if it is a statement of commitment without a description."""
         return self.is_success and set(self.record or ()) == {"erc-support"}
 
 

@@ -1,4 +1,4 @@
-"""Pure: compare two answers without their bodies: by digest, by text, or by a sketch of the whole text."""
+"""Compare two answers without their bodies: by digest, by text, or by a sketch of the whole text."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from crawler.model.observations import ChainEnd, Observation
 from crawler.model.resolving import SUCCESSES
 from extractors.model.urls import authority_of
 
-#: Characters of readable text that are kept with an observation, as evidence and for comparing answers.
+#: Characters of readable text that are kept with an observation, as evidence and for comparisons.
 TEXT_LIMIT = 8_000
-#: Two answers at least this alike (in percent) are the same page with another name in it,
+#: Texts at least this alike (in percent) are the same page with another name in it,
 SAME_PAGE = 95.0
-#: unless they differ in more words than this: a long frame around a short record makes all of a site's pages alike.
+#: unless they differ in more words than this: a long frame around a short record makes all pages of a site alike.
 FEW_WORDS = 3
-#: Hashes in a sketch: of two texts, the share of hashes in common is about the share of phrases in common.
+#: Hashes in a sketch. The share of common hashes is about the share of common phrases.
 SKETCH_HASHES = 32
 #: Phrases of this many words are hashed.
 _PHRASE_WORDS = 3
-#: Words of what two pages have in common that may belong to their own sentences.
+#: Common words of two pages that may belong to their own sentences.
 _KEPT_WORDS = 6
-#: Words at the end of a text that was cut off which may be cut, too; and so many before them are compared.
+#: Words at the end of a truncated text that may be cut too; and the minimum number of words to compare.
 _CUT_WORDS = 2
 _TELLING_WORDS = 3
-#: Sketches this alike are of the same page; one hash in thirty-two may differ.
+#: Sketches at least this alike are of the same page; one of thirty-two hashes may differ.
 SAME_SKETCH = 0.96
 
-#: An answer that differs so many times more from two controls than they from each other is none of their kind.
+#: An answer that differs this many times more from two controls than they from each other is of another kind.
 _MUCH_MORE = 3
 
-#: By the regex module, which leaps to where one may begin. What is white space is what it is to Python.
+#: An ARK or the URL of one. The regex module finds it faster. White space is that of Python.
 ANY_ARK = regex.compile(r"(?:https?://[^\s\x1c-\x1f]{0,500}?/)?ark:/?[^\s\x1c-\x1f]+", regex.IGNORECASE)
-#: A word; in scripts that part no words (from Thai to Lao, Burmese, Khmer, and those of East Asia), a character.
+#: A word; in scripts without spaces between words (Thai, Lao, Burmese, Khmer, East Asian), a character.
 _WORD = re.compile(
     "[\N{THAI CHARACTER KO KAI}-\N{LAO DIGIT NINE}\N{MYANMAR LETTER KA}-\N{MYANMAR LETTER SHWE PALAUNG SHA}"
     "\N{KHMER LETTER KA}-\N{KHMER SIGN ATTHACAN}\N{HIRAGANA LETTER SMALL A}-\N{KATAKANA LETTER SMALL RO}"
@@ -49,9 +49,9 @@ _WORD = re.compile(
 
 
 def sketch(text: str) -> str | None:
-    """A similarity signature: the smallest hashes of the text's phrases, in hexadecimal; None for a text without words.
+    """Return a similarity signature: the smallest hashes of the text's phrases, in hexadecimal; None without words.
 
-    ARKs, numbers and clocks don't count, so a page that only repeats what it was asked keeps its sketch.
+    ARKs, numbers and times are ignored, so a page that only repeats the request keeps its sketch.
 
     >>> one = sketch("Nothing is known here of ark:/1/x5, asked for at 10:15")
     >>> one is not None and one == sketch("Nothing is known here of ark:/1/zzz, asked for at 11:47")
@@ -67,7 +67,7 @@ def sketch(text: str) -> str | None:
 
 
 def likeness(one: str, other: str) -> float:
-    """The share of phrases that two sketched texts have in common, from 0 to 1, estimated.
+    """Return an estimate of the share of common phrases of two sketched texts, from 0 to 1.
 
     >>> likeness("0000000a0000000b", "0000000a0000000c")
     0.3333333333333333
@@ -78,9 +78,9 @@ def likeness(one: str, other: str) -> float:
 
 
 def same_page(one: str | None, other: str | None, *names: str) -> bool:
-    """Return whether two texts say the same once ARKs and the given *names* are taken out of both.
+    """Return True if two texts are the same without ARKs and the given *names*.
 
-    Numbers count little: clocks and counters differ each time. A text that was cut off says nothing of its rest.
+    Numbers count little, because times and counters change. A truncated text says nothing about its rest.
 
     >>> same_page("Nothing at ark:/1/x5", "Nothing at ark:/1/zzz")
     True
@@ -97,9 +97,9 @@ def same_page(one: str | None, other: str | None, *names: str) -> bool:
 
 
 def own_words(answer: Observation, control: Observation | None) -> str:
-    """The text of a page without what a control's page at the same host begins and ends with: that is the site's.
+    """Return the text of a page without the common beginning and end of a control's page at the same host.
 
-    A few words of it are kept on both sides, for a sentence may begin alike.
+    These parts belong to the site. A few of their words are kept on both sides, because sentences may begin alike.
     """
     text, other = answer.text or "", (control.text if control is not None else None) or ""
     there = control.final_url if control is not None else ""
@@ -110,15 +110,16 @@ def own_words(answer: Observation, control: Observation | None) -> str:
     after = common_length(mine[before:][::-1], theirs[before:][::-1])
     end = len(mine) - max(0, after - _KEPT_WORDS)
     kept, own = mine[max(0, before - _KEPT_WORDS) : before], mine[before:end]
-    if kept and own and own[0][:1].isupper():  # where the site's part ends, a sentence does
+    # A sentence ends with the site's part.
+    if kept and own and own[0][:1].isupper():
         kept = [*kept, "."]
     return " ".join([*kept, *own])
 
 
 def has_nothing_of_its_own(answer: Observation, control: Observation, again: Iterable[Observation]) -> bool:
-    """Return whether a page that changes each time shows nothing every time that a control's page doesn't show, too.
+    """Return True if the stable part of a changing page is also in the control's page.
 
-    *again* are further answers about the same object: those of its own place are the page once more.
+    *again* are further answers about the same object; those at its own address are copies of the page.
     """
     url_without_query = answer.final_url.partition("?")[0]
     names = (answer.asked_url, last_part(answer.asked_url), control.asked_url, last_part(control.asked_url))
@@ -136,10 +137,10 @@ def has_nothing_of_its_own(answer: Observation, control: Observation, again: Ite
 
 
 def differs_at_random(answer: Observation, control: Observation, other: Observation) -> bool:
-    """Return whether two controls have no more in common against an answer than either has with that by chance.
+    """Return True if two controls share no more with each other than each shares with *answer* by chance.
 
-    Pages for unknown names are alike in a title, or in sentences that the object's page lacks, whatever news, times and
-    numbers of requests they show each time. Pages that are made up for each name have nothing in common.
+    Pages for unknown names share a title, or sentences that the object's page lacks, although news, times and counters
+    differ. Pages that are made up for each name share nothing.
     """
     if control.title and control.title == other.title != answer.title:
         return False
@@ -156,7 +157,7 @@ def differs_at_random(answer: Observation, control: Observation, other: Observat
 
 
 def _steady_words(answer: Observation, names: tuple[str, ...]) -> list[str]:
-    """The words of a page without those that have digits: times, numbers of requests, keys."""
+    """Return the words of a page without digits, which are in times, counters and keys."""
     text = _without_names(answer.text or "", names).lower()
     return [word for part in text.split() if not any(map(str.isdigit, part)) for word in _WORD.findall(part)]
 
@@ -176,15 +177,14 @@ def _words_in(answer: Observation, names: tuple[str, ...]) -> set[str]:
 
 
 def common_length(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return how many of their first members two texts, or two lists of words, have in common."""
+    """Return the number of common members at the beginning of two texts or lists of words."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def same_answer(one: Observation, other: Observation) -> bool:
-    """Return whether two successful answers are one: the same body, the same place, or the same text but for what was
-    asked.
+    """Return True if two successful answers are one: the same body, the same address, or the same text except names.
 
-    What could not be read of a body proves nothing.
+    Unread parts of a body prove nothing.
     """
     if not (_succeeds(one) and _succeeds(other)):
         return False
@@ -192,7 +192,7 @@ def same_answer(one: Observation, other: Observation) -> bool:
         return True
     are_whole = one.body_complete and other.body_complete
     are_empty = are_whole and one.body_bytes == other.body_bytes == 0
-    # The query counts: that often is what names the object.
+    # The query counts, because it often names the object.
     is_one_place = len(one.hops) > 1 and len(other.hops) > 1 and one.final_url == other.final_url
     if are_empty or is_one_place:
         return True
@@ -208,23 +208,22 @@ def same_answer(one: Observation, other: Observation) -> bool:
 
 
 def same_beginning(one: Observation, other: Observation, *names: str) -> bool:
-    """Return whether two answers, of which one at least was cut off, are the same as far as both came; but for their
-    names.
+    """Return True if two answers, at least one cut off, are the same as far as both arrived, except for names.
 
-    The last words of the shorter one may be cut, too.
+    The last words of the shorter one may be cut.
     """
     words, other_words = (_without_names(each.text or "", names).split() for each in (one, other))
     shorter, longer = sorted((words, other_words), key=len)
     if one.body_complete != other.body_complete:
         cut = other_words if one.body_complete else words
         if len(cut) > len(shorter):
-            return False  # the whole one is the shorter: it ends where the other goes on
+            return False  # the complete one ends where the other continues
     kept = shorter[: len(shorter) - _CUT_WORDS]
     return len(kept) >= _TELLING_WORDS and longer[: len(kept)] == kept
 
 
 def last_part(url: str) -> str:
-    """The last segment of a URL's path: a name, mostly.
+    """Return the last segment of a URL's path, usually a name.
 
     >>> last_part("https://n2t.net/ark:/12148/btv1b84?info")
     'btv1b84'
@@ -233,7 +232,7 @@ def last_part(url: str) -> str:
 
 
 def _same_unread(one: Observation, other: Observation) -> bool:
-    """Return whether two bodies that were not read, pictures for instance, are one by all that their headers say."""
+    """Return True if two unread bodies, such as pictures, are the same by their headers."""
     first, second = (observation.hops[-1].headers for observation in (one, other))
     names = [name for name in ("Content-Type", "Content-Length", "Last-Modified") if name in first]
     are_unread = one.text is other.text is None and "Content-Length" in names

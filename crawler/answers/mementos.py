@@ -1,7 +1,7 @@
-"""Pure: search web archives for the last good capture of what an ARK led to, by the Memento protocol (RFC 7089).
+"""Search web archives for the last good capture of an ARK's target, by the Memento protocol (RFC 7089).
 
-A search asks a TimeGate about a URL, looks at the capture that it names, and goes back in time where that shows an
-error. It decides from what comes back and from nothing else; the caller sends the requests.
+A search sends a TimeGate the URL, reads the capture that it names, and goes back in time if that shows an error. It
+depends only on the answers; the caller sends the requests.
 """
 
 from __future__ import annotations
@@ -22,39 +22,39 @@ from crawler.model.resolving import REDIRECTS, BadLocation, resolved_location, s
 from crawler.sources.links import header_links
 from extractors.model.ark import Ark
 
-#: Characters of a page's words that evidence repeats.
+#: Maximum number of characters of a page that evidence quotes.
 _MOST_SAID = 120
-#: Captures of one URL that a list is read for.
+#: Maximum number of captures of one URL that are read from a list.
 _MOST_LISTED = 10_000
-#: Answers that show the thing itself: neither alternatives (300), nor "not modified", nor a part of it.
+#: Statuses of answers with the resource itself: not alternatives (300), "not modified", or a part of it.
 SHOWN = frozenset({200, 203, 226})
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveAnswer:
-    """The chain that an `ArchiveAsk` came to."""
+    """The chain of requests of an `ArchiveAsk`."""
 
     hops: Chain
     end: ChainEnd
     detail: str = ""
     text: str = ""
-    """The body, where it is a list of captures."""
+    """The body, if it is a list of captures."""
     fault: str | None = None
-    """Why the page is not the thing itself, whatever its status (`page_fault`)."""
+    """The reason why the page is not the resource itself, whatever its status (`page_fault`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class MementoLinks:
-    """The links of an answer that are of the protocol (RFC 7089, 2.2)."""
+    """The links of an answer that belong to the protocol (RFC 7089, 2.2)."""
 
     original: str | None = None
     timemap: str | None = None
     captures: tuple[tuple[datetime, str], ...] = ()
-    """By time."""
+    """The captures by time."""
 
 
 def memento_links(text: str, base: str) -> MementoLinks:
-    """Read a Link header, or a list of captures, which has the same form; relative to *base*.
+    """Read a Link header, or a list of captures, which has the same form, relative to *base*.
 
     >>> memento_links('</o>; rel="original", </web/1/x>; rel="first memento"; datetime="Tue, 01 Jan 2019 00:00:00 GMT"',
     ...               "https://a.example/").captures
@@ -96,20 +96,20 @@ def _moment(text: str | None) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """A capture that was looked at."""
+    """A capture that was read."""
 
     url: str
     captured_at: datetime
     fault: str | None
-    """Why it shows nothing good; none for one that does."""
+    """The reason why it does not show the resource, or None."""
     status: int | None = None
     original: str | None = None
-    """The URL that was captured, by the archive's word."""
+    """The URL that was captured, according to the archive."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveReading:
-    """The meaning of an answer: a capture, that there is none, links to follow, or nothing."""
+    """The meaning of an answer: a capture, no capture, links to follow, or unknown."""
 
     links: MementoLinks = field(default_factory=MementoLinks)
     capture: Capture | None = None
@@ -118,7 +118,7 @@ class ArchiveReading:
 
 
 def read_archive(answer: ArchiveAnswer) -> ArchiveReading:
-    """Read what an archive answered, as a TimeGate or with a capture: the capture's own header says which it is."""
+    """Read the answer of an archive, from a TimeGate or with a capture, depending on the header of captures."""
     marked = [hop for hop in answer.hops if captured_at(hop) is not None]
     last = answer.hops[-1] if answer.hops else None
     links = _links_of(answer.hops)
@@ -132,22 +132,22 @@ def read_archive(answer: ArchiveAnswer) -> ArchiveReading:
     if last.status in SHOWN and (links.captures or links.timemap):
         return ArchiveReading(links)
     if last.status in SHOWN:
-        return ArchiveReading(links, untold="its answer names no capture: not that of a TimeGate")
+        return ArchiveReading(links, untold="its answer names no capture, so it is not a TimeGate")
     return ArchiveReading(links, untold=f"it answered {last.status}")
 
 
-#: Ends of chains of redirects that show nothing.
+#: Ends of chains of redirects without a page.
 _LOST = (ChainEnd.LOOP, ChainEnd.TOO_MANY_REDIRECTS, ChainEnd.BAD_REDIRECT, ChainEnd.NON_WEB)
 
 
 def _capture(answer: ArchiveAnswer, marked: Sequence[Hop], links: MementoLinks) -> Capture | None:
-    """The capture that a chain ended at; None where the archive did not get as far as to show it."""
+    """Return the capture at the end of a chain, or None if the archive did not show it."""
     first, last = marked[0], answer.hops[-1]
     is_answered = answer.end is ChainEnd.ANSWERED
     at = captured_at(last)
     if at is None:  # a capture of a redirect
         if is_answered and last.status in (404, 410):
-            fault = "it is a redirect to what was not captured"
+            fault = "it is a redirect to a URL that was not captured"
         elif answer.end in _LOST:
             fault = f"it is a redirect: {answer.end.value}"
         elif is_answered and last.status in SHOWN and not links.captures:
@@ -171,14 +171,14 @@ def _capture(answer: ArchiveAnswer, marked: Sequence[Hop], links: MementoLinks) 
 
 
 def page_fault(answer: Answer) -> str | None:
-    """Return why a captured page shows nothing good: it says that there is nothing, or it is in front of something.
+    """Return the reason why a captured page does not show the resource, such as an error or a log-in page.
 
     >>> from crawler.answers.answer import read_answer
     >>> page_fault(read_answer(b"<title>Page not found</title><p>Sorry", "text/html"))
     "says 'Page not found'"
     """
     if answer.facts.challenge:
-        return "is a check for robots"
+        return "is a robot check"
     words = PageWords(answer.title or "", answer.text or "", answer.facts.headings)
     if words.is_titled_log_in:
         return "asks to log in"
@@ -189,14 +189,14 @@ def page_fault(answer: Answer) -> str | None:
 
 
 def captured_at(hop: Hop) -> datetime | None:
-    """Return when what a hop answered was captured, by its own word (RFC 7089, 2.1.1); None for no capture."""
+    """Return the capture time of a hop, by its own header (RFC 7089, 2.1.1); None if it is not a capture."""
     return _moment(hop.headers.get("Memento-Datetime"))
 
 
 def _links_of(hops: Sequence[Hop]) -> MementoLinks:
-    """The links of the last answer, and of those before it that are about the same original.
+    """Return the links of the last answer, and of earlier ones about the same original.
 
-    A capture of a redirect leads on to captures of another URL: those are meant then.
+    A captured redirect leads to captures of another URL, whose links count then.
     """
     links_of_each = [memento_links(hop.headers.get("Link", ""), hop.url) for hop in hops]
     original = next((links.original for links in reversed(links_of_each) if links.original), None)
@@ -209,8 +209,9 @@ def _links_of(hops: Sequence[Hop]) -> MementoLinks:
 
 
 def is_same_resource(one: str, other: str) -> bool:
-    """Return whether two URLs are one to an archive: scheme, ``www.``, default ports, case, escapes and a slash at the
-    end are nothing to it (SURT).
+    """Return True if two URLs are the same for an archive (SURT).
+
+    It ignores scheme, ``www.``, default ports, case, escapes and a final slash.
 
     >>> is_same_resource("http://www.Lib.example:80/Item/7/", "https://lib.example/item/%37")
     True
@@ -229,56 +230,57 @@ def _key(url: str) -> str:
     return f"{host}{port}{rest}".lower()
 
 
-# -- what is asked for, and what is kept
+# -- requests and records
 
 
-#: Captures of one URL that are looked at: enough to find the last good one of sixty by halving.
+#: Maximum number of captures of one URL that are read: enough for a binary search among sixty.
 MOST_CAPTURES = 6
-#: Octets of a list of captures that are read; and of a capture, whose status and first words count.
+#: Maximum number of octets that are read of a list of captures, and of a capture.
 TIMEMAP_LIMIT, CAPTURE_LIMIT = 2**20, 2**17
 
 
 class MementoOutcome(StrEnum):
-    """The outcome of asking an archive for a capture."""
+    """The outcome of a search for a capture."""
 
     CAPTURED = "captured"
-    """There is one, and it answered with the page itself."""
+    """There is a capture, and it shows the page itself."""
     NO_CAPTURE = "no-capture"
-    """The archive has none, or none that is good."""
+    """The archive has no capture, or no good one."""
     NOT_TOLD = "not-told"
-    """The archive did not say: it is down, closed to programs, or no TimeGate. Asked again in the next run."""
+    """The archive gave no usable answer: it is down, refuses programs, or is not a TimeGate. The next run repeats it.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class CaptureWish:
-    """An ARK that fails, and what a capture is wanted of."""
+    """An ARK that fails, and the URLs to find a capture for."""
 
     ark: Ark
     request_url: str
-    """The URL that was asked for the object."""
+    """The URL that requested the object."""
     originals: tuple[str, ...]
-    """The URLs that an archive is asked about, the best first."""
+    """The URLs to search for, the best first."""
     worked_at: datetime | None = None
-    """When it worked last, as far as the store knows."""
+    """The last time at which it worked, if the store has it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveAsk:
-    """A request to send to an archive."""
+    """A request to an archive."""
 
     url: str
     accept_datetime: datetime | None = None
     wants_list: bool = False
-    """Whether the body is a list of captures, and not a page."""
+    """True if the body is a list of captures, not a page."""
 
     @property
     def body_limit(self) -> int:
-        """The octets of the body that are read."""
+        """The maximum number of octets of the body that are read."""
         return TIMEMAP_LIMIT if self.wants_list else CAPTURE_LIMIT
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers that negotiate (RFC 7089, 2.1.1).
+        """The headers for negotiation (RFC 7089, 2.1.1).
 
         >>> ArchiveAsk("https://a.example/", datetime(2019, 3, 4, 5, 6, 7, tzinfo=UTC)).headers
         {'Accept-Datetime': 'Mon, 04 Mar 2019 05:06:07 GMT'}
@@ -291,7 +293,7 @@ class ArchiveAsk:
 
 @dataclass(frozen=True, slots=True)
 class MementoRecord:
-    """The answer of an archive about one ARK at one URL; it changes no verdict."""
+    """The result of a search for one ARK at one URL; it changes no verdict."""
 
     ark: Ark
     request_url: str
@@ -300,19 +302,19 @@ class MementoRecord:
     reason: str
     """One sentence."""
     wanted_at: str | None = None
-    """The moment near which a capture was wanted; none for the newest."""
+    """The time near which a capture was wanted; None for the newest."""
     original_url: str | None = None
-    """The URL of which it is a capture."""
+    """The captured URL."""
     memento_url: str | None = None
     memento_at: str | None = None
-    """When it was captured."""
+    """The capture time."""
     evidence: tuple[str, ...] = ()
     hops: Chain = ()
-    """Every request, each attempt and redirect."""
+    """Every request, with attempts and redirects."""
 
     @property
     def json(self) -> dict[str, Any]:
-        """What people see of it, as JSON; the store has the requests."""
+        """The readable part as JSON, without the requests."""
         return {
             "outcome": self.outcome.value,
             "reason": self.reason,
@@ -324,11 +326,11 @@ class MementoRecord:
 
     @property
     def at(self) -> str:
-        """Return when the last request was answered; empty where nothing was asked."""
+        """The time of the last answer, or an empty text if nothing was requested."""
         return self.hops[-1].at if self.hops else ""
 
 
-# -- what is wanted
+# -- the URLs to search for
 
 
 def capture_wish(
@@ -339,11 +341,11 @@ def capture_wish(
     good_url: str | None = None,
     worked_at: datetime | None = None,
 ) -> CaptureWish:
-    """Return what an archive is asked for about an ARK that fails at *request_url*.
+    """Return the captures to search for if an ARK fails at *request_url*.
 
-    First where the ARK led when it worked last (*good_url*): there its object was. Then where redirects lead now
-    (*led_to*), as long as that address has the ARK's name in it: no page for all that is missing is taken for the
-    object. At last what was asked itself, of which archives keep redirects.
+    First comes the address at which the ARK worked last (*good_url*). Then comes the target of its redirects now
+    (*led_to*), if it contains the ARK's name; otherwise it may be a general error page. The last is the requested URL,
+    because archives keep redirects.
 
     >>> ark = Ark.parse("ark:12148/btv1b84")
     >>> wish = capture_wish(ark, "https://n2t.net/ark:12148/btv1b84", led_to="https://gallica.example/btv1b84.item")
@@ -358,8 +360,7 @@ def capture_wish(
 def is_due(
     outcome: MementoOutcome, asked_at: datetime, *, now: datetime, max_age_s: float, worked_at: datetime | None
 ) -> bool:
-    """Return whether an archive that answered so is asked once more: its answer is old, it said nothing, or the ARK has
-    worked since.
+    """Return True if a search is repeated: the result is old or unknown, or the ARK has worked since.
 
     >>> then, now = datetime(2026, 11, 1, tzinfo=UTC), datetime(2026, 11, 20, tzinfo=UTC)
     >>> is_due(MementoOutcome.NO_CAPTURE, then, now=now, max_age_s=30 * 86_400, worked_at=None)
@@ -376,10 +377,10 @@ Search = Generator[ArchiveAsk, ArchiveAnswer, MementoRecord]
 
 
 def capture_search(wish: CaptureWish, timegate: str) -> Search:
-    """Search for the last good capture: yields what to ask, is sent what came of it, returns what to record.
+    """Search for the last good capture: yields requests, receives answers, returns the record.
 
-    Of captures made while the ARK worked, as far as that is known, the last good one; else one made later. An archive
-    that does not say is not asked about further URLs.
+    The last good capture from the time when the ARK worked counts, or else a later one. After an unusable answer no
+    further URL is requested.
     """
     hops: list[Hop] = []
     evidence: list[str] = []
@@ -397,10 +398,10 @@ def capture_search(wish: CaptureWish, timegate: str) -> Search:
             captured["memento_at"] = moment(best.captured_at)
             break
         if search.untold is not None:
-            outcome, reason = MementoOutcome.NOT_TOLD, f"not told: {search.untold}"
+            outcome, reason = MementoOutcome.NOT_TOLD, f"no usable answer: {search.untold}"
             break
         if search.has_bad:
-            reason = "no good capture: each that was looked at shows an error"
+            reason = "no good capture: each one that was read shows an error"
     return MementoRecord(
         ark=wish.ark,
         request_url=wish.request_url,
@@ -415,7 +416,7 @@ def capture_search(wish: CaptureWish, timegate: str) -> Search:
 
 
 class _UrlSearch:
-    """The search for captures of one URL: those that are known, and those that were looked at."""
+    """The search for captures of one URL: the known captures, and those that were read."""
 
     def __init__(self, original: str, worked_at: datetime | None) -> None:
         self._original = original
@@ -423,21 +424,21 @@ class _UrlSearch:
         self._named: dict[str, datetime] = {}
         self._asked: set[str] = set()
         self._looked_at: list[Capture] = []
-        """By time."""
+        """The captures by time."""
         self._note: str | None = None
         self.hops: list[Hop] = []
         self.untold: str | None = None
-        """Why the archive did not say."""
+        """The reason why the archive gave no usable answer, or None."""
 
     def run(self, timegate: str) -> Generator[ArchiveAsk, ArchiveAnswer, None]:
-        """Ask the TimeGate, then about captures until the best is known."""
+        """Request the TimeGate, then captures until the best is known."""
         original = self._original
         answer = yield ArchiveAsk(timegate + original, self._worked_at)
         self.hops += answer.hops
         read = read_archive(answer)
         if read.untold is not None:
             self.untold = read.untold
-            self._note = f"the archive did not tell about {original}: {read.untold}"
+            self._note = f"the archive gave no usable answer for {original}: {read.untold}"
             return
         if read.has_none:
             self._note = f"the archive has no capture of {original}"
@@ -445,7 +446,7 @@ class _UrlSearch:
         first = answer.hops[0]
         meant = memento_links(first.headers.get("Link", ""), first.url).original
         if meant is not None and not is_same_resource(meant, original):
-            self._note = f"asked about {original}, the archive told of {meant}, which is not the same"
+            self._note = f"the archive answered for {meant} instead of {original}"
             return
         self._add(read)
         timemap = read.links.timemap
@@ -471,7 +472,7 @@ class _UrlSearch:
             self._note = f"the archive did not show a capture of {original}: {self.untold}"
 
     def _add(self, read: ArchiveReading) -> None:
-        """Note what an answer links to, and the capture that it is."""
+        """Note the links of an answer, and its capture."""
         self._name(read.links.captures)
         capture = read.capture
         if capture is not None and capture not in self._looked_at:
@@ -491,7 +492,7 @@ class _UrlSearch:
 
     @property
     def best(self) -> Capture | None:
-        """The last good capture of the time in which the ARK worked, or else the first good one after it."""
+        """The last good capture from the time when the ARK worked, or else the first good one after it."""
         good = [capture for capture in self._looked_at if capture.fault is None]
         in_time = [capture for capture in good if self._is_in_time(capture.captured_at)]
         return in_time[-1] if in_time else next(iter(good), None)
@@ -500,9 +501,9 @@ class _UrlSearch:
         return self._worked_at is None or at <= self._worked_at
 
     def _next_url(self) -> str | None:
-        """The capture to look at next: the last in time, then by halving what lies between a good and a bad one.
+        """Return the next capture to read: the last one in time, then by binary search between a good and a bad one.
 
-        Pages that are gone seldom come back: so the last good one is found in few steps.
+        Pages that are gone seldom come back, so this finds the last good one in few steps.
         """
         best = self.best
         named = sorted((at, url) for url, at in self._named.items())
@@ -522,9 +523,9 @@ class _UrlSearch:
 
     @property
     def words(self) -> Iterator[str]:
-        """What was seen of each capture, and what stood in the way."""
+        """The results of each capture, and the reason for an early end."""
         for item in self._looked_at:
-            shown = item.fault or f"it answers {item.status}, asked by GET"
+            shown = item.fault or f"it answers {item.status} to GET"
             yield f"capture of {self._original} of {item.captured_at:%Y-%m-%d}: {shown}"
         if self._note is not None:
             yield self._note
@@ -537,9 +538,9 @@ _AFTER_ALL = datetime.max.replace(tzinfo=UTC)
 def _found_words(capture: Capture, wish: CaptureWish) -> str:
     day = f"captured on {capture.captured_at:%Y-%m-%d}"
     if wish.worked_at is None:
-        return f"{day}; when the ARK worked last is not known"
+        return f"{day}; the last time the ARK worked is not known"
     days = (capture.captured_at - wish.worked_at).days
     when = f"{wish.worked_at:%Y-%m-%d}"
     if days > 0:
-        return f"{day}, after the ARK was last seen to work ({when}): what it shows may be something else"
-    return f"{day}, when the ARK worked, as it did until {when} at least"
+        return f"{day}, after the ARK last worked ({when}): it may show something else"
+    return f"{day}, while the ARK worked (until {when} at least)"

@@ -1,7 +1,7 @@
-"""Pure: gather the facts that show whether an answer to an inflection describes the object.
+"""Gather the facts that show if an answer to an inflection describes the object.
 
-Nothing is believed on sight: the answer is held against the object's own, against the way that the query took, and
-against the answer for a name that can't exist.
+The answer is compared with the object's own answer, with the path of the query through redirects, and with the answer
+for a name that can't exist.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from extractors.find import find_arks
 from extractors.model.ark import Ark
 from extractors.model.normalize import NotAnArk
 
-#: Questions that a page or a structured record must answer to pass for a description.
+#: Questions that a page or a structured record must answer to be a description.
 ENOUGH_ANSWERS = 3
-#: A page at the object's own place is the object's when so much of its text is.
+#: A page at the object's address is the object's page if its sketch is at least this alike.
 MOSTLY_THE_SAME = 0.9
-#: Characters of an object's page in which words of its description may be expected.
+#: Minimum length of an object's page in which words of its description are expected, in characters.
 ENOUGH_TEXT = 60
-#: A word that says something, and is not just an article; shorter where a letter is a word, or half of one.
+#: A word that is not just an article; shorter in scripts in which a letter is a word, or half of one.
 _WORD = re.compile(r"[^\W\d_\u2e80-\uffdc]{4,}|[\u2e80-\uffdc]{2}")
-#: Characters of who and what whose words are looked for.
+#: Characters of who and what whose words are searched for.
 _MOST_TOLD = 500
 _ORIGIN = re.compile(r"https?://[\w.-]+(?::\d{1,5})?(?![^/?#\s])", re.IGNORECASE)
 _NO_DESCRIPTION = re.compile(r"\b(?:log ?in|sign in|password|search results)\b")
@@ -43,27 +43,27 @@ _INDIVIDUAL = frozenset({"where", "id", "@id", "identifier", "success", "pid", "
 
 @dataclass(frozen=True, eq=False)
 class MetadataFacts:
-    """The facts of an answer to an inflection next to those of the object's answer and of the control's."""
+    """The facts of an answer to an inflection, compared with the answers for the object and the control."""
 
     answer: AnswerFacts
     object: AnswerFacts
     control: AnswerFacts | None = None
-    """The answer to an inflection for a name that can't exist at the same resolver."""
+    """The answer to an inflection of a name that can't exist, at the same resolver."""
     changed_controls: Sequence[AnswerFacts] = ()
-    """Answers to a control that was asked again, and did not get what it had got before."""
+    """Answers to a repeated control that differ from its first answer."""
     is_object_shown: bool = True
-    """Whether the object was found to be there; if not, a record of a name that can't exist makes any doubtful."""
+    """True if the object was reached. If not, a record for a name that can't exist makes any record doubtful."""
 
     @property
     def asked(self) -> str:
         """The inflection."""
         return INFLECTIONS[self.answer.seen.question]
 
-    # -- the way
+    # -- the redirects
 
     @cached_property
     def lost_at(self) -> str | None:
-        """The URL of the hop whose redirect forgot the inflection, if one did."""
+        """The URL of the hop whose redirect dropped the inflection, or None."""
         asked, hops = self.asked, self.answer.hops
         for hop, following in pairwise(hops):
             if hop.url.endswith(asked) and asked.strip("?") not in following.url.partition("?")[2]:
@@ -74,7 +74,7 @@ class MetadataFacts:
 
     @cached_property
     def leads_to_objects_address(self) -> bool:
-        """True if it leads out of the web to the same address as the object's question does."""
+        """True if it redirects out of the web, to the same address as the object question."""
         is_out = self.answer.end is self.object.end is ChainEnd.NON_WEB
         return is_out and led_to(self.answer.seen) == led_to(self.object.seen)
 
@@ -82,31 +82,31 @@ class MetadataFacts:
 
     @cached_property
     def is_objects_again(self) -> bool:
-        """True if it is the object's own answer, where it is no record that only an inflection gets."""
+        """True if it is the object's own answer, and not a record that only an inflection returns."""
         return self._may_be_page and is_object_again(self.answer.seen, self.object.seen)
 
     @property
     def _may_be_page(self) -> bool:
-        """True if it is no record that only an inflection gets."""
+        """True if it is not a record that only an inflection returns."""
         seen = self.answer.seen
         return not self.is_erc or "html" in (seen.media_type or "") or bool(seen.title)
 
     @cached_property
     def tells_no_more(self) -> bool:
-        """True if a page with the object's title answers no question that the object's page doesn't.
+        """True if a page with the object's title answers no question that the object's page does not.
 
-        A page that answers none at all is the object's when it has its URL: its news may differ each time.
+        A page that answers none of them is the object's page if it has its URL, because its news may change.
         """
         one, other, labels = self.answer.seen, self.object.seen, self.answer.labelled
         if not one.title or one.title != other.title:
             return False
         return labels <= self.object.labelled and (bool(labels) or is_at_place_of(one, other))
 
-    # -- the same for anything
+    # -- the same answer for any name
 
     @cached_property
     def is_everybodys(self) -> bool:
-        """True if a name that can't exist gets the same."""
+        """True if a name that can't exist gets the same answer."""
         if self.control is None:
             return False
         record, other = self.answer.record, self.control.record
@@ -121,18 +121,18 @@ class MetadataFacts:
             return False
         return not self.is_object_shown and subject_of(other, invented).names_this is not None
 
-    # -- too little to say
+    # -- too little to compare
 
     @cached_property
     def may_be_objects_again(self) -> bool:
-        """True if it has the URL of the object's answer, and too little came of one to say whether they are one."""
+        """True if it has the URL of the object's answer, and too little of one arrived to compare them."""
         one, other = self.answer.seen, self.object.seen
         is_comparable = self._may_be_page and self.object.is_success
         return is_comparable and is_at_place_of(one, other) and nobody_can_tell(one, other)
 
     @cached_property
     def may_be_everybodys(self) -> bool:
-        """True if a name that can't exist gets a success too, of which too little came to distinguish both."""
+        """True if a name that can't exist gets a success too, and too little of it arrived to compare them."""
         if self.control is None or not self.control.is_success:
             return False
         observation, other = self.answer.seen, self.control.seen
@@ -146,12 +146,12 @@ class MetadataFacts:
 
     @property
     def is_erc(self) -> bool:
-        """True if it has a record that is an ERC."""
+        """True if its record is an ERC."""
         return "erc" in (self.answer.record or {})
 
     @cached_property
     def flat(self) -> Mapping[str, str]:
-        """The elements of its record, whatever form that has."""
+        """The elements of its record in any structured form."""
         elements: dict[str, str] = {}
         for kind in STRUCTURED:
             elements |= (self.answer.record or {}).get(kind, {})
@@ -164,34 +164,34 @@ class MetadataFacts:
 
     @cached_property
     def answered(self) -> tuple[str, ...]:
-        """The questions that the record answers with something."""
+        """The questions that the record answers."""
         return tuple(one for one in QUESTIONS if says_something(self.answers.get(one, "")))
 
     @cached_property
     def telling(self) -> tuple[str, ...]:
-        """Those but where that it answers with more than a word for what no one knows, or the name of the question."""
+        """Those, without where, with an answer that is not a word for unknown or the name of the question."""
         asked = (one for one in self.answered if one != "where")
         return tuple(one for one in asked if not is_unknown(self.answers[one]))
 
     @property
     def is_record_of_object(self) -> bool:
-        """True if its record says enough to be a description."""
+        """True if its record has enough elements for a description."""
         is_enough = self.is_erc or len(self.answered) >= 2 or self.answer.subject.names_this
         return bool(is_enough and self.telling) and not {"who", "what"}.isdisjoint(self.answered)
 
     @cached_property
     def fault_in_title(self) -> str | None:
-        """The title of what should be a description, if it says no more than that there is none to give."""
+        """The title of the description, if it only says that there is none."""
         answers = self.answers if self.answer.record else self.labelled_answers
         title = answers.get("what", "")
         return title if is_fault(title) else None
 
     @cached_property
     def is_anothers(self) -> bool:
-        """True if its record is about something else than the object that is reached.
+        """True if its record is not about the object that was reached.
 
-        It names another ARK, to which the object does not lead; or it names none, and has another place and other
-        words than the object's page. Neither is so where it has that page's title.
+        Such a record names another ARK that the object does not lead to; or it names no ARK, and its address and words
+        differ from the object's page. A record with the title of that page is about the object.
         """
         subject = self.answer.subject
         if subject.names_this or subject.names_base or self.has_objects_title:
@@ -211,7 +211,7 @@ class MetadataFacts:
 
     @property
     def _shares_no_word(self) -> bool:
-        """True if no word of who and what is on the object's page, which has a title and a text of their script."""
+        """True if no word of who and what is on the object's page, which has text in the same script."""
         title, text = self.object.seen.title, self.object.text
         if not title or not text or len(text) < ENOUGH_TEXT:
             return False
@@ -223,7 +223,7 @@ class MetadataFacts:
 
     @cached_property
     def is_page_of_object(self) -> bool:
-        """True if a page that is neither the object's nor everybody's describes the object."""
+        """True if a page that differs from the object's and the control's page describes the object."""
         seen, ark, labels = self.answer.seen, self.answer.ark, self.answer.labelled
         opening = plain(f"{seen.title or ''} {(seen.text or '')[:60]}")
         if says_not_found(opening) or _NO_DESCRIPTION.search(opening):
@@ -234,25 +234,25 @@ class MetadataFacts:
         is_named = self.answer.is_linked_to_ark or bool(seen.facts.places_of(str(ark)))
         status = self.control.status if self.control is not None else None
         is_refused = status is not None and status not in SUCCESSES
-        # a home page is no one's, no matter who is sent there
+        # A home page describes no object, whichever ARK leads to it.
         is_particular = is_refused and ark.name in seen.final_url
         return is_named or is_particular or ark.name in (seen.text or "")
 
     @property
     def labelled_answers(self) -> dict[str, str]:
-        """The page's answers to who, what, when and where, as far as they are under labels."""
+        """The page's labelled answers to who, what, when and where."""
         values = self.answer.kernel_values
         return {question: values[question] for question in QUESTIONS if question in values}
 
     @property
     def has_objects_title(self) -> bool:
-        """True if the record's title is that of the object's page."""
+        """True if the record has the title of the object's page."""
         title, what = plain(self.object.seen.title or ""), plain(self.answers.get("what", ""))
         return len(what) >= 5 and (what in title or (len(title) >= 5 and title in what))
 
     @property
     def unanswered(self) -> list[str]:
-        """The questions that the record doesn't answer, each with the reason that it gives."""
+        """The questions that the record does not answer, each with its code for a missing value."""
         left = []
         for question in QUESTIONS:
             code = missing_code(self.answers.get(question, ""))
@@ -262,7 +262,7 @@ class MetadataFacts:
 
 
 def is_latin(text: str) -> bool:
-    """Return whether most letters of a text are Latin.
+    """Return True if most letters of a text are Latin.
 
     >>> is_latin("Ada Rossi"), is_latin("\N{GREEK CAPITAL LETTER ALPHA}\N{GREEK SMALL LETTER DELTA}")
     (True, False)
@@ -272,7 +272,7 @@ def is_latin(text: str) -> bool:
 
 
 def is_unknown(value: str) -> bool:
-    """Return whether a value is a word for what no one knows, or the name of a question that a template has left.
+    """Return True if a value is a word for unknown, or the name of a question that a template left.
 
     >>> is_unknown("[Unknown]"), is_unknown("WHO"), is_unknown("Unknown woman")
     (True, True, False)
@@ -282,12 +282,12 @@ def is_unknown(value: str) -> bool:
 
 
 def led_to(answer: Observation) -> str:
-    """Return the address that an answer leads to in the end."""
+    """Return the address at the end of the redirects of an answer."""
     return (answer.hops[-1].location if answer.hops else None) or answer.detail
 
 
 def is_object_again(answer: Observation, object_answer: Observation) -> bool:
-    """Return whether an answer is the object's: the same body, nearly the same text, or unread at the same place."""
+    """Return True if an answer is the object's: the same body, nearly the same text, or unread at the same address."""
     if answer.body_sha256 and answer.body_sha256 == object_answer.body_sha256:
         return True
     if answer.text and (answer.text, answer.title) == (object_answer.text, object_answer.title):
@@ -311,12 +311,12 @@ def is_object_again(answer: Observation, object_answer: Observation) -> bool:
 
 
 def is_at_place_of(answer: Observation, object_answer: Observation) -> bool:
-    """Return whether an answer has the URL of the object's, queries apart."""
+    """Return True if an answer has the URL of the object's, without queries."""
     return answer.final_url.partition("?")[0] == object_answer.final_url.partition("?")[0]
 
 
 def _impersonal(record: Mapping[str, Mapping[str, str]], names: tuple[str, ...]) -> list[tuple[str, str, str]]:
-    """A record without where the object is, what it is called, and numbers and clocks."""
+    """Return a record without addresses, names, numbers and times."""
 
     def nameless(value: str) -> str:
         for name in names:

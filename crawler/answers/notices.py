@@ -1,6 +1,6 @@
-"""Pure: find the words of pages that are in an object's place: not found, withdrawn, restricted, out of order.
+"""Find the words of pages that replace an object: not found, withdrawn, restricted, out of order.
 
-What a page looks like never makes a verdict alone; `crawler.verdicts.access` weighs it with what a control got.
+The words of a page never decide alone; `crawler.verdicts.access` weighs them together with the answer to the control.
 """
 
 from __future__ import annotations
@@ -13,46 +13,46 @@ from functools import cached_property, lru_cache
 from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, TITLE_PARTS, PhraseMatch, Phrases, bare, plain, quirks
 from crawler.answers.withdrawals import ARK_OR_URL, Withdrawal, is_no_fact, is_one_of_several, sentences, withdrawals_in
 
-#: So many characters before words of absence say whether two pages say them in one sentence.
+#: Characters before words of absence, by which the sentences of two pages are compared.
 _LEADING_WORDS = 40
-#: So much of a page's own text are its first sentences.
+#: Length of a page's first sentences, in characters.
 FIRST_SENTENCES_CHARS = 700
-#: A page with no more text than this, menus left out, says one thing.
+#: A page with less text than this, without menus, has one message.
 _FEW_WORDS_CHARS = 300
-#: A longer text is more than a word for nothing.
+#: A longer text is more than a label for a missing value.
 _LABEL_CHARS = 60
-#: A page of a thing has more letters beside its title.
+#: A page about an object has more letters than this in addition to its title.
 _FEW_WORDS_LETTERS = 20
-#: So many letters before words of absence name no object.
+#: Fewer letters than this before words of absence can't name an object.
 _FEW_LETTERS = 6
-#: Between the title of a record and its site; a colon or dash may as well begin a subtitle.
+#: Separators between the title of a record and its site. Colons and dashes are left out: they begin subtitles.
 _SITE_PARTS = re.compile(r"\s[|\N{MIDDLE DOT}\N{BULLET}\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}]\s")
-#: What is left of a word in scripts that part words by spaces: those before the ideographs, and Hangul.
+#: The rest of a word, in scripts with spaces between words: those before the ideographs, and Hangul.
 _WORD_END = re.compile("[^\\W\\d_\N{CJK RADICAL REPEAT}-\N{YI RADICAL KE}]*")
 #: The rest of a sentence that ends as a question.
 _ASKED = re.compile(
     "[^.!?\N{IDEOGRAPHIC FULL STOP}\N{FULLWIDTH QUESTION MARK}\N{ARABIC QUESTION MARK}]{0,60}"
     "[?\N{FULLWIDTH QUESTION MARK}\N{ARABIC QUESTION MARK}]"
 )
-#: So many characters before words of absence, and words since the last sentence, is the page that isn't there.
+#: Limits for a statement about the page itself: characters before words of absence, words since the last sentence.
 _PAGE_CHARS = 14
 _LEAD_WORDS = 4
-#: Within so many characters before a phrase is the word that makes it a guess.
+#: Characters before a phrase that may contain a word like "may".
 _GUESS_CHARS = 24
-#: French requests have the participle's letters: "supprimez", "supprimer" next to "supprimé".
+#: French requests have the letters of the participle: "supprimez", "supprimer" and "supprimé".
 _INFINITIVE = re.compile(r"e(?:r|z|ns)\b")
 #: The name of a host, between "the domain" and "is for sale".
 _HOST = re.compile(r"(?<![\w.-])[\w-]++(?:\.[\w-]++)+")
-#: The years of a site, and of no object.
+#: The years of a site, not of an object.
 _COPYRIGHT = re.compile(r"(?:\u00a9|\(c\)|copyright)[^\d.]{0,30}(?:\d{4}\W{0,3}){1,2}", re.IGNORECASE)
 _404_TITLE = re.compile(r"\W*404\b(?!\s*+(?:-\s*+)?(?:p|pages|leaves)\b)")
-#: A title is that of a page to log in when it begins so and has little more to say.
+#: A log-in title may continue for this number of letters.
 _MORE_OF_TITLE = 25
 
 
 @dataclass(frozen=True, eq=False)
 class PageWords:
-    """The words of an answer where notices have theirs: its title, what it says first, its headings."""
+    """The parts of an answer that contain notices: its title, its first text, its headings."""
 
     title: str = ""
     text: str = ""
@@ -60,7 +60,7 @@ class PageWords:
 
     @cached_property
     def is_short(self) -> bool:
-        """True if there is so little of it that it may be a notice."""
+        """True if its text is short enough for a notice."""
         return len(self.text) < NOTICE_CHARS
 
     @cached_property
@@ -70,7 +70,7 @@ class PageWords:
 
     @cached_property
     def body(self) -> str:
-        """Its text without the title before it."""
+        """Its text without the title at the beginning."""
         return self.text.removeprefix(self.title)
 
     @cached_property
@@ -87,14 +87,14 @@ class PageWords:
 
     @cached_property
     def notice(self) -> str:
-        """As much of it as a notice has, with its title, in plain form."""
+        """Its title, and as much of its text as a notice has, in plain form."""
         return plain(f"{self.title} {self.text[:NOTICE_CHARS]}")
 
-    # -- not there
+    # -- absence
 
     @cached_property
     def absence(self) -> str | None:
-        """The words by which its beginning says that something is not there, with those that lead to them."""
+        """The words that report an absence at the beginning of the page, with the words before them."""
         phrase = _absence(self.beginning)
         if phrase is None:
             return None
@@ -102,36 +102,36 @@ class PageWords:
 
     @cached_property
     def absence_in_title(self) -> str | None:
-        """The words by which its title says that something is not there."""
+        """The words that report an absence in its title."""
         return says_not_found(self.title)
 
     @cached_property
     def absence_in_opening(self) -> str | None:
-        """The words by which its opening says that something is not there."""
+        """The words that report an absence in its opening."""
         return says_not_found(self.opening)
 
     @cached_property
     def is_titled_by_word(self) -> bool:
-        """True if its title is a word of absence, and names no page: records are called "404" or "Introuvable" too."""
+        """True if its title is just a word of absence. Records may also be called "404" or "Introuvable"."""
         title = plain(self.title_parts[0])
         match = quirks().not_found.match(title)
         return title == "404" or (match is not None and match.end == len(title))
 
     @cached_property
     def is_absence_repeated(self) -> bool:
-        """True if its opening says that something is not there besides repeating its title."""
+        """True if its opening reports an absence in addition to repeating its title."""
         rest = plain(self.opening).replace(plain(self.title_parts[0]), " ")
         return says_not_found(rest) is not None
 
     @cached_property
     def is_titled_absent(self) -> bool:
-        """True if its title says that a page or an object is not there, and nothing besides."""
+        """True if its title only says that a page or an object was not found."""
         return is_notice(self.title)
 
     def says_more(self, own: str) -> bool:
-        """Return whether *own*, its text or a part of it, has more than its title and words of absence.
+        """Return True if *own*, its text or a part of it, has more than its title and words of absence.
 
-        So much has a number, as the year or the shelf mark of a record that is called "Not found".
+        It needs a number, such as the year or shelf mark of a record that is called "Not found".
         """
         rest = self._beside_title(own)
         if not any(map(str.isdigit, rest)) or says_not_found(rest) is not None:
@@ -139,7 +139,7 @@ class PageWords:
         return _beside_absence(rest) > _FEW_LETTERS
 
     def says_other(self, own: str) -> bool:
-        """Return whether *own*, its text or a part of it, has more than its title and a few words."""
+        """Return True if *own*, its text or a part of it, has more than its title and a few words."""
         return sum(map(str.isalpha, self._beside_title(own))) > _FEW_WORDS_LETTERS
 
     def _beside_title(self, own: str) -> str:
@@ -150,7 +150,7 @@ class PageWords:
 
     @cached_property
     def is_all_absence(self) -> bool:
-        """True if it says in few words that some page or object is not there, and hardly anything else."""
+        """True if its few words say little more than that a page or an object was not found."""
         plain_text = plain(self.body)
         phrase = next(quirks().not_found.in_plain(plain_text), None)
         if phrase is None or len(plain_text) > _FEW_WORDS_CHARS:
@@ -160,13 +160,13 @@ class PageWords:
 
     @cached_property
     def is_only_fault(self) -> bool:
-        """True if all that it says is that there is nothing to give: "No record"."""
+        """True if its only text is a message such as "No record"."""
         body = self.body.strip()
         return 0 < len(body) <= _LABEL_CHARS and is_fault(body)
 
     @cached_property
     def is_loading(self) -> bool:
-        """True if it says nothing, or that it is loading, and neither does its title say that something is wrong."""
+        """True if it has no text, or only a message about loading, and its title reports no error."""
         if self.is_titled_absent or is_fault(self.title) or says_not_found(self.title):
             return False
         body, vocabulary = plain(self.body), quirks()
@@ -179,24 +179,24 @@ class PageWords:
 
     @cached_property
     def idle_host(self) -> str | None:
-        """The words by which its title, or its opening where it is short, says that its host has nothing to show."""
+        """The words in its title, or in its opening if it is short, which say that the host serves nothing."""
         return quirks().idle.first_in(plain(_HOST.sub(" ", self.beginning if self.is_short else self.title)))
 
     @cached_property
     def withdrawn(self) -> str | None:
-        """The words by which its beginning says that something was withdrawn."""
+        """The words about a withdrawal at the beginning of the page."""
         return sure_words(quirks().withdrawn, self.beginning)
 
-    # -- out of order, or closed
+    # -- faults and closed pages
 
     @cached_property
     def passing_fault(self) -> str | None:
-        """The words by which it speaks of a fault or a pause of its site, and of no absence."""
+        """The words about a fault or pause of its site, if it reports no absence."""
         return self._instead_of_absence(quirks().passing)
 
     @cached_property
     def pause_of_site(self) -> str | None:
-        """The words by which it speaks of a pause of its whole site, and of no absence."""
+        """The words about a pause of its whole site, if it reports no absence."""
         return self._instead_of_absence(quirks().about_request.pause)
 
     def _instead_of_absence(self, phrases: Phrases) -> str | None:
@@ -206,25 +206,25 @@ class PageWords:
 
     @cached_property
     def fault_of_request(self) -> str | None:
-        """The words by which it speaks of the request or of the server's set-up, and not of the name."""
+        """The words about the request or the server's configuration, rather than the name."""
         return quirks().about_request.phrase.first_in(self.notice)
 
     @cached_property
     def is_titled_log_in(self) -> bool:
-        """True if a part of its title is that of a page to log in."""
+        """True if a part of its title is that of a log-in page."""
         for part in TITLE_PARTS.split(plain(self.title)):
             match = quirks().login.title.match(part)
             if match is not None and len(part) - match.end <= _MORE_OF_TITLE:
                 return True
         return False
 
-    # -- next to another page
+    # -- comparison with the control's page
 
     def only_absence(self, own: str, name: str, control: PageWords | None) -> str | None:
-        """The words by which it says at once that what was asked for is not there, if it says little else.
+        """Return the first words of the page that report the absence of the requested object, if it says little else.
 
-        *own* is its text without what the *control*'s page has as well, *name* the name that was asked for. A page of
-        an object begins with the object: what it says of a part of it comes later.
+        *own* is its text without the parts that the *control*'s page has too, *name* is the requested name. A page
+        about an object begins with the object; statements about its parts come later.
         """
         text = own.removeprefix(self.title).strip()
         if len(text) > _FEW_WORDS_CHARS or self.says_more(own):
@@ -239,7 +239,7 @@ class PageWords:
         parts = (*self.title_parts, *self.headings)
         absent = (part for part in parts if _absence(part) is not None)
         if any(_beside_absence(part) > _FEW_LETTERS for part in absent):
-            return None  # "Ms. 404 Not Found in the Catalogue of 1911" is what an object is called
+            return None  # "Ms. 404 Not Found in the Catalogue of 1911" is the title of an object
         lead = plain_text[: phrase.start]
         for part in parts:
             if control is not None and part in f"{control.title} {control.text}":  # the site's name
@@ -248,13 +248,13 @@ class PageWords:
 
     @cached_property
     def words_of_withdrawal(self) -> frozenset[str]:
-        """The words by which its sentences speak of a withdrawal, whatever its object is called."""
+        """The words of its sentences about a withdrawal, whatever its object is called."""
         said = withdrawals_in(self.title, self.headings, self.text[:NOTICE_CHARS])
         return frozenset(withdrawal.words for withdrawal in said)
 
     @cached_property
     def sure_words_of_withdrawal(self) -> tuple[tuple[str, bool], ...]:
-        """The words of withdrawal in its notice that are no guess, and whether each is said as a fact."""
+        """The definite words of withdrawal in its notice, each with True if it states a fact."""
         return tuple(
             (phrase.words, not is_no_fact(bare(sentence[: phrase.start])))
             for sentence in sentences(f"{self.title}. {self.text[:NOTICE_CHARS]}")
@@ -263,13 +263,13 @@ class PageWords:
         )
 
     def word_of_withdrawal(self, control: PageWords | None) -> str | None:
-        """The first sure word of withdrawal that the *control*'s page lacks; its sentence need not name the object."""
+        """Return the first definite word of withdrawal that the *control*'s page lacks. It need not name the object."""
         of_control = {words for words, _ in control.sure_words_of_withdrawal} if control is not None else set()
         said = (words for words, is_fact in self.sure_words_of_withdrawal if is_fact)
         return next((words for words in said if words not in of_control), None)
 
     def withdrawals(self, own: str, name: str, control: PageWords | None) -> Iterator[Withdrawal]:
-        """The sentences of its title, headings and *own* first sentences on a withdrawal that the *control*'s lack."""
+        """Return the sentences about a withdrawal in its title, headings and *own* text that the *control* lacks."""
         to_control = frozenset() if control is None else control.words_of_withdrawal
         names = (*self.title_parts, *self.headings, name)
         first = own.removeprefix(self.title)[:FIRST_SENTENCES_CHARS]
@@ -277,7 +277,7 @@ class PageWords:
 
 
 def is_notice(title: str) -> bool:
-    """Return whether a part of a title says that a page or an object is not there, and nothing besides.
+    """Return True if a part of a title only says that a page or an object was not found.
 
     >>> is_notice("Page not found | Harbour Libraries"), is_notice("Paradise Not Found: a novel")
     (True, False)
@@ -292,7 +292,7 @@ def is_notice(title: str) -> bool:
 
 
 def is_fault(title: str) -> bool:
-    """Return whether the title of a record says no more than that a program had none to give.
+    """Return True if the title of a record only says that the program had no title.
 
     >>> [is_fault(title) for title in ("Record not found", "No metadata | Harbour", "Error : a novel")]
     [True, True, False]
@@ -314,13 +314,13 @@ def _is_fault(part: str) -> bool:
 
 
 def _words_of_absence() -> tuple[tuple[Phrases, int], ...]:
-    """Words of absence and of what is absent, each with the most letters of an ending that may follow it."""
+    """Return words of absence and of absent things, each with the maximum length of an ending."""
     vocabulary = quirks()
     return ((vocabulary.not_found, 9), (vocabulary.not_available, 9), (vocabulary.this_object.things, 3))
 
 
 def _without(text: str, *removed: tuple[Phrases, int]) -> str:
-    """*text* without phrases, each with the ending of its last word, as long as that has no more letters than given."""
+    """Return *text* without phrases, each with the ending of its last word up to the given length."""
     rest = plain(text)
     for phrases, most_of_ending in removed:
         for phrase in reversed(list(phrases.in_plain(rest))):
@@ -333,14 +333,14 @@ def _without(text: str, *removed: tuple[Phrases, int]) -> str:
 
 
 def _beside_absence(text: str) -> int:
-    """Return how many letters a text has next to words of absence, of what is absent, and those between."""
+    """Return the number of letters in a text, without words of absence, of absent things, and function words."""
     between = ((phrases, 0) for phrases in (quirks().this_object.filler, quirks().saying))
     return sum(map(str.isalpha, _without(text, *_words_of_absence(), *between)))
 
 
-@lru_cache(maxsize=512)  # titles and headings come again on the pages of a site
+@lru_cache(maxsize=512)  # the pages of a site repeat titles and headings
 def _absence(text: str) -> PhraseMatch | None:
-    """The first words of absence in *text* that are no offer of help: "can't find it? Ask us" is on any page."""
+    """Return the first words of absence in *text* that are not an offer of help, such as "can't find it? Ask us"."""
     plain_text = plain(text)
     for phrase in quirks().not_found.in_plain(plain_text):
         if not _is_offer(plain_text, phrase):
@@ -351,9 +351,9 @@ def _absence(text: str) -> PhraseMatch | None:
 
 
 def _is_offer(plain_text: str, phrase: PhraseMatch) -> bool:
-    """Return whether words of absence are those of a question, which offers help, and no statement before one.
+    """Return True if words of absence belong to a question that offers help, without a statement before it.
 
-    "Can't find it? Ask us" is; "Page not found Did you follow a link?" is none.
+    "Can't find it? Ask us" is an offer; "Page not found Did you follow a link?" is not.
     """
     asked = _ASKED.match(plain_text, phrase.end)
     if asked is None or quirks().this_object.asking.is_in_plain(asked[0]):
@@ -364,7 +364,7 @@ def _is_offer(plain_text: str, phrase: PhraseMatch) -> bool:
 
 
 def says_not_found(text: str) -> str | None:
-    """The words by which a title or an opening says that something is not there, in one of many languages.
+    """Return the words of a title or an opening that report an absence, in one of many languages.
 
     >>> says_not_found("Seite nicht gefunden"), says_not_found("404 | Library"), says_not_found("Ms. 404")
     ('nicht gefunden', '404', None)
@@ -378,7 +378,7 @@ def says_not_found(text: str) -> str | None:
 
 
 def sure_words(phrases: Phrases, text: str, control: PageWords | None = None) -> str | None:
-    """The first of *phrases* in *text* that is no guess, and that the answer about an invented name doesn't have."""
+    """Return the first of *phrases* in *text* that is definite and not in the answer to the control."""
     plain_text = plain(text)
     of_control = {phrase.words for phrase in phrases.all_in(control.text if control else "")}
     sure = (phrase.words for phrase in phrases.in_plain(plain_text) if _is_sure(plain_text, phrase))
@@ -386,7 +386,7 @@ def sure_words(phrases: Phrases, text: str, control: PageWords | None = None) ->
 
 
 def _is_sure(plain_text: str, phrase: PhraseMatch) -> bool:
-    """Return whether a phrase is no guess, as in "may have been removed" or "removed, or renamed"."""
+    """Return True if a phrase is definite, unlike "may have been removed" or "removed, or renamed"."""
     before = plain(plain_text[max(0, phrase.start - _GUESS_CHARS) : phrase.start]) + " "
     is_guess = any(before[guess.end] == " " for guess in quirks().unsure.all_in(before))
     return not is_guess and not is_one_of_several(plain_text[phrase.end :])

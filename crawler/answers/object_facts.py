@@ -1,6 +1,6 @@
-"""Pure: gather the facts that show whether an object was reached: of its answer, next to those of a control's answer.
+"""Gather the facts that show if an object was reached, from its answer and the answer to a control.
 
-A control is a name that can't exist, asked for at the same resolver. What it gets too proves nothing.
+A control is a request for a name that can't exist, at the same resolver. An answer that it gets too proves nothing.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from extractors.model.ark import Ark
 from extractors.model.normalize import NotAnArk
 from extractors.model.urls import authority_of
 
-#: So many other ARKs that land on one URL are a sign, though never a proof: one page may mean many objects.
+#: This number of other ARKs at the same URL supports another sign. It proves nothing: one page may serve many objects.
 MANY_NEIGHBOURS = 2
-#: Outcomes by which a host refuses a name that can't exist.
+#: Outcomes of a host that refuses a name that can't exist.
 _REFUSED = (ObjectOutcome.BROKEN, ObjectOutcome.SERVER_ERROR)
 
 
-#: The number of a standard, as "ISO 9:1968" or "DIN EN 4321"; standards are withdrawn when others take their place.
+#: The number of a standard, as "ISO 9:1968" or "DIN EN 4321". Standards are withdrawn when others replace them.
 _STANDARD = re.compile(
     r"(?:(?:ISO|IEC|DIN|EN|BS|ANSI|ASTM|NF|UNE|UNI|NEN|SS|SFS|JIS|IEEE|ITU|GOST|\u0413\u041e\u0421\u0422)[/ -]?)+"
     r"[A-Z]{0,2}[ -]?\d"
 )
-#: The year of a withdrawal, within the words of a sentence: "withdrawn by its owner on 2 May 2016".
+#: The year of a withdrawal within a sentence: "withdrawn by its owner on 2 May 2016".
 _YEAR = re.compile(r"[^.;|\u00a9]{0,120}?\b(?:19|20)\d\d\b")
-#: What is retracted, in bare letters, and how a page offers a file: "Download PDF (412 kB)".
+#: Retracted articles, in bare letters, and the usual offers of a file: "Download PDF (412 kB)".
 _ARTICLE = re.compile(r"retract|\b(?:article|paper|preprint|artikel|articulo|articolo|artigo)\b")
 _FILE = re.compile(r"\bpdf\b|\bepub\b|\d\s?(?:[kmg]i?b|[kmg]o)\b")
 _PARTS = re.compile(r"[.,;()!?](?=\s|\Z)|(?<=\s)\(")
@@ -53,7 +53,7 @@ _RECORD = re.compile(r"record|item|entry|datensatz|eintrag|notice|registro|sched
 _TOMBSTONE = re.compile(r"/tombstones?(?:/|\.\w+\Z|\Z)", re.IGNORECASE)
 #: Separators in the title of a tombstone: those of any title, and a colon after a label ("Withdrawn: a dataset").
 _TOMBSTONE_PARTS = re.compile(r"(?:(?<!\s)\s++)?+[|:\u2013\u2014\u00b7]\s|\s-\s|\s:|\Z")
-#: So far before words of a region is what is not shown there.
+#: Maximum distance between words about a region and the thing that is not shown there.
 _BEFORE_CHARS = 60
 _SITE = re.compile(
     r"\b(?:(?:web|this |our |ce |notre )site|service|platform|portal|seite|angebot|dienst|sitio|sito|plataforma)\b"
@@ -61,7 +61,7 @@ _SITE = re.compile(
 
 
 def wall_before(answer: AnswerFacts, controls: Sequence[AnswerFacts]) -> AnswerFacts | None:
-    """Return the answer to a control, asked again, that is the same as *answer*, or asks to log in as well."""
+    """Return the answer to a repeated control that is the same as *answer*, or also a log-in page."""
     return next(
         (
             control
@@ -73,26 +73,26 @@ def wall_before(answer: AnswerFacts, controls: Sequence[AnswerFacts]) -> AnswerF
 
 
 class ControlContrast(StrEnum):
-    """The reply to a name that can't exist, next to a successful answer."""
+    """The reply to a name that can't exist, compared with a successful answer."""
 
     THE_SAME = "the same page"
     ANOTHER = "another page"
-    AT_RANDOM = "another page, as each name gets"
-    """Another page, as a second name that can't exist got: pages are made up for names, and say nothing of them."""
-    NO_OTHER = "a page that differs no more than the object's own does each time"
-    """Another page, as the object's own is each time: only news or advertisements differ."""
+    AT_RANDOM = "a different page for each name"
+    """Another page, as for a second name that can't exist: the host makes up pages, which prove nothing."""
+    NO_OTHER = "a page that differs no more than two copies of the object's page"
+    """Another page, but the object's page changes as much: only news or advertisements differ."""
     NOT_COMPARED = "a success that can't be compared"
-    """Of it, or of the answer, so little came that they may be one page: that success means nothing here."""
+    """Too little of one of the answers arrived to compare them, so the success proves nothing."""
     REFUSED_THERE = "refused by the host that answers"
-    """The host that answers for the object says what it does not know: its success means something."""
+    """The host that answers for the object reports missing names, so its success counts."""
     REFUSED_BEFORE = "refused on the way to it"
-    """The resolver knows its names; about the host that it leads to, this says nothing."""
+    """The resolver knows its names. This says nothing about the host that it redirects to."""
     NOTHING = "nothing"
-    """It was not asked, or got no answer."""
+    """The control was not requested, or got no answer."""
 
 
 class Signs(Enum):
-    """The number of signs that a page is one for things that are not there."""
+    """The number of signs that a page is an error page."""
 
     NONE = 0
     ONE = 1
@@ -101,18 +101,18 @@ class Signs(Enum):
 
 @dataclass(frozen=True, eq=False)
 class ObjectFacts:
-    """The facts of an answer for an object next to those of the control's; each is read once."""
+    """The facts of an answer for an object, compared with the answers to controls; each is computed once."""
 
     answer: AnswerFacts
     control: AnswerFacts | None = None
     neighbours: int = 0
-    """How many other ARKs ended at the same URL in this run."""
+    """The number of other ARKs that ended at the same URL in this run."""
     again: Sequence[AnswerFacts] = ()
-    """Further answers at the object's place: how it differs from itself."""
+    """Further answers at the object's address, which show how much its page changes."""
     others: Sequence[AnswerFacts] = ()
     """Answers to second names that can't exist."""
     changed_controls: Sequence[AnswerFacts] = ()
-    """Answers to a control that was asked again, and did not get what it had got before."""
+    """Answers to a repeated control that differ from its first answer."""
 
     @property
     def _control_words(self) -> PageWords | None:
@@ -141,9 +141,9 @@ class ObjectFacts:
         return ControlContrast.ANOTHER if is_own else ControlContrast.NO_OTHER
 
     def _is_answered_alike(self, control: AnswerFacts) -> bool:
-        """Return whether the control got the same answer, or both a page that says in one sentence that it isn't there.
+        """Return True if the control got the same answer, or both pages report an absence in the same sentence.
 
-        Two searches of one site, which both found something, are alike too: what is unknown there is searched for.
+        Two searches of one site with results are alike too, because such a site searches for unknown names.
         """
         one, other = self.answer.seen, control.seen
         if same_answer(one, other):
@@ -157,7 +157,7 @@ class ObjectFacts:
         return same_page(absence, other_absence, last_part(one.asked_url), last_part(other.asked_url))
 
     def _is_made_up(self, other: AnswerFacts) -> bool:
-        """Return whether a second control got a page that is as different from the first one's as the object's is."""
+        """Return True if a second control got a page that differs from the first one's as much as the object's."""
         control = self.control
         if control is None or not same_host(other.asked_url, control.asked_url):
             return False
@@ -167,9 +167,9 @@ class ObjectFacts:
 
     @cached_property
     def wall(self) -> AnswerFacts | None:
-        """The answer to a control asked again that shows a wall before all objects; None without one.
+        """The answer to a repeated control that shows a wall in front of all objects, or None.
 
-        One without a telling answer shows it if other objects share this answer, or it asks to log in.
+        One without a usable answer shows a wall if other objects share this answer, or if it is a log-in page.
         """
         answer = self.answer
         wall = wall_before(answer, self.changed_controls)
@@ -187,18 +187,18 @@ class ObjectFacts:
 
     @cached_property
     def challenge(self) -> str | None:
-        """The known check for programs that it is, by itself or because the control has the same title of one."""
+        """The name of the robot check that it is, by itself or because the control has the same title."""
         if self.answer.challenge:
             return self.answer.challenge
         title = self.answer.challenge_in_title
         is_everybodys = self.control is not None and self.control.challenge_in_title == title
         return title if is_everybodys and not self.declares_itself else None
 
-    # -- whose page it is
+    # -- the subject of the page
 
     @cached_property
     def knows_itself(self) -> tuple[str, ...]:
-        """Return where it names its own ARK; what a page does for a name that can't exist too is an echo."""
+        """The places in which it names its own ARK, without those in which the control's page echoes its name."""
         places = self.answer.own_places
         if self.control is None or not places:
             return places
@@ -210,37 +210,37 @@ class ObjectFacts:
 
     @cached_property
     def declares_itself(self) -> bool:
-        """True if it names its own ARK where a page says what it is."""
+        """True if it names its own ARK in a place that identifies a page."""
         return declares(self.knows_itself)
 
     @cached_property
     def is_particular(self) -> bool:
-        """True if it says that it is its ARK's, or speaks of an object, where the control's page does not."""
+        """True if it identifies itself as its ARK's page, or describes an object, unlike the control's page."""
         values = self.answer.kernel_values
         told_to_control = self.control.kernel_values if self.control is not None else {}
         is_described = self.answer.tells_of_object and values != told_to_control
         return self.declares_itself or (is_described and self.reply is not ControlContrast.AT_RANDOM)
 
-    # -- whether it is a page for what is not there
+    # -- error pages
 
     @cached_property
     def signs(self) -> tuple[str, ...]:
-        """Return why it looks like a page for what is not there."""
+        """The signs, in words, that it is an error page."""
         signs, words = self.answer.signs_of_absence, self.answer.words
         if not signs or self.answer.own_places or self.reply is not ControlContrast.REFUSED_BEFORE:
-            return signs  # or nothing is known of the landing host
+            return signs
         if not words.is_all_absence or words.says_more(words.body):
             return signs
-        return (*signs, "the page says so of what was asked for, and hardly anything else")
+        return (*signs, "the page says this about the requested object, and little else")
 
     @cached_property
     def case(self) -> tuple[ControlContrast, Signs, bool]:
-        """The reply to the control, the weight of the signs of absence, and whether it says that it is its ARK's."""
+        """The reply to the control, the weight of the signs of absence, and `is_particular`: the key of `WORTH`."""
         return self.reply, self.weight_of_signs, self.is_particular
 
     @property
     def weight_of_signs(self) -> Signs:
-        """Return how much the signs weigh; many other ARKs at its place support another sign."""
+        """The weight of the signs; many other ARKs at its URL support another sign."""
         if not self.signs:
             return Signs.NONE
         is_supported = len(self.signs) > 1 or self.neighbours >= MANY_NEIGHBOURS
@@ -248,20 +248,20 @@ class ObjectFacts:
 
     @cached_property
     def own_words(self) -> str:
-        """Its text without what the control's page at the same host begins and ends with."""
+        """Its text without the common beginning and end of the control's page at the same host."""
         return own_words(self.answer.seen, self.control.seen if self.control is not None else None)
 
     @property
     def is_site(self) -> bool:
-        """True if the resolver leads for this object alone, and for no unknown name, to the home page of another host.
+        """True if the resolver redirects this object alone, and no unknown name, to the home page of another host.
 
-        What else that host answers says nothing of its home page.
+        The other answers of that host say nothing about its home page.
         """
         return self.reply is ControlContrast.REFUSED_BEFORE and self.answer.is_site and not self.neighbours
 
     @property
     def is_page_of_unknown_host(self) -> bool:
-        """True if the reply to the control says nothing of the host that answers, and no ARK of a site leads there."""
+        """True if the control says nothing about the answering host, and it is not the ARK of a site."""
         answer = self.answer
         if self.is_site:
             return False
@@ -270,30 +270,30 @@ class ObjectFacts:
 
     @cached_property
     def only_absence(self) -> str | None:
-        """The words by which it says at once that what was asked for is not there, if it says little else."""
+        """The first words of the page that report an absence, if it says little else."""
         if self.answer.is_record or self.answer.tells_of_object:
             return None
         return self.answer.words.only_absence(self.own_words, self.answer.ark.name, self._control_words)
 
     @cached_property
     def is_called_absent(self) -> bool:
-        """True if its title says that nothing is there, and nothing shows that an object is called so.
+        """True if its title reports an absence, and nothing shows that this is the title of an object.
 
-        An object is where the control is refused or gets another page, and this one has more to say than its title.
+        It is if the control is refused or gets another page, and this page has more text than its title.
         """
         words = self.answer.words
         is_compared = self.reply in (ControlContrast.REFUSED_THERE, ControlContrast.ANOTHER)
         return words.is_titled_absent and not (is_compared and words.says_more(self.own_words))
 
-    # -- whether it explains the object's absence
+    # -- explanations of the object's absence
 
     @cached_property
     def withdrawal(self) -> str | None:
-        """Return why a success explains that its object is there no more, if it does: it says so at once, of the
-        object.
+        """The words near the beginning of a success that explain the withdrawal of its object, or None.
 
-        A page that describes an object is a record, whatever became of a part of it, unless its title or a heading
-        says so, or its first sentences of "this" object. What the control's page has in the same words is none.
+        A page that describes an object is a record, even if a part of the object was withdrawn, unless its title or a
+        heading reports the withdrawal, or its first sentences report that of "this" object. Words that the control's
+        page has too do not count.
         """
         answer, text = self.answer, self.own_words
         is_long, describes = len(text) >= NOTICE_CHARS, answer.is_record or answer.tells_of_object
@@ -317,13 +317,13 @@ class ObjectFacts:
         return next(filter(None, (sure_words(elsewise, place, control) for place in places)), None)
 
     def _is_confirmed(self, word: str) -> bool:
-        """Return whether a page says more of a withdrawal than one *word*, which may be what its object is called."""
+        """Return True if a page says more about a withdrawal than one *word*, which may be an object's title."""
         rest, vocabulary = plain(self.own_words).replace(word, " "), quirks()
         further = (vocabulary.tombstone, vocabulary.not_found, vocabulary.not_available)
         return any(phrases.is_in_plain(rest) for phrases in further)
 
     def _is_retraction(self, words: str) -> bool:
-        """Return whether *words* say that an article was retracted whose file is there: it can be had."""
+        """Return True if *words* report a retracted article whose file is still available."""
         text, vocabulary = plain(self.own_words), quirks()
         if any(one.is_in_plain(text) for one in (vocabulary.not_available, vocabulary.not_found)):
             return False
@@ -332,16 +332,16 @@ class ObjectFacts:
         return offers_one and _ARTICLE.search(bare(words)) is not None
 
     def _is_standard(self, words: str) -> bool:
-        """Return whether the page is of a standard, and *words* say that the standard was withdrawn, not its record."""
+        """Return True if *words* report the withdrawal of a standard, not of its record."""
         title = self.answer.seen.title or ""
         headings = self.answer.seen.facts.headings
         return _RECORD.search(words) is None and any(map(_STANDARD.match, (title, *headings)))
 
     @cached_property
     def tombstone(self) -> str | None:
-        """Return by what form a success is a repository's page for what it keeps no more: its address, its title.
+        """The address or title by which a success has the form of a repository's tombstone, or None.
 
-        As ``/tombstone/id/ark:/12148/btv1b84``, with the title "EZID : unavailable :", whatever the reason is called.
+        For example ``/tombstone/id/ark:/12148/btv1b84`` with the title "EZID : unavailable :", with any reason.
         """
         answer, phrases = self.answer, quirks().tombstone
         parts = [plain(part).strip() for part in _TOMBSTONE_PARTS.split(answer.seen.title or "")]
@@ -354,15 +354,13 @@ class ObjectFacts:
         if titled is None or len(parts) == 1 or not answer.own_places:
             return None
         if not self._is_confirmed(titled) and answer.words.says_other(self.own_words):
-            return None  # what a picture is called
+            return None  # the title of a picture
         tells = answer.tells_of_object or answer.is_record or self._is_retraction(titled)
         return None if tells else answer.seen.title
 
     @cached_property
     def regional(self) -> str | None:
-        """The words by which it says that what was asked for may not be shown where we are: that, and not all of its
-        site.
-        """
+        """The words that say that the object, not the whole site, may not be shown in our region, or None."""
         answer = self.answer
         if not answer.words.is_short or answer.is_record or answer.tells_of_object:
             return None
@@ -376,7 +374,7 @@ class ObjectFacts:
 
     @cached_property
     def claim(self) -> str | None:
-        """The words by which a page for what is not found says of "this" object that it was withdrawn, if it does."""
+        """The words by which a not-found page says that "this" object was withdrawn, or None."""
         claims = (one.words for one in self._withdrawals() if one.names_object)
         if words := next(claims, None):
             return words
@@ -384,7 +382,7 @@ class ObjectFacts:
         return "tombstone" if self.answer.has_json_tombstone and not is_controls else None
 
     def _withdrawals(self) -> Iterator[Withdrawal]:
-        """The sentences on a withdrawal in as much of its text as a notice has."""
+        """The sentences about a withdrawal in the part of its text that a notice has."""
         words = self.answer.words
         beginning = words.text[:NOTICE_CHARS]
         return words.withdrawals(beginning, self.answer.ark.name, self._control_words)
@@ -402,7 +400,7 @@ class ObjectFacts:
 
     @cached_property
     def explanation(self) -> str | None:
-        """The words by which a refusal explains itself, if it does, and speaks of this object (2023, 5.1)."""
+        """The words by which a refusal explains itself for this object, or None (2023, 5.1)."""
         answer, words = self.answer, self.answer.words
         is_404 = answer.status == 404
         if is_404 and self.claim and self._is_claim_of_this_alone:

@@ -1,4 +1,4 @@
-"""Know servers, software, addresses and phrases of languages by ``quirks.toml``: judgements as data, read once."""
+"""Recognize servers, software, addresses and phrases of many languages by ``quirks.toml``."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-#: A page with fewer characters of readable text than this is a notice and not an object's page.
+#: A page with fewer characters of readable text than this is a notice, not the page of an object.
 NOTICE_CHARS = 1_500
-#: So far into a page's text its headings and first words are looked for.
+#: Headings and first words are searched for in this number of characters.
 OPENING_CHARS = 400
 
 
-#: So many letters next to a sign of a challenge say nothing else.
+#: Fewer letters than this next to a sign of a challenge carry no other message.
 _FEW_LETTERS = 12
-#: A check without a known widget has no more letters.
+#: A challenge without a known widget has at most this number of letters.
 _FEW_SENTENCES = 300
 #: Separators between the title of a page and the name of its site.
 TITLE_PARTS = re.compile(
     r"\s[|:\N{EN DASH}\N{EM DASH}\N{MIDDLE DOT}\N{BULLET}\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}-]\s"
 )
 _STATUS = re.compile(r"\A\W*(?:(?:http\s)?(?:error|status|fehler|erreur)\W*)?(?:[45]\d\d)?\W*")
-#: What may be between the parts of a phrase.
+#: The text that may come between the parts of a phrase.
 _GAP = r"\b[^.!?]{1,30}?"
 
 
 @dataclass(frozen=True, slots=True)
 class PhraseMatch:
-    """Words that were found in a text, and where in its plain form."""
+    """A phrase in a text, with its position in the plain form."""
 
     words: str
     start: int
@@ -45,7 +45,7 @@ class PhraseMatch:
 
 @dataclass(frozen=True, eq=False)
 class Phrases:
-    """Phrases of many languages; case, accents and white space make no difference, and `` ... `` is a few words.
+    """Phrases of many languages. Case, accents and white space are ignored, and `` ... `` stands for a few words.
 
     >>> next(Phrases.of(["nicht gefunden"]).all_in("Seite NICHT  gefunden"))
     PhraseMatch(words='nicht gefunden', start=6, end=20)
@@ -56,11 +56,11 @@ class Phrases:
     """
 
     phrases: tuple[str, ...]
-    """Without accents, and the longest first: of two that begin at one place, that one is found."""
+    """The phrases without accents, longest first, so that the longest match wins."""
 
     @classmethod
     def of(cls, phrases: Iterable[str]) -> Phrases:
-        """Finds any of *phrases*, at the beginning of a word in scripts that part words by spaces."""
+        """Return an object that finds *phrases*, at the beginning of a word in scripts with spaces between words."""
         return cls(tuple(sorted(map(bare, phrases), key=len, reverse=True)))
 
     @cached_property
@@ -68,33 +68,33 @@ class Phrases:
         return _any_of(self.phrases)
 
     def match(self, text: str) -> PhraseMatch | None:
-        """The phrase that *text* begins with."""
+        """Return the phrase that *text* begins with."""
         plain_text = plain(text)
         bare_text = bare(plain_text)
         match = self._pattern.match(bare_text)
         return PhraseMatch(plain_text[: match.end()], 0, match.end()) if match else None
 
     def all_in(self, text: str) -> Iterator[PhraseMatch]:
-        """All of the phrases in *text*, in their order."""
+        """Return all phrases in *text*, in their order."""
         return self.in_plain(plain(text))
 
     def in_plain(self, text: str) -> Iterator[PhraseMatch]:
-        """All of the phrases in a *text* that is in plain form already."""
+        """Return all phrases in a *text* in plain form."""
         bare_text = bare(text)
         for match in self._pattern.finditer(bare_text):
             yield PhraseMatch(text[match.start() : match.end()], match.start(), match.end())
 
     def first_in(self, text: str) -> str | None:
-        """The words of the first of the phrases in a *text* that is in plain form already."""
+        """Return the words of the first phrase in a *text* in plain form."""
         return next((phrase.words for phrase in self.in_plain(text)), None)
 
     def is_in_plain(self, text: str) -> bool:
-        """Return whether one of the phrases is in a *text* that is in plain form already."""
+        """Return True if a phrase is in a *text* in plain form."""
         return self._pattern.search(bare(text)) is not None
 
 
 def _any_of(phrases: Iterable[str]) -> re.Pattern[str]:
-    """The pattern of any of *phrases*; of several at one place it finds the first."""
+    """Return a pattern that finds any of *phrases*; of several at one position it finds the first."""
     parted: list[Sequence[str]] = []
     unparted: list[Sequence[str]] = []
     for phrase in phrases:
@@ -106,9 +106,9 @@ def _any_of(phrases: Iterable[str]) -> re.Pattern[str]:
 
 
 def _tree(phrases: Iterable[Sequence[str]]) -> str:
-    """The alternation of *phrases*, each in characters and gaps, with what they begin with alike written once.
+    """Return the alternation of *phrases*, given in characters and gaps, with common beginnings written once.
 
-    Only phrases that continue with different characters change places: no text continues with both.
+    The order changes only between phrases that continue with different characters, so each match stays the same.
     """
     ways: list[str] = []
     by_first: dict[str, list[Sequence[str]]] = {}
@@ -124,7 +124,7 @@ def _tree(phrases: Iterable[Sequence[str]]) -> str:
 
 
 def _phrases(section: Mapping[str, Any] | Iterable[str]) -> Phrases:
-    """The phrases in a list, or in the lists of several languages."""
+    """Return the phrases in a list, or in the lists of several languages."""
     if not isinstance(section, Mapping):
         return Phrases.of(section)
     lists = (phrases for phrases in section.values() if isinstance(phrases, list))
@@ -135,13 +135,13 @@ PhraseList = Annotated[Phrases, BeforeValidator(_phrases)]
 
 
 class _Section(BaseModel):
-    """A part of ``quirks.toml``, under its names there."""
+    """A section of ``quirks.toml``, with the same names."""
 
     model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
 
 
 class Challenge(_Section):
-    """A page that is shown to programs instead of the answer, by its signs."""
+    """The signs of a page that programs get instead of the answer."""
 
     name: str
     header: tuple[str, ...] = ()
@@ -149,11 +149,11 @@ class Challenge(_Section):
     text: tuple[str, ...] = ()
     markup: tuple[str, ...] = ()
     blank: tuple[str, ...] = ()
-    """Parts of the source that count where a page has no word."""
+    """Parts of the source that count on a page without words."""
 
 
 class ChallengeWords(_Section):
-    """What else is on a page that is a challenge."""
+    """Further signs of a challenge page."""
 
     word: PhraseList
     refusing: PhraseList
@@ -161,40 +161,40 @@ class ChallengeWords(_Section):
 
 
 class ObjectWords(_Section):
-    """How a page speaks of what was asked for, or of pages at all."""
+    """Words of a page for the requested object, or for pages in general."""
 
     this: tuple[str, ...]
     object: tuple[str, ...]
     phrase: tuple[str, ...]
     page: PhraseList
     asking: PhraseList
-    """How a question begins."""
+    """Beginnings of a question."""
     filler: PhraseList
-    """What else a title may say without saying more."""
+    """Words of a title without further meaning."""
     saying: PhraseList
     """Words around the words of absence: auxiliary verbs, "this", "the"."""
 
     @cached_property
     def this_object(self) -> re.Pattern[str]:
-        """In plain text: how a page speaks of the one object that was asked for."""
+        """A pattern for plain text that finds the words for the requested object."""
         this, objects, phrases = ("|".join(map(re.escape, words)) for words in (self.this, self.object, self.phrase))
         return re.compile(rf"(?<![^\W_])(?:(?:{this})\s?(?:{objects})|{phrases})")
 
     @cached_property
     def things(self) -> Phrases:
-        """What may not be there: pages, addresses, objects."""
+        """Words for things that may be absent: pages, addresses, objects."""
         return Phrases.of((*self.object, *self.page.phrases))
 
 
 class RequestWords(_Section):
-    """Words about the request, or about the whole site: nothing is refused by name then."""
+    """Words about the request, or about the whole site. Such a refusal is not about the name."""
 
     phrase: PhraseList
     pause: PhraseList
 
 
 class LogIn(_Section):
-    """Signs of a page to log in."""
+    """Signs of a log-in page."""
 
     path: tuple[str, ...]
     host: frozenset[str]
@@ -202,12 +202,12 @@ class LogIn(_Section):
 
     @cached_property
     def paths(self) -> re.Pattern[str]:
-        """Parts of its address, in lower case."""
+        """A pattern for parts of its address, in lower case."""
         return re.compile("(?:" + "|".join(map(re.escape, self.path)) + ")(?![a-z])")
 
 
 class Placeholder(_Section):
-    """What a template, a program or an empty form leaves where a commitment was to be."""
+    """Default texts of a template, a program or an empty form in place of a commitment."""
 
     word: frozenset[str]
     phrase: tuple[str, ...]
@@ -215,14 +215,14 @@ class Placeholder(_Section):
 
 
 class FaultTitle(_Section):
-    """What a program writes where a record has its title, when it has no record."""
+    """Texts of a program in place of a record's title, if it has no record."""
 
     phrase: PhraseList
     beside: PhraseList
 
 
 class HostQuirk(_Section):
-    """A host whose answers with certain statuses need a further reason."""
+    """A host with a known reason for certain statuses."""
 
     host: str
     status: frozenset[int]
@@ -237,25 +237,25 @@ class Names(_Section):
 
 
 class Quirks(_Section):
-    """All that ``quirks.toml`` says."""
+    """The content of ``quirks.toml``."""
 
     challenge: tuple[Challenge, ...]
     check: ChallengeWords
     not_found: PhraseList
     not_available: PhraseList
-    """Weaker words: much that is there has a part that is not."""
+    """Weaker words: a part of an existing object may be missing."""
     idle: PhraseList
-    """Of hosts that serve nothing of their own."""
+    """Words of hosts that serve no content of their own."""
     this_object: ObjectWords
     unsure: PhraseList
     passing: PhraseList
     about_request: RequestWords
     withdrawn: PhraseList
     withdrawal: Mapping[str, Any]
-    """The words with which a sentence says that an object is gone, by their parts in it."""
+    """The words of a sentence about a withdrawal, by their function in it."""
     gone: PhraseList
     regional: PhraseList
-    """Of what may not be shown where we are."""
+    """Words about content that may not be shown in our region."""
     tombstone: PhraseList
     restricted: PhraseList
     login: LogIn
@@ -281,20 +281,18 @@ class Quirks(_Section):
 
     @cached_property
     def elsewise(self) -> Phrases:
-        """Words of withdrawal that `crawler.answers.withdrawals` does not take apart, for want of words or for their
-        script.
-        """
+        """Words of withdrawal that `crawler.answers.withdrawals` can't analyse, for lack of a grammar."""
         gone = [bare(part) for parts in self.withdrawal["gone"].values() for part in parts]
         return Phrases.of(phrase for phrase in self.withdrawn.phrases if not any(part in phrase for part in gone))
 
     @cached_property
     def words_of_withdrawal(self) -> Phrases:
-        """Words of withdrawal, whatever was withdrawn."""
+        """Words of withdrawal, for any withdrawn thing."""
         parts = chain.from_iterable(self.withdrawal["gone"].values())
         return Phrases.of((*parts, *self.withdrawn.phrases, *self.gone.phrases))
 
     def challenge_in_headers(self, headers: Mapping[str, str]) -> str | None:
-        """The challenge that a hop's headers name, if one."""
+        """Return the name of the challenge in the headers of a hop, or None."""
         values = {name.lower(): value.lower() for name, value in headers.items()}
         for challenge in self.challenge:
             for header in challenge.header:
@@ -304,7 +302,7 @@ class Quirks(_Section):
         return None
 
     def challenge_in_page(self, markup: str, title: str | None, text: str) -> str | None:
-        """The challenge that a page is, if one: by its source or, where it has few words, its title and its text.
+        """Return the name of the challenge that a page is, by its source or, on a short page, title and text.
 
         >>> quirks().challenge_in_page("", "Just a moment...", "Enable JavaScript")
         'Cloudflare'
@@ -332,13 +330,13 @@ class Quirks(_Section):
         return "a puzzle for people" if is_puzzle else None
 
     def speaks_of_check(self, text: str) -> bool:
-        """Return whether a text says hardly anything, or speaks of a check, of permissions, browsers and programs."""
+        """Return True if a text is almost empty, or about a check, permissions, browsers or programs."""
         words = plain(text)
         is_said = any(part in words for challenge in self.challenge for part in challenge.text)
         return is_said or self._says_no_more(words, "")
 
     def challenge_in_title(self, title: str) -> str | None:
-        """The challenge whose title is all that a part of *title* says, but for a status and "error".
+        """Return the name of the challenge whose title is a whole part of *title*, except a status and "error".
 
         >>> quirks().challenge_in_title("Access denied | Library")
         'a refusal'
@@ -352,25 +350,25 @@ class Quirks(_Section):
         return None
 
     def _says_no_more(self, body: str, said: str) -> bool:
-        """Return whether a text says hardly anything besides, or speaks of permissions, browsers and programs."""
+        """Return True if the rest of a text is almost empty, or about permissions, browsers or programs."""
         rest = body.replace(said, " ") if said else body
         is_all = _letters(rest) <= _FEW_LETTERS
         return is_all or self.check.refusing.is_in_plain(rest) or self.check.word.is_in_plain(rest)
 
     def host_reason(self, host: str, status: int) -> str | None:
-        """Return what is known of a status at a host, if anything."""
+        """Return the known meaning of a status at a host, or None."""
         known = (quirk.reason for quirk in self.host if quirk.host == host and status in quirk.status)
         return next(known, None)
 
 
 @cache
 def quirks() -> Quirks:
-    """Return what the file in this package says; a test keeps it well formed."""
+    """Return the content of ``quirks.toml`` in this package. A test checks its form."""
     return Quirks(**tomllib.loads(files("crawler.answers").joinpath("quirks.toml").read_text("utf-8")))
 
 
 def without_marks(text: str) -> str:
-    """*text* without what is neither letter nor digit around it; in time that its length allows.
+    """Return *text* without surrounding characters that are not letters or digits, in linear time.
 
     >>> without_marks(" [Unknown]. "), without_marks("...")
     ('Unknown', '')
@@ -384,7 +382,8 @@ def without_marks(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """*text* as people compare phrases: lower case, white space folded, apostrophes straight, letters composed.
+    """Return *text* in the form for comparing phrases: lower case, folded white space, straight apostrophes, composed
+    letters.
 
     >>> plain("Just  a\\nMoment\N{RIGHT SINGLE QUOTATION MARK}s")
     "just a moment's"
@@ -398,7 +397,7 @@ def plain(text: str) -> str:
 
 
 class _Bare(dict[int, str]):
-    """Letters without the marks that many leave out, one for one; those of Indic scripts are no such marks."""
+    """Letters without the accents that many people omit, one for one. Marks of Indic scripts stay."""
 
     def __missing__(self, letter: int) -> str:
         parts = unicodedata.normalize("NFD", chr(letter))
@@ -412,7 +411,7 @@ _BARE = _Bare({ord("\N{LATIN SMALL LETTER DOTLESS I}"): "i"})
 
 
 def bare(text: str) -> str:
-    """*text* without accents, as long as it was."""
+    """Return *text* without accents, with the same length."""
     return text if text.isascii() else text.translate(_BARE)
 
 
@@ -421,7 +420,7 @@ def _letters(text: str) -> int:
 
 
 def _is_all(part: str, phrase: str) -> bool:
-    """Return whether a part of a title says a *phrase* and no more: perhaps a status before it, a mark after it."""
+    """Return True if a part of a title is just a *phrase*, with an optional status before it and a mark after it."""
     rest = part[_STATUS.match(part).end() :] if not part.startswith(phrase) else part  # type: ignore[union-attr]
     if not rest.startswith(phrase):
         return False
@@ -429,7 +428,7 @@ def _is_all(part: str, phrase: str) -> bool:
     return not any(map(str.isalnum, ending))
 
 
-# -- the addresses at which redirects end for what is not there: error pages, searches, log-ins, home pages
+# -- addresses at the end of redirects for missing objects: error pages, searches, log-ins, home pages
 
 
 _NOT_FOUND_PATH = re.compile(
@@ -456,7 +455,7 @@ _REFRESH = re.compile(
 
 
 def absent_address(url: str) -> str | None:
-    """The path and query of a URL that says of itself that something is not there; None of any other.
+    """Return the path and query of a URL if they are those of an error page, or None.
 
     >>> absent_address("https://library.example/page-not-found"), absent_address("https://library.example/item/404x")
     ('/page-not-found', None)
@@ -468,14 +467,12 @@ def absent_address(url: str) -> str | None:
 
 
 def is_absent_path(url: str) -> bool:
-    """Return whether the path of a URL, or of a reference, says that something is not there; queries are not
-    looked at.
-    """
+    """Return True if the path of a URL or of a reference is that of an error page, whatever its query."""
     return _NOT_FOUND_PATH.search(url.partition("?")[0]) is not None
 
 
 def is_search(url: str) -> bool:
-    """Return whether a URL is that of search results: many sites search for what they don't know.
+    """Return True if a URL is that of search results: many sites search for unknown names.
 
     >>> is_search("https://library.example/search?q=x5"), is_search("https://library.example/research/x5")
     (True, False)
@@ -484,16 +481,16 @@ def is_search(url: str) -> bool:
 
 
 def is_home_page(url: str, name: str) -> bool:
-    """Return whether a URL is the home page of a site, and doesn't hold *name* in its query."""
+    """Return True if a URL is the home page of a site, without *name* in its query."""
     parts = urlsplit(url)
     return bool(_ROOT_PATH.match(parts.path)) and name not in parts.query
 
 
 def is_sent_away(urls: Sequence[str], name: str) -> bool:
-    """Return whether a host that was asked for more leads to its own home page or search form, and forgets *name*.
+    """Return True if a host redirects a deeper URL to its own home page or search form, without *name*.
 
-    A resolver that leads to the home page of another host may mean that: an ARK can name a site. A query may hold
-    what the host calls the object.
+    A resolver may redirect to the home page of another host on purpose, because an ARK can name a site. A query may
+    contain the host's own name for the object.
 
     >>> is_sent_away(["https://library.example/item/7", "https://library.example/"], "x5")
     True
@@ -510,7 +507,7 @@ def is_sent_away(urls: Sequence[str], name: str) -> bool:
 
 
 def is_log_in(url: str) -> bool:
-    """Return whether a URL is where people log in, by its path or its host.
+    """Return True if a URL is that of a log-in page, by its path or its host.
 
     >>> is_log_in("https://library.example/login?next=x5"), is_log_in("https://library.example/catalogue")
     (True, False)
@@ -521,7 +518,7 @@ def is_log_in(url: str) -> bool:
 
 
 def is_visitor_counter(url: str) -> bool:
-    """Return whether a URL, or a reference, is of a host that counts the visitors of others.
+    """Return True if a URL, or a reference, belongs to a host that counts the visitors of others.
 
     >>> is_visitor_counter("//www.google-analytics.com/analytics.js"), is_visitor_counter("/app.js")
     (True, False)
@@ -532,7 +529,7 @@ def is_visitor_counter(url: str) -> bool:
 
 
 def refresh_target(value: str) -> str | None:
-    """Return where a refresh leads, by the value of its header or meta element; None for one that reloads the page.
+    """Return the target of a refresh from its header or meta element, or None if it reloads the page.
 
     >>> refresh_target("5; URL='/item/7'"), refresh_target("30")
     ('/item/7', None)

@@ -1,6 +1,6 @@
-"""Pure: make records of answers in JSON, YAML, RDF and XML: of the object, or of its NAAN.
+"""Make records of answers in JSON, YAML, RDF and XML, about the object or its NAAN.
 
-Only what describes is looked for, under the names of Dublin Core, schema.org and the ERC; everything is bounded.
+Only descriptive elements are read, under the names of Dublin Core, schema.org and the ERC. All work is bounded.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from extractors.model.ark import Ark
 from extractors.readers.markup.xml import without_surrogates
 
 if TYPE_CHECKING:
-    import rdflib  # imported where there is RDF to read: that takes longer than most documents
+    import rdflib  # imported only to read RDF, because the import is slow
 
 
-#: Characters of YAML that are parsed: the parser is slow, and a description is short.
+#: Maximum number of characters of YAML that are parsed: the parser is slow, and a description is short.
 YAML_LIMIT = 2**16
-#: Keys of which a description has some, in whatever vocabulary, by the question that they answer.
+#: Descriptive keys of many vocabularies, by the question that they answer.
 _KEYS_OF = {
     "who": ("who", "creator", "creators", "author", "contributor", "publisher", "maker", "artist"),
     "what": ("what", "title", "titles", "name", "label", "preflabel", "headline"),
@@ -41,22 +41,22 @@ _KEYS_OF = {
     "where": ("where", "identifier", "identifiers", "id", "@id", "ark", "url", "permalink"),
 }  # fmt: skip
 KERNEL: Mapping[str, str] = {key: question for question, keys in _KEYS_OF.items() for key in keys}
-#: Keys that describe without answering any of them.
+#: Descriptive keys that answer no question.
 OTHER_DESCRIPTIVE = frozenset({"description", "subject", "about", "definition", "comment"})
-#: Keys under which a structured record may state a commitment.
+#: Keys of a structured record that may state a commitment.
 COMMITMENT_KEYS = ("erc-support", "commitment", "persistence", "permanence", "policy", "support")
 
-#: Descriptions of a list that are looked through for the one that was asked for, and by what they say whose they are.
+#: Maximum number of descriptions in a list that are searched for the requested one, and the keys that identify it.
 _MOST_LISTED = 200
 _NAMING = frozenset({"where", "identifier", "id", "@id", "ark", "pid"})
 _SEGMENT = re.compile(r"erc(?:-[a-z]+)?", re.IGNORECASE)
 _DOTTED = re.compile(r"(?P<segment>erc(?:-[a-z]+)?)[.](?P<label>[\w/]+)", re.IGNORECASE)
-#: JSON as the argument of a function, as browsers once had to ask for it, or after a guard against that; white space
-#: is never given back, or a megabyte of it would take hours.
+#: JSON as the argument of a function (JSONP), or after a guard against that. The pattern never backtracks over white
+#: space, because a megabyte of it would take hours.
 _CALL = re.compile(
     r"\s*+(?:[)\]}',;\s]*+|(?:/\*\*/\s*+)?[\w.$]{1,80}+\s*+\()(?P<json>[{\[].*[}\]])\s*+\)?\s*+;?\s*+\Z", re.DOTALL
 )
-#: Types of things that every page of a site speaks of; the object is one of them only if an ARK says so.
+#: Types of things on every page of a site; an object of such a type must name an ARK.
 _SITES_TYPES = frozenset(
     {
         "website", "webpage", "aboutpage", "contactpage", "collectionpage", "searchresultspage", "faqpage",
@@ -66,10 +66,10 @@ _SITES_TYPES = frozenset(
         "collegeoruniversity", "ngo", "person", "postaladdress", "datacatalog",
     }
 )  # fmt: skip
-#: Shorter words of ASCII are keys of anything: ``data``, ``was``.
+#: Shorter ASCII words are common keys: ``data``, ``was``.
 _LABEL_CHARS = 5
 _FAILED = frozenset({"error", "fail", "failed", "failure", "not found", "not_found", "notfound", "not-found"})
-#: Keys of a message that is no description, what is next to one, and those of a search that found nothing.
+#: Keys of a message that is not a description, keys next to it, and keys of a search without results.
 _MESSAGES = frozenset({"message", "msg", "detail", "details", "reason"})
 _WITH_MESSAGES = frozenset({"status", "statuscode", "code", "type", "instance", "timestamp", "path", "success", "ok"})
 _FOUND = ("results", "items", "docs", "hits", "records", "data")
@@ -79,14 +79,14 @@ _SEPARATORS = re.compile(r"[:./#]")
 _NAMING_KEYS = ("@value", "name", "title", "value", "full_name", "fullName", "literal", "identifier", "@id")
 #: The parts of a person's name in their order, without underscores.
 _PERSON = ("familyname", "family", "lastname", "givenname", "given", "firstname")
-#: Keys below which a repository's record of a deposit has the description of what was deposited.
+#: Keys of a deposit's record that contain the description.
 _ENVELOPED = frozenset({"metadata", "attributes"})
 _MOST_KEYS = 500
 _MOST_DEPTH = 4
 
 
 def from_json(text: str, ark: Ark | None = None) -> Record | None:
-    """The record that a JSON text holds, JSON-LD included; of several that of *ark*; None where it holds none.
+    """Return the record in a JSON text, including JSON-LD; of several the one about *ark*; or None.
 
     >>> from_json('{"title": "A map", "creator": "Rossi"}')
     {'json': {'title': 'A map', 'creator': 'Rossi'}}
@@ -101,7 +101,7 @@ def from_json(text: str, ark: Ark | None = None) -> Record | None:
 
 
 def _own(value: Any, ark: Ark | None) -> Any:
-    """Of a list of descriptions the one that names *ark* as its own, if one does."""
+    """Return the member of a list of descriptions that names *ark* as its subject, or else the list."""
     if ark is None or not isinstance(value, list) or len(value) < 2:
         return value
     items = (item for item in value[:_MOST_LISTED] if isinstance(item, Mapping))
@@ -109,14 +109,14 @@ def _own(value: Any, ark: Ark | None) -> Any:
 
 
 def _is_about(mapping: Mapping[str, Any], ark: Ark) -> bool:
-    """Return whether a description names *ark* where it says what it is about, also within an ERC."""
+    """Return True if a description names *ark* as its subject, also within an ERC."""
     within = [mapping, *(part for part in mapping.values() if isinstance(part, Mapping))]
     values = [str(part[key]) for part in within for key in part if plain_key(key) in _NAMING]
     return any(mention.ark == ark for value in values for mention in find_arks(value[:2_000]))
 
 
 def from_yaml(text: str, ark: Ark | None = None) -> Record | None:
-    """The record that a YAML text holds; of several that of *ark*. Aliases are refused, and every scalar is text.
+    """Return the record in a YAML text; of several the one about *ark*. Aliases are refused, and scalars are text.
 
     >>> from_yaml("erc:\\n  who: Rossi\\n  what: A map\\n  when: 1784\\n")
     {'erc': {'who': 'Rossi', 'what': 'A map', 'when': '1784'}}
@@ -132,7 +132,7 @@ def from_yaml(text: str, ark: Ark | None = None) -> Record | None:
 
 
 class _PlainLoader(yaml.BaseLoader):
-    """Knows no types and no aliases: anyone who sends those sends no description."""
+    """Accepts no types and no aliases, which do not occur in descriptions."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
@@ -141,13 +141,13 @@ class _PlainLoader(yaml.BaseLoader):
 
 
 def record_of(value: Any, kind: str) -> Record | None:
-    """The record in a parsed structure: segments of an ERC, a registry's definition, an error, or a description."""
+    """Return the record in a parsed structure: segments of an ERC, a registry's entry, an error, or a description."""
     mapping = value if isinstance(value, Mapping) and _says_enough(value) else _describing(value)
     if mapping is None:
         return None
     segments = _segments(mapping)
     if segments:
-        if "erc" not in segments:  # what stands next to the other stories is of the object
+        if "erc" not in segments:  # elements outside of the other stories describe the object
             rest = {key: mapping[key] for key in mapping if not _is_of_story(str(key))}
             segments |= {kind: _strings(rest)} if len(kernel(_strings(rest))) > 1 else {}
         return segments if any(any(story.values()) for story in segments.values()) else None
@@ -162,8 +162,7 @@ def record_of(value: Any, kind: str) -> Record | None:
 
 
 def kernel(values: Mapping[str, str]) -> dict[str, str]:
-    """Return what a record in any vocabulary answers of the four questions; the first key in `KERNEL` that is there
-    decides.
+    """Return the answers of a record in any vocabulary to the four questions, by the first key of `KERNEL` in it.
 
     >>> kernel({"@id": "ark:12148/x5", "schema:name": "A map", "publisher": "BnF", "author": "Rossi"})
     {'who': 'Rossi', 'what': 'A map', 'where': 'ark:12148/x5'}
@@ -182,7 +181,7 @@ def kernel(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def _question_of(key: str) -> str | None:
-    """The question that a key in another language than English answers, with accents or without: ``titulo``."""
+    """Return the question for a key in another language than English, with or without accents: ``titulo``."""
     return _labels().get(bare(key)) if len(key) >= _LABEL_CHARS or not key.isascii() else None
 
 
@@ -192,7 +191,7 @@ def _labels() -> Mapping[str, str]:
 
 
 def plain_key(key: Any) -> str:
-    """A key without its vocabulary, in lower case.
+    """Return a key without its vocabulary, in lower case.
 
     >>> plain_key("http://purl.org/dc/terms/title"), plain_key("dc:creator")
     ('title', 'creator')
@@ -201,7 +200,7 @@ def plain_key(key: Any) -> str:
 
 
 def _says_enough(mapping: Mapping[str, Any]) -> bool:
-    """Return whether a mapping answers enough by itself; what else it says may be one level further in."""
+    """Return True if a mapping is a description by itself, without its nested structures."""
     is_record = _segments(mapping) or _is_registry(mapping) or _is_error(mapping)
     answers = kernel(_strings(mapping))
     is_enveloped = "who" not in answers and not _ENVELOPED.isdisjoint(map(plain_key, mapping))
@@ -209,7 +208,7 @@ def _says_enough(mapping: Mapping[str, Any]) -> bool:
 
 
 def _is_error(mapping: Mapping[str, Any]) -> bool:
-    """Return whether a structure says that the question failed, whatever the HTTP status says.
+    """Return True if a structure reports an error, whatever its HTTP status.
 
     >>> _is_error({"success": False}), _is_error({"success": "ark:/12148/x5", "errors": []}), _is_error({"code": 404})
     (True, False, True)
@@ -231,7 +230,7 @@ def _is_error(mapping: Mapping[str, Any]) -> bool:
 
 
 def is_sites(mapping: Mapping[str, Any]) -> bool:
-    """Return whether a structure describes a site or who runs it, and names no ARK."""
+    """Return True if a structure describes a site or its operator, and names no ARK."""
     types = mapping.get("@type", ())
     names = [types] if isinstance(types, str) else types
     kinds = {plain_key(name) for name in names if isinstance(name, str)}
@@ -239,13 +238,13 @@ def is_sites(mapping: Mapping[str, Any]) -> bool:
 
 
 def names_ark(mapping: Mapping[str, Any]) -> bool:
-    """Return whether a structure names an ARK where things name themselves."""
+    """Return True if a structure names an ARK under a key for identifiers."""
     named = {key: value for key, value in mapping.items() if plain_key(key) in _NAMING_THINGS}
     return any("ark:" in value.lower() for value in _strings(named).values())
 
 
 def _describing(value: Any, depth: int = 0) -> Mapping[str, Any] | None:
-    """The mapping that describes most: of a graph or a list one member, of a mapping itself or what it holds."""
+    """Return the mapping that describes most: one member of a graph or list, or a mapping or its content."""
     if isinstance(value, list):
         items = value[:_MOST_KEYS] if depth < _MOST_DEPTH else ()
         parts = [part for item in items if (part := _describing(item, depth + 1))]
@@ -262,14 +261,14 @@ def _describing(value: Any, depth: int = 0) -> Mapping[str, Any] | None:
 
 
 def _merged(outer: Mapping[Any, Any], inner: Mapping[Any, Any]) -> dict[Any, Any]:
-    """A description with what its envelope says besides; the date of a deposit is not the object's."""
+    """Return a description with the other elements of its envelope. The date of a deposit is not the object's date."""
     answered = kernel(_strings(inner)).keys()
     flat = _flat(outer)
     return {**{key: flat[key] for key in flat if kernel({str(key): "x"}).keys().isdisjoint(answered)}, **inner}
 
 
 def _flat(mapping: Mapping[Any, Any]) -> dict[Any, Any]:
-    """A mapping without what is one level further in."""
+    """Return a mapping without its nested structures."""
     return {key: item for key, item in mapping.items() if not isinstance(item, Mapping | list)}
 
 
@@ -283,7 +282,7 @@ def _is_of_story(key: str) -> bool:
 
 
 def _segments(mapping: Mapping[str, Any]) -> Record:
-    """The stories of an ERC in a structure: nested under their labels, or flat with dotted keys, as EZID sends."""
+    """Return the stories of an ERC in a structure: nested under their labels, or flat with dotted keys, as from EZID."""
     stories: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for key, inner in mapping.items():
         name = str(key).lower()
@@ -303,7 +302,7 @@ def _segments(mapping: Mapping[str, Any]) -> Record:
 
 
 def _is_registry(mapping: Mapping[str, Any]) -> bool:
-    """Return whether this is what a resolver's registry says of a NAAN or shoulder; a term's ``definition`` is none."""
+    """Return True if this is a resolver's entry for a NAAN or shoulder; a term's ``definition`` does not count."""
     definition = mapping.get("definition")
     defined = definition.keys() if isinstance(definition, Mapping) else set()
     if defined & {"uniq", "prefix", "scheme", "synonym_for"} or "na_policy" in mapping:
@@ -312,7 +311,7 @@ def _is_registry(mapping: Mapping[str, Any]) -> bool:
 
 
 def _strings(mapping: Mapping[Any, Any]) -> dict[str, str]:
-    """The values as text, keys in lower case; what no text can hold is replaced."""
+    """Return the values as text, with keys in lower case; characters that UTF-8 can't encode are replaced."""
     return {
         encodable(str(key).lower()): _text(value)
         for key, value in islice(mapping.items(), _MOST_KEYS)
@@ -321,7 +320,7 @@ def _strings(mapping: Mapping[Any, Any]) -> dict[str, str]:
 
 
 def _text(value: Any) -> str:
-    """A value as people read it: of what has a name the name, of a list its members; of an empty structure nothing."""
+    """Return a value in readable form: the name of a structure, the members of a list, nothing for an empty structure."""
     if isinstance(value, list):
         names = [_name_in(item) for item in value]
         name = None if None in names else " | ".join(map(str, names))
@@ -334,7 +333,7 @@ def _text(value: Any) -> str:
 
 
 def _name_in(value: Any, depth: int = 0) -> str | None:
-    """A text itself, or the name of what has one, also in parts or further in.
+    """Return a text itself, or the name in a structure, also in parts or nested.
 
     >>> _name_in({"person_or_org": {"family_name": "Rossi", "given_name": "Ada"}, "role": {"id": "author"}})
     'Rossi, Ada'
@@ -352,7 +351,7 @@ def _name_in(value: Any, depth: int = 0) -> str | None:
 
 
 def encodable(text: str) -> str:
-    """*text* without what no UTF-8 can hold, as the store wants it."""
+    """Return *text* without characters that UTF-8 can't encode, as the store requires."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -360,11 +359,11 @@ def encodable(text: str) -> str:
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 
-#: Characters of RDF that are parsed, and elements of XML that are looked at: a description is short.
+#: Maximum numbers of characters of RDF and of elements of XML that are read: a description is short.
 RDF_LIMIT = 2**16
 MOST_ELEMENTS = 5_000
 VALUE_CHARS = 2_000
-#: XML without any namespace is a description when it answers so many questions.
+#: XML without a namespace is a description if it answers this number of questions.
 ENOUGH_ANSWERS = 3
 
 _DESCRIPTIVE = re.compile(
@@ -374,7 +373,7 @@ _DESCRIPTIVE = re.compile(
 )
 _TEI = "http://www.tei-c.org/ns/1.0"
 _EAD = {"unittitle": "title", "unitdate": "date", "origination": "creator", "unitid": "identifier"}
-#: What the elements of other vocabularies are called in Dublin Core.
+#: The Dublin Core names of elements of other vocabularies.
 _LIBRARIES: Mapping[str, Mapping[str, str]] = {
     "http://www.loc.gov/mods/v3": {
         "title": "title", "namePart": "creator", "dateIssued": "date", "dateCreated": "date", "copyrightDate": "date",
@@ -386,23 +385,24 @@ _LIBRARIES: Mapping[str, Mapping[str, str]] = {
     },
     "urn:isbn:1-931666-22-9": _EAD, "http://ead3.archivists.org/schema/": _EAD,
 }  # fmt: skip
-#: In the namespace of a library, the version that changes nothing: ``http://www.crossref.org/schema/4.3.4``.
+#: The version in a library's namespace, which changes nothing: ``http://www.crossref.org/schema/4.3.4``.
 _VERSION = re.compile(r"(?<=crossref\.org/schema)/[\d.]+\Z")
 _MARC = "http://www.loc.gov/MARC21/slim"
 _MARC_FIELDS = {
     "100a": "creator", "110a": "creator", "700a": "contributor", "245a": "title", "260c": "date", "264c": "date",
     "024a": "identifier", "856u": "url",
 }  # fmt: skip
-#: Documents that hold the descriptions of many things, or of none.
+#: Documents with descriptions of many things, or without descriptions.
 _NO_RECORDS = frozenset({"rss", "feed", "urlset", "sitemapindex", "html", "svg", "opml", "opensearchdescription"})
 _ERRORS = frozenset({"error", "errors", "exception", "fault", "problem", "serviceexceptionreport"})
 _NAMES = ("name", "label", "preflabel", "title", "value")
 
-logging.getLogger("rdflib").setLevel(logging.CRITICAL)  # it complains of URIs that are not ours to mend
+# It warns about invalid URIs of others.
+logging.getLogger("rdflib").setLevel(logging.CRITICAL)
 
 
 def from_turtle(text: str) -> Record | None:
-    """The description in Turtle or N-Triples; of several the one of an ARK, or the one that says most.
+    """Return the description in Turtle or N-Triples: that of an ARK, or else the longest one.
 
     >>> from_turtle('@prefix dc: <http://purl.org/dc/terms/> . <http://a.example/x> dc:title "A map" .')
     {'rdf': {'@id': 'http://a.example/x', 'title': 'A map'}}
@@ -411,9 +411,9 @@ def from_turtle(text: str) -> Record | None:
 
 
 def from_xml(markup: bytes, *, enough: int = ENOUGH_ANSWERS) -> Record | None:
-    """The description in RDF/XML or in an XML vocabulary, or the error in it; None for other XML.
+    """Return the description in RDF/XML or in an XML vocabulary, or the error in it; None for other XML.
 
-    XML without a namespace is a description when it answers *enough* of the four questions.
+    XML without a namespace is a description if it answers *enough* of the four questions.
 
     >>> from_xml(b'<r xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>A map</dc:title></r>')
     {'rdf': {'title': 'A map'}}
@@ -425,7 +425,7 @@ def from_xml(markup: bytes, *, enough: int = ENOUGH_ANSWERS) -> Record | None:
         return None
     if root is None or not isinstance(root.tag, str):
         return None
-    etree.strip_elements(root, etree.Entity, with_tail=False)  # they mean nothing that we would look up
+    etree.strip_elements(root, etree.Entity, with_tail=False)  # entities are never resolved
     name = _local(root)
     if root.tag == f"{{{RDF}}}RDF":
         record = _from_rdf(etree.tostring(root, encoding="unicode"), "xml")
@@ -448,9 +448,9 @@ def from_xml(markup: bytes, *, enough: int = ENOUGH_ANSWERS) -> Record | None:
 
 @contextmanager
 def _literals_as_written() -> Iterator[None]:
-    """Let literals of RDF stay text: ``1E1000000000`` as a number takes gigabytes, and XML in XML another parser.
+    """Keep literals of RDF as text: converting ``1E1000000000`` to a number takes gigabytes.
 
-    To tell rdflib not to normalize them would not do: it converts them all the same, and forgets the result.
+    The option of rdflib against normalization would not help: it still converts them, and discards the result.
     """
     from rdflib import term
 
@@ -468,10 +468,9 @@ def _from_rdf(text: str, form: str) -> Record | None:
     try:
         with _literals_as_written():
             graph.parse(data=text[:RDF_LIMIT], format=form, publicID="about:this")
-    except Exception as problem:  # its parsers raise whatever they stumble over; what came before that counts
+    except Exception as problem:  # parsers of rdflib raise many types; triples before the error count
         logging.getLogger(__name__).debug("not all of the RDF was read: %r", problem)
-    # All triples of a graph come in any order, those of one subject as they are written. Of descriptions that tell as
-    # much, which one counts must not depend on that order.
+    # The order of subjects in a graph is arbitrary. The choice between equal descriptions must not depend on it.
     descriptions = (_properties_of(graph, subject) for subject in set(graph.subjects()))
     of_objects = (mapping for mapping in descriptions if not is_sites(mapping))
     best = max(
@@ -481,7 +480,7 @@ def _from_rdf(text: str, form: str) -> Record | None:
 
 
 def _properties_of(graph: rdflib.Graph, subject: Any) -> dict[str, str]:
-    """The first value of each descriptive property of a subject."""
+    """Return the first value of each descriptive property of a subject."""
     from rdflib import URIRef
 
     properties = {"@id": str(subject)} if isinstance(subject, URIRef) else {}
@@ -495,7 +494,7 @@ def _properties_of(graph: rdflib.Graph, subject: Any) -> dict[str, str]:
 
 
 def _shown(graph: rdflib.Graph, value: Any) -> str:
-    """A value as people read it: of what has a name, the name."""
+    """Return a value in readable form: the name of a thing that has one."""
     from rdflib import BNode, Literal
 
     if isinstance(value, Literal):
@@ -509,7 +508,7 @@ def _shown(graph: rdflib.Graph, value: Any) -> str:
 
 
 def _statements(root: Any) -> Iterator[tuple[str, str]]:
-    """Return the values under the names of well-known vocabularies, in the names of Dublin Core."""
+    """Return the values under the names of well-known vocabularies, with their Dublin Core names."""
     for number, element in enumerate(root.iter("*")):
         if number > MOST_ELEMENTS or not isinstance(element.tag, str):
             continue
@@ -532,7 +531,7 @@ def _local(element: Any) -> str:
 
 
 def _parts(element: Any) -> tuple[str, str]:
-    """The namespace and the name of an element; a prefix that no one declared is left out."""
+    """Return the namespace and the name of an element, without an undeclared prefix."""
     namespace, brace, name = str(element.tag).rpartition("}")
     return namespace.removeprefix("{") if brace else "", name.rpartition(":")[2]
 
@@ -542,7 +541,7 @@ def _text_of(element: Any) -> str:
 
 
 def _first(statements: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """The first statement of each kind that says something."""
+    """Return the first statement of each kind that has a value."""
     visited: set[str] = set()
     for name, text in statements:
         if name and text and name not in visited and len(visited) < _MOST_KEYS:
@@ -551,6 +550,6 @@ def _first(statements: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 
 def _described(values: Mapping[str, str]) -> Record | None:
-    """A record, when something in it answers a question besides what the subject is called."""
+    """Return a record if it has more than identifiers of its subject."""
     is_one = bool(values.keys() & (KERNEL.keys() | OTHER_DESCRIPTIVE) - {"@id", "url", "id", "identifier"})
     return {"rdf": dict(values)} if is_one else None

@@ -1,7 +1,7 @@
-"""Pure: find sentences by which a page says that its very object was withdrawn, and not something in it or of it.
+"""Find sentences of a page about the withdrawal of its object, rather than of a part of the object.
 
-A sentence says so where the object is what was withdrawn: "This record was, on 12 March 2020, deleted". The portrait
-that was removed from an album is part of a description.
+The subject of such a sentence is the object: "This record was, on 12 March 2020, deleted". A portrait that was removed
+from an album is part of a description.
 """
 
 from __future__ import annotations
@@ -14,37 +14,37 @@ from typing import Any
 
 from crawler.answers.quirks import bare, plain, quirks
 
-#: So many characters may be between the object and what became of it: a date, a reason, who did it.
+#: Maximum number of characters between the object and the verb: a date, a reason, an agent.
 _BETWEEN_CHARS = 110
-#: Words after the object that still are the object: its name, its identifier, who asked for it.
+#: Words after the object that belong to it: its name, its identifier, the person who requested it.
 _NAMING = (
     r"(?:\s*[\(\[\"'\u00ab\u201e\u201c:,][^\)\]\"'\u00bb\u201d]{0,160}[\)\]\"'\u00bb\u201d,]|\s*@+"
     r"|\s+(?:you|we|that|which|identified|requested|named|called|entitled|titled|with|by|the|its|your|id|doi|ark|identifier|number|nr|no"
     r"|mit|der|die|das|dem|kennung|nummer|sie|angefordert\w*|avec|portant|l'identifiant|identifiant|demande\w*|con|identificador|numero"
     r"|solicitad\w*|richiest\w*|com|o|met|de|het|identificatie|gevraagde|have|are|looking|for|trying|to|access|question|in|under|\d+)\b){0,9}?"
 )
-#: A date's full stop ends no sentence, and neither does that of an abbreviation. Marks come first, for they are few.
+#: The end of a sentence, not the full stop of a date or an abbreviation. Marks come first, because they are rare.
 _SENTENCE_END = re.compile(
     r"[.!?](?=\s|\Z)(?<!\b\d.)(?<!\b\d\d.)(?<!\b[A-Za-z].)(?<!\b[NnDMS][ro].)(?<!\bmrs.)|[\u3002\uff01\uff1f]"
 )
 ARK_OR_URL = re.compile(r"(?:https?://\S{0,500}?/)?ark:/?[^\s)\]\"'<>]+|https?://[^\s)\]\"'<>]+", re.IGNORECASE)
 _TITLE_PART = re.compile(r"\s[|:\u2013\u2014\u00b7\u2022\u203a-]\s")
-#: What makes a withdrawal no fact: a condition, a negation, a wish, a rule.
+#: Signs that a withdrawal is not a fact: a condition, a negation, a wish, a rule.
 _NO_FACT = re.compile(
     r"(?:\b(?:not|never|nicht|nie|kein\w*|pas|jamais|non|niet|nooit|inte|ikke|ikkje|nem|nao|nu|ne|не|нe|δεν|degil|ei|eivat"
     r"|be|werden|etre|ser|essere|worden zu|bli|blive)\b\s*(?:\w+\s+){0,2}\Z)"
     r"|\A\W*(?:if|when|whenever|should|unless|wenn|falls|sofern|si|se|cuando|quando|als|indien|om|hvis|jos|jesli|jezeli|pokud|ha|если|коли|eger|daca)\b"
 )
-#: The other half of such a guess: "moved or", before "deleted".
+#: The first half of a guess: "moved or", before "deleted".
 _OR_BEFORE = re.compile(r"\b(?:or|oder|ou|o|of|eller|lub|albo|nebo|alebo|vagy|sau|или|або|veya|ya da|tai|ή)\s*\Z")
-#: A sale from which a thing was withdrawn, before words of withdrawal: the record of that thing was not.
+#: A sale from which a thing was withdrawn: this does not concern its record.
 _SALE = re.compile(
     r"\b(?:(?:lot|los|lote|lotto|kavel)s?\s\d+|sale|auction|sotheby\w*|christie\w*|bonhams|drouot|auktion|versteigerung|vente|encheres"
     r"|adjug\w*|subasta|asta|leilao|veiling)\b"
 )
-#: So many characters before words of withdrawal may be the sale.
+#: Maximum distance of a sale before words of withdrawal, in characters.
 _SALE_CHARS = 80
-#: The history of a thing before it came here, which then is here.
+#: The history of a thing before it came to the collection, where it is now.
 _PROVENANCE = re.compile(
     r"\b(?:bought|acquired|purchased|sold|donated|bequeathed|presented to|erworben|angekauft|gekauft|verkauft"
     r"|acquis\w*|achet\w*|vendu\w*|adquirid\w*|comprad\w*|vendid\w*|acquistat\w*|vendut\w*|gekocht|verkocht|aangekocht)\b"
@@ -57,7 +57,7 @@ _ALTERNATIVE = re.compile(
 )
 #: "Removed to London".
 _TO_A_PLACE = re.compile(r"\s(?:to|into|nach|vers|\u00e0|naar|till|til|do)\s(?:the\s)?[^\W\d_a-z]")
-#: The object in a place of a sentence where it is not what was withdrawn: "the cover of this book was removed".
+#: A position in a sentence where the object is not the withdrawn thing: "the cover of this book was removed".
 _OF = re.compile(
     r"\b(?:of|in|from|on|to|for|with|by|about|within|inside|von|vom|im|aus|zu|zum|zur|bei|an|am|auf|de|du|des|d'|dans|en|sur|del|di|dal|nel"
     r"|della|do|da|no|na|van|uit|op|av|af|i|fra|fran|ur|z|ze|w|od|o|\u0438\u0437|\u0432|\u043e)\s?\Z"
@@ -65,7 +65,7 @@ _OF = re.compile(
 _STATUS = re.compile(
     r"\A(?:\w+\s){0,2}(?:status|state|zustand|statut|estado|estat|stato|reason|grund|motif|raison|motivo|reden|toestand)[^:]{0,20}:\s*\Z"
 )
-#: Someone has withdrawn what is named next.
+#: Someone withdrew the thing that is named next.
 _HAVING = re.compile(r"\b(?:have|has|had|avons|a|hemos|ha|abbiamo|he|heeft|hebben)\s(?:\w+\s)?\Z")
 _BY_SOMEBODY = re.compile(
     r"\b(?:by|request|due|because|durch|wunsch|par|demande|por|peticion|pedido|richiesta|verzoek)\b"
@@ -74,13 +74,13 @@ _BY_SOMEBODY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Withdrawal:
-    """The statement on a page that its object was withdrawn."""
+    """A statement on a page that its object was withdrawn."""
 
     words: str
     names_object: bool
-    """Whether it says of this very object that it was withdrawn: it names it, or says "this"."""
+    """True if it names this very object, or says "this"."""
     is_bare: bool = False
-    """Whether it is a word for what was withdrawn, and no sentence: things are called so, too."""
+    """True if it is a single word, not a sentence: things may have such titles."""
     place: str = "text"
     """``title``, ``heading`` or ``text``."""
 
@@ -88,9 +88,9 @@ class Withdrawal:
 def withdrawals_in(
     title: str, headings: Sequence[str], text: str, *, names: Iterable[str] = (), of_control: Iterable[str] = ()
 ) -> Iterator[Withdrawal]:
-    """The sentences of a page that say that its object was withdrawn; *names* are what it is called by.
+    """Return the sentences of a page that report the withdrawal of its object; *names* are names of the object.
 
-    *of_control* are words that are in the answer about a name that can't exist, too: they say nothing.
+    *of_control* are words in the answer for a name that can't exist, which do not count.
 
     >>> [each.words for each in withdrawals_in("Record", (), "Datensatz wurde am 12. M\u00e4rz 2020 gel\u00f6scht.")]
     ['datensatz wurde am 12. m\u00e4rz 2020 gel\u00f6scht']
@@ -112,7 +112,7 @@ def withdrawals_in(
 
 
 def _sentences(title: str, headings: Sequence[str], text: str) -> Iterator[tuple[str, str]]:
-    """The parts of a title, the headings, and the sentences between them, with their places."""
+    """Return the parts of a title, the headings, and the sentences between them, with their places."""
     yield from ((part, "title") for part in _TITLE_PART.split(title) if part.strip())
     yield from ((heading, "heading") for heading in headings)
     for heading in headings:
@@ -120,11 +120,9 @@ def _sentences(title: str, headings: Sequence[str], text: str) -> Iterator[tuple
     yield from ((part.strip(), "text") for part in _SENTENCE_END.split(text) if part.strip())
 
 
-@lru_cache(maxsize=2048)  # the pages of a site say much in the same sentences
+@lru_cache(maxsize=2048)  # the pages of a site share many sentences
 def _said_in(sentence: str) -> Withdrawal | None:
-    """Return what a sentence says of the object's withdrawal, if it does; for what the object is called by it has
-    ``@@``.
-    """
+    """Return the object's withdrawal in a sentence, or None. The sentence has ``@@`` for each name of the object."""
     shown = plain(sentence)
     capitals = " ".join(sentence.split())
     plain_text, words = bare(shown), _words()
@@ -160,17 +158,17 @@ def _said_in(sentence: str) -> Withdrawal | None:
 
 
 def speaks_of_withdrawal(part: str) -> bool:
-    """Return whether a part of a sentence has a word for what becomes of what is withdrawn: "the PDF was deleted"."""
+    """Return True if a part of a sentence has a verb for withdrawn things: "the PDF was deleted"."""
     return _words().gone.search(bare(plain(part))) is not None
 
 
 def sentences(text: str) -> Iterator[str]:
-    """The sentences of a text, in plain form."""
+    """Return the sentences of a text, in plain form."""
     return (plain(part) for part in _SENTENCE_END.split(text) if part.strip())
 
 
 def is_no_fact(lead: str) -> bool:
-    """Return whether the words before one of withdrawal make it a condition, a negation, a wish or a guess.
+    """Return True if the words before a word of withdrawal make it a condition, a negation, a wish or a guess.
 
     >>> is_no_fact("this record was not "), is_no_fact("this record was ")
     (True, False)
@@ -179,7 +177,7 @@ def is_no_fact(lead: str) -> bool:
 
 
 def is_one_of_several(rest: str) -> bool:
-    """Return whether what comes after words of withdrawal makes them one guess of several: "deleted or moved".
+    """Return True if the words after a word of withdrawal make it one of several guesses: "deleted or moved".
 
     >>> is_one_of_several(", had its name changed, or is unavailable"), is_one_of_several(" by the author or an heir")
     (True, False)
@@ -190,9 +188,7 @@ def is_one_of_several(rest: str) -> bool:
 
 
 def _stands_alone(capitals: str, start: int) -> bool:
-    """Return whether a noun without an article is the beginning of what is said: "Datensatz wurde", not "one
-    item was".
-    """
+    """Return True if a noun without an article begins a statement: "Datensatz wurde", not "one item was"."""
     before = capitals[:start].rstrip(" \"'(").rpartition(" ")[2]
     if not before:
         return True
@@ -204,15 +200,15 @@ def _stands_alone(capitals: str, start: int) -> bool:
 @dataclass(frozen=True, slots=True)
 class _WithdrawalPhrases:
     gone: re.Pattern[str]
-    """What becomes of an object that is withdrawn."""
+    """Verbs for withdrawn objects."""
     subject: re.Pattern[str]
-    """The object, and nothing but when, why and by whom between it and the end."""
+    """The object, followed only by time, reason and agent up to the end."""
     elsewhere: re.Pattern[str]
-    """That it was taken out of a place in the world, as an altar from its church."""
+    """The removal from a place in the world, as of an altar from its church."""
     goes_on: re.Pattern[str]
     noun_at_once: re.Pattern[str]
     at_once: re.Pattern[str]
-    """The object right after: "have removed this item"."""
+    """The object directly after the verb: "have removed this item"."""
     some: frozenset[str]
 
 

@@ -1,8 +1,8 @@
-"""Pure: decide which addresses may be reached, and route names to other addresses.
+"""Decide which addresses may be reached, and route names to other addresses.
 
-The question is put three times: about a host that is written as an address, about every address that a name has
-before one is connected to, and about the address that a connection was really made to. So neither a redirect, nor a
-literal in an odd notation, nor a name that answers differently each time gets round it.
+The guard is applied three times: to a host that is written as an address, to every address of a name before a
+connection, and to the address of the connection itself. So no redirect, unusual notation or changing name can bypass
+it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from extractors.model.errors import ArkauditError
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-#: Networks that no public resolver is in, with the kind of their addresses; the first that holds an address names it.
-#: After the special-purpose registries of the IANA (RFC 6890): Python's own lists differ from version to version.
+#: Networks without public resolvers, with the kind of their addresses; the first that contains an address names it.
+#: After the special-purpose registries of the IANA (RFC 6890), because Python's own lists differ between versions.
 NOT_PUBLIC: tuple[tuple[Network, str], ...] = tuple(
     (ipaddress.ip_network(network), kind)
     for network, kind in (
@@ -62,9 +62,9 @@ NOT_PUBLIC: tuple[tuple[Network, str], ...] = tuple(
         ("ff00::/8", "a multicast"),
     )
 )
-#: All that is assigned to hosts of the public internet in IPv6; the rest is held back by the IANA.
+#: All IPv6 addresses of hosts on the public internet; IANA reserves the rest.
 _GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
-#: IPv6 addresses that are a way of writing an IPv4 address, which alone decides about them.
+#: IPv6 addresses that stand for an IPv4 address, which alone decides.
 _WRITTEN_IPV4 = (
     ipaddress.IPv6Network("::ffff:0:0/96"),  # mapped
     ipaddress.IPv6Network("::ffff:0:0:0/96"),  # translated (RFC 2765)
@@ -78,26 +78,26 @@ _CONNECT_TO = re.compile(
 
 
 class BadRoute(ArkauditError, ValueError):
-    """Raised when a ``HOST:PORT=ADDR:PORT`` can't be read; the message says what is wrong with it."""
+    """Raised for an invalid ``HOST:PORT=ADDR:PORT``, with the reason as message."""
 
 
 @dataclass(frozen=True, slots=True)
 class AddressGuard:
-    """Refuses addresses that no public resolver has, unless they were allowed by name."""
+    """Refuses addresses that no public resolver has, unless they are allowed explicitly."""
 
     allowed: tuple[Network, ...] = ()
 
     @classmethod
     def allowing(cls, networks: Iterable[str]) -> AddressGuard:
-        """A guard that lets the given networks (``127.0.0.0/8``, ``::1``) through.
+        """Return a guard that allows the given networks (``127.0.0.0/8``, ``::1``).
 
-        Raises ValueError, naming the text, when one is no network.
+        Raises ValueError, with the text, for an invalid network.
         """
         return cls(tuple(ipaddress.ip_network(text.strip(), strict=False) for text in networks))
 
     def refusal(self, host: str) -> str | None:
-        """Return why *host* must not be reached, if it is an address, however it is written; None when it may, or is a
-        name.
+        """Return the reason to refuse *host* if it is an address in any notation; None for a name or an allowed
+        address.
 
         >>> AddressGuard().refusal("8.8.8.8") is None, AddressGuard().refusal("n2t.net") is None
         (True, True)
@@ -109,7 +109,7 @@ class AddressGuard:
         return next(filter(None, map(self._refusal, addresses_in(host))), None)
 
     def allows(self, host: str) -> bool:
-        """Return whether *host* is an address that was allowed by name.
+        """Return True if *host* is an address that is allowed explicitly.
 
         >>> guard = AddressGuard.allowing(["127.0.0.0/8"])
         >>> guard.allows("127.1"), guard.allows("8.8.8.8"), guard.allows("n2t.net")
@@ -129,9 +129,9 @@ class AddressGuard:
 
 
 def addresses_in(host: str) -> tuple[Address, ...]:
-    """The addresses that *host* is read as, in any notation that some program takes; none for a name.
+    """Return the addresses that programs read in *host*, in any notation; empty for a name.
 
-    A number with a leading zero is octal to some and decimal to others, so both count.
+    A number with a leading zero is octal for some programs and decimal for others, so both count.
 
     >>> addresses_in("[fe80::1%25eth0]"), addresses_in("2130706433"), addresses_in("n2t.net")
     ((IPv6Address('fe80::1'),), (IPv4Address('127.0.0.1'),), ())
@@ -161,7 +161,7 @@ def _value(number: re.Match[str]) -> int:
 
 
 def _address(numbers: list[int]) -> Address | None:
-    """The address of one to four numbers, of which the last fills all octets that are left, as inet_aton has it."""
+    """Return the address of one to four numbers; the last fills all remaining octets, as in inet_aton."""
     *octets, last = numbers
     if any(octet > 0xFF for octet in octets) or last >= 256 ** (4 - len(octets)):
         return None
@@ -169,7 +169,7 @@ def _address(numbers: list[int]) -> Address | None:
 
 
 def _faces(address: Address) -> Iterator[Address]:
-    """The address, or what alone decides about it; and every IPv4 address that it carries."""
+    """Return the address, or the one that decides for it, and every IPv4 address that it contains."""
     if isinstance(address, ipaddress.IPv4Address):
         yield address
         return
@@ -185,7 +185,7 @@ def _faces(address: Address) -> Iterator[Address]:
 
 
 def _kind(address: Address) -> str | None:
-    """The kind of an address that is not public, with its article."""
+    """Return the kind of an address that is not public, with its article."""
     kinds = (kind for network, kind in NOT_PUBLIC if address in network)
     is_outside = isinstance(address, ipaddress.IPv6Address) and address not in _GLOBAL_UNICAST
     return next(kinds, "a reserved" if is_outside else None)
@@ -193,15 +193,15 @@ def _kind(address: Address) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Routes:
-    """Routes: other addresses for a host and port, as with curl's ``--connect-to``; URL and Host stay."""
+    """Other addresses for hosts and ports, as with curl's ``--connect-to``; URL and Host header stay."""
 
     targets: Mapping[tuple[str, int], tuple[str, int]] = field(default_factory=dict)
     only: bool = False
-    """Whether a name that has no route fails instead of being looked up."""
+    """True if a name without a route fails instead of being looked up."""
 
     @classmethod
     def parse(cls, texts: Iterable[str], *, only: bool = False) -> Routes:
-        """The routes written as ``HOST:PORT=ADDR:PORT``. Raises `BadRoute`.
+        """Return the routes written as ``HOST:PORT=ADDR:PORT``. Raises `BadRoute`.
 
         >>> Routes.parse(["n2t.net:443=127.0.0.1:8443"]).target("N2T.net", 443)
         ('127.0.0.1', 8443)
@@ -213,7 +213,7 @@ class Routes:
         return cls(dict(_route(text) for text in texts), only)
 
     def target(self, host: str, port: int) -> tuple[str, int] | None:
-        """The address and port to connect to for *host* and *port*, when they are routed: by that they are allowed."""
+        """Return the address and port to connect to for *host* and *port*, or None. A route is always allowed."""
         return self.targets.get((host.lower().strip("[]"), port))
 
 
@@ -233,7 +233,7 @@ def _route(text: str) -> tuple[tuple[str, int], tuple[str, int]]:
 
 
 def is_literal(host: str) -> bool:
-    """Return whether *host* is an address, in any notation, and not a name.
+    """Return True if *host* is an address, in any notation, and not a name.
 
     >>> is_literal("[::1]"), is_literal("127.1"), is_literal("n2t.net")
     (True, True, False)

@@ -1,6 +1,6 @@
-"""Pure: describe what a crawl asks for: requests, the sources that list them, and the scope that it stays within.
+"""The requests of a crawl, the sources that list them, and the scope of the crawl.
 
-Two requests are the same if their URLs have one canonical form; URLs are sent as they were found.
+Two requests are the same if their URLs have the same canonical form; URLs are sent as they were found.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SESSION_PARAMETER = re.compile(
 _CAMPAIGN_PARAMETER = re.compile(
     r"(?:utm_[a-z_]+|fbclid|gclid|dclid|yclid|msclkid|igshid|mc_cid|mc_eid|_ga|_gl)=.*", re.IGNORECASE
 )
-#: What signs a URL, or names the moment at which it expires: storage in the cloud, content networks, log-ins.
+#: Parameters that sign a URL or give its expiry time: cloud storage, content networks, log-ins.
 _PERMIT = re.compile(
     r"""
     (?: x-[a-z]+-signature | signature | sig | hdnea | hdnts | expires ) = .{8,}
@@ -44,9 +44,10 @@ _PERMIT = re.compile(
 )
 
 
-@lru_cache(maxsize=2**13)  # pages of a site mostly link to the same
+@lru_cache(maxsize=2**13)  # the pages of a site share most of their links
 def same_document(url: str) -> str:
-    """The form in which *url* is compared: two URLs with one form are asked for once. Raises ValueError for no URL.
+    """Return the canonical form of *url*; URLs with the same form are requested once. Raises ValueError for an invalid
+    URL.
 
     >>> same_document("HTTP://Www.Example.org:80/%7Ea/./b;jsessionid=1A2B?z=1&a=%c3%a9&utm_source=x#top")
     'http://www.example.org/~a/b?a=%C3%A9&z=1'
@@ -66,7 +67,7 @@ def same_document(url: str) -> str:
 
 
 def names_session(url: str) -> bool:
-    """Return whether a session id is part of *url*.
+    """Return True if *url* contains a session id.
 
     >>> names_session("http://example.org/a;jsessionid=1A2B"), names_session("http://example.org/?sid=12")
     (True, False)
@@ -78,7 +79,7 @@ def names_session(url: str) -> bool:
 
 
 def is_for_once(url: str) -> bool:
-    """Return whether *url* holds a permit that expires, so that it is no one's name for what is there now.
+    """Return True if *url* contains a permit that expires, so that it does not identify the document.
 
     >>> is_for_once("https://bucket.example/1.pdf?X-Amz-Expires=60&X-Amz-Signature=0123456789abcdef")
     True
@@ -89,7 +90,7 @@ def is_for_once(url: str) -> bool:
 
 
 def _authority(scheme: str, authority: str) -> str:
-    """Host and port without what is understood.
+    """Return host and port, without user, default port and final dot.
 
     >>> _authority("https", "me:secret@Example.org.:443"), _authority("http", "[::1]:8080")
     ('example.org', '[::1]:8080')
@@ -104,22 +105,22 @@ def _authority(scheme: str, authority: str) -> str:
     return host.rstrip(".") + ("" if is_default else f":{int(port)}")
 
 
-# -- when two URLs are taken for the same document. They are compared in this form, and sent as they were found
+# -- requests
 
 
-#: Among a hundred million documents, two have the same key with a chance of one in four thousand.
+#: Length of a key. Among a hundred million documents, two have the same key with a chance of one in four thousand.
 KEY_BYTES = 8
 
 
 class RequestKind(StrEnum):
-    """The kind of a crawl request, which is how its answer is to be read."""
+    """The kind of a crawl request, which determines how its answer is read."""
 
     PAGE = "page"
     """A URL whose answer is a document."""
     FILE = "file"
     """A document on the local disk."""
     ARK = "ark"
-    """An ARK, asked about at a URL."""
+    """An ARK to check at a URL."""
 
 
 class FrontierState(StrEnum):
@@ -127,62 +128,62 @@ class FrontierState(StrEnum):
 
     WAITING = "waiting"
     CLAIMED = "claimed"
-    """Handed to a spider; there is no outcome yet."""
+    """Given to a spider, without an outcome so far."""
     DONE = "done"
     """Its outcome is in the store."""
 
 
 class Reach(StrEnum):
-    """The reach of a document's links."""
+    """The links of a document that are followed."""
 
     SITE = "site"
-    """Its links are followed within the scope of the crawl."""
+    """Links within the scope of the crawl."""
     ITEM = "item"
-    """One that a source lists, such as a landing page: only documents that it links to are asked for."""
+    """Only links to documents, for an item of a source such as a landing page."""
     LEAF = "leaf"
-    """It leads nowhere: a document on a content host, or one of an item."""
+    """No links, for a document on a content host or of an item."""
 
 
 @dataclass(frozen=True, slots=True)
 class CrawlRequest:
-    """Something to ask for, and how it was come by."""
+    """A request, with the place where it was found."""
 
     url: str
-    """As it is sent; the name of a file."""
+    """The URL as it is sent; for a file its name."""
     canonical: str
-    """What it is compared by: a run asks once for all requests that have this in common."""
+    """The form for comparisons: requests with the same form are sent once in a run."""
     host: str
-    """Name and port, in lower case; empty for a file. Hosts are asked in turn."""
+    """Name and port, in lower case; empty for a file. Requests alternate between hosts."""
     kind: RequestKind = RequestKind.PAGE
     depth: int = 0
     found_on: str | None = None
     ark: Ark | None = None
     reach: Reach = Reach.SITE
     source: SourceKind | None = None
-    """How its answer is to be read: by the user's order, or as a further part of a source; None: its content says."""
+    """The kind of source to read, by the user's prefix or for a further part; None if the content decides."""
     part: int = 0
-    """For a further part of a source, how many came before it."""
+    """For a further part of a source, the number of parts before it."""
 
     @property
     def is_seed(self) -> bool:
-        """True if the user has named it."""
+        """True if the user named it."""
         return self.found_on is None
 
     @property
     def key(self) -> bytes:
-        """The key of what it leads to (`document_key`)."""
+        """The key of its document (`document_key`)."""
         return document_key(self.canonical)
 
     @property
     def is_urgent(self) -> bool:
-        """True if it comes before what waits at its host: a resumption token of OAI-PMH may expire."""
+        """True if it goes before others of its host: a resumption token of OAI-PMH may expire."""
         return self.source is SourceKind.OAI and self.part > 0
 
     def led_to(self, url: str) -> CrawlRequest:
-        """The request for the document at *url*, where redirects of this one have led; this one, if that is the same.
+        """Return the request for the document at *url*, the end of its redirects; itself if that is the same.
 
-        What holds for this one holds for that: a redirect is no step, and no document that anything was found on.
-        Sessions are no part of its name; and a URL that is good for once names nothing.
+        The result keeps all other values: a redirect is neither a step nor a document with links. Session ids are
+        removed from its name, and a URL with an expiring permit is no name at all.
 
         >>> seed = CrawlRequest.to_page("http://library.example/")
         >>> seed.led_to("http://library.example/en/").is_seed, seed.led_to("http://LIBRARY.example/#top") is seed
@@ -207,7 +208,7 @@ class CrawlRequest:
         source: SourceKind | None = None,
         part: int = 0,
     ) -> CrawlRequest:
-        """The request for the document at *url*, which is sent as it is. Raises ValueError for what is no URL.
+        """Return the request for the document at *url*, which is sent unchanged. Raises ValueError for an invalid URL.
 
         >>> CrawlRequest.to_page("https://Library.example/b?y=1&x=2").canonical
         'https://library.example/b?x=2&y=1'
@@ -225,7 +226,7 @@ class CrawlRequest:
 
     @classmethod
     def to_file(cls, name: str) -> CrawlRequest:
-        """The request for a document on the local disk."""
+        """Return the request for a document on the local disk."""
         return cls(name, name, "", RequestKind.FILE)
 
     @classmethod
@@ -236,15 +237,15 @@ class CrawlRequest:
 
 @dataclass(frozen=True, slots=True)
 class Outlinks:
-    """Links of a document, in their order, also those to what was known already."""
+    """The links of a document, in order, also those to known documents."""
 
     found_on: str
-    """Where they are: the document, or a record in it; or the robots.txt that names sitemaps."""
+    """The place of the links: the document, a record in it, or the robots.txt that names sitemaps."""
     targets: str
-    """The keys of the documents that they lead to, one after the other, in hexadecimal digits."""
+    """The keys of the linked documents, one after the other, in hexadecimal digits."""
 
     def target_keys(self) -> Iterator[bytes]:
-        """The keys of the documents that they lead to.
+        """Return the keys of the linked documents.
 
         >>> links = Outlinks.to("http://a.example/", document_key("b") + document_key("c"))
         >>> [key.hex() for key in links.target_keys()]
@@ -260,14 +261,14 @@ class Outlinks:
 
 
 def outlinks_of(leads: Iterable[CrawlRequest]) -> tuple[Outlinks, ...]:
-    """Return the links that *leads* are, by where they were found."""
+    """Return *leads* as links, grouped by the place where they were found."""
     return by_place(
         (crawl_request.found_on, crawl_request.key) for crawl_request in leads if crawl_request.found_on is not None
     )
 
 
 def by_place(links: Iterable[tuple[str, bytes]]) -> tuple[Outlinks, ...]:
-    """Return *links*, each with where it was found and the key of what it leads to, by where they were found."""
+    """Return *links*, pairs of place and target key, grouped by place."""
     targets: dict[str, bytearray] = {}
     for found_on, key in links:
         targets.setdefault(found_on, bytearray()).extend(key)
@@ -275,7 +276,7 @@ def by_place(links: Iterable[tuple[str, bytes]]) -> tuple[Outlinks, ...]:
 
 
 def document_key(canonical: str) -> bytes:
-    """Return a digest by which a document is known among the targets of links: eight bytes instead of a long URL.
+    """Return a digest that identifies a document among link targets: eight bytes instead of a long URL.
 
     >>> len(document_key("http://a.example/")) == KEY_BYTES
     True
@@ -287,7 +288,7 @@ def document_key(canonical: str) -> bytes:
 
 
 class SourceKind(StrEnum):
-    """The kind of a document as a source of further ones; before a seed (``oai:https://…``) it is an order."""
+    """The kind of a source of further documents; the user may give it before a seed (``oai:https://…``)."""
 
     PAGE = "page"
     SITEMAP = "sitemap"
@@ -296,7 +297,7 @@ class SourceKind(StrEnum):
     IIIF = "iiif"
     LIST = "list"
     LOG = "log"
-    """Of the requests to a server: files, never fetched."""
+    """A server's log of requests: files, never fetched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,11 +305,11 @@ class ListedItem:
     """One item that a source lists."""
 
     url: str
-    """As it is sent."""
+    """The URL as it is sent."""
     found_on: str | None = None
     """The document within the source that names it, such as a record; None for the source itself."""
     is_elsewhere: bool = True
-    """Whether it is asked for wherever it is; otherwise only within the scope of the crawl."""
+    """True if it is requested outside of the scope of the crawl too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,48 +322,47 @@ class ListedRecord:
 
 @dataclass(frozen=True, slots=True)
 class SourceReading:
-    """The reading of one document as a source."""
+    """The content of one document as a source."""
 
     kind: SourceKind
     items: tuple[ListedItem, ...] = ()
-    """What it lists, in order."""
+    """The items that it lists, in order."""
     further: tuple[str, ...] = ()
-    """Where the source goes on: the next page, the sitemaps of an index, nested collections."""
+    """Further parts of the source: the next page, the sitemaps of an index, nested collections."""
     records: tuple[ListedRecord, ...] = ()
     listed: tuple[str, ...] = ()
-    """Names of what it holds next to its items, such as the identifiers of all records: two parts of a source that list
-    the same are one and the same part."""
+    """Other names in it, such as the identifiers of all records. Two parts with the same names are the same part."""
     findings: tuple[Finding, ...] = ()
     is_faulty: bool = False
-    """Whether it says that it can't give what it was asked for, or says nothing at all."""
+    """True if it reports an error, or is empty."""
     is_document: bool = True
-    """Whether it is also read as a document itself; one of records is not, or each would be read twice."""
+    """True if it is also read as a document. A source of records is not, or each record would be read twice."""
 
 
-# -- which links belong to the site of a seed, and which documents next to it
+# -- the scope: the site of a seed, and the documents that belong to it
 
 
 @cache
 def _suffixes() -> PublicSuffixList:
-    """The list of public suffixes that comes with the package; nothing is fetched."""
+    """Return the list of public suffixes in the package; nothing is fetched."""
     return PublicSuffixList(accept_unknown=False, only_icann=True)
 
 
 class Extent(StrEnum):
-    """The extent of a seed's site that is crawled."""
+    """The part of a seed's site that is crawled."""
 
     SITE = "site"
     """Every host under the same registered domain."""
     HOST = "host"
     """The seed's own host and port."""
     PATH = "path"
-    """What begins with the seed's own path, up to its last slash."""
+    """URLs that begin with the seed's own path, up to its last slash."""
 
 
 def site_of(url: str) -> str:
-    """The registered domain of a URL's host; host and port where there is none, as with an address.
+    """Return the registered domain of a URL's host, or host and port if there is none, as for an address.
 
-    Of a suffix that no one has listed the last label counts, as the list itself says (its rule ``*``).
+    For an unlisted suffix the last label counts, by the list's own rule ``*``.
 
     >>> site_of("https://gallica.bnf.fr/ark:/12148/x"), site_of("http://127.0.0.1:8000/"), site_of("http://localhost/")
     ('bnf.fr', '127.0.0.1:8000', 'localhost')
@@ -381,8 +381,7 @@ def site_of(url: str) -> str:
 
 
 def is_public_suffix(domain: str) -> bool:
-    """Return whether anybody may register below *domain*, so that no cookie is for all of it; a host's own name is
-    none.
+    """Return True if anyone may register below *domain*, so that it can't have cookies. A host's own name is not one.
 
     >>> is_public_suffix(".co.uk"), is_public_suffix("bnf.fr"), is_public_suffix("localhost")
     (True, False, False)
@@ -393,17 +392,17 @@ def is_public_suffix(domain: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The scope that a crawl stays within."""
+    """The scope of a crawl."""
 
     sites: frozenset[str]
     places: frozenset[str] = frozenset()
-    """Where the crawl is narrower than the sites: the beginnings of URLs, without their scheme."""
+    """Beginnings of URLs without their scheme, if the crawl is limited to a part of the sites."""
     content_hosts: frozenset[str] = frozenset()
-    """Hosts whose documents belong to the sites as well."""
+    """Hosts whose documents belong to the sites too."""
 
     @classmethod
     def of(cls, seeds: Iterable[str], *, extent: Extent = Extent.SITE, content_hosts: Iterable[str] = ()) -> Scope:
-        """The scope of some seeds: the registered domain of each, or as much of it as *extent* says."""
+        """Return the scope of some seeds: the registered domain of each, or the part that *extent* selects."""
         urls = list(seeds)
         places = []
         for url in urls if extent is not Extent.SITE else ():
@@ -414,7 +413,7 @@ class Scope:
         return cls(frozenset(map(site_of, urls)), frozenset(places), frozenset(hosts))
 
     def holds(self, url: str) -> bool:
-        """Return whether *url* is http or https and within the scope, so that its links are followed.
+        """Return True if *url* is http or https and within the scope, so that its links are followed.
 
         >>> scope = Scope.of(["https://www.bnf.fr/"])
         >>> scope.holds("https://gallica.bnf.fr/x"), scope.holds("https://n2t.net/"), scope.holds("ftp://bnf.fr/")
@@ -433,7 +432,7 @@ class Scope:
         return not self.places or any(host_and_path.startswith(beginning) for beginning in self.places)
 
     def holds_document(self, url: str) -> bool:
-        """Return whether a document at *url* belongs to the sites although no page there is followed.
+        """Return True if a document at *url* belongs to the sites, even if its links are not followed.
 
         >>> scope = Scope.of(["https://www.bnf.fr/"], extent=Extent.HOST, content_hosts=["cdn.example"])
         >>> scope.holds_document("https://files.bnf.fr/x.pdf"), scope.holds_document("https://a.example/x.pdf")
@@ -445,7 +444,7 @@ class Scope:
             return False
 
     def is_content_host(self, url: str) -> bool:
-        """Return whether *url* is on a host that was named for its documents, whatever is there.
+        """Return True if *url* is on a host that was named for its documents.
 
         >>> Scope.of([], content_hosts=["CDN.example"]).is_content_host("https://cdn.example/bitstream/1")
         True

@@ -1,6 +1,6 @@
-"""Durable writes: a file is whole at its path, also after a loss of power, or its predecessor is.
+"""Durable writes: even after a loss of power, a path has the whole new file or its predecessor.
 
-Nothing else in the project renames files into place or calls fsync.
+No other module of the project renames files into place or calls fsync.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Questions and answers as frozen records, and the closed vocabularies of questions and ends of chains.
 
-The values of the enums are the exact strings in the store, in JSON and in tables; new ones may be added, but these
-keep their meaning. The vocabularies of what is judged, in `crawler.model.outcomes`, can be had here as well.
+The values of the enums are the exact strings in the store, in JSON and in tables. New ones may be added, but these keep
+their meaning. The vocabularies of verdicts, from `crawler.model.outcomes`, are available here too.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from extractors.model.documents import Finding
 
 
 def now() -> str:
-    """This moment, as rows have it."""
+    """Return the current time in the form of the store."""
     return moment(datetime.now(UTC))
 
 
 def moment(at: datetime) -> str:
-    """A moment, as rows have it.
+    """Return a time in the form of the store.
 
     >>> moment(datetime.fromisoformat("2026-11-21T10:00:00.5+00:00"))
     '2026-11-21T10:00:00.500+00:00'
@@ -46,14 +46,14 @@ def moment(at: datetime) -> str:
 
 
 class DecidedOn(IntEnum):
-    """The basis on which a mention's row was decided; of several rows about one mention the last counts."""
+    """The basis of the decision in a mention's row; of several rows about one mention the last counts."""
 
     READ = 1
-    """On its document."""
+    """Its own document."""
     TOGETHER = 2
-    """On all documents of the run."""
+    """All documents of the run."""
     SETTLED = 3
-    """On what resolvers answered about its readings."""
+    """The answers of resolvers about its readings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class KeptMention:
 
 @dataclass(frozen=True, slots=True)
 class KeptUnresolvedMention(KeptMention):
-    """A mention that wasn't certain when its document was read."""
+    """A mention that was not certain from its document alone."""
 
     unresolved: UnresolvedMention
 
@@ -79,44 +79,44 @@ OutcomeT = TypeVar("OutcomeT", ObjectOutcome, MetadataOutcome, CommitmentOutcome
 
 
 class Question(StrEnum):
-    """A question about an ARK, each asked once a run and request URL."""
+    """A question about an ARK, asked once per run and request URL."""
 
     OBJECT = "object"
     INFO = "?info"
     DOUBLE = "??"
     SINGLE = "?"
     HYPHENS = "hyphens"
-    """The object again, without the hyphens of its name: some resolvers take them for part of it."""
+    """The object again, without hyphens in its name: some resolvers treat them as part of it."""
     NO_SLASH = "no trailing slash"
-    """The object again, without the slash that its URL was written with: it makes no other ARK."""
+    """The object again, without the final slash of its URL, which does not change the ARK."""
     OTHER_LABEL = "other label form"
-    """The object again, with ``ark:`` for ``ark:/`` or the other way round: some resolvers know only one of them."""
+    """The object again, with ``ark:`` for ``ark:/`` or the reverse: some resolvers know only one form."""
     PLAIN = "other label form, plain"
-    """The same without hyphens and slash as well, when no change alone has helped."""
+    """The same, also without hyphens and slash, if no single change helped."""
     WELL_KNOWN = "well-known"
-    """Under which path the resolver of this host is, by its own word (``/.well-known/ark``); once a host."""
+    """The path of this host's resolver, as the host states it (``/.well-known/ark``); once per host."""
     AT_PATH = "at own path"
-    """The object again, under the path that the host itself names."""
+    """The object again, under the path that the host names."""
     AT_REGISTRY = "at registry"
-    """The object again, at the registry's target for its NAAN or shoulder, when the resolver as written fails."""
+    """The object again, at the registry's target for its NAAN or shoulder, if the resolver as written fails."""
     AT_GLOBAL = "at global"
-    """The object again, at the global resolver, when the resolver as written fails."""
+    """The object again, at the global resolver, if the resolver as written fails."""
     CONFIRMED = "confirmed at global"
-    """The object of a compact ARK at the global resolver, after the registry's target, asked directly, knew none."""
+    """The object of a compact ARK at the global resolver, after the registry's target did not know it."""
     CONTROL = "control"
     CONTROL_ELSEWHERE = "control elsewhere"
-    """The same at another place, where the success of the resolver as written was held against its own control."""
+    """A control at another resolver, after the success at the resolver as written had its own control."""
     CONTROL_AGAIN = "control again"
-    """The control once more, after several objects had got one answer that the first control had not."""
+    """The control once more, after several objects got one answer that the first control did not get."""
     CONTROL_OTHER = "other control"
-    """Another name that can't exist, where the first got another page than the object: two of them are to be alike."""
+    """A second name that can't exist, after the first got another page than the object. Both should be alike."""
     CONTROL_LANDING = "control landing"
-    """A name that can't exist at the host where redirects have led, of which the resolver's control says nothing."""
+    """A name that can't exist at the landing host, about which the resolver's control says nothing."""
     CONTROL_INFO = "control ?info"
     RENDERED = "rendered"
-    """The object again where an app shell answers, shown by a browser (``[render]``)."""
+    """The object again, rendered by a browser, if the answer is an app shell (``[render]``)."""
     CONTROL_RENDERED = "control rendered"
-    """A control that an app shell answers too, shown by a browser."""
+    """A control with an app shell as answer, rendered by a browser."""
     UPPER_LABEL = "upper-case label"
     EXTRA_HYPHEN = "extra hyphen"
     DOUBLED_SLASH = "doubled slash"
@@ -143,10 +143,10 @@ class Question(StrEnum):
     TOMBSTONE = "tombstone"
     """The object of an ARK that is known to be gone, in a conformance test."""
     POLICY_LINK = "policy link"
-    """The URL where a provider states its commitment in full, asked once a run; no ARK of its own."""
+    """The URL of the full statement of a commitment, requested once per run; it has no ARK of its own."""
 
 
-#: Questions that ask for the object itself, the first that works deciding; the later ones only when it fails.
+#: Requests for the object itself. The first that works decides; the later ones are sent only if it fails.
 ACCESS = (
     Question.OBJECT,
     Question.NO_SLASH,
@@ -158,7 +158,7 @@ ACCESS = (
     Question.AT_REGISTRY,
     Question.AT_GLOBAL,
 )
-#: Questions about the resolver, asked once a resolver and shoulder: does it treat equal ARKs alike? (2020, 7.1)
+#: Questions about the resolver, once per resolver and shoulder: does it treat equal ARKs alike? (2020, 7.1)
 CONFORMANCE = (
     Question.OTHER_LABEL,
     Question.UPPER_LABEL,
@@ -174,10 +174,10 @@ CONFORMANCE = (
 
 
 class ChainEnd(StrEnum):
-    """The end of a chain of hops, before anything is judged."""
+    """The end of a chain of hops, before any verdict."""
 
     ANSWERED = "answered"
-    """The last hop has a status that is not followed any further."""
+    """The last hop has a status that is not followed."""
     NON_WEB = "non-web"
     LOOP = "loop"
     TOO_MANY_REDIRECTS = "too-many-redirects"
@@ -191,22 +191,22 @@ class ChainEnd(StrEnum):
     ROBOTS = "robots"
     REFUSED_ADDRESS = "refused-address"
     SKIPPED = "skipped"
-    """A redirect leads to an example or test ARK, which is never requested."""
+    """A redirect to an example or test ARK, which is never requested."""
     UNDETERMINED = "undetermined"
-    """A failure of a kind that no one has named yet; its text is kept."""
+    """A failure of another kind; its text is kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One request and what came back for it.
+    """One request and its answer.
 
-    `location` is the header as received; `error` the failure's own words when there was no answer.
+    `location` is the header as received; `error` is the message of the failure if there was no answer.
     """
 
     url: str
     method: str
     at: str
-    """The moment of the answer or failure, ISO 8601 in UTC, in milliseconds."""
+    """The time of the answer or failure, ISO 8601 in UTC, in milliseconds."""
     status: int | None = None
     location: str | None = None
     address: str | None = None
@@ -214,81 +214,82 @@ class Hop:
     headers: Mapping[str, str] = field(default_factory=dict)
     error: str | None = None
     sent: bool = True
-    """Whether anything went out for it: not where robots.txt, our own guard or a dead host kept us from asking, nor
-    where a rendered page was given the script that another page had asked for before."""
+    """True if anything was sent. False if robots.txt, the address guard or a dead host prevented it, or if a rendered
+    page got a script from the cache.
+    """
     body_bytes: int | None = None
-    """The size of what was read of the body, as it came over the wire."""
+    """The size of the part of the body that was read, as transferred."""
     body_sha256: str | None = None
-    """The digest of that; none for an empty body."""
+    """The digest of that part; None for an empty body."""
 
     @property
     def json(self) -> dict[str, Any]:
-        """The same as it is in JSON."""
+        """The hop in the form of JSON."""
         return {name: getattr(self, name) for name in _HOP_FIELDS} | {"headers": dict(self.headers)}
 
 
-#: The requests that led from a question to its answer, redirects included.
+#: The requests from a question to its answer, with redirects.
 Chain = tuple[Hop, ...]
 _HOP_FIELDS = tuple(column.name for column in fields(Hop))
 
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """The course of one rendering of a page by a browser."""
+    """The rendering of a page by a browser."""
 
     browser: str
     """Name and version."""
     requests: tuple[Hop, ...] = ()
-    """What the page asked for and was given, redirects included, in the order in which it came."""
+    """The requests of the page that were answered, with redirects, in order."""
     lacking: tuple[str, ...] = ()
-    """What it asked for and didn't get, each with the reason: it may show something else than it would in a browser."""
+    """The requests of the page that were not answered, each with the reason. A browser might show another page."""
     left_out: int = 0
-    """How much it asked for that bears on no text: pictures, styles, fonts, frames, what counts visitors."""
+    """The number of requests that do not affect text: pictures, styles, fonts, frames, visitor counters."""
     fault: str | None = None
-    """Why it came to no end, or to none that holds."""
+    """The reason why the rendering did not finish, or is not valid."""
 
     @property
     def is_whole(self) -> bool:
-        """True if the page shows what it would show in a browser."""
+        """True if the page is the same as in any browser."""
         return self.fault is None and not self.lacking
 
 
-#: Characters that are kept of one value that a stranger has written; and of all values of one record.
+#: Maximum number of characters of one foreign value, and of all values of one record.
 VALUE_CHARS, RECORD_CHARS = 2**13, 2**16
-#: ARKs of one page that are kept; a list of a thousand parts is about none of them.
+#: Maximum number of ARKs of one page that are kept; a list of a thousand parts is about none of them.
 MOST_ARKS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class PageFacts:
-    """The facts that a body states, read when it came, so that no body need be kept."""
+    """The facts in a body, read on arrival, so that no body needs to be kept."""
 
     arks: tuple[tuple[str, str], ...] = ()
-    """ARKs in normal form and where each is: ``canonical``, ``cite-as``, ``DC.identifier``, ``text`` …"""
+    """ARKs in normal form with their places: ``canonical``, ``cite-as``, ``DC.identifier``, ``text`` …"""
     canonical: str | None = None
     refresh: str | None = None
-    """Where a ``<meta http-equiv=refresh>`` leads; it is recorded and judged, never followed."""
+    """The target of a ``<meta http-equiv=refresh>``, which is recorded and judged, never followed."""
     challenge: str | None = None
-    """Which known bot challenge the markup is; its name in ``quirks.toml``."""
+    """The name of the robot check in ``quirks.toml`` that the markup matches."""
     asks_password: bool = False
-    """Whether the page has a field for a password."""
+    """True if the page has a password field."""
     runs_scripts: bool = False
-    """Whether the page has scripts: a browser may show something else than what is in it."""
+    """True if the page has scripts, so that a browser may show something else."""
     signs_on: bool = False
-    """Whether the page is a form that goes on to a single sign-on by itself."""
+    """True if the page is a form that continues to a single sign-on without a click."""
     headings: tuple[str, ...] = ()
     """The first headings of the page's own part."""
     kernel_values: Mapping[str, str] = field(default_factory=dict)
-    """The values under descriptive labels of the page, by the kernel's names for these; ``commitment`` among them."""
+    """The values under descriptive labels of the page, by the kernel's names and ``commitment``."""
 
     def places_of(self, ark: str) -> tuple[str, ...]:
-        """Return where the page names *ark*, a normal form; empty when it doesn't."""
+        """Return the places in which the page names *ark*, a normal form."""
         return tuple(where for named_ark, where in self.arks if named_ark == ark)
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One question asked of the world and its answer; unique by run, request URL, question and attempt."""
+    """One question and its answer; unique by run, request URL, question and attempt."""
 
     ark: Ark
     """The ARK that the question is about."""
@@ -296,33 +297,33 @@ class Observation:
     """The URL of the object question that this belongs to: ARK and resolver as found, without inflection."""
     question: Question
     asked_url: str
-    """The URL whose target was sent first, byte for byte: `request_url` with the inflection, or the control's."""
+    """The URL of the first request, byte for byte: `request_url` with the inflection, or the control's."""
     hops: Chain
     end: ChainEnd
     detail: str = ""
-    """The words for how the chain ended, where there are any."""
+    """The words for the end of the chain, if there are any."""
     attempt: int = 1
-    """Which try this was; the one with the highest number is the answer."""
+    """The number of this attempt; the highest one is the answer."""
     media_type: str | None = None
     title: str | None = None
     text: str | None = None
-    """The beginning of the answer's readable text, white space folded: evidence, and what answers are compared by."""
+    """The beginning of the readable text, with folded white space, as evidence and for comparisons."""
     body_bytes: int | None = None
     body_sha256: str | None = None
     body_complete: bool = True
     record: Mapping[str, Any] | None = None
-    """What was parsed from a metadata answer: segments of an ERC, or the JSON object."""
+    """The parsed metadata: segments of an ERC, or the JSON object."""
     similarity: str | None = None
-    """A sketch of the whole readable text: two answers can be compared without their bodies."""
+    """A sketch of the whole readable text, for comparing answers without their bodies."""
     facts: PageFacts = field(default_factory=PageFacts)
     remarks: tuple[str, ...] = ()
     rendering: Rendering | None = None
-    """How the page came about that is described here, where a browser has shown it."""
+    """The rendering of this page, if a browser rendered it."""
 
     def within_limits(self) -> Observation:
-        """Return it with no more of each value than is kept; a remark says if its record had more.
+        """Return the observation with each value cut to its limit, and a remark if its record was longer.
 
-        Whatever reads it later, also from a store that somebody else has written, sees no long values.
+        So no later reader, also of a foreign store, gets long values.
         """
         facts, record = self.facts, _cut_record(self.record)
         remark = f"only the first {RECORD_CHARS:,} characters of its record were kept"
@@ -335,7 +336,7 @@ class Observation:
             record=record,
             facts=replace(
                 facts,
-                # one that was cut would name something else
+                # A truncated ARK would be another ARK.
                 arks=tuple(
                     (ark, place[:VALUE_CHARS]) for ark, place in facts.arks[:MOST_ARKS] if len(ark) <= VALUE_CHARS
                 ),
@@ -348,7 +349,7 @@ class Observation:
         )
 
     def unread(self, reason: str) -> Observation:
-        """Return it as an answer of which nothing is known but that it came, and why."""
+        """Return the observation as an answer without content, with the *reason* why it was not read."""
         return replace(
             self,
             hops=tuple(replace(hop, headers={}) for hop in self.hops),
@@ -363,17 +364,17 @@ class Observation:
 
     @property
     def status(self) -> int | None:
-        """The HTTP status of the last hop, or none when it got no answer."""
+        """The HTTP status of the last hop, or None without an answer."""
         return self.hops[-1].status if self.hops else None
 
     @property
     def final_url(self) -> str:
-        """The URL that the chain ended at."""
+        """The URL at the end of the chain."""
         return self.hops[-1].url if self.hops else self.asked_url
 
     @property
     def at(self) -> str:
-        """Return when the chain ended."""
+        """The time of the end of the chain."""
         return self.hops[-1].at if self.hops else ""
 
 
@@ -392,7 +393,7 @@ def _cut_hop(hop: Hop) -> Hop:
 
 
 def _cut_record(record: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """The first `RECORD_CHARS` characters of a record: its stories in their order, none of their values long.
+    """Return the first `RECORD_CHARS` characters of a record: its stories in order, with limited values.
 
     >>> _cut_record({"erc": {"who": "Rossi", "what": "x" * 10_000}})["erc"]["what"] == "x" * VALUE_CHARS
     True
@@ -414,10 +415,10 @@ def _cut_record(record: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class LoggedRequests:
-    """The requests that a mention counts, in a log of the server that was asked; none for any other mention."""
+    """The requests that a mention in a server's log counts; empty for other mentions."""
 
     asked: int | None = None
-    """How often people asked."""
+    """The number of requests by people."""
     asked_by_robots: int | None = None
     answered: int | None = None
     """The status of the answers."""
@@ -425,19 +426,19 @@ class LoggedRequests:
 
 @dataclass(frozen=True, slots=True)
 class CitedMention:
-    """A mention, and the URL that asks for its object."""
+    """A mention, and the URL that requests its object."""
 
     mention: Mention
     request_url: str
     unresolved: UnresolvedMention | None = None
-    """What it was decided on, where other documents may decide it otherwise."""
+    """The basis of the decision, if other documents may change it."""
     decided: DecidedOn = DecidedOn.READ
     requests: LoggedRequests = LoggedRequests()
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentRecord:
-    """A document that was asked for: what came, what it holds, and what went wrong with it."""
+    """A document that was requested: the answer, its content, and any faults."""
 
     url: str
     found_on: str | None
@@ -451,94 +452,96 @@ class DocumentRecord:
     mentions: tuple[CitedMention, ...] = ()
     findings: tuple[Finding, ...] = ()
     leads: tuple[CrawlRequest, ...] = ()
-    """Where it leads, as far as the crawl follows: put on the frontier in the transaction that records the document."""
+    """The links that the crawl follows, added to the frontier in the transaction that records the document."""
     settles: str | None = None
-    """The entry of the frontier that has its outcome with this row, by `CrawlRequest.canonical`."""
+    """The entry of the frontier that this row completes, by `CrawlRequest.canonical`."""
     listed: str | None = None
-    """The digest of what it has listed, if it is a source; kept with the entry that it settles."""
+    """The digest of the items that it lists as a source; kept with the completed entry."""
     outlinks: tuple[Outlinks, ...] = ()
-    """All links that are followed from here, also those to what was known already."""
+    """All followed links, also those to known documents."""
     led_to: str | None = None
-    """The name of the document that its redirects have led to, where that has a row of its own."""
+    """The name of the document at the end of its redirects, if that has a row of its own."""
     led_by: DocumentRecord | None = None
-    """The row about the URL of which redirects have led here first: recorded in the same transaction."""
+    """The row of the URL whose redirects led here first, recorded in the same transaction."""
 
     @property
     def rows(self) -> tuple[DocumentRecord, ...]:
-        """Return what is recorded together: this row, and the one about what has led here."""
+        """The rows that are recorded together: this row, and the one about the redirecting URL."""
         return (self,) if self.led_by is None else (self.led_by, self)
 
     @property
     def status(self) -> int | None:
-        """The HTTP status of the last hop, or redirect; none for a file or when there was no answer."""
+        """The HTTP status of the last hop or redirect; None for a file or without an answer."""
         own = [hop for hop in self.hops if self.led_to is None or hop.location is not None]
         return own[-1].status if own else None
 
     @property
     def final_url(self) -> str:
-        """Return where the document was in the end."""
+        """The final address of the document."""
         return self.led_to or (self.hops[-1].url if self.hops else self.url)
 
 
-#: Why a certificate was not seen, where it was a question of time: asked again, it may be seen.
+#: The reason for a missing certificate that is temporary; the next probe may see it.
 NOT_IN_TIME = "not in time"
 
 
 @dataclass(frozen=True, slots=True)
 class TlsResult:
-    """The result of a verifying handshake with a host; resolution is observed apart from it."""
+    """The result of a verifying handshake with a host, apart from resolution."""
 
     host: str
     port: int
     trusted: bool | None
-    """None when the probe itself could not be made."""
+    """None if the probe itself was not possible."""
     reason: str
-    """``ok``, ``expired``, ``not-yet-valid``, ``self-signed``, ``unknown-issuer``, ``wrong-host`` or the words."""
+    """``ok``, ``expired``, ``not-yet-valid``, ``self-signed``, ``unknown-issuer``, ``wrong-host``, or a message."""
     at: str
-    """The moment of the handshake, ISO 8601 in UTC; before the run began, where one of the same day was taken over."""
+    """The time of the handshake, ISO 8601 in UTC; before the run if a result of the same day was reused."""
     means: str = ""
-    """Whose authorities were trusted, and by which route the host was reached: only like results are taken over."""
+    """The trusted authorities and the route to the host. A result is only reused with the same ones."""
 
     @property
     def is_late(self) -> bool:
-        """True if no certificate was seen for want of time, which says nothing of it."""
+        """True if no certificate was seen in time, so that nothing is known about it."""
         return self.trusted is None and self.reason == f"not probed: {NOT_IN_TIME}"
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """A host that was asked too fast, or is too busy, wants to be left alone (Retry-After)."""
+    """A host's request for a pause (Retry-After)."""
 
     host: str
     """Scheme, name and port."""
     url: str
-    """The request that was answered so."""
+    """The URL of the request with this answer."""
     at: str
     asked_s: float
-    """For how many seconds."""
+    """The length of the pause, in seconds."""
     is_kept: bool
-    """Whether that is within our patience; otherwise the host was not asked again, unless there was time anyway."""
+    """True if it is within arkaudit's patience. Otherwise the host is not contacted again, unless the time has passed
+    anyway.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class HostTraffic:
-    """The traffic to a host in a run, requests for robots.txt and looks at its certificate included."""
+    """The traffic to a host in a run, with robots.txt and certificate probes."""
 
     host: str
     requests: int
     failures: int
-    """How many of them got no answer."""
+    """The number of requests without an answer."""
     interval_s: float
-    """Seconds between two requests, as far as nothing slowed us down."""
+    """Seconds between two requests, without back-off."""
     crawl_delay_s: float | None = None
     """The interval that its robots.txt wants."""
     given_up: str | None = None
-    """Why it was not asked any more."""
+    """The reason why it was not contacted any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceVerdict(Generic[OutcomeT]):
-    """The judgement about one service, with the sentences that support it."""
+    """The outcome of one service, with the sentences that support it."""
 
     outcome: OutcomeT
     evidence: tuple[str, ...] = ()
@@ -547,22 +550,22 @@ class ServiceVerdict(Generic[OutcomeT]):
 
 @dataclass(frozen=True, slots=True)
 class Meant:
-    """An ARK that was probably meant, where another one was written: it lives."""
+    """An ARK that was probably meant instead of the written one, and works."""
 
     ark: Ark
     url: str
-    """The URL that asked for it."""
+    """The URL that requested it."""
     evidence: tuple[str, ...]
 
     @property
     def json(self) -> dict[str, Any]:
-        """The same as it is in JSON."""
+        """The ARK in the form of JSON."""
         return {"ark": str(self.ark), "url": self.url, "evidence": list(self.evidence)}
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The three ARK services of one ARK at one request URL (draft-kunze-ark-38, 5.1)."""
+    """The verdict on the three services of one ARK at one request URL (draft-kunze-ark-38, 5.1)."""
 
     ark: Ark
     request_url: str
@@ -573,13 +576,14 @@ class Verdict:
     hops: Chain = ()
     """The chain of the request for the object."""
     requests: int = 0
-    """Sent about this ARK at this URL: every attempt and every redirect."""
+    """The number of requests about this ARK at this URL: every attempt and every redirect."""
     remarks: tuple[str, ...] = ()
     rests_on: tuple[str, ...] = ()
-    """What was asked for others as well, by the URL asked first: controls, policies, a host's path, other readings."""
+    """Shared answers that it depends on, by the first URL requested: controls, policies, a host's path, other readings.
+    """
     did_you_mean: Meant | None = None
     naan_policy: Mapping[str, Any] = field(default_factory=dict)
-    """What the NAAN registry says of the policy of those who assign such names; empty where it says nothing."""
+    """The policy of the assigner of such names in the NAAN registry; may be empty."""
 
     def __repr__(self) -> str:
         services = ", ".join(str(service.outcome) for service in (self.object, self.metadata, self.commitment))

@@ -1,7 +1,7 @@
-"""The closed vocabularies of what is judged: the outcomes of the three services, and what they amount to.
+"""The closed vocabularies of verdicts: the outcomes of the three services, and their families.
 
-The values of the enums are the exact strings in the store, in JSON and in tables; new ones may be added, but these
-keep their meaning.
+The values of the enums are the exact strings in the store, in JSON and in tables. New ones may be added, but these keep
+their meaning.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Self
 
 
 class Family(StrEnum):
-    """The family of an object outcome, for those who count."""
+    """The family of an object outcome, for counts."""
 
     WORKS = "works"
     FAILS = "fails"
     UNREACHABLE = "unreachable"
-    """No one can say today: the host, not the identifier, gave no answer. Never to be read as link rot."""
+    """Not known today: the host gave no answer about the identifier. This is not link rot."""
     NOT_JUDGED = "not-judged"
 
 
@@ -24,10 +24,10 @@ class ObjectOutcome(StrEnum):
     """The outcome of the request for the object itself."""
 
     family: Family
-    """In which it is counted: a blocked request is not judged, and an outage is no failure."""
+    """The family in which it is counted: a blocked request is not judged, and an outage is not a failure."""
 
     def __new__(cls, token: str, family: Family = Family.NOT_JUDGED) -> Self:
-        """An outcome with its token and family."""
+        """Return an outcome with its token and family."""
         outcome = str.__new__(cls, token)
         outcome._value_, outcome.family = token, family
         return outcome
@@ -59,7 +59,7 @@ class ObjectOutcome(StrEnum):
 
 FAMILY_OF = {outcome: outcome.family for outcome in ObjectOutcome}
 
-#: Outcomes that someone may want to act on, gravest first: the order of ``--fail-on``.
+#: Outcomes that may need action, most severe first: the order of ``--fail-on``.
 SEVERITY: tuple[ObjectOutcome, ...] = (
     ObjectOutcome.BROKEN,
     ObjectOutcome.SOFT_404,
@@ -82,7 +82,7 @@ SEVERITY: tuple[ObjectOutcome, ...] = (
 
 
 class MetadataOutcome(StrEnum):
-    """The outcome of asking the provider to describe the object."""
+    """The outcome of the requests for a description of the object."""
 
     ERC = "erc"
     STRUCTURED = "structured"
@@ -97,12 +97,12 @@ class MetadataOutcome(StrEnum):
     NOT_ASKED = "not-asked"
 
 
-#: Outcomes in which the provider has described the object, in any form.
+#: Outcomes with a description of the object, in any form.
 DESCRIBED = frozenset({MetadataOutcome.ERC, MetadataOutcome.STRUCTURED, MetadataOutcome.HTML})
 
 
 class CommitmentOutcome(StrEnum):
-    """The outcome of asking what the provider promises about the object and its identifier."""
+    """The outcome of the requests for the provider's promise about the object and its identifier."""
 
     STATED = "stated"
     PLACEHOLDER = "placeholder"
@@ -112,12 +112,12 @@ class CommitmentOutcome(StrEnum):
 
 
 class DocumentOutcome(StrEnum):
-    """The outcome of a document that answered; one that did not has the object outcome's token of its chain."""
+    """The outcome of a document that answered. Without an answer, the object outcome of its chain is used."""
 
     READ = "read"
     UNREADABLE = "unreadable"
-    """Fetched, but no reader could make anything of it; its findings say why."""
+    """Fetched, but no reader could read it; its findings give the reason."""
     REDIRECTED = "redirected"
-    """Its URL leads to another document, which has a row of its own."""
+    """Its URL redirects to another document, which has a row of its own."""
     REFERER = "referer"
-    """Not asked for: the log of a server names it as the page that visitors came from."""
+    """Not requested: a server's log names it as the page that visitors came from."""

@@ -19,44 +19,44 @@ from extractors.model.naan import NotARegistry, Registry, RegistryEntry, Resolve
 if TYPE_CHECKING:
     from dns.resolver import Resolver
 
-#: Overrides where the copy is kept.
+#: Overrides the folder of the copy.
 CACHE_VARIABLE = "ARKAUDIT_CACHE"
 #: Bytes of a registry, before and after decompression; the public one had a little over one million in 2024.
 REGISTRY_LIMIT = 64 * 2**20
 
-#: The names of the copy, and of what is known of it.
+#: The names of the copy and of its provenance.
 COPY = "naan-registry"
 PROVENANCE = "naan-registry.provenance.json"
 
 
 class Provenance(BaseModel):
-    """The provenance of a copy, and how to ask whether it is still the newest; kept next to it."""
+    """The origin of a copy, with the data to check if it is current; stored next to it."""
 
     model_config = ConfigDict(frozen=True)
 
     source: str
     checked_at: AwareDatetime
-    """When the source was last asked."""
+    """The time of the last request to the source."""
     sha256: str
-    """Of the copy: a provenance next to other bytes is not theirs."""
+    """The digest of the copy; a provenance next to other bytes is ignored."""
     etag: str | None = None
     last_modified: str | None = None
 
     @property
     def conditions(self) -> dict[str, str]:
-        """The headers of a request that wants an answer only if there is something newer (RFC 9110, 13.1)."""
+        """The headers of a request that only returns newer content (RFC 9110, 13.1)."""
         headers = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
         return {name: value for name, value in headers.items() if value}
 
 
 def cache_folder() -> Path:
-    """The folder of the user's cache in which the copy is kept; ``ARKAUDIT_CACHE`` overrides it."""
+    """Return the folder of the user's cache that contains the copy; ``ARKAUDIT_CACHE`` overrides it."""
     chosen = os.environ.get(CACHE_VARIABLE)
     return Path(chosen) if chosen else user_cache_path("arkaudit", appauthor=False)
 
 
 def load(folder: Path) -> Registry:
-    """The copy in *folder*; without one, what is built in. `Registry.warning` names one that can't be used.
+    """Return the copy in *folder*, or else the built-in registry. `Registry.warning` names an unusable copy.
 
     >>> load(Path("/no/such/folder")).source
     'built in'
@@ -73,7 +73,7 @@ def load(folder: Path) -> Registry:
 
 
 def kept(path: Path) -> tuple[Registry, Provenance | None]:
-    """The copy at *path* and its provenance, if that is this copy's. Raises OSError and `NotARegistry`."""
+    """Return the copy at *path* and its provenance, if that belongs to it. Raises OSError and `NotARegistry`."""
     data = bounded(path)
     with suppress(OSError, ValidationError):
         provenance = Provenance.model_validate_json(path.with_name(PROVENANCE).read_bytes())
@@ -84,7 +84,7 @@ def kept(path: Path) -> tuple[Registry, Provenance | None]:
 
 
 def bounded(path: Path) -> bytes:
-    """The bytes of a file that isn't larger than a registry may be. Raises OSError and `NotARegistry`."""
+    """Return the bytes of a file that is not larger than a registry may be. Raises OSError and `NotARegistry`."""
     with path.open("rb") as file:
         data = file.read(REGISTRY_LIMIT + 1)
     if len(data) > REGISTRY_LIMIT:
@@ -92,18 +92,18 @@ def bounded(path: Path) -> bytes:
     return data
 
 
-# -- The Maptr procedure: resolvers of a NAAN from NAPTR records, for whom the registry knows none (2005, 4.2)
+# -- The Maptr procedure: resolvers from NAPTR records, for a NAAN without one in the registry (2005, 4.2)
 
 
-#: So many names are looked up for one NAAN at most, each once.
+#: Maximum number of names that are looked up for one NAAN, each once.
 MOST_NAMES = 10
-#: Seconds for one look-up, all name servers together.
+#: Seconds for one look-up at all name servers together.
 LOOK_UP_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Naptr:
-    """As much of a NAPTR record as Maptr looks at; order and preference are ignored."""
+    """The parts of a NAPTR record that Maptr uses; order and preference are ignored."""
 
     flags: str
     service: str
@@ -111,14 +111,14 @@ class Naptr:
     replacement: str
 
 
-#: From a domain name to its NAPTR records; none for a name that has none, or can't be looked up.
+#: A function from a domain name to its NAPTR records; empty if there are none or the look-up fails.
 LookUp = Callable[[str], Sequence[Naptr]]
 
 
 def resolvers(naan: str, look_up: LookUp) -> Iterator[ResolverTarget]:
-    """The resolvers that NAPTR records name for *naan*, in their order.
+    """Return the resolvers in the NAPTR records of *naan*, in order.
 
-    A record with flag ``h`` names a resolver as host and port, one without a flag a domain to look up in turn.
+    A record with flag ``h`` names a resolver as host and port, one without a flag a domain to look up next.
 
     >>> list(resolvers("12026", lambda name: [Naptr("h", "ark", "USLC", "lhc.nlm.nih.gov:8080")]))
     [ResolverTarget(template='http://lhc.nlm.nih.gov:8080/ark:/${content}', status=None)]
@@ -139,7 +139,7 @@ def resolvers(naan: str, look_up: LookUp) -> Iterator[ResolverTarget]:
 
 
 def with_resolvers(registry: Registry, naans: Iterable[str], look_up: LookUp) -> Registry:
-    """*registry* with the resolvers that NAPTR records name for those of *naans* for which it knows none."""
+    """Return *registry* with resolvers from NAPTR records for those of *naans* without a resolver in it."""
     entries = []
     for naan in sorted(set(naans)):
         entry = registry.entry(naan)
@@ -152,7 +152,7 @@ def with_resolvers(registry: Registry, naans: Iterable[str], look_up: LookUp) ->
 
 
 def dns_look_up(resolver: Resolver | None = None) -> LookUp:
-    """Looks NAPTR records up by the machine's own name servers, or by *resolver*'s. Never raises."""
+    """Return a function that looks up NAPTR records at the system's name servers, or with *resolver*. It never raises."""
     import dns.exception
     import dns.rdatatype
     import dns.resolver

@@ -1,7 +1,7 @@
-"""Pure: decide which URL to ask about an ARK, where a redirect leads, what comes next, and what is asked again.
+"""Decide the URL for a question about an ARK, the target of a redirect, the next step, and repeated requests.
 
-URLs are handled as raw text and never canonicalized: a bare ``?``, dot segments and the case of escapes are part of
-what is asked (draft-castelan-ark-uri, 7.1).
+URLs are raw text and never canonicalized: a bare ``?``, dot segments and the case of escapes are part of the request
+(draft-castelan-ark-uri, 7.1).
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from extractors.find import find_arks
 from extractors.model.errors import ArkauditError
 from extractors.model.normalize import LABEL
 
-#: The resolver that knows every NAAN, which is asked about ARKs that are written without one.
+#: The resolver that knows every NAAN, for ARKs that are written without one.
 GLOBAL_RESOLVER = "https://n2t.net/"
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
-#: What succeeds by the reference algorithm (2020, 7.1.3), and 203 and 300: a list of alternatives is access too.
+#: Successes of the reference algorithm (2020, 7.1.3), and 203 and 300, because a list of alternatives is access too.
 SUCCESSES = frozenset({200, 203, 204, 206, 226, 300, 304})
 INFLECTIONS: Mapping[Question, str] = {
     Question.OBJECT: "",
@@ -31,9 +31,9 @@ INFLECTIONS: Mapping[Question, str] = {
     Question.DOUBLE: "??",
     Question.SINGLE: "?",
 }
-#: The questions about the other two services, in the order in which they are asked.
+#: The questions about the other two services, in the order of the requests.
 INFLECTED = (Question.INFO, Question.DOUBLE, Question.SINGLE)
-#: Characters of a URL that is asked for: as many as every recipient should support (RFC 9110, 4.1).
+#: Maximum length of a requested URL: the length that every recipient should support (RFC 9110, 4.1).
 URL_LIMIT = 8_000
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _HTTP = re.compile(r"https?://", re.IGNORECASE)
@@ -43,17 +43,17 @@ _UNSAFE = re.compile(r"[^\x21-\x7e]")
 
 
 class BadLocation(ArkauditError, ValueError):
-    """Raised when a Location can't be made into a URL; the message says why."""
+    """Raised if a Location can't be made into a URL, with the reason as message."""
 
 
-# -- what is asked
+# -- the request
 
 
 def request_url(repaired: str, resolver: str | None, global_resolver: str) -> str:
-    """The URL that asks for the object of a mention: its own resolver as written, or the global one.
+    """Return the URL that requests the object of a mention, at its own resolver or at the global one.
 
-    *repaired* is the mention made whole, resolver included; characters outside ASCII become UTF-8 escapes. The URL
-    of a compact ARK is ours to make, so its label is in lower case: some resolvers know no other.
+    *repaired* is the repaired mention with its resolver; characters outside ASCII become UTF-8 escapes. The label of a
+    compact ARK becomes lower case, because some resolvers know no other.
 
     >>> request_url("ARK:/12148/btv1b84", None, "https://n2t.net/")
     'https://n2t.net/ark:/12148/btv1b84'
@@ -71,7 +71,7 @@ def request_url(repaired: str, resolver: str | None, global_resolver: str) -> st
 
 
 def mention_url(repaired: str, resolver: str | None, of_page: str | None, global_resolver: str) -> str:
-    """The URL that asks for the object of a mention; *of_page* is the resolver that a relative link means.
+    """Return the URL that requests the object of a mention; *of_page* is the resolver of a relative link.
 
     >>> mention_url("ark:/12148/btv1b84", None, "https://www.bnf.fr/r/", "https://n2t.net/")
     'https://www.bnf.fr/r/ark:/12148/btv1b84'
@@ -86,10 +86,10 @@ def mention_url(repaired: str, resolver: str | None, of_page: str | None, global
 
 
 def sendable(url: str) -> str:
-    """*url* as it can be asked: no fragment, no user and password, and only printable ASCII.
+    """Return *url* without fragment, user and password, in printable ASCII.
 
-    A host in another script becomes its ASCII form (RFC 5891), an empty port goes (RFC 3986, 6.2.3); elsewhere each
-    character outside printable ASCII becomes its UTF-8 escapes, and nothing else changes.
+    A host in another script becomes its ASCII form (RFC 5891), and an empty port is removed (RFC 3986, 6.2.3). Other
+    characters outside printable ASCII become UTF-8 escapes. Nothing else changes.
 
     >>> sendable("https://example.org/ark:12345/4б?info#f1")
     'https://example.org/ark:12345/4%D0%B1?info'
@@ -105,7 +105,7 @@ def sendable(url: str) -> str:
 
 
 def _host_and_port(authority: str) -> str:
-    """The host in ASCII and a port where one is given; what names no host stays as it is, escaped."""
+    """Return the host in ASCII and its port; an invalid host is only escaped."""
     host_and_port = authority.rpartition("@")[2].removesuffix(":")
     host, colon, port = host_and_port.partition(":")
     if not host.isascii() or "%" in host:
@@ -124,9 +124,9 @@ def _escaped(text: str) -> str:
 
 
 def request_target(url: str) -> str:
-    """Return what is in the request line for *url*: path and query, byte for byte, a bare ``?`` included.
+    """Return the target in the request line for *url*: path and query, byte for byte, with a bare ``?``.
 
-    Raises ValueError when a character could not be sent as it is.
+    Raises ValueError for a character that can't be sent unchanged.
 
     >>> request_target("https://n2t.net/ark:/12148/btv1b84?")
     '/ark:/12148/btv1b84?'
@@ -140,7 +140,7 @@ def request_target(url: str) -> str:
 
 
 def asked_url(url: str, question: Question) -> str:
-    """The URL that puts *question* about the object at *url*, which has no query.
+    """Return the URL that asks *question* about the object at *url*, which has no query.
 
     >>> asked_url("https://n2t.net/ark:12148/btv1b84", Question.SINGLE)
     'https://n2t.net/ark:12148/btv1b84?'
@@ -158,7 +158,7 @@ def asked_url(url: str, question: Question) -> str:
 
 
 def resolver_of(url: str) -> str:
-    """The part of a request URL before the first label: the resolver that was asked.
+    """Return the part of a request URL before the first label: the resolver.
 
     >>> resolver_of("https://n2t.net/ark:/12148/btv1b84")
     'https://n2t.net/'
@@ -168,7 +168,7 @@ def resolver_of(url: str) -> str:
 
 
 def label_of(url: str) -> str:
-    """The label form in a request URL, in lower case; nothing where there is none.
+    """Return the label in a request URL, in lower case, or an empty text.
 
     >>> label_of("https://n2t.net/ARK:/12148/btv1b84"), label_of("https://example.org/brunner/06l")
     ('ark:/', '')
@@ -178,7 +178,7 @@ def label_of(url: str) -> str:
 
 
 def with_other_label(url: str) -> str:
-    """*url* with ``ark:`` for ``ark:/``, or the other way round; one in capitals with the same in lower case.
+    """Return *url* with ``ark:`` for ``ark:/``, or the reverse. A label in capitals only becomes lower case.
 
     >>> with_other_label("https://n2t.net/ark:/12148/x5"), with_other_label("https://n2t.net/ark:12148/x5")
     ('https://n2t.net/ark:12148/x5', 'https://n2t.net/ark:/12148/x5')
@@ -195,7 +195,7 @@ def with_other_label(url: str) -> str:
 
 
 def same_host(one: str, other: str) -> bool:
-    """Return whether two URLs lead to one host; addresses, which are many hosts' in tests and labs, with their ports.
+    """Return True if two URLs have the same host. Explicit ports must agree, because test hosts share addresses.
 
     >>> same_host("http://n2t.net/x", "https://www.N2T.net/y"), same_host("http://127.0.0.1:1/", "http://127.0.0.1:2/")
     (True, False)
@@ -203,25 +203,25 @@ def same_host(one: str, other: str) -> bool:
     both = urlsplit(one), urlsplit(other)
     try:
         ports = {parts.port for parts in both if parts.port is not None}
-    except ValueError:  # a port that is none
+    except ValueError:  # an invalid port
         return False
     names = {(parts.hostname or "").removeprefix("www.") for parts in both}
     return len(names) == 1 and len(ports) < 2
 
 
-# -- what a chain amounts to
+# -- the steps of a chain
 
 
 @dataclass(frozen=True, slots=True)
 class Follow:
-    """Go on to this URL."""
+    """Continue at this URL."""
 
     url: str
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The chain ends here, and how."""
+    """The chain ends here, in this way."""
 
     end: ChainEnd
     detail: str = ""
@@ -230,10 +230,10 @@ class Stop:
 def next_step(
     asked: Iterable[str], status: int, location: str | None, *, max_hops: int, cookie_at: int | None = None
 ) -> Follow | Stop:
-    """Return whether to follow an answer: the reference algorithm of the 2020 URI scheme (7.1.3).
+    """Return the step after an answer, by the reference algorithm of the 2020 URI scheme (7.1.3).
 
-    *asked* are the URLs requested so far in this chain, the answering one last; *cookie_at* is which of them last
-    set a cookie. A URL that comes by again is a loop, unless a cookie has come since: some hosts ask for it back.
+    *asked* are the URLs of this chain so far, the answering one last; *cookie_at* is the index of the last one that set
+    a cookie. A repeated URL is a loop, unless a cookie was set since, because some hosts expect it back.
 
     >>> next_step(["https://n2t.net/ark:1/x"], 302, "ftp://example.org/x", max_hops=5)
     Stop(end=<ChainEnd.NON_WEB: 'non-web'>, detail='ftp://example.org/x')
@@ -251,13 +251,13 @@ def next_step(
         if url.lower().startswith(("http:", "https:")):
             return Stop(ChainEnd.BAD_REDIRECT, f"no host: {url}")
         return Stop(ChainEnd.NON_WEB, url[:URL_LIMIT])
-    # The header may be cut, and its dots merged: the URL says less of its length then.
+    # The header may be cut and its dots merged, so the longer of both counts.
     if is_too_long(longest := max(url, location, key=len)):
-        return Stop(ChainEnd.UNDETERMINED, f"where it leads was not asked: {_too_long(longest)}")
+        return Stop(ChainEnd.UNDETERMINED, f"the target was not requested: {_too_long(longest)}")
     if names_skipped_ark(url):
-        return Stop(ChainEnd.SKIPPED, f"{url} names an example or a test, which is never requested")
+        return Stop(ChainEnd.SKIPPED, f"{url} contains an example or test ARK, which is never requested")
     if url in urls and (cookie_at is None or cookie_at < len(urls) - 1 - urls[::-1].index(url)):
-        back = f"leads back to {url}, which was asked before"
+        back = f"redirects back to {url}"
         way = "redirects to itself" if url == urls[-1] else back
         return Stop(ChainEnd.LOOP, f"{urls[-1]} {way}")
     if len(urls) > max_hops:
@@ -266,7 +266,7 @@ def next_step(
 
 
 def names_skipped_ark(url: str) -> bool:
-    """Return whether *url* leads to an example or test ARK: those are never requested, however they are linked.
+    """Return True if *url* contains an example or test ARK, in any spelling. These are never requested.
 
     >>> names_skipped_ark("https://n2t.net/ark:/%31%32%33%34%35/x5"), names_skipped_ark("https://n2t.net/ark:/12148/x5")
     (True, False)
@@ -276,10 +276,10 @@ def names_skipped_ark(url: str) -> bool:
 
 
 def resolved_location(base: str, location: str) -> str:
-    """The URL that a Location means, as raw text (RFC 3986, 5.2); only relative paths have their dots merged.
+    """Return the URL of a Location as raw text (RFC 3986, 5.2); dots are merged only in relative paths.
 
-    *location* is the header's octets as Latin-1; octets outside ASCII are escaped one by one, whatever they encode.
-    Raises `BadLocation` when host or port make no sense. It may be too long to be asked for (`is_too_long`).
+    *location* contains the header's octets as Latin-1; octets outside ASCII are escaped one by one, in any encoding.
+    Raises `BadLocation` for an invalid host or port. The URL may be too long to request (`is_too_long`).
 
     >>> resolved_location("https://n2t.net/a/b/c", "../ark:/1/./x%7d?")
     'https://n2t.net/a/ark:/1/x%7d?'
@@ -327,7 +327,7 @@ def _merged(path: str, reference: str) -> str:
 
 
 def url_fault(url: str) -> str | None:
-    """Return why no request can be made of an http or https URL, or is made by us; None when one can.
+    """Return the reason why an http or https URL can't or may not be requested, or None.
 
     >>> url_fault("https://n2t.net:port/ark:12148/x5"), url_fault("http://127.0.0.1:8000/")
     ("Port could not be cast to integer value as 'port': https://n2t.net:port/ark:12148/x5", None)
@@ -345,8 +345,7 @@ def url_fault(url: str) -> str | None:
 
 
 def is_too_long(url: str) -> bool:
-    """Return whether *url* is longer than what is asked for: a limit of ours, which says nothing of the host or the
-    ARK.
+    """Return True if *url* exceeds arkaudit's own limit, which says nothing about the host or the ARK.
 
     >>> is_too_long("https://n2t.net/" + "x" * 7_984), is_too_long("https://n2t.net/" + "x" * 7_985)
     (False, True)
@@ -355,13 +354,11 @@ def is_too_long(url: str) -> bool:
 
 
 def _too_long(url: str) -> str:
-    return f"it has {len(url)} characters, and {URL_LIMIT} are the most that are asked for"
+    return f"the URL has {len(url)} characters, more than the limit of {URL_LIMIT}"
 
 
 def requests_sent(observations: Iterable[Observation]) -> int:
-    """Return how many requests went out for *observations*: every hop but those that were held back, and what a
-    rendered page asked for.
-    """
+    """Return the number of requests for *observations*: all hops that were sent, and those of rendered pages."""
     sent = 0
     for observation in observations:
         of_page = observation.rendering.requests if observation.rendering is not None else ()
@@ -371,7 +368,7 @@ def requests_sent(observations: Iterable[Observation]) -> int:
     return sent
 
 
-# -- whether a question is asked again within a run, and how long to wait before
+# -- repeated attempts within a run, and the time to wait
 
 
 def listed_statuses(statuses: Iterable[int]) -> str:
@@ -388,7 +385,7 @@ def listed_statuses(statuses: Iterable[int]) -> str:
 PASSING_STATUSES = frozenset({429, 502, 503, 504})
 #: Statuses by which a host refuses access. They do not show that the object is missing.
 REFUSING_STATUSES = frozenset({401, 403, 407, 429, 451, 999})
-#: How the failures of a look-up that took too long are worded: the next one may be in time, as an address may be known.
+#: Beginnings of messages about slow look-ups; the next one may succeed, because the address may be cached.
 SLOW_LOOK_UPS = (
     "the name could not be looked up in time",
     "our own machine did not get to looking the name up, which says nothing of the host",
@@ -396,28 +393,28 @@ SLOW_LOOK_UPS = (
 _PASSING_ENDS = frozenset({ChainEnd.TIMEOUT, ChainEnd.RESET})
 _RETRY_SECONDS = re.compile(r"(?P<whole>[0-9]+)(?P<part>\.[0-9]+)?(?:\s*,.*)?\Z", re.ASCII)
 _SPOKEN_RETRY = re.compile(r"(?:(?P<h>[0-9]++)\s*+h)?\s*+(?:(?P<m>[0-9]++)\s*+m)?\s*+(?:(?P<s>[0-9]++)\s*+s)?\Z", re.I)
-#: Longer values of a Retry-After are cut: no date takes more, and more digits mean no more.
+#: Maximum length of a Retry-After; dates are shorter, and further digits change nothing.
 _RETRY_CHARS = 100
 
-#: A year; anyone who asks for more, or for more digits than a number has, wants not to be asked today.
+#: A year. Longer values, or those with too many digits, mean that the host must not be contacted today.
 LONGEST_WISH_S = 366 * 86_400.0
-#: A date in a year that no calendar of Python has.
+#: A date in a year beyond Python's calendar.
 _BEYOND_CALENDARS = re.compile(r"\b[A-Z][a-z]{2}[ -][0-9]{5,} [0-9]{2}:", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """The limits for asking a question again: how often, and how long."""
+    """The limits for repeated attempts."""
 
     attempts: int = 3
-    """How often at most; 1 means never again."""
+    """Maximum number of attempts; 1 means no repetition."""
     backoff_s: float = 2.0
-    """Seconds before the second attempt; each further wait is twice as long."""
+    """Seconds before the second attempt, doubled for each further one."""
     longest_wait_s: float = 60.0
-    """A host that wants a longer pause is not asked again in this run."""
+    """Maximum seconds to wait; a host that wants a longer pause is not contacted again in this run."""
 
     def backoff(self, attempt: int) -> float:
-        """The seconds after the attempt with this number, which is 1 for the first.
+        """Return the seconds to wait after an attempt; the first has the number 1.
 
         >>> [Patience(backoff_s=2).backoff(attempt) for attempt in (1, 2, 3)]
         [2.0, 4.0, 8.0]
@@ -426,13 +423,13 @@ class Patience:
 
 
 def next_attempt(answer: Observation, patience: Patience) -> float | None:
-    """The seconds to wait before the question of *answer* is put once more, or None when that answer is.
+    """Return the seconds to wait before the question of *answer* is repeated, or None if that answer is final.
 
-    Only what may pass is tried again: timeouts, broken connections, 429, 502, 503 and 504; not what was never sent,
-    because its host seems dead. The host's own wish (Retry-After, RFC 9110, 10.2.3) is heeded; one beyond our patience
-    is on record with the answer, and not waited for.
+    Only temporary failures are repeated: timeouts, broken connections, 429, 502, 503 and 504. Requests that were never
+    sent, because the host seems dead, are not. The host's own Retry-After counts (RFC 9110, 10.2.3); a longer one than
+    the limit is recorded with the answer.
     """
-    # A verdict about the object rests on the questions of access; the others are asked twice at most.
+    # The verdict on the object depends on the questions of access; the others are repeated once.
     most = patience.attempts if answer.question in ACCESS else min(patience.attempts, 2)
     return next_fetch(answer.hops, answer.end, answer.attempt, patience, most=most)
 
@@ -440,7 +437,7 @@ def next_attempt(answer: Observation, patience: Patience) -> float | None:
 def next_fetch(
     hops: Sequence[Hop], end: ChainEnd, attempt: int, patience: Patience, *, most: int | None = None
 ) -> float | None:
-    """The seconds to wait before a chain that ended so, at this attempt of *most*, is gone through once more, or None.
+    """Return the seconds to wait before a chain is repeated, or None; at most *most* attempts are made.
 
     >>> hops = (Hop("https://n2t.net/", "GET", "2026-11-21T12:00:00+00:00", 503),)
     >>> next_fetch(hops, ChainEnd.ANSWERED, 1, Patience(backoff_s=2.0))
@@ -458,17 +455,19 @@ def next_fetch(
 
 
 def wait_s(retry_after: str | None, attempt: int, patience: Patience, *, at: str) -> float | None:
-    """The seconds to wait after an *attempt* that was answered *at* a moment; None when that is beyond *patience*."""
+    """Return the seconds to wait after an *attempt* that was answered *at* a time, or None if longer than *patience*
+    allows.
+    """
     wish = retry_after_s(retry_after, at=at)
     seconds = max(patience.backoff(attempt), wish or 0.0)
     return seconds if seconds <= patience.longest_wait_s else None
 
 
 def retry_after_s(header: str | None, *, at: str) -> float | None:
-    """The seconds that a Retry-After asks for, counted from the moment *at* (ISO 8601); None when it says nothing.
+    """Return the seconds of a Retry-After, counted from the time *at* (ISO 8601), or None if it is invalid.
 
-    It is seconds or a date; ``2.7``, ``3s``, ``1m`` and ``1m30s`` are seen as well. However long it is, it is no more
-    than `LONGEST_WISH_S`.
+    It is a number of seconds or a date; ``2.7``, ``3s``, ``1m`` and ``1m30s`` also occur. The maximum is
+    `LONGEST_WISH_S`.
 
     >>> [retry_after_s(text, at="2026-11-21T10:00:00+00:00") for text in ("120", "1m30s", "soon", None)]
     [120.0, 90.0, None, None]
@@ -493,6 +492,6 @@ def retry_after_s(header: str | None, *, at: str) -> float | None:
 
 
 def _bounded(digits: str) -> float:
-    """A number of seconds, however many digits it has."""
+    """Return a number of seconds with any number of digits."""
     significant = digits.lstrip("0")
     return min(float(significant or 0), LONGEST_WISH_S) if len(significant) < 20 else LONGEST_WISH_S
