@@ -224,7 +224,7 @@ def test_the_page_has_these_hosts_in_a_table_of_their_own(blocked_frames: Frames
     table = shown.partition('<h3 id="closed-doors">')[2].partition("</table>")[0]
     assert "closed.example" in table
     assert "a robot check: Cloudflare" in table
-    assert "Could you let it in?" in shown
+    assert "Could you admit it?" in shown
     assert 'data-copy="door-1"' in shown
 
 

@@ -70,8 +70,8 @@ class AnswerSets:
     _controls: dict[tuple[str, str, Question], list[AnswerFacts]]
     controls_again: dict[str, list[AnswerFacts]]
     """The answers to controls that were requested again, by resolver."""
-    other_controls: dict[str, list[AnswerFacts]]
-    """The answers to second controls, by resolver or landing host."""
+    _other_landings: dict[str, AnswerFacts]
+    """The last answers of landing hosts to second controls, by the pattern of the URL asked."""
 
     @classmethod
     def of(cls, observations: Iterable[Observation]) -> AnswerSets:
@@ -123,7 +123,7 @@ class AnswerSets:
         return self._landings.get(landing_pattern(url)) if self._landings else None
 
     def other_controls(self, ark: Ark, answer: AnswerFacts) -> tuple[AnswerFacts, ...]:
-        """Return the answers to the second controls for *ark*: at its resolver, and where redirects led *answer*."""
+        """Return the answers to the second controls of *ark*, at its resolver and at the landing host of *answer*."""
         found = [self.control(ark, answer.asked_url, Question.CONTROL_OTHER)]
         if answer.is_redirected:
             found.append(self._other_landings.get(landing_pattern(answer.final_url)))

@@ -377,10 +377,10 @@ def facts_beside(
 
 
 def facts_at_landing(facts: ObjectFacts, landing: AnswerFacts | None) -> ObjectFacts:
-    """Return the facts with the *landing* host's answer to its control, if the resolver's says nothing about that host.
+    """Return the facts with the *landing* host's answer to its control, if the resolver's does not cover that host.
 
-    A page that names this ARK for another part of its address, or describes an object there, comes from another part of
-    the host. A page that reports an absence in more than its title does not improve by comparison with other pages.
+    The facts stay if the control's page names this ARK too, or this page describes an object: the host may use another
+    part of the address. They also stay if several signs, not only the title, report an absence.
     """
     answer = facts.answer
     says_nothing = (ControlContrast.REFUSED_BEFORE, ControlContrast.NOTHING)

@@ -99,10 +99,10 @@ _WAYS = {
     Cause.REFUSED_HERE: Why.OTHER_RESOLVER,
 }
 _BECAUSE = {
-    Cause.LABEL_FORM: N_("the resolver knows only the other form of the label; it works in that form"),
-    Cause.HYPHENS: N_("the resolver treats hyphens as part of the name; it works without them"),
-    Cause.MOVED_RESOLVER: N_("the resolver that is written fails; it works there"),
-    Cause.REFUSED_HERE: N_("it fails as it is written; the same ARK is cited there and works"),
+    Cause.LABEL_FORM: N_("the resolver accepts only the other form of the label; the ARK works in that form"),
+    Cause.HYPHENS: N_("the resolver treats hyphens as part of the name; the ARK works without them"),
+    Cause.MOVED_RESOLVER: N_("the cited resolver fails; the ARK works at this one"),
+    Cause.REFUSED_HERE: N_("it fails as written; the same ARK is cited at this address and works"),
 }
 
 

@@ -125,7 +125,7 @@ def _blocked_arks(frames: Frames) -> pd.DataFrame:
     return counts.assign(tried=tally(tries, ["host"], "how")).reset_index()
 
 
-#: The evidence of a verdict on a robot check (`crawler.verdicts.access`).
+#: The part of a verdict's evidence that names a challenge page.
 _CHECK = r"(a robot check: [^;]+)"
 
 
