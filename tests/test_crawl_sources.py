@@ -378,7 +378,7 @@ def test_a_body_that_was_cut_off_leads_nowhere_by_half_a_url(tmp_path: Path) -> 
         (("--max-time", "soon"), "neither seconds nor a duration"),
         (("--max-time", "0"), "greater than 0"),
         (("--scope", "world"), "'world' is not one of 'site', 'host', 'path'"),
-        (("",), "a seed that names nothing: ''"),
+        (("",), "empty seed: ''"),
         (("list:no-such-file.txt",), "neither an http(s) URL nor an existing file or folder: 'no-such-file.txt'"),
         (("oai:http://",), "not a URL that can be asked for"),
     ],

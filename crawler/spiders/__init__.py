@@ -1,1 +1,1 @@
-"""The spiders: documents in, mentions out; ARKs in, observations out. They decide nothing about meaning."""
+"""The spiders: from documents to mentions, and from ARKs to observations. They make no decisions about meaning."""

@@ -1,4 +1,4 @@
-"""Asks about every ARK: its object, its metadata, and a name that can't exist. It decides nothing."""
+"""Sends the questions about every ARK: its object, its metadata, and a name that can't exist. It decides nothing."""
 
 from __future__ import annotations
 
@@ -41,28 +41,28 @@ from extractors.model.urls import authority_of
 
 logger = logging.getLogger(__name__)
 
-# From a question to its request, and from the end of the chain to an observation.
+# -- from a question to its request, and from the end of the chain to an observation
 
 
-#: What is less waits longer: what was begun is finished first, and conformance is looked at last.
+#: Lower values wait longer: open conversations are finished first, and conformance comes last.
 _PRIORITY = {Question.OBJECT: 0, **dict.fromkeys(set(CONFORMANCE) - set(ACCESS), -1)}
 
 
 async def observe(ask: Ask, request: Request, response: Response | None, reader: AnswerReader) -> Observation:
-    """Return the observation of an *ask*: the chain that *request* ended, and what its last answer says.
+    """Return the observation of an *ask*: the chain that *request* ended, and the content of its last answer.
 
-    An answer that *reader* couldn't read in the time and memory that one has is none: nothing is known of it.
+    An answer that *reader* could not read within its limits counts as not read.
     """
     hops, end, detail = chain_of(request)
     body = b"" if response is None else response.body
     flags = () if response is None else response.flags
     content_type = hops[-1].headers.get("Content-Type") if hops else None
     ark = ask.ark
-    with suppress(NotAnArk):  # a control asks about one of its own
+    with suppress(NotAnArk):  # a control has its own ARK
         ark = Ark.parse(ask.url.partition("?")[0])
     host = authority_of(request.url)
     answer = await reader.read(body, content_type, ark, host=host)
-    # What kept it from coming whole, but for our own having read enough of it.
+    # The reasons for an incomplete body, except that enough of it was read.
     lacks = () if STOPPED in flags else body_faults(flags, len(body))
     observation = Observation(
         ark=ask.ark,
@@ -89,42 +89,42 @@ async def observe(ask: Ask, request: Request, response: Response | None, reader:
     return observation.within_limits()
 
 
-# Pure: which questions of a run are open, when it is gone through once more with the answers that the store has.
+# -- the open questions of a run, after a replay of the answers in the store
 
 
-#: What an observation is unique by within a run: the URL of the object question, the question, and the attempt.
+#: The key of an observation within a run: the URL of the object question, the question, and the attempt.
 Key = tuple[str, Question, int]
 
 
 class Replay:
-    """The questions that were asked in a replay, until their answers come by."""
+    """The questions of a replay without an answer so far."""
 
     def __init__(self) -> None:
         self._asked: dict[Key, Ask] = {}
         self._early: dict[Key, None] = {}
-        """Answers that came by before their question."""
+        """Answers that came before their question."""
 
     def ask(self, asks: Iterable[Ask]) -> None:
-        """Await the answers of *asks*."""
+        """Expect the answers of *asks*."""
         self._asked |= {ask.key: ask for ask in asks}
 
     def awaits(self, observation: Observation) -> bool:
-        """Return whether someone has asked what *observation* answers."""
+        """Return True if *observation* answers an expected question."""
         return _key(observation) in self._asked
 
     def answered(self, observation: Observation) -> Ask | None:
-        """The question that *observation* answers; None when no one has put it, or not yet."""
+        """Return the question that *observation* answers, or None if it was not asked, or not yet."""
         ask = self._asked.pop(_key(observation), None)
         if ask is None:
             self._early[_key(observation)] = None
         return ask
 
     def answers_to_find(self) -> list[Key]:
-        """The questions that were asked after their answers had come by: these are to be had again."""
+        """Return the questions that were asked after their answers came; these must be loaded again."""
         return [key for key in self._asked if key in self._early]
 
     def open(self, *, now: datetime) -> Iterator[tuple[Ask, float]]:
-        """Return what has no answer, in the order in which it was asked, with the seconds that it must still wait."""
+        """Return the questions without an answer, in order, with the seconds that they must still wait."""
         for ask in self._asked.values():
             since = ask.after.at if ask.wait_s and ask.after is not None else ""
             passed_s = (now - datetime.fromisoformat(since)).total_seconds() if since else 0.0
@@ -135,12 +135,12 @@ def _key(observation: Observation) -> Key:
     return observation.request_url, observation.question, observation.attempt
 
 
-#: So many ARKs are open at a host at a time: enough that it is asked without a break while some wait for others.
+#: Maximum number of open ARKs at a host, enough to keep it busy while some of them wait.
 ARKS_A_HOST = 100
 
 
 class ArksSpider(AuditSpider):
-    """One chain for each question of the conversation; its observations are what it goes on from."""
+    """Sends one chain of requests per question of the conversation, which continues with the observations."""
 
     name = "arks"
 
@@ -165,8 +165,8 @@ class ArksSpider(AuditSpider):
 
     @classmethod
     def begin_run(cls, crawler: Crawler, given: Mapping[str, Any]) -> tuple[OwnRun, dict[str, Any]]:
-        """Begin a check of the ARKs and URLs in *arks*, between blanks or commas, or in the file *arks_from*, one a
-        line.
+        """Begin a check of the ARKs and URLs in *arks*, separated by blanks or commas, or in the lines of the file
+        *arks_from*.
         """
         others = dict(given)
         named = words_of(str(others.pop("arks", "")))
@@ -185,14 +185,14 @@ class ArksSpider(AuditSpider):
         return run, others | {"targets": targets, "rules": rules}
 
     def results(self, *, is_whole: bool) -> Iterable[CheckedArk]:
-        """Judge what was answered, in the order of the targets."""
+        """Judge the answers, in the order of the targets."""
         verdicts: list[Verdict] = []
         judge = judge_run if is_whole else judge_settled
         judge(self.store, self.run_id, self._targets, Background(self._rules.registry), on_verdict=verdicts.append)
         return map(checked_ark, verdicts)
 
     async def parse(self, response: Response) -> AsyncIterator[Observation]:
-        """Yield what *response* says for the object of the ARK in its URL: for ``scrapy parse``."""
+        """Yield the observation of *response* for the ARK in its URL, for ``scrapy parse``."""
         request = response.request
         assert request is not None
         hops, _, _ = chain_of(request)
@@ -202,7 +202,7 @@ class ArksSpider(AuditSpider):
             yield await observe(ask, request, response, self.answers)
 
     def _recalled(self, url: str) -> list[Observation]:
-        """Return what was observed for a target that was finished."""
+        """Return the observations of a finished target."""
         self.recorder.commit()
         return self.store.observations_at(self.run_id, url)
 
@@ -218,10 +218,10 @@ class ArksSpider(AuditSpider):
                 for request in self._requests(begun):
                     yield request
 
-    # -- asking, and what is answered
+    # -- questions and answers
 
     def _asks(self, outgoing: Iterable[Outgoing]) -> Iterator[Ask]:
-        """The questions that go out; what is finished is recorded in its turn."""
+        """Return the questions to send; finished targets are recorded in order."""
         for outgoing_item in outgoing:
             if isinstance(outgoing_item, Finished):
                 self.recorder.add(SettledEntry(self.name, outgoing_item.request_url))
@@ -229,7 +229,7 @@ class ArksSpider(AuditSpider):
                 yield outgoing_item
 
     def _requests(self, outgoing: Iterable[Outgoing]) -> Iterator[Request]:
-        """The requests that put questions for the first time; the others wait."""
+        """Return the requests of first attempts; later attempts are scheduled."""
         for ask in self._asks(outgoing):
             if ask.after is not None:
                 self.ask_later(self._request(ask), ask.wait_s)
@@ -237,14 +237,14 @@ class ArksSpider(AuditSpider):
                 yield self._request(ask)
 
     def _request(self, ask: Ask) -> Request:
-        """The request that puts a question; the callbacks get it as ``ask`` next to the answer."""
+        """Return the request that sends a question; the callbacks get it as ``ask`` with the answer."""
         limit = self.settings.getint("ARKAUDIT_BODY_LIMIT")
         return Request(
             sendable(ask.url),
             callback=self.answered,
             errback=self.failed,
             cb_kwargs={"ask": ask},
-            dont_filter=True,  # two ARKs may land on one page, and a loop comes by twice
+            dont_filter=True,  # two ARKs may have one landing page, and a loop repeats a URL
             priority=_PRIORITY.get(ask.question, 1),
             meta={"verbatim_url": True, "text_only": True, "body_limit": limit},
         )
@@ -252,7 +252,7 @@ class ArksSpider(AuditSpider):
     async def on_answer(
         self, request: Request, response: Response | None, ask: Ask
     ) -> AsyncIterator[Observation | Request]:
-        """The observation, and the requests that it calls for; it is recorded in the order of these decisions."""
+        """Yield the observation, and the requests that follow. It is recorded in the order of these decisions."""
         observation = await observe(ask, request, response, self.answers)
         if response is not None and ask.question in RENDERED and self._renderer is not None:
             shown = await self._renderer.observe(observation, response, self._stopped)
@@ -261,7 +261,8 @@ class ArksSpider(AuditSpider):
             observation = shown
         outcomes: list[Observation | Request] = []
         if ask.after is not None and not any(hop.sent for hop in observation.hops):
-            following = self._conversation.on_answer(ask.after, is_last=True)  # nothing was sent
+            # Nothing was sent.
+            following = self._conversation.on_answer(ask.after, is_last=True)
         else:
             observation, following = self._decided(observation)
             self.recorder.add(observation)
@@ -270,8 +271,8 @@ class ArksSpider(AuditSpider):
             yield outcome
 
     def _decided(self, observation: Observation) -> tuple[Observation, list[Outgoing]]:
-        """Return what is kept of an answer, and what goes out for it; where to decide that takes too long, nothing is
-        known of the answer.
+        """Return the observation to keep, and the next questions. If the decision takes too long, the answer counts as
+        not read.
         """
         try:
             with cpu_limit(JUDGING_CPU_S):
@@ -281,15 +282,15 @@ class ArksSpider(AuditSpider):
         try:
             with cpu_limit(JUDGING_CPU_S):
                 return unread, self._conversation.on_unread(unread)
-        except OverBudget:  # what others have answered at its resolver takes too long
+        except OverBudget:  # other answers of its resolver take too long
             return unread, []
 
-    # -- what was observed before the run was interrupted
+    # -- the observations before an interruption
 
     async def _replayed(self) -> AsyncIterator[Request]:
-        """Go on from the answers that the store has, in the order in which they came; ask only what they leave open.
+        """Replay the answers in the store, in their order, and send only the open questions.
 
-        So a run that is resumed decides what it would have decided without the interruption.
+        A resumed run makes the same decisions as a run without the interruption.
         """
         replay = Replay()
         for number, observation in enumerate(self.store.observations(self.run_id)):

@@ -1,6 +1,6 @@
-"""The base of all spiders: what they ask for and record, how they wait, and how they stop at once.
+"""The base of all spiders: their requests and records, their waiting, and a quick stop.
 
-And the run of a spider that Scrapy itself starts: its store, the processes that parse, and how it ends.
+It also has the run of a spider that Scrapy itself starts: its store, its parser processes, and its end.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ from extractors.isolated import document_executor
 logger = logging.getLogger(__name__)
 
 
-#: Seconds between two looks whether what is under way has come to its end.
+#: Seconds between two checks whether all open requests have ended.
 _LOOK_S = 0.05
 
-#: Settings that say what a project is, and not how requests are sent.
+#: Settings that describe a project, not its requests.
 _OF_PROJECTS = frozenset({"BOT_NAME", "SPIDER_MODULES", "NEWSPIDER_MODULE"})
-#: Settings of ours for which the value of the project counts.
+#: Settings of arkaudit that a project may override.
 _THEIRS = frozenset({"USER_AGENT", "DOWNLOAD_TIMEOUT", "TWISTED_DNS_RESOLVER"})
 
 
 class OwnRun:
-    """A run in the store that the setting ``ARKAUDIT_STORE`` names, or in one that is gone with the process.
+    """A run in the store of the setting ``ARKAUDIT_STORE``, or in a temporary store in memory.
 
-    It begins with the spider, and ends when Scrapy's engine has stopped: everything is recorded by then.
+    It begins with the spider, and ends when Scrapy's engine has stopped, after everything is recorded.
     """
 
     def __init__(self, crawler: Crawler, *, command: str, seeds: Iterable[str]) -> None:
@@ -92,7 +92,7 @@ class OwnRun:
 
 
 class AuditSpider(scrapy.Spider):
-    """A spider that belongs to a run in a store, and asks for what is on the run's frontier under its name."""
+    """A spider of a run in a store, which sends the requests on the run's frontier under its name."""
 
     def __init__(
         self,
@@ -108,26 +108,26 @@ class AuditSpider(scrapy.Spider):
         self.run_id = run_id
         self.store_failure: StoreUnwritable | None = None
         self.probed_hosts = probed_hosts if probed_hosts is not None else set()
-        """Hosts whose certificate was looked at in this run, by either spider."""
+        """Hosts whose certificate was checked in this run, by either spider."""
         self.frontier = Frontier(store, run_id, self.name)
         self.recorder = Recorder(store, run_id, on_failure=self._store_failed, redact=lambda item: self.redact(item))
         self.recorder.on_add = self.recorded
         self.feed = Feed(self.frontier, self.recorder, bounds, is_idle=self._is_idle, on_lost=self.lost)
         self.own_run: OwnRun | None = None
-        """What Scrapy's commands run it in; None within a run that it was given."""
+        """The run that it started for a command of Scrapy; None within a given run."""
         self._results: Iterator[Any] | None = None
-        """What its own run has come to, as far as that was not given away; None before its end."""
+        """The results of its own run that were not given to feeds so far; None before its end."""
         self.redact = RecordRedactor(Credentials())
-        """Takes secrets out of what is recorded."""
+        """Removes secrets from records."""
         self.answers = AnswerReader()
-        """Reads answers about ARKs, in a process that is killed where one takes too much."""
+        """Reads answers about ARKs, in a process that is killed if an answer exceeds the limits."""
         self._stopped = asyncio.Event()
         self._later: set[asyncio.TimerHandle] = set()
         self._stopping: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
 
     exported: ClassVar[type]
-    """The class of the items that feeds have, unless ``item_classes`` says otherwise."""
+    """The class of the items for feeds, unless ``item_classes`` selects another one."""
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -139,7 +139,7 @@ class AuditSpider(scrapy.Spider):
                 uri: {**options, "item_classes": options.get("item_classes") or [cls.exported]}
                 for uri, options in feeds.items()
             }
-            # Above what it had: Scrapy brings the same settings in once more, and the later of two equals counts.
+            # A higher priority than before: Scrapy applies the same settings again, and the later of two equals counts.
             settings.set("FEEDS", exported, priority=(settings.getpriority("FEEDS") or 0) + 1)
 
     @classmethod
@@ -150,7 +150,8 @@ class AuditSpider(scrapy.Spider):
             kwargs |= {"store": own_run.store, "run_id": own_run.run_id}
         spider = super().from_crawler(crawler, *args, **kwargs)
         spider.own_run = own_run
-        if own_run is not None:  # before the extensions are made, so that feeds are still open then
+        # Before the extensions are made, so that feeds are still open then.
+        if own_run is not None:
             crawler.signals.connect(spider._give_what_is_left, signal=signals.spider_closed)
         crawler.signals.connect(spider._stay_for_what_waits, signal=signals.spider_idle)
         crawler.signals.connect(spider.recorder.commit, signal=signals.spider_closed)
@@ -162,52 +163,53 @@ class AuditSpider(scrapy.Spider):
 
     @classmethod
     def begin_run(cls, crawler: Crawler, given: Mapping[str, Any]) -> tuple[OwnRun, dict[str, Any]]:
-        """Begin the run of a spider that ``scrapy crawl`` has started, with the arguments that its *given* ones mean.
+        """Begin the run of a spider that ``scrapy crawl`` started; return it with the arguments for the spider.
 
-        Raises `scrapy.exceptions.UsageError` for a spider that has none.
+        Raises `scrapy.exceptions.UsageError` for a spider that can't run alone.
         """
         raise UsageError(f"the spider {cls.name!r} runs within an audit only: see arkaudit --help")
 
     def results(self, *, is_whole: bool) -> Iterable[Any]:
-        """Conclude the run, which has come to its end or was broken off, and return what goes to feeds for it."""
+        """Conclude the run, complete or not, and return its items for feeds."""
         return ()
 
     def _concluded(self, *, is_whole: bool) -> Iterator[Any]:
-        """Return what its own run has come to, as far as it was not given away."""
+        """Return the results of its own run that were not given to feeds so far."""
         if self._results is None:
             self.recorder.commit()
-            if self.store_failure is not None:  # it would be judged by less than was observed
+            # Observations are missing, so verdicts would be wrong.
+            if self.store_failure is not None:
                 return iter(())
             self._results = iter(list(self.results(is_whole=is_whole)))
         return self._results
 
     def _give_what_is_left(self) -> None:
-        """Give to feeds what the run has come to, if it ended before `start` could; pipelines are closed by now."""
+        """Give remaining results to feeds if the run ended before `start` could; pipelines are closed by now."""
         for item in self._concluded(is_whole=False):
             self.crawler.signals.send_catch_log(signals.item_scraped, item=item, response=None, spider=self)
 
-    # -- what is asked for, and recorded
+    # -- requests and records
 
     def answered(self, response: Response, **asked: Any) -> AsyncIterator[Any]:
-        """Return what `on_answer` makes of an answer: the callback of all requests."""
+        """Return the results of `on_answer` for an answer: the callback of all requests."""
         assert response.request is not None
         return self._until_stopped(self.on_answer(response.request, response, **asked))
 
     def failed(self, failure: Failure) -> AsyncIterator[Any]:
-        """Return what `on_answer` makes of none: the errback of all requests."""
+        """Return the results of `on_answer` without an answer: the errback of all requests."""
         request: Request = failure.request  # type: ignore[attr-defined]
         return self._until_stopped(self.on_answer(request, None, **request.cb_kwargs))
 
     @staticmethod
     async def _until_stopped(outcomes: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Give *outcomes*; none of an answer that came too late to be read, which is asked for again."""
+        """Yield *outcomes*, unless the answer came too late to be read. Then it is requested again."""
         with suppress(ReadingStopped):
             async for outcome in outcomes:
                 yield outcome
 
     @abstractmethod
     def on_answer(self, request: Request, response: Response | None, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-        """The records and further requests that come of the request that a chain ended with."""
+        """Yield the records and further requests after the request that ended a chain."""
 
     async def start(self) -> AsyncIterator[Any]:
         try:
@@ -219,28 +221,28 @@ class AuditSpider(scrapy.Spider):
                 if not self.is_stopping:
                     for item in self._concluded(is_whole=True):
                         yield item
-        except asyncio.CancelledError:  # Ctrl-C, where Scrapy itself runs the spider
+        except asyncio.CancelledError:  # Ctrl-C, if Scrapy itself runs the spider
             self.drop_what_is_queued()
             raise
         except StoreUnwritable as failure:
             self._store_failed(failure)
 
-    # For type checkers alone: feeds read every attribute of a spider, which fails for one whose metaclass is ABCMeta.
+    # For type checkers only: feeds read every attribute of a spider, which fails with the metaclass ABCMeta.
     @abstractmethod
     def begin(self) -> AsyncIterator[Any]:
-        """The first requests and records, as the entries of `feed` come."""
+        """Yield the first requests and records, as the entries of `feed` come."""
 
     def lost(self, entry: FrontierEntry) -> None:
-        """Settle an entry that has no outcome although nothing is under way any more: that is a fault of ours."""
-        self.logger.error("%s was asked for, and nothing came of it", entry.crawl_request.url)
+        """Record an outcome for an entry that has none although all requests have ended, which is a bug."""
+        self.logger.error("%s was requested, but got no outcome", entry.crawl_request.url)
         self.recorder.add(self.outcome_of_lost(entry))
 
     def outcome_of_lost(self, entry: FrontierEntry) -> Recordable:
-        """Return what is recorded of an entry that was lost on the way."""
+        """Return the record for an entry that lost its outcome."""
         return SettledEntry(self.name, entry.crawl_request.canonical)
 
     def recorded(self, items: Sequence[Recordable]) -> None:
-        """Settle on the frontier what has its outcome by *items*, which the recorder was given."""
+        """Complete the entries of the frontier that have their outcome in *items*, which were recorded."""
         for item in items:
             if isinstance(item, SettledEntry):
                 self.feed.note_outcome(item.canonical)
@@ -259,7 +261,7 @@ class AuditSpider(scrapy.Spider):
     # -- waiting
 
     async def pause(self, seconds: float) -> None:
-        """Wait for so long, or until the run is stopped."""
+        """Wait for *seconds*, or until the run is stopped."""
         try:
             async with asyncio.timeout(seconds):
                 await self._stopped.wait()
@@ -267,13 +269,13 @@ class AuditSpider(scrapy.Spider):
             return
 
     def ask_now(self, request: Request) -> None:
-        """Send *request* when it is its turn, unless the run is stopped."""
+        """Queue *request*, unless the run is stopped."""
         engine = self.crawler.engine
         if engine is not None and engine.spider is not None and not self.is_stopping:
             engine.crawl(request)
 
     def ask_later(self, request: Request, wait_s: float) -> None:
-        """Send *request* after so many seconds, unless the run is stopped before."""
+        """Queue *request* after *wait_s* seconds, unless the run is stopped before."""
 
         def ask() -> None:
             self._later.discard(timer)
@@ -281,7 +283,7 @@ class AuditSpider(scrapy.Spider):
 
         if not self.is_stopping:
             logger.info(
-                "%s is asked again in %.1f s", request.url, wait_s, extra={"url": request.url, "wait_s": wait_s}
+                "%s is requested again in %.1f s", request.url, wait_s, extra={"url": request.url, "wait_s": wait_s}
             )
             timer = asyncio.get_running_loop().call_later(wait_s, ask)
             self._later.add(timer)
@@ -294,19 +296,20 @@ class AuditSpider(scrapy.Spider):
 
     @property
     def is_stopping(self) -> bool:
-        """True if nothing more may be sent."""
+        """True if no more requests may be sent."""
         return self._stopped.is_set()
 
     def stop(self, *, reason: str) -> None:
-        """Send nothing more, and end when what is in flight is done."""
+        """Send no more requests, and end when the open ones are done."""
         self.drop_what_is_queued()
         engine = self.crawler.engine
         if engine is not None and self._stopping is None:
             self._stopping = asyncio.ensure_future(engine.close_spider_async(reason=reason))
 
     async def _see_it_closed(self) -> None:
-        """Have Scrapy close when its last item is done: 2.19 looks for that after responses only, not after what
-        `start` has yielded, and would wait for ever.
+        """Close Scrapy when its last item is done.
+
+        Scrapy 2.19 checks this only after responses, not after items from `start`, and would wait for ever.
         """
         while (engine := self.crawler.engine) is not None and engine.spider is not None:
             await asyncio.sleep(_LOOK_S)
@@ -315,7 +318,7 @@ class AuditSpider(scrapy.Spider):
                 slot.closing.callback(self)
 
     def drop_what_is_queued(self) -> None:
-        """Let nothing that waits for its turn be sent any more."""
+        """Drop all queued requests."""
         self._stopped.set()
         self.answers.stop()
         if self._closing is None:
@@ -333,10 +336,10 @@ class AuditSpider(scrapy.Spider):
 
 
 def _bring_settings(settings: BaseSettings) -> None:
-    """Put all that our own spiders need into the *settings* of the project in which they run.
+    """Put all settings that arkaudit's spiders need into the *settings* of a project.
 
-    What was given for this very run (``-s``) counts more; a project's own values of ``ARKAUDIT_…``, of ``USER_AGENT``
-    and of what says how long to wait count, too.
+    Values for this run (``-s``) have priority. So have the project's values of ``ARKAUDIT_…``, ``USER_AGENT`` and
+    timeouts.
     """
     for name in dir(ours):
         value = getattr(ours, name)

@@ -18,12 +18,12 @@ from crawler.spiders.conversation import Ask
 from crawler.store.feeding import Bounds
 from crawler.store.frontier import SettledEntry
 
-#: So many ARKs are asked about at a time.
+#: Maximum number of ARKs that are checked at a time.
 ARKS_AT_A_TIME = 20
 
 
 class ConformanceSpider(AuditSpider):
-    """The probes of each ARK on its frontier, but for those whose answers the store has already."""
+    """Sends the probes of each ARK on its frontier, except those with an answer in the store."""
 
     name = "conformance"
     exported = Observation
@@ -32,11 +32,11 @@ class ConformanceSpider(AuditSpider):
         super().__init__(bounds=Bounds(in_hand=ARKS_AT_A_TIME, per_host=ARKS_AT_A_TIME), **kwargs)
         self._patience = patience
         self._probes: dict[str, list[Probe]] = {}
-        """The probes of each ARK, by the URL that asks for it."""
+        """The probes of each ARK, by the URL that requests it."""
         for probe in probes:
             self._probes.setdefault(probe.request_url, []).append(probe)
         self._open: dict[str, int] = {}
-        """How many probes of an ARK are on their way."""
+        """The number of open probes of each ARK."""
         self.frontier.add(CrawlRequest.to_ark(asked[0].ark, url) for url, asked in self._probes.items())
 
     async def begin(self) -> AsyncIterator[Request]:
@@ -52,9 +52,7 @@ class ConformanceSpider(AuditSpider):
                 self.recorder.add(SettledEntry(self.name, entry.crawl_request.canonical))
 
     def _wait_s(self, probe: Probe, last: Observation | None) -> float | None:
-        """Return the seconds to wait before a probe is sent after its last answer, or with its next name; None if it
-        isn't.
-        """
+        """Return the seconds to wait before a probe is repeated or gets its next name, or None if it is done."""
         if last is None:
             return 0.0
         if probe.times == 1:

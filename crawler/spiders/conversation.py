@@ -1,6 +1,6 @@
-"""Pure: the conversation with resolvers about the ARKs of a run: an answer comes in, and the next questions go out.
+"""The conversation with resolvers about the ARKs of a run: an answer comes in, and the next questions go out.
 
-What is asked depends on the answers, in their order, and on nothing else: the same answers ask the same questions.
+The questions depend only on the answers and their order, so the same answers lead to the same questions.
 """
 
 from __future__ import annotations
@@ -55,32 +55,32 @@ from extractors.model.urls import authority_of, origin_of
 
 Target = tuple[Ark, str]
 
-#: Characters of the address of a policy, beyond which it is none.
+#: Maximum length of the address of a policy, in characters.
 LONGEST_POLICY = 2000
-#: So many patterns of addresses at one landing host get a control: sites with more have addresses without order.
+#: Maximum number of address patterns with a control at one landing host; sites with more have irregular addresses.
 PATTERNS_A_HOST = 3
-#: Questions whose answers show which form of the label is taken.
+#: Questions whose answers show the form of the label that a resolver accepts.
 _IN_SOME_FORM = frozenset({Question.OBJECT, Question.OTHER_LABEL, Question.PLAIN})
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A question to put."""
+    """A question to send."""
 
     ark: Ark
     request_url: str
     """The URL of the object question that it belongs to."""
     question: Question
     url: str
-    """The URL that puts it, as it is recorded."""
+    """The URL to request, as it is recorded."""
     after: Observation | None = None
-    """The answer of the attempt before, which holds if nothing goes out for this one."""
+    """The answer to the attempt before, which counts if this one is not sent."""
     wait_s: float = 0.0
-    """Seconds to wait since then."""
+    """Seconds to wait after that answer."""
 
     @property
     def attempt(self) -> int:
-        """The number of this attempt, from 1 on."""
+        """The number of this attempt, from 1."""
         return 1 if self.after is None else self.after.attempt + 1
 
     @property
@@ -91,63 +91,63 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A target about which nothing is left to ask."""
+    """A target without further questions."""
 
     request_url: str
 
 
 @dataclass(frozen=True, slots=True)
 class AskingRules:
-    """The rules for which questions are asked at all, and of whom."""
+    """The rules for the questions that are asked, and for their recipients."""
 
     registry: Registry = field(default_factory=Registry.builtin)
     resolver: str = "https://n2t.net/"
     """The global resolver."""
     direct: bool = False
-    """Whether compact ARKs are asked for at the registry's targets."""
+    """True if compact ARKs are requested at the registry's targets."""
     legacy: bool = True
-    """Whether ``??`` and ``?`` may be asked."""
+    """True if ``??`` and ``?`` may be sent."""
     conformance: bool = True
-    """Whether resolvers are asked for other spellings, too."""
+    """True if resolvers are tested with other spellings too."""
     conformance_from: int = ENOUGH_NAMES
-    """How many ARKs a shoulder needs for that."""
+    """The minimum number of ARKs of a shoulder for such tests."""
     closed: Sequence[ClosedCollection] = ()
     rendering: bool = False
-    """Whether a browser is to show what only scripts can show."""
+    """True if a browser renders pages that need scripts."""
     patience: Patience = field(default_factory=Patience)
 
 
 def is_worth_asking(policy: str) -> bool:
-    """Return whether the address of a policy may be asked, no matter who has written it into a record."""
+    """Return True if the address of a policy may be requested. Anyone may have written it into a record."""
     return len(policy) <= LONGEST_POLICY and url_fault(sendable(policy)) is None and not names_skipped_ark(policy)
 
 
 @dataclass(slots=True)
 class Case:
-    """One ARK at one URL, and what has been answered so far."""
+    """One ARK at one URL, with the answers so far."""
 
     ark: Ark
     request_url: str
     first_url: str
-    """Where the object is asked for: there, or straight at the registry's target."""
+    """The first URL to request: the request URL, or the registry's target."""
     places: Places
     readings: tuple[CandidateReading, ...] = ()
-    """What its mention may mean, itself first; empty when it is just a reading of another's."""
+    """The readings of its mention, itself first; empty if it is only a reading of another mention."""
     meant: tuple[CandidateReading, ...] = ()
-    """What may have been meant, where its check character fails."""
+    """The ARKs that may be meant if its check character is wrong."""
     is_guess: bool = False
-    """Whether it is no more than what may have been meant: nothing is asked but whether it lives."""
+    """True if it is only such a suggestion: then only its object is requested."""
     answers: dict[Question, AnswerFacts] = field(default_factory=dict)
     is_landing_asked: bool = False
-    """Whether a control was asked for where redirects have led."""
+    """True if it caused a control at the landing host."""
     is_other_asked: bool = False
-    """Whether a second control was asked for because of it."""
+    """True if it caused a second control."""
     is_rendered: bool = False
-    """Whether a browser was asked to show it."""
+    """True if it was sent to a browser."""
     open: int = 0
-    """Questions that are on their way, and answers about others that it waits for."""
+    """The number of its open questions, and of answers about others that it waits for."""
     asking: set[Question] = field(default_factory=set)
-    """The questions that are on their way."""
+    """Its open questions."""
     _described: Description | None = None
 
     def add(self, question: Question, answer: AnswerFacts) -> None:
@@ -164,11 +164,11 @@ class Case:
 
     @property
     def answer(self) -> AnswerFacts | None:
-        """The answer by which the object was reached, or else the first; None while that is on its way."""
+        """The answer that reached the object, or else the first one; None while that is open."""
         return reached_answer(self.answers) or self.answers.get(Question.OBJECT)
 
     def waits_for(self, url: str) -> bool:
-        """Return whether the answer at *url* is about a reading of this one."""
+        """Return True if the answer at *url* is about another reading of this case."""
         return url != self.request_url and any(reading.url == url for reading in (*self.readings, *self.meant))
 
 
@@ -176,7 +176,7 @@ Outgoing = Ask | Finished
 
 
 class Conversation:
-    """The state of the conversation about all targets of a run: `begin` each, and `on_answer` takes each answer."""
+    """The state of the conversation about all targets of a run: call `begin` for each, and `on_answer` for each answer."""
 
     def __init__(
         self,
@@ -186,9 +186,9 @@ class Conversation:
         *,
         recall: Callable[[str], Iterable[Observation]] = lambda url: (),
     ) -> None:
-        """Begin with what all *targets* together show; *readings* are what else they may mean, by URL.
+        """Begin with the common facts of all *targets*; *readings* are their other readings, by URL.
 
-        *recall* gives the answers at the URL of a target that was finished: they are not kept here.
+        *recall* returns the answers at the URL of a finished target, because they are not kept here.
         """
         self._rules = rules
         self._recall = recall
@@ -196,35 +196,36 @@ class Conversation:
         self._evidence = learned(targets())
         self._shoulders = Shoulders.among((ark for ark, _ in targets()), rules.registry)
         self._cases: dict[str, Case] = {}
-        """Those that are open, and those that were opened as other readings."""
+        """The open cases, and those that were opened as other readings."""
         self._finished: set[int] = set()
-        """Hashes of the URLs of cases that were finished."""
+        """Hashes of the URLs of finished cases."""
         self._waiting: dict[str, Case] = {}
         """Cases whose next question depends on the answer about another reading."""
         self._waiting_for: dict[Hashable, list[Case]] = {}
-        """Cases by the origin whose path they wait for, or by the neighbourhood of which the control says whether
-        their pages are of nothing, or app shells."""
+        """Cases by the shared answer that they wait for: an origin for the path of its resolver, or a neighbourhood for
+        its control.
+        """
         self._controls: dict[Neighbourhood, AnswerFacts] = {}
         self._paths: dict[str, str | None] = {}
-        """The path of a host's resolver by its own word, None for hosts that say nothing."""
+        """The resolver path that each host states; None for hosts that state none."""
         self._begun: list[Ask] = []
-        """The questions that the last answer has called for so far."""
+        """The questions that the last answer has caused so far."""
         self._ends: dict[int, Ark] = {}
-        """The first object that led to a URL, by a hash of it and the resolver."""
+        """The first object that led to a URL, by a hash of the URL and the resolver."""
         self._last_successes: dict[str, AnswerFacts] = {}
-        """By resolver."""
+        """The last success of each resolver."""
         self._shared = Counter[int]()
-        """How many objects have got another one's answer, by a hash of place and title."""
+        """The number of objects with another one's answer, by a hash of address and title."""
         self._policies: set[str] = set()
         self._landings: defaultdict[str, set[str]] = defaultdict(set)
-        """By host, the patterns of addresses to which redirects have led, and at which a control was asked for."""
+        """The address patterns of redirect targets with a control, by host."""
         self._others: set[Hashable] = set()
-        """The neighbourhoods, and the patterns of addresses at landing hosts, with a second control."""
+        """The neighbourhoods, and the address patterns at landing hosts, with a second control."""
         self._label_forms = LabelForms()
         self._asked: set[tuple[Neighbourhood, Question]] = set()
         neighbours = Counter[Neighbourhood]()
         self._speakers: dict[Neighbourhood, Ark] = {}
-        """The first target of each neighbourhood, in their order: its control has that one's shape."""
+        """The first target of each neighbourhood, in order; the control has the same shape."""
         for ark, url in targets():
             neighbourhood = self._shoulders.neighbourhood(url, ark)
             neighbours[neighbourhood] += 1
@@ -232,12 +233,12 @@ class Conversation:
         is_enough = rules.conformance_from if rules.conformance else float("inf")
         self._to_sample = {sampled for sampled, arks in neighbours.items() if arks >= is_enough}
         self._sampled = Counter[str]()
-        """How many shoulders of each resolver have been looked at for conformance."""
+        """The number of shoulders of each resolver that were tested for conformance."""
 
-    # -- what comes in
+    # -- input
 
     def begin(self, ark: Ark, url: str) -> list[Outgoing]:
-        """The first question about a target; one that was asked about as another's reading goes on from there."""
+        """Return the first question about a target; one that was opened as another's reading continues from there."""
         if hash(url) in self._finished:
             return [Finished(url)]
         readings = readings_of(ark, url, self._readings.get(url, ()))
@@ -252,7 +253,7 @@ class Conversation:
         return [*following, *self._finish(case)]
 
     def on_answer(self, observation: Observation, *, is_last: bool = False) -> list[Outgoing]:
-        """The questions that an answer calls for: the same once more, unless it *is last*, or the next ones."""
+        """Return the questions after an answer: the same again, unless it *is last*, or the next ones."""
         case = self._cases[observation.request_url]
         self._begun = []
         case.open -= 1
@@ -260,7 +261,7 @@ class Conversation:
         return [*self._following(case, observation, is_last=is_last), *self._finish(case)]
 
     def on_unread(self, observation: Observation) -> list[Outgoing]:
-        """The questions after an answer of which nothing is known, with those before its `on_answer` was broken off."""
+        """Return the questions after an unread answer, including those from before its `on_answer` was interrupted."""
         begun = self._begun
         self._cases[observation.request_url].open += 1
         return [*begun, *self.on_answer(observation, is_last=True)]
@@ -299,7 +300,7 @@ class Conversation:
         yield from self._next(case)
         yield from self._go_on_with([case_ for case_ in self._waiting.values() if case_.waits_for(case.request_url)])
 
-    # -- what goes out
+    # -- output
 
     def _open(self, ark: Ark, url: str, readings: tuple[CandidateReading, ...] = (), *, is_guess: bool = False) -> Ask:
         case = self._cases[url] = self._case(ark, url)
@@ -325,7 +326,7 @@ class Conversation:
         return ask
 
     def _finish(self, case: Case) -> Iterator[Finished]:
-        """Let go of a target about which nothing is left to ask."""
+        """Drop a target without further questions."""
         if case.readings and not case.open and self._cases.get(case.request_url) is case:
             self._finished.add(hash(case.request_url))
             del self._cases[case.request_url]
@@ -341,15 +342,15 @@ class Conversation:
             yield from self._go_on(case)
 
     def _go_on(self, case: Case) -> Iterator[Outgoing]:
-        """The next question about an ARK that waited for the answer about another."""
+        """Return the next question about an ARK that waited for the answer about another."""
         case.open -= 1
         yield from self._next(case)
         yield from self._finish(case)
 
     def _next(self, case: Case) -> Iterator[Outgoing]:
-        """The next question about an ARK: the spellings that mean the same, other readings, other places, metadata."""
+        """Return the next question about an ARK: equal spellings, other readings, other resolvers, metadata."""
         if self._awaits_control(case) and (self._may_be_soft(case) or self._may_be_explained(case)):
-            # Only the control can show whether to ask for its object elsewhere.
+            # Only the control can show whether to request the object elsewhere.
             self._wait_for(self._neighbourhood(case), case)
             return
         following = next_question(case.answers, self._context(case), case.places, first_url=case.first_url)
@@ -364,7 +365,7 @@ class Conversation:
         if following is None or case.is_guess or (not case.readings and reached_answer(case.answers) is None):
             yield from self._rendering(case)
             return
-        if following in case.asking:  # by whom it was begun as a reading
+        if following in case.asking:  # already sent, when the case was opened as a reading
             return
         if following is Question.OTHER_LABEL:
             self._label_forms.note_attempt(case.first_url, case.answers.get(Question.OBJECT))
@@ -381,16 +382,14 @@ class Conversation:
         )
 
     def _wait_for(self, subject: Hashable, case: Case) -> None:
-        """Have a case wait for what bears on many: the control of a neighbourhood, or the path of an origin."""
+        """Let a case wait for a shared answer: the control of a neighbourhood, or the path of an origin."""
         waiting = self._waiting_for.setdefault(subject, [])
         if not any(other is case for other in waiting):
             waiting.append(case)
             case.open += 1
 
     def _may_be_soft(self, case: Case) -> bool:
-        """Return whether a page that may be of nothing answers where the object was written, and another place can be
-        asked.
-        """
+        """Return True if the resolver as written may have sent an error page, and another resolver can be requested."""
         living = reached_answer(case.answers)
         return (
             living is not None
@@ -401,11 +400,11 @@ class Conversation:
         )
 
     def _may_be_explained(self, case: Case) -> bool:
-        """Return whether a 410 answers that the control may show to be an explanation."""
+        """Return True if the answer is a 410 that the control may show to be an explanation."""
         return reached_answer(case.answers) is None and case.answers[Question.OBJECT].may_be_explained
 
     def _is_soft(self, case: Case) -> bool:
-        """Return whether such a page is that of a name that can't exist."""
+        """Return True if such a page is also sent for a name that can't exist."""
         living, control = reached_answer(case.answers), self._controls.get(self._neighbourhood(case))
         if living is None or control is None:
             return False
@@ -415,9 +414,9 @@ class Conversation:
         return verdict.outcome is ObjectOutcome.SOFT_404
 
     def _rendering(self, case: Case) -> Iterator[Ask]:
-        """Have a browser show the page of an app shell, and, once a neighbourhood, that of the control.
+        """Send the page of an app shell to a browser, and, once per neighbourhood, that of the control.
 
-        All else was asked by then: what further answers show of the page helps to say whether it is one.
+        All other questions come before, because further answers show more of the page.
         """
         living = reached_answer(case.answers)
         if not self._rules.rendering or case.is_rendered or case.is_guess or not case.readings or living is None:
@@ -439,7 +438,7 @@ class Conversation:
     # -- other readings
 
     def _reading(self, case: Case) -> tuple[CandidateReading | None, bool]:
-        """The reading of a case's mention to ask about before anything else, and whether to wait for one."""
+        """Return the reading of a case's mention to request next, or None, and whether to wait for one."""
         others = (*case.readings, *case.meant)
         begun = {reading.url: begun for reading in others if (begun := self._case_at(reading)) is not None}
         if len(others) > 1 and any(map(self._awaits_control, begun.values())):
@@ -456,7 +455,7 @@ class Conversation:
         return Form(reading, case.answer, self._controls.get(self._neighbourhood(case)))
 
     def _case_at(self, reading: CandidateReading) -> Case | None:
-        """The case of a reading that was asked about, recalled if it was finished."""
+        """Return the case of a reading that was opened, with recalled answers if it was finished."""
         case = self._cases.get(reading.url)
         if case is None and hash(reading.url) in self._finished:
             case = self._case(reading.ark, reading.url)
@@ -465,13 +464,13 @@ class Conversation:
         return case
 
     def _awaits_control(self, case: Case) -> bool:
-        """Return whether it is still open what the answer about a case is worth."""
+        """Return True if the control that shows the meaning of a case's answer is open."""
         neighbourhood = self._neighbourhood(case)
         is_asked = (neighbourhood, Question.CONTROL) in self._asked
         is_open = is_asked and neighbourhood not in self._controls
         return is_open and (reached_answer(case.answers) is not None or self._may_be_explained(case))
 
-    # -- what is known of a resolver, and asked about it
+    # -- resolvers
 
     def _context(self, case: Case) -> AskingContext:
         origin = origin_of(case.first_url)
@@ -492,8 +491,10 @@ class Conversation:
         return self._shoulders.neighbourhood(living.asked_url if living else case.first_url, case.ark)
 
     def _about_resolver(self, case: Case, question: Question) -> Iterator[Outgoing]:
-        """The control, once a neighbourhood; the question that was answered with a description, of the control too;
-        and the other forms of one ARK."""
+        """Return the shared questions: the control, its metadata, the policy, and other forms of one ARK.
+
+        The control is sent once per neighbourhood, and again with the inflection that returned a description.
+        """
         living, described = reached_answer(case.answers), case.described
         neighbourhood = self._neighbourhood(case)
         telling = living or self._refusal(case)
@@ -512,9 +513,8 @@ class Conversation:
             and self._sampled[neighbourhood.place] < SHOULDERS_A_RESOLVER
             and not seems_absent(telling)
         )
-        if not (
-            wants_control or wants_info or policy or is_sample
-        ):  # as for most: a name is invented where it is asked
+        # Most cases end here, before a name is invented.
+        if not (wants_control or wants_info or policy or is_sample):
             return
         control = self._control_url(case, telling.asked_url)
         if control is None:
@@ -536,9 +536,7 @@ class Conversation:
                 yield self._ask(case, form, url)
 
     def _about_landing(self, case: Case, question: Question) -> Iterator[Ask]:
-        """The control where redirects have led, once a pattern of addresses: of that host the resolver's own says
-        nothing.
-        """
+        """Return the control at the landing host, once per address pattern; the resolver's control does not cover it."""
         answer = case.answers[question]
         is_left_out = question not in ACCESS or case.is_guess or case.is_landing_asked
         if is_left_out or not answer.is_redirected or not (answer.is_success or answer.may_be_explained):
@@ -555,9 +553,9 @@ class Conversation:
         yield self._ask(case, Question.CONTROL_LANDING, control)
 
     def _other_control(self, case: Case, control: AnswerFacts) -> Iterator[Ask]:
-        """Ask for a second name that can't exist, once a neighbourhood, where *control* got another page than an object.
+        """Return a second control, once per neighbourhood, if *control* got another page than an object.
 
-        Hosts that make up a page for each name give every one another.
+        Hosts that make up pages send another page for each name.
         """
         living, is_landing = reached_answer(case.answers), control.seen.question is Question.CONTROL_LANDING
         if living is None or case.is_guess or case.is_other_asked or control.text is None:
@@ -575,7 +573,7 @@ class Conversation:
             yield self._ask(case, Question.CONTROL_OTHER, url)
 
     def _about_wall(self, case: Case, question: Question) -> Iterator[Ask]:
-        """Ask for the control again where another object has got the same answer: all may have to log in by now."""
+        """Return the control again if another object got the same answer: a log-in may now block all objects."""
         answer = case.answers[question]
         if question is not Question.OBJECT or case.is_guess or not answer.is_success:
             return
@@ -590,10 +588,10 @@ class Conversation:
             yield from self._control_again(case)
 
     def _control_again(self, case: Case) -> Iterator[Ask]:
-        """Ask for the control again, unless it got the answer of this object before.
+        """Return the control again, unless it got the answer of this object before.
 
-        It is asked after the second object with an answer, the third, the fifth, the ninth: some pages are shared for
-        good, as those of collections.
+        It is sent after the second object with an answer, the third, the fifth, the ninth, because some shared pages
+        are right, such as those of collections.
         """
         answer, control = case.answers[Question.OBJECT], self._controls.get(self._neighbourhood(case))
         if control is not None and same_answer(control.seen, answer.seen):
@@ -607,15 +605,13 @@ class Conversation:
             yield self._ask(case, Question.CONTROL_AGAIN, asked)
 
     def _control_url(self, case: Case, asked_url: str, *, other: bool = False) -> str | None:
-        """Return the control of an answer at *asked_url*; it has the shape of the neighbourhood's first target."""
+        """Return the control of an answer at *asked_url*, in the shape of the neighbourhood's first target."""
         is_labelled = LABEL.search(asked_url) is not None
         shaped_by = self._speakers.get(self._neighbourhood(case), case.ark) if is_labelled else case.ark
         return control_url(asked_url, shaped_by, self._rules.registry, other=other)
 
     def _refusal(self, case: Case) -> AnswerFacts | None:
-        """The answer for an object that is closed, as it is meant to be, or withdrawn: a control says whether each
-        name is.
-        """
+        """Return a refusal of an object that is closed on purpose or withdrawn. A control shows if all names get it."""
         answer = case.answers[Question.OBJECT]
         if closed_for(case.ark, self._rules.closed) and answer.asks_for_a_right:
             return answer

@@ -1,4 +1,4 @@
-"""From what was fetched or opened, a document or an archive of them, to the rows about it."""
+"""Make the rows about a fetched or opened document, or about an archive and its documents."""
 
 from __future__ import annotations
 
@@ -46,24 +46,24 @@ _HEAD_BYTES = 512
 
 @dataclass(frozen=True, slots=True)
 class DocumentSource:
-    """Something that was fetched or opened."""
+    """A fetched or opened document."""
 
     name: str
     stream: BufferedReader | BytesIO
     path: str
-    """A name whose ending may say the format."""
+    """A name whose suffix may show the format."""
     found_on: str | None = None
     hops: Chain = ()
     media_type: str | None = None
     charset: str | None = None
     flags: Collection[str] = ()
-    """Those of the response that it came with, if any: whether and why only a part of it has arrived."""
+    """The flags of its response: whether and why only a part has arrived."""
 
     @classmethod
     def of(
         cls, response: Response, hops: Chain, *, name: str | None = None, found_on: str | None = None
     ) -> DocumentSource:
-        """What *response* brought, after so many *hops*; its *name* is the URL, unless it has another."""
+        """Return the body of *response*, after *hops*; its *name* is the URL, unless another one is given."""
         content_type = header_of(response.headers, "Content-Type")
         media_type, charset = parse_content_type(content_type) if content_type else (None, None)
         return cls(
@@ -79,24 +79,24 @@ class DocumentSource:
 
     @property
     def page_url(self) -> str | None:
-        """Return where on the web it was in the end; None for a file."""
+        """Its final address on the web; None for a file."""
         return self.hops[-1].url if self.hops else None
 
     def walk(self) -> Iterator[ArchiveMember | Finding]:
-        """Go through the documents in it from its beginning: it is its own only one, unless it is an archive."""
+        """Read the documents in it from the beginning: itself, or the members of an archive."""
         self.stream.seek(0)
         return members(self.stream, name=self.name, path=self.path, media_type=self.media_type, charset=self.charset)
 
 
 def whole_lines(response: Response) -> bytes:
-    """The body; of one that was cut off all but the last line, where it has several: half a URL leads elsewhere."""
+    """Return the body. A truncated body loses its last line if it has several, because half a URL leads elsewhere."""
     if INCOMPLETE.isdisjoint(response.flags):
         return response.body
     return response.body[: response.body.rfind(b"\n") + 1] or response.body
 
 
 def headers_of(response: Response) -> Headers:
-    """Return what the headers of *response* may say about where it leads."""
+    """Return the headers of *response* that may contain links."""
 
     def values(name: str) -> tuple[str, ...]:
         return tuple(value.decode("latin-1") for value in response.headers.getlist(name))
@@ -106,16 +106,16 @@ def headers_of(response: Response) -> Headers:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The row about a document, and what it says; `extraction` is missing for an archive as such."""
+    """The row about a document, with its extraction; None for an archive itself."""
 
     record: DocumentRecord
     extraction: Extraction | None
     is_member: bool = False
-    """Whether it was in an archive: its links are of another time and place."""
+    """True if it was in an archive: its links belong to another time and place."""
 
 
 class DocumentReader:
-    """Makes rows of documents: what might crash or hang its parser is parsed in the processes of an *executor*."""
+    """Makes rows of documents. Parsers that may crash or hang run in the processes of an *executor*."""
 
     def __init__(self, executor: WorkerExecutor, *, resolver: str) -> None:
         self._executor = executor
@@ -124,8 +124,7 @@ class DocumentReader:
     def begin(self, source: DocumentSource) -> BegunReading | None:
         """Begin to read a large document before its turn; None with one process, and for an archive.
 
-        Smaller documents than those that are parsed in a process anyway take less time than it takes to send them, and
-        their links back.
+        For smaller documents the transfer to a process and back would take longer than parsing.
         """
         if self._executor.jobs == 1 or archive_kind(source.stream.read(_HEAD_BYTES)) is not None:
             return None
@@ -135,9 +134,9 @@ class DocumentReader:
         return self._executor.submit(read_members, parts, own=source.name, page_url=source.page_url)
 
     async def rows(self, source: DocumentSource, begun: BegunReading | None = None) -> AsyncIterator[Row]:
-        """The row about a document; about an archive, one for each document in it and then its own.
+        """Yield the row about a document; for an archive, one for each document in it and then its own.
 
-        *begun* is what `begin` gave for *source*. Raises what reading the source's stream raises.
+        *begun* is the result of `begin` for *source*. Raises the errors of reading the source's stream.
         """
         at = source.hops[-1].at if source.hops else now()
         findings: list[Finding] = []
@@ -154,7 +153,7 @@ class DocumentReader:
         yield Row(await asyncio.to_thread(_archive_record, source, at, findings, has_documents), None)
 
     async def _read(self, source: DocumentSource, begun: BegunReading | None) -> AsyncIterator[MemberReading | Finding]:
-        """The documents of a source, in batches; of what was fetched the small ones are read in a thread here."""
+        """Yield the documents of a source, in batches; small fetched ones are read in a thread of this process."""
         if begun is not None:
             try:
                 parts = await asyncio.wrap_future(begun)
@@ -172,7 +171,7 @@ class DocumentReader:
                 yield part
 
     def _record(self, source: DocumentSource, at: str, member: MemberReading) -> DocumentRecord:
-        """The row about a document; nothing was asked of the network for one that was in an archive."""
+        """Return the row about a document; a member of an archive has no requests."""
         extraction = member.extraction
         is_own = member.name == source.name
         hops = source.hops if is_own else ()
@@ -204,16 +203,16 @@ class DocumentReader:
 
 @dataclass(frozen=True, slots=True)
 class MemberReading:
-    """One document, and what was read in it."""
+    """The reading of one document."""
 
     name: str
     url: str | None
-    """Where it was on the web, for one in a web archive."""
+    """Its address on the web, for a member of a web archive."""
     size: int
     sha256: str
     extraction: Extraction
     resolvers: tuple[str | None, ...]
-    """Of each mention: the resolver that its page is on, where a relative link means that."""
+    """The resolver of each mention's page, if a relative link refers to it."""
 
     @classmethod
     def of(cls, member: ArchiveMember, extraction: Extraction, page_url: str | None) -> MemberReading:
@@ -226,16 +225,16 @@ class MemberReading:
         return cls(member.name, member.url, len(member.data), digest, extraction, tuple(resolvers))
 
 
-#: What reads a document that was fetched, and gives what `read_members` gives.
+#: A running reading of a fetched document, with the result of `read_members`.
 BegunReading = Future[list["MemberReading | Finding"]]
 
 
 def read_members(
     parts: Sequence[ArchiveMember | Finding], *, own: str, page_url: str | None
 ) -> list[MemberReading | Finding]:
-    """Return the reading of each member among *parts*; that named *own* is at *page_url*.
+    """Return the reading of each member among *parts*; the one named *own* is at *page_url*.
 
-    Without their texts, which need not go from process to process, and without links that no one follows.
+    Texts, and links that are not followed, are left out, to keep the transfer between processes small.
     """
     readings: list[MemberReading | Finding] = []
     for part in parts:
@@ -251,7 +250,7 @@ def read_members(
 
 
 def _read_here(source: DocumentSource, part: ArchiveMember | Finding) -> MemberReading | Finding | None:
-    """The reading of a part of *source* that need not be read in another process; None for any other."""
+    """Return the reading of a part of *source* that can be read in this process, or else None."""
     if isinstance(part, Finding):
         return part
     extraction = inline_extraction(part)
@@ -262,14 +261,14 @@ def _read_here(source: DocumentSource, part: ArchiveMember | Finding) -> MemberR
 
 
 def _unread(part: ArchiveMember | Finding, failure: WorkerError) -> MemberReading | Finding:
-    """The reading of a document whose process ended."""
+    """Return the reading of a document whose process ended."""
     if isinstance(part, Finding):
         return part
     return MemberReading.of(part, extraction_of_member(failed_extraction(failure, part.media_type), part), None)
 
 
 def redirected(crawl_request: CrawlRequest, hops: Chain, there: CrawlRequest) -> DocumentRecord:
-    """The row about a URL that led to the document *there*, by *hops* of its own."""
+    """Return the row about a URL that redirected to the document *there*, by *hops* of its own."""
     return DocumentRecord(
         url=crawl_request.url,
         found_on=crawl_request.found_on,
@@ -284,7 +283,7 @@ def redirected(crawl_request: CrawlRequest, hops: Chain, there: CrawlRequest) ->
 def unfetched(
     crawl_request: CrawlRequest, hops: Chain, end: ChainEnd, detail: str, status: int | None
 ) -> DocumentRecord:
-    """The row about a document that could not be had: the outcome of its chain, with the words for it."""
+    """Return the row about a document that could not be fetched: the outcome of its chain, and the reason."""
     if end is ChainEnd.ANSWERED and status is not None:
         outcome, words = status_outcome(status), f"answered {status}"
     else:
@@ -301,14 +300,14 @@ def unfetched(
 
 
 def source_record(source: DocumentSource, *, is_faulty: bool) -> DocumentRecord:
-    """The row about a document that only holds others, each with a row of its own: an answer of OAI-PMH."""
+    """Return the row about a document that only contains others with their own rows: an answer of OAI-PMH."""
     record = _archive_record(source, source.hops[-1].at if source.hops else now(), (), True)
     outcome = DocumentOutcome.UNREADABLE if is_faulty else DocumentOutcome.READ
     return replace(record, outcome=outcome, media_type=source.media_type)
 
 
 def _archive_record(source: DocumentSource, at: str, findings: Sequence[Finding], is_read: bool) -> DocumentRecord:
-    """The row about an archive as such; the documents in it have their own."""
+    """Return the row about an archive itself."""
     source.stream.seek(0)
     kind = archive_kind(source.stream.read(_HEAD_BYTES))
     size = source.stream.seek(0, os.SEEK_END)
@@ -328,21 +327,23 @@ def _archive_record(source: DocumentSource, at: str, findings: Sequence[Finding]
 
 
 def _not_whole(source: DocumentSource, size: int) -> tuple[Finding, ...]:
-    """Return why *size* bytes are not all of a document that was fetched."""
+    """Return the reasons why a fetched document is incomplete after *size* bytes."""
     if not size and STOPPED in source.flags:
         return (Finding("unknown-format", f"not fetched, for it is no document: {source.media_type}"),)
     return tuple(body_faults(source.flags, size))
 
 
 def _outcome(findings: Sequence[Finding], *, is_read: bool, is_answer: bool) -> DocumentOutcome:
-    """A file without a byte was read, as `arkaudit extract` has it; a host that answers with none has kept it back."""
+    """Return the outcome. An empty file was read, as by `arkaudit extract`; a host that answers without a byte withheld
+    it.
+    """
     kinds = NOTHING_READ if is_answer else NOTHING_READ - {"empty"}
     nothing_read = not is_read and any(finding.kind in kinds for finding in findings)
     return DocumentOutcome.UNREADABLE if nothing_read else DocumentOutcome.READ
 
 
 def read_ahead(items: AsyncIterator[T], most: int, tasks: set[asyncio.Task[None]]) -> AsyncIterator[T]:
-    """Give *items*, of which up to so many are had before they are asked for, by one of *tasks*.
+    """Yield *items*, up to *most* of which are read in advance by one of *tasks*.
 
     >>> async def numbers(first: int) -> AsyncIterator[int]:
     ...     for number in range(first, first + 3):

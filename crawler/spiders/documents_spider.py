@@ -1,4 +1,4 @@
-"""Fetches documents, hands them to the extractors, and goes where they lead as far as the gate lets it."""
+"""Fetches documents, passes them to the extractors, and follows their links as the gate allows."""
 
 from __future__ import annotations
 
@@ -62,24 +62,24 @@ from extractors.processes.worker import WorkerExecutor
 
 logger = logging.getLogger(__name__)
 
-#: What findings about a crawl as a whole are about.
+#: The subject of findings about a whole crawl.
 CRAWL = "this crawl"
-#: What to do about links that were not followed, where something can be done.
+#: Advice about links that were not followed.
 WAYS_ON = {
     "nofollow": "; --ignore-nofollow is for your own sites",
     "nofollow-page": "; --ignore-nofollow is for your own sites",
-    "trap-depth": "; --depth goes further",
+    "trap-depth": "; --depth follows more",
 }
-#: So many documents of a host are asked for, or read, at a time; with more processes as many as keep them busy.
+#: Maximum number of open documents of a host; with several processes, twice their number.
 DOCUMENTS_A_HOST = 4
-#: Records of a file that wait while those of the files before it are taken.
+#: Records of a file that may wait for those of the files before it.
 _MOST_WAITING = 256
-#: Bytes of a local file that are looked at as a source.
+#: Maximum number of bytes of a local file that are read as a source.
 _SOURCE_BYTES = 64 * 2**20
 
 
 class DocumentsSpider(AuditSpider):
-    """Seeds are URLs and files; what a document says the extractors decide, and where it leads the gate."""
+    """Crawls from seeds, which are URLs and files. The extractors read documents, and the gate selects links."""
 
     name = "documents"
 
@@ -99,29 +99,30 @@ class DocumentsSpider(AuditSpider):
         self._plan = plan
         self._files = {document_name(path): path for path in files}
         self._source_files = frozenset(source_files)
-        """Those that the user has named themselves, so that what they list is asked for."""
+        """Files that the user named directly, so that the URLs they list are requested."""
         self._gate = plan.gate()
         self._resolver = resolver
         self._jobs = executor.jobs
         self._reader = DocumentReader(executor, resolver=resolver)
         self._reading: set[asyncio.Task[None]] = set()
-        """What reads files before their turn."""
+        """The tasks that read files before their turn."""
         self._files_open = 0
-        """How many files have records that no one has taken."""
+        """The number of files with records that were not taken."""
         self._sources = SourceReader(executor, plan.selection)
         self._patience = patience
         self._sitemaps: dict[str, Sequence[str]] = {}
-        """What each robots.txt that was read names, by its URL as it is compared."""
+        """The sitemaps in each robots.txt that was read, by its canonical URL."""
         self._end_of_time: asyncio.TimerHandle | None = None
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        """Answers of a host are decided on in the order in which they came, whichever was read first, so that the same
-        document is found first every time."""
+        """Locks that keep the answers of a host in order, whichever is read first, so that each run finds documents in
+        the same order.
+        """
 
     exported = Citation
 
     @classmethod
     def begin_run(cls, crawler: Crawler, given: Mapping[str, Any]) -> tuple[OwnRun, dict[str, Any]]:
-        """Begin a crawl of *seeds*, between blanks, with *scope*, *include* and *exclude* as the command has them."""
+        """Begin a crawl of *seeds*, separated by blanks, with *scope*, *include* and *exclude* as for the command."""
         others = dict(given)
         seeds = Seeds.of(str(others.pop("seeds", "")).split())
         if not seeds.urls and not seeds.files:
@@ -146,14 +147,14 @@ class DocumentsSpider(AuditSpider):
         }
 
     def results(self, *, is_whole: bool) -> Iterable[Any]:
-        """Settle who found what, and what was doubtful, as `arkaudit crawl` does at its end."""
+        """Decide doubtful mentions and sources of links, as `arkaudit crawl` does at its end."""
         if is_whole:
             registry = load_registry(cache_folder())
             conclude_documents(self.store, self.run_id, registry, resolver=self._resolver)
         return ()
 
     async def parse(self, response: Response) -> AsyncIterator[Citation]:
-        """Yield the citations in any response: for ``scrapy parse``, and as a callback of other spiders."""
+        """Yield the citations in any response, for ``scrapy parse`` and as a callback of other spiders."""
         request = response.request
         assert request is not None
         hops, _, _ = chain_of(request)
@@ -172,7 +173,7 @@ class DocumentsSpider(AuditSpider):
     async def begin(self) -> AsyncIterator[DocumentRecord | Citation]:
         if self._plan.max_time_s is not None:
             self._end_of_time = asyncio.get_running_loop().call_later(self._plan.max_time_s, self._time_is_up)
-        for crawl_request in self.frontier.requests():  # of a run that is resumed
+        for crawl_request in self.frontier.requests():  # of a resumed run
             if crawl_request.kind is RequestKind.PAGE:
                 self._gate.remember(crawl_request)
         self._gate.remember_listed(self.frontier.list_digests())
@@ -186,7 +187,7 @@ class DocumentsSpider(AuditSpider):
         self._tell_of_limit()
 
     async def _files_in_turn(self) -> AsyncIterator[AsyncIterator[DocumentRecord]]:
-        """Have what the feed hands out asked for, or read: the records of each file, read before they are taken."""
+        """Request or read the entries of the feed; yield the records of each file, read in advance."""
         async for entry in self.feed.entries():
             crawl_request = entry.crawl_request
             if crawl_request.kind is RequestKind.FILE:
@@ -199,7 +200,7 @@ class DocumentsSpider(AuditSpider):
                 await asyncio.sleep(0)
 
     def _items(self, record: DocumentRecord) -> Iterator[DocumentRecord | Citation]:
-        """Record what became of a document, and return it, with what it cites where Scrapy itself runs the spider."""
+        """Record a document and yield it, with its citations if Scrapy itself runs the spider."""
         shown = self.redact(record)
         self.recorder.add(shown)
         yield shown
@@ -210,7 +211,7 @@ class DocumentsSpider(AuditSpider):
         return not self._files_open and super()._is_idle()
 
     def outcome_of_lost(self, entry: FrontierEntry) -> DocumentRecord:
-        finding = Finding("no-outcome", "it was asked for, and nothing came of it")
+        finding = Finding("no-outcome", "it was requested, but got no outcome")
         return replace(unfetched(entry.crawl_request, (), ChainEnd.UNDETERMINED, "", None), findings=(finding,))
 
     def recorded(self, items: Sequence[Recordable]) -> None:
@@ -220,13 +221,13 @@ class DocumentsSpider(AuditSpider):
                 self._gate.note_recorded(item.leads)
 
     def _request(self, crawl_request: CrawlRequest, *, attempt: int = 1, earlier: Chain = ()) -> Request:
-        """A request for a document; *earlier* are the hops of the attempts before."""
+        """Return the request for a document; *earlier* are the hops of earlier attempts."""
         return Request(
             crawl_request.url,
             callback=self.answered,
             errback=self.failed,
             cb_kwargs={"crawl_request": crawl_request, "attempt": attempt, "earlier": earlier},
-            dont_filter=True,  # the frontier knows what is new; a redirect must never be lost
+            dont_filter=True,  # the frontier filters; a redirect must not be lost
             meta={
                 "verbatim_url": True,
                 "documents_only": True,
@@ -254,10 +255,10 @@ class DocumentsSpider(AuditSpider):
             self._store_failed(failure)
         finally:
             if begun is not None:
-                begun.cancel()  # if no one wanted it
+                begun.cancel()  # if it was not used
 
     async def _unfetched(self, request: Request, response: Response | None) -> AsyncIterator[DocumentRecord | Citation]:
-        """The row about a document that could not be had, unless it is asked for once more."""
+        """Yield the row about a document that could not be fetched, unless it is requested again."""
         crawl_request: CrawlRequest = request.cb_kwargs["crawl_request"]
         self.feed.note_answer(crawl_request.canonical)
         if self._asks_again(request):
@@ -279,7 +280,7 @@ class DocumentsSpider(AuditSpider):
                 yield item
 
     def _asks_again(self, request: Request) -> bool:
-        """Return whether what *request* ran into may pass, and the document is asked for once more after a while."""
+        """Return True if the failure of *request* is temporary, so that the document is requested again later."""
         hops, end, _ = chain_of(request)
         kwargs = request.cb_kwargs
         wait_s = next_fetch(hops, end, kwargs["attempt"], self._patience)
@@ -291,10 +292,10 @@ class DocumentsSpider(AuditSpider):
         self.ask_later(again, wait_s)
         return True
 
-    # -- what a document says, and where it leads
+    # -- the content and links of a document
 
     def _begin_reading(self, crawl_request: CrawlRequest, response: Response, hops: Chain) -> BegunReading | None:
-        """Begin to read a large document before its turn: what it says depends on nothing else."""
+        """Begin to read a large document before its turn, because its content depends on no other."""
         if crawl_request.source is not None or may_be_source(response.body):
             return None
         there = crawl_request.led_to(hops[-1].url)
@@ -303,15 +304,16 @@ class DocumentsSpider(AuditSpider):
     async def _landed(
         self, crawl_request: CrawlRequest, response: Response, hops: Chain, begun: BegunReading | None
     ) -> AsyncIterator[DocumentRecord]:
-        """The rows about what *lead* has led to: a document of another URL has its own, once for all who lead there.
+        """Yield the rows about the document at the end of the redirects of *crawl_request*.
 
-        It is theirs who get there first. What was found before this lead, or is asked for already, is left to that.
+        A document at another URL has its own row, once for all requests that lead to it; the first one to arrive
+        records it. A document that was found before, or is already requested, is left to that request.
         """
         there = crawl_request.led_to(hops[-1].url)
         way: DocumentRecord | None = None
         is_ours = True
         if there is not crawl_request:
-            self.recorder.commit()  # what was found until now was found before
+            self.recorder.commit()  # earlier documents come first
             is_ours = self._arrives(there, crawl_request)
             if is_ours:
                 self._gate.remember(there)
@@ -321,7 +323,7 @@ class DocumentsSpider(AuditSpider):
                 way = redirected(crawl_request, hops, target)
             hops = hops[-1:]
         leads_further = crawl_request.is_seed or crawl_request.source is not None
-        if is_ours or leads_further:  # than what someone has come upon
+        if is_ours or leads_further:
             async for record in self._records(there, response, hops, begun):
                 if record.settles is None:
                     yield record
@@ -333,7 +335,9 @@ class DocumentsSpider(AuditSpider):
             yield way
 
     def _arrives(self, there: CrawlRequest, crawl_request: CrawlRequest) -> bool:
-        """Return whether *there* is ours, to which redirects of *lead* have led; no one else asks for it then."""
+        """Return True if this request records the document *there* at the end of its redirects; no other one requests
+        it then.
+        """
         if self.frontier.arrive(there):
             return True
         if self.frontier.take_over(there, FrontierState.WAITING, by=crawl_request):
@@ -348,7 +352,7 @@ class DocumentsSpider(AuditSpider):
     async def _records(
         self, crawl_request: CrawlRequest, response: Response, hops: Chain, begun: BegunReading | None
     ) -> AsyncIterator[DocumentRecord]:
-        """The rows about a document and what is in it; its own comes last, with what it leads to."""
+        """Yield the rows about a document and its members; its own row comes last, with its links."""
         read = await self._read(crawl_request, response)
         source = DocumentSource.of(response, hops, name=crawl_request.url, found_on=crawl_request.found_on)
         if read is None or read.is_document:
@@ -373,7 +377,7 @@ class DocumentsSpider(AuditSpider):
         )
 
     async def _read(self, crawl_request: CrawlRequest, response: Response) -> SourceReading | None:
-        """Return what the answer is as a source."""
+        """Return the answer as a source, or None."""
         harvests = crawl_request.is_seed or crawl_request.source is SourceKind.OAI
         return await self._sources.read(
             whole_lines(response), url=response.url, order=crawl_request.source, harvests=harvests
@@ -382,9 +386,7 @@ class DocumentsSpider(AuditSpider):
     def _requests_of(
         self, crawl_request: CrawlRequest, read: SourceReading | None, row: Row, response: Response
     ) -> GateResult:
-        """Return what a document leads to: as a source, or as a page with its links, and as a seed with its
-        sitemaps.
-        """
+        """Return the requests for the links of a document: of a source, a page, or a seed with sitemaps."""
         if read is not None:
             return self._gate.source(crawl_request, read)
         if row.extraction is None:
@@ -395,7 +397,7 @@ class DocumentsSpider(AuditSpider):
         return replace(passed, leads=(*passed.leads, *sitemaps), outlinks=outlinks)
 
     def _sitemaps_for(self, crawl_request: CrawlRequest, url: str) -> Sequence[CrawlRequest]:
-        """The sitemaps of the site at *url*, which its robots.txt names, where *lead* is a seed that is a site."""
+        """Return the sitemaps in the robots.txt of the site at *url*, if *crawl_request* is a seed and a site."""
         if not crawl_request.is_seed or crawl_request.source is not None or not self._plan.has_sitemaps:
             return ()
         robots = urljoin(url, "/robots.txt")
@@ -406,7 +408,7 @@ class DocumentsSpider(AuditSpider):
         self._sitemaps[same_document(request.url)] = list(named)
 
     async def _file_records(self, name: str) -> AsyncIterator[DocumentRecord]:
-        """The rows about a local file; one that can't be read to its end has given what came before."""
+        """Yield the rows about a local file, also those before a read error."""
         path = self._files.get(name, Path(name))
         try:
             with path.open("rb") as stream:
@@ -419,7 +421,7 @@ class DocumentsSpider(AuditSpider):
             yield DocumentRecord(name, None, now(), outcome, findings=(finding,), settles=name)
 
     async def _requests_of_file(self, path: Path, name: str) -> GateResult:
-        """Return what a local file leads to as a source: a list, a sitemap; a page on the disk leads nowhere."""
+        """Return the requests for the links of a local file that is a source: a list, a sitemap. Local pages have none."""
         if path not in self._source_files:
             return GateResult()
         order = self._plan.orders.get(str(path))
@@ -428,13 +430,13 @@ class DocumentsSpider(AuditSpider):
         read = await self._sources.read(data, url=path.absolute().as_uri(), order=order, harvests=False)
         return self._gate.source(CrawlRequest.to_file(name), read) if read is not None else GateResult()
 
-    # -- how it ends
+    # -- the end
 
     def _tell_of_limit(self) -> None:
-        """Say, and keep, that more was found than may be fetched."""
+        """Report and record that more documents were found than may be fetched."""
         if not self.feed.is_full:
             return
-        self.recorder.commit()  # what the last documents lead to waits, too
+        self.recorder.commit()  # the links of the last documents count too
         left = self.frontier.counts()[FrontierState.WAITING]
         if left:
             most = self._plan.max_pages
@@ -442,12 +444,12 @@ class DocumentsSpider(AuditSpider):
             self._note("max-pages", f"{stopped}; {left} more {'was' if left == 1 else 'were'} found and not fetched")
 
     def _time_is_up(self) -> None:
-        """Send nothing more; what is in flight is still recorded."""
+        """Send no more requests; open ones are still recorded."""
         self._note("max-time", f"the crawl ended after {self._plan.max_time_s:g} seconds (--max-time)")
         self.stop(reason="max-time")
 
     def _note(self, kind: str, words: str) -> None:
-        """Say, and keep, what ended the crawl or cut it short."""
+        """Report and record the reason why the crawl ended early."""
         logger.warning(words)
         try:
             self.store.record_findings(self.run_id, CRAWL, [Finding(kind, words)])
@@ -455,7 +457,8 @@ class DocumentsSpider(AuditSpider):
             self._store_failed(failure)
 
     def _closed(self) -> None:
-        for task in self._reading:  # where Scrapy has stopped to take what they give
+        # Scrapy no longer takes their records.
+        for task in self._reading:
             task.cancel()
         if self._end_of_time is not None:
             self._end_of_time.cancel()
@@ -464,7 +467,7 @@ class DocumentsSpider(AuditSpider):
 
 
 def _led(record: DocumentRecord, passed: GateResult, canonical: str) -> DocumentRecord:
-    """The row about a document with what it leads to, which settles its entry of the frontier."""
+    """Return the row about a document with its links, which completes its entry of the frontier."""
     findings = (*record.findings, *passed.findings)
     return replace(
         record, findings=findings, leads=passed.leads, settles=canonical, listed=passed.listed, outlinks=passed.outlinks

@@ -1,4 +1,4 @@
-"""The items that a spider gives to feeds, pipelines and signals: flat, so that they fit into a row of a CSV file.
+"""The items of a spider for feeds, pipelines and signals: flat, so that they fit into a row of a CSV file.
 
 >>> from itemadapter import ItemAdapter
 >>> item = Citation("https://www.example.org/", "ark:12148/btv1b8449691v", "ark:/12148/btv1b8449691v", "https://n2t.net/")
@@ -16,18 +16,18 @@ from crawler.model.observations import DocumentRecord, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """An ARK where a document mentions it."""
+    """A mention of an ARK in a document."""
 
     document: str
-    """URL or path of the document; within an archive, of the member."""
+    """URL or path of the document or the archive member."""
     ark: str
     """In normal form."""
     as_written: str
     request_url: str
-    """The URL that asks for the object."""
+    """The URL that requests the object."""
     page: int | None = None
     place: str = ""
-    """Where on the page, in the words of the format: a heading, a cell, a note."""
+    """The position on the page, in terms of the format: a heading, a cell, a note."""
     role: str = ""
     """As in `extractors`: text, the target of a link, …"""
     context: str = ""
@@ -35,12 +35,12 @@ class Citation:
     confidence: str = ""
     """``certain``, ``likely`` or ``ambiguous``."""
     reason: str = ""
-    """The rule of the least sure decision."""
+    """The rule of the least certain decision."""
     repairs: Sequence[str] = field(default_factory=list)
     alternatives: Sequence[str] = field(default_factory=list)
-    """Normal forms that it may mean as well."""
+    """Normal forms of other ARKs that it may mean."""
     remarks: Sequence[str] = field(default_factory=list)
-    """How its spelling departs from the specifications."""
+    """Deviations of its spelling from the specifications."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +60,15 @@ class CheckedArk:
     """A token of `crawler.model.observations.CommitmentOutcome`."""
     commitment_evidence: Sequence[str]
     final_url: str | None
-    """Where the chain of redirects ended."""
+    """The URL at the end of the redirects."""
     requests: int
     remarks: Sequence[str]
     did_you_mean: str | None
-    """The ARK that was probably meant, and lives."""
+    """The ARK that was probably meant, and works."""
 
 
 def citations(record: DocumentRecord) -> Iterator[Citation]:
-    """Return the ARKs that a document mentions, as items, in the order of the document."""
+    """Return the citations of a document as items, in its order."""
     for cited in record.mentions:
         mention = cited.mention
         yield Citation(

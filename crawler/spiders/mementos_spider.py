@@ -1,4 +1,4 @@
-"""Asks an archive about ARKs that fail, when all are judged (RFC 7089). It decides nothing, and no verdict changes."""
+"""Searches an archive for ARKs that fail, after all verdicts (RFC 7089). It decides nothing and changes no verdict."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ from extractors.model.ark import Ark
 from extractors.model.budget import OverBudget, cpu_limit
 from extractors.model.urls import authority_of
 
-#: So many searches are open at a time: they are at one host.
+#: Maximum number of open searches, all at one host.
 SEARCHES = 20
 
 
 @dataclass(slots=True)
 class OpenSearch:
-    """A search that is under way: what it asks now, and what went out for it."""
+    """An open search, with its current request."""
 
     entry: FrontierEntry
     search: Search
     ask: ArchiveAsk
     attempt: int = 1
     earlier: list[Hop] = field(default_factory=list)
-    """The hops of attempts that came to nothing."""
+    """The hops of failed attempts."""
 
 
 class MementosSpider(AuditSpider):
-    """One search for each ARK on its frontier; each request depends on the answer to the one before."""
+    """Runs one search for each ARK on its frontier; each request depends on the previous answer."""
 
     name = "mementos"
     exported = MementoRecord

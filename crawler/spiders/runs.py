@@ -1,7 +1,7 @@
-"""What is decided on all of a run: doubtful mentions, and which reading of them counts; then the verdicts.
+"""Decisions that need a whole run: doubtful mentions, the choice of their readings, and the verdicts.
 
-Mentions are decided in the light of all documents, then by what resolvers have answered; names are compared with a
-registry as well. Each ARK is judged by its answers, with all that bears on them.
+Mentions are decided with all documents, then by the answers of resolvers; names are compared with a registry. Each ARK
+is judged by its answers and the shared facts of the run.
 """
 
 from __future__ import annotations
@@ -58,16 +58,16 @@ from extractors.wraps.rules import Confidence
 
 
 def conclude_documents(store: Store, run_id: int, registry: Registry, *, resolver: str) -> None:
-    """Record what follows from all documents of a run together. Doing it twice changes nothing."""
+    """Record the results of all documents of a run together. Repeating it changes nothing."""
     store.note_finders(run_id)
     decide_unresolved(store, run_id, resolver=resolver)
     record_registry_findings(store, run_id, registry)
 
 
 def decide_unresolved(store: Store, run_id: int, *, resolver: str) -> int:
-    """Decide again what was doubtful when its document was read, and keep what changed as rows of their own.
+    """Decide doubtful mentions again with all documents, and record the changed ones as rows of their own.
 
-    Returns how many did. *resolver* is asked about compact ARKs. Doing it twice changes nothing.
+    Returns the number of changes. *resolver* is used for compact ARKs. Repeating it changes nothing.
     """
     doubtful = list(store.unresolved_mentions(run_id))
     if not doubtful:
@@ -85,7 +85,7 @@ def decide_unresolved(store: Store, run_id: int, *, resolver: str) -> int:
 
 
 def record_registry_findings(store: Store, run_id: int, registry: Registry) -> None:
-    """Keep what *registry* says against what the documents of a run cite: NAANs it doesn't know, shoulders alone."""
+    """Record NAANs in the documents of a run that *registry* does not contain, and names that are only shoulders."""
     naans: set[str] = set()
     shoulders: set[Ark] = set()
     for ark in store.arks_cited(run_id):
@@ -115,9 +115,9 @@ def _changed(
 
 
 def url_again(before: Mention, again: Mention, url: str, *, resolver: str) -> str:
-    """Return the URL that asks for a mention as it was decided *again*, where *url* asked for it *before*.
+    """Return the request URL of a mention that was decided *again*, by its *url* from *before*.
 
-    A relative link means the resolver that its page is on, which only that URL has kept.
+    A relative link refers to the resolver of its page, which only that URL still contains.
     """
     if again.repaired == before.repaired:
         return url
@@ -126,17 +126,16 @@ def url_again(before: Mention, again: Mention, url: str, *, resolver: str) -> st
     return mention_url(again.repaired, again.resolver, of_page, resolver)
 
 
-#: The reasons of a mention that was settled, now or in an earlier run.
-LIVES = "the reading that lives at its resolver"
+#: The reason of a mention whose reading was chosen.
+LIVES = "the reading that works at its resolver"
 LIVED = "the reading that lived at its resolver before"
 
 
 def settle_readings(store: Store, run_id: int) -> int:
-    """Settle which reading of each doubtful mention lives, and keep that as rows of their own, with a finding.
+    """Choose the reading of each doubtful mention that works; record it as a row of its own, with a finding.
 
-    A reading that lived in an earlier run is kept until another one lives: an ARK that breaks is not another ARK.
-    A mention without such a reading, or without all answers, is not settled. Return how many mentions this settled;
-    doing it twice changes nothing.
+    Returns the number of newly decided mentions. A mention with a missing answer, or without a reading that works,
+    stays as it is. Repeating it changes nothing.
     """
     kept = list(store.open_mentions(run_id))
     others = other_readings(kept)
@@ -175,7 +174,7 @@ def settle_readings(store: Store, run_id: int) -> int:
 def _decisions(
     mentions: Sequence[KeptMention], living: CandidateReading, reason: str
 ) -> Iterator[tuple[KeptMention, CitedMention]]:
-    """Yield those of *mentions* that the *living* reading is a reading of, each with that reading and the *reason*."""
+    """Yield those *mentions* that have the *living* reading, decided as that reading."""
     for kept in mentions:
         mention = kept.mention
         own = CandidateReading(mention.ark, kept.request_url)
@@ -203,23 +202,23 @@ def _decisions(
 
 Target = tuple[Ark, str]
 
-#: The CPU time in which an ARK is judged, or decided what to ask next; most take a thousandth of it.
+#: The limit of CPU time for the verdict on an ARK, or for its next questions; most need a thousandth of it.
 JUDGING_CPU_S = 2.0
-TOO_LONG_TO_JUDGE = f"to judge it took more than {JUDGING_CPU_S:g} s of CPU time"
-#: So many ARKs are judged at a time: what was observed about a million does not fit into memory.
+TOO_LONG_TO_JUDGE = f"the verdict took more than {JUDGING_CPU_S:g} s of CPU time"
+#: The number of ARKs that are judged at a time, because the observations of a million do not fit into memory.
 _AT_A_TIME = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """The facts that bear on the verdicts of a run besides its observations."""
+    """The facts, apart from observations, that affect the verdicts of a run."""
 
     registry: Registry | None = None
-    """Whose policies are shown with commitments."""
+    """The source of policies that are shown with commitments."""
     readings: Mapping[str, Sequence[CandidateReading]] = field(default_factory=dict)
-    """What else a target may mean, by the URL that asks for it."""
+    """Other readings of targets, by the URL that requests them."""
     closed: Sequence[ClosedCollection] = ()
-    """Collections that are meant to be closed."""
+    """Collections that are closed on purpose."""
 
 
 def verdicts_of_run(
@@ -230,12 +229,10 @@ def verdicts_of_run(
     *,
     recorded: Collection[str] = (),
 ) -> Iterator[Verdict]:
-    """A verdict for each of *targets*, in their order: what was asked is judged, examples and tests are skipped.
+    """Yield a verdict for each of *targets*, in order: answers are judged, examples and tests are skipped.
 
-    Those at the URLs *recorded* have theirs already.
-
-    A target that was never asked, because the run ended early, has no verdict. The observations about a few hundred
-    ARKs are in memory at a time.
+    Targets at the URLs *recorded* already have one. A target that was never requested, because the run ended early, has
+    none. Only the observations of a few hundred ARKs are in memory at a time.
     """
     asked = list(targets)
     shared = AnswerSets.of(store.observations(run_id, SHARED))
@@ -262,7 +259,7 @@ def judge_run(
     on_verdict: Callable[[Verdict], None] | None = None,
     on_progress: Callable[[], None] = lambda: None,
 ) -> None:
-    """Judge everything that a run observed, and record it, with what only all of it together shows if it is whole.
+    """Judge and record all observations of a run, with findings that need all of it if it is whole.
 
     *on_verdict* is called with each verdict, in the order of the *targets*; without it, those at the URLs *recorded*
     (`Store.begin_verdicts`) are not judged again. *on_progress* is called after each.
@@ -295,7 +292,7 @@ def judge_settled(
     *,
     on_verdict: Callable[[Verdict], None] | None,
 ) -> None:
-    """Judge those of *targets* about which a run that was interrupted has asked everything, and record it."""
+    """Judge and record those of *targets* that an interrupted run completed."""
     finished = Frontier(store, run_id, ARKS).settled_forms()
     done = [(ark, url) for ark, url in targets if url in finished or ark.is_skipped]
     if done:
@@ -304,23 +301,23 @@ def judge_settled(
 
 @dataclass(frozen=True, slots=True)
 class JudgedTarget:
-    """A target, and what else its mention may mean."""
+    """A target with its other readings."""
 
     ark: Ark
     url: str
     readings: tuple[CandidateReading, ...] = ()
-    """Itself first."""
+    """The readings of its mention, itself first."""
     suggested: tuple[CandidateReading, ...] = ()
-    """What may have been meant, where its check character fails."""
+    """The ARKs that may be meant if its check character is wrong."""
 
     @property
     def urls(self) -> list[str]:
-        """The URLs whose answers bear on it."""
+        """The URLs with answers for it."""
         return [reading.url for reading in (*self.readings, *self.suggested)]
 
 
 class RunJudge:
-    """All that the verdicts of one run have in common."""
+    """The shared facts of all verdicts of a run."""
 
     def __init__(
         self,
@@ -339,17 +336,17 @@ class RunJudge:
             if url in landed:
                 objects[landed[url]].add(ark.base)
         self._objects = {url: arks for url, arks in objects.items() if len(arks) > 1}
-        """The objects whose ARKs end at one URL, where redirects led there; parts of one object count once."""
+        """The objects whose ARKs are redirected to one URL; parts of one object count once."""
 
     def case(self, ark: Ark, url: str) -> JudgedTarget:
-        """A target with its readings; of one that is skipped there are none."""
+        """Return a target with its readings; a skipped one has none."""
         if ark.is_skipped:
             return JudgedTarget(ark, url)
         readings = readings_of(ark, url, self._background.readings.get(url, ()))
         return JudgedTarget(ark, url, readings, meant_by(readings[0], self._evidence))
 
     def verdict(self, case: JudgedTarget, answer_sets: AnswerSets) -> Verdict | None:
-        """The verdict on one target; None where its object was never asked for."""
+        """Return the verdict on one target, or None if its object was never requested."""
         ark = case.ark
         if ark.is_skipped:
             shared = SHARED_NAANS.get(ark.naan)
@@ -375,13 +372,13 @@ class RunJudge:
         if context is None:
             return None
         verdict = judge(answer_set.last, context=context)
-        if len(case.urls) < 2:  # it can mean nothing but itself, as most do
+        if len(case.urls) < 2:  # most have only one reading
             return verdict
         meant, others = _meant(case, answer_sets)
         return replace(verdict, did_you_mean=meant, rests_on=tuple(dict.fromkeys((*verdict.rests_on, *others))))
 
     def _context(self, ark: Ark, answer_set: AnswerSet) -> VerdictContext | None:
-        """The rest of the run as it bears on *ark*, with these answers; None where its object was never asked for."""
+        """Return the other facts of the run for *ark* with these answers, or None if its object was never requested."""
         answer = answer_set.answer
         if answer is None:
             return None
@@ -406,7 +403,7 @@ class RunJudge:
 
 
 def _meant(case: JudgedTarget, answer_sets: AnswerSets) -> tuple[Meant | None, list[str]]:
-    """Return what was probably meant instead of a target, and the URLs that were asked to find that out."""
+    """Return the ARK that was probably meant instead of a target, and the URLs that were requested to find it."""
     forms, suggested = (list(map(answer_sets.form, some)) for some in (case.readings, case.suggested))
     asked = [form for form in (*forms, *suggested) if form.answer is not None]
     if len(asked) < 2:

@@ -1,4 +1,4 @@
-"""Seeds of a crawl, as the user named them."""
+"""Seeds of a crawl, as the user names them."""
 
 from __future__ import annotations
 
@@ -29,27 +29,26 @@ class Seeds:
     urls: tuple[str, ...]
     files: tuple[Path, ...]
     orders: Mapping[str, SourceKind] = field(default_factory=dict)
-    """How seeds are to be read, by URL or path, where a prefix says so (``oai:https://…``)."""
+    """The kind of a seed that the user gave by a prefix (``oai:https://…``), by URL or path."""
     named_files: frozenset[Path] = frozenset()
-    """Files that were named themselves, and not a folder that holds them."""
+    """Files that were named directly, not by their folder."""
     folder_findings: Mapping[Path, Finding] = field(default_factory=dict)
-    """What was noticed about folders that were named: one that is empty, or holds hidden files."""
+    """Findings about named folders: one that is empty, or contains hidden files."""
     logs: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
     """The logs of a server, by the patterns that name them (``log:/var/log/nginx/access.log*``)."""
 
     @property
     def names(self) -> list[str]:
-        """What a run begins with, as its row has it."""
+        """The seeds as in the row of the run."""
         logs = (f"{SourceKind.LOG}:{pattern}" for pattern in self.logs)
         return [*self.urls, *map(document_name, [*self.files, *map(Path, logs)])]
 
     @classmethod
     def of(cls, texts: Iterable[str], *, takes_logs: bool = False) -> Seeds:
-        """The seeds that *texts* name; a folder means all files in it, sorted.
+        """Return the seeds in *texts*; a folder stands for all files in it, sorted.
 
-        Logs are among them only with *takes_logs*.
-
-        A path that names nothing is a file that can't be read. Raises `UserMistake` when there are no others.
+        Logs are allowed only with *takes_logs*. A missing path is an unreadable file. Raises `UserMistake` if all are
+        missing.
         """
         urls: list[str] = []
         files: list[Path] = []
@@ -67,8 +66,9 @@ class Seeds:
             elif location.lower().startswith(("http://", "https://")):
                 urls.append(_checked_url(location))
                 orders |= {location: order} if order else {}
-            elif not location.strip():  # as of a shell's variable that isn't set; a path would be the current folder
-                raise UserMistake(f"a seed that names nothing: {text!r}")
+            # An unset variable of a shell would name the current folder.
+            elif not location.strip():
+                raise UserMistake(f"empty seed: {text!r}")
             elif (path := Path(location)).is_dir() and order is None:
                 passed_over: list[str] = []
                 try:
@@ -84,7 +84,7 @@ class Seeds:
                 if not path.exists() or path.is_dir():
                     meant = f"; did you mean {url}?" if (url := _url_meant(location)) else ""
                     missing.append(f"neither an http(s) URL nor an existing file or folder: {location!r}{meant}")
-                    if meant or order:  # which is no document among others
+                    if meant or order:
                         raise UserMistake(missing[-1])
                 files.append(path)
                 named.append(path)
@@ -95,7 +95,7 @@ class Seeds:
 
 
 def logs_at(pattern: str) -> tuple[Path, ...]:
-    """The files that a *pattern* names, ``*`` being for whatever is in a name, sorted. Raises `UserMistake` for none."""
+    """Return the files that match a *pattern* with ``*``, sorted. Raises `UserMistake` without a match."""
     names = [pattern] if Path(pattern).exists() else sorted(glob(pattern))  # noqa: PTH207 (paths may be absolute)
     files = tuple(path for path in map(Path, names) if not path.is_dir())
     if not files:
@@ -104,7 +104,7 @@ def logs_at(pattern: str) -> tuple[Path, ...]:
 
 
 def ordered(text: str) -> tuple[SourceKind | None, str]:
-    """Return how the seed in *text* is to be read, if it says so, and the place that it names.
+    """Return the kind of source that the prefix of a seed gives, or None, and its location.
 
     >>> ordered("oai:https://library.example/oai"), ordered("https://library.example/"), ordered("c:/papers")
     ((<SourceKind.OAI: 'oai'>, 'https://library.example/oai'), (None, 'https://library.example/'), (None, 'c:/papers'))
@@ -116,7 +116,7 @@ def ordered(text: str) -> tuple[SourceKind | None, str]:
 
 
 def relative_to(folder: Path, text: str) -> str:
-    """The seed in *text* with a path in it taken from *folder*.
+    """Return the seed in *text* with its path relative to *folder*.
 
     >>> relative_to(Path("/data"), "list:urls.txt"), relative_to(Path("/data"), "https://library.example/")
     ('list:/data/urls.txt', 'https://library.example/')
@@ -127,16 +127,16 @@ def relative_to(folder: Path, text: str) -> str:
     return f"{f'{order}:' if order else ''}{folder / location}"
 
 
-#: What may be before a URL that was mistyped: ``htp://``, ``https:/``, ``https//``, or nothing.
+#: Beginnings of mistyped URLs: ``htp://``, ``https:/``, ``https//``, or none.
 _MISTYPED = re.compile(
     r"(?:(?P<scheme>h?t{1,3}ps?)(?::/{0,3}|/{2,3}))?(?P<rest>(?:[\w-]+\.)+[a-z]{2,}(?::[0-9]+)?(?:/.*)?)", re.IGNORECASE
 )
-#: Endings of files, of which some are those of domains as well.
+#: Suffixes of files; some are top-level domains too.
 _FILE_ENDING = re.compile(r"\.(?:pdf|txt|html?|zip|csv|xml|json|md|docx?|odt|warc|gz)$", re.IGNORECASE)
 
 
 def _url_meant(text: str) -> str | None:
-    """The URL that someone may have meant with *text*, which is none; None for what looks like a file.
+    """Return the URL that was probably meant by an invalid *text*, or None if it looks like a file.
 
     >>> _url_meant("www.example.org"), _url_meant("htp://example.org/a"), _url_meant("thesis.pdf")
     ('https://www.example.org', 'http://example.org/a', None)
@@ -150,7 +150,7 @@ def _url_meant(text: str) -> str | None:
 
 def _checked_url(text: str) -> str:
     if names_user(text):
-        advice = "they belong into a [hosts] section of the configuration"
+        advice = "put them into a [hosts] section of the configuration"
         raise UserMistake(f"credentials in a URL are never sent, {advice}: {without_userinfo(text)!r}")
     try:
         parts = urlsplit(text)
@@ -158,18 +158,18 @@ def _checked_url(text: str) -> str:
             return text
     except ValueError:
         pass
-    raise UserMistake(f"not a URL that can be asked for: {text!r}")
+    raise UserMistake(f"not a valid URL: {text!r}")
 
 
-# The ARKs that a user names, each in a line of its own, with the URL that asks for its object.
+# -- the ARKs that a user names, one per line, with the URL that requests each object
 
-#: What is between two ARKs of one line, and not between one and another that its query names.
+#: Separators between two ARKs of one line; another ARK in a URL's query belongs to the first.
 _APART = re.compile(r"\s|^[\"')\]>]*[,;|]+[\"'(\[<]*$")
 _BETWEEN = re.compile(r"\s+|,(?=ark:|https?:)", re.IGNORECASE)
 
 
 def mention_in(text: str) -> Mention | str:
-    """Return the ARK of a line of input, or why it holds none."""
+    """Return the ARK in a line of input, or the reason why it contains none."""
     hits = list(scan(Block(text.strip(), Role.LINK_TARGET), Evidence()))
     mention = next((hit for hit in hits if isinstance(hit, Mention)), None)
     if mention is not None:
@@ -182,9 +182,9 @@ def mention_in(text: str) -> Mention | str:
 
 
 def parted(line: str) -> list[str]:
-    """Return a line of input, or each of its ARKs where it holds several.
+    """Return a line of input, or each of its ARKs if it contains several.
 
-    An ARK that a URL names in its query is part of that.
+    An ARK in the query of a URL belongs to that URL.
 
     >>> parted("ark:/12148/bpt6k1; https://n2t.net/ark:/12x45/x5 (the second)")
     ['ark:/12148/bpt6k1', 'https://n2t.net/ark:/12x45/x5']
@@ -203,7 +203,7 @@ def parted(line: str) -> list[str]:
 
 
 def words_of(text: str) -> list[str]:
-    """Split ARKs and URLs that are in one text, between blanks, or commas where the next begins.
+    """Split ARKs and URLs that are separated by blanks, or by commas if the next one begins there.
 
     >>> words_of("ark:12148/btv1b8449691v,https://n2t.net/ark:/12x45/x5 ark:12x45/a,b")
     ['ark:12148/btv1b8449691v', 'https://n2t.net/ark:/12x45/x5', 'ark:12x45/a,b']
@@ -212,7 +212,7 @@ def words_of(text: str) -> list[str]:
 
 
 def targets_in(texts: Iterable[str], *, resolver: str) -> tuple[list[tuple[Ark, str]], list[str]]:
-    """Return the ARKs in *texts*, each once with the URL that asks for it, and why the other texts hold none."""
+    """Return the ARKs in *texts*, each once with its request URL, and the faults of the other texts."""
     targets: dict[tuple[Ark, str], None] = {}
     faults: list[str] = []
     for text in texts:
