@@ -312,7 +312,7 @@ def _is_label(line: str) -> bool:
 MENU_LINKS = 4
 #: The share of a menu's letters that are in links.
 MENU_SHARE = 0.7
-#: Maximum number of headings that are kept, and their maximum length in characters.
+#: Maximum number and length of headings that are kept.
 MOST_HEADINGS = 4
 HEADING_CHARS = 200
 

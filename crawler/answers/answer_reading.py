@@ -29,7 +29,7 @@ INLINE_BYTES = 2**14
 MOST_OVERRUNS = 3
 #: Seconds to wait for each answer after a run was stopped.
 GRACE_S = 1.0
-#: Maximum number of answers that one call reads, and the seconds to collect them: each call has a cost.
+#: Maximum number of answers that are read by one call, and the seconds to collect them: each call has a cost.
 _AT_ONCE, _GATHERING_S = 16, 0.1
 
 #: An unread answer: its body, its Content-Type, and the ARK that it is about.

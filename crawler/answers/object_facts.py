@@ -389,7 +389,7 @@ class ObjectFacts:
 
     @property
     def _is_claim_of_this_alone(self) -> bool:
-        """True if the host says something else to the control, or says with a date when it was withdrawn."""
+        """True if the host answers the control differently, or gives the date of the withdrawal."""
         control, host = self.control, authority_of(self.answer.final_url)
         there = control.final_url if control is not None and control.is_answered else None
         if there is not None and authority_of(there) == host:

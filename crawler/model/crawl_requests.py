@@ -231,7 +231,7 @@ class CrawlRequest:
 
     @classmethod
     def to_ark(cls, ark: Ark, url: str) -> CrawlRequest:
-        """The request for *ark* at *url*: every octet of which counts, for it may be significant to its resolver."""
+        """Return the request for *ark* at *url*, unchanged, because each octet may matter to its resolver."""
         return cls(url, url, authority_of(url), RequestKind.ARK, ark=ark)
 
 
@@ -284,7 +284,7 @@ def document_key(canonical: str) -> bytes:
     return blake2b(canonical.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
 
 
-# -- what a document is as a source, and what it lists
+# -- sources and the items that they list
 
 
 class SourceKind(StrEnum):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from crawler.answers.quirks import is_visitor_counter
 from crawler.model.observations import Chain, ChainEnd
-from crawler.model.resolving import names_skipped_ark, url_fault
+from crawler.model.resolving import REFUSING_STATUSES, names_skipped_ark, url_fault
 from extractors.model.urls import origin_of
 
 #: Names of Chromium's program. The first has no windows at all, and starts in a third of the time.

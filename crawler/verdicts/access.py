@@ -141,15 +141,15 @@ def _beside(facts: ObjectFacts) -> Iterator[str]:
 
 
 def who_said_it(answer: Observation) -> str:
-    """The hop that a not-found is to be attributed to: the resolver, or where it led (2020, 7.1.2)."""
+    """Return the source of a not-found: the resolver, or the host that it led to (2020, 7.1.2)."""
     landing = authority_of(answer.final_url)
     if len(answer.hops) == 1 or landing == authority_of(answer.hops[0].url):
-        return "the resolver itself says so"
-    return f"said by the landing host {landing}; the resolver knew where to send us"
+        return "the resolver itself reports this"
+    return f"the landing host {landing} reports this; the resolver knew the ARK"
 
 
 def _host_reason(answer: Observation) -> str | None:
-    """Return what is known of a status at its host."""
+    """Return the known meaning of a status at its host."""
     return quirks().host_reason(host_name_of(answer.final_url), answer.status or 0)
 
 
