@@ -1,4 +1,4 @@
-"""The identifier itself: parsed once at the edge, then trusted."""
+"""The identifier: parsed once at the edge, then passed as an `Ark`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _INERT_IN_NAAN = re.compile(r"[^0-9a-z]")
 
 
 def shoulder_of(name: str) -> str | None:
-    """The primordinal shoulder of a base name: consonants up to and with the first digit, or none (2.4.1).
+    """Return the primordinal shoulder of a base name, consonants up to the first digit; None if it has none (2.4.1).
 
     >>> shoulder_of("x6np1wh8k"), shoulder_of("metadc107835")
     ('x6', None)
@@ -43,7 +43,7 @@ def shoulder_of(name: str) -> str | None:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Ark:
-    """One ARK in normal form. Equal ARKs name the same thing (draft-kunze-ark-38, 2 and 3.2).
+    """One ARK in normal form. Equal ARKs name the same object (draft-kunze-ark-38, 2 and 3.2).
 
     >>> Ark.parse("https://n2t.net/ark:/12148/btv1-b8449691v/f29.item")
     Ark(naan='12148', name='btv1b8449691v', qualifier='/f29.item')
@@ -53,15 +53,15 @@ class Ark:
 
     naan: str
     name: str
-    """The base name: what the name assigning authority assigned, up to the first ``/`` or ``.``."""
+    """The base name, up to the first ``/`` or ``.``."""
     qualifier: str = ""
-    """Components, then variants, each with its delimiter: ``/c3/s5.v7.xsl``."""
+    """Components, then variants, with their delimiters: ``/c3/s5.v7.xsl``."""
 
     @classmethod
     def parse(cls, text: str) -> Ark:
-        """The ARK that *text* is, in any spelling, with or without a resolver, query or fragment.
+        """Return the ARK of *text* in any spelling, with or without a resolver, query or fragment.
 
-        Raises `extractors.model.normalize.NotAnArk` (or its subclass `NamespaceOnly`) when it is none.
+        Raises `extractors.model.normalize.NotAnArk` (or its subclass `NamespaceOnly`) if *text* is not an ARK.
         """
         clean = CLEAN.fullmatch(text)
         if clean is not None:
@@ -70,7 +70,7 @@ class Ark:
 
     @classmethod
     def of_normal_form(cls, form: str) -> Ark:
-        """The ARK whose normal form is *form*.
+        """Return the ARK with the normal form *form*.
 
         >>> Ark.of_normal_form("ark:12148/btv1b84/f1.item")
         Ark(naan='12148', name='btv1b84', qualifier='/f1.item')
@@ -84,7 +84,7 @@ class Ark:
 
     @property
     def base(self) -> Ark:
-        """The ARK without its qualifier: the container of all its parts."""
+        """The ARK without its qualifier: the object that contains all its parts."""
         return Ark(self.naan, self.name)
 
     @property
@@ -99,7 +99,7 @@ class Ark:
 
     @property
     def shoulder(self) -> str | None:
-        """The primordinal shoulder: consonants up to and with the first digit, or none (2.4.1).
+        """The primordinal shoulder, consonants up to the first digit; None if there is none (2.4.1).
 
         >>> Ark.parse("ark:12345/x6np1wh8k").shoulder
         'x6'
@@ -108,8 +108,8 @@ class Ark:
 
     @property
     def implied(self) -> Iterator[Ark]:
-        """Every ARK whose existence it declares by its form (2.5), nearest first: without its last suffix and so on,
-        then all that contains it, down to the base name. They are made one by one as they are asked for.
+        """The ARKs that its form implies (2.5), nearest first: without each suffix, then each containing object, down
+        to the base name. Generated lazily.
 
         >>> [str(ark) for ark in Ark.parse("ark:12345/a/b.c.d").implied]
         ['ark:12345/a/b.c', 'ark:12345/a/b', 'ark:12345/a']
@@ -121,7 +121,7 @@ class Ark:
                 yield Ark(self.naan, self.name, qualifier)
 
     def form_under(self, profile: Profile) -> str | None:
-        """Its normal form under *profile*; None where that has no ARK of this form.
+        """Return its normal form under *profile*; None if it is not valid there.
 
         >>> ark = Ark.parse("ark:12345/x.svg.en")
         >>> ark.form_under(Profile.SCHEME_2020), Ark.parse("ark:61903/1:1:MM6X").form_under(Profile.SCHEME_2020)
@@ -134,9 +134,9 @@ class Ark:
 
     @property
     def is_skipped(self) -> bool:
-        """True if the ARK is one of the examples and tests that are recorded but never requested.
+        """True for ARKs of examples and tests, which are recorded but never requested.
 
-        Decided on the most liberal reading: escapes count as what they represent, and whatever is inert as nothing.
+        Decided on the most tolerant reading: escapes are decoded and inert characters ignored.
 
         >>> Ark.parse("ark:/%31234%2D5/x5").is_skipped
         True
@@ -147,15 +147,15 @@ class Ark:
         return _INERT_IN_NAAN.sub("", read) in SKIPPED_NAANS
 
 
-# The parts of an ARK as it was written, before any normalization: what identity leaves out is still a fact.
+# The parts of an ARK as written, before normalization.
 
-#: The queries that ask about an object instead of for it; an inflection is the whole query (2020 scheme, 3.4).
+#: Queries for information about an object; an inflection is the whole query (2020 scheme, 3.4).
 _INFLECTIONS = frozenset({"", "?", "info"})
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """An ARK's parts, character for character: together they are the text again (draft-kunze-ark-38, 2).
+    """The parts of an ARK exactly as written; joined, they give the text again (draft-kunze-ark-38, 2).
 
     >>> Written.of("https://n2t.net/ark:/12148/btv1-b84?info#top")
     Written(resolver='https://n2t.net/', label='ark:/', body='12148/btv1-b84', query='info', fragment='top')
@@ -167,13 +167,13 @@ class Written:
     body: str
     """NAAN, name and qualifier."""
     query: str | None
-    """What is after the first question mark; an empty query is a question too, none is None."""
+    """The text after the first question mark; an empty string for a bare ``?``, None without one."""
     fragment: str | None
-    """What is after the first ``#``; kept, never sent."""
+    """The text after the first ``#``; kept, never requested."""
 
     @classmethod
     def of(cls, text: str) -> Written | None:
-        """The parts of *text*, or None where no label begins it or follows a slash.
+        """Return the parts of *text*; None if no label is at its beginning or after a slash.
 
         >>> Written.of("bulwark:/12345/x5") is None
         True
@@ -194,7 +194,7 @@ class Written:
 
     @property
     def inflection(self) -> str:
-        """``?info``, ``??`` or ``?`` where that is the whole query, else nothing (draft-kunze-ark-38, 1.2).
+        """``?info``, ``??`` or ``?`` if that is the whole query, else empty (draft-kunze-ark-38, 1.2).
 
         >>> [Written.of(f"ark:12345/x{query}").inflection for query in ("?info", "??", "?", "?INFO", "?info&a=b")]
         ['?info', '??', '?', '', '']
@@ -207,11 +207,11 @@ class Written:
         return f"{self.resolver}{self.label}{self.body}{query}{fragment}"
 
 
-# Departures of an ARK's spelling from the specifications: remarks with it, never a reason to lose it.
+# Deviations of an ARK's spelling from the specifications; such an ARK is kept, with remarks.
 
 
 class Remark(StrEnum):
-    """A remark about the form of an ARK; the tokens are kept in the store and published."""
+    """A remark about the form of an ARK; the values are stored and published."""
 
     PLAIN_HTTP = "plain-http"
     CLASSIC_LABEL = "classic-label"
@@ -238,37 +238,37 @@ class Remark(StrEnum):
 
     @property
     def explanation(self) -> str:
-        """One sentence for a reader of the report, with the section it rests on."""
+        """One sentence for a reader of the report, with its section in the specification."""
         return EXPLANATIONS[self]
 
 
-#: Sections are those of draft-kunze-ark-38 where no other text is named.
+#: Sections are those of draft-kunze-ark-38 unless another text is named.
 EXPLANATIONS: Mapping[Remark, str] = {
-    Remark.PLAIN_HTTP: "The citation goes over http, where https is preferred (ARK FAQ).",
+    Remark.PLAIN_HTTP: "The citation uses http, though https is preferred (ARK FAQ).",
     Remark.CLASSIC_LABEL: "The label is the older `ark:/`, equal to `ark:` forever (3.2).",
-    Remark.CASE_LOST: "Everything is in capitals, though case counts in names: it may have been lost (3.2, ARK FAQ).",
+    Remark.CASE_LOST: "All letters are capitals, though names are case-sensitive: the case may be lost (3.2, ARK FAQ).",
     Remark.UPPER_CASE_NAAN: "The NAAN has capitals, and is read in lower case (3.2).",
-    Remark.VOWEL_IN_NAAN: "The NAAN has a vowel, and NAANs have none, so that they spell no words (2.3).",
+    Remark.VOWEL_IN_NAAN: "The NAAN has a vowel, which NAANs avoid so that they spell no words (2.3).",
     Remark.NAAN_OUTSIDE_BETANUMERIC: "The NAAN has a character other than digits and consonants without l and y (2.3).",
-    Remark.NAAN_LENGTH: "The NAAN hasn't five characters, as all have that were assigned since 2001 (2.3).",
+    Remark.NAAN_LENGTH: "The NAAN hasn't five characters, unlike all those assigned since 2001 (2.3).",
     Remark.UNFIT_FOR_REFERENCE: "The NAAN is for examples or tests, unfit for long-term reference (table 2).",
-    Remark.TEST_SHOULDER: "Names that begin with fk and a digit mark fakes: probably a test identifier (4.6).",
-    Remark.SLASH_AFTER_SHOULDER: "A slash behind the shoulder declares the shoulder to be an object (2.4.1).",
-    Remark.OUTSIDE_REPERTOIRE: "Name or qualifier has a character that should have been percent-encoded (3.1).",
-    Remark.RAW_NON_ASCII: "Characters outside ASCII stand unencoded, and count as their UTF-8 escapes (3.1).",
-    Remark.CONTROL_CHARACTER: "Blanks, controls and bidirectional formatting are never legal (2020 scheme, 8.1).",
+    Remark.TEST_SHOULDER: "Names that begin with fk and a digit are for fakes: probably a test identifier (4.6).",
+    Remark.SLASH_AFTER_SHOULDER: "A slash after the shoulder declares the shoulder to be an object (2.4.1).",
+    Remark.OUTSIDE_REPERTOIRE: "Name or qualifier has a character that should be percent-encoded (3.1).",
+    Remark.RAW_NON_ASCII: "Characters outside ASCII are not encoded, and count as their UTF-8 escapes (3.1).",
+    Remark.CONTROL_CHARACTER: "Blanks, controls and bidirectional formatting are never allowed (2020 scheme, 8.1).",
     Remark.MALFORMED_ESCAPE: "A percent sign is not followed by two hexadecimal digits (3.1).",
-    Remark.NEEDLESS_ESCAPE: "A character is percent-encoded that needn't be, and no longer counts as itself (3.2).",
-    Remark.HYPHEN: "It has hyphens, which count for nothing in comparison, though some resolvers need them (3.1).",
+    Remark.NEEDLESS_ESCAPE: "A character is percent-encoded without need, and no longer counts as itself (3.2).",
+    Remark.HYPHEN: "It has hyphens, which comparison ignores, though some resolvers need them (3.1).",
     Remark.HYPHEN_LOOK_ALIKE: "It has characters that look like hyphens and come from typesetting (3.1).",
-    Remark.EXTRA_DELIMITER: "A slash or period stands first, last or doubled, and means nothing there (3.2).",
-    Remark.MISPLACED_SUFFIX: "A .suffix stands left of a /component, and counts as standing at the end (3.2).",
+    Remark.EXTRA_DELIMITER: "A slash or period is first, last or doubled, and has no meaning there (3.2).",
+    Remark.MISPLACED_SUFFIX: "A .suffix is left of a /component, and counts as if at the end (3.2).",
     Remark.RESERVED_EXTENSION: "A part of the qualifier begins with a digit or underscore, which is reserved (4.7).",
-    Remark.OVER_LONG: "It is longer than what every implementation must support (3.1).",
-    Remark.URL_GOES_ON: "It is escaped in a URL that goes on behind; what is escaped is the ARK (IIIF Image API, 9).",
+    Remark.OVER_LONG: "It is longer than every implementation must support (3.1).",
+    Remark.URL_GOES_ON: "It is escaped in a longer URL; the escaped part is the ARK (IIIF Image API, 9).",
 }
 
-#: The characters that need no escape apart from letters and digits, as they come unescaped (3.1).
+#: The characters besides letters and digits that need no escape (3.1).
 _SYMBOLS = "=~*+@_$"
 _OUTSIDE_REPERTOIRE = re.compile(rf"(?=[!-~])[^0-9A-Za-z%\-./{re.escape(_SYMBOLS)}]")
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
@@ -283,10 +283,9 @@ _MOST_OCTETS = 255
 
 
 def remarks(written: str, ark: Ark, *, url_goes_on: bool = False) -> tuple[Remark, ...]:
-    """Return what is to be said about *ark* as it was *written* (whole again, with resolver and hyphens), in a fixed
-    order.
+    """Return the remarks about *ark* as it was *written* (repaired, with resolver and hyphens), in a fixed order.
 
-    That the URL around it goes on after it is only said where its reader has seen that.
+    *url_goes_on* is True if the reader saw that the URL continues after the ARK.
 
     >>> written = "http://www.familysearch.org/ark:/61903/1:1:C4H8-2DW2"
     >>> [remark.value for remark in remarks(written, Ark.parse(written))]
@@ -299,7 +298,7 @@ def remarks(written: str, ark: Ark, *, url_goes_on: bool = False) -> tuple[Remar
 
 
 def _naan_and_name(written: Written) -> tuple[str, str]:
-    """The NAAN, and name with qualifier, as written."""
+    """Return the NAAN, and the name with its qualifier, as written."""
     naan, _, name = written.body.lstrip("/.-").partition("/")
     return naan, name
 
@@ -315,12 +314,12 @@ def _has_misplaced_suffix(written: Written, _: Ark) -> bool:
 
 
 def _body_has(pattern: str) -> Callable[[Written, Ark], bool]:
-    """A rule that is due where what was written has *pattern* in NAAN, name or qualifier."""
+    """Return a rule that applies if NAAN, name or qualifier as written match *pattern*."""
     compiled = re.compile(pattern)
     return lambda written, _: compiled.search(written.body) is not None
 
 
-#: When a remark is due, in the order in which remarks are given; the last one is its reader's to see.
+#: The condition of each remark, in the order of remarks; `URL_GOES_ON` is decided by the reader.
 RULES: Mapping[Remark, Callable[[Written, Ark], bool]] = {
     Remark.PLAIN_HTTP: lambda written, _: written.resolver.lower().startswith("http://"),
     Remark.CLASSIC_LABEL: lambda written, _: written.label.endswith("/"),

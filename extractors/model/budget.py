@@ -1,7 +1,7 @@
-"""The CPU time that one document may take, so that a huge one gives what was found until then, and not nothing.
+"""The CPU time limit for one document, so that a huge one gives partial results instead of none.
 
-CPU time of the thread is counted and not the time on the wall: what is found in a document must not depend on what
-else the machine does. Readers and the search ask at their loops; outside a budget they never stop.
+The limit is CPU time of the thread, not wall-clock time, so that results don't depend on the load of the machine.
+Readers and the search check it in their loops; without a budget they run to the end.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from extractors.model.documents import Finding
 
 Item = TypeVar("Item")
 
-#: The CPU time in which what is doubtful in a document is decided on all others, in seconds.
+#: CPU time to decide the doubtful mentions of a document by all others, in seconds.
 DECIDING_CPU_S = 10.0
-#: Steps between two looks at the clock, which takes about as long as a short step.
+#: Steps between two readings of the clock, which cost about as much as a short step.
 _STEPS = 32
 
 
 class ReadingStage(Enum):
-    """A stage of reading a document, in order, and the share of its time by which it must be done."""
+    """A stage of reading a document, and the share of its time at which the stage must end."""
 
     READING = 1 / 3
     FINDING = 2 / 3
@@ -34,7 +34,7 @@ class ReadingStage(Enum):
 
 
 class TimeBudget:
-    """The CPU time of one document, and what had to be left undone for want of it."""
+    """The CPU time for one document, with findings about unfinished work."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.thread_time) -> None:
         self._seconds = seconds
@@ -45,7 +45,7 @@ class TimeBudget:
         self.findings: list[Finding] = []
 
     def is_spent(self, stage: ReadingStage, *, now: bool = False) -> bool:
-        """Return whether the time for *stage* is up; the clock is looked at from time to time, or *now*."""
+        """Return True if the time for *stage* is up; the clock is read every `_STEPS` calls, or *now*."""
         self._steps += 1
         looks = stage not in self._spent and (now or self._steps % _STEPS == 0)
         if looks and self._clock() - self._start >= self._seconds * stage.value:
@@ -53,7 +53,7 @@ class TimeBudget:
         return stage in self._spent
 
     def note(self, words: str) -> None:
-        """Note once how far something came."""
+        """Add a finding about unfinished work, once."""
         limit = f"the CPU time for one document is up ({self._seconds:g} s)"
         finding = Finding("time-limit", f"{words}: {limit}")
         if finding not in self.findings:
@@ -61,20 +61,20 @@ class TimeBudget:
 
 
 class OverBudget(BaseException):
-    """Raised in the middle of what takes too long; no ``except Exception`` of a parser may swallow it."""
+    """Raised inside a block that takes too long; a BaseException, so that parsers don't catch it."""
 
 
 def can_limit_cpu() -> bool:
-    """Return True in the main thread of a system that has timers of CPU time."""
+    """Return True in the main thread of a system with CPU timers."""
     return hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
 
 
 @contextmanager
 def cpu_limit(seconds: float) -> Iterator[None]:
-    """Raise `OverBudget` in the block once it has taken so many seconds of CPU time.
+    """Raise `OverBudget` in the block after *seconds* of CPU time.
 
-    That interrupts Python and its regular expressions, but no other library of C. There is no limit where
-    `can_limit_cpu` is False.
+    The signal interrupts Python and its regular expressions, but no C libraries. Where `can_limit_cpu` is False, there
+    is no limit.
     """
     if not can_limit_cpu():
         yield
@@ -97,7 +97,7 @@ _current: ContextVar[TimeBudget | None] = ContextVar("budget", default=None)
 
 @contextmanager
 def spending(budget: TimeBudget | None) -> Iterator[None]:
-    """Let what is read and found meanwhile spend *budget*; none for as long as it takes."""
+    """Make *budget* the current one in the block; None lifts the limit."""
     token = _current.set(budget)
     try:
         yield
@@ -106,14 +106,14 @@ def spending(budget: TimeBudget | None) -> Iterator[None]:
 
 
 def current() -> TimeBudget | None:
-    """Return the budget that is being spent, if any."""
+    """Return the current budget, if there is one."""
     return _current.get()
 
 
 def as_time_allows(items: Iterable[Item], of: str, *, each: bool = False) -> Iterator[Item]:
-    """Yield *items* until the time for reading is up, and note how many there were; *of* names one of them.
+    """Yield *items* until the time for reading is up, then note how many were read; *of* names one item.
 
-    The clock is looked at before *each* where one may take long, such as a page of a PDF.
+    With *each*, the clock is read before each item, because one may take long, such as a page of a PDF.
 
     >>> list(as_time_allows("abc", "letter"))
     ['a', 'b', 'c']
@@ -130,7 +130,7 @@ def as_time_allows(items: Iterable[Item], of: str, *, each: bool = False) -> Ite
 
 
 def has_time(stage: ReadingStage, otherwise: str) -> bool:
-    """Return whether there is time left for *stage*; notes what it means where there is none (*otherwise*)."""
+    """Return True if there is time left for *stage*; otherwise note *otherwise* in the budget."""
     budget = _current.get()
     if budget is None or not budget.is_spent(stage):
         return True

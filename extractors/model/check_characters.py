@@ -1,8 +1,7 @@
-"""NOID check characters: offline evidence of a mistyped or badly joined ARK (draft-kunze-ark-38, 2 and 4.6), and what
-may have been meant.
+"""NOID check characters: offline evidence of a mistyped or badly joined ARK, and corrections.
 
-Which part of an ARK a check character covers is local practice: a zone is therefore a claim with evidence, and only
-where one is known, or was learned from the ARKs at hand, may a failure speak.
+Which part of an ARK a check character covers is local practice. A failure therefore counts only if the zone is known,
+or was learned from the given ARKs (draft-kunze-ark-38, 2 and 4.6).
 """
 
 from __future__ import annotations
@@ -21,23 +20,23 @@ from extractors.model.ark import BETANUMERIC, Ark, Written, shoulder_of
 #: The alphabet of INIST (NAAN 67375): digits and upper-case consonants; 30 letters, so weaker than a prime number.
 UPPER_CASE = "0123456789BCDFGHJKLMNPQRSTVWXZ"
 
-#: So many distinct names of one shoulder make evidence, and so large a part of them must pass.
+#: Number of distinct names of one shoulder that are evidence, and the share of them that must pass.
 ENOUGH_NAMES = 20
 PASSING_SHARE = 0.95
-#: A name made without a check character passes by chance once in so many.
+#: Probability that a name made without a check character passes.
 CHANCE = 1 / len(BETANUMERIC)
-#: Where no fewer than this share of chance experiments gave as many passes, nothing but chance has been seen.
+#: Probability of as many passes by chance, from which on the names count as made without check characters.
 CHANCE_LEVEL = 0.01
-#: A shoulder with fewer names takes its NAAN's zone if its own names are so many times likelier with it than by chance.
+#: A shoulder with few names takes its NAAN's zone if its names are this many times likelier with it than by chance.
 LIKELIER = 20.0
 _NAMES_AT_ONCE = 10_000
 
 
 class Zone(StrEnum):
-    """The part of an ARK that the check character is computed over, and its alphabet."""
+    """The part of an ARK that the check character covers, and the alphabet."""
 
     NAAN_AND_NAME = "naan-and-name"
-    """``NAAN/name``, as the specification has it."""
+    """``NAAN/name``, as in the specification."""
     NAME = "name"
     """The name alone."""
     UPPER_CASE = "naan-and-name-upper-case"
@@ -45,11 +44,11 @@ class Zone(StrEnum):
 
     @property
     def alphabet(self) -> str:
-        """The letters that count, in their order; the check character is one of them."""
+        """The characters that count, in order; the check character is one of them."""
         return UPPER_CASE if self is Zone.UPPER_CASE else BETANUMERIC
 
     def covered(self, naan: str, stem: str) -> str:
-        """Return what the check character of *stem*, a base name without its last character, is computed over."""
+        """Return the text that the check character of *stem*, a base name without its last character, covers."""
         match self:
             case Zone.NAAN_AND_NAME:
                 return f"{naan}/{stem}"
@@ -59,7 +58,7 @@ class Zone(StrEnum):
                 return naan + stem
 
     def passes(self, naan: str, name: str) -> bool:
-        """Return whether the last character of *name* is the check character of the rest.
+        """Return True if the last character of *name* is the check character of the rest.
 
         >>> Zone.NAME.passes("12148", "btv1b8449691v"), Zone.UPPER_CASE.passes("67375", "6H6N49F7FRRQ")
         (True, True)
@@ -67,7 +66,7 @@ class Zone(StrEnum):
         return len(name) > 1 and self.passing(naan, [name]) == 1
 
     def passing(self, naan: str, names: Iterable[str]) -> int:
-        """Return how many of *names*, none of them shorter than two characters, pass under one NAAN.
+        """Return the number of *names* (of at least two characters each) under one NAAN that pass.
 
         >>> Zone.NAME.passing("12148", ["btv1b8449691v", "btv1b8449691w"])
         1
@@ -89,26 +88,26 @@ class CheckCharacter(StrEnum):
     PASSES = "passes"
     FAILS = "fails"
     NONE = "none"
-    """Names of this shoulder have no check characters: they pass as often as chance has it."""
+    """Names of this shoulder have no check characters: they pass no more often than by chance."""
     UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class CheckCharacterRule:
-    """That certain names end in a check character over *zone*, or (with no zone) in none; and what it rests on."""
+    """The zone of certain names (None: they have no check characters), with its evidence."""
 
     zone: Zone | None
     seen: int
-    """Distinct names."""
+    """Number of distinct names."""
     passed: int
-    """Those of them that pass; for no zone, in the zone where most do."""
+    """Number of them that pass; without a zone, in the zone where most pass."""
 
 
 Key = tuple[str, str | None]
 
-#: Claims by NAAN and the two characters that names begin with, None for all of them. The names were counted in public
-#: repositories; most of the few that fail are visibly cut short. Left out for want of evidence: 87278 (19 of 22
-#: pass), 88435 (74 of 91), 67375 (72 of 72 in the zone for upper case, but none of 6 in its vocabulary P66).
+#: Rules by NAAN and first two characters of the name (None: all names). The names were counted in public repositories;
+#: most failures are visibly truncated. Left out for lack of evidence: 87278 (19 of 22 pass), 88435 (74 of 91), 67375
+#: (72 of 72 in the upper-case zone, but none of 6 in its vocabulary P66).
 KNOWN_CLAIMS: Mapping[Key, CheckCharacterRule] = {
     ("12148", None): CheckCharacterRule(Zone.NAME, 98_580, 98_575),
     ("29072", None): CheckCharacterRule(Zone.NAME, 22_494, 22_494),
@@ -122,7 +121,7 @@ KNOWN_CLAIMS: Mapping[Key, CheckCharacterRule] = {
     ("13030", "ft"): CheckCharacterRule(Zone.NAAN_AND_NAME, 11, 11),
     ("13030", "tf"): CheckCharacterRule(Zone.NAAN_AND_NAME, 24, 24),
 }
-#: Shoulders of which nothing is known about check characters, or that their names have none.
+#: Shoulders whose names have no check characters, or for which this is unknown.
 SHOULDERS = frozenset(
     {
         ("13030", "qt"),
@@ -135,14 +134,14 @@ SHOULDERS = frozenset(
     }
 )
 
-#: The ordinal of each octet: of characters that don't count, and of what is no ASCII, 0.
+#: The ordinal of each octet; 0 for other characters.
 _ORDINALS = {
     alphabet: bytes(max(0, alphabet.find(chr(octet))) for octet in range(256)) for alphabet in (BETANUMERIC, UPPER_CASE)
 }
 
 
 def check_character(covered: str, alphabet: str = BETANUMERIC) -> str:
-    """The NOID check character over *covered*: positions times ordinals, modulo the alphabet; others count 0.
+    """Return the NOID check character over *covered*: positions times ordinals, modulo the size of the alphabet.
 
     >>> check_character("13030/xf93gt2")
     'q'
@@ -151,9 +150,9 @@ def check_character(covered: str, alphabet: str = BETANUMERIC) -> str:
 
 
 def chance_of(names: int, passed: int) -> float:
-    """The probability that *passed* or more of so many *names* pass by chance: the tail of the binomial distribution.
+    """Return the probability that at least *passed* of *names* pass by chance: the tail of the binomial distribution.
 
-    It is given as 1 where no more pass than chance lets expect.
+    1.0 if no more pass than expected by chance.
 
     >>> round(chance_of(20, 3), 3), chance_of(22_494, 728)
     (0.03, 1.0)
@@ -168,7 +167,7 @@ def chance_of(names: int, passed: int) -> float:
         + (names - passed) * math.log1p(-CHANCE)
     )
     term = total = math.exp(log_term)
-    for number in range(passed, names):  # above the mean each term is smaller than the one before
+    for number in range(passed, names):  # above the mean the terms decrease
         term *= (names - number) / (number + 1) * CHANCE / (1 - CHANCE)
         total += term
         if term <= total * 1e-15:
@@ -182,34 +181,34 @@ def _weighted(ordinals: Iterable[int], first: int = 1) -> int:
 
 
 def _ordinals(text: str, alphabet: str) -> bytes:
-    """Return the ordinal of each character; those that don't count have 0."""
+    """Return the ordinal of each character; 0 for characters outside the alphabet."""
     return text.encode("ascii", "replace").translate(_ORDINALS[alphabet])
 
 
 @dataclass(slots=True)
 class _Tally:
-    """The counts of names, and of those that pass, by zone."""
+    """The number of names, and of those that pass in each zone."""
 
     seen: int = 0
     passed: Counter[Zone] = field(default_factory=Counter)
 
     def add(self, naan: str, names: Sequence[str]) -> None:
-        """Count more names."""
+        """Count *names* under one NAAN."""
         self.seen += len(names)
         self.passed.update({zone: zone.passing(naan, names) for zone in Zone})
 
     def claim(self) -> CheckCharacterRule | None:
-        """Return what these names show: a zone, that there is none, or nothing."""
+        """Return the rule that these names show; None if they show nothing."""
         if self.seen < ENOUGH_NAMES:
             return None
-        zone = max(Zone, key=lambda zone: self.passed[zone])  # of equals the first, which is the specification's
+        zone = max(Zone, key=lambda zone: self.passed[zone])  # in a tie the first one, that of the specification
         passed = self.passed[zone]
         if passed >= PASSING_SHARE * self.seen:
             return CheckCharacterRule(zone, self.seen, passed)
         return CheckCharacterRule(None, self.seen, passed) if chance_of(self.seen, passed) >= CHANCE_LEVEL else None
 
     def supports(self, zone: Zone) -> bool:
-        """Return whether these names are much likelier with check characters over *zone* than by chance."""
+        """Return True if these names are much likelier with check characters over *zone* than by chance."""
         passed = self.passed[zone]
         weight = passed * math.log(PASSING_SHARE / CHANCE)
         weight += (self.seen - passed) * math.log((1 - PASSING_SHARE) / (1 - CHANCE))
@@ -217,10 +216,10 @@ class _Tally:
 
 
 def learned_zones(bases: Iterable[Ark]) -> Mapping[Key, CheckCharacterRule]:
-    """Return what distinct ARKs without qualifiers show, by NAAN and primordinal shoulder (None: names without one).
+    """Return the rules that distinct ARKs without qualifiers show, by NAAN and primordinal shoulder (or None).
 
-    Their order changes nothing. A shoulder with too few names of its own takes the zone that all names of its NAAN
-    show, if its own names support that.
+    Their order doesn't matter. A shoulder with too few names takes the zone of all names of its NAAN, if its own names
+    support that.
 
     >>> arks = [Ark("12345", f"x6{number}" + check_character(f"12345/x6{number}")) for number in range(100, 120)]
     >>> learned_zones(arks)
@@ -239,7 +238,7 @@ def learned_zones(bases: Iterable[Ark]) -> Mapping[Key, CheckCharacterRule]:
 
 
 def _claims(tallies: Mapping[str | None, _Tally]) -> Iterator[tuple[str | None, CheckCharacterRule]]:
-    """The claims that the names of one NAAN make, by shoulder."""
+    """Yield the rules that the names of one NAAN show, by shoulder."""
     of_all = _Tally()
     for tally in tallies.values():
         of_all.seen += tally.seen
@@ -255,23 +254,23 @@ def _claims(tallies: Mapping[str | None, _Tally]) -> Iterator[tuple[str | None, 
 
 @dataclass(frozen=True, slots=True)
 class Zones:
-    """The knowledge about check characters, and what the ARKs at hand have shown.
+    """Known rules about check characters, and those learned from the given ARKs.
 
-    Of two claims about a name, the one that rests on more names speaks.
+    If two rules apply to a name, the one with more evidence wins.
     """
 
     learned: Mapping[Key, CheckCharacterRule] = field(default_factory=dict)
     """By NAAN and primordinal shoulder."""
     known: Mapping[Key, CheckCharacterRule] = field(default_factory=lambda: KNOWN_CLAIMS)
-    """By NAAN and the two characters that a name begins with; None for every name."""
+    """By NAAN and the first two characters of a name; None for every name."""
 
     @classmethod
     def of(cls, arks: Iterable[Ark]) -> Zones:
-        """The known claims together with those that *arks* show."""
+        """Return the known rules together with those that *arks* show."""
         return cls(learned_zones(dict.fromkeys(ark.base for ark in arks)))
 
     def claim(self, naan: str, name: str) -> CheckCharacterRule | None:
-        """The claim about names like this one, or none.
+        """Return the rule for a name; None if there is none.
 
         >>> Zones().claim("13030", "kt4199q42g")
         CheckCharacterRule(zone=<Zone.NAAN_AND_NAME: 'naan-and-name'>, seen=36, passed=35)
@@ -283,7 +282,7 @@ class Zones:
         return rule if rule.seen > learned.seen else learned
 
     def names_shoulder(self, ark: Ark) -> bool:
-        """Return whether *ark* is wholly a shoulder under which names are known to be assigned, and so names no object.
+        """Return True if *ark* is only a known shoulder, so that it names no object.
 
         >>> Zones().names_shoulder(Ark.parse("ark:/13030/c7")), Zones().names_shoulder(Ark.parse("ark:/13030/c7x5"))
         (True, False)
@@ -294,7 +293,7 @@ class Zones:
         return key in SHOULDERS or key in self.known or key in self.learned
 
     def check(self, ark: Ark) -> CheckCharacter:
-        """Return whether the base name's last character is its check character, where a claim allows to say."""
+        """Return the result of testing the last character of the base name, if a rule applies."""
         claim = self.claim(ark.naan, ark.name)
         if claim is None or len(ark.name) < 2 or self.names_shoulder(Ark(ark.naan, ark.name)):
             return CheckCharacter.UNKNOWN
@@ -303,26 +302,26 @@ class Zones:
         return CheckCharacter.PASSES if claim.zone.passes(ark.naan, ark.name) else CheckCharacter.FAILS
 
 
-#: What is known of check characters before any ARK is read.
+#: The rules that are known before any ARK is read.
 KNOWN = Zones()
 
 
-# Suggestions where a check character fails: single edits that make it pass. A suggestion is a guess for a reader to look
-# at and for a resolver to confirm; it never replaces what was written.
+# Suggestions for a failing check character: single edits that make it pass. A suggestion is for a person to check and
+# a resolver to confirm; it never replaces the text as written.
 
-#: Names longer than this are no minter's; their edits would be too many to try.
+#: Longer names come from no minter, and have too many edits to try.
 LONGEST_NAME = 40
-#: Characters that are taken for one another, by eye or by text recognition.
+#: Characters that readers or text recognition confuse.
 LOOK_ALIKES = ("1lIi|", "0oOD", "5sS", "2zZ", "8bB", "6G", "9gq", "vu")
 
 
 class Edit(StrEnum):
-    """The kind of an edit, likeliest first: then the fewer such edits a name has, the less chance does."""
+    """The kind of an edit, likeliest first: with fewer possible edits of a kind, a pass by chance is rarer."""
 
     MISSING_CHECK_CHARACTER = "missing-check-character"
-    """The name ends without one: by far the most of the failures that were met in real texts (25 of 28)."""
+    """The check character is missing: by far the most frequent failure in real texts (25 of 28)."""
     STRAY_CHARACTER = "stray-character"
-    """A bracket, punctuation or other mark that no check character counts."""
+    """A bracket, punctuation or other mark outside the alphabet."""
     DOUBLED_CHARACTER = "doubled-character"
     LETTER_CASE = "letter-case"
     LOOK_ALIKE = "look-alike"
@@ -334,14 +333,14 @@ class Edit(StrEnum):
     MISSING_CHARACTER = "missing-character"
 
 
-#: Edits that nothing explains: they must leave a numbered name of its series.
+#: Edits without an obvious cause: they must keep a numbered name in its series.
 _ODD_EDITS = (Edit.SURPLUS_CHARACTER, Edit.WRONG_CHARACTER, Edit.MISSING_CHARACTER)
 _NUMBERED = re.compile(r"(?P<series>[a-z]+(?:[0-9][a-z]+)?)[0-9]{4,}[a-z]?\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """An ARK that may have been meant, and the one edit that leads to it."""
+    """An ARK that may be meant, and the single edit that leads to it."""
 
     ark: Ark
     edit: Edit
@@ -355,12 +354,12 @@ def suggestions(
     is_seen: Callable[[str], bool] | None = None,
     limit: int = 5,
 ) -> tuple[Suggestion, ...]:
-    """At most *limit* ARKs that differ from *ark* by one edit and pass, likeliest first; none where it doesn't fail.
+    """Return at most *limit* ARKs one edit away from *ark* that pass, likeliest first; empty if *ark* doesn't fail.
 
-    First come those that are elsewhere too (*is_seen*, of a normal form), then those with the fewest characters that
-    no check character counts, then the order is that of `Edit`, then the place in the name. A digit is replaced by a
-    digit and a letter by a letter, but for look-alikes; a numbered name keeps its series (bpt6k). *fits* says whether
-    an ARK has the shape of its shoulder's names; those that don't are left out, as are those of another shoulder.
+    ARKs seen elsewhere come first (*is_seen*, of a normal form), then those with the fewest characters outside the
+    alphabet, in the order of `Edit` and of the place in the name. Digits are replaced by digits and letters by letters,
+    except look-alikes; a numbered name keeps its series (bpt6k). ARKs of another shoulder, or for which *fits* returns
+    False, are left out.
 
     >>> [(str(found.ark), found.edit.value) for found in suggestions(Ark.parse("ark:/12148/cb32895690"), limit=1)]
     [('ark:12148/cb32895690j', 'missing-check-character')]
@@ -390,9 +389,9 @@ def suggestions(
 
 
 def _keeps_kin(name: str, written: str, edit: Edit) -> bool:
-    """Return whether *name* is of the shoulder and series of the one that was *written*, where that has them; case apart.
+    """Return True if *name* keeps the shoulder and series of the *written* name, ignoring case.
 
-    A look-alike may have hidden the series, and to append a check character is always worth a try.
+    A look-alike may hide the series; appending a check character is always allowed.
 
     >>> edit = Edit.MISSING_CHECK_CHARACTER
     >>> _keeps_kin("kt4199q42g", "kt4199q42", edit), _keeps_kin("kt199q42g", "kt4199q42g", edit)
@@ -407,9 +406,9 @@ def _keeps_kin(name: str, written: str, edit: Edit) -> bool:
 
 
 def series_of(name: str) -> str | None:
-    """Return the letters, perhaps with one digit, that a numbered name begins with; None where it is of another form.
+    """Return the letters, perhaps with one digit, at the beginning of a numbered name; None for other names.
 
-    Its numbers hold no letters but the last character, which may be one.
+    After them come digits only, and perhaps a final letter.
 
     >>> series_of("bpt6k8301661f"), series_of("cb32895690j"), series_of("cb219g3518"), series_of("kt4199q42g")
     ('bpt6k', 'cb', None, None)
@@ -419,9 +418,9 @@ def series_of(name: str) -> str | None:
 
 
 def lower_case_form(written: str, ark: Ark) -> Ark | None:
-    """Return what *ark* may have been before everything about it was set in capitals; None where that isn't so.
+    """Return the lower-case form of *ark* if it was written all in capitals; None otherwise.
 
-    Names are case-sensitive: the form is an alternative to ask about, never a correction (ARK FAQ).
+    Names are case-sensitive: the form is an alternative, never a correction (ARK FAQ).
 
     >>> str(lower_case_form("ARK:/12148/BTV1B8449691V", Ark.parse("ARK:/12148/BTV1B8449691V")))
     'ark:12148/btv1b8449691v'
@@ -433,7 +432,7 @@ def lower_case_form(written: str, ark: Ark) -> Ark | None:
 
 
 def _edited(naan: str, name: str, zone: Zone) -> Iterator[tuple[str, Edit]]:
-    """The single edits of *name*, in the order of `Edit` and, within one, of likelihood; some of them pass."""
+    """Yield the single edits of *name*, in the order of `Edit`; not all of them pass."""
     yield (name + check_character(zone.covered(naan, name), zone.alphabet), Edit.MISSING_CHECK_CHARACTER)
     places = range(len(name))
     removed = [name[:at] + name[at + 1 :] for at in places]
@@ -456,7 +455,7 @@ def _edited(naan: str, name: str, zone: Zone) -> Iterator[tuple[str, Edit]]:
 
 
 def _passing_between(zone: Zone, naan: str, before: str, after: str) -> list[str]:
-    """The characters that, between *before* and *after*, make the check character right.
+    """Return the characters that, between *before* and *after*, make the check character right.
 
     >>> _passing_between(Zone.NAME, "12148", "btv1b84", "9691v")
     ['4']

@@ -1,4 +1,4 @@
-"""From bytes to characters: the step that every reader of text begins with."""
+"""Decode bytes to characters: the first step of every reader of text."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from w3lib.encoding import read_bom, resolve_encoding
 
 from extractors.model.documents import Finding
 
-#: Codecs of Python that no document is written in: they re-spell ASCII, take quadratic time, or are of one machine.
+#: Codecs of Python that are no charsets of documents: they escape ASCII, take quadratic time, or depend on the machine.
 _NOT_CHARSETS = frozenset({"idna", "mbcs", "oem", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
-#: Characters of the longest name of a charset that is looked up.
+#: Maximum length of a charset's name.
 _NAME_CHARS = 40
 
-#: Charsets that spell ASCII with NULs. Text without one would decode all the same, as Chinese.
+#: Charsets that encode ASCII with NULs. Text without NULs would decode as Chinese.
 _WIDE = ("utf-16", "utf-32")
 
 _SAMPLE_BYTES = 4096
 
-#: So many bytes of a document say its format; what is no longer is decoded only once.
+#: Number of bytes that show the format of a document; a document of this size is decoded only once.
 BEGINNING_BYTES = 16 * 2**10
 
 
 def first_bytes(data: bytes, most: int) -> tuple[bytes, list[Finding]]:
-    """Return *data* up to a limit, and a finding if that is not all."""
+    """Return at most *most* bytes of *data*, and a finding if there are more."""
     if len(data) <= most:
         return data, []
     return data[:most], [Finding("cut-off", f"only the first {most} of {len(data)} bytes were read")]
@@ -33,7 +33,7 @@ def first_bytes(data: bytes, most: int) -> tuple[bytes, list[Finding]]:
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """The characters of a document, and how sure we are of them."""
+    """The characters of a document, and the charset."""
 
     text: str
     charset: str
@@ -41,16 +41,16 @@ class Decoded:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Return what a reader must know: nothing, or that the charset is our guess."""
+        """A finding if the charset is a guess."""
         if not self.is_guess:
             return ()
         return (Finding("guessed-charset", f"no declared charset fits; read as {self.charset}"),)
 
 
 def decode(data: bytes, *declared: str | None) -> Decoded:
-    r"""The characters of *data*: by its byte order mark, else the first of *declared* that fits, else UTF-8.
+    r"""Return the characters of *data*, by its byte order mark, else the first of *declared* that fits, else UTF-8.
 
-    What fits nothing is read by the likeliest charset, with U+FFFD for what that one can't decode.
+    If none fits, the likeliest charset is used, with U+FFFD for undecodable bytes.
 
     >>> decode(b"\xef\xbb\xbfark:", "latin-1")
     Decoded(text='ark:', charset='utf-8', is_guess=False)
@@ -73,7 +73,7 @@ def decode(data: bytes, *declared: str | None) -> Decoded:
 
 
 def text_of(data: bytes, most: int, *declared: str | None) -> tuple[str, list[Finding]]:
-    """Return the characters of *data* up to *most* bytes, as `decode` has them, and what a reader must know of them."""
+    """Return the characters of at most *most* bytes of *data*, by `decode`, and findings."""
     data, findings = first_bytes(data, most)
     decoded = decode(data, *declared)
     return decoded.text, [*findings, *decoded.findings]
@@ -81,12 +81,12 @@ def text_of(data: bytes, most: int, *declared: str | None) -> tuple[str, list[Fi
 
 @lru_cache(maxsize=8)
 def decode_beginning(data: bytes, declared: str | None) -> Decoded:
-    """Return what `decode` does, of a few bytes: it is asked for several times of one document."""
+    """Return `decode` of the first bytes of a document; cached, because several callers need it."""
     return decode(data, declared)
 
 
 def utf16_order(data: bytes) -> str | None:
-    r"""The byte order of UTF-16 without a mark, which shows in Western text and in all markup; else None.
+    r"""Return the byte order of UTF-16 without a mark, as Western text and markup show it; None for other data.
 
     >>> utf16_order("ark:/12345/x5".encode("utf-16-be"))
     'utf-16-be'
@@ -98,16 +98,16 @@ def utf16_order(data: bytes) -> str | None:
     even, odd = sample[0::2].count(0), sample[1::2].count(0)
     if len(sample) < 4 or 10 * max(even, odd) < 3 * (len(sample) // 2):
         return None
-    if 10 * min(even, odd) > max(even, odd):  # NULs on both sides: UTF-32, or no text at all
+    if 10 * min(even, odd) > max(even, odd):  # NULs on both sides: UTF-32 or binary
         return None
     return "utf-16-be" if even > odd else "utf-16-le"
 
 
 @lru_cache(maxsize=256)
 def text_codec(label: str | None) -> str | None:
-    """Return the codec that the Web means by *label*, a charset's name (``latin1`` is windows-1252 there).
+    """Return the codec for a charset's name *label* as on the Web (``latin1`` is windows-1252 there).
 
-    None for a name that is no charset's: only codecs from bytes to text are, and only those that texts are sent in.
+    None for other names: only codecs from bytes to text that occur in documents count.
 
     >>> text_codec("ISO-8859-1"), text_codec("rot13"), text_codec("no-such-thing"), text_codec("idna")
     ('cp1252', None, None, None)
@@ -126,20 +126,20 @@ def text_codec(label: str | None) -> str | None:
 
 
 def _exact_text(data: bytes, charset: str) -> str | None:
-    """*data* decoded without a fault, or None. A character cut off at the end of such text is dropped."""
+    """Return *data* decoded without errors, or None. An incomplete character at the end of such text is dropped."""
     decoder = codecs.getincrementaldecoder(charset)()
     try:
         text = decoder.decode(data)
     except UnicodeError:
         return None
     is_cut_off = bool(decoder.getstate()[0])
-    return None if is_cut_off and text.isascii() else text  # "voil\xe0" is no UTF-8 that was cut off
+    return None if is_cut_off and text.isascii() else text  # "voil\xe0" is not truncated UTF-8
 
 
 def _best_guess(data: bytes, charset: str) -> Decoded:
-    """*data* by *charset* if that decodes more than it garbles, else by windows-1252.
+    """Return *data* by *charset* if that decodes more than it garbles, else by windows-1252.
 
-    One stray byte must not turn every accent of a page into mojibake.
+    A single bad byte must not garble every accent of a page.
     """
     text = data.decode(charset, "replace")
     garbled = text.count("\N{REPLACEMENT CHARACTER}")

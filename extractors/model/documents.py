@@ -1,4 +1,4 @@
-"""The model of a document that was read: blocks of text that know where they are, links, and what went wrong."""
+"""A document as its reader sees it: text blocks with their position, links and findings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CONTEXT_CHARS = 60
 
 
 class Role(StrEnum):
-    """In which part a mention plays in its document."""
+    """The role of a mention in its document."""
 
     TEXT = "text"
     LINK_TARGET = "link-target"
@@ -23,52 +23,50 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """A stretch of a block's text that its readers see as a link."""
+    """A stretch of a block's text that is shown as a link."""
 
     start: int
-    """Code points in the block's text, as `end`."""
+    """Offsets in the block's text, in code points."""
     end: int
     link: int
-    """Which link of the document this is: the `Block.link` of its target."""
+    """The number of the link in the document: the `Block.link` of its target."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
     """A run of text that a human or a program reads as one piece.
 
-    Offsets of mentions are code points in `text`. A `TEXT` block may hold line breaks as the source has them; every
-    other role is one value (a link target, a metadata value) as its format decodes it.
+    Offsets of mentions are code points in `text`. A `TEXT` block keeps the line breaks of the source; a block of any
+    other role is one value (a link target, a metadata value), decoded by the rules of its format.
     """
 
     text: str
     role: Role = Role.TEXT
     page: int | None = None
-    """The page in a paginated document, counted from 1."""
+    """The page in a paginated document, from 1."""
     place: str = ""
-    """Element and attribute (``a/@href``), or a rectangle on the page in points (``rect:72,100,300,112``); a part
-    of the document (``footnote:3``, ``comment``, ``Sheet1!B12``, ``attachment:NAME``)."""
+    """Element and attribute (``a/@href``), a rectangle on the page in points (``rect:72,100,300,112``), or a part of
+    the document (``footnote:3``, ``comment``, ``Sheet1!B12``, ``attachment:NAME``)."""
     link: int | None = None
-    """For a link target whose visible text is known: which link of the document it is, by its reader's count."""
+    """For a link target with known visible text: the number of the link in the document."""
     anchors: tuple[Anchor, ...] = ()
-    """Where in a text its links are, in order; a link whose text is broken over columns has several."""
+    """The links in a text, in order; a link over several columns has several anchors."""
     line_slack: tuple[tuple[int, float], ...] = ()
-    """Where geometry is known: the offset at which a line of the text ends (the first character of its line break, or
-    PDFium's U+FFFE), and the space that was left in that line, in widths of an average character of it; in order. In
-    a text without pages, those of the column that it is."""
+    """For each line of a text with known geometry, in order: the offset of its end (the first character of its line
+    break, or PDFium's U+FFFE), and the free space in it, in average character widths. In a text without pages, for the
+    lines of its column."""
     seams: tuple[int, ...] = ()
-    """Offsets, in order, at which the gaps on a page or its base lines spoke against the text: where a blank was taken
-    out, as from letterspaced words; a blank that is though the gap is hardly one; what was parted by a blank from
-    the text before, such as a raised mark. What is found there is never certain by itself."""
+    """Offsets, in order, where gaps or base lines on a page contradict the text: a removed blank in letterspaced words,
+    a blank at a very narrow gap, or a blank before a raised mark. A mention there is never certain by itself."""
     page_breaks: tuple[int, ...] = ()
-    """Offsets at which further pages begin, in a text that runs on over them; `page` is that of its first character."""
+    """Offsets at which further pages begin in a text that spans pages; `page` is the page of its first character."""
     following: str = ""
-    """The beginning of the unit that comes next (a cell, a box, a paragraph), though nothing joins the two: an ARK at
-    the end of this one may go on in it."""
+    """The beginning of the next unit (a cell, a box, a paragraph): an ARK at the end of this one may continue in it."""
     is_recognized: bool = False
-    """True if a program has read it from a picture (OCR): nothing is certain in it by itself."""
+    """True if a program read it from a picture (OCR): nothing in it is certain by itself."""
 
     def link_at(self, at: int) -> int | None:
-        """Return the link whose target this block is, or whose visible text is at *at*."""
+        """Return the number of the link with this block as its target, or with visible text at *at*, if any."""
         if self.link is not None or not self.anchors:
             return self.link
         index = bisect_right(self.anchors, at, key=attrgetter("start")) - 1
@@ -79,25 +77,25 @@ class Block:
         return self.page if self.page is None else self.page + bisect_right(self.page_breaks, at)
 
     def context(self, start: int, end: int) -> str:
-        """Return what is between two offsets with the text around it, in one line."""
+        """Return the text between two offsets with its surroundings, on one line."""
         return " ".join(self.text[max(0, start - _CONTEXT_CHARS) : end + _CONTEXT_CHARS].split())
 
 
 def links_of(blocks: Iterable[Block]) -> int:
-    """Return how many links *blocks* know, by the highest of their numbers."""
+    """Return the number of links in *blocks*, by the highest link number."""
     numbers = (number for block in blocks for number in (block.link, *(anchor.link for anchor in block.anchors)))
     return max((number + 1 for number in numbers if number is not None), default=0)
 
 
 def as_part(block: Block, place: str, links_before: int) -> Block:
-    """Return *block* of a part as one of the whole document: at *place*, and its links counted on."""
+    """Return *block* of a part as a block of the whole document: at *place*, with its link numbers shifted."""
     anchors = tuple(Anchor(anchor.start, anchor.end, anchor.link + links_before) for anchor in block.anchors)
     link = None if block.link is None else block.link + links_before
     return replace(block, place=place, link=link, anchors=anchors)
 
 
 def value_block(value: str, location: str, *, alone: Role = Role.STRUCTURED_DATA) -> Block:
-    """The block of one value: *alone* if it is a single word, else prose, in which a line may wrap.
+    """Return the block of one value, with the role *alone* for a single word, else as prose, where lines may wrap.
 
     >>> value_block("ark:/12345/x5", "/@id").role.value, value_block("see ark:/12345/x5", "/note").role.value
     ('structured-data', 'text')
@@ -109,7 +107,7 @@ def value_block(value: str, location: str, *, alone: Role = Role.STRUCTURED_DATA
 
 @dataclass(frozen=True, slots=True, order=True)
 class Finding:
-    """Something about a document that its reader must know: why it could not be read, or what is in it."""
+    """A fact about a document for its reader: a problem with reading it, or with how it cites."""
 
     kind: str
     """A token: ``unreadable``, ``encrypted``, ``unknown-format``, ``parser-crashed``, ``parser-killed``,
@@ -120,13 +118,13 @@ class Finding:
     detail: str
 
 
-#: Findings about how a document cites, rather than about how it could be read.
+#: Kinds of findings about how a document cites, not about how it was read.
 ABOUT_CITATIONS = frozenset(
     {"dead-link", "hidden-ark", "link-mismatch", "malformed-ark", "namespace-mention", "unlinked-ark"}
 )
 
 
-#: Findings that mean that nothing of a document could be read, rather than that something was odd.
+#: Kinds of findings that mean that the whole document was unreadable.
 NOTHING_READ = frozenset(
     {
         "unreadable",
@@ -142,7 +140,7 @@ NOTHING_READ = frozenset(
     }
 )
 
-#: Findings that mean that a document was not read to its end, or has parts that could not be read.
+#: Kinds of findings that mean that parts of a document were not read.
 READ_IN_PART = frozenset(
     {
         "archive-limit",
@@ -161,21 +159,21 @@ READ_IN_PART = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A document as its reader saw it."""
+    """The content of a document."""
 
     media_type: str
     blocks: tuple[Block, ...] = ()
     links: tuple[str, ...] = ()
-    """Targets that may lead to further documents, as written, in order, each once."""
+    """Targets that may lead to other documents, as written, in order, without duplicates."""
     base: str | None = None
-    """The base URL that the document declares for its links, if any."""
+    """The base URL that the document declares for its links."""
     title: str = ""
     findings: tuple[Finding, ...] = ()
     documents: tuple[str, ...] = ()
-    """Those of the links of which the page says that a document is there: a PDF that it embeds, an item."""
+    """Links to documents, by the page's own markup: an embedded PDF, an item."""
     parts: tuple[str, ...] = ()
-    """Those of the links that belong to the page: its frames, and where it goes on by itself (a refresh)."""
+    """Links to parts of the page: its frames, and the target of a refresh."""
     unfollowed: tuple[str, ...] = ()
-    """Those of the links that crawlers are asked not to follow wherever they are (``rel=nofollow``)."""
+    """Links that crawlers should not follow (``rel=nofollow``)."""
     robots: tuple[str, ...] = ()
-    """What the page asks of crawlers in general, or of this one, in its own words: ``noindex, nofollow``."""
+    """The page's instructions to crawlers, verbatim: ``noindex, nofollow``."""

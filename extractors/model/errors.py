@@ -1,36 +1,33 @@
-"""The base of every error that this program raises on purpose, and those that all packages share.
+"""The base of all errors that this program raises on purpose, and the errors that all packages share.
 
-`arkaudit.errors` draws the tree.
+`arkaudit.errors` documents the tree.
 """
 
 from __future__ import annotations
 
 
 class ArkauditError(Exception):
-    """The base of all errors of arkaudit: code that catches it catches each of them, and no bug."""
+    """The base of all errors of arkaudit; bugs raise other exceptions."""
 
 
 class SourceUnreadable(ArkauditError, OSError):
-    """Raised by `extractors.extract` for a path that names nothing that can be read, and for a URL."""
+    """Raised by `extractors.extract` for a path that doesn't exist or can't be read, and for a URL."""
 
 
 class UserMistake(ArkauditError):
-    """Raised for what the user can put right: one clear line."""
+    """Raised for a mistake that the user can correct; the message is one line."""
 
 
 class PartsFailed(ArkauditError):
-    """Raised when parts of a dataset could not be made, for now; what has been committed stays."""
+    """Raised if parts of a dataset could not be written, for a temporary reason; committed parts stay."""
 
 
 class StorageFailed(ArkauditError):
-    """Raised when object storage does not do, for now, what it was asked for."""
+    """Raised if object storage fails, for a temporary reason."""
 
 
 class RunInterrupted(ArkauditError):
-    """Raised when the run was stopped by a signal; what was in flight has been recorded, unless it was stopped at once.
-
-    A second signal stops it at once.
-    """
+    """Raised if a signal stopped the run. Work in flight was recorded, unless a second signal stopped it at once."""
 
     def __init__(self, *, at_once: bool = False) -> None:
         super().__init__("at once" if at_once else "in good order")

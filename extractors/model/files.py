@@ -1,4 +1,4 @@
-"""Files that a user names: the kinds that are no file, and the content of one, read without waiting."""
+"""Files named by the user: detection of other kinds of path, and bounded reading."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-#: What may be at a path instead of a file, in words, each with the test of its mode.
+#: Kinds of path other than a file, each with the test of its mode.
 NO_FILES: Mapping[str, Callable[[int], bool]] = {
     "a folder": stat.S_ISDIR,
     "a pipe": stat.S_ISFIFO,
@@ -20,7 +20,7 @@ NO_FILES: Mapping[str, Callable[[int], bool]] = {
 def read_whole(path: Path, most_bytes: int) -> bytes:
     """Return the content of a regular file; a pipe, which may never end, is not opened.
 
-    Raises `OSError`, also for a file of more than *most_bytes*; its `strerror` says why in words.
+    Raises `OSError` for any other path, and for a file of more than *most_bytes*; `strerror` gives the reason.
     """
     mode = path.stat().st_mode
     for instead, is_instead in NO_FILES.items():

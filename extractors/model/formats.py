@@ -1,4 +1,4 @@
-"""The format of a document, by its content before its name."""
+"""The format of a document, by its content first and its name second."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Format(StrEnum):
     """vCard, iCalendar, LDIF, and shortcuts to web pages."""
 
 
-#: The media types and the ends of file names that claim each format.
+#: The media types and file suffixes of each format.
 _LABELS: Mapping[Format, tuple[str, ...]] = {
     Format.BIBTEX: ("application/bibtex", "application/x-bibtex", "text/x-bibtex", ".bib", ".bibtex"),
     Format.GEDCOM: ("application/x-gedcom", "text/vnd.familysearch.gedcom", ".ged", ".gedcom"),
@@ -84,8 +84,8 @@ _LABELS: Mapping[Format, tuple[str, ...]] = {
     Format.XML: ("application/xml", "text/xml", ".tei", ".xml"),
 }
 _BY_LABEL = {label: kind for kind, labels in _LABELS.items() for label in labels}
-#: Texts in a form of their own: a server sends them as text/plain for want of a better name, and they say nothing of their
-#: charset. Markup is not among them: sent so, it is shown as its source.
+#: Text formats that servers often send as text/plain, and that declare no charset. Markup is excluded: sent as plain
+#: text, it is shown as its source.
 PLAIN_TEXTS = frozenset(
     {
         *(Format.BIBTEX, Format.GEDCOM, Format.JSON, Format.JSON_LINES, Format.LATEX, Format.LINE_VALUES),
@@ -95,7 +95,7 @@ PLAIN_TEXTS = frozenset(
 
 
 def format_of(data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None) -> Format:
-    """Return how `read_document` reads a document that isn't binary; `Format.PDF` is for a `Worker` only.
+    """Return the format in which `read_document` reads a document that isn't binary; PDF must be read in a `Worker`.
 
     >>> format_of(b"%PDF-1.7", name="page.html")
     <Format.PDF: 'pdf'>
@@ -104,11 +104,11 @@ def format_of(data: bytes, *, media_type: str | None = None, name: str = "", cha
 
 
 def format_of_text(head: bytes, start: str, media_type: str | None, name: str) -> Format:
-    """Return the format of a document that is no package, by its first bytes and characters, its label and its name."""
+    """Return the format of a document that is not a package, by its content, its media type and its name."""
     return format_by_content(head, start) or _format_by_label(media_type, name) or format_by_likeness(start)
 
 
-#: What ends a part of a format that is read as well in parts: a line, a record, a message.
+#: The separator between parts of a format that can be read in parts: a line, a record, a message.
 _PART_ENDS = {
     Format.BIBTEX: b"\n@",
     Format.GEDCOM: b"\n0 ",
@@ -121,7 +121,7 @@ _PART_ENDS = {
 
 
 def part_end(data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None) -> int:
-    r"""Return where the last part of *data* ends that can be read without what follows; 0 where nothing can.
+    r"""Return the end of the last part of *data* that can be read without the rest; 0 if there is none.
 
     >>> part_end(b"one line\nand half a", name="a.txt"), part_end(b'{"a": 1, "b"', name="a.json")
     (9, 0)
@@ -134,13 +134,13 @@ def part_end(data: bytes, *, media_type: str | None = None, name: str = "", char
     return (paragraph if paragraph >= 0 else data.rfind(mark)) + 1 if mark else 0
 
 
-#: The library takes time with the square of what is quoted.
+#: The parser of `email` takes quadratic time over quoted text.
 _CONTENT_TYPE_CHARS = 500
 
 
 @lru_cache(maxsize=1024)
 def parse_content_type(header: str) -> tuple[str, str | None]:
-    """The media type that a Content-Type header declares, empty if it declares none, and the charset.
+    """Return the media type (empty if missing) and the charset that a Content-Type header declares.
 
     >>> parse_content_type('Text/HTML; Charset="ISO-8859-1"')
     ('text/html', 'iso-8859-1')
@@ -153,19 +153,19 @@ def parse_content_type(header: str) -> tuple[str, str | None]:
     declares_type = "/" in header.partition(";")[0]
     try:
         charset = message.get_content_charset()
-    except (TypeError, ValueError, LookupError):  # the library's own mistakes over what servers send
+    except (TypeError, ValueError, LookupError):  # bugs of the library over malformed headers
         charset = None
     return message.get_content_type() if declares_type else "", charset
 
 
 def document_beginning(data: bytes, charset: str | None) -> tuple[bytes, str]:
-    """Return the first bytes of *data*, which say its format, and their characters."""
+    """Return the first bytes of *data*, enough to recognize its format, and their characters."""
     head = data[:BEGINNING_BYTES]
     return head, decode_beginning(head, charset).text
 
 
 def _format_by_label(media_type: str | None, name: str) -> Format | None:
-    """The format that the sender or the file name claims.
+    """Return the format by the media type and the file name.
 
     >>> _format_by_label("text/plain", "README.md"), _format_by_label("text/plain", "page.html")
     (<Format.MARKDOWN: 'markdown'>, <Format.PLAIN: 'plain'>)
@@ -183,12 +183,12 @@ def _format_by_label(media_type: str | None, name: str) -> Format | None:
     return by_name
 
 
-# Signatures: the format of a document by its content, whatever its sender or its name say.
+# Signatures: the format of a document by its content, whatever its sender or its name declare.
 
-#: The media type of Office documents of before 2007, and of those that ask for a password.
+#: The media type of Office documents from before 2007, and of encrypted ones.
 OLE = "application/x-ole-storage"
 
-#: Formats without a reader: the first bytes, the media type, and what to call it.
+#: Formats without a reader: the first bytes, the media type, and a description.
 _BINARIES = (
     (b"PK\x03\x04", "application/zip", "a ZIP archive"),
     (b"PK\x05\x06", "application/zip", "an empty ZIP archive"),
@@ -208,13 +208,13 @@ _BINARIES = (
     (b"SQLite format 3\0", "application/vnd.sqlite3", "an SQLite database"),
     (b"PAR1", "application/vnd.apache.parquet", "a Parquet file"),
 )
-#: Control characters without a use in text.
+#: Control characters that don't occur in text.
 _NO_TEXT = bytes([*range(9), *range(0x0E, 0x1B), 0x7F])
 
 _ZIP = b"PK\x03\x04"
-#: Folders that only one kind of Office Open XML document has.
+#: Folders that occur in only one kind of Office Open XML document.
 _OPC_FOLDERS = {"word/": Format.DOCX, "xl/": Format.XLSX, "ppt/": Format.PPTX}
-#: OpenDocument by the last part of its media type; templates and master documents are read as what they are made for.
+#: OpenDocument formats by the last part of the media type; templates and master documents count as their base format.
 _ODF_KINDS = {"text": Format.ODT, "spreadsheet": Format.ODS, "presentation": Format.ODP}
 _PACKAGE_TYPE = re.compile(
     rb".{26}\x08\0.{2}mimetype\s*application/(?P<type>epub\+zip|vnd\.oasis\.opendocument\.(?P<odf>[a-z]+))", re.DOTALL
@@ -223,12 +223,12 @@ _FLAT_TYPE = re.compile(r"""\bmimetype\s*=\s*["']application/vnd\.oasis\.opendoc
 _HEAD_BYTES = 2**16
 _MOST_DIRECTORY_BYTES = 8 * 2**20
 
-#: The header of a PDF after junk, such as the HTTP headers that it came with: alone on its line.
+#: The header of a PDF after junk, such as HTTP headers: alone on its line.
 _LATE_PDF = re.compile(rb"%PDF-[12]\.[0-9][\t ]*[\r\n]")
-#: The leader of ISO 2709, and the first entry of the directory after it.
+#: The leader of ISO 2709, and the first entry of its directory.
 _MARC = re.compile(rb"\s*+[0-9 ]{5}[\x20-\x7e]{7}[0-9]{5}[\x20-\x7e]{7}[0-9A-Za-z]{3}[0-9]{9}[^\x1d]*?\x1e")
 
-#: The fields at the beginning of a message: three that every mail program writes, among whatever others.
+#: The header fields of a message: at least three that mail programs write, among any others.
 _FIELD = r"(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*)"
 _MAIL_FIELD = re.compile(
     r"^(?:from|to|cc|date|subject|message-id|mime-version|received|return-path|content-type|reply-to|sender):",
@@ -247,7 +247,7 @@ _JSON = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-#: Formats whose documents begin with words that are theirs alone.
+#: Formats with a characteristic beginning.
 _TEXT_BEGINNING = re.compile(
     r"""
     (?: [#;][^\n]*+\n | \s++ )*+
@@ -262,7 +262,7 @@ _TEXT_BEGINNING = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-#: A line that is a whole object or array, and after it the beginning of another.
+#: A line with a whole object or array, and the beginning of another on the next.
 _JSON_LINES = re.compile(r"[\s\x1e]*+ (?: \{ [^\n]* \} | \[ [^\n]* \] ) [ \t\r]*+ \n [\s\x1e]*+ [{[]", re.VERBOSE)
 
 _TEX_COMMENTS = r"(?: \s++ | %[^\n]*+ )*+"
@@ -275,7 +275,7 @@ _LATEX = re.compile(
     re.VERBOSE,
 )
 _LATEX_INSIDE = re.compile(r"^[ \t]*+\\(?:documentclass[\[{]|begin\{document\})", re.MULTILINE)
-#: Of a field or a key with a field after it: Texinfo has ``@uref{https://…, text}``.
+#: An entry with a field, or a key and a field after it: Texinfo has ``@uref{https://…, text}``.
 _BIBTEX_ENTRY = (
     r"@[ \t]*+[A-Za-z]{3,20}+\s*+[{(]\s*+[^\s,{}()\"=]{1,200}+\s*+"
     r"(?:=|,(?=(?:\s++|%[^\n]*+\n)*+(?:[A-Za-z][\w:.+-]*+\s*+=|[})])))"
@@ -284,11 +284,11 @@ _BIBTEX = re.compile(rf"(?:\s++|%[^\n]*+)*+(?:@(?i:comment|preamble)\s*+[{{(]|{_
 _BIBTEX_INSIDE = re.compile(rf"^[ \t]*+{_BIBTEX_ENTRY}", re.MULTILINE)
 
 _HTML_SKELETON = re.compile(r"<(?:!DOCTYPE\s+html|html|head|body)\b", re.IGNORECASE)
-#: With these a piece of HTML begins; a piece of another vocabulary hardly ever does.
+#: Tags at the beginning of a fragment of HTML; fragments of other vocabularies rarely begin with them.
 _HTML_TAG = re.compile(
     r"a|b|br|center|div|font|form|h[1-6r]|i|img|li|link|meta|nav|ol|p|pre|s(?:cript|ection|pan|tyle)|table|title|ul"
 )
-#: The elements of Confluence's storage format, whose prefixes nothing declares; most others are those of HTML.
+#: The elements of Confluence's storage format, whose prefixes are not declared; its other elements are mostly HTML.
 _CONFLUENCE = re.compile(r"<(?:ac:[a-z]+-[a-z-]+|ri:(?:url|page|attachment))[\s>]")
 _BEGINNING = re.compile(
     r"""
@@ -304,7 +304,7 @@ _BEGINNING = re.compile(
 
 
 def binary_kind(head: bytes, start: str) -> tuple[str, str] | None:
-    """Media type and likeness of a document that no reader can read, or None; *start* is *head* decoded.
+    """Return the media type and description of a document that no reader supports, or None; *start* is *head* decoded.
 
     >>> binary_kind(b"GIF89a", "GIF89a"), binary_kind(b"%PDF-1.7\\0\\0", "%PDF-1.7\\0\\0")
     (('image/gif', 'looks like a GIF image'), None)
@@ -318,7 +318,7 @@ def binary_kind(head: bytes, start: str) -> tuple[str, str] | None:
 
 
 def _count_of_no_text(start: str) -> int:
-    r"""Return how many control characters without a use in text there are; in UTF-8 each is one byte.
+    r"""Return the number of control characters that don't occur in text; in UTF-8 each is one byte.
 
     >>> _count_of_no_text("a\0\x7f\n"), _count_of_no_text("\u4e2d\ud800\0\x7f\n")
     (2, 2)
@@ -328,7 +328,7 @@ def _count_of_no_text(start: str) -> int:
 
 
 def package_format(data: bytes) -> Format | None:
-    """The format of a document that is a ZIP package (DOCX, ODT, EPUB …), or None for any other data.
+    """Return the format of a document that is a ZIP package (DOCX, ODT, EPUB …); None for any other data.
 
     >>> package_format(b"PK\\x03\\x04" + bytes(22) + b"\\x08\\0\\0\\0mimetypeapplication/epub+zip")
     <Format.EPUB: 'epub'>
@@ -342,7 +342,7 @@ def package_format(data: bytes) -> Format | None:
 
 
 def package_format_of(names: Iterable[str]) -> Format | None:
-    """The format of the document that an archive with members of these *names* is, or None.
+    """Return the format of a package with members of these *names*; None for other archives.
 
     >>> package_format_of(["[Content_Types].xml", "word/document.xml"]), package_format_of(["a/word/document.xml"])
     (<Format.DOCX: 'docx'>, None)
@@ -352,13 +352,13 @@ def package_format_of(names: Iterable[str]) -> Format | None:
         return next(
             (kind for name in members for folder, kind in _OPC_FOLDERS.items() if name.startswith(folder)), None
         )
-    if "META-INF/container.xml" in members and "designmap.xml" not in members:  # which IDML has, an archive of XML
+    if "META-INF/container.xml" in members and "designmap.xml" not in members:  # IDML has both
         return Format.EPUB
     return Format.ODT if {"content.xml", "META-INF/manifest.xml"} <= members else None
 
 
 def format_by_content(head: bytes, start: str) -> Format | None:
-    """The format that the document itself declares.
+    """Return the format that the content of a document declares; None if it declares none.
 
     >>> format_by_content(b"", "<?xml version='1.0'?><!-- TEI --><TEI>")
     <Format.XML: 'xml'>
@@ -391,7 +391,7 @@ def format_by_content(head: bytes, start: str) -> Format | None:
 
 
 def format_by_likeness(start: str) -> Format:
-    """The format that text without any declaration is most like.
+    """Return the likeliest format of text without a declaration.
 
     >>> format_by_likeness("<p>See ark:/12148/btv1b8"), format_by_likeness("<ead><eadid>1</eadid></ead>")
     (<Format.HTML: 'html'>, <Format.XML: 'xml'>)
@@ -408,7 +408,7 @@ def format_by_likeness(start: str) -> Format:
 
 
 def _is_mail(start: str) -> bool:
-    r"""Return whether text begins as a message or a mailbox does.
+    r"""Return True if text begins like a message or a mailbox.
 
     >>> _is_mail("From: a@b.example\nDate: today\nSubject: x\n\n"), _is_mail("Date: today\nSubject: x\nNote: y\n")
     (True, False)
@@ -425,7 +425,7 @@ def _is_pdf(head: bytes) -> bool:
 
 
 def _odf_format(kind: str) -> Format:
-    """The reader for an OpenDocument of *kind*; a drawing or a formula is read as a text.
+    """Return the format of an OpenDocument of *kind*; a drawing or a formula counts as a text.
 
     >>> _odf_format("presentation"), _odf_format("graphics")
     (<Format.ODP: 'odp'>, <Format.ODT: 'odt'>)
@@ -434,12 +434,12 @@ def _odf_format(kind: str) -> Format:
 
 
 def _member_names(data: bytes) -> list[str]:
-    """The names in the directory of an archive; where it is damaged, those in its first bytes that are known."""
+    """Return the names in the directory of an archive; if it is damaged, the known names in its first bytes."""
     if data.count(b"PK\x01\x02") * 46 <= _MOST_DIRECTORY_BYTES:
         try:
             with zipfile.ZipFile(BytesIO(data)) as archive:
                 return archive.namelist()
-        except Exception:  # `zipfile` raises whatever a damaged directory makes its parts raise
+        except Exception:  # a damaged directory raises any type
             pass
     names = (
         *("[Content_Types].xml", "META-INF/container.xml", "META-INF/manifest.xml", "content.xml", "designmap.xml"),
@@ -449,11 +449,11 @@ def _member_names(data: bytes) -> list[str]:
 
 
 def _beginning(start: str) -> tuple[str, str, str]:
-    """The names of the document type and the root element in lower case, and the attributes of the latter.
+    """Return the document type and the root element, in lower case, and the attributes of the root element.
 
     >>> _beginning("<!-- JATS --><!DOCTYPE article><article lang='en'>")
     ('article', 'article', " lang='en'")
     """
     beginning = _BEGINNING.match(start)
-    assert beginning is not None  # all of it is optional
+    assert beginning is not None  # the whole pattern is optional
     return ((beginning["doctype"] or "").lower(), (beginning["root"] or "").lower(), beginning["attributes"] or "")

@@ -1,4 +1,4 @@
-"""Knowledge about NAANs: who assigns under a NAAN or shoulder since when, and where a resolver sends its ARKs."""
+"""The NAAN registry: who assigns names under a NAAN or shoulder, since when, and where a resolver sends its ARKs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from extractors.model.normalize import LABEL, NamespaceOnly, NotAnArk, without_q
 
 @dataclass(frozen=True, slots=True)
 class SharedNaan:
-    """A NAAN under which anybody may assign names (draft-kunze-ark-38, table 2)."""
+    """A NAAN that everyone may assign names under (draft-kunze-ark-38, table 2)."""
 
     naan: str
     purpose: str
@@ -38,7 +38,7 @@ SHARED_NAANS: Mapping[str, SharedNaan] = {
     )
 }
 
-#: Organizations of well-known NAANs: public facts, for reports made without a copy of the registry.
+#: Organizations of well-known NAANs, for reports without a copy of the registry.
 WELL_KNOWN_NAANS: Mapping[str, str] = {
     "12148": "Bibliothèque nationale de France",
     "13030": "California Digital Library",
@@ -55,7 +55,7 @@ WELL_KNOWN_NAANS: Mapping[str, str] = {
     "88435": "Princeton University Library",
 }
 
-#: The parts of an ARK that name the object, as a target's placeholders; the last three are the registry's older names.
+#: Placeholders of a target that stand for the object's name; the last three are older names in the registry.
 _NAMING = frozenset({"pid", "content", "value", "suffix", "arkpid", "arkid", "nlid"})
 _PLACEHOLDERS = _NAMING | {"scheme", "prefix"}
 _NAAN = re.compile(r"[0-9a-z]+\Z")
@@ -63,16 +63,16 @@ _NAAN = re.compile(r"[0-9a-z]+\Z")
 
 @dataclass(frozen=True, slots=True)
 class ResolverTarget:
-    """The target to which a resolver sends the ARKs of a NAAN or shoulder."""
+    """The target of a resolver for the ARKs of a NAAN or shoulder."""
 
     template: str
     """A URL with placeholders, such as ``https://example.org/ark:/${content}``."""
     status: int | None = None
-    """The status of the redirect."""
+    """The HTTP status of the redirect."""
 
     @property
     def fault(self) -> str | None:
-        """Return why no ARK can be asked for there; None when it can.
+        """Why the target is unusable; None if it is usable.
 
         >>> ResolverTarget("https:///example.org/ark:/${content}").fault
         'no host: https:///example.org/ark:/${content}'
@@ -81,7 +81,7 @@ class ResolverTarget:
         try:
             parts = urlsplit(self.template)
             is_clean = self.template.isascii() and self.template.isprintable() and " " not in self.template
-            fault = _url_fault(parts) if is_clean else "a character that no URL has"
+            fault = _url_fault(parts) if is_clean else "a character that is invalid in URLs"
         except ValueError as problem:
             return f"{problem}: {self.template}"
         if fault is None and not template.is_valid():
@@ -91,11 +91,11 @@ class ResolverTarget:
         return f"{fault}: {self.template}" if fault else None
 
     def url(self, ark: Ark, shoulder: str = "") -> str | None:
-        """The URL for *ark* under *shoulder*, filled in as N2T does; None when the target is at fault.
+        """Return the URL for *ark* under *shoulder*, as N2T forms it; None for an unusable target.
 
-        ``${content}`` is the ARK without its label, ``${pid}`` with it, ``${prefix}`` the NAAN, ``${value}`` what
-        follows the NAAN and its slash, ``${suffix}`` what follows the shoulder. Source: CDLUC3/resolver, the
-        resolver of N2T and arks.org, and the registry's conversion of ``$id``, ``$nlid`` and the like.
+        ``${content}`` is the ARK without its label, ``${pid}`` with it, ``${prefix}`` the NAAN, ``${value}`` the part
+        after the NAAN and its slash, ``${suffix}`` the part after the shoulder. Source: CDLUC3/resolver, the resolver
+        of N2T and arks.org, and the registry's conversion of ``$id``, ``$nlid`` and the like.
 
         >>> ResolverTarget("https://example.org/brunner${suffix}").url(Ark.parse("ark:19156/tkt42/06l"), "tkt42")
         'https://example.org/brunner/06l'
@@ -128,7 +128,7 @@ def _url_fault(parts: SplitResult) -> str | None:
         return "credentials in the URL"
     if "$" in parts.netloc:
         return "the host would depend on the ARK"
-    return None if "." in host or ":" in host else f"{host!r} is no public host"
+    return None if "." in host or ":" in host else f"{host!r} is not a public host"
 
 
 def _placeholder_fault(names: Sequence[str], parts: SplitResult) -> str | None:
@@ -136,22 +136,22 @@ def _placeholder_fault(names: Sequence[str], parts: SplitResult) -> str | None:
     if unknown:
         return f"an unknown placeholder, {unknown[0]}"
     if not _NAMING.intersection(names):
-        return "nothing tells one ARK from another"
+        return "no placeholder for the name"
     sent = Template(f"{parts.path}?{parts.query}").get_identifiers()
-    return None if _NAMING.intersection(sent) else "the ARK stands in the fragment, which is never sent"
+    return None if _NAMING.intersection(sent) else "the ARK is in the fragment, which is never sent"
 
 
 @dataclass(frozen=True, slots=True)
 class NaanPolicy:
-    """The practice that a name assigning authority has stated in the registry."""
+    """The practice of a name assigning authority, as stated in the registry."""
 
     org_type: str | None = None
-    """``NP``, not for profit, or ``FP``."""
+    """``NP``: not for profit; ``FP``: for profit."""
     practices: tuple[str, ...] = ()
     """``NR``: names are never re-assigned; ``OP``: they are opaque; ``CC``: they carry a check character."""
     tenure: str | None = None
     url: str | None = None
-    """A naming policy in words."""
+    """The URL of a naming policy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,45 +159,45 @@ class RegistryEntry:
     """The record of one NAAN, or of one shoulder under it."""
 
     naan: str
-    """Empty for a record so damaged that it names none."""
+    """Empty for a damaged record without a NAAN."""
     shoulder: str = ""
     organization: str | None = None
     native_name: str | None = None
     acronym: str | None = None
     since: date | None = None
     where: str | None = None
-    """The organization's address as it was registered: often a home page, not always a URL."""
+    """The registered address of the organization: often a home page, not always a URL."""
     targets: tuple[ResolverTarget, ...] = ()
     policy: NaanPolicy = NaanPolicy()
     test_ark: str | None = None
     faults: tuple[str, ...] = ()
-    """What is wrong with the record itself."""
+    """Problems with the record itself."""
 
     @property
     def key(self) -> str:
-        """Return what the record is about: ``12148``, or with a shoulder ``99152/p0``."""
+        """The NAAN, with a shoulder if there is one: ``12148``, ``99152/p0``."""
         return f"{self.naan}/{self.shoulder}" if self.shoulder else self.naan
 
 
 @dataclass(frozen=True)
 class Registry:
-    """A copy of the NAAN registry: a value that knows where it comes from and how old it is."""
+    """A copy of the NAAN registry, with its source and date."""
 
     entries: tuple[RegistryEntry, ...]
-    """In the order of the source, damaged ones included; of two about the same thing the later holds."""
+    """In the order of the source, with damaged ones; of two with the same key the later one counts."""
     source: str
     dated: datetime | None = None
-    """When the registry was last changed, by its own word."""
+    """The registry's own date of its last change."""
     fetched_at: datetime | None = None
-    """When the copy was last known to be the current one."""
+    """The last time the copy was known to be current."""
     is_whole: bool = True
-    """Whether a NAAN that is missing here is unregistered; in the built-in table it may just be less known."""
+    """True if a missing NAAN is unregistered; False for the built-in table, which is incomplete."""
     warning: str | None = None
-    """Why the copy that should be used is not, when this registry replaces it."""
+    """Why the preferred copy is not used, if this registry replaces it."""
 
     @classmethod
     def builtin(cls) -> Registry:
-        """The shared NAANs and a few well-known organizations: what can be said without a copy.
+        """Return the table of shared NAANs and well-known organizations, for use without a copy.
 
         >>> Registry.builtin().entry("12148").organization
         'Bibliothèque nationale de France'
@@ -210,9 +210,9 @@ class Registry:
         return cls((*shared, *well_known), "built in", is_whole=False)
 
     def entry(self, ark: Ark | str) -> RegistryEntry | None:
-        """Return what is recorded about an ARK, a NAAN, or a NAAN and name: its longest shoulder, or else its NAAN.
+        """Return the entry for an ARK, a NAAN, or a NAAN and name: of its longest shoulder, else of its NAAN.
 
-        None when nothing is; a text may have a label and a resolver, or neither.
+        None if there is no entry; a text may have a label and a resolver, or neither.
 
         >>> keys = (("99152",), ("99152", "p0"), ("99152", "p01"))
         >>> table = Registry(tuple(RegistryEntry(*key) for key in keys), "an example")
@@ -228,23 +228,21 @@ class Registry:
         return next((by_shoulder[name[:length]] for length in lengths if name[:length] in by_shoulder), None)
 
     def knows(self, naan: str) -> bool:
-        """Return whether anybody is known to assign under *naan*; the shared NAANs are always known."""
+        """Return True if *naan* is registered; the shared NAANs always are."""
         return naan in self._by_naan or naan in SHARED_NAANS
 
     def names_only(self, ark: Ark) -> bool:
-        """Return whether *ark* is wholly a registered shoulder, and so names no object (draft-castelan-ark-uri,
-        3.2).
-        """
+        """Return True if *ark* is only a registered shoulder and names no object (draft-castelan-ark-uri, 3.2)."""
         return bool(ark.name) and ark.name + ark.qualifier in self._by_naan.get(ark.naan, {})
 
     def shoulders(self, naan: str) -> tuple[RegistryEntry, ...]:
-        """The shoulders recorded under *naan*, in the order of their names."""
+        """Return the entries of the shoulders under *naan*, sorted by shoulder."""
         return tuple(entry for shoulder, entry in sorted(self._by_naan.get(naan, {}).items()) if shoulder)
 
     def target(self, ark: Ark) -> str | None:
-        """The URL that a resolver with this registry sends *ark* to: its first target that is not at fault.
+        """Return the URL that a resolver with this registry redirects *ark* to, by its first usable target.
 
-        None when there is none; `Target.fault` of the entry's targets says why.
+        None if there is none; `ResolverTarget.fault` of the entry's targets gives the reason.
 
         >>> target = ResolverTarget("https://example.org/${pid}", 302)
         >>> table = Registry((RegistryEntry("12148", targets=(target,)),), "an example")
@@ -256,14 +254,14 @@ class Registry:
         return next((url for url in urls if url), None)
 
     def unregistered(self, naan: str) -> str | None:
-        """The remark about a *naan* that is not in the registry; None for one that is, or where no one can say."""
+        """Return the remark about a *naan* that is not in the registry; None if it is, or if that is unknown."""
         if not self.is_whole or self.knows(naan):
             return None
         return f"NAAN {naan} is not in {self.title}"
 
     @property
     def title(self) -> str:
-        """The registry in words, with its age."""
+        """A phrase for the registry with its date."""
         if not self.is_whole:
             return "the table of NAANs that is built in"
         if self.dated:
@@ -280,14 +278,14 @@ class Registry:
 
     @cached_property
     def _shoulder_lengths(self) -> Sequence[int]:
-        """The lengths of all shoulders, longest first; 0 represents a NAAN alone."""
+        """The lengths of all shoulders, longest first; 0 for a NAAN alone."""
         return sorted({len(entry.shoulder) for entry in self.entries}, reverse=True)
 
 
 def naan_and_name(text: str) -> tuple[str, str]:
-    """The NAAN of an ARK or of what it begins with, and what follows, in normal form; the name may be empty.
+    """Return the NAAN and the name of an ARK, or of its beginning, in normal form; the name may be empty.
 
-    Raises `extractors.model.normalize.NotAnArk` when *text* has no NAAN.
+    Raises `extractors.model.normalize.NotAnArk` if *text* has no NAAN.
 
     >>> naan_and_name("https://n2t.net/ark:/99166/w6-qk"), naan_and_name("99166"), naan_and_name("ark:/12148/?info")
     (('99166', 'w6qk'), ('99166', ''), ('12148', ''))
@@ -303,9 +301,9 @@ def naan_and_name(text: str) -> tuple[str, str]:
     return naan, name
 
 
-# Copies of the registry, as its public JSON. Dirt becomes faults.
+# Copies of the registry, as its public JSON. Problems with the data become faults.
 
-#: The first NAAN was assigned in this year: an earlier date in a record is the zero of some clock.
+#: The year of the first NAAN: an earlier date in a record is an error.
 _FIRST_YEAR = 2001
 _STATUS_AND_URL = re.compile(r"([1-5][0-9]{2})\s+(?=https?://)", re.IGNORECASE)
 _shown = reprlib.Repr()
@@ -313,13 +311,13 @@ _shown.maxstring = 120
 
 
 class NotARegistry(ArkauditError, ValueError):
-    """Raised by `read_registry` for bytes that hold no copy of the registry; the message says what they hold."""
+    """Raised by `read_registry` if the bytes are not a copy of the registry; the message gives the reason."""
 
 
 def read_registry(data: bytes, *, source: str, fetched_at: datetime | None = None) -> Registry:
-    """The registry in *data*, as JSON. Raises `NotARegistry`.
+    """Return the registry in *data*, as JSON. Raises `NotARegistry`.
 
-    A record that is damaged is kept with what is wrong with it; fields that no one here knows are ignored.
+    A damaged record is kept with its faults; unknown fields are ignored.
 
     >>> read_registry(b'{"data": [{"what": "12148", "who": {"name": "BnF"}}]}', source="a file").entry("12148").faults
     ('no target',)
@@ -340,19 +338,19 @@ def read_registry(data: bytes, *, source: str, fetched_at: datetime | None = Non
         raise NotARegistry("JSON, but without a list of records under 'data'")
     entries = tuple(map(_entry, records))
     if not any(entry.naan for entry in entries):
-        raise NotARegistry("no record in it names a NAAN")
+        raise NotARegistry("no record in it has a NAAN")
     return Registry(entries, source, dated=_dated(document.get("metadata")), fetched_at=fetched_at)
 
 
 def _dated(metadata: object) -> datetime | None:
-    """Return when the registry says it was last changed; the names of these fields have changed with its versions."""
+    """Return the registry's own date of its last change; the field's name varies by version."""
     fields = metadata if isinstance(metadata, dict) else {}
     names = ("updated", "date_modified", "modified_date", "date_created", "created_date")
     return next((moment for name in names if (moment := _moment(fields.get(name)))), None)
 
 
 def _entry(record: object) -> RegistryEntry:
-    """One record of a NAAN or a shoulder, whatever state it is in."""
+    """Return the entry of one record of a NAAN or a shoulder, valid or not."""
     if not isinstance(record, dict):
         return RegistryEntry("", faults=(f"no record: {_shown.repr(record)}",))
     (naan, shoulder), key_fault = _key(record)
@@ -385,7 +383,7 @@ def _entry(record: object) -> RegistryEntry:
 
 
 def _key(record: Mapping[str, Any]) -> tuple[tuple[str, str], str | None]:
-    """The NAAN and shoulder that a record is about, in normal form, and what is wrong with them."""
+    """Return the NAAN and shoulder of a record, in normal form, and a fault if they are wrong."""
     parts = [_word(record.get(name)) or "" for name in ("naan", "shoulder")]
     what = _word(record.get("what")) or "/".join(parts).rstrip("/")
     naan, _, shoulder = what.replace("-", "").partition("/")
@@ -395,7 +393,7 @@ def _key(record: Mapping[str, Any]) -> tuple[tuple[str, str], str | None]:
     if any(parts) and what != "/".join(parts).rstrip("/"):
         return (naan, shoulder), f"what is {what!r}, yet NAAN and shoulder are {' and '.join(map(repr, parts))}"
     if set(naan) - set(BETANUMERIC):
-        return (naan, shoulder), f"a NAAN with characters that no NAAN has: {_shown.repr(naan)}"
+        return (naan, shoulder), f"a NAAN with invalid characters: {_shown.repr(naan)}"
     return (naan, shoulder), None
 
 
@@ -424,11 +422,11 @@ def _where_fault(where: str) -> str | None:
         is_url = parts.scheme in ("http", "https") and bool(parts.hostname)
     except ValueError:
         is_url = False
-    return None if is_url else f"an address that is no URL: {_shown.repr(where)}"
+    return None if is_url else f"an address that is not a URL: {_shown.repr(where)}"
 
 
 def _target(value: object) -> ResolverTarget | None:
-    """The target, which is a URL and a status; older copies have the URL alone, with a status before it at times."""
+    """Return the target of a URL and a status; older copies have only the URL, sometimes after a status."""
     fields = value if isinstance(value, dict) else {"url": value}
     url, status = _word(fields.get("url")), fields.get("http_code")
     if url is None:
@@ -442,7 +440,7 @@ def _target(value: object) -> ResolverTarget | None:
 def _policy(value: object) -> NaanPolicy:
     fields = value if isinstance(value, dict) else {}
     practices = _word(fields.get("policy")) or ""
-    if practices.startswith("(:"):  # an ERC code for what is missing, such as (:unkn)
+    if practices.startswith("(:"):  # an ERC code for a missing value, such as (:unkn)
         practices = ""
     return NaanPolicy(
         org_type=_word(fields.get("orgtype")),
@@ -453,7 +451,7 @@ def _policy(value: object) -> NaanPolicy:
 
 
 def _word(value: object) -> str | None:
-    """A value as text; None for what is empty, or is no text and no number."""
+    """Return a value as text; None for an empty value, or one that is neither text nor a number."""
     if isinstance(value, str):
         return value.strip() or None
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else None

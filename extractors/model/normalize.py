@@ -1,7 +1,7 @@
 """Normalization of ARKs under three specifications, each a tuple of steps in the order of its text.
 
-The drafts' steps are not idempotent when run once: a hyphen inside an escape, or an empty NAAN, leaves something for
-a second pass. They are therefore repeated until nothing changes.
+One pass of the drafts' steps is not idempotent: a hyphen inside an escape, or an empty NAAN, changes the result of a
+second pass. The steps are therefore repeated until nothing changes.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from urllib.parse import quote_from_bytes
 
 from extractors.model.errors import ArkauditError
 
-# The steps that the specifications' normalizations are made of, one small function each, from a form to a form.
+# The steps of the normalizations, each a small function from a form to a form.
 
 
 LABEL = re.compile(r"ark:/?", re.IGNORECASE | re.ASCII)
 _RESOLVER_END = re.compile(r"/(?=ark:)", re.IGNORECASE | re.ASCII)
-#: Numbers of a region or size in a URL of IIIF: ``130.0,274.0,1050.0,200.5``. Their periods begin no suffix.
+#: Numbers of a region or size in a IIIF URL: ``130.0,274.0,1050.0,200.5``. Their periods begin no suffix.
 _DECIMALS = re.compile(r"(?:pct:)?(?=[^,]*,)[0-9.,]+", re.ASCII)
 _LABELS = re.compile(r"(?:ark:/*)+", re.IGNORECASE | re.ASCII)
 _QUERY_OR_FRAGMENT = re.compile(r"[?#]")
@@ -30,9 +30,9 @@ _NON_ASCII = re.compile(r"[^\x00-\x7F]+")
 _STRUCTURAL_RUN = re.compile(r"([/.])[/.]+")
 _ASCII_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
 _LETTERS_AND_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-#: What the 2020 scheme decodes in an ARK (section 4, ARK-unreserved), and the hyphen, which it then deletes.
+#: Characters that the 2020 scheme decodes in an ARK (section 4, ARK-unreserved), and the hyphen, which it then deletes.
 _DECODED_IN_ARK = frozenset(_LETTERS_AND_DIGITS + "=~*+@_$" + "-")
-#: What it decodes in query and fragment: the unreserved characters of RFC 3986.
+#: Characters that it decodes in query and fragment: the unreserved characters of RFC 3986.
 _DECODED_IN_QUERY = frozenset(_LETTERS_AND_DIGITS + "-._~")
 
 
@@ -40,7 +40,7 @@ _DECODED_IN_QUERY = frozenset(_LETTERS_AND_DIGITS + "-._~")
 
 
 def without_resolver(text: str) -> str:
-    """Step 1: drop everything up to the slash before the first label; a label that comes first has no resolver.
+    """Step 1: remove everything up to the slash before the first label; a label at the beginning has no resolver.
 
     >>> without_resolver("https://example.org/rslvr/ark:12345/x6np1wh8k")
     'ark:12345/x6np1wh8k'
@@ -52,7 +52,7 @@ def without_resolver(text: str) -> str:
 
 
 def without_query(text: str) -> str:
-    """Step 2: drop everything from the first literal question mark; a fragment goes with it.
+    """Step 2: remove the query, from the first literal question mark, and the fragment.
 
     The draft has no fragment step; HTTP and the 2020 URI scheme end an identifier at ``#``.
 
@@ -63,7 +63,7 @@ def without_query(text: str) -> str:
 
 
 def with_modern_label(form: str) -> str:
-    """Step 3: the first label, of either form and any case, becomes ``ark:``; one written twice is one.
+    """Step 3: convert the first label, in either form and any case, to ``ark:``; a doubled label counts as one.
 
     >>> with_modern_label("ARK:/12345/x5")
     'ark:12345/x5'
@@ -72,7 +72,7 @@ def with_modern_label(form: str) -> str:
 
 
 def with_lower_naan(form: str) -> str:
-    """Step 4: the NAAN in lower case.
+    """Step 4: convert the NAAN to lower case.
 
     >>> with_lower_naan("ark:B5060/D1rp49")
     'ark:b5060/D1rp49'
@@ -82,7 +82,7 @@ def with_lower_naan(form: str) -> str:
 
 
 def with_upper_escapes(form: str) -> str:
-    """Step 5: the two letters or digits after every percent sign in upper case, and no other character's case.
+    """Step 5: convert the two letters or digits after every percent sign to upper case, and no other character.
 
     >>> with_upper_escapes("ark:12345/x%7dx")
     'ark:12345/x%7Dx'
@@ -91,7 +91,7 @@ def with_upper_escapes(form: str) -> str:
 
 
 def without_hyphens(form: str) -> str:
-    """Step 6: no hyphens, nor the hyphen-like U+2010 to U+2015: they are inert for comparison.
+    """Step 6: remove hyphens and the hyphen-like U+2010 to U+2015, which don't count in comparison.
 
     >>> without_hyphens("ark:12345/x5-4-xz-321")
     'ark:12345/x54xz321'
@@ -100,7 +100,7 @@ def without_hyphens(form: str) -> str:
 
 
 def with_escaped_octets(form: str) -> str:
-    """Return what the draft leaves open: raw characters outside ASCII, blanks and controls become UTF-8 escapes (3.1).
+    """Escape raw non-ASCII characters, blanks and controls as UTF-8 (3.1); the draft's steps leave this open.
 
     >>> with_escaped_octets("ark:12345/4б")
     'ark:12345/4%D0%B1'
@@ -109,7 +109,7 @@ def with_escaped_octets(form: str) -> str:
 
 
 def with_clean_structure(form: str) -> str:
-    """Step 8: ``/`` and ``.`` only between parts, and only one at a time.
+    """Step 8: keep ``/`` and ``.`` only between parts, and one at a time.
 
     The slash after the NAAN is protected: periods around the NAAN go first, or ``ark:12345./x`` would lose it.
 
@@ -123,7 +123,7 @@ def with_clean_structure(form: str) -> str:
 
 
 def with_suffixes_last(form: str) -> str:
-    """Step 9: every ``.variant`` that is left of a ``/component`` moves to the end, in order.
+    """Step 9: move every ``.variant`` that is left of a ``/component`` to the end, in order.
 
     >>> with_suffixes_last("ark:12345/x.a/y.b/z.c")
     'ark:12345/x/y/z.c.a.b'
@@ -144,7 +144,7 @@ def with_suffixes_last(form: str) -> str:
 
 
 def without_query_alone(text: str) -> str:
-    """The query goes, a ``#`` stays: it is a character of names (2.6).
+    """Remove the query but not ``#``, which is a character of names (2.6).
 
     >>> without_query_alone("ark:/12345/x#5?info")
     'ark:/12345/x#5'
@@ -153,7 +153,7 @@ def without_query_alone(text: str) -> str:
 
 
 def with_lower_escapes(form: str) -> str:
-    """The two letters or digits after every percent sign in lower case.
+    """Convert the two letters or digits after every percent sign to lower case.
 
     >>> with_lower_escapes("ark:/12345/x%7Dx")
     'ark:/12345/x%7dx'
@@ -162,7 +162,7 @@ def with_lower_escapes(form: str) -> str:
 
 
 def without_ascii_hyphens(form: str) -> str:
-    """No hyphens; hyphen-like characters are not mentioned before 2023.
+    """Remove hyphens; hyphen-like characters are not mentioned before 2023.
 
     >>> without_ascii_hyphens("ark:/12025/65-4-xz-321")
     'ark:/12025/654xz321'
@@ -171,7 +171,7 @@ def without_ascii_hyphens(form: str) -> str:
 
 
 def with_sorted_suffixes(form: str) -> str:
-    """Every suffix once, in the order of code points; they are last already (2020 scheme: 6, step 3.4).
+    """Sort the suffixes by code point, without duplicates; they are last already (2020 scheme: 6, step 3.4).
 
     >>> with_sorted_suffixes("ark:12345/x.svg.en.svg")
     'ark:12345/x.en.svg'
@@ -182,7 +182,7 @@ def with_sorted_suffixes(form: str) -> str:
 
 
 def with_classic_label(form: str) -> str:
-    """The label as it was in 2005, with its slash.
+    """Convert the label to its form of 2005, with a slash.
 
     >>> with_classic_label("ark:12025/654xz321")
     'ark:/12025/654xz321'
@@ -194,7 +194,7 @@ def with_classic_label(form: str) -> str:
 
 
 def with_decoded_ark(form: str) -> str:
-    """Step 3.1: escapes of characters that need none are decoded, and those of hyphens, which go next.
+    """Step 3.1: decode escapes of characters that need none, and of hyphens, which the next step removes.
 
     >>> with_decoded_ark("ark:12345/%78%2D5%2Fc3")
     'ark:12345/x-5%2Fc3'
@@ -203,7 +203,7 @@ def with_decoded_ark(form: str) -> str:
 
 
 def with_decoded_query(tail: str) -> str:
-    """Step 4: in query and fragment, escapes of unreserved characters (RFC 3986, 2.3) are decoded.
+    """Step 4: decode escapes of unreserved characters (RFC 3986, 2.3) in query and fragment.
 
     >>> with_decoded_query("?%69nfo%3D")
     '?info%3D'
@@ -212,7 +212,7 @@ def with_decoded_query(tail: str) -> str:
 
 
 def with_escaped_non_ascii(form: str) -> str:
-    """Step 3.3: characters outside ASCII become UTF-8 escapes.
+    """Step 3.3: escape characters outside ASCII as UTF-8.
 
     >>> with_escaped_non_ascii("ark:12345/4бф3х1")
     'ark:12345/4%D0%B1%D1%843%D1%851'
@@ -233,27 +233,27 @@ def _decoded(text: str, characters: frozenset[str]) -> str:
 
 
 class NotAnArk(ArkauditError, ValueError):
-    """Raised by parsing and normalizing when a string holds no label, or nothing after it."""
+    """Raised by parsing and normalizing if a string has no label, or nothing after it."""
 
 
 class NamespaceOnly(NotAnArk):
-    """Raised when a string names a NAAN but no object under it (draft-kunze-ark-38, 2.4)."""
+    """Raised if a string names a NAAN but no object under it (draft-kunze-ark-38, 2.4)."""
 
 
 class Profile(StrEnum):
-    """A specification's rules on when two ARKs are one."""
+    """The rules of a specification for the equality of ARKs."""
 
     DRAFT_2023 = "draft-2023"
     """draft-kunze-ark-38, 3.2: the default, and identity in the store."""
     DRAFT_2005 = "draft-2005"
     """draft-kunze-ark-10, 2.7."""
     SCHEME_2020 = "scheme-2020"
-    """The ARK URI scheme, section 6; defined only for strings that fit its grammar."""
+    """The ARK URI scheme, section 6; defined only for strings of its grammar."""
 
 
 Step = Callable[[str], str]
 
-#: The first steps cut the ARK out of its URL. Step 7 of 2023 (the inflection) is settled before step 2 drops the query.
+#: The first steps extract the ARK from its URL. Step 7 of 2023 (the inflection) is done before step 2 drops the query.
 CUT: Mapping[Profile, tuple[Step, ...]] = {
     Profile.DRAFT_2023: (without_resolver, without_query),
     Profile.DRAFT_2005: (without_resolver, without_query_alone),
@@ -289,16 +289,16 @@ STEPS: Mapping[Profile, tuple[Step, ...]] = {
         with_sorted_suffixes,
     ),
 }
-#: The steps of 2020 for query and fragment, which stay.
+#: The steps of 2020 for query and fragment, which are kept.
 QUERY_STEPS_2020: tuple[Step, ...] = (with_decoded_query, with_escaped_non_ascii, with_upper_escapes)
 
-#: What the steps of 2023 leave as it is, but for the label's slash: nothing to lower, remove, escape or move.
+#: ARKs that the steps of 2023 don't change, except for the slash of the label.
 CLEAN = re.compile(
     r"""
     ark:/?
     (?P<naan>      [0-9a-z]++ )
     /
-    (?P<name>      [!"$&-,0->@-~]++ )               # visible ASCII but # % - . / ?
+    (?P<name>      [!"$&-,0->@-~]++ )               # visible ASCII without # % - . / ?
     (?P<qualifier> (?: / [!"$&-,0->@-~]++ )*+ (?: \. [!"$&-,0->@-~]++ )*+ )
     """,
     re.VERBOSE,
@@ -310,7 +310,7 @@ _UCSCHAR = "\u00a0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef" + "".join(
 _IPRIVATE = "\ue000-\uf8ff\U000f0000-\U000ffffd\U00100000-\U0010fffd"
 _NAME_2020 = rf"(?: [0-9A-Za-z=~*+@_$\-{_UCSCHAR}] | %[0-9A-Fa-f]{{2}} )++"
 _QUERY_2020 = rf"[0-9A-Za-z\-._~!$&'()*+,;=:@/?{_UCSCHAR}"
-#: Section 4. Its NAAN has no hyphens, its section 7.1.1 has: they are allowed here.
+#: Section 4. Its NAAN has no hyphens, but section 7.1.1 has: they are allowed here.
 _SCHEME_2020 = re.compile(
     rf"""
     (?P<basic>
@@ -325,18 +325,18 @@ _SCHEME_2020 = re.compile(
     """,
     re.VERBOSE,
 )
-#: Of a string that is refused, so much is in the message.
+#: Maximum number of characters of a rejected string in a message.
 _SHOWN_CHARS = 200
 _ANY_CASE_LABEL = re.compile("ark:", re.IGNORECASE | re.ASCII)
-#: IRIs must not hold them (RFC 3987, 4.1, and what Unicode has added since).
+#: Forbidden in IRIs (RFC 3987, 4.1, and later additions of Unicode).
 _BIDI_CONTROL = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def normalize(ark: str, profile: Profile = Profile.DRAFT_2023) -> str:
-    """The normal form of *ark* under *profile*: equal ARKs have equal normal forms.
+    """Return the normal form of *ark* under *profile*: equal ARKs have equal normal forms.
 
-    Raises `NotAnArk` when there is no label or nothing usable after it, or the string doesn't fit the grammar of
-    2020; `NamespaceOnly` when a NAAN is alone.
+    Raises `NotAnArk` if there is no label or nothing usable after it, or if the string doesn't fit the grammar of 2020;
+    `NamespaceOnly` for a NAAN alone.
     Sources: draft-kunze-ark-38, 3.2; draft-kunze-ark-10, 2.7; ARK URI scheme, 6.
 
     >>> normalize("https://sneezy.dopey.com/ark:/12345/x54--xz32-1?info")
@@ -366,7 +366,7 @@ def normalize(ark: str, profile: Profile = Profile.DRAFT_2023) -> str:
 
 
 def with_hyphens(ark: str) -> str:
-    """Return the normal form of *ark* but for its hyphens, which some resolvers need.
+    """Return the normal form of *ark* with its hyphens, which some resolvers need.
 
     >>> with_hyphens("ark:/61903/1:1:KX9W-TM2?x")
     'ark:61903/1:1:KX9W-TM2'
@@ -382,7 +382,7 @@ def _through(form: str, steps: tuple[Step, ...]) -> str:
 
 
 def _settled(form: str, steps: tuple[Step, ...]) -> str:
-    """*form* after *steps*, repeated until nothing changes."""
+    """Return *form* after *steps*, repeated until nothing changes."""
     previous = None
     while form != previous:
         previous = form
@@ -398,7 +398,7 @@ def _normalized_2020(ark: str, form: str) -> str:
     if not extended or _BIDI_CONTROL.search(form):
         raise NotAnArk(f"not an ARK under the scheme of 2020: {_shown(ark)}")
     basic = _settled(extended["basic"], STEPS[Profile.SCHEME_2020])
-    if not _SCHEME_2020.fullmatch(basic):  # nothing was left of a part, or its NAAN hid a character that is none
+    if not _SCHEME_2020.fullmatch(basic):  # a part became empty, or the NAAN contained an escape that is not allowed
         raise NotAnArk(f"not an ARK under the scheme of 2020: {_shown(ark)}")
     return basic + _through(extended["tail"], QUERY_STEPS_2020)
 

@@ -1,7 +1,7 @@
-"""Undoing what typesetting does to characters, one by one; every character left knows where it stood.
+"""Repair the characters that typesetting changes, with a map from each offset back to the source.
 
-An `OffsetMap` is a piece of text whose look-alikes are folded, whose invisible characters and escapes are gone and
-whose line wraps are one character each. What a wrap *means* (the ARK goes on or ends) is decided in `extractors.wraps`.
+In an `OffsetMap`, look-alikes are folded, invisible characters and escapes are removed, and each line wrap is one
+character. `extractors.wraps` decides whether an ARK continues over a wrap.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from urllib.parse import unquote_to_bytes
 
 import regex
 
-#: In repaired text: one line wrap, with the blanks around it.
+#: In repaired text: one line wrap, including the blanks around it.
 WRAP = "\n"
-#: In repaired text: more than one line wrap, or a page break; nothing is ever joined over it.
+#: In repaired text: several line wraps, or a page break; an ARK never continues over it.
 PARAGRAPH = "\f"
-#: In repaired text: a blank that is not the plain space, and so may be typography rather than the end of a word.
+#: In repaired text: a blank other than a plain space, which may be typography inside a word.
 ODD_BLANK = "\N{NO-BREAK SPACE}"
 
-#: For patterns: the letters of scripts that put no blank between words.
+#: A pattern for the letters of scripts without blanks between words.
 UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
 
-#: Scripts that are written from right to left, as which a page may show the parts of an ARK in another order.
+#: Scripts written from right to left, where a page may show the parts of an ARK in another order.
 RIGHT_TO_LEFT = regex.compile(r"[\p{Hebrew}\p{Arabic}\p{Syriac}\p{Thaana}]")
 
 _BREAK = r"(?: \r\n | [\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029] )"
@@ -52,12 +52,12 @@ _SPECIAL = regex.compile(
     regex.VERBOSE | regex.VERSION1,
 )
 _ONE_BREAK = regex.compile(_BREAK, regex.VERBOSE)
-#: Where one of those may begin, at the speed of C: no letter, digit, space or plain punctuation. The blanks before a
-#: line break are gone back over; the letters listed are full-width, or invisible for all that they are letters.
+#: Characters at which one of those may begin, found at the speed of C: no letter, digit, space or plain punctuation.
+#: Blanks before a line break are added later. The listed letters are full-width or invisible.
 _ODD = re.compile(r"[^\w !-$'-/:-@\[\]^`{-~]|[%\\&]|[\uFF01-\uFF5E\u115F\u1160\u3164\uFFA0]")
-#: A line break with nothing next to it: repaired text has it as it is.
+#: A line break without blanks or marks next to it, which repairing doesn't change.
 _PLAIN_WRAP = re.compile(r"[^\s\xad]\n[^\s>#|*;%/-]")
-#: What e-mail and program text put before every line.
+#: The mark of e-mail and program text before a line.
 _LINE_MARK = re.compile(r"[ \t]*(?:[>#|*;%]|//|--(?=[ \t]))[>#|*;% \t]*")
 _LONGEST_LINE = 1000
 _WIDE_OFFSET = 0xFF01 - 0x21
@@ -65,10 +65,10 @@ _WIDE_OFFSET = 0xFF01 - 0x21
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A place in the repaired text where the source had something else, or nothing was left of it."""
+    """A place where the repaired text differs from the source, or where characters were removed."""
 
     start: int
-    """Offset in the repaired text; the change is before this offset when `length` is 0."""
+    """Offset in the repaired text; if `length` is 0, characters were removed before this offset."""
     length: int
     source_start: int
     source_end: int
@@ -77,18 +77,17 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class OffsetMap:
-    """A piece of *source* with its characters repaired; its offsets map back to code points of the source."""
+    """A piece of *source* with repaired characters; its offsets map back to code points of the source."""
 
     source: str
     text: str
     changes: tuple[Change, ...]
     starts: tuple[int, ...]
     source_start: int = 0
-    """Where in the source the piece begins."""
+    """The offset of the piece in the source."""
 
     def source_offset(self, offset: int) -> int:
-        """Return where in the source the character at *offset* of the repaired text is; characters before it are not
-        included.
+        """Return the source offset of the character at *offset* of the repaired text, after any removed characters.
 
         >>> offsets = offset_map("ar\\N{SOFT HYPHEN}k:/1")
         >>> offsets.text, offsets.source_offset(2)
@@ -103,7 +102,7 @@ class OffsetMap:
         return change.source_end + offset - change.start - change.length
 
     def source_end(self, offset: int) -> int:
-        """Return where in the source the character that ends at *offset* of the repaired text ends."""
+        """Return the source end of the character that ends at *offset* of the repaired text."""
         last = offset - 1
         at = bisect_right(self.starts, last) - 1
         if at >= 0 and self.changes[at].length:
@@ -113,8 +112,7 @@ class OffsetMap:
         return self.source_offset(last) + 1
 
     def source_spans(self, start: int, end: int) -> list[tuple[int, int]]:
-        """Return where in the source the characters between two offsets are: several ranges, if some are
-        gone.
+        """Return the source ranges of the characters between two offsets: several if characters were removed.
 
         >>> offset_map("ar\N{SOFT HYPHEN}k").source_spans(0, 3)
         [(0, 2), (3, 4)]
@@ -132,7 +130,7 @@ class OffsetMap:
         return spans
 
     def repairs(self, start: int, end: int) -> list[str]:
-        """The names of the repairs made strictly between two offsets of the repaired text, each once, in order."""
+        """Return the repairs strictly between two offsets of the repaired text, without duplicates, in order."""
         first = bisect_right(self.starts, start - 1)
         names: list[str] = []
         for at in range(first, len(self.changes)):
@@ -145,19 +143,19 @@ class OffsetMap:
         return names
 
     def places(self, repair: str, start: int, end: int) -> list[int]:
-        """The offsets between two of the repaired text at which *repair* was made."""
+        """Return the offsets in the repaired text, between two others, where *repair* was made."""
         first = bisect_right(self.starts, start - 1)
         last = bisect_right(self.starts, end - 1)
         return [change.start for change in self.changes[first:last] if change.repair == repair]
 
     def written(self, offset: int) -> str:
-        """Return what is in the source for the character at *offset* of the repaired text."""
+        """Return the source text of the character at *offset* of the repaired text."""
         return self.source[self.source_offset(offset) : self.source_end(offset + 1)]
 
 
 def offset_map(source: str, start: int = 0, end: int | None = None) -> OffsetMap:
-    """The offset map of *source*, or of a piece of it: hyphens folded to ``-``, invisible characters and escapes of
-    punctuation gone, wraps and odd blanks one each.
+    """Return the offset map of a piece of *source*: hyphens folded to ``-``, invisible characters and escapes of
+    punctuation removed, wraps and odd blanks replaced by one character each.
 
     >>> offset_map("btv1b84\\N{EN DASH}\\r\\n  49").text
     'btv1b84-\\n49'
@@ -194,7 +192,7 @@ def offset_map(source: str, start: int = 0, end: int | None = None) -> OffsetMap
 
 
 def _behind_mark(source: str, line_end: int, following: int) -> int:
-    """*following*, where the next line begins, or after the mark of a quotation or comment that both lines have.
+    """Return *following*, where the next line begins, or the offset after a quotation or comment mark of both lines.
 
     >>> _behind_mark("> ark:/12148/bpt6k10\\n> 7371t", 20, 21)
     23
@@ -206,14 +204,14 @@ def _behind_mark(source: str, line_end: int, following: int) -> int:
     before = _LINE_MARK.match(source, line_start, line_end)
     if before:
         return mark.end() if before[0].strip()[0] == mark[0].strip()[0] else following
-    sign = mark[0].strip()  # of a comment after program text, which goes on below: x = 1  # ark:/12148/bpt6k10
+    sign = mark[0].strip()  # of a comment after program text, continued below it: x = 1  # ark:/12148/bpt6k10
     column = mark.start() + mark[0].index(sign) - source.rfind("\n", line_end, following) - 1
     is_below = column > 0 and source.startswith(f" {sign} ", line_start + column - 1, line_end)
     return mark.end() if is_below else following
 
 
 def _replacement(kind: str, written: str) -> tuple[str, str | None]:
-    """Return what is in the repaired text for *written*, and the repair's name if it is one wherever it is."""
+    """Return the repaired text for *written*, and the name of the repair if it always counts as one."""
     match kind:
         case "wrap":
             breaks = _ONE_BREAK.findall(written)
@@ -248,8 +246,7 @@ def _replacement(kind: str, written: str) -> tuple[str, str | None]:
 
 
 def _unescaped(char: str, written: str, how: str) -> tuple[str, str | None]:
-    """Return what is in the repaired text for an escaped *char*: what is there for the raw one, if that is special at
-    all.
+    """Return the repaired text for an escaped *char*: that of the raw character, if that is special.
 
     >>> _unescaped("\\N{EN DASH}", "%E2%80%93", "percent-encoding")
     ('-', 'look-alike hyphen')

@@ -1,7 +1,7 @@
-"""Values of our types as JSON, and back.
+"""Convert values to JSON and back.
 
-What comes from a process that reads what strangers send is taken in this form. To read it back makes values of the
-types that were asked for and runs nothing else, whatever the other side has written; a pickle would run code.
+Results of processes that parse untrusted documents arrive in this form. Decoding builds values of the requested types
+and runs no other code, whatever the data; a pickle would run code.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def encoded(value: Any) -> bytes:
-    """Return *value* as JSON, in UTF-8; lone surrogates, as names of files may have them, stay what they are.
+    """Return *value* as JSON, in UTF-8; lone surrogates, as in file names, are preserved.
 
     >>> from extractors.model.documents import Finding
     >>> encoded([Finding("empty", "it has no bytes")])
@@ -27,12 +27,12 @@ def encoded(value: Any) -> bytes:
 
 
 def plain(value: Any) -> Any:
-    """Return *value* as plain data, of which `from_plain` makes it again."""
+    """Return *value* as plain data for `from_plain`."""
     return _converter().unstructure(value)
 
 
 def decoded(data: bytes, kind: type[T]) -> T:
-    """Return the value of type *kind* that `encoded` has made *data* of. Raises ValueError for anything else.
+    """Return the value of type *kind* that `encoded` converted to *data*. Raises ValueError for other data.
 
     >>> from extractors.model.documents import Finding
     >>> decoded(b'[{"kind": "empty", "detail": ""}]', list[Finding])
@@ -50,17 +50,17 @@ def decoded(data: bytes, kind: type[T]) -> T:
 
 
 def from_plain(data: Any, kind: type[T]) -> T:
-    """Return the value of type *kind* that `plain` has made *data* of. Raises ValueError for anything else."""
+    """Return the value of type *kind* that `plain` converted to *data*. Raises ValueError for other data."""
     try:
         return _converter().structure(data, kind)
-    except Exception as error:  # cattrs raises what the constructors of our types raise
+    except Exception as error:  # cattrs passes on any exception of a constructor
         raise ValueError(f"no {kind}: {error}") from error
 
 
 def result_type(function: Callable[..., Any]) -> Any:
-    """Return the type of what *function* returns, as its signature or its attribute `returns` says.
+    """Return the return type of *function*, by its signature or its attribute `returns`.
 
-    Anything that JSON has, where it says nothing.
+    `Any` (any JSON value) if neither gives it.
 
     >>> result_type(int), result_type(partial(encoded, 1)), result_type(len)
     (<class 'int'>, <class 'bytes'>, typing.Any)
@@ -73,13 +73,13 @@ def result_type(function: Callable[..., Any]) -> Any:
         return function.returns
     try:
         return get_type_hints(function).get("return", Any)
-    except TypeError:  # it is built in
+    except TypeError:  # a built-in function
         return Any
 
 
 @cache
 def _converter() -> Converter:
-    # JSON has no sets; and a whole trace for each part of a value that doesn't fit is of no use here.
+    # JSON has no sets; a validation trace for each part of a bad value is not needed.
     converter = Converter(omit_if_default=True, detailed_validation=False, unstruct_collection_overrides={Set: list})
     # Bytes as text of the same code points: JSON has no bytes.
     converter.register_unstructure_hook(bytes, lambda value: value.decode("latin-1"))

@@ -1,23 +1,23 @@
-"""A process that may be killed: for parsers that abort, hang or take all memory over a stranger's file.
+"""A process that can be killed, for parsers that abort, hang or exhaust memory over a document.
 
-Its errors; after each of them, the next call finds a working process again:
+After each of these errors, the next call starts a new process:
 
     WorkerError
     ├── WorkerDied          the process aborted or crashed
-    │   └── WorkerKilled    it was killed twice, as the system does when it has no memory left
-    ├── WorkerTimeout       the call took more CPU time than `cpu_s`, or longer than `timeout_s`, and was killed
-    ├── WorkerOutOfMemory   the function wanted more than `memory_bytes`
+    │   └── WorkerKilled    it was killed twice, as the system does when memory runs out
+    ├── WorkerTimeout       the call exceeded `cpu_s` of CPU time or `timeout_s`, and was killed
+    ├── WorkerOutOfMemory   the function needed more than `memory_bytes`
     └── WorkerFailed        the function raised any other exception
 
-The limits contain accidents and bombs. Where the kernel has the means (`sandbox.py`), the process can neither read nor
-write files but those of Python, nor reach the network, nor start programs; elsewhere it may do all that its user may.
+The limits contain accidents and bombs. Where the kernel supports it (`sandbox.py`), the process can neither access
+files other than Python's, nor the network, nor start programs; elsewhere it has all rights of its user.
 
-Nothing that it sends back is trusted: its answers are plain data, made into values of the type that the function
-returns (`extractors.processes.codec`). Of the environment it gets what Python needs to start, so that it sees no
-password, and it can't lift its limits. What is sent to it is pickled.
+Its answers are not trusted: they are plain data, converted to the return type of the function
+(`extractors.processes.codec`). It gets only the environment variables that Python needs, so that it sees no password,
+and it can't lift its limits. Calls are sent to it as pickles.
 
-It is begun as a program of its own. What `multiprocessing` spawns would import the script of the user first, and so run
-it again, unless the script guards against that; and its daemons may have no children.
+It is started as a program of its own. A process of `multiprocessing` would import the user's script first, and so run
+it again unless the script guards against that; and its daemons may have no children.
 """
 
 from __future__ import annotations
@@ -43,39 +43,38 @@ from extractors.model.errors import ArkauditError
 from extractors.processes.codec import decoded, encoded, result_type
 from extractors.processes.sandbox import confine
 
-if sys.platform != "win32":  # there, only the timeout holds
+if sys.platform != "win32":  # Windows has only the timeout
     import resource
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: The program of the process. It finds modules where its parent does, but first where Python, its libraries and this
-#: package are: a module of the user may be called as one of those.
+#: The program of the process. It imports from Python, its libraries and this package first, because a module of the
+#: user may have the same name, and then from the path of its parent.
 _PROGRAM = (
     "import json, sys; sys.path += json.loads(sys.argv[1]); from extractors.processes.worker import serve; serve()"
 )
 _HOME = str(Path(__file__).resolve().parents[2])
-#: What Python needs to start, of the environment.
+#: The environment variables that Python needs to start.
 _ENVIRONMENT = frozenset({"HOME", "PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT"})
 _LENGTH = struct.Struct("!Q")
-#: Before each answer: its length, whether it says which exception was raised, and whether it is the last one.
+#: Before each answer: its length, whether it is an exception, and whether it is the last one.
 _ANSWER = struct.Struct("!Q??")
-#: The process takes calls for so many times the CPU time of one, and then ends for a new one. This limit it can't
-#: lift.
+#: The process may use this many times the CPU time of one call, a limit it can't lift; it is replaced before.
 _CALLS_CPU = 4
 
-#: The exit status of a process without memory, which can't be trusted to send a message.
+#: The exit status of a process without memory, which may be unable to send a message.
 _OUT_OF_MEMORY = errno.ENOMEM
 _START_TIMEOUT_S = 120.0
 _FAREWELL_S = 5.0
 
 
 class WorkerError(ArkauditError):
-    """A call that gave no result."""
+    """A call without a result."""
 
 
 class WorkerDied(WorkerError):
-    """The process ended during the call; the reason names the signal (``killed by SIGABRT``) or status."""
+    """The process ended during the call; the reason gives the signal (``killed by SIGABRT``) or status."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -83,15 +82,15 @@ class WorkerDied(WorkerError):
 
 
 class WorkerKilled(WorkerDied):
-    """The process was killed (SIGKILL), and so was the new one that was given the same call."""
+    """The process was killed (SIGKILL), and so was the second process for the same call."""
 
 
 class WorkerTimeout(WorkerError):
-    """The call took more CPU time than it may, or waited for too long."""
+    """The call exceeded its CPU time or its timeout."""
 
 
 class WorkerOutOfMemory(WorkerError):
-    """The function wanted more memory than the process may have."""
+    """The function needed more memory than allowed."""
 
 
 class WorkerFailed(WorkerError):
@@ -103,12 +102,12 @@ class WorkerFailed(WorkerError):
         self.message = message
 
 
-#: What the parent shares with this process.
+#: The values that the parent shares with this process.
 _shared: dict[str, Any] = {}
 
 
 def shared_values(values: Mapping[str, Any]) -> bytes:
-    """Return *values* as they are sent to processes, pickled once for all of them."""
+    """Return *values* in the form in which they are sent to processes, pickled once for all of them."""
     return pickle.dumps((_take, (values,), {}))
 
 
@@ -117,12 +116,12 @@ def _take(values: Mapping[str, Any]) -> None:
 
 
 def shared(name: str) -> Any:
-    """Return a value that the parent shares with this process. Raises KeyError if it shares none of this name."""
+    """Return a value that the parent shares with this process. Raises KeyError for an unknown name."""
     return _shared[name]
 
 
 class Worker(Generic[P, R]):
-    """Runs an importable function in a process of its own, call after call, restarted after each death.
+    """Runs calls of an importable function in a process of its own, restarted after each death.
 
     Threads may share it; their calls take turns.
 
@@ -134,14 +133,14 @@ class Worker(Generic[P, R]):
     def __init__(
         self, function: Callable[P, R], *, timeout_s: float = 60.0, memory_bytes: int = 2 * 2**30, cpu_s: int = 60
     ) -> None:
-        pickle.dumps(function)  # raises here, not at the first call, if it can't be sent by reference
+        pickle.dumps(function)  # raise here, not at the first call, if it can't be pickled by reference
         self._function = function
         self._timeout_s = timeout_s
         self._memory_bytes = memory_bytes
         self._cpu_s = cpu_s
         self._child: _Child | None = None
         self._shared = self._sent = b""
-        """The call that shares values, and the one that the process at work has had."""
+        """The message with the current shared values, and the one that the process has received."""
         self._is_closed = False
         self._turn = threading.Lock()
 
@@ -152,18 +151,18 @@ class Worker(Generic[P, R]):
         self.close()
 
     def call(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Return what the function returns for these arguments; raises a `WorkerError` when it returns nothing.
+        """Return the result of the function for these arguments; raises a `WorkerError` if there is none.
 
-        The time that the process takes to start, and to import the function, doesn't count.
+        Starting the process and importing the function don't count towards the timeout.
         """
         result: R = self.call_other(self._function, *args, **kwargs)
         return result
 
     def call_other(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        """Return what another importable function returns, in the same way.
+        """Return the result of another importable function, in the same way.
 
-        A call whose process is killed from outside is made once more in a new one: the system kills what is largest
-        when it has no memory left, whose fault that may be.
+        If the process is killed from outside, the call is repeated once in a new one: when memory runs out, the system
+        kills the largest process, whichever is at fault.
         """
         message, returns = pickle.dumps((function, args, kwargs)), result_type(function)
         with self._turn:
@@ -179,7 +178,7 @@ class Worker(Generic[P, R]):
             self._bury_child()
         if self._child is None:
             self._child, self._sent = _Child(self._memory_bytes, self._cpu_s), b""
-            if self._is_closed:  # looked at after the child is there for `close` to see
+            if self._is_closed:  # checked only now, when `close` can see the child
                 self._bury_child()
                 raise RuntimeError("the worker is closed")
             self._exchange(pickle.dumps((callable, (self._function,), {})), _START_TIMEOUT_S, bool)
@@ -189,11 +188,11 @@ class Worker(Generic[P, R]):
         return self._exchange(message, self._timeout_s, returns)
 
     def share(self, values: bytes) -> None:
-        """Let each process from the next call on have *values* (`shared_values`), which calls find with `shared`."""
+        """Share *values* (from `shared_values`) with the process for the next calls, which read them by `shared`."""
         self._shared = values
 
     def close(self) -> None:
-        """Ends the process. A call that is under way in another thread ends with `WorkerDied`."""
+        """End the process. A call in another thread ends with `WorkerDied`."""
         self._is_closed = True
         if not self._turn.acquire(blocking=False):
             child = self._child
@@ -206,13 +205,13 @@ class Worker(Generic[P, R]):
             self._turn.release()
 
     def _exchange(self, message: bytes, timeout_s: float, returns: Any) -> Any:
-        """The child's result for *message*, of the type *returns*; the child is gone if there is none to be had."""
+        """Return the child's result for *message*, of the type *returns*; an error ends the child."""
         child = self._child
         assert child is not None
         try:
             answer, has_raised, is_last = child.answer(message, timeout_s, self._memory_bytes)
             outcome = decoded(answer, tuple[str, str] if has_raised else returns)
-        except ValueError as error:  # what it has sent is not what the function returns
+        except ValueError as error:  # the answer is not of the return type
             child.process.kill()
             self._bury_child()
             raise WorkerFailed("ValueError", str(error)) from None
@@ -226,11 +225,11 @@ class Worker(Generic[P, R]):
                 raise WorkerTimeout(f"no answer within {self._cpu_s} s of CPU time") from None
             died = WorkerKilled if status == -signal.SIGKILL else WorkerDied
             raise died(_cause_of_death(status)) from None
-        except BaseException:  # Ctrl-C; the answer to this call must not meet the next
+        except BaseException:  # for example Ctrl-C; the next call must not receive this answer
             child.process.kill()
             self._bury_child()
             raise
-        if child.timed_out or is_last:  # killed the moment after it had answered, or at the end of its time
+        if child.timed_out or is_last:  # killed just after its answer, or near its CPU limit
             self._bury_child()
         if has_raised:
             raise WorkerFailed(*outcome)
@@ -242,9 +241,9 @@ class Worker(Generic[P, R]):
 
 
 class WorkerExecutor(Executor):
-    """So many killable processes; each starts with the first call for which no other is free.
+    """An executor of *jobs* killable processes; each starts with the first call for which no other is free.
 
-    A call raises the `WorkerError` that says how its process ended; the next call finds a new one.
+    A call raises the `WorkerError` that describes how its process ended; the next call starts a new one.
 
     >>> with WorkerExecutor(2, timeout_s=30) as executor:
     ...     [executor.submit(int, "42").result(), executor.submit(len, "abc").result()]
@@ -256,7 +255,7 @@ class WorkerExecutor(Executor):
         self._workers = [
             Worker(callable, timeout_s=timeout_s, memory_bytes=memory_bytes, cpu_s=cpu_s) for _ in range(jobs)
         ]
-        #: The one that was at work last has been started, and comes first.
+        #: Last in, first out: a process that has been started is used first.
         self._free: queue.LifoQueue[Worker[..., bool]] = queue.LifoQueue()
         for worker in self._workers:
             self._free.put(worker)
@@ -264,7 +263,7 @@ class WorkerExecutor(Executor):
         self._values: dict[str, Any] = {}
 
     def share(self, name: str, value: Any) -> None:
-        """Let each process have *value*, which calls find with `shared`; it is sent once, before its next call."""
+        """Share *value* with each process, for functions to read by `shared`; it is sent once, before the next call."""
         self._values = {**self._values, name: value}
         values = shared_values(self._values)
         for worker in self._workers:
@@ -274,11 +273,11 @@ class WorkerExecutor(Executor):
         self.shutdown(cancel_futures=kind is not None)
 
     def submit(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
-        """Run an importable function in one of the processes; what it returns comes back as plain data."""
+        """Run an importable function in one of the processes; its result returns as plain data."""
         return self._threads.submit(self._call, fn, args, kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the processes: when what was submitted is done, or at once, if it is not waited for."""
+        """End the processes, after their calls if *wait* is True and *cancel_futures* is False, else at once."""
         if not wait or cancel_futures:
             for worker in self._workers:
                 worker.close()
@@ -287,7 +286,7 @@ class WorkerExecutor(Executor):
             worker.close()
 
     def _call(self, fn: Callable[..., R], args: Any, kwargs: Any) -> R:
-        worker = self._free.get()  # there are as many threads as processes: one is free
+        worker = self._free.get()  # never blocks: there are as many processes as threads
         try:
             result: R = worker.call_other(fn, *args, **kwargs)
             return result
@@ -296,7 +295,7 @@ class WorkerExecutor(Executor):
 
 
 class _Child:
-    """The process and the pipes to it, as the parent holds them."""
+    """The process and the pipes to it, in the parent."""
 
     def __init__(self, memory_bytes: int, cpu_s: int) -> None:
         self.timed_out = False
@@ -312,10 +311,9 @@ class _Child:
         )
 
     def answer(self, message: bytes, timeout_s: float, most_bytes: int) -> tuple[bytes, bool, bool]:
-        """Return the answer to *message*, whether it is an exception, and whether the child takes no call after it.
+        """Return the answer to *message*, True if it is an exception, and True if it is the child's last.
 
-        Raises EOFError or OSError when the child doesn't live to give it, and ValueError when it has more than
-        *most_bytes*.
+        Raises EOFError or OSError if the child dies before it answers, and ValueError for an answer over *most_bytes*.
         """
         assert self.process.stdin is not None
         assert self.process.stdout is not None
@@ -339,11 +337,11 @@ class _Child:
         self.process.kill()
 
     def exit_status(self) -> int | None:
-        """Return how the process ended (negative: by which signal); it is made to, and nothing of it is left."""
+        """End the process and return its exit status (negative: the signal)."""
         process = self.process
         assert process.stdin is not None
         assert process.stdout is not None
-        with contextlib.suppress(OSError):  # what could not be sent to the dead
+        with contextlib.suppress(OSError):  # unsent data for a dead process
             process.stdin.close()
         try:
             process.wait(_FAREWELL_S)
@@ -355,7 +353,7 @@ class _Child:
 
 
 def _cause_of_death(status: int | None) -> str:
-    """Return what an exit status means.
+    """Return a phrase for an exit status.
 
     >>> _cause_of_death(-signal.SIGABRT), _cause_of_death(3)
     ('killed by SIGABRT', 'exited with status 3')
@@ -369,15 +367,15 @@ def _cause_of_death(status: int | None) -> str:
 
 
 def serve() -> None:
-    """Answer calls until the parent closes its pipe, or is gone: the life of the process."""
+    """Answer calls until the parent closes its pipe or is gone: the main loop of the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     memory_bytes, cpu_s = (int(argument) for argument in sys.argv[2:4])
     asked, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
-    os.dup2(2, 1)  # what a parser prints is no answer
-    confine()  # before there is another thread, for which it would not hold
+    os.dup2(2, 1)  # output of a parser must not mix with the answers
+    confine()  # before any other thread, which it would not confine
     messages: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(asked, messages), daemon=True).start()
     try:
@@ -385,7 +383,7 @@ def serve() -> None:
             message = messages.get()
             _limit_call(memory_bytes, cpu_s)
             answer, has_raised = _answer(message)
-            # the last one where the CPU time that is left doesn't suffice for another call
+            # Last if the remaining CPU time isn't enough for another call.
             is_last = sys.platform != "win32" and _cpu_used_s() + 2 * cpu_s > cpu_s * _CALLS_CPU
             answers.write(_ANSWER.pack(len(answer), has_raised, is_last))
             answers.write(answer)
@@ -394,12 +392,12 @@ def serve() -> None:
         os._exit(_OUT_OF_MEMORY)
     except OSError:
         os._exit(0)
-    except SystemExit as end:  # at once: the end of the pipe is not to come before that of the process
+    except SystemExit as end:  # exit at once, so that the pipe doesn't close before the process ends
         os._exit(end.code if isinstance(end.code, int) else int(end.code is not None))
 
 
 def _listen(asked: IO[bytes], messages: queue.SimpleQueue[bytes]) -> None:
-    """Take calls from the parent; when it closes the pipe, or is gone, the process ends in the middle of a call."""
+    """Read calls from the parent; end the process, even during a call, when the parent closes the pipe or is gone."""
     try:
         while True:
             (size,) = _LENGTH.unpack(_exactly(asked, _LENGTH.size))
@@ -418,7 +416,7 @@ def _exactly(pipe: IO[bytes], size: int) -> bytes:
 
 
 def _limit_call(memory_bytes: int, cpu_s: int) -> None:
-    """Bound the address space, and the CPU time from now on; no core file when either runs out."""
+    """Limit the address space and the CPU time from now on; write no core file when a limit is reached."""
     if sys.platform == "win32":
         return
     cpu_end_s = _cpu_used_s() + cpu_s
@@ -441,7 +439,7 @@ def _cpu_used_s() -> int:
 
 
 def _answer(message: bytes) -> tuple[bytes, bool]:
-    """Return what a call returns, or the class and message of what it raises, and whether it is that."""
+    """Return the encoded result of a call, or the class and message of its exception, and True for an exception."""
     try:
         function, args, kwargs = pickle.loads(message)
         return encoded(function(*args, **kwargs)), False

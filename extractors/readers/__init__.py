@@ -1,1 +1,1 @@
-"""One reader for each family of formats: bytes in, blocks of text with their provenance out."""
+"""Readers, one for each family of formats, from bytes to text blocks with their position."""
