@@ -1,6 +1,6 @@
-"""LaTeX, BibTeX and reStructuredText: text with escapes, and links as pairs of a target and a shown text.
+"""LaTeX, BibTeX and reStructuredText: text with escapes, and links with a target and a shown text.
 
-One pattern for each format undoes what hides characters of an ARK and finds the links; nothing is executed.
+One pattern for each format decodes escapes inside ARKs and finds the links; nothing is executed.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ _NAMED = {
     "textunderscore": "_", "textasciitilde": "~", "textendash": "\N{EN DASH}", "textemdash": "\N{EM DASH}",
     "textbackslash": "\\", "slash": "/", "colon": ":", "hyp": "-",
 }  # fmt: skip
-#: Commands in an address: those that represent a character, and those that leave nothing of themselves.
+#: Commands in a URL that represent a character, and commands without output.
 _COMMAND = re.compile(
     rf"\\(?:(?P<named>{'|'.join(name for name in _NAMED if name != 'slash')})(?![A-Za-z])(?:\{{\}}|\s+)?"
     r"|[hv]space\*?\{[^{}]*\}|(?:penalty|hskip)\s?-?[0-9.]+(?:[a-z]{2})?|(?:url|\w*break|slash|string|protect|relax)(?![A-Za-z])\s*)"
 )
-#: Commands that leave a line as it is; what is in their braces is part of it.
+#: Inline commands; the text in their braces belongs to the line.
 _INLINE = re.compile(
     r"text(?!super|sub)\w+|emph|uline|underline|[mh]box|allowbreak|nobreak|nolinebreak|relax|protect|string|leavevmode|noindent"
     r"|bf\w*|it\w*|rm\w*|tt\w*|normalfont|tiny|\w*size|small|large|detokenize"
@@ -86,7 +86,7 @@ _IS_ARK = re.compile(r"(?:archiveprefix|eprinttype)\s*=\s*[{\"]+\s*ark\s*[}\"]",
 
 
 def read_latex(data: bytes, *, charset: str | None = None) -> Reading:
-    r"""Return the text of a LaTeX source as one block, and its links; *charset* is what the sender declared, if any.
+    r"""Return the text of a LaTeX source as one block, and its links; *charset* is the declared one.
 
     >>> source = rb"See \href{https://n2t.net/ark:/12345/x\_5}{\texttt{ark:/12345/x\_%" + b"\n  5}}."
     >>> [(block.role.value, block.place, block.text) for block in read_latex(source).blocks]
@@ -100,7 +100,7 @@ def read_latex(data: bytes, *, charset: str | None = None) -> Reading:
 
 
 def read_restructured(data: bytes, *, charset: str | None = None) -> Reading:
-    r"""Return the text as one block, and its links; *charset* is what the sender declared, if any.
+    r"""Return the text as one block, and its links; *charset* is the declared one.
 
     >>> reading = read_restructured(b"See `the map <https://n2t.net/ark:/12345/x5>`_,\nor ark:/12345/x\\_6.")
     >>> [(block.role.value, block.place, block.text) for block in reading.blocks]
@@ -124,7 +124,7 @@ def read_restructured(data: bytes, *, charset: str | None = None) -> Reading:
 
 
 def read_bibtex(data: bytes, *, charset: str | None = None) -> Reading:
-    r"""Return what each field says about ARKs, under key and field; *charset* is what the sender declared, if any.
+    r"""Return the values of all fields that may hold an ARK, by key and field; *charset* is the declared one.
 
     >>> reading = read_bibtex(b"@misc{map, eprint = {12148/btv1b8449691v}, eprinttype = {ark}}")
     >>> [(block.role.value, block.place, block.text) for block in reading.blocks]
@@ -141,7 +141,7 @@ def read_bibtex(data: bytes, *, charset: str | None = None) -> Reading:
 
 
 def _source(data: bytes, charset: str | None) -> tuple[str, list[Finding]]:
-    """Return the characters of *data*, up to a limit, with plain line ends, and what its reader must know of them."""
+    """Return the characters of *data*, up to a limit, with plain line ends, and findings."""
     text, findings = text_of(data, MOST_BYTES, charset)
     return text.replace("\r\n", "\n").replace("\r", "\n"), findings
 
@@ -161,7 +161,7 @@ def _bare(written: str) -> str:
 
 
 def _target(written: str, line_end: str = "") -> str:
-    r"""Return a URL without escapes and braces; *line_end* is what to make of a line's end and the indent after it.
+    r"""Return a URL without escapes and braces, with *line_end* in place of a line end and the indent after it.
 
     >>> _target("https://n2t.net/ark\\%3A/12345/%\n  x{\\_}5")
     'https://n2t.net/ark%3A/12345/x_5'
@@ -172,7 +172,7 @@ def _target(written: str, line_end: str = "") -> str:
 
 
 def _write_latex(source: str, out: RunningText, location: str) -> None:
-    """Write what *source* shows as a paragraph of *out*, and its links."""
+    """Write the visible text of *source* as a paragraph of *out*, and its links."""
     closings: list[tuple[str, int | None]] = []
     out.begin(location)
 
@@ -218,7 +218,7 @@ def _write_latex(source: str, out: RunningText, location: str) -> None:
 
 
 def _plain(token: re.Match[str]) -> str:
-    """Return the characters that *token* represents."""
+    """Return the characters that *token* stands for."""
     if token["comment"] or token["raw"] == "comment":
         return ""
     if token["named"]:
@@ -230,7 +230,7 @@ def _plain(token: re.Match[str]) -> str:
 
 
 def _write_fields(entry: str, key: str, out: RunningText) -> None:
-    """Write what the fields of an *entry* say about ARKs, and what else is in it."""
+    """Write the values of an *entry* that may hold ARKs, and its text outside of fields."""
     is_ark = _IS_ARK.search(entry) is not None
     for field in _FIELD.finditer(entry):
         name, location = field["name"].lower(), f"{key}/{field['name'].lower()}"

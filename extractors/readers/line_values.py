@@ -1,4 +1,4 @@
-"""Formats with one value a line: vCard, iCalendar and LDIF, which fold long lines; shortcuts to web pages; GEDCOM."""
+"""Formats with one value per line: vCard, iCalendar and LDIF, which fold long lines; web shortcuts; GEDCOM."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from extractors.model.documents import Block, Reading, Role, value_block
 MOST_BYTES = 64 * 2**20
 
 _LINE = re.compile(r"[^\r\n]++")
-#: What links to something, in any of these formats.
+#: Names of links, in any of these formats.
 _LINKS = frozenset({"ATTACH", "LABELEDURI", "SOURCE", "URL", "WWW"})
 
 _FOLD = re.compile(rb"(?:\r\n?|\n)[ \t]")
-#: vCard 2.1 folds at a blank, which stays; its later versions fold anywhere.
+#: vCard 2.1 folds at a blank, which is kept; its later versions fold anywhere.
 _FOLDS_AT_BLANKS = re.compile(rb"^VERSION:2\.1\s", re.IGNORECASE | re.MULTILINE)
-#: A value in quoted-printable, over all lines that end with an equals sign.
+#: A value in quoted-printable, including the lines joined by a final equals sign.
 _QUOTED_PRINTABLE = re.compile(rb"QUOTED-PRINTABLE(?:[^\r\n]*+(?<==)\r?\n)*+[^\r\n]*+", re.IGNORECASE)
 _SOFT_BREAK = re.compile(rb"=\r?\n")
 _NAMED_VALUE = re.compile(
@@ -34,9 +34,9 @@ _GEDCOM_LINE = re.compile(r"[ \t]*+(?P<level>[0-9]{1,2}) ++(?:@[^@]++@ ++)?(?P<t
 
 
 def read_line_values(data: bytes, *, charset: str | None = None) -> Reading:
-    r"""The values that may name an ARK in vCards and calendars (RFC 6350, RFC 5545), LDIF (RFC 2849) and shortcuts.
+    r"""Return the values that may name an ARK in vCards and calendars (RFC 6350, RFC 5545), LDIF (RFC 2849), shortcuts.
 
-    Folds are undone before bytes are decoded, for a fold may part a character.
+    Lines are unfolded before decoding, because a fold may split a character.
 
     >>> read_line_values(b"BEGIN:VCARD\r\nNOTE:ark:/12345/\r\n x5\\, at home\r\nEND:VCARD").blocks[0].text
     'ark:/12345/x5, at home'
@@ -47,10 +47,10 @@ def read_line_values(data: bytes, *, charset: str | None = None) -> Reading:
 
 
 def read_gedcom(data: bytes, *, charset: str | None = None) -> Reading:
-    r"""The values of genealogical records that may name an ARK (GEDCOM 5.5.1 and 7).
+    r"""Return the values of genealogical records that may name an ARK (GEDCOM 5.5.1 and 7).
 
-    CONC goes on in the middle of a word, CONT in a new line. Some programs drop the blank that was before CONC, so that
-    a name that reaches over one is not certain by itself.
+    CONC continues inside a word, CONT on a new line. Some programs drop a blank before CONC, so that a name over one is
+    not certain by itself.
 
     >>> read_gedcom(b"0 HEAD\n1 NOTE see ark:/12345/\n2 CONC x5\n2 CONT there").blocks[0].text
     'see ark:/12345/x5\nthere'
@@ -61,7 +61,7 @@ def read_gedcom(data: bytes, *, charset: str | None = None) -> Reading:
 def _reading(
     data: bytes, charset: str | None, media_type: str, blocks_of: Callable[[Iterable[str]], Iterator[Block]]
 ) -> Reading:
-    """Return what *blocks_of* makes of the lines of a document."""
+    """Return the reading with the blocks that *blocks_of* makes from the lines of a document."""
     text, findings = text_of(data, MOST_BYTES, charset)
     lines = (line[0] for line in as_time_allows(_LINE.finditer(text), "line"))
     blocks = tuple(block for block in blocks_of(lines) if may_hold_ark(block.text))
@@ -79,7 +79,7 @@ def _named_values(lines: Iterable[str]) -> Iterator[Block]:
             value = base64.b64decode(value.encode("ascii", "ignore") + b"==").decode("utf-8", "replace")
         elif "QUOTED-PRINTABLE" in parts["parameters"].upper():
             value = quopri.decodestring(value.encode()).decode("utf-8", "replace")
-        yield _block(line[: parts.start("value")], parts["name"])  # a parameter may lead somewhere
+        yield _block(line[: parts.start("value")], parts["name"])  # a parameter may hold a URL
         yield _block(value, parts["name"])
 
 
@@ -91,7 +91,7 @@ def _gedcom_values(lines: Iterable[str]) -> Iterator[Block]:
     path, text, seams = [""], "", list[int]()
     for line in (*lines, "0 TRLR"):
         parts = _GEDCOM_LINE.match(line)
-        tag = parts["tag"] if parts else "CONT"  # some programs write line breaks as they are
+        tag = parts["tag"] if parts else "CONT"  # some programs write raw line breaks
         content = (parts["value"] or "" if parts else line).replace("@@", "@")
         if tag == "CONC":
             if text[-1:].strip() and content[:1].strip():

@@ -1,7 +1,7 @@
-"""Mail: a message (RFC 5322) or a mailbox of them (RFC 4155), with the parts that MIME wraps for transport.
+"""Mail: a message (RFC 5322) or a mailbox of messages (RFC 4155), with MIME parts.
 
-Quoted-printable and base64 are undone before anything is looked for: their soft line breaks are in the middle of
-words. The parts are documents of their own, whatever their format.
+Quoted-printable and base64 are decoded first, because their soft line breaks split words. Each part is read as a
+document of its own, in any format.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ MOST_BYTES = 64 * 2**20
 _MOST_PARTS = 10_000
 _MOST_DEPTH = 10
 
-#: Reads a part: its bytes, *media_type*, file *name* and *charset*.
+#: A reader of a part: takes its bytes, *media_type*, file *name* and *charset*.
 PartReader = Callable[..., Reading]
 
-#: The line between two messages of a mailbox, with sender and date: ``From ada@example.org Sun Nov 22 10:00:00 2026``.
+#: The separator between the messages of a mailbox: ``From ada@example.org Sun Nov 22 10:00:00 2026``.
 _BETWEEN = re.compile(rb"(?:\A|(?<=\n\r\n)|(?<=\n\n))From (?=[^\r\n]*[0-9]{2}:[0-9]{2})[^\r\n]*+\r?\n")
-#: What mailboxes put before a line that begins like that.
+#: A quoted line of a message that begins like the separator.
 _QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
-#: Fields that say nothing of what a message is about.
+#: Fields about the transport of a message.
 _TRACE = frozenset({"received", "dkim-signature", "arc-seal", "arc-message-signature", "authentication-results"})
 
 
 def read_mail(data: bytes, read_part: PartReader) -> Reading:
-    r"""The fields and parts of a message, or of each message in a mailbox; *read_part* reads what is in them.
+    r"""Return the fields and parts of a message, or of all messages in a mailbox; *read_part* reads the parts.
 
     >>> def as_text(data: bytes, media_type: str, name: str, charset: str | None) -> Reading:
     ...     return Reading(media_type, (Block(data.decode()),))
@@ -72,11 +72,11 @@ class _Mail:
         self.findings: list[Finding] = []
 
     def reading(self, media_type: str) -> Reading:
-        """All of it as one document; what it links to leads nowhere, for mail is someone's own."""
+        """Return the content as one document; it has no links, because mail is private."""
         return Reading(media_type, tuple(self._blocks), title=self._title)
 
     def read(self, message: Message, location: str, depth: int = 0) -> None:
-        """Read a message, or a part of one that holds others."""
+        """Read a message, or a message inside a part."""
         for name, value in _fields(message):
             self._title = self._title or (value if name == "subject" else "")
             if may_hold_ark(value) and name not in _TRACE:
@@ -84,7 +84,7 @@ class _Mail:
         self._read_content(message, location, depth)
 
     def _read_around(self, part: Message, location: str) -> None:
-        """Read what is before and after the parts: for programs without MIME, and shown by no other."""
+        """Read the text before and after the parts, which programs with MIME don't show."""
         for text, where in ((part.preamble, "preamble"), (part.epilogue, "epilogue")):
             if text and may_hold_ark(text):
                 self._blocks.append(Block(text, place=_joined(location, where)))
@@ -111,7 +111,7 @@ class _Mail:
             self._add(self._document(part, kind), _joined(location, _place(part)))
 
     def _chosen(self, alternatives: list[Message]) -> Iterator[Message]:
-        """The last, and so the best, of several forms of one text in which something may name an ARK."""
+        """Yield the last, and so the best, of several forms of one text that may name an ARK."""
         telling = [
             alternative
             for alternative in alternatives
@@ -120,7 +120,7 @@ class _Mail:
         yield from telling[-1:] or alternatives[-1:]
 
     def _document(self, part: Message, kind: str) -> Reading:
-        """Return what is in a part that holds no others."""
+        """Return the content of a part without subparts."""
         content = _content(part)
         charset = part.get_content_charset()
         if kind == "text/plain" and str(part.get_param("format", "")).lower() == "flowed":
@@ -145,20 +145,20 @@ def _children(part: Message) -> list[Message]:
 
 
 def _fields(message: Message) -> Iterator[tuple[str, str]]:
-    """Names, in lower case, and decoded values of the fields; of one that can't be decoded, what was written."""
+    """Yield the names, in lower case, and the decoded values of the fields; undecodable values as written."""
     for name, raw in message.raw_items():
         try:
             value = str(message.policy.header_fetch_parse(name, raw))
-        except Exception:  # the library's own mistakes over what senders write
+        except Exception:  # bugs of the library over malformed fields
             value = str(raw)
         yield name.lower(), " ".join(value.split())
 
 
 def _content(part: Message) -> bytes:
-    """The bytes of a part, out of their transfer encoding."""
+    """Return the bytes of a part after transfer decoding."""
     try:
         content = part.get_payload(decode=True)
-    except Exception:  # likewise
+    except Exception:  # the same bugs
         content = None
     if isinstance(content, bytes):
         return content
@@ -169,7 +169,7 @@ def _content(part: Message) -> bytes:
 def _place(part: Message) -> str:
     try:
         name = part.get_filename()
-    except Exception:  # likewise
+    except Exception:  # the same bugs
         name = None
     return f"attachment:{name}" if name else ""
 
@@ -179,7 +179,7 @@ def _joined(*places: str) -> str:
 
 
 def _unflowed(text: str, *, without_blank: bool) -> str:
-    """*text* with its soft line breaks undone: lines that end with a blank go on (RFC 3676, 4).
+    """Return *text* without its soft line breaks: lines that end with a blank continue (RFC 3676, 4).
 
     >>> _unflowed("see \\nark:/12345/x5\\n-- \\nAda", without_blank=False)
     'see ark:/12345/x5\\n-- \\nAda'

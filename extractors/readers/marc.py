@@ -1,4 +1,4 @@
-"""MARC 21 and UNIMARC in their exchange format (ISO 2709): the fields that may name an ARK, record by record."""
+"""MARC 21 and UNIMARC in their exchange format (ISO 2709): the fields that may name an ARK."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ _LEADER_BYTES, _ENTRY_BYTES = 24, 12
 _ENTRY = re.compile(rb"(?P<tag>[0-9A-Za-z]{3})(?P<length>[0-9]{4})(?P<start>[0-9]{5})")
 _ENTRIES = re.compile(rb"(?:[0-9A-Za-z]{3}[0-9]{9})*+")
 
-#: Where $2 is the source of the identifier in $a: Other Standard Identifier, and UNIMARC's own.
+#: Fields with the type of the identifier in $2: Other Standard Identifier, and UNIMARC's equivalent.
 _IDENTIFIER_TAGS = frozenset({"017", "024"})
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _IN_MARC8 = re.compile(rb"[\x1b\x80-\xff]")
-#: Runs of three-byte characters (EACC) that end in the middle of one: the decoder complains of those on stderr.
+#: Runs of three-byte characters (EACC) that end inside one; the decoder would print a warning.
 _TORN_EACC = re.compile(rb"\x1b\$[,)-]?1(?:[^\x1b]{3})*+[^\x1b]{1,2}(?:\x1b|\Z)")
 
 Field = tuple[str, bytes]
 
 
 def read_marc(data: bytes) -> Reading:
-    r"""The fields and subfields that may name an ARK, under tag and code; what $u links to.
+    r"""Return the fields and subfields that may name an ARK, by tag and code, and the links in $u.
 
-    A record whose directory is wrong is taken apart at its separators, and costs no other.
+    A record with a wrong directory is split at its separators; other records are not affected.
 
     >>> fields = b"7 \x1faark:/12345/x5\x1f2ark\x1e"
     >>> reading = read_marc(b"00072nam a2200037 a 4500024002100000\x1e" + fields + b"\x1d")
@@ -64,7 +64,7 @@ def read_marc(data: bytes) -> Reading:
 
 
 def _fields(record: bytes) -> list[Field] | None:
-    """Tag and content of each field as the directory has them, or None where it is wrong."""
+    """Return tag and content of each field by the directory; None if the directory is wrong."""
     base = record[12:17]
     if not base.isdigit() or not _LEADER_BYTES < int(base) <= len(record):
         return None
@@ -80,14 +80,14 @@ def _fields(record: bytes) -> list[Field] | None:
         start = int(entry["start"])
         field = body[start : start + int(entry["length"])]
         read += len(field)
-        if field.find(_FIELD_END) != len(field) - 1 or read > len(body):  # torn, or one field under many entries
+        if field.find(_FIELD_END) != len(field) - 1 or read > len(body):  # a wrong length, or overlapping entries
             return None
         fields.append((entry["tag"].decode("ascii"), field[:-1]))
     return fields if read >= len(body.rstrip(b"\0\n\r ")) else None
 
 
 def _salvaged(record: bytes) -> list[Field]:
-    r"""The pieces between the separators; with tags, in the order of their places, where there are as many.
+    r"""Return the pieces between the separators, with tags if there are as many in the directory.
 
     >>> _salvaged(b"00000nam  2200000   4500856999900000024999900000\x1ex\x1ey\x1e")
     [('856', b'x'), ('024', b'y')]
@@ -105,7 +105,7 @@ def _salvaged(record: bytes) -> list[Field]:
 
 
 def _blocks(tag: str, field: bytes, is_utf8: bool) -> Iterator[Block]:
-    """The values of a field that may name an ARK, or do because the field says so."""
+    """Yield the values of a field that may name an ARK, or that the field declares to be ARKs."""
     if _SUBFIELD not in field:
         if may_hold_ark(field.decode("utf-8", "replace")):
             yield value_block(_text(field, is_utf8), tag, alone=Role.METADATA)
@@ -125,20 +125,20 @@ def _blocks(tag: str, field: bytes, is_utf8: bool) -> Iterator[Block]:
 
 
 def _subfields(field: bytes) -> Iterator[tuple[str, bytes]]:
-    """Code and value of each; a code that can't be shown is a question mark."""
+    """Yield code and value of each subfield; an unprintable code becomes a question mark."""
     for subfield in field.split(_SUBFIELD)[1:]:
         code = subfield[:1].decode("ascii", "replace")
         yield code if code.isprintable() else "?", subfield[1:]
 
 
 def _text(value: bytes, is_utf8: bool) -> str:
-    r"""A value as text, each run of control characters a blank: what they part must not become one.
+    r"""Return a value as text, with a blank for each run of control characters, so that they still separate.
 
     >>> _text(b"caf\xc3\xa9\x07ark", True), _text(b"caf\xe2e", False), _text("café".encode(), False)
     ('café ark', 'café', 'café')
     """
     try:
-        text = value.decode("utf-8")  # many records say MARC-8 and aren't
+        text = value.decode("utf-8")  # many records declare MARC-8 wrongly
         if is_utf8 or not _IN_MARC8.search(value) or not text.isascii():
             return _CONTROLS.sub(" ", text).strip()
     except UnicodeDecodeError:
@@ -153,7 +153,7 @@ def _text(value: bytes, is_utf8: bool) -> str:
 
 
 def _from_marc8(value: bytes) -> str:
-    """*value* in the character sets of libraries from before Unicode; the decoder would drop control characters."""
+    """Return *value* decoded from MARC-8, with blanks for control characters, which the decoder would drop."""
     printable = bytes(byte if byte >= 0x20 or byte == 0x1B else 0x20 for byte in value)
     try:
         return marc8_to_unicode(printable, hide_utf8_warnings=True)

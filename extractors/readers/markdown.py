@@ -1,4 +1,4 @@
-"""Markdown (CommonMark with tables), as the page that it represents: rendered, then read as HTML."""
+"""Markdown (CommonMark with tables), rendered to a page and read as HTML."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from extractors.readers.markup.html import read_html
 from extractors.readers.plain import read_plain
 
 MEDIA_TYPE = "text/markdown"
-#: A parser in Python: half a megabyte a second, and a tenth of it where a stranger wants it so.
+#: The parser in Python reads half a megabyte a second, and a tenth of that in hostile documents.
 MOST_BYTES = 2 * 2**20
 
 _FRONT_MATTER = re.compile(r"\A(?P<fence>---|\+\+\+)[ \t]*\n(?P<matter>.*?\n)(?P=fence)[ \t]*(?:\n|\Z)", re.DOTALL)
@@ -26,7 +26,7 @@ _SHOWN = frozenset({"text", "code_inline", "softbreak"})
 
 
 def read_markdown(data: bytes, *, charset: str | None = None) -> Reading:
-    r"""Return what the page shows and links to, HTML in it too; *charset* is what the sender declared, if anything.
+    r"""Return the text and links of the rendered page, including inline HTML; *charset* is the declared one.
 
     >>> reading = read_markdown(rb"See [the *map*](/ark:/12345/x5) or **ark:/12345/x\_6**.")
     >>> [(block.role.value, block.place, block.text) for block in reading.blocks]
@@ -66,7 +66,7 @@ def read_markdown(data: bytes, *, charset: str | None = None) -> Reading:
 
 
 def _parser() -> MarkdownIt:
-    """CommonMark, tables and struck-out text; link targets as written, not as a browser would escape them."""
+    """Return a parser of CommonMark, tables and strikethrough that leaves link targets as written."""
     parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
     parser.normalizeLink = parser.normalizeLinkText = str  # type: ignore[method-assign, assignment]
     parser.validateLink = lambda url: True  # type: ignore[method-assign]
@@ -74,7 +74,7 @@ def _parser() -> MarkdownIt:
 
 
 def _fence_lines(tokens: list[Token]) -> list[Block]:
-    """Return what is after the opening of a fence, of which a page shows nothing; it is taken from the tokens."""
+    """Return the text after the opening of each fence, which a page doesn't show, and remove it from the tokens."""
     lines = []
     for token in tokens:
         if token.type == "fence" and may_hold_ark(token.info):
@@ -91,13 +91,13 @@ def _first_heading(tokens: list[Token]) -> str:
 
 
 def _attribute_chars(tokens: list[Token]) -> int:
-    """The length of all link targets and titles: a long one may be referred to a million times."""
+    """Return the length of all link targets and titles; a long one may be referenced a million times."""
     nested = (child for token in tokens for child in token.children or ())
     return sum(len(str(value)) for child in nested for value in child.attrs.values())
 
 
 def _unused_references(references: dict[str, Any], blocks: list[Block]) -> list[Block]:
-    """Link definitions that no text refers to, among them footnotes that are but a URL."""
+    """Return the targets of unused link definitions, such as footnotes that consist of a URL."""
     used = {shown.text for shown in blocks if shown.role is Role.LINK_TARGET}
     targets = dict.fromkeys(reference["href"] for reference in references.get("references", {}).values())
     return [Block(target, Role.LINK_TARGET, place="[]:") for target in targets if target and target not in used]

@@ -1,8 +1,7 @@
-"""HTML: what a page shows, where it links to and what it says about itself, as far as it may be about an ARK.
+"""HTML: the visible text, links and metadata of a page, as far as they may hold an ARK.
 
-lxml parses; from there on the page is well-formed markup, in which a tag is ``<[^>]*>`` whatever stood in the source.
-In it the places are looked for where a label may be; only around these the page is read, so that a page without an
-ARK costs little more than its parsing.
+lxml parses the page and writes it as well-formed markup, where each tag matches ``<[^>]*>``. Only the text around
+places of possible labels is read, so that a page without an ARK costs little more than its parsing.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.readers.markup.page import APART, MarkupPage, PageFacts
 from extractors.readers.markup.recognized import Element, is_hocr, read_recognized
 
-# The source of a page, made fit for libxml2: what it misreads, and what would take it too much time or memory.
+# Preparation of the source for libxml2: corrections of its errors, and limits on time and memory.
 
 
-#: Every element takes memory, and a page may be nothing but tags.
+#: Every element takes memory, and a page may consist of tags only.
 MOST_TAGS = 1_000_000
-#: libxml2 takes quadratic time over the attributes of one element: so many characters or quoted values are read.
+#: Maximum number of characters or quoted values read in one tag: libxml2 takes quadratic time over attributes.
 MOST_PIECES = 4000
 
 _XHTML = re.compile(r"<\?xml\s|<html[^<>]*\sxmlns", re.IGNORECASE)
@@ -38,14 +37,14 @@ _EMPTY_RAW_ELEMENT = re.compile(
     r"<(?P<tag>iframe|noembed|noframes|script|style|textarea|title|xmp)(?P<attributes>(?:\s[^<>]*)?)/>", re.IGNORECASE
 )
 
-#: In markup, no stretch of this length is without a tag's end but in long texts and values, and in tags too long.
+#: Long tags are looked for only if some stretch of this length has no tag end, or the page is long.
 _STRETCH = 8192
-#: From this length on, a page is looked through for long tags in any case: values may hold ``>``.
+#: Length of a page from which long tags are always looked for, because values may hold ``>``.
 _ALWAYS_FROM = 2**19
 _PIECE = r"""(?:[^>"']|"[^"]*+"|'[^']*+')"""
 _TAG_TO_LIMIT = re.compile(rf"<[a-z]{_PIECE}{{0,{MOST_PIECES}}}+", re.IGNORECASE)
-#: A whole tag; or a comment or script, in which there are none. (Without IGNORECASE the long runs are read faster;
-#: with it, [a-z] are these, too.)
+#: A whole tag, or a comment or script, which contain no tags. (Without IGNORECASE, long runs are read faster; the
+#: letters are those that match [a-z] with it.)
 _TAG = re.compile(
     r"""
     <(?: !-- [^-]*+ (?: -(?!->) [^-]*+ )*+ (?: --> )?
@@ -57,21 +56,21 @@ _TAG = re.compile(
 )
 _REST_OF_TAG = re.compile(rf"{_PIECE}*+")
 
-#: libxml2 reads 2,048 open elements, some of which it adds itself.
+#: Safe nesting depth: libxml2 reads 2,048 open elements, including some that it adds.
 _SURE_DEPTH = 2000
-#: An element that holds nothing but text. (Where it is no element, as in a value, its tag is not one of those begun.)
+#: An element that contains only text. (Inside an attribute value, its tag doesn't count as opened.)
 _LEAF = re.compile(
     r"""<([a-zA-Z]++)(?:[ \t\n\r][^<>"']*+(?:"[^<>"]*+"[^<>"']*+|'[^<>']*+'[^<>"']*+)*+)?>[^<>]*+</\1>"""
 )
 
-# XML can't spell most control characters; they travel as noncharacters, which no text holds.
+# XML can't represent most control characters; they are replaced by noncharacters, which don't occur in text.
 _CONTROL = re.compile(r"[\x01-\x08\x0b\x0e-\x1f]|&#(?:0*([1-9]|[12][0-9]|3[01])|[xX]0*([1-9a-fA-F]|1[0-9a-fA-F]));")
 _STAND_IN = 0xFDD0
 CONTROLS = {_STAND_IN + code: code for code in range(32)}
-"""To be translated back when the page has been parsed."""
+"""The reverse translation, for the parsed page."""
 
 _TAG_NAME = re.compile(r"<(/?)([a-zA-Z][^\s/<>]*)")
-#: Elements that can't nest in themselves, or hold nothing.
+#: Elements that can't nest in themselves, or are empty.
 _NOT_NESTED = frozenset(
     """
     a area base body br col embed frame head hr html iframe img input link meta noembed param script style
@@ -81,7 +80,7 @@ _NOT_NESTED = frozenset(
 
 
 def parseable(markup: str) -> tuple[str, list[Finding], list[Block]]:
-    """*markup* that libxml2 parses in linear time, and what was left out of it; no page for readers reaches the limits.
+    """Return markup that libxml2 parses in linear time, findings, and removed text; ordinary pages don't change.
 
     >>> parseable("<?xml version='1.0'?><title/>")[0]
     "<?xml version='1.0'?><title></title>"
@@ -109,7 +108,7 @@ def _may_hold_long_tag(markup: str) -> bool:
 
 
 def _without_long_tags(markup: str) -> tuple[str, list[str]]:
-    """*markup* with each long tag cut at the limit, and what was cut off."""
+    """Return *markup* with each long tag cut at the limit, and the removed pieces."""
     kept: list[str] = []
     rests: list[str] = []
     done = pos = 0
@@ -130,7 +129,7 @@ def _without_long_tags(markup: str) -> tuple[str, list[str]]:
 
 
 def with_controls_spelled(markup: str) -> str:
-    """*markup* in which each control character, raw or as a reference, is one that XML can spell.
+    """Return *markup* with each control character, raw or as a reference, replaced by a valid character.
 
     >>> ascii(with_controls_spelled("a\\x02b&#2;c&#10;").translate(CONTROLS))
     "'a\\\\x02b\\\\x02c&#10;'"
@@ -147,7 +146,7 @@ def _stand_in(control: re.Match[str]) -> str:
 
 
 def flat(markup: str) -> str:
-    """*markup* without any nesting, for pages that nest deeper than libxml2 reads.
+    """Return *markup* without nesting, for pages deeper than libxml2 reads.
 
     >>> flat("<div class=x><b>ark:</b><a href=y>z</a></div>")
     '<hr class=x><param>ark:<param><a href=y>z</a><hr>'
@@ -163,21 +162,21 @@ def _flat_tag(tag: re.Match[str]) -> str:
 
 
 def nests_little(source: str) -> bool:
-    """Return whether the elements of a page surely don't nest so deeply that its parser gives up.
+    """Return True if a page certainly nests less deeply than the parser's limit.
 
     >>> nests_little("<p>" * 3000), nests_little("<b>x</b>" * 3000)
     (False, True)
     """
     begun = source.count("<") - source.count("</")
-    leaves = islice(_LEAF.finditer(source), max(0, begun - _SURE_DEPTH))  # so many are enough
+    leaves = islice(_LEAF.finditer(source), max(0, begun - _SURE_DEPTH))  # no more are needed
     return begun - sum(1 for _ in leaves) <= _SURE_DEPTH
 
 
-# Scripts in a page: JSON of any kind, and the string literals of programs; only what may hold an ARK.
+# Scripts in a page: JSON of any kind, and the string literals of programs, as far as they may hold an ARK.
 
 
 _JSON_TYPES = frozenset({"importmap", "speculationrules"})
-#: JSON can spell what no text can hold (``"\\ud800"``), and no file or database takes it.
+#: JSON can represent characters that are invalid in text (``"\\ud800"``), files and databases.
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _UNKNOWN = "\N{REPLACEMENT CHARACTER}"
@@ -186,14 +185,14 @@ _ESCAPE = re.compile(r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|u([0-9A-Fa-f]{4})|x([0-9A-Fa
 _CONTROLS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\0", "\n": ""}
 _QUOTES = "\"'`"
 _END_OF_LITERAL = re.compile(rf"[{_QUOTES}\n\r\u2028\u2029]")
-#: A literal is read so far to either side of a label: scripts may be one line of megabytes.
+#: A literal is read up to this distance from a label: scripts may be one line of megabytes.
 _REACH = 2000
 
 
 def script_blocks(source: str, media_type: str) -> Iterator[Block]:
-    r"""The strings that may hold an ARK, decoded: the values of JSON, the literals of anything else.
+    r"""Yield the strings that may hold an ARK, decoded: the values of JSON, the literals of other scripts.
 
-    A program builds strings at its pleasure; only what is in one literal is found.
+    Strings that a program assembles from several literals are not found.
 
     >>> [block.text for block in script_blocks(r'{"@id": "ark\u003a\/12148\/x5", "is": ["y", 1]}', "application/json")]
     ['ark:/12148/x5']
@@ -213,7 +212,7 @@ def script_blocks(source: str, media_type: str) -> Iterator[Block]:
 
 
 def _json_strings(source: str) -> Iterator[str] | None:
-    """Every string that is a value, in order; None where *source* is no JSON."""
+    """Return the string values, in order; None if *source* is not JSON."""
     try:
         document = json.loads(source)
     except (ValueError, RecursionError):
@@ -223,7 +222,7 @@ def _json_strings(source: str) -> Iterator[str] | None:
 
 def _strings(document: object) -> Iterator[str]:
     pending = [document]
-    while pending:  # a stack, not recursion: strangers choose the depth
+    while pending:  # a stack, not recursion, because the depth may be hostile
         value = pending.pop()
         if isinstance(value, dict):
             pending.extend(reversed(value.values()))
@@ -234,9 +233,9 @@ def _strings(document: object) -> Iterator[str]:
 
 
 def _literals(source: str) -> Iterator[str]:
-    """Return what is between quotes around each label, decoded as JavaScript does; not, if a line ends before.
+    """Yield the text between quotes around each label, decoded as in JavaScript, unless the line ends before.
 
-    Which of two quotes opens is not asked: another one within a literal ends an ARK as well.
+    Opening and closing quotes may differ: any quote ends an ARK.
     """
     done = 0
     for at in as_time_allows(label_places(source), "label"):
@@ -263,7 +262,7 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 
 def _whole_characters(text: str) -> str:
-    """*text* with pairs of surrogates joined, and U+FFFD for those without their other half."""
+    """Return *text* with surrogate pairs joined, and U+FFFD for lone surrogates."""
     if not _LONE_SURROGATE.search(text):
         return text
     joined = _SURROGATE_PAIR.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), text)
@@ -273,16 +272,16 @@ def _whole_characters(text: str) -> str:
 MEDIA_TYPE = "text/html"
 MOST_BYTES = 32 * 2**20
 
-#: Elements of which nothing is seen but their attributes.
+#: Elements whose content is invisible.
 _UNSEEN = ("iframe", "noembed", "script", "style", "template")
 
-#: What raises text, as `sup` does; in a style sheet, with the class that has it.
+#: CSS that raises text, like `sup`; in a style sheet, with the class.
 _RAISE = (
     r"(?:vertical-align\s*:\s*(?:super|text-top|\+?(?!0)[0-9.]+(?:em|ex|px|pt|%))|font-variant-position\s*:\s*super)"
 )
 _RAISED_STYLE = re.compile(_RAISE, re.IGNORECASE)
 _RAISED_CLASS = re.compile(rf"\.([\w-]+)\s*\{{[^{{}}]*{_RAISE}", re.IGNORECASE)
-#: From hyphen to hyphen, which `re` leaps to (`memchr`): it looks at each letter of a pattern that begins with one.
+#: Anchored at the hyphen, which `re` finds by `memchr`; a pattern that begins with a letter is slower.
 _SPEAKS_OF_RAISING = re.compile("-(?:(?<=vertical-)align|(?<=font-)variant-position)", re.IGNORECASE)
 _INLINE = frozenset({"a", "b", "em", "font", "i", "small", "span", "strong"})
 _MOST_STYLE_CHARS = 2**20
@@ -291,23 +290,23 @@ _COMMENT = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _ARK_WORD = re.compile(r"ark:/?[0-9a-z]{5}/[^\s\"'<>]*[^\s\"'<>.,;:)]", re.IGNORECASE)
-#: What each such word holds; `re` leaps from colon to colon.
+#: A part of each such word; `re` skips from colon to colon.
 _LABEL_AND_NAAN = re.compile(r":(?<=ark:)/?[0-9a-z]{5}/", re.IGNORECASE)
 _MOST_HIDDEN = 10
 
 _TITLE = re.compile("<[tT][iI][tT][lL][eE]")
 _END_OF_TITLE = re.compile(r"</[tT][iI][tT][lL][eE](?P<is_whole>\s*>)?")
 
-#: How libxml2 writes a character that XML can't spell.
+#: The form in which libxml2 writes a character that is invalid in XML.
 _UNSPELLABLE = "&#xFFFD;"
 
 
 def read_html(data: bytes, *, charset: str | None = None, with_links: bool = True) -> Reading:
-    """Return what may hold an ARK in a page, its links, title and base; *charset* is what HTTP declared, if anything.
+    """Return the text, links, title and base of a page; *charset* is the one declared by HTTP.
 
-    Text, link targets and metadata come in page order, then what is in scripts. Text is passed over in which
-    nothing looks like a label, and so are targets that neither look like an ARK nor belong to such a text. Where its
-    links are not wanted, a page that surely holds no ARK is not parsed.
+    Text, link targets and metadata come in page order, then scripts. Text without anything like a label is skipped, and
+    so are targets that neither look like an ARK nor belong to such a text. If *with_links* is False, a page that
+    certainly holds no ARK is not parsed.
 
     >>> reading = read_html(b'<p>Not here.<p>See <a href="/ark:/12148/btv1b8">ark:/12148/<wbr>btv1b8</a>.')
     >>> [(block.role.value, block.place, block.text) for block in reading.blocks]
@@ -347,7 +346,7 @@ def read_html(data: bytes, *, charset: str | None = None, with_links: bool = Tru
 
 
 def _comment_findings(markup: str) -> list[Finding]:
-    """Return a finding that names ARKs in comments: no reader of the page sees them, so that it doesn't cite them.
+    """Return a finding that names the ARKs in comments, which are not citations because a page doesn't show them.
 
     >>> page = "<!-- was ark:/12148/x5. --><script><!-- ark:/12148/x6 --></script>"
     >>> [finding.detail for finding in _comment_findings(page)]
@@ -366,7 +365,7 @@ def _comment_findings(markup: str) -> list[Finding]:
 
 
 def _title_of(markup: str) -> str | None:
-    """The title, from the page as far as the end of the first one; None where more must be read for it.
+    """Return the title by the beginning of the page; None if more of the page is needed.
 
     >>> _title_of("<title>An <i>ark</title><svg><title>x"), _title_of("<p>No more"), _title_of("<title></title>")
     ('An <i>ark', '', None)
@@ -381,17 +380,17 @@ def _title_of(markup: str) -> str | None:
 
 
 def _parsed(markup: str) -> tuple[Element | None, str | None]:
-    """The tree of decoded *markup*, for lxml takes bytes without a declared charset for Latin-1; why it is cut short.
+    """Return the tree of *markup*, and the fault that ended the parsing early.
 
-    A limit of libxml2, such as 2,048 open elements, ends the parsing without an exception, as the last fault.
-    `huge_tree` lifts the limit of 10 MB for one run of text, and `MOST_BYTES` bounds the whole.
+    A limit of libxml2, such as 2,048 open elements, ends the parsing without an exception, as the last error in the
+    log. `huge_tree` lifts the limit of 10 MB for one text; `MOST_BYTES` limits the whole.
     """
     parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
     try:
         root = etree.fromstring(markup.encode("utf-8", "replace"), parser)
     except etree.LxmlError as error:
         return None, str(error)
-    if root is not None:  # after "</html>", lxml begins another element of that name
+    if root is not None:  # lxml begins another element of that name after "</html>"
         root.extend(list(root.itersiblings()))
     last = parser.error_log[-1] if parser.error_log else None
     if last is not None and last.level == etree.ErrorLevels.FATAL:
@@ -400,7 +399,7 @@ def _parsed(markup: str) -> tuple[Element | None, str | None]:
 
 
 def _mark_raised(root: Element) -> None:
-    """Make `sup` of what a style raises: a raised 3 after an ARK is a footnote mark, not its last character."""
+    """Rename elements raised by a style to `sup`: a raised 3 after an ARK is a footnote mark, not a part of it."""
     sheets = "".join(element.text or "" for element in root.iter("style"))[:_MOST_STYLE_CHARS]
     raised = set(_RAISED_CLASS.findall(sheets))
     for element in root.xpath("//*[@style or @class]"):
@@ -411,7 +410,7 @@ def _mark_raised(root: Element) -> None:
 
 
 def _beside_the_text(root: Element, *, speaks_of_raising: bool) -> PageFacts:
-    """Title, base and what is in scripts; what isn't seen of the page is taken out of the tree."""
+    """Return title, base, links and scripts, and remove invisible content from the tree."""
     facts = PageFacts()
     if speaks_of_raising:
         _mark_raised(root)
@@ -423,13 +422,13 @@ def _beside_the_text(root: Element, *, speaks_of_raising: bool) -> PageFacts:
             facts.scripts += script_blocks(element.text, element.get("type", ""))
         del element[:]
         element.text = None
-    for link in root.iter("a", "area", "frame", "iframe"):  # not before what isn't seen has been taken out
+    for link in root.iter("a", "area", "frame", "iframe"):  # only now, without the invisible ones
         facts.read(link)
     return facts
 
 
 def _well_formed(root: Element, markup: str) -> str:
-    """The tree as markup that is well-formed, but for characters that XML can't spell: they are kept, too."""
+    """Return the tree as well-formed markup, in which characters that are invalid in XML are kept."""
     written = _written(root)
     if _UNSPELLABLE not in written:
         return written
@@ -441,5 +440,5 @@ def _well_formed(root: Element, markup: str) -> str:
 
 
 def _written(root: Element) -> str:
-    root.getroottree().docinfo.clear()  # for XHTML, libxml2 would add attributes and elements of its own
+    root.getroottree().docinfo.clear()  # for XHTML, libxml2 would add attributes and elements
     return str(etree.tostring(root, encoding="unicode"))

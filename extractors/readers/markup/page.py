@@ -1,4 +1,4 @@
-"""A page as well-formed markup, read only around the places where a label may be."""
+"""Well-formed markup, read only around the places of possible labels."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from extractors.model.budget import as_time_allows
 from extractors.model.documents import Anchor, Block, Role
 from extractors.readers.markup.recognized import Element
 
-# Runs of text in markup: what is written side by side in inline elements, and which part of it is a link.
+# Runs of text in markup: the text of adjacent inline elements, with its links.
 
 
 _LABEL_OR_URL = regex.compile(r"(?:(?:info:|urn:)?a\W?r\W?k\W{0,2}:|https?://)", regex.IGNORECASE)
-#: The beginning of an ARK, and what it does not go on over.
+#: The beginning of an ARK, and the characters that end it.
 _ARK_BEGINS = regex.compile(r"a\W{0,3}r\W{0,3}k\W{0,6}[0-9]", regex.IGNORECASE)
 _ARK_ENDS = regex.compile(r"[\s<>\"]")
-#: Two letters or more: a single one is rather the last of a name, marked for its being a check character.
+#: Two letters or more, because a single one may be a check character with markup of its own.
 _WORD = regex.compile(r"\p{L}{2,40}+(?!\p{L})(?![\p{N}\p{Pd}~*+=@_$%/&]|[.?:][\p{L}\p{N}])")
 _LONGEST_ARK = 400
 _LINE_BREAK_AT_END = regex.compile(r"\n[ \t]*\Z")
 
 
 class TextRun:
-    """Text as far as it has been read, with the places where elements begin or end, and its links.
+    """Text with the boundaries of elements and the links in it.
 
-    Elements don't part words: ``ark:/12148/<b>btv1b8</b>449691v`` is one ARK. But where an ARK or URL begins, directly
-    after a word of another element, or a word is directly after an ARK, a line break comes between them: an
-    identifier ends there, or the evidence for what goes on over a line break decides.
+    Inline elements don't separate words: ``ark:/12148/<b>btv1b8</b>449691v`` is one ARK. But a line break is inserted
+    at the boundary of an element between a word and an ARK or URL, and between an ARK and a word. There an identifier
+    ends, unless the evidence for line breaks joins it.
 
     >>> run = TextRun()
     >>> run.write("ARK"); run.element(); run.write("ark:/12148/btv1b8"); run.element(); run.write("449691v")
@@ -54,7 +54,7 @@ class TextRun:
         self._link_start = 0
 
     def write(self, text: str) -> None:
-        """Go on with *text*."""
+        """Append *text*."""
         if self._is_at_break:
             text = text.lstrip(" \t\r\n")
             if not text:
@@ -64,7 +64,7 @@ class TextRun:
         self._length += len(text)
 
     def break_line(self) -> None:
-        """Go on in a new line; the blanks of the source on either side are none of the text's."""
+        """Append a line break; blanks of the source on both sides are dropped."""
         text = self._pieces[-1] if self._pieces else ""
         if self._is_at_break or not _LINE_BREAK_AT_END.search(text):
             self._is_at_break = False
@@ -72,11 +72,11 @@ class TextRun:
         self._is_at_break = True
 
     def element(self) -> None:
-        """Here an element begins or ends."""
+        """Note that an element begins or ends here."""
         self._edges.append(self._length)
 
     def link(self, number: int | None) -> None:
-        """From here on, what is written is the text of the link *number*, or of none."""
+        """Begin the text of the link *number*; None for text outside of links."""
         if self._link is not None and self._length > self._link_start:
             before = self._anchors[-1] if self._anchors else None
             if before and (before.end, before.link) == (self._link_start, self._link):
@@ -86,9 +86,9 @@ class TextRun:
         self._link, self._link_start = number, self._length
 
     def block(self, location: str, role: Role = Role.TEXT) -> Block | None:
-        """All that was written, without the blanks around it, or None if nothing was; the next run begins.
+        """Return the text as a block, without the blanks around it (None if empty), and begin the next run.
 
-        A link that is open goes on in it.
+        An open link continues in the next run.
         """
         self.link(self._link)
         text, edges, anchors = "".join(self._pieces), self._edges, self._anchors
@@ -107,7 +107,7 @@ class TextRun:
 
 
 def _breaks(text: str, edges: list[int], anchors: list[Anchor]) -> list[int]:
-    """The edges of elements that part what is on either side of them without a blank."""
+    """Return the boundaries of elements that separate the text on both sides, without a blank there."""
     within_words = [
         edge
         for edge in dict.fromkeys(edges)
@@ -122,7 +122,7 @@ def _breaks(text: str, edges: list[int], anchors: list[Anchor]) -> list[int]:
 
 
 def _ends_ark(text: str, edge: int, at_link: bool) -> bool:
-    """Return whether an ARK before *edge* may end there, because a link does or because a word follows."""
+    """Return True if an ARK before *edge* may end there, at the end of a link or before a word."""
     if not at_link and not _WORD.match(text, edge):
         return False
     before = text[max(0, edge - _LONGEST_ARK) : edge]
@@ -131,7 +131,7 @@ def _ends_ark(text: str, edge: int, at_link: bool) -> bool:
 
 
 def _moved(anchors: list[Anchor], breaks: list[int], stripped: int, length: int) -> Iterator[Anchor]:
-    """*anchors* where they are when line breaks were put in, and blanks were taken away."""
+    """Yield *anchors* moved by the inserted line breaks and the removed blanks."""
     added = 0
     pending = iter([*breaks, None])
     following = next(pending)
@@ -146,7 +146,7 @@ def _moved(anchors: list[Anchor], breaks: list[int], stripped: int, length: int)
             yield Anchor(start, end, anchor.link)
 
 
-#: Elements whose text is apart from the text around it. All others, unknown or not, are within the line.
+#: Elements that separate their text from the text around them. All others, even unknown ones, are inline.
 BLOCK_ELEMENTS = frozenset(
     """
     address article aside audio blockquote body button canvas caption center col colgroup dd details dialog
@@ -156,11 +156,11 @@ BLOCK_ELEMENTS = frozenset(
     ul video xmp
     """.split()  # noqa: SIM905 (as a list, sixty lines)
 )
-#: Within the line for the eye, but ``<i>ark:/12345/x5</i><sup>3</sup>`` must not become ark:12345/x53.
+#: Inline, but ``<i>ark:/12345/x5</i><sup>3</sup>`` must not become ark:12345/x53.
 _FOOTNOTE_MARKS = frozenset({"sup"})
 APART = BLOCK_ELEMENTS | _FOOTNOTE_MARKS
 
-#: Attributes that are link targets wherever they point.
+#: Attributes that are link targets, whatever their value.
 _TARGETS = frozenset(
     """
     a/@href area/@href frame/@src iframe/@src blockquote/@cite cite/@cite del/@cite embed/@src ins/@cite
@@ -171,17 +171,17 @@ _TARGETS = frozenset(
 _URL_ATTRIBUTES = frozenset({"action", "data", "formaction", "href", "poster", "src", "xlink:href"})
 _META_KEYS = ("name", "property", "itemprop", "http-equiv")
 
-# lxml writes one space before each attribute. A name may hold anything else, even other kinds of blanks.
+# lxml writes one space before each attribute. A name may contain anything else, even other blanks.
 _TAG = re.compile(r"<(/?)([^ />]++)([^>]*+)(?:>|\Z)")
 _TAG_OR_TEXT = re.compile(rf"{_TAG.pattern}|[^<]++")
 _ATTRIBUTE = re.compile(r' (=?[^ =]*)="([^"]*)"')
-#: What comes next of the text, in whatever elements.
+#: The following text, in any elements.
 _FOLLOWING = re.compile(r"(?:\s*<[^>]*>){0,40}\s*(?P<text>[^<]{1,80})")
 _REFERENCE = re.compile(r"&#(?:([0-9]+)|x([0-9A-Fa-f]+));")
 
 
 def plain(value: str) -> str:
-    """A text or value of well-formed markup, its references resolved (and not, as in HTML, mended).
+    """Return a text or value of well-formed markup with its references decoded, exactly as written.
 
     >>> plain("a&amp;#58;&#13;")
     'a&#58;\\r'
@@ -196,7 +196,7 @@ def plain(value: str) -> str:
 
 
 class MarkupPage:
-    """A page, of which the texts and tags are read in which a label may be.
+    """A page of which only texts and tags around possible labels are read.
 
     >>> page = MarkupPage('<body><p>no</p><p>see <a href="/x">ark:/12148/x5</a></p></body>')
     >>> [(block.place, block.text) for block in page.blocks()]
@@ -207,12 +207,12 @@ class MarkupPage:
         self.markup = markup
         self._blocks: list[Block] = []
         self._link_numbers: dict[int, int] = {}
-        """By where the tag of the link is."""
+        """By the offset of the link's tag."""
         self._told: set[int] = set()
-        """Links whose target is among the blocks."""
+        """Links whose target is already among the blocks."""
 
     def blocks(self) -> list[Block]:
-        """All texts and values that may hold an ARK, in page order; the targets of a text's links before it."""
+        """Return all texts and values that may hold an ARK, in page order; targets of links come before their text."""
         labels = as_time_allows(label_places(self.markup), "label")
         at = next(labels, None)
         elements = [""]
@@ -239,7 +239,7 @@ class MarkupPage:
         return self._blocks
 
     def _read_run(self, start: int, link: re.Match[str] | None, element: str) -> None:
-        """Read the text in *element* from *start*, which is within *link* if any, to the next tag that parts it."""
+        """Read the text in *element* from *start*, inside *link* if given, to the next tag that separates text."""
         run = TextRun()
         targets: dict[int, Block] = {}
         if link is not None:
@@ -251,7 +251,7 @@ class MarkupPage:
                 run.write(plain(token[0]))
             elif name in APART:
                 break
-            elif name != "wbr":  # a place for a break is none
+            elif name != "wbr":  # marks a possible line break only
                 run.element()
                 attributes = attributes_of(rest) if rest and not closing else {}
                 if name == "br":
@@ -275,7 +275,7 @@ class MarkupPage:
     def _enter_link(
         self, tag: re.Match[str], attributes: Mapping[str, str], run: TextRun, targets: dict[int, Block]
     ) -> None:
-        """Let *run* go on within the link of *tag*, if that has a target."""
+        """Continue *run* inside the link of *tag*, if it has a target."""
         target = attributes.get("href")
         if target:
             number = self._link_number(tag.start())
@@ -300,7 +300,7 @@ class MarkupPage:
 
 
 def attributes_of(written: str) -> dict[str, str]:
-    """The attributes of a tag, by what is written after its name.
+    """Return the attributes of a tag, from the text after its name.
 
     >>> attributes_of(' href="/?a=1&amp;b" hidden=""')
     {'href': '/?a=1&b', 'hidden': ''}
@@ -309,7 +309,7 @@ def attributes_of(written: str) -> dict[str, str]:
 
 
 def _meta_place(attributes: Mapping[str, str]) -> str:
-    """Return what distinguishes a ``meta`` element from its neighbours.
+    """Return a name for a ``meta`` element that distinguishes it from the others.
 
     >>> _meta_place({"name": "DC.identifier", "content": "ark:/12148/btv1b8"})
     'meta[name=DC.identifier]'
@@ -320,17 +320,17 @@ def _meta_place(attributes: Mapping[str, str]) -> str:
     return "meta"
 
 
-# The parts of a page, apart from plain links, that lead to further documents; and its requests to those who follow.
+# Links to other documents besides plain links, and the page's instructions to crawlers.
 
-#: Relations of a ``link`` element that lead to another document, or another part of this one. Not among them are
-#: ``canonical`` and ``cite-as`` (this page again), ``search``, ``license`` and whatever serves how a page looks.
+#: Relations of a ``link`` element that lead to another document or another part of this one. Left out are ``canonical``
+#: and ``cite-as`` (this page again), ``search``, ``license`` and those for the page's appearance.
 _FOLLOWED = frozenset({"chapter", "contents", "describedby", "item", "next", "prev", "previous", "section"})
-#: An alternate is followed only where it is for readers. Repositories name two dozen exports of each record so, and
-#: feeds and oEmbed say what is on the pages themselves.
+#: Media types of alternates for readers. Other alternates are the many export formats of a repository, and feeds and
+#: oEmbed, which repeat the pages.
 _FOR_READERS = re.compile(
     r"|text/html|application/(?:xhtml\+xml|pdf|epub\+zip|msword|vnd\.(?:ms-|oasis\.|openxmlformats-).*)", re.IGNORECASE
 )
-#: ``meta`` elements that name the document itself, as library catalogues and Google Scholar read them.
+#: ``meta`` elements with the URL of the document itself, as library catalogues and Google Scholar read them.
 _DOCUMENT_META = frozenset({"bepress_citation_pdf_url", "citation_pdf_url", "eprints.document_url"})
 _CRAWLERS = frozenset({"arkaudit", "robots"})
 _REFRESH = re.compile(
@@ -341,20 +341,20 @@ _MOST_CHARS = 4096
 
 @dataclass(slots=True)
 class PageFacts:
-    """The facts of a page apart from its text, gathered from its elements in order."""
+    """The title, links and scripts of a page, collected from its elements in order."""
 
     title: str = ""
     base: str | None = None
     scripts: list[Block] = field(default_factory=list)
     links: list[str] = field(default_factory=list)
     targets: dict[str, bool] = field(default_factory=dict)
-    """Those of plain links and frames, and whether all links to one have ``rel=nofollow``."""
+    """Targets of plain links and frames; True if all links to a target have ``rel=nofollow``."""
     documents: list[str] = field(default_factory=list)
     parts: list[str] = field(default_factory=list)
     robots: list[str] = field(default_factory=list)
 
     def read(self, element: Element) -> None:
-        """Take what an element says that is a link, a frame, embeds something, or is about the page."""
+        """Read an element that is a link, a frame or an embedded document, or describes the page."""
         match element.tag:
             case "title":
                 self.title = self.title or " ".join("".join(element.itertext()).split())
@@ -368,7 +368,7 @@ class PageFacts:
                 self._link(element)
             case "meta":
                 self._meta(element)
-            case "frame" | "iframe":  # their place among the links is that of the element
+            case "frame" | "iframe":  # in the order of other links
                 if target := element.get("src"):
                     self.targets.setdefault(target, False)
                     self.parts.append(target)
@@ -404,8 +404,7 @@ class PageFacts:
 
 
 def refresh_target(content: str) -> str | None:
-    """Return where a refresh goes to, as a header or a meta element says it; None for one that only loads the page
-    again.
+    """Return the target of a refresh in a header or a meta element; None if it only reloads the page.
 
     >>> refresh_target("5; url='/b'"), refresh_target("0;/c"), refresh_target("30")
     ('/b', '/c', None)

@@ -1,7 +1,7 @@
-"""What programs have read from pictures (OCR): ALTO, PAGE XML, ABBYY XML and hOCR, line by line.
+"""Text recognized in pictures (OCR): ALTO, PAGE XML, ABBYY XML and hOCR, line by line.
 
-Whether an ARK goes on in the next line is decided as anywhere, with the space that was left in each. Where
-the program says itself that a word goes on (ALTO's ``SUBS_CONTENT``), the word is whole.
+The usual rules decide whether an ARK continues on the next line, by the free space in each. If the program itself
+marks a continued word (ALTO's ``SUBS_CONTENT``), the whole word is used.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from extractors.model.documents import Block, Reading, Role
 Element: TypeAlias = Any
 """An `lxml.etree._Element`; its published types are those of lxml 4, with bytes for text and no entities."""
 
-#: The root elements of the XML formats; that of ABBYY's is called `document`, as many others are.
+#: The root elements of the XML formats, except ABBYY's `document`, which many formats share.
 _ROOTS = frozenset({"alto", "PcGts"})
 _ABBYY_NAMESPACE = "http://www.abbyy.com/FineReader_xml/"
-#: The classes of hOCR for what is a line.
+#: The classes of hOCR for lines.
 _LINE_CLASSES = frozenset({"ocr_caption", "ocr_header", "ocr_line", "ocr_textfloat", "ocrx_line"})
 _HOCR = re.compile(r"""class\s*=\s*["']?(?:ocr_line|ocrx_word|ocr_page)\b""")
 _HOCR_BOX = re.compile(r"\bbbox\s+(-?[0-9]+)\s+-?[0-9]+\s+(-?[0-9]+)")
 _POINT = re.compile(r"(-?[0-9]{1,9}),-?[0-9]++")
-#: At the end of a line, how transcribers write a hyphen that only the line has.
+#: How transcribers write a hyphen at the end of a line only.
 _LINE_HYPHEN = re.compile("[\N{NOT SIGN}\N{DOUBLE OBLIQUE HYPHEN}]\\Z")
 
 
@@ -41,7 +41,7 @@ class _Line(NamedTuple):
 
 @lru_cache(maxsize=1024)  # a document has few names, and each many times
 def local_name(qualified: str) -> str:
-    """The name without its namespace, or without a prefix that was never bound.
+    """Return the name without its namespace, or without an unbound prefix.
 
     >>> local_name("{http://www.w3.org/1999/xlink}href"), local_name("dc:identifier")
     ('href', 'identifier')
@@ -50,12 +50,12 @@ def local_name(qualified: str) -> str:
 
 
 def is_recognized(root: Element) -> bool:
-    """Return True if a tree of XML is the result of a text recognition."""
+    """Return True if an XML tree is the result of text recognition."""
     return local_name(root.tag) in _ROOTS or _ABBYY_NAMESPACE in root.tag
 
 
 def is_hocr(markup: str) -> bool:
-    """Return whether a page of HTML is hOCR.
+    """Return True if a page of HTML is hOCR.
 
     >>> is_hocr("<p class='ocr_par'><span class='ocr_line'>"), is_hocr("<p class='line'>")
     (True, False)
@@ -64,7 +64,7 @@ def is_hocr(markup: str) -> bool:
 
 
 def read_recognized(root: Element, media_type: str) -> Reading:
-    """Return the text of the regions of a page in the order of the document, and what else names an ARK.
+    """Return the text of the regions, in document order, and metadata that names an ARK.
 
     >>> from lxml import etree
     >>> line = "<TextLine><TextEquiv><Unicode>ark:/12148/x5</Unicode></TextEquiv></TextLine>"
@@ -79,7 +79,7 @@ def read_recognized(root: Element, media_type: str) -> Reading:
 
 
 def _block(location: str, lines: Iterable[_Line]) -> Block:
-    """The lines of a region as one text, with the space that was left in each."""
+    """Return the lines of a region as one text, with the free space in each."""
     text, ends = "", []
     for line in lines:
         if line.text:
@@ -95,7 +95,7 @@ def _block(location: str, lines: Iterable[_Line]) -> Block:
 
 
 def _described(root: Element) -> Iterator[Block]:
-    """What is said of the picture and its recognition, where that names an ARK."""
+    """Yield metadata of the picture and its recognition that names an ARK."""
     for element in root.iter():
         name = _name(element)
         if name in ("Unicode", "formatting") or not name:
@@ -123,7 +123,7 @@ def _alto_lines(root: Element) -> Iterator[tuple[tuple[Element, str], _Line]]:
                 if not has_blanks and pieces:
                     pieces.append(" ")
                 of_whole, kind = part.get("SUBS_CONTENT", ""), part.get("SUBS_TYPE", "")
-                if kind == "HypPart2" and whole:  # which is in the line before
+                if kind == "HypPart2" and whole:  # already in the line before
                     whole = "" if of_whole in ("", whole) else whole
                     continue
                 whole = of_whole if kind == "HypPart1" else ""
@@ -133,7 +133,7 @@ def _alto_lines(root: Element) -> Iterator[tuple[tuple[Element, str], _Line]]:
 
 
 def _page_lines(root: Element) -> Iterator[tuple[tuple[Element, str], _Line]]:
-    """The lines of PAGE XML; regions without lines are a line each."""
+    """Yield the lines of PAGE XML; a region without lines counts as one line."""
     for element in root.iter():
         has_lines = any(_name(child) in ("TextLine", "TextRegion") for child in element)
         if _name(element) == "TextLine" or (_name(element) == "TextRegion" and not has_lines):
@@ -146,11 +146,11 @@ def _page_lines(root: Element) -> Iterator[tuple[tuple[Element, str], _Line]]:
 
 
 def _abbyy_lines(root: Element) -> Iterator[tuple[tuple[Element, str], _Line]]:
-    """The lines of ABBYY XML: the characters are elements of their own, or the text of a stretch of one font."""
+    """Yield the lines of ABBYY XML; characters are single elements, or the text of a stretch in one font."""
     for line in (element for element in root.iter() if _name(element) == "line"):
         stretches = [element for element in line if _name(element) == "formatting"]
         chars = [char for stretch in stretches for char in stretch if _name(char) == "charParams"]
-        # Within a character there may be its other readings, before it.
+        # A character may contain its other readings, before its own text.
         pieces = [piece for char in chars or stretches for piece in ([reading.tail for reading in char] or [char.text])]
         text = "".join(piece.strip("\t\r\n") for piece in pieces if piece)
         yield (line.getparent(), "par"), _Line(text.strip(), _number(line.get("l")), _number(line.get("r")))
@@ -165,7 +165,7 @@ def _hocr_lines(root: Element) -> Iterator[tuple[tuple[Element, str], _Line]]:
 
 
 def _unicode(element: Element) -> str:
-    """The text of an element of PAGE XML: of several readings, the one with the lowest index."""
+    """Return the text of an element of PAGE XML; of several readings, the one with the lowest index."""
     readings = [child for child in element if _name(child) == "TextEquiv"]
     readings.sort(key=lambda reading: _number(reading.get("index")))
     texts = (child.text or "" for reading in readings[:1] for child in reading if _name(child) == "Unicode")
@@ -177,7 +177,7 @@ def _name(element: Element) -> str:
 
 
 def _number(digits: str | None) -> float:
-    """The number, 0 for what is none.
+    """Return the number; 0 if it is missing or invalid.
 
     >>> _number("12.5"), _number(None), _number("x")
     (12.5, 0.0, 0.0)

@@ -17,7 +17,7 @@ from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.readers.markup.page import TextRun
 from extractors.readers.markup.recognized import Element, is_recognized, local_name, read_recognized
 
-#: References to halves of a surrogate pair, which are no characters.
+#: References to surrogates, which are not characters.
 _REFERENCE = r"""
     (?P<literal> <!\[CDATA\[ .*? (?: \]\]> | \Z ) )
     | &\# (?: x0* [Dd][89A-Fa-f][0-9A-Fa-f]{2} | 0* (?: 5529[6-9] | 55[3-9]\d\d | 56\d{3} | 57[0-2]\d\d | 573[0-3]\d
@@ -25,19 +25,19 @@ _REFERENCE = r"""
 """
 _IN_OCTETS = re.compile(_REFERENCE.encode("ascii"), re.VERBOSE | re.DOTALL)
 _IN_TEXT = re.compile(_REFERENCE, re.VERBOSE | re.DOTALL | re.ASCII)
-#: What is no character either, and reported as a fault, but read as U+FFFD, REPLACEMENT CHARACTER.
+#: Not a character either, but reported as a fault and read as U+FFFD, REPLACEMENT CHARACTER.
 _OUT_OF_BOUNDS = "&#x110000;"
 _UTF_16_SURROGATES = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
 
 
 def without_surrogates(data: bytes) -> bytes:
-    """XML that can be read where references to surrogates are in it: they are a fault like any other.
+    """Return XML in which references to surrogates are replaced, so that the parser treats them as faults.
 
     >>> without_surrogates(b"<a>&#xD800;&#57343;&#xE000;<![CDATA[&#xD800;]]></a>")
     b'<a>&#x110000;&#x110000;&#xE000;<![CDATA[&#xD800;]]></a>'
     """
     encoding = _UTF_16_SURROGATES.get(data[:2])
-    if encoding is None and b"&#" not in data:  # most
+    if encoding is None and b"&#" not in data:  # the usual case
         return data
     if encoding is None:
         return _IN_OCTETS.sub(lambda reference: reference["literal"] or _OUT_OF_BOUNDS.encode(), data)
@@ -48,35 +48,35 @@ def without_surrogates(data: bytes) -> bytes:
 
 MEDIA_TYPE = "application/xml"
 MOST_BYTES = 64 * 2**20
-#: Every element takes memory and time, and a document may be nothing but tags.
+#: Every element takes memory and time, and a document may consist of tags only.
 MOST_TAGS = 1_000_000
 
-# Elements by their local names in lower case: vocabularies differ in case and prefix more than in words.
+# Elements by their local names in lower case, because vocabularies differ in case and prefix.
 _IDENTIFIERS = frozenset(
     """
     alternateidentifier article-id eadid identifier idno object-id recordid recordidentifier
     relatedidentifier self-uri unitid
     """.split()  # noqa: SIM905 (as lists, these run to sixty lines)
 )
-#: Identifiers too where they are alone; within a sentence they are part of it.
+#: Identifiers also, but only outside of sentences.
 _IDENTIFIERS_ALONE = _IDENTIFIERS | {"ext-link", "extref", "guid", "id", "link", "loc", "uri"}
-#: Elements that are no part of the sentence in which they are.
+#: Elements that are not part of the surrounding sentence.
 _APART = _IDENTIFIERS | frozenset(
     """
     ParagraphStyleRange ab caption cell def div entry figdesc figure fn footnote head item l lg list listitem note p
     para row sec section sup superscript table td th tr
     """.split()  # noqa: SIM905
 )
-#: What is apart from a link even where it is within.
+#: Elements outside of a link even inside its element.
 _NOTES = frozenset({"fn", "footnote", "note"})
-#: Elements that only say how a piece of text looks; two of them side by side are one text.
+#: Elements for the appearance of text; adjacent ones form one text.
 _INLINE = frozenset(
     "b bold em emph hi highlight i italic rend sc span strong style tspan u underline".split()  # noqa: SIM905
 )
-#: Adobe's IDML and ICML: a stretch of paragraphs of one style. Its text is in `Content` elements, its paragraphs end
-#: with `Br`, and the blanks between elements mean nothing.
+#: Adobe's IDML and ICML: a range of paragraphs of one style. Its text is in `Content` elements, its paragraphs end with
+#: `Br`, and blanks between elements have no meaning.
 _IDML_RANGE, _IDML_TEXT, _IDML_PARAGRAPH_END = "ParagraphStyleRange", "Content", "Br"
-#: Texts and pieces of texts in SVG, which has no lines: each says where it is.
+#: Texts and pieces of texts in SVG, which have positions instead of lines.
 _PLACED = frozenset({"text", "tspan"})
 _LINE_BREAKS = frozenset({"br", "break", "cb", "lb", "pb"})
 _TITLES = frozenset({"article-title", "title", "titleproper"})
@@ -87,19 +87,19 @@ _XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
 _MANY_ATTRIBUTES = 100
 _ALL_ATTRIBUTES: Any = etree.XPath("@*")
 _BLANKS_BEFORE_MARKUP = re.compile(rb"\A[\t\n\r ]+(?=<)")
-#: What ends a word, and a tag that may be in the middle of one.
+#: Characters that end a word; a tag may be inside a word.
 _BETWEEN_WORDS = frozenset(b" \t\r\n<>")
 _TAG = re.compile(rb"</?(?:[A-Za-z0-9_.-]+:)?(?P<name>[A-Za-z0-9_.-]+)(?:\s[^<>]*)?>")
 _MOST_TAIL = 8192
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-#: The beginning of XML that may be a fragment with several roots: there is no document type, and it isn't UTF-16.
+#: The beginning of a possible fragment with several roots: no document type, and not UTF-16.
 _FRAGMENT = re.compile(rb"(?:\xef\xbb\xbf)?(?:<\?xml[^>]*+>)?\s*+(?=<[^!?\0])")
 _WRAPPED, _WRAPPER = b"%b<fragment>%b</fragment>", "fragment"
 _DOCUMENT_NAME = re.compile(r"\.(?:x?html?|pdf|txt|xml)(?:[?#]|\Z)", re.IGNORECASE)
 
 
 def read_xml(data: bytes) -> Reading:
-    """The text of every element that holds any, identifiers, and attributes that hold a URL or an ARK.
+    """Return the text of every element with text, identifiers, and attributes with a URL or an ARK.
 
     >>> reading = read_xml(b"<TEI><idno>ark:/12345/x5</idno><p>See <hi>ark:/</hi>12345/x6<lb/>now</p></TEI>")
     >>> [(block.role.value, block.place, block.text) for block in reading.blocks]
@@ -113,7 +113,7 @@ def read_xml(data: bytes) -> Reading:
         root_of_all, wrapped_parser = _parsed(_WRAPPED % (fragment[0], source[fragment.end() :]))
         if root_of_all is not None and len(root_of_all) > 1:
             root, parser = root_of_all, wrapped_parser
-    findings = cut or faults_of(parser)  # what was cut off is also malformed
+    findings = cut or faults_of(parser)  # truncated XML is malformed, too
     if root is None:
         decoded = decode(data)
         blocks = (Block(decoded.text),) if decoded.text.strip() else ()
@@ -126,9 +126,9 @@ def read_xml(data: bytes) -> Reading:
 
 
 def _parsed(source: bytes) -> tuple[Element | None, etree.XMLParser]:
-    """Return the root element, or None if there is none, and the parser, which knows the faults."""
-    # Strangers write this: no entity from outside, none from inside but plain text, and libxml2's own limits, among
-    # them that a document's entities make no more than five times as much of it.
+    """Return the root element, or None if there is none, and the parser with its error log."""
+    # The source may be hostile: no external entities, internal ones as plain text only, and libxml2's own limits, such
+    # as a total size of entities of five times the document.
     parser = etree.XMLParser(
         resolve_entities=False,
         no_network=True,
@@ -153,9 +153,9 @@ def _within_limits(data: bytes) -> tuple[bytes, tuple[Finding, ...]]:
 
 
 def _whole_words(data: bytes) -> bytes:
-    """*data* without the word, or the tag, in the middle of which it ends: half an ARK is another one.
+    """Return *data* without the incomplete word or tag at its end: half an ARK is a wrong ARK.
 
-    A whole document ends with a tag. Markup in the middle of a word makes no two of it.
+    A whole document ends with a tag. Markup inside a word doesn't divide it.
 
     >>> _whole_words(b"<p>See ark:/12345/x5 and <hi>ark:/</hi>12345/x"), _whole_words(b"<p>x</p> \\n")
     (b'<p>See ark:/12345/x5 and ', b'<p>x</p> \\n')
@@ -176,7 +176,7 @@ def _whole_words(data: bytes) -> bytes:
 
 
 def faults_of(parser: etree.XMLParser) -> tuple[Finding, ...]:
-    """Return what went wrong, if anything: the limit that cut the document short, or the first fault in it."""
+    """Return a finding about the limit that cut the document short, or the first fault; empty if there is neither."""
     faults = [entry for entry in parser.error_log if entry.level == etree.ErrorLevels.FATAL]
     limits = [entry for entry in faults if entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT]
     if limits:
@@ -195,10 +195,10 @@ class _Document:
         self._prefixes: dict[str, str] = {}
         self._links = 0
         self._unit = ""
-        """The element whose text is being gathered; empty between such elements."""
+        """The element whose text is being collected; empty between such elements."""
         self._run = TextRun()
         self._baseline: str | None = None
-        """The `y` of the last line of a text in SVG."""
+        """The `y` of the last line of an SVG text."""
         for before in reversed(list(root.itersiblings(etree.Comment, preceding=True))):
             self._read_comment(before)
         self._read(root, None)
@@ -206,7 +206,7 @@ class _Document:
             self._read_comment(after)
 
     def blocks(self) -> Iterator[Block]:
-        """All blocks in order. Targets that no text links to are passed over if they only name a file."""
+        """Yield all blocks in order. Targets without a link text are skipped if they only name a file."""
         shown = {anchor.link for block in self._blocks for anchor in block.anchors}
         for block in self._blocks:
             if block.link is None or block.link in shown:
@@ -215,7 +215,7 @@ class _Document:
                 yield replace(block, link=None)
 
     def _read(self, element: Element, link: int | None) -> None:
-        """Read *element*, which is within the link *link*, if any."""
+        """Read *element*, inside the link *link* if it is not None."""
         run = self._run
         name = local_name(element.tag)
         own_link = self._read_attributes(element)
@@ -255,12 +255,12 @@ class _Document:
             run.link(link)
 
     def _begins_line(self, piece: Element) -> bool:
-        """Return True if a piece of a text in SVG is placed on another line than the piece before it."""
+        """Return True if a piece of an SVG text is on another line than the piece before it."""
         before, self._baseline = self._baseline, piece.get("y", self._baseline)
         return self._baseline != before or piece.get("dy", "").strip("0.") != ""
 
     def _read_comment(self, comment: Element) -> None:
-        """Read what an editor has noted; it is no part of the sentence in which it is."""
+        """Read an editor's comment, which is not part of the surrounding sentence."""
         text = comment.text or ""
         if may_hold_ark(text):
             self._blocks.append(Block(text, place="comment"))
@@ -275,7 +275,7 @@ class _Document:
             self.title = " ".join(block.text.split())
 
     def _read_attributes(self, element: Element) -> int | None:
-        """Read the attributes; the number of the link, if they make a link of the element's text."""
+        """Read the attributes; return the number of the link that they make of the element's text, or None."""
         link = None
         for qualified, value in _attributes(element):
             name = local_name(qualified).lower()
@@ -295,12 +295,12 @@ class _Document:
         return link
 
     def _written_name(self, element: Element, qualified: str) -> str:
-        """The name as the document writes it, with its prefix if it has one: ``xlink:href``."""
+        """Return the name as written in the document, with its prefix if it has one: ``xlink:href``."""
         namespace, _, local = qualified.rpartition("}")
         if qualified == element.tag:
             prefix = element.prefix
         elif namespace:
-            # Looked up once: an element may declare thousands, and have as many attributes.
+            # Cached: an element may declare thousands, and have as many attributes.
             prefix = self._prefixes.get(namespace) or self._prefix(element, namespace)
         else:
             prefix = None
@@ -312,7 +312,7 @@ class _Document:
 
 
 def _names_document(target: str) -> bool:
-    """Return whether a target leads to a document on the web, or next to this one.
+    """Return True if a target leads to a document on the web, or next to this one.
 
     >>> list(filter(_names_document, ["https://a.org/x", "b.html#c", "#d", "page12", "viaf:5"]))
     ['https://a.org/x', 'b.html#c']
@@ -322,7 +322,7 @@ def _names_document(target: str) -> bool:
 
 
 def _has_own_text(element: Element) -> bool:
-    """Return whether *element* is more than a container: it has text apart from its children."""
+    """Return True if *element* has text outside of its children."""
     pieces = [element.text]
     for child in element:
         pieces.append(child.tail)
@@ -333,14 +333,14 @@ def _has_own_text(element: Element) -> bool:
 
 
 def _attributes(element: Element) -> list[tuple[str, str]]:
-    """Names and values; lxml's own list of them takes quadratic time."""
+    """Return names and values; the list of lxml would take quadratic time."""
     if len(element.attrib) < _MANY_ATTRIBUTES:
         return list(element.attrib.items())
     return [(value.attrname, str(value)) for value in _ALL_ATTRIBUTES(element)]
 
 
 def _declared_entities(root: Element) -> Mapping[str, str]:
-    """The entities that the document declares as plain text; those that hold others may explode."""
+    """Return the entities declared as plain text; nested ones may be a bomb."""
     dtd = root.getroottree().docinfo.internalDTD
     if dtd is None:
         return {}

@@ -1,1 +1,1 @@
-"""Packages of XML: Word, Excel, PowerPoint, OpenDocument; EPUB uses them too."""
+"""Readers of packages of XML: Word, Excel, PowerPoint, OpenDocument, EPUB."""

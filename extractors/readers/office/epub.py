@@ -1,6 +1,6 @@
 """EPUB 2 and 3: the metadata of the package document, then its chapters in the order of the spine.
 
-Its parts are XHTML, left to `extractors.readers.markup.html`. EbookLib, the library there is, is under the AGPL.
+The chapters are read by `extractors.readers.markup.html`. The existing library, EbookLib, is under the AGPL.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _ENCRYPTION = "META-INF/encryption.xml"
 _CHAPTER_SUFFIXES = (".xhtml", ".html", ".htm", ".xht")
 _CHAPTER_TYPES = frozenset({"application/xhtml+xml", "text/html", "text/x-oeb1-document"})
 _NCX_TYPE = "application/x-dtbncx+xml"
-#: Fonts are garbled by these algorithms so that no one takes them out of the book; it stays readable.
+#: Font obfuscation, which leaves the book readable.
 _FONT_ALGORITHMS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
 _MOST_ITEMS = 10_000
 _MOST_BLOCKS = 1_000_000
 
 
 def read_epub(data: bytes) -> Reading:
-    """Metadata, chapters in reading order, and what else of the book is text. Never raises, whatever the bytes.
+    """Return metadata, chapters in reading order, and other text of a book. Never raises.
 
     >>> read_epub(b"PK no such thing").findings
     (Finding(kind='unreadable', detail='it is no ZIP archive, or damaged beyond repair'),)
@@ -49,7 +49,7 @@ def read_epub(data: bytes) -> Reading:
 
 
 class _Book:
-    """A book as far as it was read: no member twice, and the links of all chapters, kept distinct."""
+    """The content of a book; each member is read once, and link numbers are unique over all chapters."""
 
     def __init__(self, package: Package, encrypted: set[str]) -> None:
         self._package = package
@@ -62,7 +62,7 @@ class _Book:
         self._title = ""
 
     def read_package_document(self, name: str) -> None:
-        """The metadata of a package document, then what its spine and its manifest list."""
+        """Read the metadata of a package document, then the members of its spine and manifest."""
         document = _package_document(self._package.elements(name))
         for place, value in document.metadata:
             self._add([Block(value, Role.METADATA, place=f"opf/{place}")])
@@ -76,12 +76,12 @@ class _Book:
             member = self._member(folder, href)
             if media_type in _CHAPTER_TYPES:
                 self.read_chapter(member)
-            elif media_type == _NCX_TYPE and self._begin(member):  # of EPUB 2: it repeats the headings of the chapters
+            elif media_type == _NCX_TYPE and self._begin(member):  # in EPUB 2; repeats the headings of the chapters
                 headings = (leaf for leaf in self._package.elements(member) if leaf.text)
                 self._add(Block(heading.text, place=f"{member}/{heading.name}") for heading in headings)
 
     def read_chapter(self, name: str) -> None:
-        """One XHTML page, if there is one of that name that wasn't read."""
+        """Read one XHTML page, if it exists and was not read yet."""
         if not self._begin(name):
             return
         reading = read_html(self._package.read(name))
@@ -94,7 +94,7 @@ class _Book:
         self._targets |= dict.fromkeys(on_the_web)
 
     def reading(self) -> Reading:
-        """All of it."""
+        """Return the content of the book."""
         findings = tuple(self._package.findings)
         return Reading(MEDIA_TYPE, tuple(self._blocks), tuple(self._targets), title=self._title, findings=findings)
 
@@ -115,13 +115,13 @@ class _Book:
             self._blocks.append(block)
 
     def _member(self, folder: str, href: str) -> str:
-        """The member that a manifest means: relative to it, percent-encoded, and often in the wrong case."""
+        """Return the member that a reference in the manifest means; its case is often wrong."""
         path = posixpath.normpath(posixpath.join("/", folder, unquote(href.partition("#")[0]))).lstrip("/")
         return path if path in self._package else self._names.get(path.lower(), path)
 
 
 def _rootfiles(package: Package) -> list[str]:
-    """The package documents by the container file; without one, those that there are."""
+    """Return the package documents listed in the container file; without one, all `.opf` members."""
     rootfiles = (element for element in package.elements(_CONTAINER) if element.name == "rootfile")
     paths = (unquote(rootfile.attributes.get("full-path", "")).lstrip("/") for rootfile in rootfiles)
     listed = [name for name in dict.fromkeys(paths) if name in package]
@@ -129,7 +129,7 @@ def _rootfiles(package: Package) -> list[str]:
 
 
 def _encrypted_members(package: Package) -> set[str]:
-    """The members that no one can read without a key, fonts apart: in each entry the method is before the member."""
+    """Return the encrypted members, except fonts; each entry has the method before the member."""
     encrypted: set[str] = set()
     algorithm = ""
     for element in package.elements(_ENCRYPTION):
@@ -154,7 +154,7 @@ class _PackageDocument:
 
 
 def _package_document(elements: Iterable[XmlElement]) -> _PackageDocument:
-    """Return what *elements* say, up to a limit."""
+    """Return the package document of *elements*, up to a limit."""
     document = _PackageDocument()
     within: set[int] = set()
     for element in elements:

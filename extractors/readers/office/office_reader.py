@@ -1,10 +1,10 @@
 """Office documents: Office Open XML and OpenDocument, read part by part.
 
-No library does what is asked here. Of the 63 ARKs in ``tests/fixtures/office/text.docx``, python-docx 1.2 shows 35: it
-knows no text boxes, and footnotes neither; docx2python 3.7 shows 57, with notes' marks glued to them or written out,
-soft hyphens gone and text boxes twice, so that no offset holds. Openpyxl has no links when it streams and a tree when
-it doesn't. None has a limit for a bomb. So packages are opened by `zipfile` and `zlib` (`package`), and their parts are
-read as events of lxml.
+No library is complete. Of the 63 ARKs in ``tests/fixtures/office/text.docx``, python-docx 1.2 shows 35, without text
+boxes and footnotes. docx2python 3.7 shows 57, but merges note marks with them, drops soft hyphens and repeats text
+boxes, so that offsets are wrong. Openpyxl has no links when it streams, and needs a whole tree otherwise. All lack
+limits for bombs. Packages are therefore opened by `zipfile` and `zlib` (`package`), and their parts are read as events
+of lxml.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ODT = "application/vnd.oasis.opendocument.text"
 ODS = "application/vnd.oasis.opendocument.spreadsheet"
 ODP = "application/vnd.oasis.opendocument.presentation"
 
-#: Root elements of the parts that hold text, in the order of reading, and the places that they are called.
+#: Root elements of the parts with text, in reading order, and the names of their places.
 _TEXT_PARTS = {
     "document": "body",
     "footnotes": "footnotes",
@@ -57,7 +57,7 @@ _MANIFEST = "META-INF/manifest.xml"
 
 
 def read_docx(data: bytes) -> Reading:
-    """A Word document: body, notes, comments, headers, text boxes, links and properties. Never raises.
+    """Return a Word document: body, notes, comments, headers, text boxes, links and properties. Never raises.
 
     >>> read_docx(b"PK no such thing").findings
     (Finding(kind='unreadable', detail='it is no ZIP archive, or damaged beyond repair'),)
@@ -66,12 +66,12 @@ def read_docx(data: bytes) -> Reading:
 
 
 def read_pptx(data: bytes) -> Reading:
-    """A PowerPoint presentation: slides, their notes, links and properties. Never raises."""
+    """Return a PowerPoint presentation: slides, their notes, links and properties. Never raises."""
     return _read_markup(data, PPTX, _SLIDE_PARTS)
 
 
 def read_xlsx(data: bytes) -> Reading:
-    """An Excel workbook: every cell with a string is a text at ``Sheet1!B12``; links, comments, properties."""
+    """Return an Excel workbook: every cell with a string is a text at ``Sheet1!B12``; links, comments, properties."""
     package, text = Package(data), RunningText()
     roots = parts_by_root(package)
     properties = read_properties(package, text, roots)
@@ -88,7 +88,7 @@ def read_xlsx(data: bytes) -> Reading:
 
 
 def read_odt(data: bytes) -> Reading:
-    """An OpenDocument text, packaged or flat: body, notes, comments, headers, links, metadata. Never raises.
+    """Return an OpenDocument text, packaged or flat: body, notes, comments, headers, links, metadata. Never raises.
 
     >>> flat = '<office:document xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" %s>%s'
     >>> text = 'xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"'
@@ -99,12 +99,12 @@ def read_odt(data: bytes) -> Reading:
 
 
 def read_ods(data: bytes) -> Reading:
-    """An OpenDocument spreadsheet, packaged or flat: every cell with text is one at ``Sheet1!B12``. Never raises."""
+    """Return an OpenDocument spreadsheet, packaged or flat: every cell with text at ``Sheet1!B12``. Never raises."""
     return _read_opendocument(data, ODS)
 
 
 def read_odp(data: bytes) -> Reading:
-    """An OpenDocument presentation, packaged or flat: slides, their notes, links, metadata. Never raises."""
+    """Return an OpenDocument presentation, packaged or flat: slides, their notes, links, metadata. Never raises."""
     return _read_opendocument(data, ODP)
 
 
@@ -112,7 +112,7 @@ def read_odp(data: bytes) -> Reading:
 
 
 def _read_markup(data: bytes, media_type: str, places: Mapping[str, str]) -> Reading:
-    """A document whose parts, by their root elements, are in *places*."""
+    """Return a document; *places* maps the root elements of its parts to their places."""
     package, text = Package(data), RunningText()
     roots = parts_by_root(package)
     properties = read_properties(package, text, roots)
@@ -140,7 +140,7 @@ def _read_markup_part(
 def _read_sheet(
     package: Package, text: RunningText, name: str, sheet: str, strings: list[str], roots: Mapping[str, str]
 ) -> None:
-    """A sheet, and what is drawn and noted on it."""
+    """Read a sheet with its drawings and comments."""
     relations = relations_of(package, name)
     part = SheetPart(text, sheet, relations, strings)
     package.parse(name, part)
@@ -154,7 +154,7 @@ def _read_sheet(
 
 
 def _sheet_names(package: Package, roots: Mapping[str, str]) -> dict[str, str]:
-    """The sheets' parts and names, in the order of the workbook; a part that it doesn't know is called as its file."""
+    """Return the sheets' parts and names, in the order of the workbook; unlisted parts are named after their files."""
     names: dict[str, str] = {}
     for workbook in _with_root(roots, "workbook"):
         relations = relations_of(package, workbook)
@@ -188,7 +188,7 @@ def _read_opendocument(data: bytes, media_type: str) -> Reading:
     }
     if encrypted:
         package.note(NEEDS_PASSWORD)
-    # Metadata, then styles, which say what is raised in the content, then content, then that of embedded objects.
+    # Metadata, then styles, which define raised text, then content, then that of embedded objects.
     embedded = [name for name in package.names if name.endswith("/content.xml")]
     for name in ("meta.xml", "styles.xml", "content.xml", *embedded):
         if name not in encrypted:
@@ -198,21 +198,21 @@ def _read_opendocument(data: bytes, media_type: str) -> Reading:
     return _reading(media_type, package, text, (part.title, None))
 
 
-# -- the packaging of Office Open XML (ECMA-376, part 2): what is said of the whole
+# -- the packaging of Office Open XML (ECMA-376, part 2): properties and relations
 
 
 def parts_by_root(package: Package) -> dict[str, str]:
-    """The XML members and the local names of their root elements, in natural order of their names.
+    """Return the XML members with the local names of their root elements, in natural order of the members' names.
 
-    What a part is can be seen in itself. By the standard its name is free, the relations lead to it and
-    ``[Content_Types].xml`` says what it is; in a damaged package both may be lost.
+    The root element shows the role of a part. By the standard, the relations and ``[Content_Types].xml`` define it, but
+    in a damaged package both may be lost.
     """
     names = (name for name in package.names if name.lower().endswith(".xml"))
     return {name: root_name(package.head(name)) for name in sorted(names, key=natural_order)}
 
 
 def add_unused_targets(text: RunningText, relations: Mapping[str, Relation], used: set[str], location: str) -> None:
-    """Add what is linked without visible text: the links of pictures, linked files, and what an editor forgot."""
+    """Add link targets without visible text: links of pictures, linked files, and unused relations."""
     for identifier, relation in relations.items():
         if identifier in used or not relation.is_external:
             continue
@@ -220,12 +220,12 @@ def add_unused_targets(text: RunningText, relations: Mapping[str, Relation], use
             text.add_link(relation.target, location, leads_on=relation.kind == "hyperlink")
 
 
-#: The title that a document states of itself, and the base of its relative links.
+#: The title of a document, and the base of its relative links.
 Properties = tuple[str, str | None]
 
 
 def read_properties(package: Package, text: RunningText, roots: Mapping[str, str]) -> Properties:
-    """Core, custom and extended properties; their values become metadata of *text*."""
+    """Return title and base; add the values of core, custom and extended properties to *text* as metadata."""
     title, base = "", None
     for name, root in roots.items():
         if root not in ("coreProperties", "Properties"):
@@ -243,7 +243,7 @@ def read_properties(package: Package, text: RunningText, roots: Mapping[str, str
 
 
 def read_custom_xml(package: Package, text: RunningText, roots: Mapping[str, str]) -> None:
-    """The data with a document, such as the sources of its bibliography, where they may hold an ARK."""
+    """Add the values of custom XML, such as a bibliography's sources, that may hold an ARK."""
     for name in roots:
         if name.lower().startswith("customxml/item"):
             for element in package.elements(name):
@@ -255,7 +255,7 @@ def read_custom_xml(package: Package, text: RunningText, roots: Mapping[str, str
 
 
 def _note_missing(package: Package, what: str) -> None:
-    """That the heart of a document isn't there; if nothing is, that was said."""
+    """Note that the main part of a document is missing, unless the package has no members at all."""
     if package.names:
         package.note(Finding("unreadable", what))
 

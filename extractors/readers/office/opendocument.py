@@ -1,4 +1,4 @@
-"""OpenDocument (ISO/IEC 26300): texts, spreadsheets and presentations, packaged or flat, as they are displayed."""
+"""OpenDocument (ISO/IEC 26300): texts, spreadsheets and presentations, packaged or flat."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from extractors.readers.office.spreadsheet import column_letters, number
 from extractors.readers.office.wordprocessing import formula_target
 from extractors.readers.running_text import RunningText
 
-# Elements go by their local name and the last word of their namespace, which is the usual prefix; so the formats
-# of OpenOffice.org 1 read the same.
+# Elements are identified by their local name and the last word of their namespace, usually also the prefix; so the
+# formats of OpenOffice.org 1 work, too.
 _PASSED_OVER = frozenset({"office:scripts", "text:ruby-text", "text:script", "text:tracked-changes"})
 _CELLS = frozenset({"table:covered-table-cell", "table:table-cell"})
 _STRUCTURE = _CELLS | frozenset(
@@ -30,11 +30,11 @@ _INLINE = frozenset(
 )
 _CHARACTERS = {"text:line-break": "\n", "text:tab": "\t", "text:tab-stop": "\t"}
 _HEADERS = {f"style:{kind}{page}": kind for kind in ("footer", "header") for page in ("", "-first", "-left")}
-#: Elements whose own text is a value, kept where it may hold an ARK: alternative texts, the footers of slides.
+#: Elements whose text is a value, kept if it may hold an ARK: alternative texts, footers of slides.
 _VALUES = frozenset(
     {"presentation:footer-decl", "presentation:header-decl", "svg-compatible:desc", "svg-compatible:title"}
 )
-#: Elements whose attributes are shown, or kept of what is cited.
+#: Elements whose attributes are visible, or contain citations.
 _SPEAKING = frozenset(
     """
     text:bibliography-mark text:conditional-text text:hidden-text text:user-field-decl text:variable-set
@@ -47,7 +47,7 @@ _MOST_BLANKS = 100
 
 @dataclass(slots=True)
 class _Table:
-    """A table, and where in it the reader is; counted from 1."""
+    """A table and the position of the reader in it, from 1."""
 
     name: str
     row: int = 0
@@ -57,19 +57,19 @@ class _Table:
 
 @dataclass(slots=True)
 class _Element:
-    """An open element, and what has to be put back when it ends."""
+    """An open element, with the state to restore at its end."""
 
     name: str
     place: str
     is_inline: bool = False
-    """Whether text directly in it is that of a paragraph."""
+    """True if text directly in it belongs to a paragraph."""
     is_paragraph: bool = False
     is_apart: bool = False
     link: int | None = None
 
 
 class OpenDocumentPart(EventTarget):
-    """Takes the events of ``content.xml``, ``styles.xml``, ``meta.xml``, or of a flat file that is all of these."""
+    """Reads the events of ``content.xml``, ``styles.xml``, ``meta.xml``, or of a flat file with all of these."""
 
     def __init__(self, text: RunningText) -> None:
         self.title = ""
@@ -86,7 +86,7 @@ class OpenDocumentPart(EventTarget):
         self._value_place = ""
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """An element begins."""
+        """Begin an element."""
         name = self._names.get(tag) or self._prefixed(tag)
         if self._passed_over or name in _PASSED_OVER:
             self._passed_over += 1
@@ -114,7 +114,7 @@ class OpenDocumentPart(EventTarget):
         self._open.append(element)
 
     def data(self, text: str) -> None:
-        """Text, in pieces as the parser likes."""
+        """Read a piece of text."""
         if self._passed_over:
             return
         if self._value is not None:
@@ -123,7 +123,7 @@ class OpenDocumentPart(EventTarget):
             self._text.write_collapsed(text)
 
     def end(self, tag: str) -> None:
-        """An element ends."""
+        """End an element."""
         if self._passed_over:
             self._passed_over -= 1
             return
@@ -144,7 +144,7 @@ class OpenDocumentPart(EventTarget):
             raise EnoughRead
 
     def close(self) -> None:
-        """There is no more."""
+        """End the text."""
         self._text.close()
 
     def _prefixed(self, tag: str) -> str:
@@ -154,7 +154,7 @@ class OpenDocumentPart(EventTarget):
         return name
 
     def _start_structure(self, element: _Element, attributes: Mapping[str, str]) -> None:
-        """A style, a table, a slide, or what is in them but for text."""
+        """Begin a style, a table, a slide, or a part of them."""
         match element.name:
             case "style:style":
                 self._style = attributes.get("name", "")
@@ -180,7 +180,7 @@ class OpenDocumentPart(EventTarget):
                 element.place = f"notes{self._counts['slide']}"
 
     def _start_inline(self, element: _Element, attributes: Mapping[str, str]) -> None:
-        """A paragraph or something in it; in a cell of a spreadsheet, a paragraph is a line of its text."""
+        """Begin a paragraph or an element in it; in a spreadsheet cell, a paragraph is a line of its text."""
         match element.name:
             case "text:h" | "text:p":
                 element.is_inline = True
@@ -189,7 +189,7 @@ class OpenDocumentPart(EventTarget):
                 else:
                     element.is_paragraph = True
                     self._text.begin(element.place)
-            case "text:span":  # a raised 3 after an ARK is a footnote mark, and must not become its last character
+            case "text:span":  # a raised 3 after an ARK is a footnote mark, not its last character
                 element.is_apart = attributes.get("style-name") in self._raised
             case "text:note":
                 element.is_apart, element.is_inline = True, False
@@ -204,7 +204,7 @@ class OpenDocumentPart(EventTarget):
                 self._text.write(" " * min(number(attributes.get("c", ""), 1), _MOST_BLANKS))
 
     def _start_cell(self, element: _Element, attributes: Mapping[str, str]) -> None:
-        """A cell of a spreadsheet: a paragraph, for its lines are one value. What is repeated is read once."""
+        """Begin a spreadsheet cell, one paragraph for all its lines. A repeated cell is read once."""
         table = self._tables[-1]
         element.place = f"{table.name}!{column_letters(table.next_column)}{table.row}"
         table.next_column += number(attributes.get("number-columns-repeated", ""), 1)
@@ -213,7 +213,7 @@ class OpenDocumentPart(EventTarget):
         self._text.begin(element.place)
 
     def _open_link(self, element: _Element, target: str) -> None:
-        """Let the text of *element* be that of a link, if it has a target."""
+        """Make the text of *element* that of a link, if there is a *target*."""
         if target:
             element.link = self._text.add_link(target, element.place)
             self._text.open_link(element.link)
@@ -233,7 +233,7 @@ class OpenDocumentPart(EventTarget):
         self._value, self._value_place = [], location
 
     def _end_value(self, ended: _Element) -> None:
-        """A value ends; of alternative texts, only what may hold an ARK is of interest."""
+        """End a value; alternative texts are kept only if they may hold an ARK."""
         value, self._value = "".join(self._value or ()).strip(), None
         if self._open[-1].name == "office:meta" or may_hold_ark(value):
             self._text.add_value(value, self._value_place, Role.METADATA)

@@ -1,7 +1,7 @@
-"""Packages: the ZIP archives of XML that office documents and e-books are, read member by member and within bounds.
+"""Packages, the ZIP archives of XML in office documents and e-books, read member by member within limits.
 
-`zipfile` lists the members, no more: it believes the sizes that an archive states, refuses a whole archive for a
-fault in its directory, and inflates some methods without a limit. Archives inflate members, these too.
+`zipfile` only lists the members: it trusts the sizes that an archive declares, rejects a whole archive for a fault in
+its directory, and decompresses some methods without a limit. `extractors.archives` decompresses the members.
 """
 
 from __future__ import annotations
@@ -25,37 +25,37 @@ from extractors.model.documents import Finding
 from extractors.readers.markup.recognized import local_name
 from extractors.readers.markup.xml import faults_of, without_surrogates
 
-# XML as events, for formats whose vocabulary is known: no tree, so that a part of any size takes little memory.
+# XML as events, for formats with a known vocabulary: without a tree, a part of any size takes little memory.
 
-#: The tag of the first element. NULs are dropped before, for a part may be in UTF-16.
+#: The tag of the first element, after NULs are removed, because a part may be in UTF-16.
 _ROOT = re.compile(rb"<(?:[\w.-]+:)?([A-Za-z][\w.-]*)[\s/>]")
 _MOST_ELEMENTS = 200_000
 
 
 class EnoughRead(Exception):
-    """Raised by a target that takes no more events, and caught where they are sent."""
+    """Raised by a target that takes no more events, and caught by the sender."""
 
 
 class EventTarget:
-    """A target for the events of a parser; this one lets all of them pass."""
+    """A target for the events of a parser; this one ignores all of them."""
 
     __slots__ = ()
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """An element begins."""
+        """Begin an element."""
 
     def data(self, text: str) -> None:
-        """Text, in pieces as the parser likes."""
+        """Read a piece of text."""
 
     def end(self, tag: str) -> None:
-        """An element ends; in damaged markup, not every one that began."""
+        """End an element; in damaged markup, some elements never end."""
 
     def close(self) -> None:
-        """There is no more."""
+        """End the document."""
 
 
 def send_events(data: bytes, target: EventTarget) -> tuple[Finding, ...]:
-    """Parse *data* as far as it goes, with its events to *target*; what went wrong, if anything.
+    """Parse *data*, send the events to *target*, and return findings about faults.
 
     >>> elements = _Elements()
     >>> send_events(b"<a><b>1</b><c>2</c>", elements)
@@ -63,11 +63,11 @@ def send_events(data: bytes, target: EventTarget) -> tuple[Finding, ...]:
     >>> [(element.name, element.text) for element in elements.begun]
     [('a', ''), ('b', '1'), ('c', '2')]
     """
-    # lxml's published types are those of version 4, so these two have none.
+    # lxml's published types are those of version 4, so these two are untyped.
     untyped: Any = target
-    # Left alone, entities would be in attributes as they are written, and even "&amp;" would be "&#38;".
+    # Otherwise, entities in attributes would stay as written, and even "&amp;" would become "&#38;".
     internal: Any = "internal"
-    # Strangers write this: no entity from outside, and libxml2's own limits on depth, length and amplification.
+    # The source may be hostile: no external entities, and libxml2's own limits on depth, length and amplification.
     parser = etree.XMLParser(
         target=untyped,
         resolve_entities=internal,
@@ -85,12 +85,12 @@ def send_events(data: bytes, target: EventTarget) -> tuple[Finding, ...]:
 
 
 def by_local_name(attributes: Mapping[str, str]) -> dict[str, str]:
-    """The attributes of an element without their namespaces, which differ between the editions of a format."""
+    """Return the attributes by local name: namespaces differ between the editions of a format."""
     return {local_name(name): value for name, value in attributes.items()}
 
 
 def root_name(head: bytes) -> str:
-    """The local name of the root element, by the first bytes of a part; empty where none is to be seen.
+    """Return the local name of the root element in the first bytes of a part; empty if there is none.
 
     >>> root_name(b"<?xml version='1.0'?><!-- x --><w:hdr xmlns:w='...'>")
     'hdr'
@@ -101,31 +101,31 @@ def root_name(head: bytes) -> str:
 
 @dataclass(slots=True)
 class XmlElement:
-    """An element of a small vocabulary, where all of a part may be in memory."""
+    """An element of a small vocabulary, for parts that fit in memory."""
 
     name: str
-    """Its local name."""
+    """The local name."""
     attributes: Mapping[str, str]
-    """By their local names."""
+    """By local name."""
     around: XmlElement | None
     pieces: list[str] = field(default_factory=list)
     is_leaf: bool = True
 
     @property
     def text(self) -> str:
-        """Its own text, without the blanks around it, if it holds no other element."""
+        """Its text, without the blanks around it, if it has no child elements."""
         return "".join(self.pieces).strip() if self.is_leaf else ""
 
 
 class _Elements(EventTarget):
-    """Gathers all elements, in the order in which they begin."""
+    """Collects all elements in document order."""
 
     def __init__(self) -> None:
         self.begun: list[XmlElement] = []
         self._open: list[XmlElement] = []
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """An element begins; the one around it is no leaf."""
+        """Begin an element; its parent is not a leaf."""
         if len(self.begun) >= _MOST_ELEMENTS:
             raise EnoughRead
         around = self._open[-1] if self._open else None
@@ -135,12 +135,12 @@ class _Elements(EventTarget):
         self.begun.append(self._open[-1])
 
     def data(self, text: str) -> None:
-        """Text, in pieces as the parser likes."""
+        """Read a piece of text."""
         if self._open:
             self._open[-1].pieces.append(text)
 
     def end(self, tag: str) -> None:
-        """An element ends."""
+        """End an element."""
         if self._open:
             self._open.pop()
 
@@ -150,9 +150,9 @@ class _Elements(EventTarget):
 MOST_MEMBERS = 10_000
 MOST_MEMBER_BYTES = 64 * 2**20
 MOST_BYTES = 256 * 2**20
-"""Of all members together, as they are read."""
+"""Maximum for all members together, decompressed."""
 
-#: The findings that one package may have; the rest would say the same again.
+#: Maximum number of findings about one package.
 _MOST_FINDINGS = 50
 _HEAD_BYTES = 4096
 
@@ -160,14 +160,14 @@ _DIRECTORY_ENTRY = b"PK\x01\x02"
 _RECORD = re.compile(rb"PK(?:\x03\x04|\x07\x08|\x01\x02|\x05\x06)")
 _COMPRESSIONS = {ZIP_STORED: Compression.NONE, ZIP_DEFLATED: Compression.DEFLATE}
 
-#: What `zipfile` raises over a damaged directory.
+#: Exceptions of `zipfile` over a damaged directory.
 _DAMAGE = (BadZipFile, NotImplementedError, ValueError, OverflowError, EOFError, OSError, struct.error)
 
 NEEDS_PASSWORD = Finding("encrypted", "it asks for a password")
 
 
 class Package:
-    """The members of an archive by name, and what is wrong with it. Never raises, whatever the bytes.
+    """The members of an archive by name, with findings about damage. Never raises for damage.
 
     >>> Package(b"no such thing").findings
     [Finding(kind='unreadable', detail='it is no ZIP archive, or damaged beyond repair')]
@@ -178,26 +178,26 @@ class Package:
         self._data = data
         self._bytes_left = MOST_BYTES
         self._bounds: dict[str, int] = {}
-        """Where the compressed bytes of each member end, at the latest."""
+        """The latest possible end of the compressed bytes of each member."""
         self._members = self._by_name(self._listed())
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all members, in the order in which they are stored."""
+        """The names of all members, in storage order."""
         return tuple(self._members)
 
     def __contains__(self, name: str) -> bool:
         return name in self._members
 
     def head(self, name: str) -> bytes:
-        """The first bytes of a member, to see what it is; empty where there are none to be had."""
+        """Return the first bytes of a member; empty if they are missing or encrypted."""
         member = self._members.get(name)
         if member is None or member.flag_bits & ENCRYPTED:
             return b""
         return self._content(member, _HEAD_BYTES)[0]
 
     def read(self, name: str) -> bytes:
-        """All of a member that can be had; what can't, and why, is a finding. No such member is no bytes."""
+        """Return the readable bytes of a member, and note findings about the rest; empty for a missing member."""
         member = self._members.get(name)
         if member is None:
             return b""
@@ -219,34 +219,34 @@ class Package:
         return content[:limit]
 
     def parse(self, name: str, target: EventTarget) -> None:
-        """Send the events of an XML member to *target*; its faults are findings."""
+        """Send the events of an XML member to *target*; note its faults as findings."""
         data = self.read(name)
         if data:
             faults = send_events(data, target)
             self.note(*(Finding(fault.kind, f"{shown(name)}: {fault.detail}") for fault in faults))
 
     def elements(self, name: str) -> list[XmlElement]:
-        """The elements of an XML member with a small vocabulary, in the order in which they begin."""
+        """Return the elements of an XML member with a small vocabulary, in document order."""
         elements = _Elements()
         self.parse(name, elements)
         return elements.begun
 
     def note(self, *findings: Finding) -> None:
-        """Add what a reader found wrong with the package or its members; each once, and not without end."""
+        """Add findings about the package or its members, without duplicates, up to a limit."""
         for finding in findings:
             if len(self.findings) < _MOST_FINDINGS and finding not in self.findings:
                 self.findings.append(finding)
 
     def _listed(self) -> list[ZipInfo]:
-        """The members by the directory, or by their own headers where the directory is of no use."""
-        entries = self._data.count(_DIRECTORY_ENTRY)  # an object each, before anything could stop `zipfile`
+        """Return the members by the directory, or by their local headers if it is damaged."""
+        entries = self._data.count(_DIRECTORY_ENTRY)  # checked first, because `zipfile` makes an object of each
         if entries > MOST_MEMBERS:
             self.note(Finding("cut-off", f"only the first {MOST_MEMBERS} of about {entries} members were listed"))
         else:
             try:
                 with ZipFile(BytesIO(self._data)) as archive:
                     listed = archive.infolist()
-                # of the whole archive, and not of another one that is stored in it
+                # The directory must be that of the whole archive, not of an archive stored in it.
                 first = self._data.find(LOCAL_SIGNATURE)
                 if listed and min(member.header_offset for member in listed) <= first:
                     return listed
@@ -260,9 +260,9 @@ class Package:
         return met
 
     def _by_name(self, members: Iterable[ZipInfo]) -> dict[str, ZipInfo]:
-        """The members by name, the last of a name as unzippers have it, and no byte in more than one of them.
+        """Return the members by name, the last one of each name as in unzippers, without overlaps.
 
-        Archive bombs let members overlap; kept apart, to read them all takes time linear in the archive.
+        Archive bombs overlap their members; without overlaps, reading all members takes time linear in the archive.
         """
         in_order = sorted(filter(self._is_there, members), key=attrgetter("header_offset"))
         ends = [*(member.header_offset for member in in_order), len(self._data)][1:]
@@ -288,7 +288,7 @@ class Package:
         return is_there
 
     def _content(self, member: ZipInfo, limit: int) -> tuple[bytes, str]:
-        """The first *limit* bytes of a member, or those before damage; and what is wrong with it."""
+        """Return the first *limit* bytes of a member, or those before damage, and the damage or empty."""
         bound = self._bounds[_member_name(member.filename)]
         method, start = member.compress_type, member.header_offset + LOCAL_HEADER.size
         if start > bound:
@@ -297,7 +297,7 @@ class Package:
             return b"", f"compression method {method} has no place in such a package"
         *_, name_bytes, extra_bytes = LOCAL_HEADER.unpack_from(self._data, member.header_offset)
         start += name_bytes + extra_bytes
-        # what is deflated knows its own end
+        # Deflated data has an end of its own.
         end = min(start + member.compress_size, bound) if method == ZIP_STORED else bound
         packed = BytesIO(self._data[start:end])
         content = Checked(packed, _COMPRESSIONS[method], SizeBudget(limit, 1), member.CRC)
@@ -305,7 +305,7 @@ class Package:
 
 
 def _member_name(stored: str) -> str:
-    r"""The name as the formats mean it: some writers on Windows store ``word\document.xml``.
+    r"""Return the name in the form of the formats: some writers on Windows store ``word\document.xml``.
 
     >>> _member_name("word\\document.xml"), _member_name("/word/document.xml")
     ('word/document.xml', 'word/document.xml')
@@ -314,7 +314,7 @@ def _member_name(stored: str) -> str:
 
 
 def _members_met(data: bytes) -> Iterator[ZipInfo]:
-    """The members that local headers announce, in order, whatever a directory says."""
+    """Yield the members by their local headers, in order, without the directory."""
     met = position = 0
     while met < MOST_MEMBERS:
         position = data.find(LOCAL_SIGNATURE, position)
@@ -338,7 +338,7 @@ def _members_met(data: bytes) -> Iterator[ZipInfo]:
 
 
 def shown(name: str) -> str:
-    r"""A member's name for a finding: strangers choose it.
+    r"""Return a member's name for a finding, with unsafe characters replaced.
 
     >>> shown("word/\x1bdocument.xml")
     'word/?document.xml'
@@ -346,24 +346,24 @@ def shown(name: str) -> str:
     return "".join(char if char.isprintable() else "?" for char in name[:100])
 
 
-# Parts of a package, and how they relate (ECMA-376, part 2).
+# Parts of a package and their relations (ECMA-376, part 2).
 
 _DIGITS = re.compile(r"(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """From a part to another one, or to something outside of the package."""
+    """A relation from a part to another one, or to a URL outside of the package."""
 
     target: str
     """As written if external, else the name of a member."""
     is_external: bool
     kind: str
-    """The last piece of its type: ``hyperlink``, ``image``, ``attachedTemplate`` …"""
+    """The last segment of its type: ``hyperlink``, ``image``, ``attachedTemplate`` …"""
 
 
 def relations_of(package: Package, part: str) -> Mapping[str, Relation]:
-    """The relations of a part by their ids; none if it has none."""
+    """Return the relations of a part by their ids."""
     folder, name = posixpath.split(part)
     relations: dict[str, Relation] = {}
     for element in package.elements(posixpath.join(folder, "_rels", f"{name}.rels")):
@@ -379,7 +379,7 @@ def relations_of(package: Package, part: str) -> Mapping[str, Relation]:
 
 
 def natural_order(name: str) -> tuple[tuple[int, str], ...]:
-    """A key by which ``slide10`` comes after ``slide9``.
+    """Return a sort key that puts ``slide10`` after ``slide9``.
 
     >>> sorted(["s10", "s9", "a"], key=natural_order)
     ['a', 's9', 's10']
@@ -389,7 +389,7 @@ def natural_order(name: str) -> tuple[tuple[int, str], ...]:
 
 
 def number_of(name: str) -> str:
-    """The number at the end of a part's name, if it has one.
+    """Return the number at the end of a part's name; empty if it has none.
 
     >>> number_of("word/header2.xml"), number_of("word/kopf.xml")
     ('2', '')

@@ -1,4 +1,4 @@
-"""SpreadsheetML (ECMA-376, part 1, 18): the strings in the cells of a workbook, cell by cell, and their links."""
+"""SpreadsheetML (ECMA-376, part 1, 18): the strings in the cells of a workbook, and their links."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from extractors.readers.running_text import MOST_BLOCKS, RunningText
 _TEXTS = frozenset({"f", "t", "text", "v"})
 _NOTES = frozenset({"comment", "threadedComment"})
 _HEADERS = frozenset({"evenFooter", "evenHeader", "firstFooter", "firstHeader", "oddFooter", "oddHeader"})
-#: Codes in a header: its part of the line, font, size, colour, fields.
+#: Codes in a header or footer: position, font, size, colour, fields.
 _HEADER_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-Fa-f]{6}|[0-9]{1,3}|[A-Za-z])')
 _CELL = re.compile(r"[A-Z]{1,3}[0-9]{1,7}")
 
 
 def column_letters(column: int) -> str:
-    """The letters of a column, counted from 1.
+    """Return the letters of a column, counted from 1.
 
     >>> [column_letters(column) for column in (1, 26, 27, 16384)]
     ['A', 'Z', 'AA', 'XFD']
@@ -34,12 +34,12 @@ def column_letters(column: int) -> str:
 
 
 def _is_raised(name: str, attributes: Mapping[str, str]) -> bool:
-    """Return whether an element raises the text that follows: a raised 3 after an ARK is none of its characters."""
+    """Return True if an element raises the following text: a raised 3 after an ARK is not part of it."""
     return name == "vertAlign" and by_local_name(attributes).get("val") == "superscript"
 
 
 class SharedStrings(EventTarget):
-    """Takes the events of the table of strings to which the cells of all sheets refer."""
+    """Reads the table of strings that the cells of all sheets refer to."""
 
     def __init__(self) -> None:
         self.found: list[str] = []
@@ -48,7 +48,7 @@ class SharedStrings(EventTarget):
         self._readings = 0
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """An element begins; the phonetic reading of a string is none of it."""
+        """Begin an element; the phonetic reading of a string is skipped."""
         name = local_name(tag)
         self._is_text = name == "t" and not self._readings
         self._readings += name == "rPh"
@@ -56,12 +56,12 @@ class SharedStrings(EventTarget):
             self._pieces.append(" ")
 
     def data(self, text: str) -> None:
-        """Text, in pieces as the parser likes."""
+        """Read a piece of text."""
         if self._is_text:
             self._pieces.append(text)
 
     def end(self, tag: str) -> None:
-        """An element ends."""
+        """End an element."""
         name = local_name(tag)
         self._is_text = False
         self._readings -= name == "rPh"
@@ -72,13 +72,13 @@ class SharedStrings(EventTarget):
 
 
 class SheetPart(EventTarget):
-    """Takes the events of one sheet, or of the comments on it, and writes its strings to a `RunningText`."""
+    """Reads one sheet, or the comments on it, and writes its strings to a `RunningText`."""
 
     def __init__(
         self, text: RunningText, sheet: str, relations: Mapping[str, Relation], strings: list[str] | None = None
     ) -> None:
         self.used: set[str] = set()
-        """The relations that a link of this sheet has."""
+        """The relations used by links of this sheet."""
         self._text = text
         self._sheet = sheet
         self._relations = relations
@@ -93,7 +93,7 @@ class SheetPart(EventTarget):
         self._readings = 0
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """An element begins."""
+        """Begin an element."""
         name = local_name(tag)
         if name == "row":
             self._row = number(attributes.get("r", "")) or self._row + 1
@@ -116,12 +116,12 @@ class SheetPart(EventTarget):
             self._element = "t" if name == "text" else name
 
     def data(self, text: str) -> None:
-        """Text, in pieces as the parser likes."""
+        """Read a piece of text."""
         if self._element:
             self._pieces.setdefault(self._element, []).append(text)
 
     def end(self, tag: str) -> None:
-        """An element ends."""
+        """End an element."""
         name = local_name(tag)
         self._element = ""
         if name == "c":
@@ -137,7 +137,7 @@ class SheetPart(EventTarget):
             raise EnoughRead
 
     def close(self) -> None:
-        """There is no more: the links, which are after the cells, get the text of theirs."""
+        """End the sheet, and connect the links, which come after the cells, with the text of their cells."""
         self._text.close()
         for index in range(self._first_block, len(self._text.blocks)):
             block = self._text.blocks[index]
@@ -159,7 +159,7 @@ class SheetPart(EventTarget):
             value = self._strings[index] if index < len(self._strings) else ""
         elif self._kind == "inlineStr":
             value = "".join(self._pieces.get("t", ()))
-        elif self._kind != "str":  # a number, a truth, an error
+        elif self._kind != "str":  # a number, a Boolean or an error
             value = ""
         target = formula_target(formula)
         link = self._text.add_link(target, self._place) if target else None
@@ -175,7 +175,7 @@ class SheetPart(EventTarget):
             self._text.close_link(link)
 
     def _read_link(self, attributes: Mapping[str, str]) -> None:
-        """A link of a cell, or of a range: then that of its first cell."""
+        """Read the link of a cell, or of a range, as that of its first cell."""
         identifier, fragment = attributes.get("id", ""), attributes.get("location", "")
         relation = self._relations.get(identifier)
         cell = _CELL.match(attributes.get("ref", ""))
@@ -188,7 +188,7 @@ class SheetPart(EventTarget):
 
 
 def number(digits: str, otherwise: int = 0) -> int:
-    """The number, which is never negative; *otherwise* for what is none.
+    """Return a number that is not negative; *otherwise* for other text.
 
     >>> number("12"), number("-1"), number("9" * 5000), number("", 1)
     (12, 0, 0, 1)

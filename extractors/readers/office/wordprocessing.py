@@ -1,6 +1,6 @@
 """The text markup of Office Open XML (ECMA-376, part 1): WordprocessingML, and DrawingML in slides and charts.
 
-Elements go by their local names: the strict and the transitional edition differ in their namespaces only.
+Elements are identified by local name: the strict and the transitional edition differ only in their namespaces.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from extractors.readers.markup.recognized import local_name
 from extractors.readers.office.package import EnoughRead, EventTarget, Relation, XmlElement, by_local_name
 from extractors.readers.running_text import RunningText
 
-# Computed links: the target of a field of a text document, or of the formula of a cell.
+# Computed links: the target of a field in a text document, or of a formula in a cell.
 
 
 _HYPERLINK_FIELD = re.compile(r"\s*HYPERLINK\b(?P<arguments>.*)", re.IGNORECASE | re.DOTALL)
@@ -25,7 +25,7 @@ _HYPERLINK_FORMULA = re.compile(r'HYPERLINK\(\s*"(?P<target>(?:[^"]|"")*)"', re.
 
 
 def hyperlink_target(code: str) -> str:
-    r"""Return where the code of a HYPERLINK field leads; empty for another field, or a place in the same document.
+    r"""Return the target of a HYPERLINK field; empty for another field, or a place in the same document.
 
     >>> hyperlink_target(r' HYPERLINK "https://n2t.net/ark:12148/x5" \l "p3" \o "a tip" ')
     'https://n2t.net/ark:12148/x5#p3'
@@ -47,7 +47,7 @@ def hyperlink_target(code: str) -> str:
 
 
 def formula_target(formula: str) -> str:
-    """Return where a formula leads that shows a link; empty if it isn't one, or has its target from another cell.
+    """Return the target of a formula for a link; empty for another formula, or a target in another cell.
 
     >>> formula_target('of:=HYPERLINK("https://n2t.net/ark:12148/x5";"scan")')
     'https://n2t.net/ark:12148/x5'
@@ -56,9 +56,9 @@ def formula_target(formula: str) -> str:
     return link["target"].replace('""', '"') if link else ""
 
 
-#: Passed over with all that is in them: what was deleted or moved away, former formatting, tab stops, readings.
+#: Elements skipped with their content: deleted or moved text, former formatting, tab stops, phonetic readings.
 _PASSED_OVER = frozenset({"del", "moveFrom", "pPrChange", "rPrChange", "rt", "tabLst", "tabs"})
-#: Stories within a part that their number distinguishes.
+#: Numbered units within a part.
 _NUMBERED = frozenset({"comment", "endnote", "footnote"})
 _NOTE_MARKS = frozenset({"endnoteRef", "endnoteReference", "footnoteRef", "footnoteReference"})
 _RUNS = frozenset({"fld", "r"})
@@ -75,7 +75,7 @@ _ALTERNATIVE_TEXT = frozenset({"cNvPr", "docPr"})
 
 @dataclass(slots=True)
 class _Run:
-    """A run of characters with one formatting."""
+    """A run of characters with one format."""
 
     is_apart: bool = False
     link: int | None = None
@@ -83,14 +83,14 @@ class _Run:
 
 @dataclass(slots=True)
 class _Field:
-    """A field: its code, then what it shows."""
+    """A field: its code, and the link of its result."""
 
     code: list[str] = field(default_factory=list)
     link: int | None = None
 
 
 def raised_styles(elements: Iterable[XmlElement]) -> Iterator[str]:
-    """Yield which styles of characters raise them, by the styles part; what a style is based on is not followed."""
+    """Yield the character styles that raise text, from the styles part; inheritance between styles is ignored."""
     style = ""
     for element in elements:
         if element.name == "style":
@@ -100,33 +100,33 @@ def raised_styles(elements: Iterable[XmlElement]) -> Iterator[str]:
 
 
 def _raises(name: str, attributes: Mapping[str, str]) -> bool:
-    """Return whether an element of run properties raises the run: as superscript, or by half points."""
+    """Return True if an element of run properties raises the run: as superscript, or by half points."""
     value = attributes.get("val", "")
     return value == "superscript" if name == "vertAlign" else name == "position" and value.isdigit() and value != "0"
 
 
 class MarkupPart(EventTarget):
-    """Takes the events of one part, and writes what a reader sees to a `RunningText`."""
+    """Reads one part, and writes its visible text to a `RunningText`."""
 
     def __init__(
         self, text: RunningText, location: str, relations: Mapping[str, Relation], raised: Collection[str] = ()
     ) -> None:
         self.used: set[str] = set()
-        """The relations that a link of this part has."""
+        """The relations used by links of this part."""
         self._text = text
         self._story = self._place = location
         self._relations = relations
         self._raised = raised
         self._passed_over = 0
         self._content = ""
-        """The element whose text counts, while it is open: ``t`` or ``instrText``."""
+        """The open element whose text counts: ``t`` or ``instrText``."""
         self._in_paragraph_mark = False
         self._alternatives: list[bool] = []
         self._runs: list[_Run] = []
         self._links: list[int | None] = []
         self._fields: list[_Field] = []
         self._codes: list[_Field] = []
-        """Those of the fields whose code isn't at its end."""
+        """The fields whose code has not ended."""
         self._paragraph_links: dict[str, int] = {}
         self._starts: dict[str, Callable[[dict[str, str]], None]] = {
             "fldChar": self._field_character,
@@ -136,7 +136,7 @@ class MarkupPart(EventTarget):
         }
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """An element begins."""
+        """Begin an element."""
         name = local_name(tag)
         if self._passed_over or self._is_passed_over(name):
             self._passed_over += 1
@@ -171,7 +171,7 @@ class MarkupPart(EventTarget):
             self._text.add_link(attributes["href"], self._place)
 
     def data(self, text: str) -> None:
-        """Text, in pieces as the parser likes."""
+        """Read a piece of text."""
         if self._passed_over or not self._content:
             return
         if self._content == "t":
@@ -180,7 +180,7 @@ class MarkupPart(EventTarget):
             self._codes[-1].code.append(text)
 
     def end(self, tag: str) -> None:
-        """An element ends."""
+        """End an element."""
         if self._passed_over:
             self._passed_over -= 1
             return
@@ -207,12 +207,12 @@ class MarkupPart(EventTarget):
             self._in_paragraph_mark = False
 
     def close(self) -> None:
-        """There is no more."""
+        """End the part."""
         self._end_codes()
         self._text.close()
 
     def _is_passed_over(self, name: str) -> bool:
-        """Return whether an element is no part of the text; of alternative contents, all but the first."""
+        """Return True if an element is not part of the text; of alternative contents, only the first is."""
         if name == "del" and self._in_paragraph_mark:
             self._text.let_go_on()
         elif name == "AlternateContent":
@@ -231,7 +231,7 @@ class MarkupPart(EventTarget):
     # -- paragraphs and runs
 
     def _symbol(self, attributes: dict[str, str]) -> None:
-        """A character by its code, in a font of symbols by its place there: U+F000 and what ASCII has."""
+        """Write a character by its code; in a symbol font, U+F000 plus an ASCII code."""
         try:
             code = int(attributes.get("char", ""), 16)
             char = chr(code)
@@ -243,9 +243,9 @@ class MarkupPart(EventTarget):
             self._write(char)
 
     def _read_raising(self, name: str, attributes: dict[str, str]) -> None:
-        """What may raise a run. In DrawingML that is its properties; in per mille, or per cent in the strict edition.
+        """Note that a run is raised. In DrawingML, `rPr` gives this in per mille, or per cent in the strict edition.
 
-        A raised 3 after an ARK is a footnote mark, and must not become its last character.
+        A raised 3 after an ARK is a footnote mark, not its last character.
         """
         baseline = attributes.get("baseline", "")
         is_raised = (
@@ -269,7 +269,7 @@ class MarkupPart(EventTarget):
         self._links.append(link)
 
     def _run_link(self, attributes: dict[str, str]) -> None:
-        """The link of a run in DrawingML, where one link is several runs; or that of a picture."""
+        """Begin the link of a run in DrawingML, where one link may span several runs, or add that of a picture."""
         identifier = attributes.get("id", "")
         relation = self._relations.get(identifier)
         if relation is None or not relation.is_external:
@@ -307,22 +307,22 @@ class MarkupPart(EventTarget):
                 self._close_link(self._fields.pop().link)
 
     def _end_code(self) -> None:
-        """The innermost field shows its result from here on, if it doesn't already."""
+        """End the code of the innermost field; its result follows."""
         if self._codes and self._codes[-1] is self._fields[-1]:
             ended = self._codes.pop()
             ended.link = self._read_code("".join(ended.code))
 
     def _end_codes(self) -> None:
-        """No code goes on after its paragraph: a field that never ends must not swallow the text."""
+        """End all codes at the end of the paragraph, so that a field without an end doesn't hide the text."""
         while self._codes:
             ended = self._codes.pop()
             ended.link = self._read_code("".join(ended.code))
 
     def _read_code(self, code: str) -> int | None:
-        """The link that the code of a field makes of its result, if it does."""
+        """Return the number of the link that the code of a field makes of its result, or None."""
         target = hyperlink_target(code)
         if target:
             return self._open_link(target)
-        if may_hold_ark(code):  # reference managers keep what is cited in the code of their fields
+        if may_hold_ark(code):  # reference managers store citations in the code of their fields
             self._text.add_value(code.strip(), f"{self._place}/field", Role.STRUCTURED_DATA)
         return None

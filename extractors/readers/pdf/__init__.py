@@ -1,1 +1,1 @@
-"""PDFs: pages, lines and links by PDFium, with what lies around them."""
+"""Readers of PDF, by PDFium."""
