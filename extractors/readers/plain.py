@@ -1,4 +1,4 @@
-"""Plain text, the parts of a diff, and labels that are parted in string literals."""
+"""Plain text, parts of a diff, and labels split over string literals."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ MEDIA_TYPE = "text/plain"
 MOST_BYTES = 256 * 2**20
 
 
-#: A part of a unified diff: its lines begin with a blank, a plus or a minus that is none of the text's.
+#: A hunk of a unified diff; its lines begin with a sign (blank, plus or minus).
 _HUNK = re.compile(r"^@@ -[0-9]+(?:,[0-9]+)? \+[0-9]+(?:,[0-9]+)? @@", re.MULTILINE)
 
 
-#: Between two literals of one string that part a label: ``"https://n2t.net/ark" ":/12148/btv1b84"``.
+#: Between two literals of one string that split a label: ``"https://n2t.net/ark" ":/12148/btv1b84"``.
 _PARTED_LABEL = re.compile(r"""(?:"[ \r\n+.&\\_]{1,40}"|'[ \r\n+.&\\_]{1,40}')(?=(?P<rest>r?k?):/?[0-9]{5}/)""")
 
 
 def read_plain(data: bytes, *, charset: str | None = None) -> Reading:
-    r"""The text as one block, its line breaks untouched; *charset* is what the sender declared, if anything.
+    r"""Return the text as one block, with its line breaks unchanged; *charset* is the declared one.
 
     >>> read_plain(b"see ark:/12148/btv1b84-\r\n49691v").blocks[0].text
     'see ark:/12148/btv1b84-\r\n49691v'
@@ -34,14 +34,14 @@ def read_plain(data: bytes, *, charset: str | None = None) -> Reading:
 
 
 def _joined(literals: re.Match[str]) -> str:
-    """Return what is left between two literals: nothing, if the first ends with what the second lacks of a label."""
+    """Return an empty string if a label is split between two literals, so that they are joined; else no change."""
     beginning = "ark"[: 3 - len(literals["rest"])]
     is_label = literals.string.endswith(beginning, 0, literals.start())
     return "" if is_label and "ark".endswith(literals["rest"]) else literals[0]
 
 
 def _without_signs(diff: str) -> str:
-    r"""Return the lines of a *diff* without their signs; an empty line parts those that differ in it.
+    r"""Return the lines of a *diff* without their signs; an empty line separates lines with different signs.
 
     >>> _without_signs("@@ -1,2 +1,2 @@\n one\n-two\n+three\n")
     '@@ -1,2 +1,2 @@\n\none\n\ntwo\n\nthree\n'

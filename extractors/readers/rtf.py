@@ -1,6 +1,6 @@
-"""Rich Text Format, as Word, LibreOffice, WordPad and TextEdit write it (RTF 1.9.1).
+"""Rich Text Format, as written by Word, LibreOffice, WordPad and TextEdit (RTF 1.9.1).
 
-striprtf, the library that there is, drops footnotes and takes quadratic time for links.
+The existing library, striprtf, drops footnotes and takes quadratic time for links.
 """
 
 from __future__ import annotations
@@ -32,37 +32,37 @@ _CHARACTERS = dict(
         strict=True,
     )
 )
-#: What ends a paragraph, or a piece of one, as the mark of a note does. A backslash at the end of a line is one.
+#: The end of a paragraph, or of a piece of one, such as the mark of a note. A backslash at a line end is one.
 _ENDS = frozenset({*"par cell nestcell row nestrow sect column chftn chatn".split(), "\n", "\r"})  # noqa: SIM905
-#: Groups with a text of their own, apart from the one around them.
+#: Groups with a separate text.
 _STORIES = frozenset(
     "annotation footer footerf footerl footerr footnote header headerf headerl headerr shptxt".split()  # noqa: SIM905
 )
-#: Groups with a value that is about the document.
+#: Groups with a property of the document.
 _VALUES = frozenset({"doccomm", "hlinkbase", "keywords", "staticval", "subject", "title"})
-#: Groups that hold no text of the document. Those that begin with an asterisk hold none either, unless they are known.
+#: Groups without text of the document. Groups that begin with an asterisk have none either, unless they are known.
 _PASSED_OVER = frozenset("colortbl fonttbl info listtext pict pntext shprslt stylesheet tc xe".split())  # noqa: SIM905
 _KNOWN = _STORIES | _VALUES | {"fldinst"}
 
 
 @dataclass(slots=True)
 class _Group:
-    """The state of a group; one within it begins with a copy."""
+    """The state of a group; a nested group begins with a copy."""
 
     kind: str = ""
-    """The destination that it is, if that matters at its end."""
+    """The destination, if it matters at the end of the group."""
     story: str = "p"
     is_passed_over: bool = False
     is_raised: bool = False
     skipped: int = 1
-    """How many characters after one of Unicode say the same to old programs."""
+    """Number of characters after a Unicode character that repeat it for old programs."""
     value: list[str] | None = None
-    """The pieces of what isn't shown: a field's code, or a property of the document."""
+    """The pieces of hidden text: a field's code, or a property of the document."""
     link: int | None = None
 
 
 def read_rtf(data: bytes) -> Reading:
-    r"""The paragraphs, notes, links and properties of a document.
+    r"""Return the paragraphs, notes, links and properties of a document.
 
     >>> read_rtf(rb"{\rtf1 See {\b ark:/13030/ft2ds}{\i vh392}\par}").blocks[0].text
     'See ark:/13030/ft2dsvh392'
@@ -88,7 +88,7 @@ def _tokens(data: bytes) -> Iterator[re.Match[bytes]]:
 
 
 class _Document:
-    """Takes the tokens of a document, and writes what a reader sees to a `RunningText`."""
+    """Reads the tokens of a document, and writes its visible text to a `RunningText`."""
 
     def __init__(self) -> None:
         self.text = RunningText()
@@ -96,12 +96,12 @@ class _Document:
         self._groups = [_Group()]
         self._charset = "cp1252"
         self._pending: list[bytes] = []
-        """Text that isn't decoded yet: a character may be several escapes."""
+        """Text that isn't decoded yet: a character may need several escapes."""
         self._to_skip = 0
         self._is_starred = self._is_raised = False
 
     def close(self) -> RunningText:
-        """End what is open; return the text."""
+        """End all open groups and return the text."""
         self._write_pending()
         while len(self._groups) > 1:
             self._end_group()
@@ -109,7 +109,7 @@ class _Document:
         return self.text
 
     def read(self, token: re.Match[bytes]) -> None:
-        """Go on with *token*."""
+        """Read *token*."""
         if token["text"] or token["byte"]:
             chars = token["text"] or bytes.fromhex(token["byte"].decode())
             if not self._groups[-1].is_passed_over:
@@ -133,7 +133,7 @@ class _Document:
                 self._to_skip -= 1
             elif word == "u":
                 self._to_skip = self._groups[-1].skipped
-                # Half of a surrogate pair is no character.
+                # A lone surrogate is not a character.
                 self._write(chr(number % 0x10000).encode("utf-8", "replace").decode())
             elif word in _CHARACTERS:
                 self._write(_CHARACTERS[word])
@@ -142,7 +142,7 @@ class _Document:
             self._is_starred = False
 
     def _control(self, word: str, number: int) -> None:
-        """Read a control word: a destination, a formatting, the end of a paragraph …"""
+        """Read a control word: a destination, a format, the end of a paragraph …"""
         group = self._groups[-1]
         if word in _PASSED_OVER or (self._is_starred and word not in _KNOWN):
             group.is_passed_over = True
@@ -180,7 +180,7 @@ class _Document:
             self._end_value(group.kind, "".join(group.value))
 
     def _end_value(self, kind: str, value: str) -> None:
-        """Read a whole value: that of a field leads somewhere, or holds what a reference manager keeps there."""
+        """Read a whole value: the link target of a field, or data of a reference manager."""
         field = next((group for group in reversed(self._groups) if group.kind == "field"), None)
         target = hyperlink_target(value) if kind == "fldinst" else ""
         if target and field is not None and field.link is None:
@@ -203,7 +203,7 @@ class _Document:
         if group.value is not None:
             group.value.append(text)
             return
-        if group.is_raised != self._is_raised:  # a raised number is the mark of a note
+        if group.is_raised != self._is_raised:  # a raised number is a footnote mark
             self.text.set_apart()
             self._is_raised = group.is_raised
         self.text.write(text)

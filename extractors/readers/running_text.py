@@ -1,4 +1,4 @@
-"""Running text in the making: paragraphs, which may be within one another, and the links that run through them."""
+"""Running text under construction: paragraphs, which may be nested, and the links in them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from extractors.model.documents import Anchor, Block, Finding, Role
 
 MOST_BLOCKS = 1_000_000
 MOST_CHARS = 256 * 2**20
-"""Of all blocks together: a spreadsheet may show one long string in every cell."""
+"""Maximum for all blocks together: a spreadsheet may show one long string in every cell."""
 
 _XML_BLANKS = re.compile(r"[\t\n\r ]+")
 _FULL = Finding("cut-off", "not read beyond a million blocks, or 256 MiB of text")
 
 
 class _Paragraph:
-    """The text of a paragraph as far as it was written, and where its links are."""
+    """The text of a paragraph written up to now, with its links."""
 
     def __init__(self, location: str) -> None:
         self.place = location
@@ -24,11 +24,11 @@ class _Paragraph:
         self.length = 0
         self.anchors: list[Anchor] = []
         self.goes_on = False
-        """Whether its end is struck out, so that the next one belongs to it."""
+        """True if its end is deleted, so that the next paragraph belongs to it."""
 
 
 class RunningText:
-    """Takes the text of a document piece by piece, and keeps it as blocks.
+    """Collects the text of a document piece by piece as blocks.
 
     >>> text = RunningText()
     >>> text.begin("body")
@@ -50,21 +50,21 @@ class RunningText:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The link targets that may lead to further documents, in order, each once."""
+        """The link targets that may lead to other documents, in order, without duplicates."""
         return tuple(self._targets)
 
     @property
     def is_full(self) -> bool:
-        """True if it takes no more blocks."""
+        """True if a limit was reached and no more blocks are added."""
         return bool(self.findings)
 
     def begin(self, location: str) -> None:
-        """A paragraph begins, within another if one is open."""
+        """Begin a paragraph, inside another one if that is open."""
         goes_on, self._unended = self._unended, None
         self._open.append(goes_on or _Paragraph(location))
 
     def end(self) -> None:
-        """The innermost paragraph ends."""
+        """End the innermost paragraph."""
         if not self._open:
             return
         paragraph = self._open.pop()
@@ -75,12 +75,12 @@ class RunningText:
             self._keep(paragraph)
 
     def let_go_on(self) -> None:
-        """The end of the innermost paragraph is struck out: what comes next belongs to it."""
+        """Delete the end of the innermost paragraph, so that the next one belongs to it."""
         if self._open:
             self._open[-1].goes_on = True
 
     def write(self, text: str) -> None:
-        """More text of the innermost paragraph; text outside of any is none that a reader sees."""
+        """Append text to the innermost paragraph; text outside of paragraphs is invisible and dropped."""
         if not self._open or not text:
             return
         paragraph = self._open[-1]
@@ -96,7 +96,7 @@ class RunningText:
             paragraph.anchors.append(Anchor(start, paragraph.length, link))
 
     def write_collapsed(self, text: str) -> None:
-        """As `write`, for formats in which a run of blanks is one blank, and at the start of a paragraph none."""
+        """Append text like `write`, with runs of blanks collapsed, and without blanks at the start of a paragraph."""
         text = _XML_BLANKS.sub(" ", text)
         if text.startswith(" ") and self._open:
             pieces = self._open[-1].pieces
@@ -105,12 +105,12 @@ class RunningText:
         self.write(text)
 
     def break_line(self) -> None:
-        """A new line of the innermost paragraph, unless it is its first."""
+        """Begin a new line of the innermost paragraph, unless it is empty."""
         if self._open and self._open[-1].length:
             self.write("\n")
 
     def set_apart(self) -> None:
-        """Return what comes next is apart from the text before, though in the same paragraph: a footnote mark."""
+        """Separate the following text, such as a footnote mark, from the text before in the same paragraph."""
         if self._open:
             paragraph = self._open[-1]
             self._keep(paragraph)
@@ -118,7 +118,7 @@ class RunningText:
             self._open[-1].goes_on = paragraph.goes_on
 
     def add_link(self, target: str, location: str, *, leads_on: bool = True) -> int:
-        """The number of a new link to *target*, whose visible text comes next if `open_link` says so."""
+        """Add a link to *target* and return its number, for the visible text between `open_link` and `close_link`."""
         self._links += 1
         if leads_on and leads_to_document(target):
             self._targets[target] = None
@@ -126,23 +126,23 @@ class RunningText:
         return self._links
 
     def open_link(self, link: int) -> None:
-        """The text that is written from here on is that of this link."""
+        """Begin the text of a link."""
         self._open_links.append(link)
 
     def close_link(self, link: int) -> None:
-        """The text of this link ends."""
-        for index in range(len(self._open_links) - 1, -1, -1):  # nearly always the last one
+        """End the text of a link."""
+        for index in range(len(self._open_links) - 1, -1, -1):  # usually the last one
             if self._open_links[index] == link:
                 del self._open_links[index]
                 return
 
     def add_value(self, value: str, location: str, role: Role = Role.METADATA) -> None:
-        """A value that is no running text."""
+        """Add a value that is not running text."""
         if value.strip():
             self._append(Block(value, role, place=location))
 
     def close(self) -> None:
-        """There is no more: whatever was begun has ended."""
+        """End the text, with everything open."""
         while self._open:
             self._open[-1].goes_on = False
             self.end()

@@ -1,4 +1,4 @@
-"""JSON, JSON Lines and CSV: every string or cell that may name an ARK, under its JSON Pointer, or its row and column."""
+"""JSON, JSON Lines and CSV: every string or cell that may name an ARK, by its JSON Pointer, or its row and column."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ MEDIA_TYPE = "application/json"
 LINES_MEDIA_TYPE = "application/jsonl"
 MOST_BYTES = 64 * 2**20
 
-#: A place is repeated with each block: of a longer path or key it has the beginning.
+#: Limits on a place, which is repeated with each block: longer paths and keys are truncated.
 _MOST_STEPS, _MOST_STEP_CHARS = 32, 200
 
-#: A lone number of more digits than Python converts ends in one of the latter two.
+#: A lone number with too many digits for Python raises one of the latter two.
 _FAULTS = (ijson.JSONError, ValueError, SystemError)
 
-#: The separator of RFC 7464 (JSON text sequences) is before each record.
+#: The separator of RFC 7464 (JSON text sequences), before each record.
 _RECORD_SEPARATOR = "\x1e"
 
 _ESCAPE = re.compile(
@@ -37,7 +37,7 @@ _ESCAPE = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _SURROGATE = re.compile(r"\\u[Dd][89A-Fa-f]")
-#: Half of a surrogate pair without the other: yajl makes another character of it and what follows, or stops there.
+#: A lone surrogate: yajl would combine it with the next character, or stop there.
 _LONE_SURROGATE = re.compile(
     r"""
     (?P<other> \\u d[89ab][0-9a-f]{2} \\u d[c-f][0-9a-f]{2} | \\ [^u] )
@@ -49,7 +49,7 @@ _CONTROLS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
 def read_json(data: bytes, *, charset: str | None = None) -> Reading:
-    r"""The strings of a JSON document, keys too, that may name an ARK; *charset* is what the sender declared.
+    r"""Return the strings, including keys, of a JSON document that may name an ARK; *charset* is the declared one.
 
     >>> reading = read_json(rb'{"items": [{"@id": "ark\u003a\/12345\/x5"}]}')
     >>> [(block.role.value, block.place, block.text) for block in reading.blocks]
@@ -65,7 +65,7 @@ def read_json(data: bytes, *, charset: str | None = None) -> Reading:
 
 
 def read_json_lines(data: bytes, *, charset: str | None = None) -> Reading:
-    """The same of one JSON document a line; a malformed line costs no other. The place begins with the record.
+    """Return the strings of one JSON document per line; other lines survive a malformed one. Places name the record.
 
     >>> reading = read_json_lines(b'{"id": "ark:/12345/x5"}\\n{"id" "ark:"\\n{"id": "ark:/12345/x6"}')
     >>> [(block.place, block.text) for block in reading.blocks]
@@ -77,7 +77,7 @@ def read_json_lines(data: bytes, *, charset: str | None = None) -> Reading:
     text = text.replace(_RECORD_SEPARATOR, " ")
     try:
         blocks = list(_blocks(text, are_records=True))
-    except _FAULTS:  # once more, line by line, which takes ten times as long
+    except _FAULTS:  # again line by line, which takes ten times as long
         blocks, malformed = _blocks_of_lines(text)
         if malformed:
             detail = f"records read as text: {len(malformed)}, the first is record {malformed[0]}"
@@ -86,7 +86,7 @@ def read_json_lines(data: bytes, *, charset: str | None = None) -> Reading:
 
 
 def _blocks_of_lines(text: str) -> tuple[list[Block], list[int]]:
-    """The blocks of one document a line, and which of the lines that matter are no JSON."""
+    """Return the blocks of one document per line, and the numbers of malformed lines that may name an ARK."""
     blocks: list[Block] = []
     malformed: list[int] = []
     lines = filter(None, map(str.strip, io.StringIO(text)))
@@ -106,19 +106,19 @@ def _text(data: bytes, charset: str | None) -> tuple[str, list[Finding]]:
     decoded = decode(data, charset)
     text, lone = _without_lone_surrogates(decoded.text)
     if lone:
-        detail = f"half of a surrogate pair is no character, and read as U+FFFD: {lone}"
+        detail = f"lone surrogates, read as U+FFFD: {lone}"
         findings.append(Finding("malformed-json", detail))
     return text, findings + list(decoded.findings)
 
 
 def _without_lone_surrogates(text: str) -> tuple[str, int]:
-    r"""*text* with U+FFFD for each escape of half a surrogate pair, and how many there were.
+    r"""Return *text* with U+FFFD for each escape of a lone surrogate, and their number.
 
     >>> text, lone = _without_lone_surrogates(r'["\ud83d\ude00", "\\ud800", "\ud800"]')
     >>> print(text, lone)
     ["\ud83d\ude00", "\\ud800", "\ufffd"] 1
     """
-    if _SURROGATE.search(text) is None:  # most
+    if _SURROGATE.search(text) is None:  # the usual case
         return text, 0
     lone = 0
 
@@ -131,10 +131,10 @@ def _without_lone_surrogates(text: str) -> tuple[str, int]:
 
 
 def _blocks(text: str, *, are_records: bool = False) -> Iterator[Block]:
-    """A block for each string that may name an ARK, values and keys, all keys of the same name; no document is built.
+    """Yield a block for each string that may name an ARK, values and keys (all of one name), without building a tree.
 
-    Events, because strangers choose the depth: the stack is ours, and nothing recurses. Several documents, one after
-    the other, are read as if each were alone.
+    Events and an explicit stack are used, because the depth may be hostile. Several documents, one after the other, are
+    read as if each were alone.
     """
     path: list[str | int] = []
     records = 0
@@ -159,7 +159,7 @@ def _blocks(text: str, *, are_records: bool = False) -> Iterator[Block]:
 
 
 def _pointer(path: list[str | int]) -> str:
-    """The JSON Pointer (RFC 6901) of a place.
+    """Return the JSON Pointer (RFC 6901) of a place.
 
     >>> _pointer(["a/b", 3, "m~n"])
     '/a~1b/3/m~0n'
@@ -169,7 +169,7 @@ def _pointer(path: list[str | int]) -> str:
 
 
 def _unescaped(text: str) -> str:
-    r"""*text* with the escapes of JSON undone wherever they are.
+    r"""Return *text* with the escapes of JSON decoded everywhere.
 
     >>> _unescaped(r'{"id": "ark\u003a\/12345\/x5')
     '{"id": "ark:/12345/x5'
@@ -187,13 +187,13 @@ def _character(escape: re.Match[str]) -> str:
 
 
 def _message(fault: Exception) -> str:
-    """The first line of what a fault says: further ones show where it is, in the text itself."""
+    """Return the first line of a fault's message; further lines only quote the text."""
     message = fault.args[0] if fault.args else ""
     said = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
     return said.partition("\n")[0].strip() if isinstance(fault, ijson.JSONError) else "a number beyond all use"
 
 
-# CSV and its kin: every cell that may name an ARK, under its row and column.
+# CSV and similar formats: every cell that may name an ARK, by row and column.
 
 TABULAR_TYPE = "text/csv"
 
@@ -203,11 +203,11 @@ _QUOTED = re.compile(r'"[^"]*"')
 _MOST_HEADING_CHARS = 100
 _FOLLOWING_CHARS = 80
 
-csv.field_size_limit(MOST_BYTES)  # a quote that is never closed makes one long cell
+csv.field_size_limit(MOST_BYTES)  # an unclosed quote makes one long cell
 
 
 def read_tabular(data: bytes, *, charset: str | None = None) -> Reading:
-    r"""The cells that may name an ARK; *charset* is what the sender declared. Rows count from 1, the heading's.
+    r"""Return the cells that may name an ARK; *charset* is the declared one. Rows count from 1, including the heading.
 
     >>> reading = read_tabular(b"title;identifier\r\nMap;ark:/12345/x5\r\n")
     >>> [(block.role.value, block.place, block.text) for block in reading.blocks]
@@ -234,7 +234,7 @@ def read_tabular(data: bytes, *, charset: str | None = None) -> Reading:
 
 
 def _delimiter(text: str) -> str:
-    r"""Return the delimiter that most of the first lines have outside of quotes.
+    r"""Return the most frequent delimiter outside of quotes in the first lines.
 
     >>> _delimiter('a;"b, c"\r\n1,5;2\r\n'), _delimiter("a\tb\n"), _delimiter("ark:/12345/x5\n")
     (';', '\t', ',')
@@ -244,7 +244,7 @@ def _delimiter(text: str) -> str:
 
 
 def _is_heading(row: list[str]) -> bool:
-    """Return whether a first row names columns rather than being a record itself.
+    """Return True if a first row names columns and is not a record.
 
     >>> _is_heading(["Title", "ARK"]), _is_heading(["Map", "https://n2t.net/ark:/12345/x5"]), _is_heading(["Map", "3"])
     (True, False, False)

@@ -1,1 +1,1 @@
-"""Does an ARK go on after a line wrap? What is known, the rules, and their order."""
+"""Decide whether an ARK continues after a line wrap: evidence and rules."""

@@ -1,7 +1,7 @@
-"""Evidence about ARKs before a text is read: names that are whole, and what they have in common.
+"""Evidence about ARKs that is known before a text is read: whole names, and their common properties.
 
-Typesetters break no link target, and most names in a text touch no line's end. Those of a document, or of a whole
-audit, are the best evidence for the ones that are broken.
+No typesetter breaks a link target, and most names in a text touch no line end. The whole names of a document, or of an
+audit, are the best evidence for the broken ones.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ import regex
 from extractors.model.ark import Ark
 from extractors.model.check_characters import KNOWN, CheckCharacter, Zones, learned_zones
 
-# The shapes of one authority's names, learned from those that are whole: evidence where a line breaks one.
+# The shapes of one authority's names, learned from whole ones: evidence for broken names.
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-#: Distinct names of one kind, all of one length, from which that length counts as theirs.
+#: Minimum number of distinct names of one kind and length that show the length of that kind.
 _ENOUGH = 3
-#: Distinct names from which it says something that a length, or a sort of character, is not among them.
+#: Minimum number of distinct names for the absence of a length, or a sort of character, to count.
 _MANY = 8
-#: Kinds with more lengths than this have none.
+#: A kind with more lengths has no shape.
 _MOST_LENGTHS = 3
 
 Kind = tuple[str, str]
 
 
 class Fit(Enum):
-    """The fit of a name to the shape that its kind has."""
+    """The fit of a name to the shape of its kind."""
 
     TOO_SHORT = "too short"
     FITS = "fits"
     TOO_LONG = "too long"
     STRANGE = "strange"
-    """It has the length, or an allowed one, but characters that no name of its kind has."""
+    """It has a known length, but characters that no name of its kind has, or a length between known ones."""
 
 
 def kind_of(ark: Ark) -> Kind:
-    """NAAN and the letters that a base name begins with: names alike in these were mostly made by one program.
+    """Return NAAN and initial letters of a base name: names with both in common mostly come from one program.
 
     >>> kind_of(Ark.parse("ark:12148/btv1b8449691v"))
     ('12148', 'btv')
@@ -56,7 +56,7 @@ _VOWELS = frozenset("aeiouAEIOU")
 
 
 def _sorts(name: str) -> frozenset[str]:
-    """The sorts of characters after the letters that a name begins with.
+    """Return the sorts of the characters after the initial letters of a name.
 
     >>> sorted(_sorts("metapth304825")), sorted(_sorts("cl0b1E"))
     (['digit'], ['consonant', 'digit', 'vowel'])
@@ -80,7 +80,7 @@ class Shape:
     lengths: frozenset[int]
     sorts: frozenset[str]
     names: int
-    """How many distinct names this was learned from."""
+    """Number of distinct names that it was learned from."""
 
     def fit(self, name: str) -> Fit:
         """Return the fit of *name* to this shape."""
@@ -93,16 +93,16 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Shapes:
-    """The shapes of names by kind, and of all names of a NAAN (with no letters for its kind)."""
+    """The shapes of names by kind, and of all names of a NAAN."""
 
     by_kind: Mapping[Kind, Shape] = field(default_factory=dict)
     by_naan: Mapping[str, Shape] = field(default_factory=dict)
 
     @classmethod
     def learned(cls, bases: Iterable[Ark], zones: Zones = KNOWN) -> Shapes:
-        """Return the shapes that *bases*, distinct whole ARKs without qualifiers, agree on, in whatever order.
+        """Return the shapes of *bases*, distinct whole ARKs without qualifiers, in any order.
 
-        A name whose check character fails in *zones* is no evidence.
+        Names whose check character fails in *zones* are ignored.
 
         >>> arks = [Ark.parse(f"ark:13960/{name}") for name in ("t1pg22p71", "t78s5b569", "t58d0dn7n")]
         >>> sorted(Shapes.learned(arks).by_kind[("13960", "t")].lengths)
@@ -127,13 +127,13 @@ class Shapes:
         return shape.fit(ark.name) if shape else None
 
     def allows(self, ark: Ark) -> bool:
-        """Return whether nothing that was learned speaks against the base name of *ark*."""
+        """Return True if the base name of *ark* fits its kind, or its kind is unknown."""
         return self.fit(ark) in (None, Fit.FITS)
 
 
 @dataclass(slots=True)
 class _Names:
-    """What distinct names have in common, name by name."""
+    """The lengths and sorts of characters of distinct names."""
 
     lengths: Counter[int] = field(default_factory=Counter)
     sorts: set[str] = field(default_factory=set)
@@ -143,7 +143,7 @@ class _Names:
         self.sorts |= sorts
 
     def shape(self, enough: int) -> Shape | None:
-        """Return what the names have in common; None when they are too few, or too different."""
+        """Return the shape of the names; None if they are too few or too different."""
         number, lengths = self.lengths.total(), len(self.lengths)
         if number < enough or lengths > _MOST_LENGTHS:
             return None
@@ -152,10 +152,10 @@ class _Names:
         return Shape(frozenset(self.lengths), frozenset(self.sorts), number)
 
 
-# The words that qualifiers are made of: components and variants that many resolvers share, and those of the audit.
+# The words in qualifiers: components and variants of many resolvers, and those of the audit.
 
 
-#: After a period these end a name: what Python's own table knows as file suffixes, and a few of libraries.
+#: Suffixes that end a name after a period: the file suffixes of Python's own table, and some used by libraries.
 FILE_SUFFIXES = frozenset(
     suffix.removeprefix(".")
     for by_suffix in mimetypes.MimeTypes(filenames=()).types_map
@@ -179,7 +179,7 @@ _TWO_LETTERS = regex.compile(r"\p{L}.*\p{L}")
 
 
 def qualifier_words(arks: Iterable[Ark]) -> frozenset[str]:
-    """The words in the qualifiers of *arks*, all of them seen whole; numbers and single letters are none.
+    """Return the words in the qualifiers of whole *arks*, without numbers and single letters.
 
     >>> sorted(qualifier_words([Ark.parse("ark:12148/bpt6k1/f42.image.r=Dumas")]))
     ['Dumas', 'image']
@@ -190,10 +190,9 @@ def qualifier_words(arks: Iterable[Ark]) -> frozenset[str]:
 
 
 def completes_word(qualifier: str, following: str, learned: frozenset[str]) -> bool | None:
-    """Return whether *following* completes the last word of a *qualifier* as written; False where that is complete
-    already.
+    """Return True if *following* completes the last word of a *qualifier*; False if that word is already complete.
 
-    None where neither is a known word. *qualifier* begins at its first delimiter.
+    None if neither gives a known word. *qualifier* begins at its first delimiter.
 
     >>> completes_word("/f42.plan", "checontact", frozenset()), completes_word("/f42.item", "300dpi", frozenset())
     (True, False)
@@ -217,34 +216,34 @@ def completes_word(qualifier: str, following: str, learned: frozenset[str]) -> b
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Evidence about ARKs before a text is read."""
+    """Evidence about ARKs that is known before a text is read."""
 
     whole: Sequence[str] = ()
-    """Normal forms, sorted, of ARKs that are where no typesetter has broken them."""
+    """Normal forms of whole ARKs, sorted."""
     shapes: Shapes = field(default_factory=Shapes)
-    """What names of each kind look like."""
+    """The shapes of names of each kind."""
     qualifiers: frozenset[str] = frozenset()
-    """The words that their qualifiers are made of."""
+    """The words in their qualifiers."""
     zones: Zones = KNOWN
-    """Where their check characters are."""
+    """The zones of their check characters."""
     supported: frozenset[Ark] = frozenset()
-    """Those that independent support makes certain, as a complete link target does."""
+    """ARKs with independent support that makes them certain, such as a complete link target."""
 
     @classmethod
     def of(cls, arks: Iterable[Ark], supported: frozenset[Ark] = frozenset()) -> Evidence:
-        """The evidence that *arks*, seen whole, give for those that may be broken; their order changes nothing.
+        """Return the evidence of whole *arks* for those that may be broken; their order doesn't matter.
 
         >>> Evidence.of([Ark.parse("ark:12148/btv1b84/f1.item"), Ark.parse("ark:12148/btv1b84")]).whole
         ('ark:12148/btv1b84', 'ark:12148/btv1b84/f1.item')
         """
-        distinct = sorted(set(arks), key=attrgetter("naan", "name", "qualifier"))  # their order, without comparing ARKs
+        distinct = sorted(set(arks), key=attrgetter("naan", "name", "qualifier"))  # faster than comparing ARKs
         whole = tuple(sorted(map(str, distinct)))
         bases = dict.fromkeys(ark.base for ark in distinct)
         zones = Zones(learned_zones(bases))
         return cls(whole, Shapes.learned(bases, zones), qualifier_words(distinct), zones, supported)
 
     def begins_one(self, form: str) -> bool:
-        """Return whether *form* is the beginning of an ARK that is whole elsewhere.
+        """Return True if *form* is the beginning of an ARK that is whole elsewhere.
 
         >>> Evidence.of([Ark.parse("ark:12148/bpt6k107371t")]).begins_one("ark:12148/bpt6k10")
         True
@@ -253,11 +252,11 @@ class Evidence:
         return at < len(self.whole) and self.whole[at].startswith(form)
 
     def holds(self, form: str) -> bool:
-        """Return whether *form* itself is whole elsewhere. A name whose check character fails is no evidence."""
+        """Return True if *form* itself is whole elsewhere, and its check character doesn't fail."""
         at = bisect_left(self.whole, form)
         is_whole = at < len(self.whole) and self.whole[at] == form
         return is_whole and self.zones.check(Ark.of_normal_form(form)) is not CheckCharacter.FAILS
 
     def supports(self, ark: Ark) -> bool:
-        """Return whether *ark*, whole elsewhere, has independent support: a passing check character, a link target."""
+        """Return True if *ark*, whole elsewhere, has independent support: a passing check character, a link target."""
         return self.zones.check(ark) is CheckCharacter.PASSES or ark in self.supported

@@ -1,6 +1,6 @@
-"""The rules whether an ARK continues after a line wrap, in their order: the first that decides counts.
+"""The rules that decide whether an ARK continues after a line wrap; the first one that decides counts.
 
-The order is that of the strength of the evidence, as measured on some ten thousand wraps made by real typesetters.
+They are ordered by the strength of their evidence, measured on about ten thousand wraps of real typesetters.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from extractors.model.normalize import NotAnArk
 from extractors.model.offset_map import UNSPACED
 from extractors.wraps.evidence import Evidence, Fit, completes_word, kind_of
 
-# A line's end within or after an ARK, and the decision about it.
+# A line end in or after an ARK, and the decision about it.
 
 _LEAD = regex.compile(rf"[[\p{{L}}\p{{Nd}}/.=_~%+@$*:-]--{UNSPACED}]*", regex.VERSION1)
 _SENTENCE_END = regex.compile(r"(?<![.,;:!?'\"])[.,;:!?'\"]++\Z")
 _DELIMITED = regex.compile(r"[/.=:?&][\p{L}\p{Nd}]")
-#: After these a URL is broken where a name is not.
+#: Characters after which typesetters break URLs.
 _BREAK_AFTER = "/.=_:~+@%&?-"
-#: No line further away is evidence.
+#: The maximum distance of lines that count as evidence.
 NEAR_CHARS = 2500
 _NEAR_LINES = 12
 _LINE_NUMBER = regex.compile(r"\s{0,40}\(?(\d{1,4})(?:[.):]*(?=\s)|\Z)")
@@ -33,7 +33,7 @@ _FEWEST_LINES = 4
 
 
 class Confidence(IntEnum):
-    """The confidence in a mention; the least sure of its decisions counts."""
+    """The confidence in a mention: that of its least certain decision."""
 
     AMBIGUOUS = 1
     LIKELY = 2
@@ -41,34 +41,34 @@ class Confidence(IntEnum):
 
     @property
     def token(self) -> str:
-        """The string in the store and in JSON."""
+        """The value in the store and in JSON."""
         return self.name.lower()
 
 
 @dataclass(frozen=True, slots=True)
 class Wrap:
-    """A line's end at which an ARK may end or continue."""
+    """A line end where an ARK may end or continue."""
 
     left: str
-    """The ARK as it was read so far, from the label on, without a hyphen at the wrap: ``ark:/12148/bpt6k10``."""
+    """The ARK read up to now, from the label on, without a hyphen at the wrap: ``ark:/12148/bpt6k10``."""
     right: str
-    """The next token, up to a blank or a character that no ARK has."""
+    """The next token, up to a blank or a character that doesn't occur in ARKs."""
     hyphen: bool
-    """Whether a hyphen, of any kind, is directly before the wrap."""
+    """True if a hyphen of any kind is directly before the wrap."""
     line_slack: float | None = None
-    """How many more characters would have fitted in the line; None if unknown."""
+    """Number of further characters that fit in the line; None if unknown."""
     beyond: str = ""
     """The text after the next token."""
     is_paged: bool = False
-    """Whether it is on a page, where what follows in the text need not be what follows for the eye."""
+    """True if it is on a page, where the next text may be elsewhere visually."""
     is_numbered: bool = False
-    """Whether a number that begins the next line goes on with the numbers of the lines around it."""
+    """True if a number at the beginning of the next line continues the numbers of the lines around it."""
     is_link_cut: bool = False
-    """True if the link annotation of this text ends with the line, too: a viewer that makes links of lines cuts both."""
+    """True if the link annotation of this text ends at the line end, too, as in viewers that link each line."""
 
     @property
     def next_part(self) -> str:
-        """Return what follows, without the punctuation that would end a sentence.
+        """The next token without the punctuation that may end a sentence.
 
         >>> Wrap("ark:/12148/bpt6k10", "7371t).", hyphen=False).next_part
         '7371t'
@@ -93,7 +93,7 @@ class Wrap:
 
     @property
     def is_wrapped_again(self) -> bool:
-        """True if what follows ends with its line, too, so that the name may continue in a third."""
+        """True if the next token ends with its line, too, so that the name may continue on a third."""
         return self.right.endswith("-") or self.beyond.startswith("\n")
 
     @property
@@ -103,13 +103,13 @@ class Wrap:
 
     @property
     def is_at_delimiter(self) -> bool:
-        """True if the wrap is where URLs are broken: after or before a delimiter."""
+        """True if the wrap is at a delimiter, where typesetters break URLs."""
         return self.left[-1:] in _BREAK_AFTER or _DELIMITED.match(self.right) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class WrapDecision:
-    """The decision whether the ARK continues, by which rule, and how surely."""
+    """The decision whether the ARK continues, with its rule and confidence."""
 
     join: bool
     rule: str
@@ -117,10 +117,10 @@ class WrapDecision:
 
 
 def slack_in_text(text: str, at: int) -> float | None:
-    """Return how many characters the line whose break is at *at* is shorter than the longest near it.
+    """Return how much shorter the line that ends at *at* is than the longest line near it, in characters.
 
-    None where there are too few lines, or all are as long, as the items of a list may be. A line without a blank is no
-    evidence: it may be a word that no tool breaks.
+    None if there are too few lines, or all have one length, like items of a list. Lines without a blank don't count,
+    because tools can't break a long word.
 
     >>> slack_in_text("The quick brown fox\\njumps over\\nthe lazy dog and the\\nfoxes that are\\n", 30)
     10
@@ -136,7 +136,7 @@ def slack_in_text(text: str, at: int) -> float | None:
 
 
 def is_numbered(text: str, at: int) -> bool:
-    r"""Return whether the line after the break at *at* begins with the next number of those that its neighbours have.
+    r"""Return True if the line after the break at *at* begins with the next number in the series of its neighbours.
 
     >>> text = "1. see it\n2. see ark:/12148/x5\n3. end"
     >>> is_numbered(text, text.index("\n3")), is_numbered("see ark:/12148/x5\n3 maps", 17)
@@ -163,7 +163,7 @@ def _line_number(line: str) -> int | None:
 
 @lru_cache(maxsize=256)
 def ark_of(text: str) -> Ark | None:
-    """Return the ARK that *text* is, or None."""
+    """Return the ARK of *text*, or None."""
     try:
         return Ark.parse(text)
     except NotAnArk:
@@ -172,7 +172,7 @@ def ark_of(text: str) -> Ark | None:
 
 # The rules.
 
-#: The rules whose names others ask for.
+#: Rules whose names are used elsewhere.
 ANOTHER_BEGINS = "another identifier begins"
 CHECK_CHARACTER = "check character"
 CHECK_FAILS = "its check character fails"
@@ -181,7 +181,7 @@ NOTHING_FOLLOWS = "nothing that an ARK could hold follows"
 SHAPE = "the shape of its kind"
 WHOLE_ELSEWHERE = "stands whole elsewhere"
 
-#: No name that has a check character is shorter; a piece of one passes by chance once in 29.
+#: Shorter names have no check character; a piece of a name passes by chance once in 29.
 SHORTEST_CHECKED = 7
 
 _ARK_LIKE = regex.compile(r"[\p{L}\p{Nd}/.=_~%+@$*?-]|:[\p{L}\p{Nd}]")
@@ -195,7 +195,7 @@ _DATE = regex.compile(r"\d{1,4}(?:([./-])\d{1,2}\1\d{1,4})[.,;:)]*\Z")
 _YEAR = regex.compile(r"(?:1[0-9]|20)\d\d[.,;:)]*\Z")
 _NUMBER = regex.compile(r"\d+[/.,;:)]*\Z")
 _MIXED = regex.compile(r"(?=.*\d)(?=.*\p{L})")
-#: A path in prose, not of an ARK.
+#: The beginning of a file path in prose, not of an ARK.
 _UNIX_PATH = regex.compile(
     r"/(?:bin|boot|dev|etc|home|lib|media|mnt|opt|proc|root|run|sbin|srv|sys|tmp|usr|var)(?:/|\W*\Z)"
 )
@@ -239,7 +239,7 @@ def whole_elsewhere(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
         return None
     ends = not wrap.is_link_cut and evidence.holds(str(left))
     goes_on = joined != left and evidence.holds(str(joined))
-    if ends and goes_on:  # both are whole elsewhere: other evidence decides
+    if ends and goes_on:  # both are whole elsewhere, so that other evidence must decide
         return None
     if goes_on or (joined != left and not ends and wrap.is_wrapped_again and evidence.begins_one(str(joined))):
         return _as_elsewhere(joined, evidence, join=True)
@@ -263,7 +263,7 @@ def check_character_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | No
             return WrapDecision(True, CHECK_CHARACTER)
         case CheckCharacter.PASSES, CheckCharacter.FAILS if (
             not wrap.hyphen
-            # a piece may pass by chance: bpt6 does, and fails with what the next line adds
+            # A piece may pass by chance: bpt6 does, and fails with the text of the next line.
             and not (wrap.is_wrapped_again and len(left.name) < SHORTEST_CHECKED)
         ):
             return WrapDecision(False, CHECK_CHARACTER)
@@ -303,7 +303,7 @@ def hyphen_at_wrap(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 
 
 def would_have_fitted(wrap: Wrap, _: Evidence) -> WrapDecision | None:
-    blank = 2 if wrap.is_paged else 1  # characters differ in width where geometry measures
+    blank = 2 if wrap.is_paged else 1  # on pages, character widths vary
     if wrap.line_slack is not None and wrap.line_slack >= blank + len(wrap.right):
         return WrapDecision(False, "what follows would have fitted in the line", Confidence.LIKELY)
     return None
@@ -354,7 +354,7 @@ def number_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 
 Rule = Callable[[Wrap, Evidence], WrapDecision | None]
 
-#: What leaves no choice, the document's own evidence, arithmetic, what names look like, and at last the words.
+#: In order: clear ends, the evidence of documents, check characters, shapes of names, and words.
 RULES: tuple[Rule, ...] = (
     nothing_follows,
     another_identifier,
@@ -375,12 +375,12 @@ RULES: tuple[Rule, ...] = (
 
 
 def first_decision(rules: Iterable[Rule], wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
-    """Return the decision of the first of *rules* that makes one; None if none does."""
+    """Return the decision of the first of *rules* that makes one, or None."""
     return next((decision for rule in rules if (decision := rule(wrap, evidence)) is not None), None)
 
 
 def decide(wrap: Wrap, evidence: Evidence) -> WrapDecision:
-    """Return whether the ARK continues after *wrap*, by the first rule that decides.
+    """Return the decision whether the ARK continues after *wrap*, by the first rule that decides.
 
     >>> decide(Wrap("ark:/12148/bpt6k10", "7371t", hyphen=False), Evidence())
     WrapDecision(join=True, rule='check character', confidence=<Confidence.CERTAIN: 3>)
@@ -392,7 +392,7 @@ def decide(wrap: Wrap, evidence: Evidence) -> WrapDecision:
 
 
 def may_be_rest(following: str) -> bool:
-    """Return whether a unit (a cell, a box, a paragraph) that begins like *following* may be the rest of a name.
+    """Return True if a unit (a cell, a box, a paragraph) that begins like *following* may be the rest of a name.
 
     >>> [may_be_rest(unit) for unit in ("7371t", "7371t and more", "/f12.item", "0120339")]
     [True, True, True, True]

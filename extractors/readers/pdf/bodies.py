@@ -1,7 +1,7 @@
-"""From the pages of a PDF to blocks: an ARK that goes on on the next page finds its end there, and links their text.
+"""Convert the pages of a PDF to blocks; join pages where an ARK may continue, and connect links with their text.
 
-Most pages are a block each. Where a page ends in what may be the beginning of an ARK, its running foot, the next
-page's running head, and footnotes are taken out of the way, and the bodies of both pages are one block.
+Most pages are a block each. If the text of a page ends with the possible beginning of an ARK, its running foot, the
+running head of the next page, and footnotes are separated, and the bodies of both pages become one block.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from extractors.readers.pdf.geometry import LINE_END_HYPHEN, Lines
 from extractors.readers.pdf.pdf_pages import Link, PdfPage, goes_on, is_open
 from extractors.wraps.rules import may_be_rest
 
-# The running heads and feet of PDF pages: lines that say the same from page to page, or count on.
+# The running heads and feet of PDF pages: lines that are equal from page to page, except for page numbers.
 
 
 _MOST_ROWS = 4  # of a running head or foot
@@ -30,10 +30,10 @@ Row = list[int]
 
 
 def running_lines(page: PdfPage, *neighbours: PdfPage | None) -> frozenset[int]:
-    """The indexes of the lines that are the running head or foot of *page*, as its *neighbours* show.
+    """Return the indexes of the lines in the running head or foot of *page*, by comparison with its *neighbours*.
 
-    From the edge of the page inwards, each row must be at the same height on a neighbour and say the same, or
-    count on, or be set apart on both; a page number may be set apart on this page alone.
+    Each row, from the edge of the page inwards, must be at the same height on a neighbour and equal except for numbers
+    that count pages, or be set apart on both pages; a page number may be set apart on this page alone.
     """
     rows = _rows(page.lines)
     steps = [above.middle - below.middle for above, below in pairwise(page.lines)]
@@ -49,7 +49,7 @@ def running_lines(page: PdfPage, *neighbours: PdfPage | None) -> frozenset[int]:
 
 
 def _rows(lines: Lines) -> list[Row]:
-    """The indexes of lines by rows, from the top."""
+    """Return the indexes of lines by rows, from the top."""
     rows: list[Row] = []
     for index in sorted(range(len(lines)), key=lambda index: -lines[index].middle):
         if rows and lines[rows[-1][0]].middle - lines[index].middle < _SAME_HEIGHT:
@@ -71,7 +71,7 @@ def _is_running(page: PdfPage, outer: Row, inner: Row, leading: float, neighbour
 
 
 def _runs_on(page: PdfPage, index: int, other: PdfPage) -> bool:
-    """Return whether *other* has a line at the height of this one that says the same, or counts on."""
+    """Return True if *other* has an equal line at the same height, except for numbers that count pages."""
     line = page.lines[index]
     text = page.text[line.start : line.end]
     return any(
@@ -82,7 +82,7 @@ def _runs_on(page: PdfPage, index: int, other: PdfPage) -> bool:
 
 
 def _same(text: str, other: str, pages_apart: int) -> bool:
-    """Return whether two lines are the same running head on pages so far apart.
+    """Return True if two lines are the same running head, *pages_apart* pages apart.
 
     >>> _same("Annual report 12", "Annual report 13", 1), _same("ark:/12345/x5", "ark:/12345/x9", 1)
     (True, False)
@@ -95,7 +95,7 @@ def _same(text: str, other: str, pages_apart: int) -> bool:
 
 
 def _is_set_apart_on(page: PdfPage, middle: float, leading: float) -> bool:
-    """Return whether the outermost line of *page* at this height is set apart there as well."""
+    """Return True if the outermost line of *page* at this height is set apart, too."""
     rows = [page.lines[row[0]].middle for row in _rows(page.lines)]
     edges = [(rows[0], rows[1]), (rows[-1], rows[-2])] if len(rows) > 1 else []
     return any(
@@ -106,14 +106,14 @@ def _is_set_apart_on(page: PdfPage, middle: float, leading: float) -> bool:
 
 _SAME_FONT = 0.07
 _SET_APART = 1.2  # times the leading of a page
-_LAST_DIGITS = re.compile(r"[0-9]{1,12}[,;)]|[0-9]{5}")  # and no mark of a note
+_LAST_DIGITS = re.compile(r"[0-9]{1,12}[,;)]|[0-9]{5}")  # not the mark of a note
 _REST_CHARS = 80
 _BETWEEN_FRAGMENTS = re.compile(rf"[\s{LINE_END_HYPHEN}-]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some of the text of a page, in order."""
+    """A part of the text of a page, in order."""
 
     page: PdfPage
     spans: tuple[tuple[int, int], ...]
@@ -123,7 +123,7 @@ class Part:
         return "".join(self.page.text[start:end] for start, end in self.spans)
 
     def moved(self, offset: int) -> int | None:
-        """Return where an offset in the page's text is in this one."""
+        """Return the offset in this text of an offset in the page's text; None if it is outside."""
         done = 0
         for start, end in self.spans:
             if start <= offset <= end:
@@ -133,13 +133,13 @@ class Part:
 
     @property
     def sizes(self) -> list[float]:
-        """The size of the font of each of its lines, as far as they are known."""
+        """The font sizes of its lines, as far as they are known."""
         sizes = zip(self.page.lines, self.page.font_sizes, strict=False)
         return [size for line, size in sizes if self.moved(line.start) is not None]
 
 
 def blocks_of(pages: Sequence[PdfPage]) -> Iterator[Block]:
-    """The blocks of all *pages*, in order: text, what was taken out of its way, comments, and the links on it."""
+    """Yield the blocks of all *pages*, in order: text, separated heads and notes, comments, and links."""
     numbers = count(1)
     run: list[Part] = []
     aside: list[Part] = []
@@ -147,7 +147,7 @@ def blocks_of(pages: Sequence[PdfPage]) -> Iterator[Block]:
     for before, page, after in neighbours:
         body, others = _whole(page), []
         if run or page.may_go_on:
-            # a row of a table is no running head
+            # A row of a table is not a running head.
             running = running_lines(page, before, after) if not page.has_cells else frozenset()
             others = [_part(page, [index]) for index in sorted(running)]
             body = _part(page, [at for at in range(len(page.lines)) if at not in running])
@@ -178,7 +178,7 @@ def _whole(page: PdfPage) -> Part:
 
 
 def _part(page: PdfPage, indexes: Sequence[int]) -> Part:
-    """The lines with these *indexes* (in order), with the line breaks between those that follow one another."""
+    """Return the lines with these *indexes* (in order), with the line breaks between consecutive ones."""
     spans: list[tuple[int, int]] = []
     starts = [*(line.start for line in page.lines), len(page.text)]
     for index in indexes:
@@ -194,9 +194,9 @@ def _part(page: PdfPage, indexes: Sequence[int]) -> Part:
 
 
 def _note_going_on(part: Part, body: Part) -> Part | None:
-    """Return the end of *body* in which a note goes on that began on the page before; None if there is none.
+    """Return the end of *body*, from a note that continues from the page before; None if there is none.
 
-    The notes of a page are set apart from its text, and begin with what may be the rest of the name in *part*.
+    Notes are set apart from the text of a page; this one begins with the possible rest of the name in *part*.
     """
     lines, text = body.page.lines, body.page.text
     indexes = [index for index, line in enumerate(lines) if body.moved(line.start) is not None]
@@ -216,7 +216,7 @@ def _may_begin_with_rest(text: str, start: int) -> bool:
 
 
 def _goes_on(part: Part, following: Part) -> bool:
-    """Return whether what ends within *part* may go on in *following*, on the next page."""
+    """Return True if the end of *part* may continue in *following*, on the next page."""
     if following.page.number != part.page.number + 1:
         return False
     size, next_size = (part.sizes or [0.0])[-1], (following.sizes or [0.0])[0]
@@ -224,9 +224,9 @@ def _goes_on(part: Part, following: Part) -> bool:
 
 
 def _citations(page: PdfPage) -> list[Link]:
-    """The links of a page, each with all of its text: annotations with one URI over text that hangs together are one.
+    """Return the links of a page, with annotations of one URI over continuous text merged.
 
-    Links that can't hold an ARK are distinguished by their URI only.
+    Links that can't hold an ARK are merged by their URI alone.
     """
     citations: list[Link] = []
     last_of_uri: dict[str, int] = {}
@@ -241,14 +241,14 @@ def _citations(page: PdfPage) -> list[Link]:
 
 
 def _hangs_together(text: str, ranges: Sequence[tuple[int, int]], more: Sequence[tuple[int, int]]) -> bool:
-    """Return whether text under one annotation goes on under another; where either has none, it does."""
+    """Return True if the text under one annotation continues under another, or if either has no text."""
     if not ranges or not more:
         return True
     return ranges[-1][1] <= more[0][0] and bool(_BETWEEN_FRAGMENTS.fullmatch(text, ranges[-1][1], more[0][0]))
 
 
 def _blocks(run: Sequence[Part], aside: Sequence[Part], numbers: Iterator[int]) -> Iterator[Block]:
-    """One block for the text of the *run*, one each for what is *aside*, then comments and links."""
+    """Yield one block for the text of the *run*, one for each part *aside*, then comments and links."""
     texts = [_Text(run), *(_Text([part]) for part in aside)]
     targets: list[Block] = []
     for page in (part.page for part in run):
@@ -267,7 +267,7 @@ def _blocks(run: Sequence[Part], aside: Sequence[Part], numbers: Iterator[int]) 
 
 
 class _Text:
-    """A text block in the making: parts of one page, or of several that go on on one another."""
+    """A text block under construction, from the parts of one page or of several joined pages."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self._parts: dict[int, tuple[Part, int]] = {}
@@ -285,7 +285,7 @@ class _Text:
         self.text = "".join(pieces)
 
     def ranges(self, page: PdfPage, cited: Link) -> list[tuple[int, int]]:
-        """Return where in this text the text of a link on *page* is, if it is in it."""
+        """Return the ranges in this text of a link on *page*; empty if the link is elsewhere."""
         if page.number not in self._parts:
             return []
         part, base = self._parts[page.number]
@@ -293,7 +293,7 @@ class _Text:
         return [(base + start, base + end) for start, end in moved if start is not None and end is not None]
 
     def numbered(self, uri: str, ranges: Sequence[tuple[int, int]], numbers: Iterator[int]) -> tuple[int, bool]:
-        """The number of a link over this text, and whether it is a new one: it may go on from the page before."""
+        """Return the number of a link over this text, and True if it is new, not continued from the page before."""
         last = self._last_of_uri.get(uri)
         goes_on = last is not None and _hangs_together(self.text, [(last.start, last.end)], ranges)
         number = last.link if last is not None and goes_on else next(numbers)
@@ -302,7 +302,7 @@ class _Text:
         return number, not goes_on
 
     def block(self) -> Block:
-        """The text with what is known of it."""
+        """Return the text as a block, with its geometry."""
         line_slack: list[tuple[int, float]] = []
         seams: list[int] = []
         for part, start in self._parts.values():

@@ -1,4 +1,4 @@
-"""The geometry of a PDF page: its lines, how full they are, and which text lies under a rectangle."""
+"""The geometry of a PDF page: its lines, the free space in them, and the text under a rectangle."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pypdfium2.raw as pdfium
 import regex
 from pypdfium2 import PdfTextPage
 
-#: PDFium's mark for a hyphen at the end of a line; the line break is gone.
+#: PDFium's mark for a hyphen at the end of a line, without the line break.
 ZERO_WIDTH_SPACE = "\N{ZERO WIDTH SPACE}"
 LINE_END_HYPHEN = "\ufffe"  # a noncharacter: Unicode has no name for it
 
@@ -28,15 +28,15 @@ _LINE = re.compile(
     re.VERBOSE,
 )
 _SLACK = 1.0  # points: links and the text under them are drawn by different rules
-_NO_SPACE = 0.16  # of the height of the font: a gap that parts no words
+_NO_SPACE = 0.16  # of the height of the font: a gap that doesn't separate words
 _FEWEST_LINES = 3  # of a column, for its right edge to be known
-_ENOUGH_LINES = 8  # of a stretch of text, not to look for others of its column
-_UPRIGHT = 0.1  # the least width of an average character, in heights of its font
+_ENOUGH_LINES = 8  # of a stretch of text, to use it without the rest of its column
+_UPRIGHT = 0.1  # the minimum width of an average character, in heights of its font
 _WIDEST_LEADING = 2.2  # line heights between two lines of one column
 
 
 class Box(NamedTuple):
-    """A rectangle on a page in points; the origin is its lower left corner."""
+    """A rectangle on a page in points, from its lower left corner."""
 
     left: float
     bottom: float
@@ -45,11 +45,11 @@ class Box(NamedTuple):
 
     @property
     def height(self) -> float:
-        """Of the box of a character: that of its font."""
+        """The height; for a character's box, that of its font."""
         return self.top - self.bottom
 
     def turned(self, quarters: int) -> Box:
-        """The box on the page turned so that text upright is, which was drawn turned by so many quarters clockwise."""
+        """Return the box after the page is turned so that text drawn *quarters* quarter turns clockwise is upright."""
         box = self
         for _ in range(quarters):
             box = Box(-box.top, box.left, -box.bottom, box.right)
@@ -57,16 +57,16 @@ class Box(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line of a page's text and where it is; offsets are code points in the text."""
+    """A line of a page's text with its position; offsets are code points in the text."""
 
     start: int
     end: int
-    """Where its line break begins; blanks before that have no place in the box."""
+    """The offset of its line break; blanks before that are outside of the box."""
     left: float
     bottom: float
     right: float
     top: float
-    """As `bottom`, of the font in which the line begins."""
+    """As `bottom`, for the font at the beginning of the line."""
 
     @property
     def height(self) -> float:
@@ -75,7 +75,7 @@ class Line(NamedTuple):
 
     @property
     def middle(self) -> float:
-        """The height on the page at which it is."""
+        """The vertical centre of the line on the page."""
         return (self.bottom + self.top) / 2
 
 
@@ -83,21 +83,21 @@ Lines = Sequence[Line]
 
 
 def line_at(lines: Lines, offset: int) -> int:
-    """Return the index of the last line that begins at *offset* or before; -1 if none does."""
+    """Return the index of the last line that begins at or before *offset*; -1 if there is none."""
     return bisect_right(lines, offset, key=attrgetter("start")) - 1
 
 
 class Glyphs:
-    """The boxes of the characters of a text page, by their offsets in its text, as long as the page is open."""
+    """The boxes of the characters of a text page, by offset in its text, while the page is open."""
 
     def __init__(self, text_page: PdfTextPage, char_index: Callable[[int], int] | None = None) -> None:
         self._page = text_page
         self._char_index = char_index
         self.turns = frozenset({0})
-        """By how many quarters text on the page is turned: that of a table on its side, a margin, a page to be rotated."""
+        """The quarter turns of text on the page, as in a table on its side, a margin or a rotated page."""
 
     def look_for_turns(self, offsets: Iterable[int]) -> None:
-        """Find out how the text at *offsets* is turned; boxes are turned from here on, each with its character."""
+        """Find the turns of the text at *offsets*; from now on each box is turned with its character."""
         self.turns = frozenset(map(self._turn, offsets)) | {0}
 
     def _turn(self, offset: int) -> int:
@@ -106,7 +106,7 @@ class Glyphs:
 
     @classmethod
     def of(cls, text_page: PdfTextPage, text: str) -> Self | None:
-        """The glyphs of *text*, which is all that PDFium gave for the page; None if offsets in it mean nothing."""
+        """Return the glyphs of *text*, the whole text of the page; None if its offsets don't match PDFium's."""
         count = text_page.count_chars()
         if count == len(text):
             return cls(text_page)
@@ -116,7 +116,7 @@ class Glyphs:
         return cls(text_page, lambda offset: int(pdfium.FPDFText_GetCharIndexFromTextIndex(text_page, offset)))
 
     def box(self, offset: int) -> Box:
-        """The rectangle of the character's advance width and of its font, not of its letter."""
+        """Return the rectangle of the character's advance width and font height, not of its ink."""
         box = pdfium.FS_RECTF()
         pdfium.FPDFText_GetLooseCharBox(self._page, self._index(offset), box)
         return self._upright(offset, Box(box.left, box.bottom, box.right, box.top))
@@ -125,11 +125,11 @@ class Glyphs:
         return box if len(self.turns) == 1 else box.turned(self._turn(offset))
 
     def boxes(self, offsets: Iterable[int]) -> list[Box]:
-        """The rectangles of several characters."""
+        """Return the rectangles of several characters."""
         return list(map(self.box, offsets))
 
     def feet(self, offsets: Iterable[int]) -> list[float]:
-        """The lowest points of the letters at *offsets*: most are on the base line of their line."""
+        """Return the lowest points of the letters at *offsets*, mostly on the base line."""
         left, right, bottom, top = edges = tuple(ctypes.c_double() for _ in range(4))
         feet = []
         for offset in offsets:
@@ -139,16 +139,16 @@ class Glyphs:
         return feet
 
     def center(self, offset: int) -> float:
-        """Return where between left and right a character is."""
+        """Return the horizontal centre of a character."""
         box = self.box(offset)
         return (box.left + box.right) / 2
 
     def is_generated(self, offset: int) -> bool:
-        """Return whether PDFium concluded from a gap that a space must be here."""
+        """Return True if PDFium inserted a space here because of a gap."""
         return bool(pdfium.FPDFText_IsGenerated(self._page, self._index(offset)) == 1)
 
     def font_size(self, offset: int) -> float:
-        """The size of the font as the page sets it; what scales it is mostly the same all over a page."""
+        """Return the font size set by the page, without scaling, which is mostly the same all over a page."""
         return float(pdfium.FPDFText_GetFontSize(self._page, self._index(offset)))
 
     def _index(self, offset: int) -> int:
@@ -156,7 +156,7 @@ class Glyphs:
 
 
 def lines_of(text: str, glyphs: Glyphs) -> Lines:
-    """The lines of a page in the order of its text."""
+    """Return the lines of a page in text order."""
     lines = []
     for line in _LINE.finditer(text):
         start, last = line.start(), line.end() - 1
@@ -167,10 +167,10 @@ def lines_of(text: str, glyphs: Glyphs) -> Lines:
 
 
 def without_false_breaks(text: str, lines: Lines) -> str:
-    """Return *text* without the line breaks that are within a line, where programs write zero-width spaces.
+    """Return *text* without false line breaks inside a line, at zero-width spaces.
 
-    PDFium breaks lines at those, and knows of some characters there only their ink: the height of the font is that of
-    others. Each character of such a break becomes another zero-width space.
+    PDFium breaks lines there, and gives only the ink box of some characters, so that the font height is taken from
+    neighbours. Each character of such a break becomes a zero-width space.
     """
     pieces, done = [], 0
     for index, (line, following) in enumerate(pairwise(lines)):
@@ -184,9 +184,9 @@ def without_false_breaks(text: str, lines: Lines) -> str:
 
 
 def _is_level(line: Line, following: Line) -> bool:
-    """Return whether *following* is on the base line of *line*, and is no raised mark.
+    """Return True if *following* is on the base line of *line*, not a raised mark.
 
-    Where only the ink of a letter is known, it lies within the height of the others, or hangs below it (g).
+    The ink of a letter lies within the height of the font, or hangs below it (g).
     """
     line_within = line.bottom > following.bottom - _SLACK and line.top < following.top + _SLACK
     within_line = following.bottom > line.bottom - _SLACK and following.top < line.top + _SLACK
@@ -196,7 +196,7 @@ def _is_level(line: Line, following: Line) -> bool:
 
 
 def rooms_of(lines: Lines, wanted: Sequence[bool]) -> tuple[tuple[int, float], ...]:
-    """For the *wanted* lines: where each ends, and how many of its average characters still fit into its column."""
+    """Return, for the *wanted* lines, the offset of the end and the number of further average characters that fit."""
     line_slack = []
     stretches, continued = _stretches(lines)
     for first, stop in stretches:
@@ -218,7 +218,7 @@ def rooms_of(lines: Lines, wanted: Sequence[bool]) -> tuple[tuple[int, float], .
 
 
 def _stretches(lines: Lines) -> tuple[list[tuple[int, int]], set[int]]:
-    """The ranges of lines that follow one another down a column; and the lines that go on in their row."""
+    """Return the ranges of successive lines in a column, and the indexes of lines that continue in the same row."""
     ranges: list[tuple[int, int]] = []
     continued: set[int] = set()
     first = 0
@@ -229,7 +229,7 @@ def _stretches(lines: Lines) -> tuple[list[tuple[int, int]], set[int]]:
             continue
         overlaps = line.bottom < last.top and last.bottom < line.top and abs(leading) < 0.6 * height
         if overlaps and line.left >= last.right - _SLACK:
-            continued.add(index - 1)  # to the eye it is one line: PDFium breaks lines at raised footnote marks
+            continued.add(index - 1)  # visually one line: PDFium breaks lines at raised footnote marks
             continue
         ranges.append((first, index))
         first = index
@@ -239,7 +239,7 @@ def _stretches(lines: Lines) -> tuple[list[tuple[int, int]], set[int]]:
 
 
 def _column_of(lines: Lines, first: int, stretches: Iterable[tuple[int, int]]) -> list[int]:
-    """The lines, by index, of all *stretches* that begin at the left where the one from *first* on does."""
+    """Return the indexes of the lines in all *stretches* with the same left edge as that of line *first*."""
     line = lines[first]
     near = 2 * (line.right - line.left) / (line.end - line.start)
     alike = (range(*stretch) for stretch in stretches if abs(lines[stretch[0]].left - line.left) < near)
@@ -247,14 +247,14 @@ def _column_of(lines: Lines, first: int, stretches: Iterable[tuple[int, int]]) -
 
 
 def _right_edge(lines: Lines, column: Sequence[int]) -> float | None:
-    """Return where the lines of a column end at most: where many of them do, else the longest that isn't overfull."""
+    """Return the right edge of a column: where many lines end, else the end of the longest line that isn't overfull."""
     if len(column) < _FEWEST_LINES:
         return None
     in_column = [lines[index] for index in column]
     rights = [line.right for line in in_column]
     chars = sum(line.end - line.start for line in in_column)
     width = (sum(rights) - sum(line.left for line in in_column)) / chars
-    if not width > 0:  # mirrored text, or what has no width: there is no edge to speak of
+    if not width > 0:  # mirrored text, or text without width, has no edge
         return None
     rights.sort()
     low = most = 0
@@ -271,7 +271,7 @@ def _right_edge(lines: Lines, column: Sequence[int]) -> float | None:
 
 
 class Rows:
-    """The lines of a page by height, to find those under a rectangle."""
+    """The lines of a page by height, for finding those under a rectangle."""
 
     def __init__(self, text: str, lines: Lines, glyphs: Glyphs) -> None:
         self._text = text
@@ -279,7 +279,7 @@ class Rows:
         self._glyphs = glyphs
 
     def under(self, rectangle: Box) -> list[tuple[int, int]]:
-        """The ranges of the text that lie in *rectangle*, in order, without blanks around them."""
+        """Return the ranges of the text in *rectangle*, in order, without the blanks around them."""
         low = bisect_left(self._rows, rectangle.bottom - _SLACK, key=attrgetter("middle"))
         high = bisect_right(self._rows, rectangle.top + _SLACK, key=attrgetter("middle"))
         ranges = (self._part(line, rectangle) for line in self._rows[low:high])
@@ -298,38 +298,38 @@ class Rows:
         return (start, end) if start < end else None
 
 
-# Pages of Hebrew, Arabic and other scripts that run from right to left, in the order in which they are read. PDFium guesses
-# at that order, and takes the URLs and ARKs in such lines apart. Here the glyphs of each line are put in order by where
-# they are: runs from right to left, and within what is no such script from left to right.
+# Pages of Hebrew, Arabic and other scripts written from right to left, in reading order. PDFium guesses that order, and
+# scrambles URLs and ARKs in such lines. Here the glyphs of each line are ordered by their position: runs from right to
+# left, and glyphs of other scripts within a run from left to right.
 
 _RIGHT_TO_LEFT = frozenset({"R", "AL"})
 _LETTER = regex.compile(r"\p{L}")
 _LETTERS = regex.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
-#: In a run as it is drawn, from left to right: what no URL begins with, and digits after a delimiter at the end.
+#: In a run as drawn, from left to right: characters that begin no URL, and digits after a delimiter at the end.
 _LEFT_OVER = regex.compile(r"[/:.=?&-]+(?=[\p{L}\p{N}])")
 _DIGITS_LAST = regex.compile(r"(?<=\p{L}[\p{L}\p{N}]*)[/:](?=\p{N}+\Z)")
-_SHARE = 0.2  # of the letters of a page, from which its lines run from right to left
+_SHARE = 0.2  # of the letters of a page, above which its lines run from right to left
 _WORD_GAP = 0.12  # of the height of the font
 
 
 class OrderedText(NamedTuple):
-    """The text of a page in order."""
+    """The text of a page in reading order."""
 
     text: str
     line_slack: tuple[tuple[int, float], ...]
-    """As `Block.line_slack`: the space at the left of each line."""
+    """As `Block.line_slack`: the free space at the left of each line."""
     glyphs: tuple[tuple[float, float], ...]
-    """For each character, where the middle of its glyph is."""
+    """For each character, the centre of its glyph."""
 
     def under(self, box: Box) -> tuple[tuple[int, int], ...]:
-        """The ranges of the text that lie in *box*."""
+        """Return the ranges of the text in *box*."""
         within = [box.left <= x <= box.right and box.bottom <= y <= box.top for x, y in self.glyphs]
         edges = [at for at, (one, two) in enumerate(pairwise([False, *within, False])) if one != two]
         return tuple(zip(edges[::2], edges[1::2], strict=True))
 
 
 class _Glyph(NamedTuple):
-    """A character, and where it is."""
+    """A character with its position."""
 
     left: float
     right: float
@@ -342,7 +342,7 @@ class _Glyph(NamedTuple):
 
 
 def is_right_to_left(text: str) -> bool:
-    """Return whether the lines of a page run from right to left.
+    """Return True if the lines of a page run from right to left.
 
     >>> is_right_to_left("ראו ark:/12148/btv1b84"), is_right_to_left("see ark:/12148/btv1b84")
     (True, False)
@@ -352,7 +352,7 @@ def is_right_to_left(text: str) -> bool:
 
 
 def ordered(text: str, lines: Lines, glyphs: Glyphs) -> OrderedText:
-    """Return the *text* of a page with the characters of each of its *lines* in the order in which they are read."""
+    """Return the *text* of a page with the characters of each of its *lines* in reading order."""
     rows = [
         _runs(row, line.height)
         for line in lines
@@ -379,7 +379,7 @@ def ordered(text: str, lines: Lines, glyphs: Glyphs) -> OrderedText:
 
 
 def _rows(text: str, offsets: range, glyphs: Glyphs) -> Iterator[list[_Glyph]]:
-    """The glyphs of what PDFium takes for a line, without its blanks: mostly one row, each from left to right."""
+    """Yield the rows of glyphs, from left to right, in a line of PDFium without blanks: mostly one row."""
     wanted = [offset for offset in offsets if not text[offset].isspace()]
     boxes = glyphs.boxes(wanted)
     written = [
@@ -398,7 +398,7 @@ def _rows(text: str, offsets: range, glyphs: Glyphs) -> Iterator[list[_Glyph]]:
 
 
 def _runs(line: Sequence[_Glyph], height: float) -> list[list[_Glyph]]:
-    """The runs of a *line* (from left to right) as they are read, with a blank for each gap between words."""
+    """Return the runs of a *line* (from left to right) in reading order, with a blank for each gap between words."""
     spaced: list[_Glyph] = []
     for glyph in line:
         is_apart = spaced and spaced[-1].is_right_to_left != glyph.is_right_to_left and glyph.char.isalnum()
@@ -418,10 +418,10 @@ def _runs(line: Sequence[_Glyph], height: float) -> list[list[_Glyph]]:
 
 
 def _by_line(runs: list[list[_Glyph]]) -> Iterator[list[_Glyph]]:
-    """*runs* as they are read where a program has ordered each line by itself, as Pango does.
+    """Yield *runs* in reading order on pages of a program that orders each line separately, as Pango does.
 
-    What ends a line of a URL then is at its left (``//:https``), and digits that begin one at its right
-    (``cl010066723/53355``).
+    Then the characters that end a line of a URL are at its left (``//:https``), and digits that begin a line at its
+    right (``cl010066723/53355``).
     """
     for index, run in enumerate(runs):
         text = "".join(glyph.char for glyph in run)

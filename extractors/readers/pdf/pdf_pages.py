@@ -1,4 +1,4 @@
-"""One page of a PDF as PDFium sees it: its text, the links over it, and comments; geometry only where it matters."""
+"""One page of a PDF: its text, links and comments by PDFium, with geometry only where it matters."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from extractors.readers.pdf.geometry import (
 )
 from extractors.readers.pdf.spacing import Spacing
 
-# The annotations of a page: links with their rectangles, comments, and what was filled into forms.
+# The annotations of a page: links with their rectangles, comments, and values of form fields.
 
 _MOST_LINKS = 10_000
 _MOST_COMMENTS = 1_000
@@ -42,12 +42,12 @@ _COMMENT_KEYS = {b"Contents": "comment", b"V": "field"}
 
 
 class Link(NamedTuple):
-    """A link annotation: a link whose text is broken has one for each line, each with the whole URI."""
+    """A link annotation: a link over several lines has one for each, each with the whole URI."""
 
     uri: str
     box: Box | None
     ranges: tuple[tuple[int, int], ...]
-    """The text under it, if it was looked for."""
+    """The text under it, if known."""
 
     @property
     def place(self) -> str:
@@ -55,7 +55,7 @@ class Link(NamedTuple):
 
 
 def links_of(document: PdfDocument, page: PdfiumPage) -> Iterator[Link]:
-    """The link annotations of a page; one that leads to a place in the document has an empty URI."""
+    """Yield the link annotations of a page; a link inside the document has an empty URI."""
     position, link, corners = ctypes.c_int(0), pdfium.FPDF_LINK(), pdfium.FS_RECTF()
     for _ in range(_MOST_LINKS):
         if not pdfium.FPDFLink_Enumerate(page, position, link):
@@ -70,7 +70,7 @@ def links_of(document: PdfDocument, page: PdfiumPage) -> Iterator[Link]:
 
 
 def _uri(document: PdfDocument, action: Any) -> str:
-    """The URI of an action: ASCII by the standard; UTF-8, UTF-16 or windows-1252 in the wild."""
+    """Return the URI of an action: ASCII by the standard; UTF-8, UTF-16 or windows-1252 in practice."""
     size = pdfium.FPDFAction_GetURIPath(document, action, None, 0)
     buffer = ctypes.create_string_buffer(size)
     pdfium.FPDFAction_GetURIPath(document, action, buffer, size)
@@ -79,7 +79,7 @@ def _uri(document: PdfDocument, action: Any) -> str:
 
 
 def comments_of(page: PdfiumPage, links: int) -> Iterator[tuple[str, str]]:
-    """Kind and text of annotations other than the *links* (how many there are): comments, and what forms hold."""
+    """Yield kind and text of annotations besides the page's *links* (their number): comments and form values."""
     count = pdfium.FPDFPage_GetAnnotCount(page)
     if count <= links:
         return
@@ -97,14 +97,14 @@ def comments_of(page: PdfiumPage, links: int) -> Iterator[tuple[str, str]]:
 
 
 def _string(annotation: Any, key: bytes) -> str:
-    """A text of an annotation; empty if there is none."""
+    """Return a text of an annotation; empty if there is none."""
     size = pdfium.FPDFAnnot_GetStringValue(annotation, key, None, 0)
     buffer = (ctypes.c_ushort * (size // 2 + 1))()
     pdfium.FPDFAnnot_GetStringValue(annotation, key, buffer, size)
     return bytes(buffer)[: max(0, size - 2)].decode("utf-16-le", "ignore").strip()
 
 
-# Texts that end in the middle of a URL or an ARK, as far as one can say before anything is joined.
+# Texts that may end inside a URL or an ARK, before anything is joined.
 
 _LINE_BREAK = re.compile(rf"[\r\n]+|{LINE_END_HYPHEN}")
 _INVISIBLE = re.compile("[\N{ZERO WIDTH SPACE}\N{WORD JOINER}\N{ZERO WIDTH NON-JOINER}]+")
@@ -117,11 +117,11 @@ _COLON_OR_BEGIN = re.compile(
 )
 _TAIL_CHARS = 300
 _HEAD_CHARS = 12
-_LAST_LINES = 5  # of a page: a running foot of a few lines may follow its text
+_LAST_LINES = 5  # of a page: its text may end before a running foot of several lines
 
 
 def is_open(text: str) -> bool:
-    r"""Return whether *text* ends within a URL or an ARK, or with letters that a label may begin with.
+    r"""Return True if *text* ends inside a URL or an ARK, or with the possible beginning of a label.
 
     >>> is_open("see https:"), is_open("see ark:/12345/\r\nx5"), is_open("see ark:/12345/x5 and")
     (True, True, False)
@@ -130,7 +130,7 @@ def is_open(text: str) -> bool:
 
 
 def open_lines(page: str) -> list[int]:
-    r"""Return how many lines from its end the text of a *page* is open, as far as a running foot may follow there.
+    r"""Return how many lines before its end the text of a *page* may end openly, before a running foot.
 
     >>> open_lines("see ark:/12345/\r\n12\r\nin press")
     [1, 2]
@@ -143,7 +143,7 @@ def open_lines(page: str) -> list[int]:
 
 
 def goes_on(text: str, following: str) -> bool:
-    """Return whether what is open at the end of *text* may go on in *following*; a label that is begun must end there.
+    """Return True if *following* may continue the open end of *text*; the beginning of a label must be completed there.
 
     >>> goes_on("see ar", "k:/12345/x5"), goes_on("is a", "word"), goes_on("ark:/12345/x", "word")
     (True, False, True)
@@ -160,13 +160,13 @@ def _is_open(word: str) -> bool:
 
 
 def _lines(text: str) -> list[str]:
-    """The last lines of a text, without what is invisible, and without the hyphens at their ends."""
+    """Return the last lines of a text, without invisible characters and hyphens at line ends."""
     visible = _INVISIBLE.sub("", text[-_TAIL_CHARS:])
     return [line.rstrip().rstrip(_HYPHENS) for line in _LINE_BREAK.split(visible.rstrip())]
 
 
 def _last_word(lines: list[str]) -> str:
-    """The word in which the last line ends; where that is all of it, with the one before it."""
+    """Return the last word of the last line; if it fills that line, together with the word before it."""
     pieces = []
     for line in reversed(lines):
         pieces.append(line[line.rfind(" ") + 1 :])
@@ -175,19 +175,19 @@ def _last_word(lines: list[str]) -> str:
     return "".join(reversed(pieces))
 
 
-# The cells of tables on a PDF page: after the last line of one, another begins, and no name goes on there.
+# The cells of tables on a PDF page: the line after a cell's last line is in another cell, where no name continues.
 
 
 _SLACK = 1.0  # points
-_WIDE_GAP = 1.2  # heights of the font: no blank in a line is as wide, not even in narrow justified columns
-_MARK_GAP = 0.5  # heights of the font: a raised mark is nearer
-_CHAR_WIDTH = 0.5  # of the height of the font, at least: lines of narrow letters end before a wide one
+_WIDE_GAP = 1.2  # heights of the font: wider than any blank in a line, even in narrow justified columns
+_MARK_GAP = 0.5  # heights of the font: the maximum distance of a raised mark
+_CHAR_WIDTH = 0.5  # of the height of the font, at least, because lines of narrow letters end before a wide one
 _FEWEST_RETURNS = 2
-_FEWEST_LINES = 3  # that begin at one left, for their right edge to be known
+_FEWEST_LINES = 3  # with one left edge, for their right edge to be known
 
 
 class _LineCell(NamedTuple):
-    """The part of a line that is in one cell."""
+    """The part of a line in one cell."""
 
     start: int
     end: int
@@ -196,9 +196,9 @@ class _LineCell(NamedTuple):
 
 
 def is_table_like(lines: Lines) -> bool:
-    """Return whether the text goes back to the left and down again and again: from the end of a row to the next.
+    """Return True if the text repeatedly returns to the left and down, from the end of a row to the next.
 
-    Columns of running text don't.
+    Columns of running text don't do this.
     """
     returns = (
         line.right <= last.left + _SLACK and line.bottom < last.bottom - _SLACK for last, line in pairwise(lines)
@@ -207,14 +207,14 @@ def is_table_like(lines: Lines) -> bool:
 
 
 def _edge(rights: list[float], width: float) -> float:
-    """Return where the lines of a column of cells end at most, one that reaches into the next cell apart."""
+    """Return the right edge of a column of cells, ignoring a line that reaches into the next cell."""
     ordered = sorted(rights, reverse=True)
     near = (right for right, third in zip(ordered, ordered[2:], strict=False) if right - third < 2 * width)
     return next(near, ordered[0])
 
 
 class CellTable:
-    """The cells of a page that holds a table, as far as lines are *wanted*."""
+    """The cells of a page with a table, around the *wanted* lines."""
 
     def __init__(self, text: str, lines: Lines, glyphs: Glyphs, wanted: Sequence[bool]) -> None:
         self._text = text
@@ -227,11 +227,11 @@ class CellTable:
         self._cells = {index: self._cells_of(lines[index]) for index in near}
 
     def has_cells_beside(self) -> bool:
-        """Return whether the text continues in another cell after one of the wanted lines."""
+        """Return True if the text after one of the wanted lines is in another cell."""
         return any(index + 1 in self._cells and self._is_elsewhere(index, index + 1) for index in self._wanted)
 
     def line_slack(self) -> tuple[tuple[int, float], ...]:
-        """Return for the wanted lines where each ends, and how many of its characters still fit into its cell."""
+        """Return, for the wanted lines, the offset of the end and the number of characters that still fit in the cell."""
         rights: dict[int, list[float]] = {}
         for cells in self._cells.values():
             for cell in cells:
@@ -246,7 +246,7 @@ class CellTable:
         return tuple(slack)
 
     def _is_elsewhere(self, index: int, following: int) -> bool:
-        """Return whether one line is next to the other rather than beneath it."""
+        """Return True if line *following* is next to line *index*, not below it."""
         cell, other = self._cells[index][-1], self._cells[following][0]
         if other.right <= cell.left + _SLACK:
             return True
@@ -255,7 +255,7 @@ class CellTable:
         return other.left >= cell.right - _SLACK and not (is_beside and other.left - cell.right < _MARK_GAP * height)
 
     def _cells_of(self, line: Line) -> list[_LineCell]:
-        """Return the parts of *line*: between them is more space than a blank takes."""
+        """Return the parts of *line*, separated by more space than a blank."""
         blanks = [at for at in range(line.start + 1, line.end - 1) if self._text[at] == " "]
         rights = self._glyphs.boxes(at - 1 for at in blanks)
         lefts = self._glyphs.boxes(at + 1 for at in blanks)
@@ -269,16 +269,16 @@ class CellTable:
 
 Part = TypeVar("Part")
 
-#: Where a label may end: its k, and a colon in one of its spellings.
+#: The possible end of a label: its k, before a colon in any spelling.
 _LABEL = regex.compile(r"[kK\uFF2B\uFF4B](?=[^\p{L}\p{N}]{0,8}?(?:[:\uFF1A]|%3[aA]))")
 _WORD_END = regex.compile(r"(?<=[^\s\uFFFE]) +(?=\S)")  # in a line, not next to its end
 _SET_APART = 1.4  # times the height of a line
 _LINES_BEFORE_LABEL = 2  # of a resolver
 _LINES_FROM_LABEL = 8
-_LABEL_CHARS = 8  # blanks within so many don't end a word
+_LABEL_CHARS = 8  # blanks within this distance don't end a word
 _MOST_LABELS = 2_000
 
-#: In the languages of most documents that cite ARKs.
+#: Common words in the languages of most documents that cite ARKs.
 _COMMON_WORD = re.compile(r"\b(?:and|d[aei]|de[nrst]|e[lnt]|i[nst]|l[aei]|l[eo]s|o[fn]|que|the|to|und)\b")
 _COMMON_SHARE = 0.03
 _SAMPLE = 200  # characters
@@ -289,7 +289,7 @@ MOST_CHARS = 2_000_000
 
 
 class TooMuch(Exception):
-    """A page that would cost more than any page is worth."""
+    """Raised for a page over the limits of objects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,34 +302,34 @@ class PdfPage:
     comments: tuple[tuple[str, str], ...] = ()
     """Kind and text of other annotations."""
     lines: Lines = ()
-    """Only where they may matter: around labels, and after a page that may go on."""
+    """Only where they matter: around labels, and after a page that may continue."""
     line_slack: tuple[tuple[int, float], ...] = ()
     has_cells: bool = False
-    """True if the text continues in another cell of a table somewhere near a label."""
+    """True if the text near a label continues in another cell of a table."""
     seams: tuple[int, ...] = ()
-    """Where spaces were put right, or are doubtful."""
+    """Offsets of corrected or doubtful spaces."""
     font_sizes: tuple[float, ...] = ()
-    """Of each line, where this page or the page before it may go on on the next."""
+    """For each line, if this page or the page before it may continue on the next."""
     may_go_on: bool = False
     is_recognized: bool = False
-    """True if its text lies unseen over a picture, as programs put it there that recognize text (OCR)."""
+    """True if its text is invisible over a picture, as text recognition (OCR) puts it there."""
     is_picture: bool = False
-    """True if something is drawn on it, and none of it is text."""
+    """True if something is drawn on it, but no text."""
     is_garbled: bool = False
-    """True if its fonts don't say which characters they show, so that its text means nothing."""
+    """True if its fonts don't map their glyphs to characters, so that its text is useless."""
     faults: tuple[str, ...] = ()
-    """Which parts of it could not be read, and why."""
+    """The parts of it that could not be read, with reasons."""
 
 
 def plain(page: PdfPage) -> PdfPage:
-    """Return *page* as if nothing were known of where its text is."""
+    """Return *page* without geometry."""
     return PdfPage(page.number, page.text, tuple(link._replace(ranges=()) for link in page.links), page.comments)
 
 
 def attempted(faults: list[str], name: str, work: Callable[[], Part], without: Part) -> Part:
-    """Return what *work* gives, or *without* where it fails, for whatever reason, which is one of the *faults* then.
+    """Return the result of *work*; if it fails, add the failure to *faults* and return *without*.
 
-    What is wrong with one part of a document must not take the others with it. Raises `TooMuch` and MemoryError.
+    A fault in one part of a document must not affect the others. Raises `TooMuch` and MemoryError.
     """
     try:
         return work()
@@ -341,9 +341,9 @@ def attempted(faults: list[str], name: str, work: Callable[[], Part], without: P
 
 
 def read_page(document: PdfDocument, number: int, *, continues: bool) -> PdfPage:
-    """The page with this *number*, counted from 1; *continues* is whether the page before it may go on on it.
+    """Return the page with this *number*, from 1; *continues* is True if the page before it may continue on it.
 
-    Raises what PDFium and its bindings raise over a page that can't be opened, and `TooMuch`.
+    Raises errors of PDFium and its bindings for a page that can't be opened, and `TooMuch`.
     """
     faults: list[str] = []
     with closing(document[number - 1]) as page:
@@ -360,7 +360,7 @@ def read_page(document: PdfDocument, number: int, *, continues: bool) -> PdfPage
 
 
 def _with_text(page: PdfiumPage, read: PdfPage, faults: list[str], *, continues: bool) -> PdfPage:
-    """*read* with its text, and with geometry where that may matter and can be had."""
+    """Return *read* with its text, and with geometry if it may matter and is available."""
     with closing(page.get_textpage()) as text_page:
         text = _text(text_page)
         is_picture = not text.strip() and not all(is_text for _, is_text in _first_objects(page))
@@ -392,9 +392,9 @@ def _with_text(page: PdfiumPage, read: PdfPage, faults: list[str], *, continues:
 
 
 def _is_garbled(text: str, text_page: PdfTextPage) -> bool:
-    """Return True if PDFium knows no character for most glyphs, and hardly any of the *text* is a common word.
+    """Return True if PDFium has no characters for most glyphs, and few words of *text* are common words.
 
-    The fonts of old TeX don't say it either, but number most letters as ASCII does.
+    The fonts of old TeX have no mapping either, but number most letters as in ASCII.
     """
     if len(_COMMON_WORD.findall(text)) > _COMMON_SHARE * len(text.split()) or _LABEL.search(text):
         return False
@@ -404,7 +404,7 @@ def _is_garbled(text: str, text_page: PdfTextPage) -> bool:
 
 
 def _from_right_to_left(read: PdfPage, text_page: PdfTextPage) -> PdfPage:
-    """*read* with its text in the order in which it is read, from right to left."""
+    """Return *read* with its text in reading order, from right to left."""
     glyphs = Glyphs.of(text_page, read.text)
     if glyphs is None:
         return read
@@ -414,14 +414,14 @@ def _from_right_to_left(read: PdfPage, text_page: PdfTextPage) -> PdfPage:
 
 
 def _first_objects(page: PdfiumPage) -> Iterator[tuple[Any, bool]]:
-    """The first objects of a page, and whether each is text."""
+    """Yield the first objects of a page, each with True if it is text."""
     for index in range(min(pdfium.FPDFPage_CountObjects(page), _FIRST_OBJECTS)):
         drawn = pdfium.FPDFPage_GetObject(page, index)
         yield drawn, pdfium.FPDFPageObj_GetType(drawn) == pdfium.FPDF_PAGEOBJ_TEXT
 
 
 def _is_unseen(page: PdfiumPage) -> bool:
-    """Return whether the first text of a page is drawn in no way."""
+    """Return True if the first text of a page is invisible."""
     first = next((drawn for drawn, is_text in _first_objects(page) if is_text), None)
     if first is None:
         return False
@@ -430,9 +430,7 @@ def _is_unseen(page: PdfiumPage) -> bool:
 
 
 def _may_end(lines: Lines, after: int) -> bool:
-    """Return whether the text of a page may end *after* lines before its last: what follows is not simply the next
-    line.
-    """
+    """Return True if the text of a page may end *after* lines before its last line: the next line is set apart."""
     if not 0 < after < len(lines):
         return after == 0
     line, following = lines[-after - 1], lines[-after]
@@ -440,7 +438,7 @@ def _may_end(lines: Lines, after: int) -> bool:
 
 
 def _with_geometry(page: PdfPage, labels: Sequence[int], ark_links: set[str], glyphs: Glyphs) -> PdfPage:
-    """*page* with the slack in its lines and the text under its links, and with its spaces put right."""
+    """Return *page* with the slack in its lines, the text under its links, and corrected spaces."""
     text, lines, links = page.text, page.lines, page.links
     if ark_links:
         rows = Rows(text, lines, glyphs)
@@ -467,7 +465,7 @@ def _with_geometry(page: PdfPage, labels: Sequence[int], ark_links: set[str], gl
 
 
 def _near(text: str, labels: Iterable[int], lines: Lines) -> list[bool]:
-    """Return which lines end in a word with a label, or in one that leads up to it."""
+    """Return, for each line, True if it ends in a word with a label, or leads up to one."""
     near = [False] * len(lines)
     for label in labels:
         at = line_at(lines, label)
@@ -479,5 +477,5 @@ def _near(text: str, labels: Iterable[int], lines: Lines) -> list[bool]:
 
 
 def _text(text_page: PdfTextPage) -> str:
-    """All text, up to what a page can hold."""
+    """Return all text, up to the limit for a page."""
     return str(text_page.get_text_range(0, min(text_page.count_chars(), MOST_CHARS)))

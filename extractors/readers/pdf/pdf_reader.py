@@ -1,7 +1,7 @@
-"""PDF, as PDFium reads it; what PDFium refuses, after a repair.
+"""Read PDF by PDFium, and damaged PDF after a repair by qpdf.
 
-A hostile file of a few hundred bytes makes PDFium take all the memory there is and then abort the process,
-which no `except` can catch: read the files of strangers through `extractors.processes.worker.Worker` only.
+A hostile file of a few hundred bytes makes PDFium use up all memory and abort the process, which `except` can't catch:
+read untrusted files only in an `extractors.processes.worker.Worker`.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ if TYPE_CHECKING:
     import pikepdf
 
 
-# Damaged PDFs that PDFium refuses, repaired by qpdf: slow, but it does not give up as early.
+# Damaged PDFs that PDFium refuses, repaired by qpdf, which is slow but more tolerant.
 
 
 T = TypeVar("T")
 
-# Imported where it is needed: it takes a tenth of a second, and few documents need it.
+# Imported on first use: this takes .1 s, and few documents need it.
 
 _MOST_STREAM_BYTES = 32 * 2**20
 
-#: Its warnings would go to the terminal where no logging is set up; what matters is a finding.
+#: Warnings would go to the terminal if logging isn't set up; findings report what matters.
 logging.getLogger("pikepdf").addHandler(logging.NullHandler())
 
 
 @contextlib.contextmanager
 def _as_far_as_it_goes() -> Iterator[None]:
-    """Ends the block where it fails: the damage of files has many names. Want of memory is no damage."""
+    """End the block at any exception except MemoryError: damage raises many types."""
     try:
         yield
     except MemoryError:
@@ -55,7 +55,7 @@ def _as_far_as_it_goes() -> Iterator[None]:
 
 
 def by_qpdf(data: bytes, read: Callable[[pikepdf.Pdf], T]) -> T | None:
-    """Return what *read* gets from a file as qpdf sees it, or None where either fails."""
+    """Return the result of *read* for a file opened by qpdf; None if either fails."""
     import pikepdf
 
     most = _MOST_STREAM_BYTES
@@ -66,7 +66,7 @@ def by_qpdf(data: bytes, read: Callable[[pikepdf.Pdf], T]) -> T | None:
 
 
 def content_of(stream: Any) -> bytes | None:
-    """The content of a stream, decrypted and unpacked; None if it is too large, or damaged."""
+    """Return the content of a stream, decrypted and decompressed; None if it is too large or damaged."""
     with _as_far_as_it_goes():
         content: bytes = stream.read_bytes()
         return content if len(content) <= _MOST_STREAM_BYTES else None
@@ -74,21 +74,21 @@ def content_of(stream: Any) -> bytes | None:
 
 
 def repaired(data: bytes) -> bytes | None:
-    """The file with its structure rebuilt by qpdf, or None where that can't be done."""
+    """Return the file with its structure rebuilt by qpdf; None if that fails."""
     return by_qpdf(data, _saved) if b"endobj" in data else None
 
 
 def _saved(document: pikepdf.Pdf) -> bytes:
     written = BytesIO()
-    document.save(written, fix_metadata_version=False)  # or it would write the XMP anew
+    document.save(written, fix_metadata_version=False)  # True would rewrite the XMP
     return written.getvalue()
 
 
-#: What PDFium and its bindings raise over damage: refusals, strings that aren't UTF-16, failed checks and recursion
-#: (one level for each leading character that has no meaning), which ctypes may wrap.
+#: Exceptions of PDFium and its bindings over damage: refusals, strings that aren't UTF-16, failed checks, and recursion
+#: (one level for each meaningless leading character), which ctypes may wrap.
 DAMAGE = (PdfiumError, ValueError, AssertionError, RecursionError, ctypes.ArgumentError)
 
-#: Reads an attached file: its bytes and its *name*.
+#: A reader of an attached file: takes its bytes and its *name*.
 AttachmentReader = Callable[..., Reading]
 
 _USUAL_INFO_BYTES = 1024
@@ -98,13 +98,13 @@ _MOST_XMP_PACKETS = 100
 _MOST_ATTACHMENTS = 100
 _MOST_ATTACHED_BYTES = 64 * 2**20
 
-#: The dictionary of a metadata stream; it is in the clear even where the stream is not.
+#: The dictionary of a metadata stream, which is never encrypted, unlike the stream.
 _XMP_STREAM = re.compile(rb"/Subtype\s*/XML\b")
 _XMP_BEGIN, _XMP_END = b"<?xpacket begin", b"<?xpacket end"
 
 
 def info_values(document: PdfDocument) -> Iterator[tuple[str, str]]:
-    """The entries of the Info dictionary that are not empty."""
+    """Yield the entries of the Info dictionary that are not empty."""
     buffer = ctypes.create_string_buffer(_USUAL_INFO_BYTES)
     for key in document.METADATA_KEYS:
         size = pdfium.FPDF_GetMetaText(document, key.encode("ascii"), buffer, len(buffer))
@@ -117,7 +117,7 @@ def info_values(document: PdfDocument) -> Iterator[tuple[str, str]]:
 
 
 def outline_titles(document: PdfDocument) -> Iterator[str]:
-    """The titles of the outline, parents before children; it may be endless, this is not."""
+    """Yield the titles of the outline, parents before children, up to a limit, because the outline may be endless."""
     for item in islice(document.get_toc(max_depth=_MOST_OUTLINE_LEVELS), _MOST_OUTLINE_ITEMS):
         try:
             title = item.get_title().strip()
@@ -128,14 +128,14 @@ def outline_titles(document: PdfDocument) -> Iterator[str]:
 
 
 def has_attachments(document: PdfDocument) -> bool:
-    """Return whether files are embedded in the document."""
+    """Return True if files are embedded in the document."""
     return bool(pdfium.FPDFDoc_GetAttachmentCount(document) > 0)
 
 
 def xmp_blocks(data: bytes) -> Iterator[Block]:
-    """The values of the document's XMP, be it in the clear, compressed or encrypted.
+    """Yield the values of the document's XMP, whether plain, compressed or encrypted.
 
-    PDFium has no way to ask for it.
+    PDFium has no function for it.
     """
     packets = list(islice(_clear_packets(data), _MOST_XMP_PACKETS))
     if not packets and _XMP_STREAM.search(data):
@@ -147,9 +147,7 @@ def xmp_blocks(data: bytes) -> Iterator[Block]:
 
 
 def attachments(data: bytes, read: AttachmentReader) -> tuple[list[Block], list[Finding]]:
-    """Return what *read* makes of the attached files, each block's place led by the file's name; and what was
-    left out.
-    """
+    """Return blocks and findings of *read* for the attached files, each place prefixed with the file's name."""
     blocks: list[Block] = []
     findings: list[Finding] = []
     left = _MOST_ATTACHED_BYTES
@@ -175,7 +173,7 @@ def _clear_packets(data: bytes) -> Iterator[bytes]:
 
 
 def _attached_files(document: pikepdf.Pdf) -> list[tuple[str, bytes | None]]:
-    """Name and content of the embedded files; no content where it is too large."""
+    """Return name and content of the embedded files; None as content of a file that is too large."""
     specifications = islice(document.attachments.items(), _MOST_ATTACHMENTS)
     return [(name, content_of(specification.get_file().obj)) for name, specification in specifications]
 
@@ -185,12 +183,12 @@ Item = TypeVar("Item")
 MEDIA_TYPE = "application/pdf"
 
 _HEADER = b"%PDF-"
-_MOST_BYTES = 256 * 2**20  # in a worker of one GiB, which has it twice
+_MOST_BYTES = 256 * 2**20  # a worker of one GiB holds it twice
 MOST_PAGES = 5000
-_MOST_CHARS = 20_000_000  # of a document: what PDFium reads in some twenty seconds
+_MOST_CHARS = 20_000_000  # of a document: what PDFium reads in about twenty seconds
 _MOST_PAGE_FINDINGS = 20
 
-#: What PDFium says when it refuses a document, in our words.
+#: Findings for PDFium's error codes.
 _REFUSALS = {
     pdfium.FPDF_ERR_FORMAT: Finding("unreadable", "it is no PDF, or damaged beyond repair"),
     pdfium.FPDF_ERR_PASSWORD: Finding("encrypted", "it asks for a password"),
@@ -202,10 +200,10 @@ _PDFIUM = threading.Lock()
 
 
 def read_pdf(data: bytes, read_attachment: AttachmentReader | None = None) -> Reading:
-    """Text, links and comments of each page, Info dictionary, XMP, outline and attachments. Never raises.
+    """Return text, links and comments of each page, Info dictionary, XMP, outline and attachments. Never raises.
 
-    Text is as PDFium gives it: lines end in CR LF; U+FFFE is a hyphen at a line's end and the line break. Around
-    labels, spaces are put right where the gaps on the page say so. Pages over which an ARK may go on are one block.
+    The text is PDFium's: lines end in CR LF; U+FFFE is a hyphen at a line end with the line break. Around labels,
+    spaces are corrected by the gaps on the page. Pages over which an ARK may continue are one block.
 
     >>> read_pdf(b"no such thing").findings
     (Finding(kind='unreadable', detail='it is no PDF, or damaged beyond repair'),)
@@ -223,10 +221,10 @@ def read_pdf(data: bytes, read_attachment: AttachmentReader | None = None) -> Re
 
 
 def _read(data: bytes) -> tuple[Reading, bool]:
-    """Return what PDFium makes of a file, and whether others are attached to it."""
+    """Return PDFium's reading of a file, and True if it has attachments."""
     with _PDFIUM:
-        # Not PdfDocument(data): that takes a document without pages for a failure, loses its handle, and
-        # reports the error of whichever document failed last.
+        # Not PdfDocument(data), which fails for a document without pages, loses its handle, and reports the error of
+        # the last failure.
         handle = pdfium.FPDF_LoadMemDocument64(data, len(data), None)
         if not handle:
             refusal = _REFUSALS.get(pdfium.FPDF_GetLastError(), Finding("unreadable", "PDFium refuses it"))
@@ -236,13 +234,13 @@ def _read(data: bytes) -> tuple[Reading, bool]:
 
 
 def _is_lost(reading: Reading) -> bool:
-    """Return whether nothing at all came of the pages, and a repair may help."""
+    """Return True if no page was read and a repair may help."""
     kinds = {finding.kind for finding in reading.findings}
     return bool(kinds & {"unreadable", "unreadable-page"}) and all(block.page is None for block in reading.blocks)
 
 
 def _rescued(data: bytes) -> tuple[Reading, bool] | None:
-    """Return what can be had after a repair; None if that is nothing."""
+    """Return the result after a repair, in the form of `_read`; None if it is empty."""
     mended = repaired(data)
     if mended is None:
         return None
@@ -254,11 +252,11 @@ def _rescued(data: bytes) -> tuple[Reading, bool] | None:
 
 
 def _reading(document: PdfDocument, data: bytes) -> Reading:
-    """Return what can be had from an open document."""
+    """Return the content of an open document."""
     findings: list[Finding] = []
 
     def part(name: str, work: Callable[[], Iterable[Item]]) -> list[Item]:
-        """Return what *work* gives; where it fails, it costs no other part."""
+        """Return the items of *work*; a failure becomes a finding and doesn't affect other parts."""
         faults: list[str] = []
         items: list[Item] = []
         attempted(faults, name, lambda: items.extend(work()), None)
@@ -279,7 +277,7 @@ def _reading(document: PdfDocument, data: bytes) -> Reading:
 
 
 def _pages(document: PdfDocument, findings: list[Finding]) -> Iterator[PdfPage]:
-    """The pages that can be read, up to the limits; what can't goes to *findings*."""
+    """Yield the readable pages, up to the limits, and add *findings* for the others."""
     count, chars, faults = len(document), 0, 0
     page: PdfPage | None = None
     if not count:
@@ -293,7 +291,7 @@ def _pages(document: PdfDocument, findings: list[Finding]) -> Iterator[PdfPage]:
         except TooMuch as reason:
             page = None
             findings.append(Finding("cut-off", f"page {number}: {reason}"))
-        except MemoryError:  # says something about this process, nothing about the document
+        except MemoryError:  # about this process, not about the document
             raise
         except Exception as error:
             page = None
@@ -309,13 +307,13 @@ def _pages(document: PdfDocument, findings: list[Finding]) -> Iterator[PdfPage]:
 
 
 def _without_text(pages: Sequence[PdfPage]) -> Iterator[Finding]:
-    """Yield a finding where most pages, or some, are pictures, or their text means nothing: it was not read."""
+    """Yield findings about pages that are pictures, or have garbled text, and were not read."""
     pictures = [page.number for page in pages if page.is_picture]
     garbled = [page.number for page in pages if page.is_garbled]
     drawn = len(pictures) + sum(bool(page.text.strip()) for page in pages)
     for numbers, are, kind in (
         (pictures, "are pictures without text", "picture-page"),
-        (garbled, "have text that means nothing, for their fonts do not say what they show", "unreadable-page"),
+        (garbled, "have unusable text, because their fonts do not map to characters", "unreadable-page"),
     ):
         if numbers:
             first = f"the first is page {numbers[0]}"
@@ -324,6 +322,6 @@ def _without_text(pages: Sequence[PdfPage]) -> Iterator[Finding]:
 
 
 def _web_links(blocks: list[Block] | tuple[Block, ...]) -> tuple[str, ...]:
-    """Link targets that may be fetched, in order, each once."""
+    """Return the link targets with http or https, in order, without duplicates."""
     links = dict.fromkeys(block.text for block in blocks if block.role is Role.LINK_ANNOTATION)
     return tuple(link for link in links if link.lower().startswith(("http://", "https://")))

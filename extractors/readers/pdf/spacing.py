@@ -1,6 +1,6 @@
-"""Spaces that PDFium sees where letters are set wide, and those that it misses before a raised footnote mark.
+"""False spaces of PDFium in wide-set words, and missing spaces before raised footnote marks.
 
-Only words around a label are looked at, and only gaps and base lines decide: nothing here knows what an ARK looks like.
+Only words around a label are checked, by gaps and base lines alone, whatever an ARK looks like.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from statistics import median
 
 from extractors.readers.pdf.geometry import Glyphs, Lines, line_at
 
-#: Gaps as parts of the height of the font. The space of a book face is a quarter of it at its narrowest.
+#: Gaps in heights of the font. The narrowest space of a book face is a quarter of the height.
 _NO_SPACE = 0.16
 _SURE_SPACE = 0.26
-#: How many times wider than letter spacing the spaces of the same line must be, where the gap alone can't say.
+#: Minimum ratio of the line's spaces to the letter spacing, for gaps between the two limits.
 _CONTRAST = 2.2
 
-#: How much narrower than usual on the page a gap must be to be looked at.
+#: A gap is checked only if it is narrower than this share of the usual gap on the page.
 _UNUSUAL = 0.75
-_PROBES = 9  # of a page, for what is usual
+_PROBES = 9  # of a page, to find the usual gap
 _MOST_LINES = 8
 _MOST_SPACES = 100  # of a line
 
-#: Letterspacing, in heights of the font: the least that PDFium takes for spaces, how much of it kerning may take away,
-#: and by how much at least the space between two words is wider.
+#: Letterspacing, in heights of the font: the minimum gap that PDFium takes for a space, the share that kerning may
+#: remove, and the minimum by which a space between words is wider.
 _WIDE = 0.08
 _KERNED = 0.3
 _WORD_SPACE = 0.12
@@ -40,7 +40,7 @@ _PRINTED = re.compile("[^ \N{ZERO WIDTH SPACE}]\N{ZERO WIDTH SPACE}*")
 _BETWEEN_WORDS = re.compile(r"(?<=\S) (?=\S)")
 _RAISED = 0.15  # of the height of the font
 _SMALLER = 0.9
-#: Characters that are on the base line in every face; some digits don't, where they are of the old style.
+#: Characters on the base line in every face; some digits are not, in old style.
 _STANDING = frozenset("abcdefhiklmnorstuvwxzABCDEFGHIKLMNOPRSTUVWXYZ01268")
 _MARKS = frozenset("*\N{DAGGER}\N{DOUBLE DAGGER}\N{SECTION SIGN}\N{PILCROW SIGN}")
 _HANGING = frozenset("gjpqyJQ,;()[]{}/@_")
@@ -48,20 +48,20 @@ _HANGING = frozenset("gjpqyJQ,;()[]{}/@_")
 
 @dataclass(frozen=True, slots=True)
 class Corrections:
-    """The wrong spaces in a page's text; offsets are code points in the text as PDFium gave it."""
+    """The wrong spaces in a page's text; offsets are code points in PDFium's text."""
 
     removed: tuple[int, ...] = ()
-    """The places of spaces that are none, in order."""
+    """Offsets of false spaces, in order."""
     inserted: tuple[int, ...] = ()
-    """Before which characters a space is missing, in order."""
+    """Offsets of characters that need a space before them, in order."""
     doubtful: tuple[int, ...] = ()
-    """The places of spaces that may be none, in order."""
+    """Offsets of doubtful spaces, in order."""
 
     def __bool__(self) -> bool:
         return bool(self.removed or self.inserted)
 
     def applied(self, text: str) -> str:
-        """*text* with its spaces put right.
+        """Return *text* with the corrections applied.
 
         >>> Corrections(removed=(2,), inserted=(7,)).applied("ar k:/x1")
         'ark:/x 1'
@@ -75,13 +75,12 @@ class Corrections:
         return "".join((*pieces, text[done:]))
 
     def moved(self, offset: int) -> int:
-        """Return where the character at *offset* is afterwards; where a space was put in before it, that space."""
+        """Return the new offset of the character at *offset*, or of the space inserted before it."""
         return offset - bisect_left(self.removed, offset) + bisect_left(self.inserted, offset)
 
     @property
     def seams(self) -> tuple[int, ...]:
-        """Return where, afterwards, a space was taken out or may be none, and where letters are before which one was
-        put in.
+        """The new offsets of removed and doubtful spaces, and of letters after an inserted space.
 
         >>> Corrections(removed=(2,), inserted=(7,)).seams
         (2, 7)
@@ -105,7 +104,7 @@ class Spacing:
         self._spread: set[int] = set()
 
     def corrections(self) -> Corrections:
-        """Return what is wrong with the words around all labels, as far as they go over lines."""
+        """Return the corrections for the words around all labels, over all their lines."""
         removed: set[int] = set()
         inserted: set[int] = set()
         doubtful: set[int] = set()
@@ -133,14 +132,14 @@ class Spacing:
         return Corrections(*(tuple(sorted(places)) for places in (removed, inserted, doubtful)))
 
     def _usual_gap(self) -> float:
-        """The gap at a space of this page; 0 if spaces are characters here, as most programs write them."""
+        """Return the usual gap at a space of this page; 0.0 if spaces are characters, as most programs write them."""
         text = self._text
         probes = {text.find(" ", probe * len(text) // _PROBES) for probe in range(_PROBES)} - {-1, 0, len(text) - 1}
         generated = list(filter(self._glyphs.is_generated, probes))
         return median(self._gaps_at(generated)) if generated else 0.0
 
     def _real_spaces(self) -> frozenset[int]:
-        """Of the spaces next to a label on both sides, those that are as wide as spaces of this page are."""
+        """Return the spaces next to a label, on both sides, that are as wide as spaces of this page."""
         text, labels = self._text, self._labels
         spaces = {text.find(" ", label) for label in labels} | {text.rfind(" ", 0, label) for label in labels}
         spaces -= {-1, 0, len(text) - 1}
@@ -148,7 +147,7 @@ class Spacing:
         return frozenset(space for space, gap in zip(spaces, self._gaps_at(spaces), strict=True) if gap >= narrow)
 
     def _gaps_at(self, spaces: Collection[int]) -> list[float]:
-        """The gaps at *spaces* in heights of the font."""
+        """Return the gaps at *spaces*, in heights of the font."""
         before = self._glyphs.boxes(space - 1 for space in spaces)
         after = self._glyphs.boxes(space + 1 for space in spaces)
         return [
@@ -159,7 +158,7 @@ class Spacing:
     # -- letterspaced words
 
     def _letterspaced(self, label: int, at: int) -> Iterator[int]:
-        """The gaps in the letterspaced words around *label* that were taken for spaces, over the lines around *at*."""
+        """Yield the false spaces in letterspaced words around *label*, over the lines around line *at*."""
         start, end = self._lines[at].start, self._lines[at].end
         before = self._text.rfind(" ", max(start, label - _NEAR), label)
         if before < 0 or label in self._spread or self._text.find(" ", label, min(end, label + _NEAR)) < 0:
@@ -179,7 +178,7 @@ class Spacing:
             yield from self._spread_lines(range(at + 1, min(len(self._lines), at + _MOST_LINES)), usual)
 
     def _spread_lines(self, indexes: range, usual: float) -> Iterator[int]:
-        """The same in the lines of these *indexes*, as far as one letterspaced word goes on over them."""
+        """Yield the false spaces in the lines of *indexes*, as far as one letterspaced word continues over them."""
         for index in indexes:
             letters, gaps = self._letters(self._lines[index].start, self._lines[index].end)
             edge = 0 if indexes.step > 0 else len(letters) - 1
@@ -190,7 +189,7 @@ class Spacing:
                 return
 
     def _letters(self, start: int, end: int) -> tuple[list[int], list[float]]:
-        """The offsets of what is printed between two offsets, and the gap after each, in heights of the font."""
+        """Return the offsets of printed characters between two offsets, and the gap after each in font heights."""
         printed = list(_PRINTED.finditer(self._text, start, end))
         letters = [letter.start() for letter in printed]
         boxes = self._glyphs.boxes(letters)
@@ -201,19 +200,19 @@ class Spacing:
         return letters, gaps
 
     def _spread_from(self, index: int, letters: list[int], gaps: list[float], usual: float, step: int) -> int:
-        """The index of the last letter, going on from *index* by *step*, with the *usual* gap before it.
+        """Return the index of the last letter, from *index* by *step*, with the *usual* gap before it.
 
-        Where two letters are close together, the first of them already belongs to a word that isn't letterspaced.
+        If two letters are close together, the first of them already belongs to a word that isn't letterspaced.
         """
         while 0 <= index + step < len(letters):
             gap = gaps[min(index, index + step)]
             if gap < _KERNED * usual:
                 other = index - step
                 is_first = not 0 <= other < len(letters)
-                if not is_first:  # or nothing is between the two that PDFium took for a space
+                if not is_first:  # or no space of PDFium is between the two
                     start, end = sorted((letters[index], letters[other]))
                     is_first = " " not in self._text[start:end]
-                # and no bracket, after a last letter
+                # A bracket after a last letter doesn't begin a word.
                 is_word = self._text[letters[index + step]].isalnum()
                 return index if is_first or not is_word else other
             between = range(*sorted((letters[index], letters[index + step])))
@@ -226,7 +225,7 @@ class Spacing:
     # -- false spaces in words that are set a little wide
 
     def _false_before(self, label: int, at: int) -> Iterator[int]:
-        """The false spaces of the word that leads up to *label* in the line *at*, such as a resolver."""
+        """Yield the false spaces of the word before *label* from line *at* backwards, such as a resolver."""
         for index in range(at, max(-1, at - _MOST_LINES), -1):
             line = self._lines[index]
             space = min(label, line.end)
@@ -236,7 +235,7 @@ class Spacing:
                 yield space
 
     def _pieces_after(self, label: int, at: int) -> Iterator[tuple[int, int, list[int]]]:
-        """The word that goes on from *label* in the line *at*: line by line its start, its end, its false spaces."""
+        """Yield start, end and false spaces of the word from *label* in line *at*, line by line."""
         start = label
         for index in range(at, min(len(self._lines), at + _MOST_LINES)):
             line = self._lines[index]
@@ -250,7 +249,7 @@ class Spacing:
             yield start, line.end, false
 
     def _is_false(self, space: int, index: int) -> bool:
-        """Return whether no space is at *space*, in the line with this *index*, but only wide letter spacing."""
+        """Return True if the space at *space*, in the line with this *index*, is only wide letter spacing."""
         if space in self._spread:
             return True
         if not self._usual or space in self._real or not self._glyphs.is_generated(space):
@@ -264,28 +263,28 @@ class Spacing:
         return (bool(wider) and wider[0] > _CONTRAST * gap) or gap < _CONTRAST * self._letter_gap(space)
 
     def _letter_gap(self, space: int) -> float:
-        """The gap between the letters before *space*: a line that is filled by force has wide ones."""
+        """Return the gap between the letters before *space*, which is wide in a justified line."""
         offsets = range(max(self._text.rfind(" ", 0, space), space - _NEAR) + 1, space)
         boxes = self._glyphs.boxes(offsets)
         gaps = [following.left - box.right for box, following in pairwise(boxes)]
         return median(gaps) / (boxes[0].height or 1.0) if len(gaps) > 1 else 0.0
 
     def _is_doubtful(self, space: int) -> bool:
-        """Return whether the space at *space* is so narrow that it may be none."""
+        """Return True if the space at *space* is so narrow that it may be false."""
         if self._text[space : space + 1] != " " or not self._glyphs.is_generated(space):
             return False
         [gap] = self._gaps_at([space])
         if not 0 < gap < _SURE_SPACE:
             return False
         before, after = self._glyphs.boxes((space - 1, space + 1))
-        if abs(before.bottom - after.bottom) > _RAISED * before.height:  # of another line, or raised
+        if abs(before.bottom - after.bottom) > _RAISED * before.height:  # on another line, or raised
             return False
         others = self._gaps(line_at(self._lines, space))
         usual = median(others) if len(others) > _FEW else self._usual
         return not usual or gap < _UNUSUAL * usual
 
     def _gaps(self, index: int) -> list[float]:
-        """The gaps at the spaces of a line that PDFium made, in order of size."""
+        """Return the gaps at PDFium's inserted spaces of a line, sorted by size."""
         if index not in self._gaps_of_line:
             line = self._text[self._lines[index].start : self._lines[index].end]
             start = self._lines[index].start
@@ -297,16 +296,16 @@ class Spacing:
     # -- footnote marks
 
     def _raised_mark(self, start: int, end: int, base: float | None, height: float) -> int | None:
-        """Return where in the word from *start* to *end* a footnote mark begins, on the *base* line if that is known.
+        """Return the offset of a footnote mark in a word, or None; *base* is the base line of its line, if known.
 
-        Its font is smaller and raised; or its letters are higher, for some faces have raised digits of their own.
+        Its font is smaller and raised, or its letters are higher, because some faces have raised digits.
         """
         text = self._text
-        first = max(start, end - _LAST)  # no mark is longer, with what may follow it before the next space
+        first = max(start, end - _LAST)  # the maximum length of a mark and the characters after it
         offsets = [offset for offset in range(first, end) if text[offset] != " "]
         boxes = self._glyphs.boxes(offsets)
         is_one_font = len({box.bottom for box in boxes}) == 1
-        if base is not None and is_one_font:  # only digits of its own can be raised
+        if base is not None and is_one_font:  # only the face's own raised digits are possible
             offsets, boxes = offsets[-_SHORT:], boxes[-_SHORT:]
         feet = self._glyphs.feet(offsets)
         letters = [text[offset] for offset in offsets]
@@ -317,7 +316,7 @@ class Spacing:
         floor = min(not_hanging, default=inf)
         rise = _RAISED * height
         for offset, char, foot, box in zip(offsets, letters, feet, boxes, strict=True):
-            # else half of a ligature
+            # Otherwise it is half of a ligature.
             is_smaller = box.height <= _SMALLER * height and box.bottom < foot
             may_be_mark = char in _MARKS or (is_smaller and (char.isalnum() or char in "[("))
             if box.bottom > floor + rise and may_be_mark:
