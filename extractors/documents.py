@@ -137,7 +137,7 @@ class Document:
 
     @property
     def is_unreadable(self) -> bool:
-        """True if none of it could be fetched or read; an empty document counts as read."""
+        """True if it could not be fetched or read at all; an empty document counts as read."""
         return not self.mentions and any(finding.kind in _UNREADABLE for finding in self.findings)
 
     @property

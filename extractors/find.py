@@ -213,7 +213,7 @@ def _is_linked_otherwise(mention: Mention, linked: Mapping[int, Ark]) -> bool:
 def _read(
     block: Block, region: _Region, read_up_to: int, evidence: Evidence, linked: Mapping[int, Ark]
 ) -> Generator[Mention | NamespaceMention, None, int]:
-    """Yield the mentions in *region* after *read_up_to*; return the offset up to which it was read."""
+    """Yield the mentions in *region* after *read_up_to*; return the offset where reading ended."""
     text = block.text
     covered = within = 0
     while True:

@@ -320,20 +320,20 @@ def extract(
 ) -> Iterator[Document]:
     """Return an iterator over the documents in *source*, each read when it is requested.
 
-    A folder represents all files in it, an archive (ZIP, TAR, WARC …) for all documents in it, in a fixed order. The
-    format is recognized by content. What may crash a parser is read in a process of its own.
+    A folder stands for all files in it, and an archive (ZIP, TAR, WARC …) for all documents in it, in a fixed order. The
+    format is recognized by content. Documents that may crash a parser are read in a separate process.
 
     Args:
         source: a path, bytes, an open binary file that can seek, or several of these.
-        name: the name of bytes and of open files; its ending may show their format.
-        media_type: what is known of the format of bytes, as ``text/html``.
-        charset: what is known of the character set of bytes.
-        together: read all documents first, and decide what is doubtful in one on what is whole in any of them, as
-            the command does. Otherwise each document is decided by itself.
+        name: the name of bytes and of open files; its suffix may show their format.
+        media_type: the media type of bytes, if known, such as ``text/html``.
+        charset: the character set of bytes, if known.
+        together: read all documents first, and decide doubtful mentions by the ARKs that are whole in any of them, as
+            the command does. Otherwise each document is decided alone.
 
     Raises:
-        SourceUnreadable: when a path names nothing, or *source* is a URL (`arkaudit extract` fetches those). Anything
-            else that goes wrong is among the findings of a document.
+        SourceUnreadable: if a path doesn't exist, or *source* is a URL (`arkaudit extract` fetches those). Any other
+            problem becomes a finding of a document.
 
     >>> [str(mention.ark) for mention in next(extract(b'<a href="/ark:/12148/btv1b84">scan</a>')).mentions]
     ['ark:12148/btv1b84']

@@ -380,10 +380,10 @@ class MentionReader:
         self._notes.mark_likely("an ARK mapped to a file name")
         return self._builder.end if self._builder.found else int(self._label.end())
 
-    # -- what was read
+    # -- the result
 
     def _drop_tail(self) -> None:
-        """Drop what belongs to the prose around: final punctuation, and markup that also is before."""
+        """Drop characters of the surrounding prose: final punctuation, and markup that was opened before."""
         chars = self._builder.chars
         name = chars.rstrip(_TAIL)
         if "/" in name and self._is_urls_slash(chars[len(name) :]):

@@ -268,7 +268,7 @@ EXPLANATIONS: Mapping[Remark, str] = {
     Remark.URL_GOES_ON: "It is escaped in a longer URL; the escaped part is the ARK (IIIF Image API, 9).",
 }
 
-#: The characters besides letters and digits that need no escape (3.1).
+#: The characters other than letters and digits that need no escape (3.1).
 _SYMBOLS = "=~*+@_$"
 _OUTSIDE_REPERTOIRE = re.compile(rf"(?=[!-~])[^0-9A-Za-z%\-./{re.escape(_SYMBOLS)}]")
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")

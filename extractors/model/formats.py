@@ -95,7 +95,7 @@ PLAIN_TEXTS = frozenset(
 
 
 def format_of(data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None) -> Format:
-    """Return the format in which `read_document` reads a document that isn't binary; PDF must be read in a `Worker`.
+    """Return the format of a document that isn't binary, for `read_document`; read PDF only in a `Worker`.
 
     >>> format_of(b"%PDF-1.7", name="page.html")
     <Format.PDF: 'pdf'>

@@ -107,7 +107,7 @@ _shared: dict[str, Any] = {}
 
 
 def shared_values(values: Mapping[str, Any]) -> bytes:
-    """Return *values* in the form in which they are sent to processes, pickled once for all of them."""
+    """Return the message that shares *values* with processes, pickled once for all of them."""
     return pickle.dumps((_take, (values,), {}))
 
 

@@ -218,7 +218,7 @@ def _write_latex(source: str, out: RunningText, location: str) -> None:
 
 
 def _plain(token: re.Match[str]) -> str:
-    """Return the characters that *token* stands for."""
+    """Return the visible characters of *token*."""
     if token["comment"] or token["raw"] == "comment":
         return ""
     if token["named"]:

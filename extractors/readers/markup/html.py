@@ -39,7 +39,7 @@ _EMPTY_RAW_ELEMENT = re.compile(
 
 #: Long tags are looked for only if some stretch of this length has no tag end, or the page is long.
 _STRETCH = 8192
-#: Length of a page from which long tags are always looked for, because values may hold ``>``.
+#: In pages of this length, long tags are always looked for, because values may hold ``>``.
 _ALWAYS_FROM = 2**19
 _PIECE = r"""(?:[^>"']|"[^"]*+"|'[^']*+')"""
 _TAG_TO_LIMIT = re.compile(rf"<[a-z]{_PIECE}{{0,{MOST_PIECES}}}+", re.IGNORECASE)
@@ -297,7 +297,7 @@ _MOST_HIDDEN = 10
 _TITLE = re.compile("<[tT][iI][tT][lL][eE]")
 _END_OF_TITLE = re.compile(r"</[tT][iI][tT][lL][eE](?P<is_whole>\s*>)?")
 
-#: The form in which libxml2 writes a character that is invalid in XML.
+#: libxml2 writes this for a character that is invalid in XML.
 _UNSPELLABLE = "&#xFFFD;"
 
 
@@ -428,7 +428,7 @@ def _beside_the_text(root: Element, *, speaks_of_raising: bool) -> PageFacts:
 
 
 def _well_formed(root: Element, markup: str) -> str:
-    """Return the tree as well-formed markup, in which characters that are invalid in XML are kept."""
+    """Return the tree as well-formed markup, including characters that are invalid in XML."""
     written = _written(root)
     if _UNSPELLABLE not in written:
         return written

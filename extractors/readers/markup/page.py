@@ -196,7 +196,7 @@ def plain(value: str) -> str:
 
 
 class MarkupPage:
-    """A page of which only texts and tags around possible labels are read.
+    """A page, read only around possible labels.
 
     >>> page = MarkupPage('<body><p>no</p><p>see <a href="/x">ark:/12148/x5</a></p></body>')
     >>> [(block.place, block.text) for block in page.blocks()]
@@ -320,7 +320,7 @@ def _meta_place(attributes: Mapping[str, str]) -> str:
     return "meta"
 
 
-# Links to other documents besides plain links, and the page's instructions to crawlers.
+# Links to other documents except plain links, and the page's instructions to crawlers.
 
 #: Relations of a ``link`` element that lead to another document or another part of this one. Left out are ``canonical``
 #: and ``cite-as`` (this page again), ``search``, ``license`` and those for the page's appearance.

@@ -31,7 +31,7 @@ _UTF_16_SURROGATES = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"<\0": "utf
 
 
 def without_surrogates(data: bytes) -> bytes:
-    """Return XML in which references to surrogates are replaced, so that the parser treats them as faults.
+    """Replace references to surrogates in XML, so that the parser treats them as faults.
 
     >>> without_surrogates(b"<a>&#xD800;&#57343;&#xE000;<![CDATA[&#xD800;]]></a>")
     b'<a>&#x110000;&#x110000;&#xE000;<![CDATA[&#xD800;]]></a>'

@@ -79,7 +79,7 @@ def _uri(document: PdfDocument, action: Any) -> str:
 
 
 def comments_of(page: PdfiumPage, links: int) -> Iterator[tuple[str, str]]:
-    """Yield kind and text of annotations besides the page's *links* (their number): comments and form values."""
+    """Yield kind and text of annotations other than the page's *links* (their number): comments and form values."""
     count = pdfium.FPDFPage_GetAnnotCount(page)
     if count <= links:
         return
@@ -231,7 +231,7 @@ class CellTable:
         return any(index + 1 in self._cells and self._is_elsewhere(index, index + 1) for index in self._wanted)
 
     def line_slack(self) -> tuple[tuple[int, float], ...]:
-        """Return, for the wanted lines, the offset of the end and the number of characters that still fit in the cell."""
+        """Return, for the wanted lines, the offset of the end and how many more characters fit in the cell."""
         rights: dict[int, list[float]] = {}
         for cells in self._cells.values():
             for cell in cells:

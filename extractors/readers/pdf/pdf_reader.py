@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 _MOST_STREAM_BYTES = 32 * 2**20
 
-#: Warnings would go to the terminal if logging isn't set up; findings report what matters.
+#: Warnings would go to the terminal if logging isn't set up; findings report the damage.
 logging.getLogger("pikepdf").addHandler(logging.NullHandler())
 
 
@@ -185,7 +185,7 @@ MEDIA_TYPE = "application/pdf"
 _HEADER = b"%PDF-"
 _MOST_BYTES = 256 * 2**20  # a worker of one GiB holds it twice
 MOST_PAGES = 5000
-_MOST_CHARS = 20_000_000  # of a document: what PDFium reads in about twenty seconds
+_MOST_CHARS = 20_000_000  # of a document: PDFium reads them in about twenty seconds
 _MOST_PAGE_FINDINGS = 20
 
 #: Findings for PDFium's error codes.
