@@ -320,8 +320,8 @@ def extract(
 ) -> Iterator[Document]:
     """Return an iterator over the documents in *source*, each read when it is requested.
 
-    A folder stands for all files in it, and an archive (ZIP, TAR, WARC …) for all documents in it, in a fixed order. The
-    format is recognized by content. Documents that may crash a parser are read in a separate process.
+    A folder gives all files in it, and an archive (ZIP, TAR, WARC …) all documents in it, in a fixed order. The format
+    is recognized by content. Documents that may crash a parser are read in a separate process.
 
     Args:
         source: a path, bytes, an open binary file that can seek, or several of these.

@@ -79,7 +79,7 @@ _BLANKS = frozenset(" \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}")
 #: In ASCII: the first characters of escapes, the signs of ARKs in file names, and a form feed.
 _ASCII_HINTS = ("%", "&", "\\", "_", "+", "\f")
 #: Characters that repairing decodes or removes, so that a label appears, and the signs of ARKs in file names. The set
-#: excludes characters that repairing doesn't change: plain ASCII, and letters that are neither invisible nor full-width.
+#: excludes characters that repairing doesn't change: plain ASCII, and letters that are visible and not full-width.
 _MAY_HIDE = re.compile(
     "[^\t\n\r -$'-\\[\\]-~\xa0-\xac\xae-\u02ff\u0370-\u058f\u1e00-\u1fff\u2010-\u2027\u202f-\u205e\u20a0-\u20bf"
     "\u2190-\u22ff\u3001-\u303f\u3041-\u30ff\u4e00-\u9fff]|[kK](?:/?\\+|_)"

@@ -284,7 +284,7 @@ class MentionReader:
         return pos
 
     def _belongs(self, char: str, after: int, *, raw: bool) -> bool:
-        """Return True if *char* is part of the ARK, given the text *after* it; for other than plain characters of a name."""
+        """Return True if *char* is part of the ARK, given the text *after* it; not for plain characters of a name."""
         builder = self._builder
         following = self._text[after : after + 1]
         if char[0] == "%":
