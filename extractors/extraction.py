@@ -99,7 +99,7 @@ def extraction_of(
         if isinstance(namespace, NamespaceMention)
     }
     placed = [(index, mention) for index, in_block in enumerate(by_block) for mention in _mentions(in_block)]
-    mentions = _finished([mention for _, mention in placed], evidence)
+    mentions = _annotate_all([mention for _, mention in placed], evidence)
     limits = budget.findings if budget is not None else ()
     findings = (*reading.findings, *limits, *sorted(namespaces), *citation_findings(mentions, blocks))
     findings = (*findings, *malformed_findings(reading, mentions))
@@ -200,7 +200,7 @@ def with_evidence(
         if not may_decide():
             break
         again[unresolved.index] = decided_again(unresolved, again[unresolved.index], evidence)
-    return _finished(again, evidence)
+    return _annotate_all(again, evidence)
 
 
 def may_decide() -> bool:
@@ -208,7 +208,7 @@ def may_decide() -> bool:
     return has_time(ReadingStage.FINDING, "not every doubtful ARK was decided on those of the other documents")
 
 
-def _finished(mentions: Sequence[Mention], evidence: Evidence) -> tuple[Mention, ...]:
+def _annotate_all(mentions: Sequence[Mention], evidence: Evidence) -> tuple[Mention, ...]:
     """Return *mentions* with check characters, remarks and citation numbers."""
     if not mentions:
         return ()
@@ -245,7 +245,7 @@ def described(
     )
 
 
-def _scanned(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> tuple[list[Found], int]:
+def _scan_in_time(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> tuple[list[Found], int]:
     """Return the mentions in a block, as far as time allows, and the number of characters searched."""
     budget = current()
     scanned: list[Found] = []
@@ -271,14 +271,14 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
     done = 0
     for index, block in enumerate(blocks):
         if block.role is not Role.TEXT:
-            by_block[index], searched = _scanned(block, Evidence(), {})
+            by_block[index], searched = _scan_in_time(block, Evidence(), {})
             done += searched
     in_targets = list(_mentions(chain.from_iterable(by_block)))
     linked = linked_arks(in_targets)
     targets = frozenset(mention.ark for mention in in_targets)
     evidence = Evidence.of(targets, targets) if targets else Evidence()
     for index in texts:
-        by_block[index], searched = _scanned(blocks[index], evidence, linked)
+        by_block[index], searched = _scan_in_time(blocks[index], evidence, linked)
         done += searched
     chars, budget = sum(len(block.text) for block in blocks), current()
     if budget is not None and done < chars:
@@ -292,7 +292,7 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
     evidence = Evidence.of(whole, targets)
     for index in texts:
         if not _all_whole(by_block[index]):
-            again, _ = _scanned(blocks[index], evidence, linked)
+            again, _ = _scan_in_time(blocks[index], evidence, linked)
             if len(again) >= len(by_block[index]) or budget is None:  # fewer mean that time ran out
                 by_block[index] = again
     return by_block, evidence
@@ -339,7 +339,7 @@ def read_document(
         its_format = package or format_of(data, media_type=media_type, name=name, charset=charset)
         if its_format is Format.HTML:
             return read_html(data, charset=charset, with_links=with_links)
-        return _read(its_format, data, charset)
+        return _read_format(its_format, data, charset)
     except MemoryError:  # about this process, not about the document
         raise
     except Exception as error:
@@ -390,7 +390,7 @@ _READERS = {
 }
 
 
-def _read(document_format: Format, data: bytes, charset: str | None) -> Reading:
+def _read_format(document_format: Format, data: bytes, charset: str | None) -> Reading:
     """Return the reading of a document by the reader of its format."""
     if document_format is Format.XML:
         return read_xml(data)

@@ -94,7 +94,7 @@ def scan(
 
     *linked* gives the ARK in the target of each of the document's links.
     """
-    unwrapped = _unwrapped(block.text)
+    unwrapped = _unwrap_urls(block.text)
     if unwrapped != block.text:
         for mention in scan(replace(block, text=unwrapped), evidence, linked):
             yield _as_written(mention, block.text)
@@ -128,10 +128,10 @@ def _as_written(mention: Mention | NamespaceMention, text: str) -> Mention | Nam
     return replace(mention, as_written=written, repairs=tuple(escapes.get(name, name) for name in mention.repairs))
 
 
-def _unwrapped(text: str) -> str:
+def _unwrap_urls(text: str) -> str:
     """Return *text* with the URLs inside URL Defense (version 2) decoded, without changing any offset.
 
-    >>> _unwrapped("https://urldefense.proofpoint.com/v2/url?u=https-3A__n2t.net_ark-3A_1&d=x").replace(_UNSEEN, "")
+    >>> _unwrap_urls("https://urldefense.proofpoint.com/v2/url?u=https-3A__n2t.net_ark-3A_1&d=x").replace(_UNSEEN, "")
     'https://urldefense.proofpoint.com/v2/url?u=https://n2t.net/ark:/1&d=x'
     """
 
@@ -182,7 +182,7 @@ def read_block(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> I
         if clean is not None:
             yield from clean
         else:
-            read_up_to = yield from _read(block, region, read_up_to, evidence, linked)
+            read_up_to = yield from _read_region(block, region, read_up_to, evidence, linked)
         read_up_to = max(read_up_to, region.signs[-1])
 
 
@@ -210,7 +210,7 @@ def _is_linked_otherwise(mention: Mention, linked: Mapping[int, Ark]) -> bool:
     return mention.link is not None and linked.get(mention.link, mention.ark) != mention.ark
 
 
-def _read(
+def _read_region(
     block: Block, region: _Region, read_up_to: int, evidence: Evidence, linked: Mapping[int, Ark]
 ) -> Generator[Mention | NamespaceMention, None, int]:
     """Yield the mentions in *region* after *read_up_to*; return the offset where reading ended."""

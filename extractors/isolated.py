@@ -82,7 +82,7 @@ def read_member(worker: DocumentWorker, member: ArchiveMember, *, with_links: bo
     if here is not None:
         return here
     try:
-        extraction = worker.call(member.data, with_links=with_links, **_labels(member))
+        extraction = worker.call(member.data, with_links=with_links, **_format_labels(member))
     except WorkerError as failure:
         extraction = failed_extraction(failure, member.media_type)
     return extraction_of_member(extraction, member)
@@ -105,7 +105,7 @@ def inline_extraction(member: ArchiveMember, *, with_links: bool = True) -> Extr
 def _extraction_within(cpu_s: float, member: ArchiveMember, *, with_links: bool) -> Extraction:
     """Return the extraction of *member* within *cpu_s* seconds of CPU time; a failure becomes a finding."""
     try:
-        extraction = extract_in_time(member.data, cpu_s=cpu_s, with_links=with_links, **_labels(member))
+        extraction = extract_in_time(member.data, cpu_s=cpu_s, with_links=with_links, **_format_labels(member))
     except MemoryError:  # about this process, not about the document
         raise
     except Exception as failure:
@@ -114,7 +114,7 @@ def _extraction_within(cpu_s: float, member: ArchiveMember, *, with_links: bool)
     return extraction_of_member(extraction, member)
 
 
-def _labels(member: ArchiveMember) -> dict[str, Any]:
+def _format_labels(member: ArchiveMember) -> dict[str, Any]:
     """Return the declared type and name of *member*, as arguments of the readers."""
     return {"media_type": member.media_type, "name": member.path, "charset": member.charset}
 
@@ -127,7 +127,7 @@ def extraction_of_short_text(member: ArchiveMember) -> Extraction | None:
     """
     if len(member.data) > INLINE_BYTES:
         return None
-    reading = read_short_text(member.data, **_labels(member))
+    reading = read_short_text(member.data, **_format_labels(member))
     extraction = extraction_without_arks(reading) if reading is not None else None
     return None if extraction is None else extraction_of_member(extraction, member)
 
@@ -147,7 +147,7 @@ def may_stay_inline(member: ArchiveMember) -> bool:
     return (
         len(member.data) <= INLINE_BYTES
         and not package_format(member.data)
-        and format_of(member.data, **_labels(member)) in _INLINE_FORMATS
+        and format_of(member.data, **_format_labels(member)) in _INLINE_FORMATS
     )
 
 
@@ -235,7 +235,7 @@ class BatchReading(Generic[T, S]):
 
     def _results(self, items: list[T], begun: Future[list[S]] | None) -> list[S]:
         if begun is None:
-            return [result for item in items for result in self._little(item)]
+            return [result for item in items for result in self._read_small_item(item)]
         try:
             return begun.result()
         except WorkerError as failure:
@@ -244,7 +244,7 @@ class BatchReading(Generic[T, S]):
         alone = [([item], self._executor.submit(self._read, [item])) for item in items]
         return [result for item, reading in alone for result in self._results(item, reading)]
 
-    def _little(self, item: T) -> list[S]:
+    def _read_small_item(self, item: T) -> list[S]:
         result = self._read_little(item)
         if result is not None:
             return [result]

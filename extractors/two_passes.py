@@ -242,9 +242,9 @@ class TwoPasses(Generic[R]):
                     keep(summary)
                 # Don't wait for the batches that are still running.
                 self._executor.shutdown(cancel_futures=True)
-            documents = batches((_at(kept, at, size) for _, at, size in read), len)
+            documents = batches((_read_at(kept, at, size) for _, at, size in read), len)
             is_here = end is not None or not self.has_started
-            values = self._decided(documents, frozenset(whole), is_here=is_here)
+            values = self._decide(documents, frozenset(whole), is_here=is_here)
             for (summary, _, _), (value, findings) in zip(read, values, strict=True):
                 yield Rendered(replace(summary, findings=findings), value)
         if end is not None:
@@ -256,9 +256,9 @@ class TwoPasses(Generic[R]):
             while self._ready:
                 yield self._ready.popleft()  # before the yield, so that an interrupt can't repeat it
 
-    def _decided(self, batched: Iterable[list[bytes]], whole: frozenset[Ark], *, is_here: bool) -> Iterator[Decided[R]]:
+    def _decide(self, batched: Iterable[list[bytes]], whole: frozenset[Ark], *, is_here: bool) -> Iterator[Decided[R]]:
         def here(batch: list[bytes]) -> list[Decided[R]]:
-            return _rendered(batch, whole, self._render)
+            return _render_batch(batch, whole, self._render)
 
         if is_here:
             yield from chain.from_iterable(map(here, batched))
@@ -284,10 +284,12 @@ class BatchDecision(Generic[R]):
 
     def __call__(self, documents: Sequence[bytes]) -> list[Decided[R]]:
         """Return the rendered *documents* with their findings."""
-        return _rendered(documents, shared(_WHOLE), self.render)
+        return _render_batch(documents, shared(_WHOLE), self.render)
 
 
-def _rendered(documents: Sequence[bytes], whole: frozenset[Ark], render: Callable[[Document], R]) -> list[Decided[R]]:
+def _render_batch(
+    documents: Sequence[bytes], whole: frozenset[Ark], render: Callable[[Document], R]
+) -> list[Decided[R]]:
     evidence = _evidence(whole)
     all_decided = (decoded(document, Document).decided_on(evidence) for document in documents)
     return [(render(document), tuple(document.findings)) for document in all_decided]
@@ -299,7 +301,7 @@ def _evidence(whole: frozenset[Ark]) -> Evidence:
     return Evidence.of(whole)
 
 
-def _at(kept: IO[bytes], at: int, size: int) -> bytes:
+def _read_at(kept: IO[bytes], at: int, size: int) -> bytes:
     kept.seek(at)
     return kept.read(size)
 
@@ -346,12 +348,12 @@ def extract(
 
 
 def _decided_together(documents: Iterable[Document]) -> Iterator[Document]:
-    with TwoPasses(_itself, jobs=1) as passes:
+    with TwoPasses(_same_document, jobs=1) as passes:
         for decided in passes.of(documents):
             yield decided.value
 
 
-def _itself(document: Document) -> Document:
+def _same_document(document: Document) -> Document:
     return document
 
 

@@ -14,4 +14,4 @@ def read_fully(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> l
     """Return the mentions in *block*, with labels searched everywhere and without the pattern of the fast path."""
     end = len(block.text)
     with patch.object(find, "clean_mention", return_value=None):
-        return list(find._read(block, find._Region(0, end, [end], end), 0, evidence, linked))
+        return list(find._read_region(block, find._Region(0, end, [end], end), 0, evidence, linked))

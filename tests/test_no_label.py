@@ -112,7 +112,7 @@ def test_of_a_page_that_nests_little_the_parser_reads_all(units, x, y, count):
     unit = "".join(units).replace("|", " ").replace("X", x).replace("Y", y)
     page = unit * (count // len(units) + 1)
     if nests_little(page):
-        assert html._parsed(page)[1] is None
+        assert html._parse(page)[1] is None
 
 
 @pytest.mark.parametrize(

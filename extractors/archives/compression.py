@@ -280,7 +280,7 @@ class Decompressed:
             return salvaged
 
     def _end(self) -> None:
-        if not isinstance(self._decompressor, _Stored):
+        if not isinstance(self._decompressor, _NoCompression):
             self.damage = self.damage or CUT_OFF
         self._decompressor = None
 
@@ -369,7 +369,7 @@ class _Brotli:
         return content
 
 
-class _Stored:
+class _NoCompression:
     """An uncompressed stream as a `_Decompressor`."""
 
     eof = False
@@ -389,7 +389,7 @@ class _Stored:
 
 
 _DECOMPRESSORS: Mapping[Compression, Callable[[], _Decompressor]] = {
-    Compression.NONE: _Stored,
+    Compression.NONE: _NoCompression,
     Compression.GZIP: lambda: _Zlib(16 + zlib.MAX_WBITS),
     Compression.ZLIB: lambda: _Zlib(zlib.MAX_WBITS),
     Compression.DEFLATE: lambda: _Zlib(-zlib.MAX_WBITS),

@@ -84,7 +84,7 @@ def zip_entries(stream: BinaryIO, listed: Sequence[zipfile.ZipInfo] | None, budg
     """
     if listed is None:
         stream.seek(0)
-        yield from _announced(Lookahead(stream), budget)
+        yield from _entries_by_headers(Lookahead(stream), budget)
         return
     for info in listed:
         if info.is_dir():
@@ -121,7 +121,7 @@ def _directory_size(stream: BinaryIO) -> int | None:
     return int(_END_64.unpack(end)[8]) if len(end) == _END_64.size else None
 
 
-def _announced(ahead: Lookahead, budget: SizeBudget) -> Iterator[ZipEntry]:
+def _entries_by_headers(ahead: Lookahead, budget: SizeBudget) -> Iterator[ZipEntry]:
     """Yield the entries by their local headers, one after the other."""
     while True:
         ahead.read_to(_LOCAL_HEADER_BEGINS, len(LOCAL_SIGNATURE), 0)

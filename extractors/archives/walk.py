@@ -169,7 +169,7 @@ class _Walk:
             case ArchiveKind.WARC:
                 yield from self._warc(content, about, depth)
             case _:
-                yield from self._compressed(content, _COMPRESSED[kind], about, depth)
+                yield from self._decompress(content, _COMPRESSED[kind], about, depth)
         for layer in packed:
             if layer.damage:
                 self._leave_out("damaged", f"damaged ({layer.damage}); what could be read was read", about.name)
@@ -206,7 +206,7 @@ class _Walk:
         elif damage:
             self._leave_out("unreadable", "too damaged to be unpacked", about.name)
 
-    def _compressed(
+    def _decompress(
         self, content: Lookahead, compression: Compression, about: ArchiveMember, depth: int
     ) -> Iterator[ArchiveMember]:
         """Yield the content of a compressed file; a compressed tar or WARC file counts as one level."""

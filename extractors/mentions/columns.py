@@ -56,9 +56,9 @@ class TextColumn:
         >>> TextColumn(text, 0, len(text), 0, 15).alone().split()
         ['ark:/12148/bp', 't6k1']
         """
-        return "\n".join(map(self._shown, self.text[self.start : self.end].split("\n")))
+        return "\n".join(map(self._cell_alone, self.text[self.start : self.end].split("\n")))
 
-    def _shown(self, line: str) -> str:
+    def _cell_alone(self, line: str) -> str:
         right = len(line) if self.right is None else min(self.right, len(line))
         if _is_rule(line) or right < self.left:
             return " " * len(line)
@@ -144,7 +144,7 @@ def _may_go_on(text: str, next_start: int, line: str, label: int, word_end: int,
         end = _line_end(text, next_start)
         follows = text[next_start : min(end, next_start + _LONGEST_LINE)]
         next_start = end + 1
-    if not all(_is_clear(follows, edge) for edge in (left, right) if edge):
+    if not all(_has_clear_edge(follows, edge) for edge in (left, right) if edge):
         return False
     return right is None or (bool(follows[left:right].strip(" |")) and follows[label : label + 4].lower() != "ark:")
 
@@ -164,10 +164,10 @@ def _cell(line: str, start: int, end: int) -> tuple[int, int | None]:
 
 def _column(text: str, line_start: int, left: int, right: int | None, floor: int) -> TextColumn | None:
     """Return the column around the line that begins at *line_start*, from *floor* on; None if it is not a column."""
-    above = list(_alike(islice(_lines_above(text, line_start, floor), _MOST_LINES_ABOVE - 1), left, right))
+    above = list(_lines_in_layout(islice(_lines_above(text, line_start, floor), _MOST_LINES_ABOVE - 1), left, right))
     following = _lines_from(text, line_start)
     here = next(following)
-    below = list(_alike(islice(following, _MOST_LINES_BELOW - 1), left, right))
+    below = list(_lines_in_layout(islice(following, _MOST_LINES_BELOW - 1), left, right))
     rows = [line for _, line in (*reversed(above), here, *below) if not _is_rule(line)]
     parted = {_is_parted(rows, edge) for edge in (left, right) if edge}
     if parted - {None} != {True}:
@@ -204,7 +204,7 @@ def _line_end(text: str, at: int) -> int:
     return end if end >= 0 else len(text)
 
 
-def _alike(placed: Iterable[_PlacedLine], left: int, right: int | None) -> Iterator[_PlacedLine]:
+def _lines_in_layout(placed: Iterable[_PlacedLine], left: int, right: int | None) -> Iterator[_PlacedLine]:
     """Yield lines until one has text at the edges of the column; blank lines and row separators are allowed."""
     is_empty = False
     before_left, before_right = (slice(max(0, edge - 2), edge) for edge in (left, right or 0))
@@ -216,7 +216,7 @@ def _alike(placed: Iterable[_PlacedLine], left: int, right: int | None) -> Itera
             yield start, line
             continue
         is_empty = False
-        is_clear = not (line[before_left].strip(" |") or line[before_right].strip(" |"))  # inlined `_is_clear`
+        is_clear = not (line[before_left].strip(" |") or line[before_right].strip(" |"))  # inlined `_has_clear_edge`
         if "\t" in line or not (is_clear or _is_rule(line)):
             return
         yield start, line
@@ -227,7 +227,7 @@ def _is_rule(line: str) -> bool:
     return line.lstrip(" \t")[:1] in _RULE_SIGNS and _RULE.match(line) is not None
 
 
-def _is_clear(line: str, boundary: int) -> bool:
+def _has_clear_edge(line: str, boundary: int) -> bool:
     """Return True if *line* has no text directly before *boundary*."""
     return not line[max(0, boundary - 2) : boundary].strip(" |")
 

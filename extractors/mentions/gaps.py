@@ -245,7 +245,7 @@ class Gaps:
             self._notes.mark_likely("a line break in text from right to left")
             self._notes.may_be(wrap.left if decision.join else wrap.left + wrap.right)
         self._notes.is_beyond_name |= wrap.is_beyond_name and decision.rule != NOTHING_FOLLOWS
-        self._decided(decision, wrap)
+        self._note_decision(decision, wrap)
         if decision.join:
             self._notes.repaired(_REPAIRS[gap])
             self._cut_hyphen_of(wrap)
@@ -283,9 +283,9 @@ class Gaps:
         wrap = self._wrap(after - 1)
         rules = (another_identifier, *_BLANK_RULES, shape_decides, word_follows)
         unsure = WrapDecision(is_joined, "string literals", Confidence.LIKELY)
-        decision = self._by(rules, wrap) or unsure
+        decision = self._first_decision(rules, wrap) or unsure
         self._notes.is_beyond_name |= wrap.is_beyond_name
-        self._decided(decision, wrap)
+        self._note_decision(decision, wrap)
         if decision.join:
             self._notes.repaired("string literals")
         return decision.join
@@ -312,17 +312,17 @@ class Gaps:
                 continue
             if len(self._notes.decisions) >= _MOST_GAPS or not following.isalnum():
                 return at
-            wrap = self._dashed(left, at + 1)
+            wrap = self._wrap_at_dash(left, at + 1)
             self._notes.is_beyond_name |= wrap.is_beyond_name
             unsure = WrapDecision(True, "a dash for a hyphen", Confidence.LIKELY)
-            decision = self._by(_DASH_RULES, wrap) or unsure
+            decision = self._first_decision(_DASH_RULES, wrap) or unsure
             if not (decision.join and decision.confidence is Confidence.CERTAIN):
-                self._decided(decision, wrap)
+                self._note_decision(decision, wrap)
             if not decision.join:
                 return at
         return end
 
-    def _decided(self, decision: WrapDecision, wrap: Wrap) -> None:
+    def _note_decision(self, decision: WrapDecision, wrap: Wrap) -> None:
         otherwise = wrap.left if decision.join else wrap.left + wrap.right
         self._notes.decided(decision, otherwise=otherwise)
 
@@ -339,10 +339,10 @@ class Gaps:
     def _word_behind(self, left: str, after: int) -> WrapDecision | None:
         """Return the decision that an ARK ends before a word of the sentence; None if it doesn't."""
         rules = (whole_elsewhere, check_character_decides, word_follows)
-        decision = self._by(rules, self._dashed(left, after))
+        decision = self._first_decision(rules, self._wrap_at_dash(left, after))
         return decision if decision is not None and not decision.join else None
 
-    def _dashed(self, left: str, after: int) -> Wrap:
+    def _wrap_at_dash(self, left: str, after: int) -> Wrap:
         """Return the possible break between *left* and the word that begins at *after* a dash."""
         right = _TOKEN.match(self._text, after, after + _LONGEST_WORD)[0]
         return Wrap(left, right, hyphen=False, line_slack=0)
@@ -352,18 +352,18 @@ class Gaps:
         is_clear = is_odd and (not _RESTS.match(wrap.right) or "\t" in self._offsets.written(pos))
         ended = WrapDecision(False, "a blank", Confidence.CERTAIN if is_clear else Confidence.LIKELY)
         if is_odd:
-            return self._by(_BLANK_RULES, wrap) or ended
-        decided = self._by((*_BLANK_RULES, shape_decides, word_follows), wrap)
+            return self._first_decision(_BLANK_RULES, wrap) or ended
+        decided = self._first_decision((*_BLANK_RULES, shape_decides, word_follows), wrap)
         goes_on = bool(_RESTS.match(wrap.right) or wrap.hyphen)
         return decided or WrapDecision(goes_on, "a gap that is hardly one", Confidence.AMBIGUOUS)
 
     def _over_wrap(self, wrap: Wrap) -> WrapDecision:
         if self._block.role in (Role.LINK_TARGET, Role.LINK_ANNOTATION):
-            ended = self._by((nothing_follows, another_identifier), wrap)
+            ended = self._first_decision((nothing_follows, another_identifier), wrap)
             return ended or WrapDecision(True, "a line wrap in a link target")
         return decide(wrap, self._evidence)
 
-    def _by(self, rules: tuple[Rule, ...], wrap: Wrap) -> WrapDecision | None:
+    def _first_decision(self, rules: tuple[Rule, ...], wrap: Wrap) -> WrapDecision | None:
         return first_decision(rules, wrap, self._evidence)
 
     def _wrap(self, pos: int) -> Wrap:

@@ -191,12 +191,12 @@ class MentionReader:
             return self._namespace(slash)
         if self._zones.names_shoulder(ark):
             return self._namespace(slash)
-        ark = self._parted(ark)
+        ark = self._without_glued_word(ark)
         if _ELLIPSIS.match(self._text, self._builder.end) and self._zones.check(ark) is not CheckCharacter.PASSES:
             return None
         return self._mention(ark)
 
-    def _parted(self, ark: Ark) -> Ark:
+    def _without_glued_word(self, ark: Ark) -> Ark:
         """Return *ark* without a word glued to its name, if only the shorter name passes its check character."""
         shorter = shorter_names(ark, self._block, self._zones)
         compound = COMPOUND.fullmatch(self._builder.name) if self._block.role is Role.TEXT else None
@@ -240,7 +240,7 @@ class MentionReader:
             if (
                 (char in "$ǂ" and self._is_subfield)
                 or text.startswith("$$", pos)
-                or (char in _GAPS and self._is_marked())
+                or (char in _GAPS and self._ends_with_markup())
             ):
                 break
             literals = _LITERALS.match(text, pos) if char in _QUOTES and self._block.role is Role.TEXT else None
@@ -329,7 +329,7 @@ class MentionReader:
             return False
         return self._is_whole(self._builder.chars) or _FILE_TYPE.match(self._text, after) is not None
 
-    def _is_marked(self) -> bool:
+    def _ends_with_markup(self) -> bool:
         """Return True if it ends with a mark of markup, doubled or opened before it: ``_see ark:/12148/btv1b84_``."""
         mark = self._builder.last
         if not mark or mark not in _MARKUP_RUN:
@@ -393,7 +393,7 @@ class MentionReader:
             self._slash = "" if is_target else "/"  # in a text it may end a phrase, and marks no part of a name
             return
         self._builder.strip(_TAIL)
-        if self._is_marked():
+        if self._ends_with_markup():
             self._builder.strip(_TAIL + self._builder.last)
 
     def _is_urls_slash(self, tail: str) -> bool:
@@ -501,7 +501,7 @@ class MentionReader:
         if self._zones.check(ark) is CheckCharacter.FAILS:
             notes.mark_likely(CHECK_FAILS)
         is_open = notes.confidence is Confidence.LIKELY and not notes.is_odd
-        borne_out = self._borne_out(ark) if is_open else ""
+        borne_out = self._supporting_rule(ark) if is_open else ""
         return Mention(
             ark=ark,
             as_written=block.text[start:end],
@@ -530,7 +530,7 @@ class MentionReader:
             following = literal["next"]
         return following != "" and may_be_rest(following)
 
-    def _borne_out(self, ark: Ark) -> str:
+    def _supporting_rule(self, ark: Ark) -> str:
         """Return the evidence that makes a likely *ark* certain; empty if there is none."""
         form = str(ark)
         if self._linked == ark:

@@ -72,12 +72,12 @@ class Zone(StrEnum):
         1
         """
         alphabet, prefix = self.alphabet, self.covered(naan, "")
-        before, first = _weighted(_ordinals(prefix, alphabet)), len(prefix) + 1
+        before, first = _weighted_sum(_ordinals(prefix, alphabet)), len(prefix) + 1
         passed = 0
         for name in names:
             if name[-1] in alphabet:
                 ordinals = _ordinals(name, alphabet)
-                total = before + _weighted(ordinals[:-1], first)
+                total = before + _weighted_sum(ordinals[:-1], first)
                 passed += total % len(alphabet) == ordinals[-1]
         return passed
 
@@ -146,7 +146,7 @@ def check_character(covered: str, alphabet: str = BETANUMERIC) -> str:
     >>> check_character("13030/xf93gt2")
     'q'
     """
-    return alphabet[_weighted(_ordinals(covered, alphabet)) % len(alphabet)]
+    return alphabet[_weighted_sum(_ordinals(covered, alphabet)) % len(alphabet)]
 
 
 def chance_of(names: int, passed: int) -> float:
@@ -175,7 +175,7 @@ def chance_of(names: int, passed: int) -> float:
     return min(total, 1.0)
 
 
-def _weighted(ordinals: Iterable[int], first: int = 1) -> int:
+def _weighted_sum(ordinals: Iterable[int], first: int = 1) -> int:
     """Return the sum of *ordinals* times their positions, counted from *first*."""
     return sum(map(mul, ordinals, count(first)))
 
@@ -374,10 +374,10 @@ def suggestions(
     zone = claim.zone
     assert zone is not None
     edits: dict[str, Edit] = {}
-    for name, edit in _edited(ark.naan, ark.name, zone):
+    for name, edit in _single_edits(ark.naan, ark.name, zone):
         if name in edits or not zone.passes(ark.naan, name):
             continue
-        if _keeps_kin(name, ark.name, edit):
+        if _keeps_series(name, ark.name, edit):
             edits[name] = edit
 
     def rank(name: str) -> tuple[bool, int]:
@@ -388,13 +388,13 @@ def suggestions(
     return tuple(islice((candidate for candidate in ranked if fits is None or fits(candidate.ark)), limit))
 
 
-def _keeps_kin(name: str, written: str, edit: Edit) -> bool:
+def _keeps_series(name: str, written: str, edit: Edit) -> bool:
     """Return True if *name* keeps the shoulder and series of the *written* name, ignoring case.
 
     A look-alike may hide the series; appending a check character is always allowed.
 
     >>> edit = Edit.MISSING_CHECK_CHARACTER
-    >>> _keeps_kin("kt4199q42g", "kt4199q42", edit), _keeps_kin("kt199q42g", "kt4199q42g", edit)
+    >>> _keeps_series("kt4199q42g", "kt4199q42", edit), _keeps_series("kt199q42g", "kt4199q42g", edit)
     (True, False)
     """
     shoulder, series = shoulder_of(written.lower()), series_of(written)
@@ -431,7 +431,7 @@ def lower_case_form(written: str, ark: Ark) -> Ark | None:
     return Ark.parse(str(ark).lower()) if label.isupper() and (ark.name + ark.qualifier).isupper() else None
 
 
-def _edited(naan: str, name: str, zone: Zone) -> Iterator[tuple[str, Edit]]:
+def _single_edits(naan: str, name: str, zone: Zone) -> Iterator[tuple[str, Edit]]:
     """Yield the single edits of *name*, in the order of `Edit`; not all of them pass."""
     yield (name + check_character(zone.covered(naan, name), zone.alphabet), Edit.MISSING_CHECK_CHARACTER)
     places = range(len(name))

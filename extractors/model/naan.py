@@ -339,10 +339,10 @@ def read_registry(data: bytes, *, source: str, fetched_at: datetime | None = Non
     entries = tuple(map(_entry, records))
     if not any(entry.naan for entry in entries):
         raise NotARegistry("no record in it has a NAAN")
-    return Registry(entries, source, dated=_dated(document.get("metadata")), fetched_at=fetched_at)
+    return Registry(entries, source, dated=_date_of_change(document.get("metadata")), fetched_at=fetched_at)
 
 
-def _dated(metadata: object) -> datetime | None:
+def _date_of_change(metadata: object) -> datetime | None:
     """Return the registry's own date of its last change; the field's name varies by version."""
     fields = metadata if isinstance(metadata, dict) else {}
     names = ("updated", "date_modified", "modified_date", "date_created", "created_date")
@@ -355,10 +355,10 @@ def _entry(record: object) -> RegistryEntry:
         return RegistryEntry("", faults=(f"no record: {_shown.repr(record)}",))
     (naan, shoulder), key_fault = _key(record)
     since, since_fault = _since(record.get("when"))
-    where = _word(record.get("where"))
+    where = _text_or_none(record.get("where"))
     who = record.get("who")
     who = who if isinstance(who, dict) else {"name": who}
-    organization = _word(who.get("name"))
+    organization = _text_or_none(who.get("name"))
     target = _target(record.get("target"))
     faults = (
         key_fault,
@@ -371,21 +371,21 @@ def _entry(record: object) -> RegistryEntry:
         naan=naan,
         shoulder=shoulder,
         organization=organization,
-        native_name=_word(who.get("name_native")),
-        acronym=_word(who.get("acronym")),
+        native_name=_text_or_none(who.get("name_native")),
+        acronym=_text_or_none(who.get("acronym")),
         since=since,
         where=where,
         targets=(target,) if target else (),
         policy=_policy(record.get("na_policy")),
-        test_ark=_word(record.get("test_identifier")),
+        test_ark=_text_or_none(record.get("test_identifier")),
         faults=tuple(fault for fault in faults if fault),
     )
 
 
 def _key(record: Mapping[str, Any]) -> tuple[tuple[str, str], str | None]:
     """Return the NAAN and shoulder of a record, in normal form, and a fault if they are wrong."""
-    parts = [_word(record.get(name)) or "" for name in ("naan", "shoulder")]
-    what = _word(record.get("what")) or "/".join(parts).rstrip("/")
+    parts = [_text_or_none(record.get(name)) or "" for name in ("naan", "shoulder")]
+    what = _text_or_none(record.get("what")) or "/".join(parts).rstrip("/")
     naan, _, shoulder = what.replace("-", "").partition("/")
     naan = naan.strip().lower()
     if not naan:
@@ -400,7 +400,7 @@ def _key(record: Mapping[str, Any]) -> tuple[tuple[str, str], str | None]:
 def _since(when: object) -> tuple[date | None, str | None]:
     moment = _moment(when)
     if moment is None:
-        return None, f"a date that can't be read: {_shown.repr(when)}" if _word(when) else None
+        return None, f"a date that can't be read: {_shown.repr(when)}" if _text_or_none(when) else None
     if moment.year < _FIRST_YEAR:
         return None, f"dated {moment:%Y-%m-%d}, before the first NAAN"
     return moment.date(), None
@@ -408,7 +408,7 @@ def _since(when: object) -> tuple[date | None, str | None]:
 
 def _moment(value: object) -> datetime | None:
     try:
-        moment = datetime.fromisoformat(_word(value) or "")
+        moment = datetime.fromisoformat(_text_or_none(value) or "")
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
         return None
@@ -428,7 +428,7 @@ def _where_fault(where: str) -> str | None:
 def _target(value: object) -> ResolverTarget | None:
     """Return the target of a URL and a status; older copies have only the URL, sometimes after a status."""
     fields = value if isinstance(value, dict) else {"url": value}
-    url, status = _word(fields.get("url")), fields.get("http_code")
+    url, status = _text_or_none(fields.get("url")), fields.get("http_code")
     if url is None:
         return None
     before = _STATUS_AND_URL.match(url)
@@ -439,18 +439,18 @@ def _target(value: object) -> ResolverTarget | None:
 
 def _policy(value: object) -> NaanPolicy:
     fields = value if isinstance(value, dict) else {}
-    practices = _word(fields.get("policy")) or ""
+    practices = _text_or_none(fields.get("policy")) or ""
     if practices.startswith("(:"):  # an ERC code for a missing value, such as (:unkn)
         practices = ""
     return NaanPolicy(
-        org_type=_word(fields.get("orgtype")),
+        org_type=_text_or_none(fields.get("orgtype")),
         practices=tuple(word.strip() for word in practices.split(",") if word.strip()),
-        tenure=_word(fields.get("tenure")),
-        url=_word(fields.get("policy_url")),
+        tenure=_text_or_none(fields.get("tenure")),
+        url=_text_or_none(fields.get("policy_url")),
     )
 
 
-def _word(value: object) -> str | None:
+def _text_or_none(value: object) -> str | None:
     """Return a value as text; None for an empty value, or one that is neither text nor a number."""
     if isinstance(value, str):
         return value.strip() or None

@@ -105,7 +105,7 @@ def with_escaped_octets(form: str) -> str:
     >>> with_escaped_octets("ark:12345/4б")
     'ark:12345/4%D0%B1'
     """
-    return _UNWRITABLE.sub(_escaped, form)
+    return _UNWRITABLE.sub(_escape, form)
 
 
 def with_clean_structure(form: str) -> str:
@@ -199,7 +199,7 @@ def with_decoded_ark(form: str) -> str:
     >>> with_decoded_ark("ark:12345/%78%2D5%2Fc3")
     'ark:12345/x-5%2Fc3'
     """
-    return _decoded(form, _DECODED_IN_ARK)
+    return _decode(form, _DECODED_IN_ARK)
 
 
 def with_decoded_query(tail: str) -> str:
@@ -208,7 +208,7 @@ def with_decoded_query(tail: str) -> str:
     >>> with_decoded_query("?%69nfo%3D")
     '?info%3D'
     """
-    return _decoded(tail, _DECODED_IN_QUERY)
+    return _decode(tail, _DECODED_IN_QUERY)
 
 
 def with_escaped_non_ascii(form: str) -> str:
@@ -217,14 +217,14 @@ def with_escaped_non_ascii(form: str) -> str:
     >>> with_escaped_non_ascii("ark:12345/4бф3х1")
     'ark:12345/4%D0%B1%D1%843%D1%851'
     """
-    return _NON_ASCII.sub(_escaped, form)
+    return _NON_ASCII.sub(_escape, form)
 
 
-def _escaped(raw: re.Match[str]) -> str:
+def _escape(raw: re.Match[str]) -> str:
     return quote_from_bytes(raw[0].encode("utf-8", "surrogatepass"), safe="")
 
 
-def _decoded(text: str, characters: frozenset[str]) -> str:
+def _decode(text: str, characters: frozenset[str]) -> str:
     def character(escape: re.Match[str]) -> str:
         char = chr(int(escape[0][1:], 16))
         return char if char in characters else escape[0]
@@ -350,18 +350,18 @@ def normalize(ark: str, profile: Profile = Profile.DRAFT_2023) -> str:
     """
     if profile is Profile.DRAFT_2023 and CLEAN.fullmatch(ark):
         return "ark:" + ark[5:] if ark[4] == "/" else ark
-    form = _through(ark, CUT[profile])
+    form = _apply_steps(ark, CUT[profile])
     if profile is Profile.SCHEME_2020:
-        return _normalized_2020(ark, form)
+        return _normalize_2020(ark, form)
     label = LABEL.match(form)
     if not label:
-        raise NotAnArk(f"no ark: label: {_shown(ark)}")
-    form = _settled(form, STEPS[profile])
+        raise NotAnArk(f"no ark: label: {_quote(ark)}")
+    form = _repeat_steps(form, STEPS[profile])
     naan, _, name = form[LABEL.match(form).end() :].partition("/")  # type: ignore[union-attr]
     if not naan:
-        raise NotAnArk(f"no NAAN behind the label: {_shown(ark)}")
+        raise NotAnArk(f"no NAAN behind the label: {_quote(ark)}")
     if not name:
-        raise NamespaceOnly(f"a NAAN without a name: {_shown(ark)}")
+        raise NamespaceOnly(f"a NAAN without a name: {_quote(ark)}")
     return form
 
 
@@ -372,36 +372,36 @@ def with_hyphens(ark: str) -> str:
     'ark:61903/1:1:KX9W-TM2'
     """
     steps = tuple(step for step in STEPS[Profile.DRAFT_2023] if step is not without_hyphens)
-    return _settled(_through(ark, CUT[Profile.DRAFT_2023]), steps)
+    return _repeat_steps(_apply_steps(ark, CUT[Profile.DRAFT_2023]), steps)
 
 
-def _through(form: str, steps: tuple[Step, ...]) -> str:
+def _apply_steps(form: str, steps: tuple[Step, ...]) -> str:
     for step in steps:
         form = step(form)
     return form
 
 
-def _settled(form: str, steps: tuple[Step, ...]) -> str:
+def _repeat_steps(form: str, steps: tuple[Step, ...]) -> str:
     """Return *form* after *steps*, repeated until nothing changes."""
     previous = None
     while form != previous:
         previous = form
-        form = _through(form, steps)
+        form = _apply_steps(form, steps)
     return form
 
 
-def _normalized_2020(ark: str, form: str) -> str:
+def _normalize_2020(ark: str, form: str) -> str:
     label = _ANY_CASE_LABEL.match(form)
     if not label:
-        raise NotAnArk(f"no ark: label: {_shown(ark)}")
+        raise NotAnArk(f"no ark: label: {_quote(ark)}")
     extended = _SCHEME_2020.fullmatch("ark:" + form[label.end() :])
     if not extended or _BIDI_CONTROL.search(form):
-        raise NotAnArk(f"not an ARK under the scheme of 2020: {_shown(ark)}")
-    basic = _settled(extended["basic"], STEPS[Profile.SCHEME_2020])
+        raise NotAnArk(f"not an ARK under the scheme of 2020: {_quote(ark)}")
+    basic = _repeat_steps(extended["basic"], STEPS[Profile.SCHEME_2020])
     if not _SCHEME_2020.fullmatch(basic):  # a part became empty, or the NAAN contained an escape that is not allowed
-        raise NotAnArk(f"not an ARK under the scheme of 2020: {_shown(ark)}")
-    return basic + _through(extended["tail"], QUERY_STEPS_2020)
+        raise NotAnArk(f"not an ARK under the scheme of 2020: {_quote(ark)}")
+    return basic + _apply_steps(extended["tail"], QUERY_STEPS_2020)
 
 
-def _shown(ark: str) -> str:
+def _quote(ark: str) -> str:
     return repr(ark if len(ark) <= _SHOWN_CHARS else ark[:_SHOWN_CHARS] + "…")

@@ -178,7 +178,7 @@ def offset_map(source: str, start: int = 0, end: int | None = None) -> OffsetMap
         text, repair = _replacement(special.lastgroup or "", special[0])
         first, last = special.span()
         if text == WRAP:
-            last = _behind_mark(source, first, last)
+            last = _skip_line_mark(source, first, last)
         if text == source[first:last]:
             continue
         pieces.append(source[done:first])
@@ -191,10 +191,10 @@ def offset_map(source: str, start: int = 0, end: int | None = None) -> OffsetMap
     return OffsetMap(source, "".join(pieces), tuple(changes), tuple([change.start for change in changes]), start)
 
 
-def _behind_mark(source: str, line_end: int, following: int) -> int:
+def _skip_line_mark(source: str, line_end: int, following: int) -> int:
     """Return *following*, where the next line begins, or the offset after a quotation or comment mark of both lines.
 
-    >>> _behind_mark("> ark:/12148/bpt6k10\\n> 7371t", 20, 21)
+    >>> _skip_line_mark("> ark:/12148/bpt6k10\\n> 7371t", 20, 21)
     23
     """
     mark = _LINE_MARK.match(source, following)
@@ -235,20 +235,20 @@ def _replacement(kind: str, written: str) -> tuple[str, str | None]:
         case "blank":
             return ODD_BLANK, None
         case "json":
-            return _unescaped(chr(int(written[2:], 16)), written, "JSON escape")
+            return _repaired_escape(chr(int(written[2:], 16)), written, "JSON escape")
         case "backslash":
             return "", "backslash escape"
         case "entity":
-            return _unescaped(html.unescape(written), written, "entity")
+            return _repaired_escape(html.unescape(written), written, "entity")
         case _:
             octets = unquote_to_bytes(written.replace("%25", "%"))
-            return _unescaped(octets.decode("utf-8", "replace"), written, "percent-encoding")
+            return _repaired_escape(octets.decode("utf-8", "replace"), written, "percent-encoding")
 
 
-def _unescaped(char: str, written: str, how: str) -> tuple[str, str | None]:
+def _repaired_escape(char: str, written: str, how: str) -> tuple[str, str | None]:
     """Return the repaired text for an escaped *char*: that of the raw character, if that is special.
 
-    >>> _unescaped("\\N{EN DASH}", "%E2%80%93", "percent-encoding")
+    >>> _repaired_escape("\\N{EN DASH}", "%E2%80%93", "percent-encoding")
     ('-', 'look-alike hyphen')
     """
     if char == " ":

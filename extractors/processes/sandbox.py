@@ -29,23 +29,23 @@ class Means(StrEnum):
     """The process opens no socket, starts no program, and inspects no other process."""
 
 
-_done: frozenset[Means] | None = None
+_measures: frozenset[Means] | None = None
 
 
 def held() -> frozenset[Means]:
     """Return the mechanisms that confine this process."""
-    return _done or frozenset()
+    return _measures or frozenset()
 
 
 def confine() -> frozenset[Means]:
     """Confine this process permanently; return the mechanisms that worked."""
-    global _done
-    if _done is None:
-        _done = _confined()
-    return _done
+    global _measures
+    if _measures is None:
+        _measures = _apply_measures()
+    return _measures
 
 
-def _confined() -> frozenset[Means]:
+def _apply_measures() -> frozenset[Means]:
     if not sys.platform.startswith("linux"):
         return frozenset()
     libc = ctypes.CDLL(None, use_errno=True)
@@ -61,7 +61,7 @@ def _confined() -> frozenset[Means]:
     return frozenset(done)
 
 
-def _checked(result: int) -> int:
+def _check_result(result: int) -> int:
     if result < 0:
         raise OSError(ctypes.get_errno(), "the kernel refuses it")
     return result
@@ -83,16 +83,16 @@ _ABSTRACT_SOCKETS_AND_SIGNALS = 0b11
 
 def _restrict_files(libc: ctypes.CDLL) -> None:
     """Allow reading of the paths of `_readable` only, and no writing. Raises OSError."""
-    version = _checked(libc.syscall(_CREATE_RULESET, None, 0, _VERSION))
+    version = _check_result(libc.syscall(_CREATE_RULESET, None, 0, _VERSION))
     rights = (1 << _FILE_RIGHTS.get(version, _ALL_FILE_RIGHTS)) - 1
     handled = [rights, *([_TCP] if version >= 4 else []), *([_ABSTRACT_SOCKETS_AND_SIGNALS] if version >= 6 else [])]
     attributes = struct.pack(f"={len(handled)}Q", *handled)
-    rules = _checked(libc.syscall(_CREATE_RULESET, attributes, len(attributes), 0))
+    rules = _check_result(libc.syscall(_CREATE_RULESET, attributes, len(attributes), 0))
     try:
         for path in _readable():
             _allow(libc, rules, path, _READ_FILE | _READ_DIR)
         _allow(libc, rules, Path(os.devnull), _READ_FILE | _WRITE_FILE)
-        _checked(libc.syscall(_RESTRICT_SELF, rules, 0))
+        _check_result(libc.syscall(_RESTRICT_SELF, rules, 0))
     finally:
         os.close(rules)
 
@@ -147,7 +147,7 @@ def _filter_calls(libc: ctypes.CDLL) -> None:
         raise OSError("this architecture's calls are not known here")
     steps = b"".join(_steps(*refused))
     program = _Program(len(steps) // 8, steps)
-    _checked(libc.prctl(_PR_SET_SECCOMP, _MODE_FILTER, ctypes.byref(program), 0, 0))
+    _check_result(libc.prctl(_PR_SET_SECCOMP, _MODE_FILTER, ctypes.byref(program), 0, 0))
 
 
 def _steps(architecture: int, refused: Iterable[int]) -> Iterator[bytes]:

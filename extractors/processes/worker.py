@@ -66,7 +66,7 @@ _CALLS_CPU = 4
 #: The exit status of a process without memory, which may be unable to send a message.
 _OUT_OF_MEMORY = errno.ENOMEM
 _START_TIMEOUT_S = 120.0
-_FAREWELL_S = 5.0
+_EXIT_WAIT_S = 5.0
 
 
 class WorkerError(ArkauditError):
@@ -108,10 +108,10 @@ _shared: dict[str, Any] = {}
 
 def shared_values(values: Mapping[str, Any]) -> bytes:
     """Return the message that shares *values* with processes, pickled once for all of them."""
-    return pickle.dumps((_take, (values,), {}))
+    return pickle.dumps((_receive_shared, (values,), {}))
 
 
-def _take(values: Mapping[str, Any]) -> None:
+def _receive_shared(values: Mapping[str, Any]) -> None:
     _shared.update(values)
 
 
@@ -175,11 +175,11 @@ class Worker(Generic[P, R]):
 
     def _call_once(self, message: bytes, returns: Any) -> Any:
         if self._child is not None and self._child.process.poll() is not None:
-            self._bury_child()
+            self._end_child()
         if self._child is None:
             self._child, self._sent = _Child(self._memory_bytes, self._cpu_s), b""
             if self._is_closed:  # checked only now, when `close` can see the child
-                self._bury_child()
+                self._end_child()
                 raise RuntimeError("the worker is closed")
             self._exchange(pickle.dumps((callable, (self._function,), {})), _START_TIMEOUT_S, bool)
         if (shared := self._shared) is not self._sent:
@@ -200,7 +200,7 @@ class Worker(Generic[P, R]):
                 child.process.kill()
             self._turn.acquire()
         try:
-            self._bury_child()
+            self._end_child()
         finally:
             self._turn.release()
 
@@ -213,10 +213,10 @@ class Worker(Generic[P, R]):
             outcome = decoded(answer, tuple[str, str] if has_raised else returns)
         except ValueError as error:  # the answer is not of the return type
             child.process.kill()
-            self._bury_child()
+            self._end_child()
             raise WorkerFailed("ValueError", str(error)) from None
         except (EOFError, OSError):
-            status = self._bury_child()
+            status = self._end_child()
             if child.timed_out:
                 raise WorkerTimeout(f"no answer within {timeout_s:g} s") from None
             if status == _OUT_OF_MEMORY:
@@ -224,18 +224,18 @@ class Worker(Generic[P, R]):
             if status == -signal.SIGXCPU:
                 raise WorkerTimeout(f"no answer within {self._cpu_s} s of CPU time") from None
             died = WorkerKilled if status == -signal.SIGKILL else WorkerDied
-            raise died(_cause_of_death(status)) from None
+            raise died(_exit_reason(status)) from None
         except BaseException:  # for example Ctrl-C; the next call must not receive this answer
             child.process.kill()
-            self._bury_child()
+            self._end_child()
             raise
         if child.timed_out or is_last:  # killed just after its answer, or near its CPU limit
-            self._bury_child()
+            self._end_child()
         if has_raised:
             raise WorkerFailed(*outcome)
         return outcome
 
-    def _bury_child(self) -> int | None:
+    def _end_child(self) -> int | None:
         child, self._child = self._child, None
         return child.exit_status() if child is not None else None
 
@@ -324,10 +324,10 @@ class _Child:
             self.process.stdin.write(_LENGTH.pack(len(message)))
             self.process.stdin.write(message)
             self.process.stdin.flush()
-            size, has_raised, is_last = _ANSWER.unpack(_exactly(self.process.stdout, _ANSWER.size))
+            size, has_raised, is_last = _ANSWER.unpack(_read_exactly(self.process.stdout, _ANSWER.size))
             if size > most_bytes:
                 raise ValueError(f"an answer of {size} bytes")
-            return _exactly(self.process.stdout, size), has_raised, is_last
+            return _read_exactly(self.process.stdout, size), has_raised, is_last
         finally:
             timer.cancel()
             timer.join()
@@ -344,7 +344,7 @@ class _Child:
         with contextlib.suppress(OSError):  # unsent data for a dead process
             process.stdin.close()
         try:
-            process.wait(_FAREWELL_S)
+            process.wait(_EXIT_WAIT_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -352,10 +352,10 @@ class _Child:
         return process.returncode
 
 
-def _cause_of_death(status: int | None) -> str:
+def _exit_reason(status: int | None) -> str:
     """Return a phrase for an exit status.
 
-    >>> _cause_of_death(-signal.SIGABRT), _cause_of_death(3)
+    >>> _exit_reason(-signal.SIGABRT), _exit_reason(3)
     ('killed by SIGABRT', 'exited with status 3')
     """
     if status is None or status >= 0:
@@ -377,7 +377,7 @@ def serve() -> None:
     os.dup2(2, 1)  # output of a parser must not mix with the answers
     confine()  # before any other thread, which it would not confine
     messages: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(asked, messages), daemon=True).start()
+    threading.Thread(target=_receive_calls, args=(asked, messages), daemon=True).start()
     try:
         while True:
             message = messages.get()
@@ -396,19 +396,19 @@ def serve() -> None:
         os._exit(end.code if isinstance(end.code, int) else int(end.code is not None))
 
 
-def _listen(asked: IO[bytes], messages: queue.SimpleQueue[bytes]) -> None:
+def _receive_calls(asked: IO[bytes], messages: queue.SimpleQueue[bytes]) -> None:
     """Read calls from the parent; end the process, even during a call, when the parent closes the pipe or is gone."""
     try:
         while True:
-            (size,) = _LENGTH.unpack(_exactly(asked, _LENGTH.size))
-            messages.put(_exactly(asked, size))
+            (size,) = _LENGTH.unpack(_read_exactly(asked, _LENGTH.size))
+            messages.put(_read_exactly(asked, size))
     except (EOFError, OSError):
         os._exit(0)
     except MemoryError:
         os._exit(_OUT_OF_MEMORY)
 
 
-def _exactly(pipe: IO[bytes], size: int) -> bytes:
+def _read_exactly(pipe: IO[bytes], size: int) -> bytes:
     data = pipe.read(size)
     if len(data) < size:
         raise EOFError

@@ -96,7 +96,7 @@ def read_latex(data: bytes, *, charset: str | None = None) -> Reading:
     out = RunningText()
     _write_latex(source, out, "")
     title = _TITLE.search(source)
-    return _reading(LATEX_TYPE, out, findings, title=" ".join(_MARKUP.sub("", title[1]).split()) if title else "")
+    return _reading_of(LATEX_TYPE, out, findings, title=" ".join(_MARKUP.sub("", title[1]).split()) if title else "")
 
 
 def read_restructured(data: bytes, *, charset: str | None = None) -> Reading:
@@ -111,16 +111,16 @@ def read_restructured(data: bytes, *, charset: str | None = None) -> Reading:
     out.begin("")
     for token in _RESTRUCTURED.finditer(source):
         if token["target"]:
-            out.add_link("".join(_bare(token["target"]).split()), ".. _:")
+            out.add_link("".join(_unescape(token["target"]).split()), ".. _:")
         elif token["url"]:
-            target = "".join(_bare(token["url"]).split())
+            target = "".join(_unescape(token["url"]).split())
             out.open_link(link := out.add_link(target, "`<>`_"))
-            out.write(_bare(token["shown"]) or target)
+            out.write(_unescape(token["shown"]) or target)
             out.close_link(link)
         else:
             out.write(token["symbol"].strip() if token["symbol"] else token["literal"] or token["phrase"] or token[0])
     out.end()
-    return _reading(RESTRUCTURED_TYPE, out, findings)
+    return _reading_of(RESTRUCTURED_TYPE, out, findings)
 
 
 def read_bibtex(data: bytes, *, charset: str | None = None) -> Reading:
@@ -137,7 +137,7 @@ def read_bibtex(data: bytes, *, charset: str | None = None) -> Reading:
     _write_prose(source[: ends[0]], "", out)
     for entry, end in zip(entries, ends[1:], strict=True):
         _write_fields(source[entry.end() : end], entry["key"], out)
-    return _reading(BIBTEX_TYPE, out, findings)
+    return _reading_of(BIBTEX_TYPE, out, findings)
 
 
 def _source(data: bytes, charset: str | None) -> tuple[str, list[Finding]]:
@@ -146,15 +146,15 @@ def _source(data: bytes, charset: str | None) -> tuple[str, list[Finding]]:
     return text.replace("\r\n", "\n").replace("\r", "\n"), findings
 
 
-def _reading(media_type: str, out: RunningText, findings: list[Finding], *, title: str = "") -> Reading:
+def _reading_of(media_type: str, out: RunningText, findings: list[Finding], *, title: str = "") -> Reading:
     out.close()
     return Reading(media_type, tuple(out.blocks), out.targets, title=title, findings=(*findings, *out.findings))
 
 
-def _bare(written: str) -> str:
+def _unescape(written: str) -> str:
     r"""Return *written* without its escapes.
 
-    >>> _bare(r"x\_5"), _bare("x\\ 5")
+    >>> _unescape(r"x\_5"), _unescape("x\\ 5")
     ('x_5', 'x5')
     """
     return _ESCAPE.sub(r"\1", written)
@@ -168,7 +168,7 @@ def _target(written: str, line_end: str = "") -> str:
     """
     plain = _COMMAND.sub(lambda command: _NAMED.get(command["named"], ""), written)
     joined = re.sub(r"%?(?:(?<![ \t])[ \t]++)?+\n[ \t]*+", line_end, plain)
-    return re.sub(r"[{}]", "", _bare(joined)).strip()
+    return re.sub(r"[{}]", "", _unescape(joined)).strip()
 
 
 def _write_latex(source: str, out: RunningText, location: str) -> None:

@@ -43,7 +43,7 @@ def read_line_values(data: bytes, *, charset: str | None = None) -> Reading:
     """
     unfolded = _QUOTED_PRINTABLE.sub(lambda value: _SOFT_BREAK.sub(b"", value[0]), data)
     unfolded = _FOLD.sub(b" " if _FOLDS_AT_BLANKS.search(data) else b"", unfolded)
-    return _reading(unfolded, charset, "text/directory", _named_values)
+    return _read_lines(unfolded, charset, "text/directory", _named_values)
 
 
 def read_gedcom(data: bytes, *, charset: str | None = None) -> Reading:
@@ -55,10 +55,10 @@ def read_gedcom(data: bytes, *, charset: str | None = None) -> Reading:
     >>> read_gedcom(b"0 HEAD\n1 NOTE see ark:/12345/\n2 CONC x5\n2 CONT there").blocks[0].text
     'see ark:/12345/x5\nthere'
     """
-    return _reading(data, charset, "text/vnd.familysearch.gedcom", _gedcom_values)
+    return _read_lines(data, charset, "text/vnd.familysearch.gedcom", _gedcom_values)
 
 
-def _reading(
+def _read_lines(
     data: bytes, charset: str | None, media_type: str, blocks_of: Callable[[Iterable[str]], Iterator[Block]]
 ) -> Reading:
     """Return the reading with the blocks that *blocks_of* makes from the lines of a document."""

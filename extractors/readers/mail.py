@@ -48,15 +48,15 @@ def read_mail(data: bytes, read_part: PartReader) -> Reading:
     starts = [separator.end() for separator in _BETWEEN.finditer(data)] if data.startswith(b"From ") else []
     mail = _Mail(read_part)
     if not starts:
-        mail.read(_parsed(data), "")
+        mail.read(_parse(data), "")
         return replace(mail.reading(MEDIA_TYPE), findings=(*findings, *mail.findings))
     ends = [*[separator.start() for separator in _BETWEEN.finditer(data)][1:], len(data)]
     for number, (start, end) in enumerate(as_time_allows(zip(starts, ends, strict=True), "message", each=True), 1):
-        mail.read(_parsed(_QUOTED_FROM.sub(rb"\1", data[start:end])), f"message:{number}")
+        mail.read(_parse(_QUOTED_FROM.sub(rb"\1", data[start:end])), f"message:{number}")
     return replace(mail.reading(MAILBOX_MEDIA_TYPE), title="", findings=(*findings, *mail.findings))
 
 
-def _parsed(data: bytes) -> Message:
+def _parse(data: bytes) -> Message:
     return email.message_from_bytes(data, policy=email.policy.default)
 
 
@@ -80,14 +80,14 @@ class _Mail:
         for name, value in _fields(message):
             self._title = self._title or (value if name == "subject" else "")
             if may_hold_ark(value) and name not in _TRACE:
-                self._blocks.append(Block(value, Role.METADATA, place=_joined(location, name)))
+                self._blocks.append(Block(value, Role.METADATA, place=_join_places(location, name)))
         self._read_content(message, location, depth)
 
-    def _read_around(self, part: Message, location: str) -> None:
+    def _read_outer_text(self, part: Message, location: str) -> None:
         """Read the text before and after the parts, which programs with MIME don't show."""
         for text, where in ((part.preamble, "preamble"), (part.epilogue, "epilogue")):
             if text and may_hold_ark(text):
-                self._blocks.append(Block(text, place=_joined(location, where)))
+                self._blocks.append(Block(text, place=_join_places(location, where)))
 
     def _read_content(self, part: Message, location: str, depth: int) -> None:
         self._parts += 1
@@ -96,21 +96,21 @@ class _Mail:
             self.findings += [] if finding in self.findings else [finding]
             return
         kind = part.get_content_type()
-        children = _children(part)
-        self._read_around(part, location)
+        children = _subparts(part)
+        self._read_outer_text(part, location)
         if kind == "multipart/alternative":
-            for child in self._chosen(children):
+            for child in self._best_alternative(children):
                 self._read_content(child, location, depth + 1)
         elif kind == "message/rfc822":
             for child in children:
-                self.read(child, _joined(location, "message"), depth + 1)
+                self.read(child, _join_places(location, "message"), depth + 1)
         elif children:
             for child in children:
                 self._read_content(child, location, depth + 1)
         else:
-            self._add(self._document(part, kind), _joined(location, _place(part)))
+            self._add(self._document(part, kind), _join_places(location, _place(part)))
 
-    def _chosen(self, alternatives: list[Message]) -> Iterator[Message]:
+    def _best_alternative(self, alternatives: list[Message]) -> Iterator[Message]:
         """Yield the last, and so the best, of several forms of one text that may name an ARK."""
         telling = [
             alternative
@@ -125,21 +125,21 @@ class _Mail:
         charset = part.get_content_charset()
         if kind == "text/plain" and str(part.get_param("format", "")).lower() == "flowed":
             is_deleted = str(part.get_param("delsp", "")).lower() == "yes"
-            return Reading(kind, (Block(_unflowed(decode(content, charset).text, without_blank=is_deleted)),))
+            return Reading(kind, (Block(_unflow(decode(content, charset).text, without_blank=is_deleted)),))
         if not content:
             return Reading(kind)
         return self._read_part(content, media_type=kind, name=part.get_filename("") or "", charset=charset)
 
     def _add(self, reading: Reading, location: str) -> None:
         for block in reading.blocks:
-            part = as_part(block, _joined(location, block.place), self._link_count)
+            part = as_part(block, _join_places(location, block.place), self._link_count)
             self._blocks.append(replace(part, page=None))
         self._link_count += links_of(reading.blocks)
         named = location or "text"
         self.findings += [replace(finding, detail=f"{named}: {finding.detail}") for finding in reading.findings]
 
 
-def _children(part: Message) -> list[Message]:
+def _subparts(part: Message) -> list[Message]:
     payload = part.get_payload()
     return [child for child in payload if isinstance(child, Message)] if isinstance(payload, list) else []
 
@@ -174,14 +174,14 @@ def _place(part: Message) -> str:
     return f"attachment:{name}" if name else ""
 
 
-def _joined(*places: str) -> str:
+def _join_places(*places: str) -> str:
     return "/".join(filter(None, places))
 
 
-def _unflowed(text: str, *, without_blank: bool) -> str:
+def _unflow(text: str, *, without_blank: bool) -> str:
     """Return *text* without its soft line breaks: lines that end with a blank continue (RFC 3676, 4).
 
-    >>> _unflowed("see \\nark:/12345/x5\\n-- \\nAda", without_blank=False)
+    >>> _unflow("see \\nark:/12345/x5\\n-- \\nAda", without_blank=False)
     'see ark:/12345/x5\\n-- \\nAda'
     """
     lines: list[str] = []

@@ -53,7 +53,7 @@ def read_marc(data: bytes) -> Reading:
         if fields is None or number > len(records):
             malformed.append(number)
         is_utf8 = record[9:10] == b"a"
-        for tag, field in fields if fields is not None else _salvaged(record):
+        for tag, field in fields if fields is not None else _salvage_fields(record):
             blocks += _blocks(tag, field, is_utf8)
             targets += (_text(value, is_utf8) for code, value in _subfields(field) if code == "u")
     if malformed:
@@ -86,10 +86,10 @@ def _fields(record: bytes) -> list[Field] | None:
     return fields if read >= len(body.rstrip(b"\0\n\r ")) else None
 
 
-def _salvaged(record: bytes) -> list[Field]:
+def _salvage_fields(record: bytes) -> list[Field]:
     r"""Return the pieces between the separators, with tags if there are as many in the directory.
 
-    >>> _salvaged(b"00000nam  2200000   4500856999900000024999900000\x1ex\x1ey\x1e")
+    >>> _salvage_fields(b"00000nam  2200000   4500856999900000024999900000\x1ex\x1ey\x1e")
     [('856', b'x'), ('024', b'y')]
     """
     head, *pieces = record.split(_FIELD_END)

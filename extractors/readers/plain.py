@@ -28,12 +28,12 @@ def read_plain(data: bytes, *, charset: str | None = None) -> Reading:
     data, findings = first_bytes(data, MOST_BYTES)
     decoded = decode_beginning(data, charset) if len(data) <= BEGINNING_BYTES else decode(data, charset)
     text = _without_signs(decoded.text) if _HUNK.search(decoded.text) else decoded.text
-    text = _PARTED_LABEL.sub(_joined, text)
+    text = _PARTED_LABEL.sub(_join_label, text)
     blocks = (Block(text),) if text.strip() else ()
     return Reading(MEDIA_TYPE, blocks, findings=(*findings, *decoded.findings))
 
 
-def _joined(literals: re.Match[str]) -> str:
+def _join_label(literals: re.Match[str]) -> str:
     """Return an empty string if a label is split between two literals, so that they are joined; else no change."""
     beginning = "ark"[: 3 - len(literals["rest"])]
     is_label = literals.string.endswith(beginning, 0, literals.start())

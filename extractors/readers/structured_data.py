@@ -59,7 +59,7 @@ def read_json(data: bytes, *, charset: str | None = None) -> Reading:
     try:
         blocks = list(_blocks(text))
     except _FAULTS as fault:
-        blocks = [Block(_unescaped(text))] if text.strip() else []
+        blocks = [Block(_unescape(text))] if text.strip() else []
         findings.append(Finding("malformed-json", f"read as text: {_message(fault)}"))
     return Reading(MEDIA_TYPE, tuple(blocks), findings=tuple(findings))
 
@@ -97,7 +97,7 @@ def _blocks_of_lines(text: str) -> tuple[list[Block], list[int]]:
             blocks += [replace(block, place=f"record:{number}{block.place}") for block in _blocks(line)]
         except _FAULTS:
             malformed.append(number)
-            blocks.append(Block(_unescaped(line), place=f"record:{number}"))
+            blocks.append(Block(_unescape(line), place=f"record:{number}"))
     return blocks, malformed
 
 
@@ -168,10 +168,10 @@ def _pointer(path: list[str | int]) -> str:
     return "".join("/" + step for step in steps) + ("/…" if len(path) > _MOST_STEPS else "")
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     r"""Return *text* with the escapes of JSON decoded everywhere.
 
-    >>> _unescaped(r'{"id": "ark\u003a\/12345\/x5')
+    >>> _unescape(r'{"id": "ark\u003a\/12345\/x5')
     '{"id": "ark:/12345/x5'
     """
     return _ESCAPE.sub(_character, text)

@@ -227,7 +227,7 @@ def no_name_yet(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     if wrap.ark:
         return None
     if wrap.joined is not None and evidence.holds(str(wrap.joined)):
-        return _as_elsewhere(wrap.joined, evidence, join=True)
+        return _decision_elsewhere(wrap.joined, evidence, join=True)
     if _WORD.match(wrap.right) and not wrap.hyphen:
         return WrapDecision(False, "no name, and a word follows", Confidence.LIKELY)
     return WrapDecision(True, "no name yet", Confidence.LIKELY)
@@ -242,13 +242,13 @@ def whole_elsewhere(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     if ends and goes_on:  # both are whole elsewhere, so that other evidence must decide
         return None
     if goes_on or (joined != left and not ends and wrap.is_wrapped_again and evidence.begins_one(str(joined))):
-        return _as_elsewhere(joined, evidence, join=True)
+        return _decision_elsewhere(joined, evidence, join=True)
     if ends and not wrap.is_at_delimiter:
-        return _as_elsewhere(left, evidence, join=False)
+        return _decision_elsewhere(left, evidence, join=False)
     return None
 
 
-def _as_elsewhere(ark: Ark, evidence: Evidence, *, join: bool) -> WrapDecision:
+def _decision_elsewhere(ark: Ark, evidence: Evidence, *, join: bool) -> WrapDecision:
     """Return the decision for *ark*, which is whole elsewhere: certain only with independent support."""
     confidence = Confidence.CERTAIN if evidence.supports(ark) else Confidence.LIKELY
     return WrapDecision(join, WHOLE_ELSEWHERE, confidence)

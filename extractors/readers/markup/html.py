@@ -249,11 +249,11 @@ def _literals(source: str) -> Iterator[str]:
         is_long = start == first > done
         begins = is_long or (start > 0 and source[start - 1] in _QUOTES)
         if begins and (ended is None or ended[0] in _QUOTES):
-            yield _ESCAPE.sub(_unescaped, source[start:end])
+            yield _ESCAPE.sub(_unescape, source[start:end])
         done = end
 
 
-def _unescaped(escape: re.Match[str]) -> str:
+def _unescape(escape: re.Match[str]) -> str:
     braced, unit, octet, char = escape.groups()
     if char is not None:
         return _CONTROLS.get(char, char)
@@ -282,7 +282,7 @@ _RAISE = (
 _RAISED_STYLE = re.compile(_RAISE, re.IGNORECASE)
 _RAISED_CLASS = re.compile(rf"\.([\w-]+)\s*\{{[^{{}}]*{_RAISE}", re.IGNORECASE)
 #: Anchored at the hyphen, which `re` finds by `memchr`; a pattern that begins with a letter is slower.
-_SPEAKS_OF_RAISING = re.compile("-(?:(?<=vertical-)align|(?<=font-)variant-position)", re.IGNORECASE)
+_RAISING_PROPERTY = re.compile("-(?:(?<=vertical-)align|(?<=font-)variant-position)", re.IGNORECASE)
 _INLINE = frozenset({"a", "b", "em", "font", "i", "small", "span", "strong"})
 _MOST_STYLE_CHARS = 2**20
 _COMMENT = re.compile(
@@ -319,16 +319,16 @@ def read_html(data: bytes, *, charset: str | None = None, with_links: bool = Tru
         title = _title_of(markup)
         if title is not None:
             return Reading(MEDIA_TYPE, title=title, findings=tuple(findings))
-    root, fault = _parsed(markup)
+    root, fault = _parse(markup)
     if fault is not None:
         findings.append(Finding("malformed-markup", f"read without its structure: {fault}"))
         markup = flat(markup)
-        root, _ = _parsed(markup)
+        root, _ = _parse(markup)
     if root is None:
         return Reading(MEDIA_TYPE, tuple(left_out), findings=tuple(findings))
     if is_hocr(markup):
         return replace(read_recognized(root, MEDIA_TYPE), findings=tuple(findings))
-    facts = _beside_the_text(root, speaks_of_raising=_SPEAKS_OF_RAISING.search(markup) is not None)
+    facts = _take_page_facts(root, speaks_of_raising=_RAISING_PROPERTY.search(markup) is not None)
     page = MarkupPage(_well_formed(root, markup))
     links = dict.fromkeys(filter(leads_to_document, [*facts.links, *facts.targets]))
     return Reading(
@@ -375,11 +375,11 @@ def _title_of(markup: str) -> str | None:
         return None if _TITLE.search(markup) else ""
     if not end["is_whole"]:  # "</titles>"
         return None
-    root, _ = _parsed(markup[: end.end()])
-    return None if root is None else _beside_the_text(root, speaks_of_raising=False).title or None
+    root, _ = _parse(markup[: end.end()])
+    return None if root is None else _take_page_facts(root, speaks_of_raising=False).title or None
 
 
-def _parsed(markup: str) -> tuple[Element | None, str | None]:
+def _parse(markup: str) -> tuple[Element | None, str | None]:
     """Return the tree of *markup*, and the fault that ended the parsing early.
 
     A limit of libxml2, such as 2,048 open elements, ends the parsing without an exception, as the last error in the
@@ -409,7 +409,7 @@ def _mark_raised(root: Element) -> None:
             element.tag = "sup"
 
 
-def _beside_the_text(root: Element, *, speaks_of_raising: bool) -> PageFacts:
+def _take_page_facts(root: Element, *, speaks_of_raising: bool) -> PageFacts:
     """Return title, base, links and scripts, and remove invisible content from the tree."""
     facts = PageFacts()
     if speaks_of_raising:
@@ -429,16 +429,16 @@ def _beside_the_text(root: Element, *, speaks_of_raising: bool) -> PageFacts:
 
 def _well_formed(root: Element, markup: str) -> str:
     """Return the tree as well-formed markup, including characters that are invalid in XML."""
-    written = _written(root)
+    written = _serialize(root)
     if _UNSPELLABLE not in written:
         return written
-    root, fault = _parsed(with_controls_spelled(markup))
+    root, fault = _parse(with_controls_spelled(markup))
     if root is None or fault is not None:
         return written
-    _beside_the_text(root, speaks_of_raising=_SPEAKS_OF_RAISING.search(markup) is not None)
-    return _written(root).translate(CONTROLS)
+    _take_page_facts(root, speaks_of_raising=_RAISING_PROPERTY.search(markup) is not None)
+    return _serialize(root).translate(CONTROLS)
 
 
-def _written(root: Element) -> str:
+def _serialize(root: Element) -> str:
     root.getroottree().docinfo.clear()  # for XHTML, libxml2 would add attributes and elements
     return str(etree.tostring(root, encoding="unicode"))

@@ -102,7 +102,7 @@ class TextRun:
             return Block(stripped, role, place=location)
         if not breaks and len(stripped) == len(text):
             return Block(stripped, role, place=location, anchors=tuple(anchors))
-        moved = _moved(anchors, breaks, len(parted) - len(parted.lstrip()), len(stripped))
+        moved = _shift_anchors(anchors, breaks, len(parted) - len(parted.lstrip()), len(stripped))
         return Block(stripped, role, place=location, anchors=tuple(moved))
 
 
@@ -130,7 +130,7 @@ def _ends_ark(text: str, edge: int, at_link: bool) -> bool:
     return begins is not None and "/" in before[begins:] and not _ARK_ENDS.search(before, begins)
 
 
-def _moved(anchors: list[Anchor], breaks: list[int], stripped: int, length: int) -> Iterator[Anchor]:
+def _shift_anchors(anchors: list[Anchor], breaks: list[int], stripped: int, length: int) -> Iterator[Anchor]:
     """Yield *anchors* moved by the inserted line breaks and the removed blanks."""
     added = 0
     pending = iter([*breaks, None])
@@ -208,7 +208,7 @@ class MarkupPage:
         self._blocks: list[Block] = []
         self._link_numbers: dict[int, int] = {}
         """By the offset of the link's tag."""
-        self._told: set[int] = set()
+        self._written_links: set[int] = set()
         """Links whose target is already among the blocks."""
 
     def blocks(self) -> list[Block]:
@@ -267,8 +267,8 @@ class MarkupPage:
         if block is not None and may_hold_ark(block.text):
             following = _FOLLOWING.match(self.markup, pos)
             for anchor in block.anchors:
-                if anchor.link not in self._told:
-                    self._told.add(anchor.link)
+                if anchor.link not in self._written_links:
+                    self._written_links.add(anchor.link)
                     self._blocks.append(targets[anchor.link])
             self._blocks.append(replace(block, following=plain(following["text"]) if following else ""))
 
@@ -294,7 +294,7 @@ class MarkupPage:
             link = None
             if where == "a/@href":
                 link = self._link_number(tag.start())
-                self._told.add(link)
+                self._written_links.add(link)
             role = Role.LINK_TARGET if where in _TARGETS or name in _URL_ATTRIBUTES else Role.METADATA
             self._blocks.append(Block(value, role, place=where, link=link))
 

@@ -75,7 +75,7 @@ def read_recognized(root: Element, media_type: str) -> Reading:
     lines = {"alto": _alto_lines, "PcGts": _page_lines, "document": _abbyy_lines}.get(_name(root), _hocr_lines)
     regions = groupby(as_time_allows(lines(root), "line"), key=lambda placed: placed[0])
     blocks = [_block(location, [line for _, line in of_region]) for (_, location), of_region in regions]
-    return Reading(media_type, (*_described(root), *(block for block in blocks if block.text)))
+    return Reading(media_type, (*_metadata_blocks(root), *(block for block in blocks if block.text)))
 
 
 def _block(location: str, lines: Iterable[_Line]) -> Block:
@@ -94,7 +94,7 @@ def _block(location: str, lines: Iterable[_Line]) -> Block:
     return Block(text, place=location, line_slack=slack, is_recognized=True)
 
 
-def _described(root: Element) -> Iterator[Block]:
+def _metadata_blocks(root: Element) -> Iterator[Block]:
     """Yield metadata of the picture and its recognition that names an ARK."""
     for element in root.iter():
         name = _name(element)

@@ -107,10 +107,10 @@ def read_xml(data: bytes) -> Reading:
     """
     data, cut = _within_limits(data)
     source = without_surrogates(_BLANKS_BEFORE_MARKUP.sub(b"", _whole_words(data)))
-    root, parser = _parsed(source)
+    root, parser = _parse(source)
     fragment = _FRAGMENT.match(source) if faults_of(parser) else None
     if fragment:
-        root_of_all, wrapped_parser = _parsed(_WRAPPED % (fragment[0], source[fragment.end() :]))
+        root_of_all, wrapped_parser = _parse(_WRAPPED % (fragment[0], source[fragment.end() :]))
         if root_of_all is not None and len(root_of_all) > 1:
             root, parser = root_of_all, wrapped_parser
     findings = cut or faults_of(parser)  # truncated XML is malformed, too
@@ -125,7 +125,7 @@ def read_xml(data: bytes) -> Reading:
     return Reading(MEDIA_TYPE, tuple(document.blocks()), links, root.get(_XML_BASE), document.title, findings)
 
 
-def _parsed(source: bytes) -> tuple[Element | None, etree.XMLParser]:
+def _parse(source: bytes) -> tuple[Element | None, etree.XMLParser]:
     """Return the root element, or None if there is none, and the parser with its error log."""
     # The source may be hostile: no external entities, internal ones as plain text only, and libxml2's own limits, such
     # as a total size of entities of five times the document.

@@ -84,7 +84,7 @@ def read_xlsx(data: bytes) -> Reading:
         _read_sheet(package, text, name, sheet_names[name], strings.found, roots)
     if not sheets:
         _note_missing(package, "it has no sheets")
-    return _reading(XLSX, package, text, properties)
+    return _reading_of(XLSX, package, text, properties)
 
 
 def read_odt(data: bytes) -> Reading:
@@ -125,7 +125,7 @@ def _read_markup(data: bytes, media_type: str, places: Mapping[str, str]) -> Rea
     read_custom_xml(package, text, roots)
     if main not in roots.values():
         _note_missing(package, "it has no body" if main == "document" else "it has no slides")
-    return _reading(media_type, package, text, properties)
+    return _reading_of(media_type, package, text, properties)
 
 
 def _read_markup_part(
@@ -195,7 +195,7 @@ def _read_opendocument(data: bytes, media_type: str) -> Reading:
             package.parse(name, part)
     if "content.xml" not in package and not encrypted:
         _note_missing(package, "it has no content")
-    return _reading(media_type, package, text, (part.title, None))
+    return _reading_of(media_type, package, text, (part.title, None))
 
 
 # -- the packaging of Office Open XML (ECMA-376, part 2): properties and relations
@@ -260,7 +260,7 @@ def _note_missing(package: Package, what: str) -> None:
         package.note(Finding("unreadable", what))
 
 
-def _reading(media_type: str, package: Package, text: RunningText, properties: Properties) -> Reading:
+def _reading_of(media_type: str, package: Package, text: RunningText, properties: Properties) -> Reading:
     title, base = properties
     return Reading(
         media_type, tuple(text.blocks), text.targets, base, title, findings=(*package.findings, *text.findings)

@@ -35,7 +35,7 @@ _VALUES = frozenset(
     {"presentation:footer-decl", "presentation:header-decl", "svg-compatible:desc", "svg-compatible:title"}
 )
 #: Elements whose attributes are visible, or contain citations.
-_SPEAKING = frozenset(
+_VISIBLE_ATTRIBUTES = frozenset(
     """
     text:bibliography-mark text:conditional-text text:hidden-text text:user-field-decl text:variable-set
     """.split()  # noqa: SIM905
@@ -87,7 +87,7 @@ class OpenDocumentPart(EventTarget):
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Begin an element."""
-        name = self._names.get(tag) or self._prefixed(tag)
+        name = self._names.get(tag) or self._prefixed_name(tag)
         if self._passed_over or name in _PASSED_OVER:
             self._passed_over += 1
             return
@@ -107,7 +107,7 @@ class OpenDocumentPart(EventTarget):
             self._begin_value(around.place)
         elif name in _CHARACTERS and is_inline:
             self._text.write(_CHARACTERS[name])
-        if name in _SPEAKING:
+        if name in _VISIBLE_ATTRIBUTES:
             self._read_attributes(element, attributes)
         if element.is_apart:
             self._text.set_apart()
@@ -147,7 +147,7 @@ class OpenDocumentPart(EventTarget):
         """End the text."""
         self._text.close()
 
-    def _prefixed(self, tag: str) -> str:
+    def _prefixed_name(self, tag: str) -> str:
         words = _NAMESPACE_WORD.findall(tag.rpartition("}")[0])
         name = f"{words[-1]}:{local_name(tag)}" if words else tag
         self._names[tag] = name
@@ -193,9 +193,9 @@ class OpenDocumentPart(EventTarget):
                 element.is_apart = attributes.get("style-name") in self._raised
             case "text:note":
                 element.is_apart, element.is_inline = True, False
-                element.place = self._numbered(attributes.get("note-class", "footnote"))
+                element.place = self._next_place(attributes.get("note-class", "footnote"))
             case "office:annotation":
-                element.place = f"{element.place}/comment" if self._is_spreadsheet else self._numbered("comment")
+                element.place = f"{element.place}/comment" if self._is_spreadsheet else self._next_place("comment")
             case "text:a" | "drawing:a":
                 target = attributes.get("href", "").strip()
                 if not target.startswith("#"):
@@ -218,7 +218,7 @@ class OpenDocumentPart(EventTarget):
             element.link = self._text.add_link(target, element.place)
             self._text.open_link(element.link)
 
-    def _numbered(self, kind: str) -> str:
+    def _next_place(self, kind: str) -> str:
         self._counts[kind] += 1
         return f"{kind}:{self._counts[kind]}"
 

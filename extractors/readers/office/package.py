@@ -179,7 +179,7 @@ class Package:
         self._bytes_left = MOST_BYTES
         self._bounds: dict[str, int] = {}
         """The latest possible end of the compressed bytes of each member."""
-        self._members = self._by_name(self._listed())
+        self._members = self._by_name(self._list_members())
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -237,7 +237,7 @@ class Package:
             if len(self.findings) < _MOST_FINDINGS and finding not in self.findings:
                 self.findings.append(finding)
 
-    def _listed(self) -> list[ZipInfo]:
+    def _list_members(self) -> list[ZipInfo]:
         """Return the members by the directory, or by their local headers if it is damaged."""
         entries = self._data.count(_DIRECTORY_ENTRY)  # checked first, because `zipfile` makes an object of each
         if entries > MOST_MEMBERS:
@@ -252,7 +252,7 @@ class Package:
                     return listed
             except _DAMAGE:
                 pass
-        met = list(_members_met(self._data))
+        met = list(_members_by_headers(self._data))
         if not met:
             self.note(Finding("unreadable", "it is no ZIP archive, or damaged beyond repair"))
         elif entries <= MOST_MEMBERS:
@@ -313,7 +313,7 @@ def _member_name(stored: str) -> str:
     return stored.replace("\\", "/").lstrip("/")
 
 
-def _members_met(data: bytes) -> Iterator[ZipInfo]:
+def _members_by_headers(data: bytes) -> Iterator[ZipInfo]:
     """Yield the members by their local headers, in order, without the directory."""
     met = position = 0
     while met < MOST_MEMBERS:

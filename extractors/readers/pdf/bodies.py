@@ -61,7 +61,7 @@ def _rows(lines: Lines) -> list[Row]:
 
 def _is_running(page: PdfPage, outer: Row, inner: Row, leading: float, neighbours: Sequence[PdfPage]) -> bool:
     lines = page.lines
-    if any(_runs_on(page, index, other) for other in neighbours for index in outer):
+    if any(_has_counterpart(page, index, other) for other in neighbours for index in outer):
         return True
     if not leading or abs(lines[outer[0]].middle - lines[inner[0]].middle) < _SET_APART_RUNNING_HEADS * leading:
         return False
@@ -70,21 +70,21 @@ def _is_running(page: PdfPage, outer: Row, inner: Row, leading: float, neighbour
     return any(_is_set_apart_on(other, lines[outer[0]].middle, leading) for other in neighbours)
 
 
-def _runs_on(page: PdfPage, index: int, other: PdfPage) -> bool:
+def _has_counterpart(page: PdfPage, index: int, other: PdfPage) -> bool:
     """Return True if *other* has an equal line at the same height, except for numbers that count pages."""
     line = page.lines[index]
     text = page.text[line.start : line.end]
     return any(
-        _same(text, other.text[twin.start : twin.end], other.number - page.number)
+        _is_same_head(text, other.text[twin.start : twin.end], other.number - page.number)
         for twin in other.lines
         if abs(twin.bottom - line.bottom) < _SAME_HEIGHT and abs(twin.top - line.top) < _SAME_HEIGHT
     )
 
 
-def _same(text: str, other: str, pages_apart: int) -> bool:
+def _is_same_head(text: str, other: str, pages_apart: int) -> bool:
     """Return True if two lines are the same running head, *pages_apart* pages apart.
 
-    >>> _same("Annual report 12", "Annual report 13", 1), _same("ark:/12345/x5", "ark:/12345/x9", 1)
+    >>> _is_same_head("Annual report 12", "Annual report 13", 1), _is_same_head("ark:/12345/x5", "ark:/12345/x9", 1)
     (True, False)
     """
     pieces, others = _DIGITS.split(text.strip()), _DIGITS.split(other.strip())
@@ -151,13 +151,13 @@ def blocks_of(pages: Sequence[PdfPage]) -> Iterator[Block]:
             running = running_lines(page, before, after) if not page.has_cells else frozenset()
             others = [_part(page, [index]) for index in sorted(running)]
             body = _part(page, [at for at in range(len(page.lines)) if at not in running])
-        note = _note_going_on(run[-1], body) if run else None
+        note = _continued_note(run[-1], body) if run else None
         if note is not None:
             end = note.spans[0][0]
             rest = ((first, min(last, end)) for first, last in body.spans if first < end)
             others.append(Part(page, tuple(rest)))
             body = note
-        if run and not _goes_on(run[-1], body):
+        if run and not _may_continue(run[-1], body):
             yield from _blocks(run, aside, numbers)
             run, aside = [], []
         opens = page.may_go_on and is_open(body.text)
@@ -193,7 +193,7 @@ def _part(page: PdfPage, indexes: Sequence[int]) -> Part:
     return Part(page, tuple(spans))
 
 
-def _note_going_on(part: Part, body: Part) -> Part | None:
+def _continued_note(part: Part, body: Part) -> Part | None:
     """Return the end of *body*, from a note that continues from the page before; None if there is none.
 
     Notes are set apart from the text of a page; this one begins with the possible rest of the name in *part*.
@@ -215,7 +215,7 @@ def _may_begin_with_rest(text: str, start: int) -> bool:
     return _LAST_DIGITS.match(line) is not None or may_be_rest(line)
 
 
-def _goes_on(part: Part, following: Part) -> bool:
+def _may_continue(part: Part, following: Part) -> bool:
     """Return True if the end of *part* may continue in *following*, on the next page."""
     if following.page.number != part.page.number + 1:
         return False
@@ -232,7 +232,7 @@ def _citations(page: PdfPage) -> list[Link]:
     last_of_uri: dict[str, int] = {}
     for link in page.links:
         at = last_of_uri.get(link.uri)
-        if at is None or not _hangs_together(page.text, citations[at].ranges, link.ranges):
+        if at is None or not _is_continuous(page.text, citations[at].ranges, link.ranges):
             last_of_uri[link.uri] = len(citations)
             citations.append(link)
         else:
@@ -240,7 +240,7 @@ def _citations(page: PdfPage) -> list[Link]:
     return citations
 
 
-def _hangs_together(text: str, ranges: Sequence[tuple[int, int]], more: Sequence[tuple[int, int]]) -> bool:
+def _is_continuous(text: str, ranges: Sequence[tuple[int, int]], more: Sequence[tuple[int, int]]) -> bool:
     """Return True if the text under one annotation continues under another, or if either has no text."""
     if not ranges or not more:
         return True
@@ -295,7 +295,7 @@ class _Text:
     def numbered(self, uri: str, ranges: Sequence[tuple[int, int]], numbers: Iterator[int]) -> tuple[int, bool]:
         """Return the number of a link over this text, and True if it is new, not continued from the page before."""
         last = self._last_of_uri.get(uri)
-        goes_on = last is not None and _hangs_together(self.text, [(last.start, last.end)], ranges)
+        goes_on = last is not None and _is_continuous(self.text, [(last.start, last.end)], ranges)
         number = last.link if last is not None and goes_on else next(numbers)
         self._anchors += [Anchor(start, end, number) for start, end in ranges]
         self._last_of_uri[uri] = self._anchors[-1]

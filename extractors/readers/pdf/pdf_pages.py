@@ -89,14 +89,14 @@ def comments_of(page: PdfiumPage, links: int) -> Iterator[tuple[str, str]]:
             continue
         try:
             for key, kind in _COMMENT_KEYS.items():
-                text = _string(annotation, key)
+                text = _annotation_text(annotation, key)
                 if text:
                     yield kind, text
         finally:
             pdfium.FPDFPage_CloseAnnot(annotation)
 
 
-def _string(annotation: Any, key: bytes) -> str:
+def _annotation_text(annotation: Any, key: bytes) -> str:
     """Return a text of an annotation; empty if there is none."""
     size = pdfium.FPDFAnnot_GetStringValue(annotation, key, None, 0)
     buffer = (ctypes.c_ushort * (size // 2 + 1))()
@@ -372,7 +372,7 @@ def _with_text(page: PdfiumPage, read: PdfPage, faults: list[str], *, continues:
         ark_links = {link.uri for link in read.links if may_hold_ark(link.uri)}
         if not (labels or ark_links or continues or open_ends):
             return read
-        read = replace(read, is_recognized=_is_unseen(page))
+        read = replace(read, is_recognized=_is_invisible(page))
 
         def with_geometry() -> PdfPage:
             glyphs = Glyphs.of(text_page, text)
@@ -420,7 +420,7 @@ def _first_objects(page: PdfiumPage) -> Iterator[tuple[Any, bool]]:
         yield drawn, pdfium.FPDFPageObj_GetType(drawn) == pdfium.FPDF_PAGEOBJ_TEXT
 
 
-def _is_unseen(page: PdfiumPage) -> bool:
+def _is_invisible(page: PdfiumPage) -> bool:
     """Return True if the first text of a page is invisible."""
     first = next((drawn for drawn, is_text in _first_objects(page) if is_text), None)
     if first is None:

@@ -44,7 +44,7 @@ logging.getLogger("pikepdf").addHandler(logging.NullHandler())
 
 
 @contextlib.contextmanager
-def _as_far_as_it_goes() -> Iterator[None]:
+def _ignore_damage() -> Iterator[None]:
     """End the block at any exception except MemoryError: damage raises many types."""
     try:
         yield
@@ -60,14 +60,14 @@ def by_qpdf(data: bytes, read: Callable[[pikepdf.Pdf], T]) -> T | None:
 
     most = _MOST_STREAM_BYTES
     pikepdf.settings.set_qpdf_limits(flate_max_memory=most, run_length_max_memory=most, png_max_memory=most)
-    with _as_far_as_it_goes(), pikepdf.open(BytesIO(data)) as document:
+    with _ignore_damage(), pikepdf.open(BytesIO(data)) as document:
         return read(document)
     return None
 
 
 def content_of(stream: Any) -> bytes | None:
     """Return the content of a stream, decrypted and decompressed; None if it is too large or damaged."""
-    with _as_far_as_it_goes():
+    with _ignore_damage():
         content: bytes = stream.read_bytes()
         return content if len(content) <= _MOST_STREAM_BYTES else None
     return None
@@ -75,10 +75,10 @@ def content_of(stream: Any) -> bytes | None:
 
 def repaired(data: bytes) -> bytes | None:
     """Return the file with its structure rebuilt by qpdf; None if that fails."""
-    return by_qpdf(data, _saved) if b"endobj" in data else None
+    return by_qpdf(data, _save) if b"endobj" in data else None
 
 
-def _saved(document: pikepdf.Pdf) -> bytes:
+def _save(document: pikepdf.Pdf) -> bytes:
     written = BytesIO()
     document.save(written, fix_metadata_version=False)  # True would rewrite the XMP
     return written.getvalue()
@@ -211,16 +211,16 @@ def read_pdf(data: bytes, read_attachment: AttachmentReader | None = None) -> Re
     if len(data) > _MOST_BYTES:
         return Reading(MEDIA_TYPE, findings=(Finding("cut-off", f"more than {_MOST_BYTES // 2**20} MiB"),))
     data = data[max(data.find(_HEADER), 0) :]  # junk before the header, such as HTTP headers, is common
-    reading, attached = _read(data)
+    reading, attached = _read_by_pdfium(data)
     if _is_lost(reading):
-        reading, attached = _rescued(data) or (reading, attached)
+        reading, attached = _rescue(data) or (reading, attached)
     if not attached or read_attachment is None:
         return reading
     blocks, findings = attachments(data, read_attachment)
     return replace(reading, blocks=(*reading.blocks, *blocks), findings=(*reading.findings, *findings))
 
 
-def _read(data: bytes) -> tuple[Reading, bool]:
+def _read_by_pdfium(data: bytes) -> tuple[Reading, bool]:
     """Return PDFium's reading of a file, and True if it has attachments."""
     with _PDFIUM:
         # Not PdfDocument(data), which fails for a document without pages, loses its handle, and reports the error of
@@ -230,7 +230,7 @@ def _read(data: bytes) -> tuple[Reading, bool]:
             refusal = _REFUSALS.get(pdfium.FPDF_GetLastError(), Finding("unreadable", "PDFium refuses it"))
             return Reading(MEDIA_TYPE, findings=(refusal,)), False
         with PdfDocument(handle) as document:
-            return _reading(document, data), has_attachments(document)
+            return _read_document(document, data), has_attachments(document)
 
 
 def _is_lost(reading: Reading) -> bool:
@@ -239,19 +239,19 @@ def _is_lost(reading: Reading) -> bool:
     return bool(kinds & {"unreadable", "unreadable-page"}) and all(block.page is None for block in reading.blocks)
 
 
-def _rescued(data: bytes) -> tuple[Reading, bool] | None:
-    """Return the result after a repair, in the form of `_read`; None if it is empty."""
+def _rescue(data: bytes) -> tuple[Reading, bool] | None:
+    """Return the result after a repair, in the form of `_read_by_pdfium`; None if it is empty."""
     mended = repaired(data)
     if mended is None:
         return None
-    reading, attached = _read(mended)
+    reading, attached = _read_by_pdfium(mended)
     if _is_lost(reading):
         return None
     finding = Finding("repaired", "damaged; read after its structure was rebuilt")
     return replace(reading, findings=(finding, *reading.findings)), attached
 
 
-def _reading(document: PdfDocument, data: bytes) -> Reading:
+def _read_document(document: PdfDocument, data: bytes) -> Reading:
     """Return the content of an open document."""
     findings: list[Finding] = []
 

@@ -113,7 +113,7 @@ class Spacing:
             at = line_at(self._lines, label)
             if at < 0 or label < done:
                 continue
-            self._spread.update(self._letterspaced(label, at))
+            self._spread.update(self._letterspaced_gaps(label, at))
             if self._usual:
                 removed.update(self._false_before(label, at))
             base: float | None
@@ -157,7 +157,7 @@ class Spacing:
 
     # -- letterspaced words
 
-    def _letterspaced(self, label: int, at: int) -> Iterator[int]:
+    def _letterspaced_gaps(self, label: int, at: int) -> Iterator[int]:
         """Yield the false spaces in letterspaced words around *label*, over the lines around line *at*."""
         start, end = self._lines[at].start, self._lines[at].end
         before = self._text.rfind(" ", max(start, label - _NEAR), label)
