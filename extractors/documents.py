@@ -22,7 +22,7 @@ from extractors.extraction import Extraction, with_evidence
 from extractors.find import UnresolvedMention
 from extractors.mentions.mention import STANDS_WHOLE, Mention
 from extractors.model.ark import Ark
-from extractors.model.budget import DECIDING_CPU_S, TimeBudget, spending
+from extractors.model.budget import DECIDING_CPU_S, TimeBudget, use_budget
 from extractors.model.documents import NOTHING_READ, READ_IN_PART, Finding
 from extractors.model.errors import SourceUnreadable
 from extractors.wraps.evidence import Evidence
@@ -88,7 +88,7 @@ def _may_be_file(path: Path) -> bool:
         return True
 
 
-def unwritable(folder: Path) -> str | None:
+def unwritable_reason(folder: Path) -> str | None:
     """Return why *folder* can't be created or written to, or None if it can. Leaves no file behind.
 
     A temporary folder is created, because permissions alone can mislead, as in /proc.
@@ -153,7 +153,7 @@ class Document:
         if not self.mentions:
             return self
         budget = TimeBudget(DECIDING_CPU_S)
-        with spending(budget):
+        with use_budget(budget):
             mentions = with_evidence(self.mentions, self.unresolved, evidence)
         findings = tuple(dict.fromkeys((*self.findings, *budget.findings)))
         return replace(self, mentions=mentions, unresolved=(), findings=findings)

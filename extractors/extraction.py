@@ -9,7 +9,7 @@ from importlib import import_module
 from itertools import chain
 
 from extractors.archives.compression import CUT_OFF
-from extractors.find import UnresolvedMention, decided_again, scan, unresolved_mentions
+from extractors.find import UnresolvedMention, decide_again, scan, unresolved_mentions
 from extractors.mentions.fast_path import holds_no_label
 from extractors.mentions.mention import (
     STANDS_WHOLE,
@@ -17,13 +17,13 @@ from extractors.mentions.mention import (
     NamespaceMention,
     citation_findings,
     citation_numbers,
-    completed,
+    complete_mentions,
     cut_links,
     linked_arks,
     malformed_findings,
 )
 from extractors.model.ark import Ark, Remark, remarks
-from extractors.model.budget import ReadingStage, TimeBudget, current, has_time, spending
+from extractors.model.budget import ReadingStage, TimeBudget, current, has_time, use_budget
 from extractors.model.check_characters import CheckCharacter, suggestions
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.model.formats import (
@@ -106,7 +106,7 @@ def extraction_of(
     if findings != reading.findings:
         reading = replace(reading, findings=findings)
     extraction = Extraction(reading, mentions, tuple(unresolved_mentions(blocks, placed)))
-    return doubted_where_cut(extraction) if is_cut(findings) else extraction
+    return doubt_cut_mentions(extraction) if is_cut(findings) else extraction
 
 
 def _namespace_finding(namespace: NamespaceMention) -> Finding:
@@ -134,13 +134,13 @@ def _with_following(blocks: Sequence[Block]) -> tuple[Block, ...]:
     return tuple(reversed(backwards))
 
 
-def doubted_where_cut(extraction: Extraction, data: bytes | None = None) -> Extraction:
+def doubt_cut_mentions(extraction: Extraction, data: bytes | None = None) -> Extraction:
     """Return *extraction* of a truncated document, with mentions at its end made ambiguous and kept out of evidence.
 
     Such a mention may be only the beginning of an ARK. Without *data*, the bytes that were read, every mention at the
     end of a text is treated so.
 
-    >>> [mention] = doubted_where_cut(extraction_of(b"see ark:/12148/btv1b84"), b"see ark:/12148/btv1b84").mentions
+    >>> [mention] = doubt_cut_mentions(extraction_of(b"see ark:/12148/btv1b84"), b"see ark:/12148/btv1b84").mentions
     >>> mention.confidence.token, mention.reason
     ('ambiguous', 'what was read ends here')
     """
@@ -184,7 +184,7 @@ def extract_in_time(
     >>> [str(mention.ark) for mention in extraction.mentions], extraction.findings
     (['ark:12148/btv1b84'], ())
     """
-    with spending(TimeBudget(cpu_s)):
+    with use_budget(TimeBudget(cpu_s)):
         return extraction_of(data, media_type=media_type, name=name, charset=charset, with_links=with_links)
 
 
@@ -199,7 +199,7 @@ def with_evidence(
     for unresolved in doubtful:
         if not may_decide():
             break
-        again[unresolved.index] = decided_again(unresolved, again[unresolved.index], evidence)
+        again[unresolved.index] = decide_again(unresolved, again[unresolved.index], evidence)
     return _annotate_all(again, evidence)
 
 
@@ -213,14 +213,14 @@ def _annotate_all(mentions: Sequence[Mention], evidence: Evidence) -> tuple[Ment
     if not mentions:
         return ()
     suggested: dict[Ark, tuple[str, ...]] = {}
-    whole = list(completed(mentions, linked_arks(mentions)))
+    whole = list(complete_mentions(mentions, linked_arks(mentions)))
     return tuple(
-        described(mention, evidence, suggested, citation=number)
+        annotate(mention, evidence, suggested, citation=number)
         for mention, number in zip(whole, citation_numbers(whole), strict=True)
     )
 
 
-def described(
+def annotate(
     mention: Mention,
     evidence: Evidence,
     suggested: dict[Ark, tuple[str, ...]] | None = None,

@@ -24,7 +24,7 @@ from extractors.mentions.fast_path import (
     may_hide_label,
 )
 from extractors.mentions.labels import BEFORE_LABEL, PERCENT, A, K, R, label_signs
-from extractors.mentions.mention import STANDS_WHOLE, Mention, NamespaceMention, completed, linked_arks
+from extractors.mentions.mention import STANDS_WHOLE, Mention, NamespaceMention, complete_mentions, linked_arks
 from extractors.mentions.mention_reader import MentionReader
 from extractors.model.ark import Ark
 from extractors.model.documents import Anchor, Block, Role
@@ -358,14 +358,16 @@ def unresolved_mentions(
         )
 
 
-def decided_again(unresolved: UnresolvedMention, mention: Mention, evidence: Evidence) -> Mention:
+def decide_again(unresolved: UnresolvedMention, mention: Mention, evidence: Evidence) -> Mention:
     """Return *mention* as decided by more *evidence* and completed by its own link; itself if nothing changes."""
     at = mention.start - unresolved.offset
     linked = dict(unresolved.linked)
     window = unresolved.window
     for again in _read_column(window, evidence) if unresolved.in_column else scan(window, evidence, linked):
         if isinstance(again, Mention) and again.start == at:
-            whole = next(completed([again], linked))  # by the links of the window: a store keeps no link numbers
+            whole = next(
+                complete_mentions([again], linked)
+            )  # by the links of the window: a store keeps no link numbers
             if (whole.ark, whole.reason) == (mention.ark, mention.reason):
                 return mention
             return replace(whole.moved(unresolved.offset), link=mention.link, citation=mention.citation)

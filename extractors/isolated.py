@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from extractors.archives.members import ArchiveMember
 from extractors.extraction import (
     Extraction,
-    doubted_where_cut,
+    doubt_cut_mentions,
     extract_in_time,
     extraction_without_arks,
     is_cut,
@@ -138,7 +138,7 @@ def extraction_of_member(extraction: Extraction, member: ArchiveMember) -> Extra
         return extraction
     findings = (*extraction.reading.findings, *member.findings)
     if is_cut(member.findings):
-        extraction = doubted_where_cut(extraction, member.data)
+        extraction = doubt_cut_mentions(extraction, member.data)
     return replace(extraction, reading=replace(extraction.reading, findings=findings))
 
 
@@ -171,7 +171,7 @@ _PDF_WEIGHT = 16
 AHEAD = 3
 
 
-class BatchReading(Generic[T, S]):
+class BatchReader(Generic[T, S]):
     """Reads items in batches with *read*, a module-level function, in the processes of an executor.
 
     If a process dies over a batch, each item of it is read alone; *failed* makes the result of one that fails again.
@@ -258,7 +258,7 @@ def _in_order(here: Iterable[S | None], of_left: Iterable[S]) -> list[S]:
     return [next(following) if result is None else result for result in here]
 
 
-def worked_ahead(
+def run_batches(
     executor: WorkerExecutor, work: Callable[[list[T]], S], batched: Iterable[list[T]], here: Callable[[list[T]], S]
 ) -> Iterator[S]:
     """Yield the result of *work* for each batch, in order, with several batches under way in *executor*.

@@ -33,7 +33,7 @@ from extractors.extraction import Extraction
 from extractors.isolated import (
     BATCH_BYTES,
     BATCH_DOCUMENTS,
-    BatchReading,
+    BatchReader,
     batches,
     document_executor,
     document_worker,
@@ -45,13 +45,13 @@ from extractors.isolated import (
     may_stay_inline,
     part_weight,
     read_member,
-    worked_ahead,
+    run_batches,
 )
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding
 from extractors.model.errors import SourceUnreadable
-from extractors.processes.codec import decoded, encoded, result_type
-from extractors.processes.worker import WorkerError, WorkerExecutor, shared
+from extractors.processes.codec import from_json, result_type, to_json
+from extractors.processes.worker import WorkerError, WorkerExecutor, shared_value
 from extractors.wraps.evidence import Evidence
 
 R = TypeVar("R")
@@ -70,10 +70,10 @@ Decided = tuple[R, tuple[Finding, ...]]
 # The first pass.
 
 
-def parts_reading(
+def parts_reader(
     executor: WorkerExecutor, make: Make[S], read: Callable[[Sequence[Part]], list[S]] | None = None
-) -> BatchReading[Part, S]:
-    """Return a `BatchReading` that reads parts and applies *make* to each result.
+) -> BatchReader[Part, S]:
+    """Return a `BatchReader` that reads parts and applies *make* to each result.
 
     Short texts, and parts that are already a `Document`, are read in this process. *read* replaces the function that
     reads a batch in another process.
@@ -97,8 +97,8 @@ def parts_reading(
         extraction = failed_extraction(failure, part.media_type)
         return make(part, extraction_of_member(extraction, part))
 
-    return BatchReading(
-        executor, read or BatchRead(make), failed, stays_here=_is_little, read_little=read_little, read_here=read_here
+    return BatchReader(
+        executor, read or ReadParts(make), failed, stays_here=_is_little, read_little=read_little, read_here=read_here
     )
 
 
@@ -110,7 +110,7 @@ def _is_little(batch: Sequence[Part]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class BatchRead(Generic[S]):
+class ReadParts(Generic[S]):
     """Reads parts within the time limit of a document, without their links, and applies *make* to each result."""
 
     make: Make[S]
@@ -148,7 +148,7 @@ class DocumentSummary:
     is_folder: bool
     whole: frozenset[Ark]
     """Its ARKs that needed no decision."""
-    encoded: bytes
+    to_json: bytes
     """The document as plain data (`extractors.processes.codec`)."""
 
 
@@ -163,12 +163,12 @@ def summary_of(part: Part, extraction: Extraction | None) -> DocumentSummary:
         document.is_read_in_part,
         document.is_folder,
         frozenset(whole_arks(document)),
-        encoded(document),
+        to_json(document),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered(Generic[R]):
+class RenderedDocument(Generic[R]):
     """A decided document after rendering."""
 
     summary: DocumentSummary
@@ -194,7 +194,7 @@ class TwoPasses(Generic[R]):
     ) -> None:
         self._render = render
         self._executor = document_executor(jobs)
-        self._reading = parts_reading(self._executor, summary_of, read)
+        self._reading = parts_reader(self._executor, summary_of, read)
         self._ready: deque[DocumentSummary] = deque()
 
     def __enter__(self) -> Self:
@@ -214,7 +214,7 @@ class TwoPasses(Generic[R]):
         *,
         ends_at: tuple[type[BaseException], ...] = (),
         on_read: Callable[[DocumentSummary], None] = lambda summary: None,
-    ) -> Iterator[Rendered[R]]:
+    ) -> Iterator[RenderedDocument[R]]:
         """Yield the result for each of *parts*, in order, after all were read; *on_read* is called as each is read.
 
         An exception of a type in *ends_at* stops the reading: the results so far are yielded, then it is raised.
@@ -246,7 +246,7 @@ class TwoPasses(Generic[R]):
             is_here = end is not None or not self.has_started
             values = self._decide(documents, frozenset(whole), is_here=is_here)
             for (summary, _, _), (value, findings) in zip(read, values, strict=True):
-                yield Rendered(replace(summary, findings=findings), value)
+                yield RenderedDocument(replace(summary, findings=findings), value)
         if end is not None:
             raise end
 
@@ -264,7 +264,7 @@ class TwoPasses(Generic[R]):
             yield from chain.from_iterable(map(here, batched))
             return
         self._executor.share(_WHOLE, whole)
-        decided = worked_ahead(self._executor, BatchDecision(self._render), batched, here)
+        decided = run_batches(self._executor, BatchDecision(self._render), batched, here)
         yield from chain.from_iterable(decided)
 
 
@@ -284,14 +284,14 @@ class BatchDecision(Generic[R]):
 
     def __call__(self, documents: Sequence[bytes]) -> list[Decided[R]]:
         """Return the rendered *documents* with their findings."""
-        return _render_batch(documents, shared(_WHOLE), self.render)
+        return _render_batch(documents, shared_value(_WHOLE), self.render)
 
 
 def _render_batch(
     documents: Sequence[bytes], whole: frozenset[Ark], render: Callable[[Document], R]
 ) -> list[Decided[R]]:
     evidence = _evidence(whole)
-    all_decided = (decoded(document, Document).decided_on(evidence) for document in documents)
+    all_decided = (from_json(document, Document).decided_on(evidence) for document in documents)
     return [(render(document), tuple(document.findings)) for document in all_decided]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from crawler.model.durable_files import make_folder, put_in_place
 from crawler.store.files import clear_scratch_beside, scratch_beside
-from extractors.documents import unwritable
+from extractors.documents import unwritable_reason
 from extractors.model.errors import ArkauditError
 from reports.formats.badge import badge_files
 from reports.formats.json_document import json_report
@@ -199,7 +199,7 @@ def check_out(out: Path, formats: Sequence[str] = DEFAULT_FORMATS) -> None:
             raise ReportUnwritable(f"the format {name} needs {module}: pip install 'arkaudit[{name}]'")
     places = [relative for name in formats for relative in FORMATS[name].paths]
     for folder in dict.fromkeys((out, *((out / relative).parent for relative in places))):
-        if (why := unwritable(folder)) is not None:
+        if (why := unwritable_reason(folder)) is not None:
             raise ReportUnwritable(why)
     for relative in places:
         if (out / relative).is_dir():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractors.model.ark import BETANUMERIC, Ark, Written
+from extractors.model.ark import BETANUMERIC, Ark, WrittenArk
 from extractors.model.normalize import NotAnArk, Profile
 from tests.vectors import vectors
 
@@ -39,7 +39,7 @@ def test_parts(vector: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("vector", vectors("written"))
 def test_parts_as_written(vector: dict[str, Any]) -> None:
-    written = Written.of(vector["written"])
+    written = WrittenArk.of(vector["written"])
     assert written is not None
     keys = ("resolver", "label", "body", "query", "fragment", "inflection")
     assert {key: getattr(written, key) for key in keys} == {key: vector[key] for key in keys}
@@ -48,7 +48,7 @@ def test_parts_as_written(vector: dict[str, Any]) -> None:
 @given(resolvers, labels, st.text("0x/.-?#%ark:"))
 def test_the_written_parts_are_the_text_again(resolver: str, label: str, rest: str) -> None:
     text = resolver + label + rest
-    assert str(Written.of(text)) == text
+    assert str(WrittenArk.of(text)) == text
 
 
 @given(arks())

@@ -8,7 +8,7 @@ import pytest
 
 from extractors.extraction import Extraction, extraction_of
 from extractors.find import Mention, scan
-from extractors.mentions.mention import citation_findings, citation_numbers, completed, linked_arks
+from extractors.mentions.mention import citation_findings, citation_numbers, complete_mentions, linked_arks
 from extractors.model.ark import Ark
 from extractors.model.documents import Anchor, Block, Finding, Role
 from extractors.wraps.evidence import Evidence
@@ -195,7 +195,7 @@ def test_text_cut_at_the_page_edge_is_completed_by_its_link() -> None:
     [target] = scan(Block("https://n2t.net/ark:/76543/pf5qqqq", Role.LINK_ANNOTATION, page=2, link=4), Evidence())
     assert isinstance(shown, Mention)
     assert isinstance(target, Mention)
-    whole, same = completed([shown, target], linked_arks([target]))
+    whole, same = complete_mentions([shown, target], linked_arks([target]))
     assert same == target
     assert (str(whole.ark), whole.repairs, whole.confidence.token) == ("ark:76543/pf5qqqq", ("cut off",), "likely")
     assert whole.alternatives == ("ark:76543/pf5",)

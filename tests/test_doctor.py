@@ -25,7 +25,7 @@ from arkaudit.upkeep.doctor import (
 )
 from crawler.store.store import Store
 from extractors.model.naan import Registry
-from extractors.processes.sandbox import Means
+from extractors.processes.sandbox import SandboxMeasure
 from extractors.processes.worker import WorkerDied
 from tests.loopback import run_command
 
@@ -124,7 +124,7 @@ def test_a_registry_grows_old(days: int, state: State) -> None:
 
 
 def test_a_parsing_process_that_dies_is_a_fault_and_one_less_confined_a_note() -> None:
-    def fails() -> frozenset[Means]:
+    def fails() -> frozenset[SandboxMeasure]:
         raise WorkerDied("it was killed")
 
     assert diagnose_sandbox(fails).state is State.FAULT

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from extractors.extraction import extraction_of
-from extractors.processes.sandbox import _REFUSED, Means, held
+from extractors.processes.sandbox import _REFUSED, SandboxMeasure, active_measures
 from extractors.processes.worker import Worker, WorkerFailed
 
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -23,7 +23,7 @@ LANDLOCK = LIBC.syscall(444, None, 0, 1) if sys.platform.startswith("linux") els
 
 
 def means() -> list[str]:
-    return sorted(held())
+    return sorted(active_measures())
 
 
 def head_of(path: str) -> bytes:
@@ -104,11 +104,11 @@ def outcome(function: Callable[[str], object], argument: str) -> str:
 
 
 def test_all_means_that_the_kernel_has_are_used() -> None:
-    expected = [Means.LANDLOCK] if LANDLOCK > 0 else []
-    expected += [Means.SECCOMP] if platform.machine() in _REFUSED and sys.platform.startswith("linux") else []
+    expected = [SandboxMeasure.LANDLOCK] if LANDLOCK > 0 else []
+    expected += [SandboxMeasure.SECCOMP] if platform.machine() in _REFUSED and sys.platform.startswith("linux") else []
     with Worker(means, timeout_s=60.0, memory_bytes=2**30) as worker:
         assert worker.call() == expected
-    assert held() == frozenset(), "the process that asks is not confined"
+    assert active_measures() == frozenset(), "the process that asks is not confined"
 
 
 @pytest.mark.skipif(LANDLOCK <= 0, reason="this kernel has no Landlock")

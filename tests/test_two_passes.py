@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 
 from extractors.archives.members import ArchiveMember
 from extractors.documents import Document
-from extractors.isolated import BATCH_BYTES, BatchReading, extraction_in_time, extraction_of_short_text
+from extractors.isolated import BATCH_BYTES, BatchReader, extraction_in_time, extraction_of_short_text
 from extractors.mentions.fast_path import holds_no_label
 from extractors.model.documents import Finding
-from extractors.two_passes import BatchRead, DocumentSummary, Part, TwoPasses, summary_of
+from extractors.two_passes import DocumentSummary, Part, ReadParts, TwoPasses, summary_of
 from tests.loopback import clean_environment, run_command
 
 _LETTERS = "bcdfghjkmnpqrstvwxz0123456789"
@@ -48,13 +48,13 @@ def facts_of(document: Document) -> str:
 
 
 def dying(parts: Sequence[Part]) -> list[DocumentSummary]:
-    """As `BatchRead`, in a process that ends at some documents."""
+    """As `ReadParts`, in a process that ends at some documents."""
     for part in parts:
         if isinstance(part, ArchiveMember) and part.data.startswith(b"abort"):
             os.abort()
         if isinstance(part, ArchiveMember) and part.data.startswith(b"much"):
             bytearray(2**62)
-    return BatchRead(summary_of)(parts)
+    return ReadParts(summary_of)(parts)
 
 
 @pytest.mark.promise
@@ -264,7 +264,7 @@ class DeferredExecutor:
 
 def test_interrupted_local_reading_gives_finished_documents() -> None:
     executor = DeferredExecutor()
-    reading = BatchReading[str, str](
+    reading = BatchReader[str, str](
         executor,  # type: ignore[arg-type]
         list,
         lambda item, failure: item,

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractors.extraction import extraction_of, with_evidence
-from extractors.find import Mention, UnresolvedMention, decided_again, scan, unresolved_mentions
+from extractors.find import Mention, UnresolvedMention, decide_again, scan, unresolved_mentions
 from extractors.model.ark import Ark
 from extractors.model.documents import Anchor, Block, Role
-from extractors.processes.codec import decoded, encoded, from_plain, plain
+from extractors.processes.codec import from_json, from_plain, to_json, to_plain
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.rules import NEAR_CHARS, Confidence
 
@@ -103,11 +103,11 @@ def test_the_window_is_wide_enough_and_spans_are_those_of_the_block(before: int,
     [mention], [unresolved] = mentions, unresolved
     assert unresolved.window.text in text
     assert len(unresolved.window.text) <= 2 * NEAR_CHARS + len(mention.as_written)
-    again = decided_again(unresolved, mention, JOINS)
+    again = decide_again(unresolved, mention, JOINS)
     assert again.ark == LONG
     assert text[slice(again.spans[0][0], again.spans[-1][1])] == again.as_written == "ark:/76543/pf5\nb4x"
-    assert decided_again(unresolved, mention, ENDS).ark == SHORT
-    assert decided_again(unresolved, mention, Evidence()).spans == mention.spans
+    assert decide_again(unresolved, mention, ENDS).ark == SHORT
+    assert decide_again(unresolved, mention, Evidence()).spans == mention.spans
 
 
 def test_each_of_many_doubts_is_about_its_own_mention() -> None:
@@ -115,7 +115,7 @@ def test_each_of_many_doubts_is_about_its_own_mention() -> None:
     mentions, unresolved = unresolved_about(Block(text))
     assert [each.index for each in unresolved] == list(range(40))
     evidence = Evidence.of([Ark("76543", f"pf{at}b{at}x") for at in range(100, 140)])
-    again = [decided_again(each, mentions[each.index], evidence) for each in unresolved]
+    again = [decide_again(each, mentions[each.index], evidence) for each in unresolved]
     assert [mention.ark.name for mention in again] == [f"pf{at}b{at}x" for at in range(100, 140)]
     assert all(text[slice(mention.spans[0][0], mention.spans[-1][1])] == mention.as_written for mention in again)
 
@@ -128,10 +128,10 @@ def test_a_page_stays_the_page(far: int) -> None:
     pages = (len(filler) // 2, at - 1, at + 30)
     mentions, unresolved = unresolved_about(Block(text, page=7, page_breaks=pages))
     assert mentions[0].page == 9
-    assert decided_again(unresolved[0], mentions[0], JOINS).page == 9
+    assert decide_again(unresolved[0], mentions[0], JOINS).page == 9
     on_the_page_before = Block(text, page=7, page_breaks=(at + 2, at + 30))
     mentions, unresolved = unresolved_about(on_the_page_before)
-    assert mentions[0].page == decided_again(unresolved[0], mentions[0], JOINS).page == 7
+    assert mentions[0].page == decide_again(unresolved[0], mentions[0], JOINS).page == 7
 
 
 @pytest.mark.parametrize("far", [0, 40, NEAR_CHARS, 3 * NEAR_CHARS])
@@ -142,7 +142,7 @@ def test_the_slack_of_its_line_stays_known(far: int, slack: float) -> None:
     end = text.index("\nb4x")
     line_slack = tuple((at, slack if at == end else 1.0) for at, char in enumerate(text) if char == "\n")
     mentions, unresolved = unresolved_about(Block(text, page=1, line_slack=line_slack))
-    again = decided_again(unresolved[0], mentions[0], Evidence())
+    again = decide_again(unresolved[0], mentions[0], Evidence())
     assert again == mentions[0]
     assert again.ark == (LONG if slack < 1 else SHORT)
 
@@ -156,15 +156,15 @@ def test_its_link_stays_its_link(far: int) -> None:
     mentions, unresolved = unresolved_about(Block(text, anchors=anchors))
     assert mentions[0].link == 2
     to_target = replace(unresolved[0], linked=((2, LONG),))
-    again = decided_again(to_target, mentions[0], Evidence())
+    again = decide_again(to_target, mentions[0], Evidence())
     assert (again.link, again.ark) == (2, LONG)
-    assert decided_again(unresolved[0], replace(mentions[0], citation=5), JOINS).citation == 5
+    assert decide_again(unresolved[0], replace(mentions[0], citation=5), JOINS).citation == 5
 
 
 def test_a_mention_that_is_not_found_again_stays() -> None:
     mentions, unresolved = unresolved_about(Block(BROKEN))
     elsewhere = replace(unresolved[0], window=Block("nothing here"))
-    assert decided_again(elsewhere, mentions[0], JOINS) == mentions[0]
+    assert decide_again(elsewhere, mentions[0], JOINS) == mentions[0]
 
 
 def test_citations_are_counted_again() -> None:
@@ -195,7 +195,7 @@ def test_a_text_that_its_link_makes_whole_stays_whole() -> None:
     for each in unresolved:
         assert each.linked == ((1, WHOLE_TARGET),)
         kept = replace(mentions[each.index], link=None)
-        assert decided_again(from_plain(plain(each), UnresolvedMention), kept, Evidence()).ark == WHOLE_TARGET
+        assert decide_again(from_plain(to_plain(each), UnresolvedMention), kept, Evidence()).ark == WHOLE_TARGET
 
 
 @pytest.mark.parametrize("evidence", [Evidence(), JOINS, ENDS], ids=["nothing new", "it goes on", "it ends"])
@@ -208,7 +208,7 @@ def test_a_column_stays_the_column_it_stands_in(evidence: Evidence) -> None:
     mentions, [unresolved] = unresolved_about(Block(text))
     assert mentions[0].as_written == "ark:/76543/pf5\nb4x"
     assert "kept since" not in unresolved.window.text
-    again = decided_again(from_plain(plain(unresolved), UnresolvedMention), mentions[0], evidence)
+    again = decide_again(from_plain(to_plain(unresolved), UnresolvedMention), mentions[0], evidence)
     assert again.ark == (SHORT if evidence is ENDS else LONG)
     assert (
         again == mentions[0] if evidence is not ENDS and evidence is not JOINS else again.reason != mentions[0].reason
@@ -218,4 +218,4 @@ def test_a_column_stays_the_column_it_stands_in(evidence: Evidence) -> None:
 
 @given(st.builds(UnresolvedMention, st.integers(0, 9), BLOCKS, st.integers(0, 9), LINKED, st.booleans()))
 def test_a_doubt_is_kept_whole(unresolved: UnresolvedMention) -> None:
-    assert decoded(encoded(unresolved), UnresolvedMention) == unresolved
+    assert from_json(to_json(unresolved), UnresolvedMention) == unresolved

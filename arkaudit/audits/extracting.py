@@ -21,7 +21,7 @@ from extractors.documents import STANDARD_INPUT, Document, document_name, docume
 from extractors.model.check_characters import CheckCharacter
 from extractors.model.documents import ABOUT_CITATIONS, Finding
 from extractors.model.errors import RunInterrupted
-from extractors.two_passes import DocumentSummary, Rendered, TwoPasses
+from extractors.two_passes import DocumentSummary, RenderedDocument, TwoPasses
 from reports.hints import MOST_FAULTS, Fault, place_words
 from reports.languages.display import count_noun
 
@@ -37,7 +37,7 @@ _INPUT_BYTES = 2**24
 
 def documents(
     seeds: Seeds, render: Callable[[Document], R], *, standard_input: bool, jobs: int, config: Config | None = None
-) -> Iterator[Rendered[R]]:
+) -> Iterator[RenderedDocument[R]]:
     """Yield each document rendered: standard input, then files, then URLs, after all of them were read.
 
     *render* must be importable, because it runs in one of *jobs* processes. Complete ARKs of any document decide

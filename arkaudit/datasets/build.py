@@ -43,7 +43,7 @@ from arkaudit.datasets.plan import FORMAT, FORMAT_VERSION, MANIFEST, InputTotal,
 from arkaudit.datasets.storage import SCRATCH, Storage, digest_of_file, open_storage
 from extractors.isolated import document_executor
 from extractors.model.errors import PartsFailed, StorageFailed
-from extractors.processes.codec import decoded
+from extractors.processes.codec import from_json
 from extractors.wraps.evidence import Evidence
 
 Record = TypeVar("Record")
@@ -251,7 +251,7 @@ class DatasetMaker:
     def _record(self, name: str, kind: type[Record], files: Callable[[Record], Mapping[str, str]]) -> Record:
         """Return the record in a file. Raises `_NotSound` if it, or one of its *files*, is missing or damaged."""
         try:
-            record = decoded(self.storage.read(name) or b"", kind)
+            record = from_json(self.storage.read(name) or b"", kind)
         except ValueError:
             raise _NotSound(f"{name} is damaged") from None
         for file, digest in files(record).items():

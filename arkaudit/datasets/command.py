@@ -27,7 +27,7 @@ from arkaudit.datasets.storage import SCRATCH, InputFile, Storage, is_object, ob
 from arkaudit.output.exits import EXIT_FINDING, EXIT_UNFINISHED, after_dataset, end, say
 from arkaudit.output.progress import Progress
 from crawler.spiders.seeds import Seeds
-from extractors.documents import document_name, unwritable
+from extractors.documents import document_name, unwritable_reason
 from extractors.model.errors import PartsFailed, StorageFailed, UserMistake
 from reports.languages.display import count_noun
 
@@ -121,7 +121,7 @@ def make_dataset(
     It is made in this process, with *jobs* others for documents, or by *workers*: a number of Dask workers, or the
     address of a scheduler. Raises `UserMistake`, and OSError for an unusable folder; exits with 3 if parts failed.
     """
-    if not is_object(out) and (why := unwritable(Path(out))) is not None:
+    if not is_object(out) and (why := unwritable_reason(Path(out))) is not None:
         raise UserMistake(why)
     inputs = _inputs(places, out)
     storage = open_storage(out)

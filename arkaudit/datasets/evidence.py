@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from extractors.model.ark import Ark
-from extractors.model.check_characters import CheckCharacterRule, Zones, learned_zones
-from extractors.processes.codec import decoded, encoded
+from extractors.model.check_characters import CheckCharacterRule, Zones, learn_zones
+from extractors.processes.codec import from_json, to_json
 from extractors.wraps.evidence import Evidence, Kind, Shape, Shapes, qualifier_words
 
 #: Bytes and columns that are sorted together: each column may be a mapped file, whose number the system limits.
@@ -156,7 +156,7 @@ def evidence_of(names: SortedNames) -> Evidence:
     (True, True)
     """
     others = SortedNames.of_column(merge_columns(_bases_of_qualified(names)))
-    zones = Zones(learned_zones(_bases(names, others)))
+    zones = Zones(learn_zones(_bases(names, others)))
     return Evidence(names, Shapes.learned(_bases(names, others), zones), qualifier_words(_arks(names)), zones)
 
 
@@ -174,12 +174,12 @@ def learned_json(evidence: Evidence) -> bytes:
     """Return *evidence* without its names, as JSON."""
     shapes = evidence.shapes
     qualifiers, zones = sorted(evidence.qualifiers), list(evidence.zones.learned.items())
-    return encoded(_LearnedData(list(shapes.by_kind.items()), dict(shapes.by_naan), qualifiers, zones))
+    return to_json(_LearnedData(list(shapes.by_kind.items()), dict(shapes.by_naan), qualifiers, zones))
 
 
 def read_evidence(names_file: Path, learned: bytes) -> Evidence:
     """Return the evidence from a file of names, which is memory-mapped, and from JSON."""
-    kept = decoded(learned, _LearnedData)
+    kept = from_json(learned, _LearnedData)
     names = SortedNames.of_column(read_names(names_file))
     shapes = Shapes(dict(kept.by_kind), kept.by_naan)
     return Evidence(names, shapes, frozenset(kept.qualifiers), zones=Zones(dict(kept.zones)))

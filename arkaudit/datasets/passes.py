@@ -27,13 +27,13 @@ from extractors import two_passes
 from extractors.archives.members import INSIDE, ArchiveMember
 from extractors.documents import Document, document_name, documents_in, documents_in_file, mention_row, whole_arks
 from extractors.extraction import Extraction
-from extractors.isolated import KILLED, batches, part_weight, worked_ahead
+from extractors.isolated import KILLED, batches, part_weight, run_batches
 from extractors.mentions.mention import Mention, relative_resolver
 from extractors.model.ark import Ark, shoulder_of
 from extractors.model.documents import Finding
-from extractors.processes.codec import decoded, encoded
-from extractors.processes.worker import WorkerExecutor, shared
-from extractors.two_passes import document_of, parts_reading
+from extractors.processes.codec import from_json, to_json
+from extractors.processes.worker import WorkerExecutor, shared_value
+from extractors.two_passes import document_of, parts_reader
 from extractors.wraps.evidence import Evidence
 
 #: Folders of the results of the first pass, of the second pass, and of the evidence.
@@ -109,11 +109,11 @@ def files_of_decided(key: str, digest: str, record: DecidedRecord) -> dict[str, 
 
 def _commit(storage: Storage, name: str, record: Record, files: Iterable[str]) -> Record:
     """Store and return a commit record; if there is one already, return that and remove *files*."""
-    if storage.create(name, encoded(record) + b"\n"):
+    if storage.create(name, to_json(record) + b"\n"):
         return record
     for file in files:
         storage.remove(file)
-    return decoded(storage.read(name) or b"", type(record))
+    return from_json(storage.read(name) or b"", type(record))
 
 
 # -- the file of documents between the passes: one line of JSON per document
@@ -162,10 +162,10 @@ def read_part(storage: Storage, part: Part, executor: WorkerExecutor, folder: st
     """
     done = storage.read(read_record_file(part.key))
     if done is not None:
-        return decoded(done, ReadRecord)
+        return from_json(done, ReadRecord)
     about_folders = [Document(folder, (), (finding,), is_folder=True) for folder, finding in part.folders]
     parts = (found for file in part.files for found in _parts_of(file, folder))
-    results = parts_reading(executor, read_of).results(parts, part_weight)
+    results = parts_reader(executor, read_of).results(parts, part_weight)
     return _publish(storage, part.key, about_folders, chain.from_iterable(results))
 
 
@@ -219,7 +219,7 @@ def read_of(part: two_passes.Part, extraction: Extraction | None) -> _ReadDocume
         digest = hashlib.sha256(part.data).hexdigest()
         origin = _Origin(part.source, part.url, len(part.data), digest, resolvers)
     return _ReadDocument(
-        encoded(_Line(document, origin)) + b"\n",
+        to_json(_Line(document, origin)) + b"\n",
         document.name,
         len(document.mentions),
         document.is_unreadable,
@@ -286,7 +286,7 @@ def decide_part(
     """
     done = storage.read(decided_record_file(key, digest))
     if done is not None:
-        return decoded(done, DecidedRecord)
+        return from_json(done, DecidedRecord)
     attempt = secrets.token_hex(4)
     names = {table.name: table_file(table.name, key, digest, attempt) for table in DATASET_TABLES}
     with ExitStack() as stack:
@@ -314,7 +314,7 @@ def _rows_of(lines: Iterator[bytes], evidence: Evidence, executor: WorkerExecuto
     here = partial(rows_of_lines, evidence=evidence)
     batched = batches(lines, len)
     archives: set[str] = set()
-    for rows in worked_ahead(executor, decide_lines, batched, here) if executor else map(here, batched):
+    for rows in run_batches(executor, decide_lines, batched, here) if executor else map(here, batched):
         documents, rows["documents"] = rows["documents"], []
         for row in documents:
             name, _, record = row[:3]
@@ -327,14 +327,14 @@ def _rows_of(lines: Iterator[bytes], evidence: Evidence, executor: WorkerExecuto
 
 def decide_lines(batch: Sequence[bytes]) -> Rows:
     """Return the rows of documents, decided on the shared evidence."""
-    return rows_of_lines(batch, shared(SHARED))
+    return rows_of_lines(batch, shared_value(SHARED))
 
 
 def rows_of_lines(batch: Sequence[bytes], evidence: Evidence) -> Rows:
     """Return the rows of documents in each table, decided on *evidence*."""
     rows: Rows = {table.name: [] for table in DATASET_TABLES}
     for line in batch:
-        read = decoded(line, _Line)
+        read = from_json(line, _Line)
         origin, document = read.origin, read.document.decided_on(evidence)
         # Empty for a whole file.
         record = document.name.removeprefix(origin.source).removeprefix(INSIDE)

@@ -19,7 +19,7 @@ from arkaudit.datasets.columns import DATASET_TABLES
 from arkaudit.datasets.storage import InputFile, Storage
 from extractors.model.documents import Finding
 from extractors.model.errors import UserMistake
-from extractors.processes.codec import decoded, encoded, plain
+from extractors.processes.codec import from_json, to_json, to_plain
 
 #: Libraries that read documents.
 _READERS = (
@@ -170,7 +170,7 @@ def extend_plan(
         if not more:
             return list(_split_halved(storage, parts))
         # If another process has added a plan of this name, the next loop reads it.
-        lines = (encoded(line) + b"\n" for line in (_PlanHead(_FORMAT, list(made_by)), *more))
+        lines = (to_json(line) + b"\n" for line in (_PlanHead(_FORMAT, list(made_by)), *more))
         storage.create(f"{_PLANS}/{len(names) + 1:05}.jsonl", b"".join(lines))
 
 
@@ -220,7 +220,7 @@ def _parts_in(storage: Storage, name: str, made_by: Sequence[str]) -> Iterator[P
     """Yield the parts of one plan. Raises `UserMistake` for an invalid plan, or one of another version."""
     try:
         lines = io.BytesIO(storage.read(f"{_PLANS}/{name}") or b"")
-        head = decoded(lines.readline(), _PlanHead)
+        head = from_json(lines.readline(), _PlanHead)
         if head.format != _FORMAT:
             raise ValueError("it has another format")
         if another := difference(made_by, head.made_by):
@@ -229,7 +229,7 @@ def _parts_in(storage: Storage, name: str, made_by: Sequence[str]) -> Iterator[P
                 "resume it with that version, or make a new dataset"
             )
         for line in lines:
-            part = decoded(line, Part)
+            part = from_json(line, Part)
             if not _KEY.fullmatch(part.key) or any("\0" in file.name for file in part.files):
                 raise ValueError("it has invalid names")
             yield part
@@ -281,12 +281,12 @@ class Manifest:
 
     def to_bytes(self) -> bytes:
         """Return the manifest as JSON."""
-        return json.dumps(plain(self), indent=1).encode() + b"\n"
+        return json.dumps(to_plain(self), indent=1).encode() + b"\n"
 
     @classmethod
     def of_bytes(cls, data: bytes) -> Manifest:
         """Return the manifest in JSON. Raises ValueError if it is invalid or of an unknown version."""
-        manifest = decoded(data, cls)
+        manifest = from_json(data, cls)
         if manifest.format != FORMAT:
             raise ValueError("it has another format")
         if manifest.format_version != FORMAT_VERSION:

@@ -30,7 +30,7 @@ from crawler.model.registry import load as load_registry
 from crawler.rendering import find_browser
 from extractors.isolated import PARSING_BYTES
 from extractors.model.naan import Registry
-from extractors.processes.sandbox import Means, held
+from extractors.processes.sandbox import SandboxMeasure, active_measures
 from extractors.processes.worker import Worker, WorkerError
 from reports.languages.display import count_noun, escape_invisible
 
@@ -170,15 +170,15 @@ def diagnose_names(foreign: Mapping[str, str]) -> Diagnosis:
     return _note("names", f"{words}; {WAYS_OUT}")
 
 
-def _means_held() -> frozenset[Means]:
-    with Worker(held, memory_bytes=PARSING_BYTES) as worker:
+def _means_held() -> frozenset[SandboxMeasure]:
+    with Worker(active_measures, memory_bytes=PARSING_BYTES) as worker:
         return worker.call()
 
 
-def diagnose_sandbox(means_held: Callable[[], frozenset[Means]]) -> Diagnosis:
+def diagnose_sandbox(means_held: Callable[[], frozenset[SandboxMeasure]]) -> Diagnosis:
     """Report how processes that parse documents are confined; *means_held* starts one and asks it.
 
-    >>> diagnose_sandbox(lambda: frozenset(Means)).words
+    >>> diagnose_sandbox(lambda: frozenset(SandboxMeasure)).words
     'documents are parsed in a process that the kernel confines (landlock, seccomp)'
     """
     try:
@@ -186,7 +186,7 @@ def diagnose_sandbox(means_held: Callable[[], frozenset[Means]]) -> Diagnosis:
     except WorkerError as failure:
         words = f"the process that parses documents can't be started: {failure}"
         return _fault("parsing", words)
-    missing = " or ".join(mean.value for mean in Means if mean not in means)
+    missing = " or ".join(mean.value for mean in SandboxMeasure if mean not in means)
     if missing:
         words = (
             f"this system doesn't confine the process that parses documents by {missing}; "
@@ -194,7 +194,7 @@ def diagnose_sandbox(means_held: Callable[[], frozenset[Means]]) -> Diagnosis:
         )
         return _note("parsing", words)
     words = "documents are parsed in a process that the kernel confines"
-    return _good("parsing", f"{words} ({', '.join(mean.value for mean in Means)})")
+    return _good("parsing", f"{words} ({', '.join(mean.value for mean in SandboxMeasure)})")
 
 
 def diagnose_browser(browser: Path | None, *, is_root: bool) -> Diagnosis:

@@ -26,7 +26,7 @@ from extractors.archives.members import ArchiveMember
 from extractors.archives.walk import archive_kind, members
 from extractors.extraction import Extraction
 from extractors.isolated import (
-    BatchReading,
+    BatchReader,
     extraction_in_time,
     extraction_of_member,
     failed_extraction,
@@ -164,7 +164,7 @@ class DocumentReader:
             return
         read = partial(read_members, own=source.name, page_url=source.page_url)
         here = partial(_read_here, source) if source.hops else lambda part: None
-        reading = BatchReading(self._executor, read, _unread, read_here=here)
+        reading = BatchReader(self._executor, read, _unread, read_here=here)
         results = reading.results(source.walk(), part_weight)
         while (batch := await asyncio.to_thread(next, results, None)) is not None:
             for part in batch:

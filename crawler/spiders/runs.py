@@ -42,11 +42,11 @@ from crawler.verdicts.readings import (
 )
 from crawler.verdicts.remarks import RunFindings, own_findings
 from crawler.verdicts.verdict import ClosedCollection, VerdictContext, closed_for, judge, skipped
-from extractors.extraction import described, may_decide
-from extractors.find import decided_again
+from extractors.extraction import annotate, may_decide
+from extractors.find import decide_again
 from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
-from extractors.model.budget import DECIDING_CPU_S, OverBudget, TimeBudget, cpu_limit, spending
+from extractors.model.budget import DECIDING_CPU_S, OverBudget, TimeBudget, cpu_limit, use_budget
 from extractors.model.documents import Finding, Role
 from extractors.model.naan import SHARED_NAANS, Registry
 from extractors.model.normalize import LABEL
@@ -76,7 +76,7 @@ def decide_unresolved(store: Store, run_id: int, *, resolver: str) -> int:
     changed: list[tuple[KeptUnresolvedMention, CitedMention]] = []
     for document_id, in_document in groupby(doubtful, key=attrgetter("document_id")):
         budget = TimeBudget(DECIDING_CPU_S)
-        with spending(budget):
+        with use_budget(budget):
             changed += _changed(in_document, evidence, resolver)
         if budget.findings:
             store.record_findings(run_id, store.document_url(document_id), budget.findings)
@@ -107,7 +107,7 @@ def _changed(
     for mention in doubtful:
         if not may_decide():
             return
-        again = described(decided_again(mention.unresolved, mention.mention, evidence), evidence)
+        again = annotate(decide_again(mention.unresolved, mention.mention, evidence), evidence)
         if (again.ark, again.reason) == (mention.mention.ark, mention.mention.reason):
             continue
         url = url_again(mention.mention, again, mention.request_url, resolver=resolver)

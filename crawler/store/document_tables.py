@@ -33,7 +33,7 @@ from extractors.find import UnresolvedMention
 from extractors.mentions.mention import STANDS_WHOLE
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding
-from extractors.processes.codec import from_plain, plain
+from extractors.processes.codec import from_plain, to_plain
 
 _ark, _document, _mention = schema.ark.c, schema.document.c, schema.mention.c
 _frontier, _outlinks, _run = schema.frontier.c, schema.outlinks.c, schema.run.c
@@ -104,7 +104,7 @@ class DocumentTables(Database):
             ark_id=self._ark_id(connection, mention.ark),
             request_url=cited.request_url,
             confidence=mention.confidence.token,
-            doubt=plain(cited.unresolved) if cited.unresolved is not None else None,
+            doubt=to_plain(cited.unresolved) if cited.unresolved is not None else None,
             **asdict(cited.requests),
         )
 

@@ -26,7 +26,7 @@ from crawler.model.observations import VALUE_CHARS, Chain, ChainEnd, Hop, now
 from crawler.model.resolving import Follow, Stop, is_too_long, next_step, url_fault
 from crawler.politeness.throttle import HostGivenUp
 from crawler.wire.failures import UNDECODABLE, UNPACKED_IN_PART, failure_kind, failure_text
-from extractors.archives.compression import MOST_CODINGS, PIECE_BYTES, Compression, Decompressed, SizeBudget
+from extractors.archives.compression import MOST_CODINGS, PIECE_BYTES, Compression, DecompressedStream, SizeBudget
 from extractors.model.formats import parse_content_type
 
 logger = logging.getLogger(__name__)
@@ -294,7 +294,7 @@ class _Sips:
 def _decompress(body: bytes, compression: Compression, limit: int) -> Content | None:
     """Return the content of a body that was compressed once; None for a bomb."""
     sips = _Sips(body)
-    stream = Decompressed(sips, compression, SizeBudget(bytes_left=limit, members_left=1))
+    stream = DecompressedStream(sips, compression, SizeBudget(bytes_left=limit, members_left=1))
     data = bytearray()
     while piece := stream.read(PIECE_BYTES):
         data += piece

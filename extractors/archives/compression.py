@@ -57,7 +57,7 @@ class SizeBudget:
         return not self.is_spent
 
 
-class Limited:
+class BoundedStream:
     """The next *size* bytes of a stream, or fewer at its end."""
 
     def __init__(self, stream: Readable, size: int) -> None:
@@ -214,14 +214,14 @@ class _Decompressor(Protocol):
     def decompress(self, data: bytes, /, max_length: int = -1) -> bytes: ...
 
 
-class Decompressed:
+class DecompressedStream:
     """The content of a compressed stream, which may have several members or frames, one after the other.
 
     Damage is skipped if another member begins after it; `damage` describes it.
 
     >>> import io
     >>> stream = io.BytesIO(zlib.compress(b"ark:/12148/btv1b8")[:-6])
-    >>> content = Decompressed(stream, Compression.ZLIB, SizeBudget(bytes_left=100, members_left=1))
+    >>> content = DecompressedStream(stream, Compression.ZLIB, SizeBudget(bytes_left=100, members_left=1))
     >>> content.read(100), content.read(100), content.damage
     (b'ark:/12148/btv1b', b'', 'it ends too early')
     """

@@ -16,7 +16,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from extractors.archives.compression import Compression, Decompressed, Limited, Lookahead, Readable, SizeBudget, size_of
+from extractors.archives.compression import (
+    BoundedStream,
+    Compression,
+    DecompressedStream,
+    Lookahead,
+    Readable,
+    SizeBudget,
+    size_of,
+)
 
 #: A larger directory is not read: as Python objects, its entries take twenty times as much memory.
 _DIRECTORY_BYTES = 8 * 2**20
@@ -44,11 +52,11 @@ class ZipEntry:
 
     name: str
     is_encrypted: bool
-    content: Decompressed | None
+    content: DecompressedStream | None
     """None for an unsupported compression method."""
 
 
-class Checked(Decompressed):
+class ChecksumStream(DecompressedStream):
     """Content that reports damage if its checksum is wrong."""
 
     def __init__(self, packed: Readable, compression: Compression, budget: SizeBudget, checksum: int | None) -> None:
@@ -98,7 +106,7 @@ def zip_entries(stream: BinaryIO, listed: Sequence[zipfile.ZipInfo] | None, budg
             continue
         *_, name_size, extra_size = LOCAL_HEADER.unpack(header)
         stream.seek(name_size + extra_size, io.SEEK_CUR)
-        packed = Limited(stream, info.compress_size)
+        packed = BoundedStream(stream, info.compress_size)
         yield _entry(info.filename, info.flag_bits, info.compress_type, packed, budget, info.CRC)
 
 
@@ -134,11 +142,11 @@ def _entries_by_headers(ahead: Lookahead, budget: SizeBudget) -> Iterator[ZipEnt
         if _MOST in (packed_size, size):
             packed_size = _packed_size_64(extra, size == _MOST)
         is_sized = not flags & SIZE_FOLLOWS or packed_size > 0
-        packed = Limited(ahead, packed_size) if is_sized else ahead
+        packed = BoundedStream(ahead, packed_size) if is_sized else ahead
         entry = _entry(name, flags, method, packed, budget, None if flags & SIZE_FOLLOWS else checksum)
         if not name.endswith("/"):
             yield entry
-        if isinstance(packed, Limited):
+        if isinstance(packed, BoundedStream):
             ahead.skip(packed.left)
         elif entry.content is not None and method:
             while entry.content.read(2**16):
@@ -147,12 +155,12 @@ def _entries_by_headers(ahead: Lookahead, budget: SizeBudget) -> Iterator[ZipEnt
 
 
 def _entry(
-    name: str, flags: int, method: int, packed: Limited | Lookahead, budget: SizeBudget, checksum: int | None
+    name: str, flags: int, method: int, packed: BoundedStream | Lookahead, budget: SizeBudget, checksum: int | None
 ) -> ZipEntry:
     compression = _COMPRESSIONS.get(method)
     # Without a declared size, only compressed content has a recognizable end.
-    is_readable = isinstance(packed, Limited) or method != 0
-    content = Checked(packed, compression, budget, checksum) if compression and is_readable else None
+    is_readable = isinstance(packed, BoundedStream) or method != 0
+    content = ChecksumStream(packed, compression, budget, checksum) if compression and is_readable else None
     return ZipEntry(name, bool(flags & ENCRYPTED), content)
 
 
@@ -190,7 +198,7 @@ class TarEntry:
     """A file in a tar archive; read its content before the next entry."""
 
     name: str
-    content: Limited
+    content: BoundedStream
 
 
 def tar_entries(ahead: Lookahead, budget: SizeBudget) -> Iterator[TarEntry | str]:
@@ -214,7 +222,7 @@ def tar_entries(ahead: Lookahead, budget: SizeBudget) -> Iterator[TarEntry | str
         if not budget.spend_member():
             return
         size = 0 if header.type in _EMPTY else max(header.size, 0)
-        content = Limited(ahead, size)
+        content = BoundedStream(ahead, size)
         if header.type == _LONG_NAME or header.type in _PAX:
             value = Lookahead(content).read(_NAME_BYTES) if size <= _NAME_BYTES else b""
             name = (

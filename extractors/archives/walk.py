@@ -22,7 +22,7 @@ from extractors.archives.compression import (
     PIECE_BYTES,
     SIGNATURES,
     Compression,
-    Decompressed,
+    DecompressedStream,
     Lookahead,
     Readable,
     SizeBudget,
@@ -150,7 +150,7 @@ class _Walk:
         about: ArchiveMember,
         *,
         depth: int = 0,
-        packed: Sequence[Decompressed] = (),
+        packed: Sequence[DecompressedStream] = (),
         seekable: BinaryIO | None = None,
     ) -> Iterator[ArchiveMember]:
         """Yield the document that *content* is, or the documents in it; *packed* are the layers that decompress it."""
@@ -175,7 +175,7 @@ class _Walk:
                 self._leave_out("damaged", f"damaged ({layer.damage}); what could be read was read", about.name)
 
     def _whole(
-        self, content: Lookahead, about: ArchiveMember, depth: int, packed: Sequence[Decompressed]
+        self, content: Lookahead, about: ArchiveMember, depth: int, packed: Sequence[DecompressedStream]
     ) -> Iterator[ArchiveMember]:
         """Yield one document; an empty one only at the top level.
 
@@ -210,7 +210,7 @@ class _Walk:
         self, content: Lookahead, compression: Compression, about: ArchiveMember, depth: int
     ) -> Iterator[ArchiveMember]:
         """Yield the content of a compressed file; a compressed tar or WARC file counts as one level."""
-        layer = Decompressed(content, compression, self._budget)
+        layer = DecompressedStream(content, compression, self._budget)
         inner = Lookahead(layer)
         if archive_kind(inner.peek(_HEAD_BYTES)) in (ArchiveKind.TAR, ArchiveKind.WARC):
             yield from self.document(inner, about, depth=depth, packed=(layer,))
@@ -225,7 +225,7 @@ class _Walk:
         content: Lookahead,
         about: ArchiveMember,
         depth: int,
-        packed: Sequence[Decompressed],
+        packed: Sequence[DecompressedStream],
         seekable: BinaryIO | None,
     ) -> Iterator[ArchiveMember]:
         archive = seekable or io.BytesIO(content.read(self._limits.member_bytes))
@@ -290,10 +290,10 @@ class _Walk:
             if payload.content:
                 yield replace(page, name=self._unique(page.name), data=payload.content)
             return
-        layers: list[Decompressed] = []
+        layers: list[DecompressedStream] = []
         stream: Readable = io.BytesIO(payload.content)
         for encoding in payload.encodings:
-            stream = Decompressed(stream, encoding, self._budget)
+            stream = DecompressedStream(stream, encoding, self._budget)
             layers.append(stream)
         content = Lookahead(stream)
         if layers and not content.peek(1) and not self._budget.is_spent:

@@ -217,10 +217,10 @@ def _signs_behind(markup: str, end: int) -> Iterator[int]:
 _NAAN_AND_NAME = re.compile(r"/?(?P<compact>[0-9a-z]{5,16}/[0-9A-Za-z]\S*)", re.ASCII)
 
 
-def labelled(value: str) -> str | None:
+def with_label(value: str) -> str | None:
     """Return *value* with a label if it is a NAAN and name, as in a field named after ARKs; None otherwise.
 
-    >>> labelled("12148/btv1b8449691v"), labelled("https://n2t.net/ark:/12148/btv1b8449691v")
+    >>> with_label("12148/btv1b8449691v"), with_label("https://n2t.net/ark:/12148/btv1b8449691v")
     ('ark:12148/btv1b8449691v', None)
     """
     compact = _NAAN_AND_NAME.fullmatch(value.strip())

@@ -303,7 +303,7 @@ def cut_links(mentions: Iterable[Mention], linked: Mapping[int, Ark]) -> dict[in
     }  # fmt: skip
 
 
-def completed(mentions: Sequence[Mention], linked: Mapping[int, Ark]) -> Iterator[Mention]:
+def complete_mentions(mentions: Sequence[Mention], linked: Mapping[int, Ark]) -> Iterator[Mention]:
     """Yield *mentions*, with each truncated one completed: a text by its own link, an annotation by its own text.
 
     A text that begins as its link's target does and then stops within a word shows the target.

@@ -154,7 +154,7 @@ _INFLECTIONS = frozenset({"", "?", "info"})
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenArk:
     """The parts of an ARK exactly as written; joined, they give the text again (draft-kunze-ark-38, 2).
 
     >>> Written.of("https://n2t.net/ark:/12148/btv1-b84?info#top")
@@ -172,7 +172,7 @@ class Written:
     """The text after the first ``#``; kept, never requested."""
 
     @classmethod
-    def of(cls, text: str) -> Written | None:
+    def of(cls, text: str) -> WrittenArk | None:
         """Return the parts of *text*; None if no label is at its beginning or after a slash.
 
         >>> Written.of("bulwark:/12345/x5") is None
@@ -291,36 +291,36 @@ def remarks(written: str, ark: Ark, *, url_goes_on: bool = False) -> tuple[Remar
     >>> [remark.value for remark in remarks(written, Ark.parse(written))]
     ['plain-http', 'classic-label', 'outside-repertoire', 'hyphen']
     """
-    parts = Written.of(written) or Written.of(str(ark))
+    parts = WrittenArk.of(written) or WrittenArk.of(str(ark))
     assert parts is not None, "an ARK in normal form begins with its label"
     due = [remark for remark, applies in RULES.items() if applies(parts, ark)]
     return (*due, Remark.URL_GOES_ON) if url_goes_on else tuple(due)
 
 
-def _naan_and_name(written: Written) -> tuple[str, str]:
+def _naan_and_name(written: WrittenArk) -> tuple[str, str]:
     """Return the NAAN, and the name with its qualifier, as written."""
     naan, _, name = written.body.lstrip("/.-").partition("/")
     return naan, name
 
 
-def _has_needless_escape(written: Written, _: Ark) -> bool:
+def _has_needless_escape(written: WrittenArk, _: Ark) -> bool:
     decoded = (chr(int(escape[1:], 16)) for escape in _ESCAPE.findall(written.body))
     return any(char.isascii() and (char.isalnum() or char in _SYMBOLS) for char in decoded)
 
 
-def _has_misplaced_suffix(written: Written, _: Ark) -> bool:
+def _has_misplaced_suffix(written: WrittenArk, _: Ark) -> bool:
     clean = with_clean_structure(without_hyphens("ark:" + written.body))
     return with_suffixes_last(clean) != clean
 
 
-def _body_has(pattern: str) -> Callable[[Written, Ark], bool]:
+def _body_has(pattern: str) -> Callable[[WrittenArk, Ark], bool]:
     """Return a rule that applies if NAAN, name or qualifier as written match *pattern*."""
     compiled = re.compile(pattern)
     return lambda written, _: compiled.search(written.body) is not None
 
 
 #: The condition of each remark, in the order of remarks; `URL_GOES_ON` is decided by the reader.
-RULES: Mapping[Remark, Callable[[Written, Ark], bool]] = {
+RULES: Mapping[Remark, Callable[[WrittenArk, Ark], bool]] = {
     Remark.PLAIN_HTTP: lambda written, _: written.resolver.lower().startswith("http://"),
     Remark.CLASSIC_LABEL: lambda written, _: written.label.endswith("/"),
     Remark.CASE_LOST: lambda written, ark: written.label.isupper() and (ark.name + ark.qualifier).isupper(),

@@ -96,7 +96,7 @@ _current: ContextVar[TimeBudget | None] = ContextVar("budget", default=None)
 
 
 @contextmanager
-def spending(budget: TimeBudget | None) -> Iterator[None]:
+def use_budget(budget: TimeBudget | None) -> Iterator[None]:
     """Make *budget* the current one in the block; None lifts the limit."""
     token = _current.set(budget)
     try:

@@ -15,7 +15,7 @@ from enum import StrEnum
 from itertools import count, islice
 from operator import mul
 
-from extractors.model.ark import BETANUMERIC, Ark, Written, shoulder_of
+from extractors.model.ark import BETANUMERIC, Ark, WrittenArk, shoulder_of
 
 #: The alphabet of INIST (NAAN 67375): digits and upper-case consonants; 30 letters, so weaker than a prime number.
 UPPER_CASE = "0123456789BCDFGHJKLMNPQRSTVWXZ"
@@ -215,14 +215,14 @@ class _Tally:
         return weight >= math.log(LIKELIER)
 
 
-def learned_zones(bases: Iterable[Ark]) -> Mapping[Key, CheckCharacterRule]:
+def learn_zones(bases: Iterable[Ark]) -> Mapping[Key, CheckCharacterRule]:
     """Return the rules that distinct ARKs without qualifiers show, by NAAN and primordinal shoulder (or None).
 
     Their order doesn't matter. A shoulder with too few names takes the zone of all names of its NAAN, if its own names
     support that.
 
     >>> arks = [Ark("12345", f"x6{number}" + check_character(f"12345/x6{number}")) for number in range(100, 120)]
-    >>> learned_zones(arks)
+    >>> learn_zones(arks)
     {('12345', 'x6'): CheckCharacterRule(zone=<Zone.NAAN_AND_NAME: 'naan-and-name'>, seen=20, passed=20)}
     """
     tallies: dict[str, dict[str | None, _Tally]] = defaultdict(lambda: defaultdict(_Tally))
@@ -267,7 +267,7 @@ class Zones:
     @classmethod
     def of(cls, arks: Iterable[Ark]) -> Zones:
         """Return the known rules together with those that *arks* show."""
-        return cls(learned_zones(dict.fromkeys(ark.base for ark in arks)))
+        return cls(learn_zones(dict.fromkeys(ark.base for ark in arks)))
 
     def claim(self, naan: str, name: str) -> CheckCharacterRule | None:
         """Return the rule for a name; None if there is none.
@@ -427,7 +427,7 @@ def lower_case_form(written: str, ark: Ark) -> Ark | None:
     >>> lower_case_form("ark:/67375/6H6-N49F7FRR-Q", Ark.parse("ark:/67375/6H6-N49F7FRR-Q")) is None
     True
     """
-    label = parts.label if (parts := Written.of(written)) else ""
+    label = parts.label if (parts := WrittenArk.of(written)) else ""
     return Ark.parse(str(ark).lower()) if label.isupper() and (ark.name + ark.qualifier).isupper() else None
 
 

@@ -32,7 +32,7 @@ def first_bytes(data: bytes, most: int) -> tuple[bytes, list[Finding]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
+class DecodedText:
     """The characters of a document, and the charset."""
 
     text: str
@@ -47,7 +47,7 @@ class Decoded:
         return (Finding("guessed-charset", f"no declared charset fits; read as {self.charset}"),)
 
 
-def decode(data: bytes, *declared: str | None) -> Decoded:
+def decode(data: bytes, *declared: str | None) -> DecodedText:
     r"""Return the characters of *data*, by its byte order mark, else the first of *declared* that fits, else UTF-8.
 
     If none fits, the likeliest charset is used, with U+FFFD for undecodable bytes.
@@ -59,7 +59,7 @@ def decode(data: bytes, *declared: str | None) -> Decoded:
     """
     marked, mark = read_bom(data)
     if marked is not None and mark is not None:
-        return Decoded(data[len(mark) :].decode(marked, "replace"), marked)
+        return DecodedText(data[len(mark) :].decode(marked, "replace"), marked)
     charsets = [
         charset
         for charset in map(text_codec, (utf16_order(data), *declared, "utf-8"))
@@ -68,7 +68,7 @@ def decode(data: bytes, *declared: str | None) -> Decoded:
     for charset in charsets:
         text = _exact_text(data, charset)
         if text is not None:
-            return Decoded(text, charset)
+            return DecodedText(text, charset)
     return _best_guess(data, charsets[0])
 
 
@@ -80,7 +80,7 @@ def text_of(data: bytes, most: int, *declared: str | None) -> tuple[str, list[Fi
 
 
 @lru_cache(maxsize=8)
-def decode_beginning(data: bytes, declared: str | None) -> Decoded:
+def decode_beginning(data: bytes, declared: str | None) -> DecodedText:
     """Return `decode` of the first bytes of a document; cached, because several callers need it."""
     return decode(data, declared)
 
@@ -136,7 +136,7 @@ def _exact_text(data: bytes, charset: str) -> str | None:
     return None if is_cut_off and text.isascii() else text  # "voil\xe0" is not truncated UTF-8
 
 
-def _best_guess(data: bytes, charset: str) -> Decoded:
+def _best_guess(data: bytes, charset: str) -> DecodedText:
     """Return *data* by *charset* if that decodes more than it garbles, else by windows-1252.
 
     A single bad byte must not garble every accent of a page.
@@ -145,5 +145,5 @@ def _best_guess(data: bytes, charset: str) -> Decoded:
     garbled = text.count("\N{REPLACEMENT CHARACTER}")
     beyond_ascii = len(text) - len(text.encode("ascii", "ignore"))
     if 2 * garbled < beyond_ascii:
-        return Decoded(text, charset, is_guess=True)
-    return Decoded(data.decode("cp1252", "replace"), "cp1252", is_guess=True)
+        return DecodedText(text, charset, is_guess=True)
+    return DecodedText(data.decode("cp1252", "replace"), "cp1252", is_guess=True)

@@ -16,28 +16,28 @@ from cattrs import Converter
 T = TypeVar("T")
 
 
-def encoded(value: Any) -> bytes:
+def to_json(value: Any) -> bytes:
     """Return *value* as JSON, in UTF-8; lone surrogates, as in file names, are preserved.
 
     >>> from extractors.model.documents import Finding
-    >>> encoded([Finding("empty", "it has no bytes")])
+    >>> to_json([Finding("empty", "it has no bytes")])
     b'[{"kind": "empty", "detail": "it has no bytes"}]'
     """
-    return json.dumps(plain(value)).encode("ascii")
+    return json.dumps(to_plain(value)).encode("ascii")
 
 
-def plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     """Return *value* as plain data for `from_plain`."""
     return _converter().unstructure(value)
 
 
-def decoded(data: bytes, kind: type[T]) -> T:
-    """Return the value of type *kind* that `encoded` converted to *data*. Raises ValueError for other data.
+def from_json(data: bytes, kind: type[T]) -> T:
+    """Return the value of type *kind* that `to_json` converted to *data*. Raises ValueError for other data.
 
     >>> from extractors.model.documents import Finding
-    >>> decoded(b'[{"kind": "empty", "detail": ""}]', list[Finding])
+    >>> from_json(b'[{"kind": "empty", "detail": ""}]', list[Finding])
     [Finding(kind='empty', detail='')]
-    >>> decoded(b'[{"kind": "empty"}]', list[Finding])  # doctest: +IGNORE_EXCEPTION_DETAIL
+    >>> from_json(b'[{"kind": "empty"}]', list[Finding])  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
     ...
     ValueError: no list[Finding]: 'detail'
@@ -50,7 +50,7 @@ def decoded(data: bytes, kind: type[T]) -> T:
 
 
 def from_plain(data: Any, kind: type[T]) -> T:
-    """Return the value of type *kind* that `plain` converted to *data*. Raises ValueError for other data."""
+    """Return the value of type *kind* that `to_plain` converted to *data*. Raises ValueError for other data."""
     try:
         return _converter().structure(data, kind)
     except Exception as error:  # cattrs passes on any exception of a constructor
@@ -62,7 +62,7 @@ def result_type(function: Callable[..., Any]) -> Any:
 
     `Any` (any JSON value) if neither gives it.
 
-    >>> result_type(int), result_type(partial(encoded, 1)), result_type(len)
+    >>> result_type(int), result_type(partial(to_json, 1)), result_type(len)
     (<class 'int'>, <class 'bytes'>, typing.Any)
     """
     while isinstance(function, partial):

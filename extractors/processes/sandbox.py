@@ -20,7 +20,7 @@ from enum import StrEnum
 from pathlib import Path
 
 
-class Means(StrEnum):
+class SandboxMeasure(StrEnum):
     """A mechanism that confines a process."""
 
     LANDLOCK = "landlock"
@@ -29,15 +29,15 @@ class Means(StrEnum):
     """The process opens no socket, starts no program, and inspects no other process."""
 
 
-_measures: frozenset[Means] | None = None
+_measures: frozenset[SandboxMeasure] | None = None
 
 
-def held() -> frozenset[Means]:
+def active_measures() -> frozenset[SandboxMeasure]:
     """Return the mechanisms that confine this process."""
     return _measures or frozenset()
 
 
-def confine() -> frozenset[Means]:
+def confine() -> frozenset[SandboxMeasure]:
     """Confine this process permanently; return the mechanisms that worked."""
     global _measures
     if _measures is None:
@@ -45,7 +45,7 @@ def confine() -> frozenset[Means]:
     return _measures
 
 
-def _apply_measures() -> frozenset[Means]:
+def _apply_measures() -> frozenset[SandboxMeasure]:
     if not sys.platform.startswith("linux"):
         return frozenset()
     libc = ctypes.CDLL(None, use_errno=True)
@@ -54,10 +54,10 @@ def _apply_measures() -> frozenset[Means]:
     done = set()
     with suppress(OSError):
         _restrict_files(libc)
-        done.add(Means.LANDLOCK)
+        done.add(SandboxMeasure.LANDLOCK)
     with suppress(OSError):
         _filter_calls(libc)
-        done.add(Means.SECCOMP)
+        done.add(SandboxMeasure.SECCOMP)
     return frozenset(done)
 
 

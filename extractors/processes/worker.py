@@ -40,7 +40,7 @@ from pathlib import Path
 from typing import IO, Any, Generic, ParamSpec, Self, TypeVar
 
 from extractors.model.errors import ArkauditError
-from extractors.processes.codec import decoded, encoded, result_type
+from extractors.processes.codec import from_json, result_type, to_json
 from extractors.processes.sandbox import confine
 
 if sys.platform != "win32":  # Windows has only the timeout
@@ -115,7 +115,7 @@ def _receive_shared(values: Mapping[str, Any]) -> None:
     _shared.update(values)
 
 
-def shared(name: str) -> Any:
+def shared_value(name: str) -> Any:
     """Return a value that the parent shares with this process. Raises KeyError for an unknown name."""
     return _shared[name]
 
@@ -188,7 +188,7 @@ class Worker(Generic[P, R]):
         return self._exchange(message, self._timeout_s, returns)
 
     def share(self, values: bytes) -> None:
-        """Share *values* (from `shared_values`) with the process for the next calls, which read them by `shared`."""
+        """Share *values* (from `shared_values`) with the process for the next calls, which read them by `shared_value`."""
         self._shared = values
 
     def close(self) -> None:
@@ -210,7 +210,7 @@ class Worker(Generic[P, R]):
         assert child is not None
         try:
             answer, has_raised, is_last = child.answer(message, timeout_s, self._memory_bytes)
-            outcome = decoded(answer, tuple[str, str] if has_raised else returns)
+            outcome = from_json(answer, tuple[str, str] if has_raised else returns)
         except ValueError as error:  # the answer is not of the return type
             child.process.kill()
             self._end_child()
@@ -263,7 +263,7 @@ class WorkerExecutor(Executor):
         self._values: dict[str, Any] = {}
 
     def share(self, name: str, value: Any) -> None:
-        """Share *value* with each process, for functions to read by `shared`; it is sent once, before the next call."""
+        """Share *value* with each process, for functions to read by `shared_value`; it is sent once, before the next call."""
         self._values = {**self._values, name: value}
         values = shared_values(self._values)
         for worker in self._workers:
@@ -442,8 +442,8 @@ def _answer(message: bytes) -> tuple[bytes, bool]:
     """Return the encoded result of a call, or the class and message of its exception, and True for an exception."""
     try:
         function, args, kwargs = pickle.loads(message)
-        return encoded(function(*args, **kwargs)), False
+        return to_json(function(*args, **kwargs)), False
     except MemoryError:
         raise
     except Exception as error:
-        return encoded((type(error).__qualname__, str(error))), True
+        return to_json((type(error).__qualname__, str(error))), True

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from extractors.mentions.labels import labelled, may_hold_ark
+from extractors.mentions.labels import may_hold_ark, with_label
 from extractors.model.decoding import text_of
 from extractors.model.documents import Finding, Reading, Role
 from extractors.readers.running_text import RunningText
@@ -241,7 +241,7 @@ def _write_fields(entry: str, key: str, out: RunningText) -> None:
         elif name in _IDENTIFIER_FIELDS:
             identifier = _target(value)
             if name == "ark" or (name == "eprint" and is_ark):
-                identifier = labelled(identifier) or identifier
+                identifier = with_label(identifier) or identifier
             if may_hold_ark(identifier):
                 out.add_value(identifier, location, Role.METADATA)
         else:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from pymarc.marc8 import marc8_to_unicode
 
-from extractors.mentions.labels import labelled, leads_to_document, may_hold_ark
+from extractors.mentions.labels import leads_to_document, may_hold_ark, with_label
 from extractors.model.budget import as_time_allows
 from extractors.model.decoding import first_bytes
 from extractors.model.documents import Block, Finding, Reading, Role, value_block
@@ -117,7 +117,7 @@ def _blocks(tag: str, field: bytes, is_utf8: bool) -> Iterator[Block]:
     for code, value in subfields:
         text = ""
         if is_ark and code == "a":
-            text = labelled(_text(value, is_utf8)) or ""
+            text = with_label(_text(value, is_utf8)) or ""
         if not text and may_hold_ark(value.decode("utf-8", "replace")):
             text = _text(value, is_utf8)
         if text:

@@ -18,7 +18,7 @@ from operator import attrgetter
 import regex
 
 from extractors.model.ark import Ark
-from extractors.model.check_characters import KNOWN, CheckCharacter, Zones, learned_zones
+from extractors.model.check_characters import KNOWN, CheckCharacter, Zones, learn_zones
 
 # The shapes of one authority's names, learned from whole ones: evidence for broken names.
 
@@ -239,7 +239,7 @@ class Evidence:
         distinct = sorted(set(arks), key=attrgetter("naan", "name", "qualifier"))  # faster than comparing ARKs
         whole = tuple(sorted(map(str, distinct)))
         bases = dict.fromkeys(ark.base for ark in distinct)
-        zones = Zones(learned_zones(bases))
+        zones = Zones(learn_zones(bases))
         return cls(whole, Shapes.learned(bases, zones), qualifier_words(distinct), zones, supported)
 
     def begins_one(self, form: str) -> bool:

@@ -79,10 +79,10 @@ _NOT_NESTED = frozenset(
 )
 
 
-def parseable(markup: str) -> tuple[str, list[Finding], list[Block]]:
+def prepare_source(markup: str) -> tuple[str, list[Finding], list[Block]]:
     """Return markup that libxml2 parses in linear time, findings, and removed text; ordinary pages don't change.
 
-    >>> parseable("<?xml version='1.0'?><title/>")[0]
+    >>> prepare_source("<?xml version='1.0'?><title/>")[0]
     "<?xml version='1.0'?><title></title>"
     """
     findings: list[Finding] = []
@@ -145,10 +145,10 @@ def _stand_in(control: re.Match[str]) -> str:
     return chr(_STAND_IN + ord(control[0]))
 
 
-def flat(markup: str) -> str:
+def flatten(markup: str) -> str:
     """Return *markup* without nesting, for pages deeper than libxml2 reads.
 
-    >>> flat("<div class=x><b>ark:</b><a href=y>z</a></div>")
+    >>> flatten("<div class=x><b>ark:</b><a href=y>z</a></div>")
     '<hr class=x><param>ark:<param><a href=y>z</a><hr>'
     """
     return _TAG_NAME.sub(_flat_tag, markup)
@@ -313,7 +313,7 @@ def read_html(data: bytes, *, charset: str | None = None, with_links: bool = Tru
     [('link-target', 'a/@href', '/ark:/12148/btv1b8'), ('text', 'p', 'See ark:/12148/btv1b8.')]
     """
     text, findings = text_of(data, MOST_BYTES, charset, html_body_declared_encoding(data))
-    markup, faults, left_out = parseable(text)
+    markup, faults, left_out = prepare_source(text)
     findings += [*faults, *_comment_findings(text)]
     if not with_links and not left_out and holds_no_label_in_markup(markup) and nests_little(markup):
         title = _title_of(markup)
@@ -322,7 +322,7 @@ def read_html(data: bytes, *, charset: str | None = None, with_links: bool = Tru
     root, fault = _parse(markup)
     if fault is not None:
         findings.append(Finding("malformed-markup", f"read without its structure: {fault}"))
-        markup = flat(markup)
+        markup = flatten(markup)
         root, _ = _parse(markup)
     if root is None:
         return Reading(MEDIA_TYPE, tuple(left_out), findings=tuple(findings))

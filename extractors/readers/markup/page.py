@@ -180,10 +180,10 @@ _FOLLOWING = re.compile(r"(?:\s*<[^>]*>){0,40}\s*(?P<text>[^<]{1,80})")
 _REFERENCE = re.compile(r"&#(?:([0-9]+)|x([0-9A-Fa-f]+));")
 
 
-def plain(value: str) -> str:
+def decode_references(value: str) -> str:
     """Return a text or value of well-formed markup with its references decoded, exactly as written.
 
-    >>> plain("a&amp;#58;&#13;")
+    >>> decode_references("a&amp;#58;&#13;")
     'a&#58;\\r'
     """
     if "&" not in value:
@@ -248,7 +248,7 @@ class MarkupPage:
         for token in _TAG_OR_TEXT.finditer(self.markup, start):
             closing, name, rest = token.groups()
             if name is None:
-                run.write(plain(token[0]))
+                run.write(decode_references(token[0]))
             elif name in APART:
                 break
             elif name != "wbr":  # marks a possible line break only
@@ -270,7 +270,7 @@ class MarkupPage:
                 if anchor.link not in self._written_links:
                     self._written_links.add(anchor.link)
                     self._blocks.append(targets[anchor.link])
-            self._blocks.append(replace(block, following=plain(following["text"]) if following else ""))
+            self._blocks.append(replace(block, following=decode_references(following["text"]) if following else ""))
 
     def _enter_link(
         self, tag: re.Match[str], attributes: Mapping[str, str], run: TextRun, targets: dict[int, Block]
@@ -305,7 +305,7 @@ def attributes_of(written: str) -> dict[str, str]:
     >>> attributes_of(' href="/?a=1&amp;b" hidden=""')
     {'href': '/?a=1&b', 'hidden': ''}
     """
-    return {name: plain(value) for name, value in _ATTRIBUTE.findall(written)}
+    return {name: decode_references(value) for name, value in _ATTRIBUTE.findall(written)}
 
 
 def _meta_place(attributes: Mapping[str, str]) -> str:

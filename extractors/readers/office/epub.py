@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from extractors.mentions.labels import may_hold_ark
 from extractors.model.documents import Block, Finding, Reading, Role, as_part, links_of
 from extractors.readers.markup.html import read_html
-from extractors.readers.office.package import NEEDS_PASSWORD, Package, XmlElement, natural_order, shown
+from extractors.readers.office.package import NEEDS_PASSWORD, Package, XmlElement, natural_order, printable_name
 
 MEDIA_TYPE = "application/epub+zip"
 
@@ -86,7 +86,7 @@ class _Book:
             return
         reading = read_html(self._package.read(name))
         self._package.note(
-            *(replace(finding, detail=f"{shown(name)}: {finding.detail}") for finding in reading.findings)
+            *(replace(finding, detail=f"{printable_name(name)}: {finding.detail}") for finding in reading.findings)
         )
         self._add(as_part(block, f"{name}/{block.place}", self._links) for block in reading.blocks)
         self._links += links_of(reading.blocks)

@@ -20,7 +20,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 from lxml import etree
 
 from extractors.archives.compression import CUT_OFF, Compression, Lookahead, SizeBudget
-from extractors.archives.stored_files import ENCRYPTED, LOCAL_HEADER, LOCAL_SIGNATURE, SIZE_FOLLOWS, Checked
+from extractors.archives.stored_files import ENCRYPTED, LOCAL_HEADER, LOCAL_SIGNATURE, SIZE_FOLLOWS, ChecksumStream
 from extractors.model.documents import Finding
 from extractors.readers.markup.recognized import local_name
 from extractors.readers.markup.xml import faults_of, without_surrogates
@@ -213,9 +213,9 @@ class Package:
             max(len(content), self._bounds[name] - member.header_offset), limit
         )  # inflating nothing costs
         if len(content) > limit:
-            self.note(Finding("cut-off", f"only the first {limit} bytes of {shown(name)} were read"))
+            self.note(Finding("cut-off", f"only the first {limit} bytes of {printable_name(name)} were read"))
         elif fault:
-            self.note(Finding("unreadable-part", f"{shown(name)}: {fault}"))
+            self.note(Finding("unreadable-part", f"{printable_name(name)}: {fault}"))
         return content[:limit]
 
     def parse(self, name: str, target: EventTarget) -> None:
@@ -223,7 +223,7 @@ class Package:
         data = self.read(name)
         if data:
             faults = send_events(data, target)
-            self.note(*(Finding(fault.kind, f"{shown(name)}: {fault.detail}") for fault in faults))
+            self.note(*(Finding(fault.kind, f"{printable_name(name)}: {fault.detail}") for fault in faults))
 
     def elements(self, name: str) -> list[XmlElement]:
         """Return the elements of an XML member with a small vocabulary, in document order."""
@@ -270,11 +270,11 @@ class Package:
         for member, end in zip(in_order, ends, strict=True):
             name = _member_name(member.filename)
             if member.header_offset == end:
-                fault = f"{shown(name)}: it overlaps with another member"
+                fault = f"{printable_name(name)}: it overlaps with another member"
                 self.note(Finding("unreadable-part", fault))
                 continue
             if name in by_name:
-                fault = f"{shown(name)}: the last of this name was read"
+                fault = f"{printable_name(name)}: the last of this name was read"
                 self.note(Finding("duplicate-member", fault))
             by_name[name], self._bounds[name] = member, end
         return by_name
@@ -283,7 +283,7 @@ class Package:
         at = member.header_offset
         is_there = at >= 0 and self._data.startswith(LOCAL_SIGNATURE, at)
         if not is_there:
-            fault = f"{shown(_member_name(member.filename))}: it is not where it should be"
+            fault = f"{printable_name(_member_name(member.filename))}: it is not where it should be"
             self.note(Finding("unreadable-part", fault))
         return is_there
 
@@ -300,7 +300,7 @@ class Package:
         # Deflated data has an end of its own.
         end = min(start + member.compress_size, bound) if method == ZIP_STORED else bound
         packed = BytesIO(self._data[start:end])
-        content = Checked(packed, _COMPRESSIONS[method], SizeBudget(limit, 1), member.CRC)
+        content = ChecksumStream(packed, _COMPRESSIONS[method], SizeBudget(limit, 1), member.CRC)
         return Lookahead(content).read(limit), content.damage
 
 
@@ -337,10 +337,10 @@ def _members_by_headers(data: bytes) -> Iterator[ZipInfo]:
         position = max(end, position + len(LOCAL_SIGNATURE))
 
 
-def shown(name: str) -> str:
+def printable_name(name: str) -> str:
     r"""Return a member's name for a finding, with unsafe characters replaced.
 
-    >>> shown("word/\x1bdocument.xml")
+    >>> printable_name("word/\x1bdocument.xml")
     'word/?document.xml'
     """
     return "".join(char if char.isprintable() else "?" for char in name[:100])

@@ -14,7 +14,7 @@ from statistics import median
 
 from extractors.model.documents import Anchor, Block, Role
 from extractors.readers.pdf.geometry import LINE_END_HYPHEN, Lines
-from extractors.readers.pdf.pdf_pages import Link, PdfPage, goes_on, is_open
+from extractors.readers.pdf.pdf_pages import Link, PdfPage, is_open, may_continue
 from extractors.wraps.rules import may_be_rest
 
 # The running heads and feet of PDF pages: lines that are equal from page to page, except for page numbers.
@@ -220,7 +220,7 @@ def _may_continue(part: Part, following: Part) -> bool:
     if following.page.number != part.page.number + 1:
         return False
     size, next_size = (part.sizes or [0.0])[-1], (following.sizes or [0.0])[0]
-    return abs(size - next_size) <= _SAME_FONT * size and goes_on(part.text, following.text)
+    return abs(size - next_size) <= _SAME_FONT * size and may_continue(part.text, following.text)
 
 
 def _citations(page: PdfPage) -> list[Link]:

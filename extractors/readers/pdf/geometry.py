@@ -195,7 +195,7 @@ def _is_level(line: Line, following: Line) -> bool:
     return line_within or within_line or hangs
 
 
-def rooms_of(lines: Lines, wanted: Sequence[bool]) -> tuple[tuple[int, float], ...]:
+def line_slack_of(lines: Lines, wanted: Sequence[bool]) -> tuple[tuple[int, float], ...]:
     """Return, for the *wanted* lines, the offset of the end and the number of further average characters that fit."""
     line_slack = []
     stretches, continued = _stretches(lines)
@@ -351,7 +351,7 @@ def is_right_to_left(text: str) -> bool:
     return count > 0 and count > _SHARE * sum(1 for _ in _LETTER.finditer(text))
 
 
-def ordered(text: str, lines: Lines, glyphs: Glyphs) -> OrderedText:
+def order_text(text: str, lines: Lines, glyphs: Glyphs) -> OrderedText:
     """Return the *text* of a page with the characters of each of its *lines* in reading order."""
     rows = [
         _runs(row, line.height)

@@ -27,9 +27,9 @@ from extractors.readers.pdf.geometry import (
     Rows,
     is_right_to_left,
     line_at,
+    line_slack_of,
     lines_of,
-    ordered,
-    rooms_of,
+    order_text,
     without_false_breaks,
 )
 from extractors.readers.pdf.spacing import Spacing
@@ -142,10 +142,10 @@ def open_lines(page: str) -> list[int]:
     return [after for after in counts if _is_open(_last_word(lines[: len(lines) - after]))]
 
 
-def goes_on(text: str, following: str) -> bool:
+def may_continue(text: str, following: str) -> bool:
     """Return True if *following* may continue the open end of *text*; the beginning of a label must be completed there.
 
-    >>> goes_on("see ar", "k:/12345/x5"), goes_on("is a", "word"), goes_on("ark:/12345/x", "word")
+    >>> may_continue("see ar", "k:/12345/x5"), may_continue("is a", "word"), may_continue("ark:/12345/x", "word")
     (True, False, True)
     """
     word = _last_word(_lines(text))
@@ -288,7 +288,7 @@ MOST_OBJECTS = 300_000
 MOST_CHARS = 2_000_000
 
 
-class TooMuch(Exception):
+class PageTooLarge(Exception):
     """Raised for a page over the limits of objects."""
 
 
@@ -321,19 +321,19 @@ class PdfPage:
     """The parts of it that could not be read, with reasons."""
 
 
-def plain(page: PdfPage) -> PdfPage:
+def without_geometry(page: PdfPage) -> PdfPage:
     """Return *page* without geometry."""
     return PdfPage(page.number, page.text, tuple(link._replace(ranges=()) for link in page.links), page.comments)
 
 
-def attempted(faults: list[str], name: str, work: Callable[[], Part], without: Part) -> Part:
+def attempt(faults: list[str], name: str, work: Callable[[], Part], without: Part) -> Part:
     """Return the result of *work*; if it fails, add the failure to *faults* and return *without*.
 
-    A fault in one part of a document must not affect the others. Raises `TooMuch` and MemoryError.
+    A fault in one part of a document must not affect the others. Raises `PageTooLarge` and MemoryError.
     """
     try:
         return work()
-    except (MemoryError, TooMuch):
+    except (MemoryError, PageTooLarge):
         raise
     except Exception as error:
         faults.append(f"{name}: {type(error).__name__}")
@@ -343,19 +343,19 @@ def attempted(faults: list[str], name: str, work: Callable[[], Part], without: P
 def read_page(document: PdfDocument, number: int, *, continues: bool) -> PdfPage:
     """Return the page with this *number*, from 1; *continues* is True if the page before it may continue on it.
 
-    Raises errors of PDFium and its bindings for a page that can't be opened, and `TooMuch`.
+    Raises errors of PDFium and its bindings for a page that can't be opened, and `PageTooLarge`.
     """
     faults: list[str] = []
     with closing(document[number - 1]) as page:
         if pdfium.FPDFPage_CountObjects(page) > MOST_OBJECTS:
-            raise TooMuch(f"more than {MOST_OBJECTS} objects")
+            raise PageTooLarge(f"more than {MOST_OBJECTS} objects")
         nothing: list[Link] = []
-        annotations = attempted(faults, "links", lambda: list(links_of(document, page)), nothing)
+        annotations = attempt(faults, "links", lambda: list(links_of(document, page)), nothing)
         none: list[tuple[str, str]] = []
-        comments = attempted(faults, "comments", lambda: list(comments_of(page, len(annotations))), none)
+        comments = attempt(faults, "comments", lambda: list(comments_of(page, len(annotations))), none)
         links = tuple(link for link in annotations if link.uri.strip())
         read = PdfPage(number, "", links, tuple(comments))
-        read = attempted(faults, "text", lambda: _with_text(page, read, faults, continues=continues), read)
+        read = attempt(faults, "text", lambda: _with_text(page, read, faults, continues=continues), read)
     return replace(read, faults=tuple(faults))
 
 
@@ -366,7 +366,7 @@ def _with_text(page: PdfiumPage, read: PdfPage, faults: list[str], *, continues:
         is_picture = not text.strip() and not all(is_text for _, is_text in _first_objects(page))
         read = replace(read, text=text, is_picture=is_picture, is_garbled=_is_garbled(text, text_page))
         if is_right_to_left(text):
-            return attempted(faults, "geometry", lambda: _from_right_to_left(read, text_page), read)
+            return attempt(faults, "geometry", lambda: _from_right_to_left(read, text_page), read)
         open_ends = open_lines(text)
         labels = [label.start() for label in _LABEL.finditer(text)][:_MOST_LABELS]
         ark_links = {link.uri for link in read.links if may_hold_ark(link.uri)}
@@ -388,7 +388,7 @@ def _with_text(page: PdfiumPage, read: PdfPage, faults: list[str], *, continues:
             placed = replace(read, text=shown, lines=lines, font_sizes=sizes, may_go_on=may_go_on)
             return _with_geometry(placed, labels, ark_links, glyphs)
 
-        return attempted(faults, "geometry", with_geometry, read)
+        return attempt(faults, "geometry", with_geometry, read)
 
 
 def _is_garbled(text: str, text_page: PdfTextPage) -> bool:
@@ -408,7 +408,7 @@ def _from_right_to_left(read: PdfPage, text_page: PdfTextPage) -> PdfPage:
     glyphs = Glyphs.of(text_page, read.text)
     if glyphs is None:
         return read
-    in_order = ordered(read.text, lines_of(read.text, glyphs), glyphs)
+    in_order = order_text(read.text, lines_of(read.text, glyphs), glyphs)
     links = (link._replace(ranges=in_order.under(link.box)) if link.box else link for link in read.links)
     return replace(read, text=in_order.text, line_slack=in_order.line_slack, links=tuple(links))
 
@@ -459,7 +459,7 @@ def _with_geometry(page: PdfPage, labels: Sequence[int], ark_links: set[str], gl
         links = tuple(link._replace(ranges=tuple((moved(a), moved(b)) for a, b in link.ranges)) for link in links)
     placed = replace(page, text=text, links=links, lines=lines, seams=wrong.seams)
     if table is None:
-        return replace(placed, line_slack=rooms_of(lines, _near(text, labels, lines)))
+        return replace(placed, line_slack=line_slack_of(lines, _near(text, labels, lines)))
     line_slack = tuple((wrong.moved(end), slack) for end, slack in table.line_slack())
     return replace(placed, line_slack=line_slack, has_cells=table.has_cells_beside())
 

@@ -24,7 +24,7 @@ from extractors.model.budget import as_time_allows
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.readers.markup.xml import read_xml
 from extractors.readers.pdf.bodies import blocks_of
-from extractors.readers.pdf.pdf_pages import PdfPage, TooMuch, attempted, plain, read_page
+from extractors.readers.pdf.pdf_pages import PageTooLarge, PdfPage, attempt, read_page, without_geometry
 
 if TYPE_CHECKING:
     import pikepdf
@@ -73,7 +73,7 @@ def content_of(stream: Any) -> bytes | None:
     return None
 
 
-def repaired(data: bytes) -> bytes | None:
+def repair(data: bytes) -> bytes | None:
     """Return the file with its structure rebuilt by qpdf; None if that fails."""
     return by_qpdf(data, _save) if b"endobj" in data else None
 
@@ -241,7 +241,7 @@ def _is_lost(reading: Reading) -> bool:
 
 def _rescue(data: bytes) -> tuple[Reading, bool] | None:
     """Return the result after a repair, in the form of `_read_by_pdfium`; None if it is empty."""
-    mended = repaired(data)
+    mended = repair(data)
     if mended is None:
         return None
     reading, attached = _read_by_pdfium(mended)
@@ -259,7 +259,7 @@ def _read_document(document: PdfDocument, data: bytes) -> Reading:
         """Return the items of *work*; a failure becomes a finding and doesn't affect other parts."""
         faults: list[str] = []
         items: list[Item] = []
-        attempted(faults, name, lambda: items.extend(work()), None)
+        attempt(faults, name, lambda: items.extend(work()), None)
         findings.extend(Finding("unreadable-part", fault) for fault in faults)
         return items
 
@@ -272,7 +272,7 @@ def _read_document(document: PdfDocument, data: bytes) -> Reading:
     findings += _without_text(pages)
     findings_before = len(findings)
     bodies = part("running heads", lambda: blocks_of(pages))
-    blocks += bodies if len(findings) == findings_before else blocks_of([plain(page) for page in pages])
+    blocks += bodies if len(findings) == findings_before else blocks_of([without_geometry(page) for page in pages])
     return Reading(MEDIA_TYPE, tuple(blocks), _web_links(blocks), title=info.get("Title", ""), findings=tuple(findings))
 
 
@@ -288,7 +288,7 @@ def _pages(document: PdfDocument, findings: list[Finding]) -> Iterator[PdfPage]:
             break
         try:
             page = read_page(document, number, continues=page is not None and page.may_go_on)
-        except TooMuch as reason:
+        except PageTooLarge as reason:
             page = None
             findings.append(Finding("cut-off", f"page {number}: {reason}"))
         except MemoryError:  # about this process, not about the document
