@@ -145,7 +145,7 @@ class Document:
         """True if only part of it could be read."""
         return not self.is_unreadable and any(finding.kind in READ_IN_PART for finding in self.findings)
 
-    def decided_on(self, evidence: Evidence) -> Document:
+    def decide(self, evidence: Evidence) -> Document:
         """Return the document with its unresolved mentions decided by the *evidence* of all documents.
 
         The CPU time is bounded (`extractors.model.budget`); a finding reports mentions left undecided.

@@ -165,7 +165,7 @@ def _scan_columns(
             yield mention
     for column in columns:
         for mention in _read_column(replace(block, text=column.alone()), evidence):
-            yield mention.moved(column.start)
+            yield mention.shift(column.start)
 
 
 def read_block(block: Block, evidence: Evidence, linked: Mapping[int, Ark]) -> Iterator[Mention | NamespaceMention]:
@@ -370,7 +370,7 @@ def decide_again(unresolved: UnresolvedMention, mention: Mention, evidence: Evid
             )  # by the links of the window: a store keeps no link numbers
             if (whole.ark, whole.reason) == (mention.ark, mention.reason):
                 return mention
-            return replace(whole.moved(unresolved.offset), link=mention.link, citation=mention.citation)
+            return replace(whole.shift(unresolved.offset), link=mention.link, citation=mention.citation)
     return mention
 
 

@@ -175,7 +175,7 @@ class BatchReader(Generic[T, S]):
     """Reads items in batches with *read*, a module-level function, in the processes of an executor.
 
     If a process dies over a batch, each item of it is read alone; *failed* makes the result of one that fails again.
-    *stays_here* decides whether a first and only batch is read here by *read_little* (None: send it to a process).
+    *is_too_small* decides whether a first and only batch is read here by *read_small* (None: send it to a process).
     *read_here* is tried for every item first.
     """
 
@@ -185,15 +185,15 @@ class BatchReader(Generic[T, S]):
         read: Callable[[Sequence[T]], list[S]],
         failed: Callable[[T, WorkerError], S],
         *,
-        stays_here: Callable[[Sequence[T]], bool] = lambda batch: False,
-        read_little: Callable[[T], S | None] = lambda item: None,
+        is_too_small: Callable[[Sequence[T]], bool] = lambda batch: False,
+        read_small: Callable[[T], S | None] = lambda item: None,
         read_here: Callable[[T], S | None] = lambda item: None,
     ) -> None:
         self._executor = executor
         self._read = read
         self._failed = failed
-        self._stays_here = stays_here
-        self._read_little = read_little
+        self._is_too_small = is_too_small
+        self._read_small = read_small
         self._read_here = read_here
         self.has_started = False
         """True if any item was sent to a process."""
@@ -206,7 +206,7 @@ class BatchReader(Generic[T, S]):
             here = [self._read_here(item) for item in some]
             left = [item for item, result in zip(some, here, strict=True) if result is None]
             begun = None
-            if left and (self.has_started or not self._stays_here(some)):
+            if left and (self.has_started or not self._is_too_small(some)):
                 self.has_started = True
                 begun = self._executor.submit(self._read, left)
             self._ahead.append((here, left, begun))
@@ -215,7 +215,7 @@ class BatchReader(Generic[T, S]):
         while self._ahead:
             yield self._next()
 
-    def finished(self) -> Iterator[list[S]]:
+    def completed_results(self) -> Iterator[list[S]]:
         """Yield the results that are complete but not yet yielded, after an interruption."""
         for here, left, begun in self._ahead:
             if left and (begun is None or not begun.done() or begun.exception() is not None):
@@ -245,7 +245,7 @@ class BatchReader(Generic[T, S]):
         return [result for item, reading in alone for result in self._results(item, reading)]
 
     def _read_small_item(self, item: T) -> list[S]:
-        result = self._read_little(item)
+        result = self._read_small(item)
         if result is not None:
             return [result]
         self.has_started = True

@@ -85,7 +85,7 @@ def parts_reader(
         extraction = extraction_of_short_text(part)
         return None if extraction is None else make(part, extraction)
 
-    def read_little(part: Part) -> S | None:
+    def read_small(part: Part) -> S | None:
         if isinstance(part, Document):
             return make(part, None)
         extraction = inline_extraction(part, with_links=False)
@@ -98,11 +98,16 @@ def parts_reader(
         return make(part, extraction_of_member(extraction, part))
 
     return BatchReader(
-        executor, read or ReadParts(make), failed, stays_here=_is_little, read_little=read_little, read_here=read_here
+        executor,
+        read or ReadParts(make),
+        failed,
+        is_too_small=_is_too_small,
+        read_small=read_small,
+        read_here=read_here,
     )
 
 
-def _is_little(batch: Sequence[Part]) -> bool:
+def _is_too_small(batch: Sequence[Part]) -> bool:
     """Return True if a batch is too small for a process: not full, and only short texts and pages."""
     if sum(map(part_weight, batch)) >= BATCH_BYTES or len(batch) >= BATCH_DOCUMENTS:
         return False
@@ -237,7 +242,7 @@ class TwoPasses(Generic[R]):
                     keep(summary)
             except ends_at as reason:
                 end = reason
-                not_given = chain(self._ready, chain.from_iterable(self._reading.finished()))
+                not_given = chain(self._ready, chain.from_iterable(self._reading.completed_results()))
                 for summary in not_given:
                     keep(summary)
                 # Don't wait for the batches that are still running.
@@ -291,7 +296,7 @@ def _render_batch(
     documents: Sequence[bytes], whole: frozenset[Ark], render: Callable[[Document], R]
 ) -> list[Decided[R]]:
     evidence = _evidence(whole)
-    all_decided = (from_json(document, Document).decided_on(evidence) for document in documents)
+    all_decided = (from_json(document, Document).decide(evidence) for document in documents)
     return [(render(document), tuple(document.findings)) for document in all_decided]
 
 

@@ -33,7 +33,7 @@ def test_parts(vector: dict[str, Any]) -> None:
     ark = Ark.parse(vector["written"])
     assert (ark.naan, ark.name, ark.shoulder) == (vector["naan"], vector["name"], vector["shoulder"])
     assert (list(ark.components), list(ark.variants)) == (vector["components"], vector["variants"])
-    assert [str(implied) for implied in ark.implied] == vector["implied"]
+    assert [str(implied) for implied in ark.implied_arks] == vector["implied"]
     assert ark.base == Ark(vector["naan"], vector["name"])
 
 
@@ -92,7 +92,7 @@ def test_any_text_is_an_ark_or_not_one(text: str, start: str) -> None:
 
 @given(arks())
 def test_implied_arks_get_shorter_and_end_with_the_base(ark: Ark) -> None:
-    implied = [ark, *ark.implied]
+    implied = [ark, *ark.implied_arks]
     assert len(implied) == 1 + len(ark.components) + len(ark.variants)
     assert all(str(longer).startswith(str(shorter)) for longer, shorter in pairwise(implied))
     assert implied[-1] == ark.base
@@ -100,7 +100,7 @@ def test_implied_arks_get_shorter_and_end_with_the_base(ark: Ark) -> None:
 
 def test_implied_arks_of_a_long_path_are_lazy() -> None:
     ark = Ark("12148", "x", "/c" * 100_000)
-    assert len(list(islice(ark.implied, 3))) == 3
+    assert len(list(islice(ark.implied_arks, 3))) == 3
 
 
 @pytest.mark.parametrize("vector", vectors("possible_duplicates"))

@@ -28,7 +28,7 @@ from tests.vectors import vectors
 
 def with_check(zone: Zone, naan: str, stem: str) -> Ark:
     """*stem* with its check character."""
-    return Ark(naan, stem + check_character(zone.covered(naan, stem), zone.alphabet))
+    return Ark(naan, stem + check_character(zone.covered_text(naan, stem), zone.alphabet))
 
 
 def mint_names(zone: Zone, naan: str, shoulder: str, count: int, seed: int = 0) -> list[Ark]:

@@ -45,7 +45,7 @@ def test_evidence_from_names_is_that_of_the_arks(arks: list[Ark], chance: random
     expected = Evidence.of(arks)
     assert parts_of(evidence_of(names)) == parts_of(expected)
     for form in [*map(str, arks), "ark:12148/b", "ark:"]:
-        assert evidence_of(names).begins_one(form) == expected.begins_one(form)
+        assert evidence_of(names).begins_whole_ark(form) == expected.begins_whole_ark(form)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -62,7 +62,7 @@ def _random_ark(chance: random.Random, seed: int) -> Ark:
     stem = chance.choice(["x6", "x6", "x6", "k9", f"q{chance.randrange(5)}", "noshoulder"])
     stem += "".join(chance.choices(BETANUMERIC, k=chance.choice([6, 6, 6, 7])))
     zone = chance.choice(list(Zone)) if seed % 3 == 0 else Zone.NAME
-    last = check_character(zone.covered(naan, stem), zone.alphabet)
+    last = check_character(zone.covered_text(naan, stem), zone.alphabet)
     return Ark(naan, stem + (last if chance.random() < (0.97, 0.5, 0.9)[seed % 3] else chance.choice(BETANUMERIC)))
 
 

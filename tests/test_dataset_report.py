@@ -101,7 +101,7 @@ def test_implied_arks_in_sql_equal_those_of_the_class() -> None:
         connection.register("names", pa.table({"ark": arks}))
         found = dict(connection.execute(f"SELECT ark, {IMPLIED} FROM names").fetchall())
     assert {ark: set(implied) for ark, implied in found.items()} == {
-        ark: set(map(str, Ark.parse(ark).implied)) for ark in arks
+        ark: set(map(str, Ark.parse(ark).implied_arks)) for ark in arks
     }
     assert all(len(set(implied)) == len(implied) for implied in found.values())
 

@@ -28,9 +28,9 @@ def arks(text: str) -> list[str]:
 
 def test_a_shape_is_learned_from_three_names_that_agree_and_from_no_fewer() -> None:
     names = [Ark("76543", name) for name in ("pf1kq8x", "pf2m3zv", "pf9tt4w")]
-    assert Shapes.learned(names[:2]).fit(names[2]) is None
-    assert Shapes.learned([*names, Ark("76543", "pf12")]).fit(names[0]) is None
-    learned = Shapes.learned(names)
+    assert Shapes.learn(names[:2]).fit(names[2]) is None
+    assert Shapes.learn([*names, Ark("76543", "pf12")]).fit(names[0]) is None
+    learned = Shapes.learn(names)
     assert learned.fit(Ark("76543", "pf7zzzz")) is Fit.FITS
     assert learned.fit(Ark("76543", "pf7")) is Fit.TOO_SHORT
     assert learned.fit(Ark("76543", "pf7zzzz2019")) is Fit.TOO_LONG

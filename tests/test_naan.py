@@ -96,16 +96,16 @@ def test_a_whole_shoulder_names_no_object() -> None:
 
 def test_an_unregistered_naan_is_a_remark_with_the_age_of_the_registry() -> None:
     registry = registry_of(metadata={"updated": "2024-11-07T16:48:32+00:00"})
-    assert registry.unregistered("54321") == "NAAN 54321 is not in the NAAN registry of 2024-11-07"
-    assert registry.unregistered("67531") is None
-    assert [registry.unregistered(naan) for naan in SHARED_NAANS] == [None] * 4
+    assert registry.unregistered_remark("54321") == "NAAN 54321 is not in the NAAN registry of 2024-11-07"
+    assert registry.unregistered_remark("67531") is None
+    assert [registry.unregistered_remark(naan) for naan in SHARED_NAANS] == [None] * 4
 
 
 def test_without_a_copy_the_well_known_naans_are_known_and_no_other_is_called_unregistered() -> None:
     registry = Registry.builtin()
     assert all(registry.knows(naan) for naan in (*SHARED_NAANS, *WELL_KNOWN_NAANS))
     assert not registry.knows("54321")
-    assert registry.unregistered("54321") is None
+    assert registry.unregistered_remark("54321") is None
     assert registry.target(Ark.parse("ark:/12148/btv1b84")) is None
 
 

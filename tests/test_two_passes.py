@@ -278,4 +278,4 @@ def test_interrupted_local_reading_gives_finished_documents() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         list(reading.results(items(), len))
-    assert [each[0] for some in reading.finished() for each in some] == ["S", "B", "C"]
+    assert [each[0] for some in reading.completed_results() for each in some] == ["S", "B", "C"]

@@ -164,8 +164,8 @@ def test_whole_arks_are_found_by_each_of_their_prefixes(seen: list[Ark], other: 
     for ark in (*seen, other):
         is_evidence = evidence.zones.check(ark) is not CheckCharacter.FAILS
         assert evidence.holds(str(ark)) is (ark in seen and is_evidence)
-    assert all(evidence.begins_one(str(ark)[: 9 + len(ark.name) // 2]) for ark in seen)
-    assert evidence.begins_one(str(other)) is any(str(ark).startswith(str(other)) for ark in seen)
+    assert all(evidence.begins_whole_ark(str(ark)[: 9 + len(ark.name) // 2]) for ark in seen)
+    assert evidence.begins_whole_ark(str(other)) is any(str(ark).startswith(str(other)) for ark in seen)
 
 
 def test_a_zone_learned_from_whole_names_decides_a_wrap_under_an_unknown_naan() -> None:
@@ -213,7 +213,7 @@ def _check_character(text: str) -> str:
     ],
 )  # fmt: skip
 def test_shapes_are_learned_from_names_that_agree(whole: list[str], name: str, fit: Fit | None) -> None:
-    learned = Shapes.learned([Ark("76543", each) for each in whole])
+    learned = Shapes.learn([Ark("76543", each) for each in whole])
     assert learned.fit(Ark("76543", name)) is fit
     assert learned.allows(Ark("76543", name)) is (fit in (None, Fit.FITS))
 

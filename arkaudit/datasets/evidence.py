@@ -157,7 +157,7 @@ def evidence_of(names: SortedNames) -> Evidence:
     """
     others = SortedNames.of_column(merge_columns(_bases_of_qualified(names)))
     zones = Zones(learn_zones(_bases(names, others)))
-    return Evidence(names, Shapes.learned(_bases(names, others), zones), qualifier_words(_arks(names)), zones)
+    return Evidence(names, Shapes.learn(_bases(names, others), zones), qualifier_words(_arks(names)), zones)
 
 
 @dataclass(frozen=True, slots=True)

@@ -335,7 +335,7 @@ def rows_of_lines(batch: Sequence[bytes], evidence: Evidence) -> Rows:
     rows: Rows = {table.name: [] for table in DATASET_TABLES}
     for line in batch:
         read = from_json(line, _Line)
-        origin, document = read.origin, read.document.decided_on(evidence)
+        origin, document = read.origin, read.document.decide(evidence)
         # Empty for a whole file.
         record = document.name.removeprefix(origin.source).removeprefix(INSIDE)
         where = [document.name, origin.source, record]

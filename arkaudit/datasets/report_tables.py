@@ -49,7 +49,7 @@ Frames = Iterator[pd.DataFrame]
 
 #: Number of mentions up to which `citations` has all of them; beyond it, only doubtful ones and examples.
 MOST_CITATIONS = 1_000_000
-#: SQL for `extractors.model.ark.Ark.implied`: the text before each dot, and before each slash in front of the first
+#: SQL for `extractors.model.ark.Ark.implied_arks`: the text before each dot, and before each slash in front of the first
 #: dot, except the slash after the NAAN.
 IMPLIED = """
     [left(ark, i - 1) FOR i IN range(1, length(ark) + 1)

@@ -93,7 +93,7 @@ def record_registry_findings(store: Store, run_id: int, registry: Registry) -> N
         if registry.names_only(ark):
             shoulders.add(ark)
     for naan in sorted(naans):
-        remark = registry.unregistered(naan)
+        remark = registry.unregistered_remark(naan)
         if remark is not None:
             store.record_findings(run_id, f"NAAN {naan}", [Finding("unregistered-naan", remark)])
     for ark in sorted(shoulders):

@@ -275,7 +275,7 @@ class DecompressedStream:
             self._faults_left -= 1
             salvaged = b""
             if isinstance(decompressor, _Zlib):
-                salvaged, self._input = decompressor.salvaged(given, size, SIGNATURES.get(self._compression))
+                salvaged, self._input = decompressor.salvage(given, size, SIGNATURES.get(self._compression))
             self._next_member()
             return salvaged
 
@@ -329,7 +329,7 @@ class _Zlib:
         self.needs_input = not self._zlib.unconsumed_tail and len(content) < max_length
         return content
 
-    def salvaged(self, data: bytes, max_length: int, signature: bytes | None) -> tuple[bytes, bytes]:
+    def salvage(self, data: bytes, max_length: int, signature: bytes | None) -> tuple[bytes, bytes]:
         """Return the content before the damage, and the bytes after it.
 
         A truncated member runs into the next one, so that the fault appears only after that one's beginning.

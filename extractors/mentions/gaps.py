@@ -154,23 +154,23 @@ class Notes:
     is_odd: bool = False
     """True if something other than its end is doubtful, such as its form."""
 
-    def decided(self, decision: WrapDecision, *, otherwise: str) -> None:
+    def note_decision(self, decision: WrapDecision, *, otherwise: str) -> None:
         """Note a *decision*; the opposite decision would give the reading *otherwise*."""
         self.decisions.append(decision)
         if decision.confidence is not Confidence.CERTAIN:
-            self.may_be(otherwise)
+            self.note_alternative(otherwise)
 
     def mark_likely(self, rule: str) -> None:
         """Mark the mention as only likely, by *rule*, however certain its end is."""
         self.decisions.append(WrapDecision(True, rule, Confidence.LIKELY))
         self.is_odd = True
 
-    def repaired(self, repair: str) -> None:
+    def note_repair(self, repair: str) -> None:
         """Note that *repair* was made."""
         if repair not in self.repairs:
             self.repairs.append(repair)
 
-    def may_be(self, form: str) -> None:
+    def note_alternative(self, form: str) -> None:
         """Note *form* as an alternative, if it is an ARK."""
         written = form.rstrip(".,;:!?)-")
         if other := ark_of(written):
@@ -235,7 +235,7 @@ class Gaps:
         self._linked = linked
         self._is_encoded = is_encoded
 
-    def goes_on(self, pos: int) -> bool:
+    def continues_after(self, pos: int) -> bool:
         """Return True if the ARK continues after the wrap or odd blank at *pos*, and remove a typesetter's hyphen."""
         if len(self._notes.decisions) >= _MOST_GAPS:
             return False
@@ -243,11 +243,11 @@ class Gaps:
         decision = self._over_wrap(wrap) if gap == WRAP else self._over_blank(wrap, pos)
         if gap == WRAP and RIGHT_TO_LEFT.search(self._text, max(0, pos - _NEAR_CHARS), pos + _NEAR_CHARS):
             self._notes.mark_likely("a line break in text from right to left")
-            self._notes.may_be(wrap.left if decision.join else wrap.left + wrap.right)
+            self._notes.note_alternative(wrap.left if decision.join else wrap.left + wrap.right)
         self._notes.is_beyond_name |= wrap.is_beyond_name and decision.rule != NOTHING_FOLLOWS
         self._note_decision(decision, wrap)
         if decision.join:
-            self._notes.repaired(_REPAIRS[gap])
+            self._notes.note_repair(_REPAIRS[gap])
             self._cut_hyphen_of(wrap)
         return decision.join
 
@@ -255,25 +255,25 @@ class Gaps:
         """Remove a typesetter's hyphen; UUIDs and FamilySearch names (1:1:CVLH-SJ7) keep their own hyphens."""
         if wrap.hyphen and not _OWN_HYPHENS.search(self._builder.name[:-1] + wrap.next_part):
             self._builder.cut(1)
-            self._notes.repaired("hyphen at line wrap")
+            self._notes.note_repair("hyphen at line wrap")
 
-    def over_wrong_blank(self, pos: int) -> bool:
+    def continues_over_blank(self, pos: int) -> bool:
         """Return True if a check character shows that the blank at *pos* was inserted into a name by mistake."""
         if not (self._builder.chars and _PIECE.match(self._text, pos + 1)):
             return False
         wrap, check = self._wrap(pos), self._evidence.zones.check
-        left, joined = wrap.ark, wrap.joined
+        left, joined = wrap.ark, wrap.joined_ark
         if joined is None or joined.qualifier or len(joined.name) < SHORTEST_CHECKED:
             return False
         if check(joined) is not CheckCharacter.PASSES or (left is not None and check(left) is not CheckCharacter.FAILS):
             return False
-        self._notes.repaired("blank")
+        self._notes.note_repair("blank")
         self._notes.mark_likely("a blank within the name")
-        self._notes.may_be(wrap.left)
+        self._notes.note_alternative(wrap.left)
         self._cut_hyphen_of(wrap)
         return True
 
-    def over_literals(self, after: int, *, is_joined: bool) -> bool:
+    def continues_over_literals(self, after: int, *, is_joined: bool) -> bool:
         """Return True if the ARK continues in the next string literal, which begins at *after*.
 
         *is_joined* is True if a line break or an operator joins the literals; otherwise they may be two values.
@@ -287,7 +287,7 @@ class Gaps:
         self._notes.is_beyond_name |= wrap.is_beyond_name
         self._note_decision(decision, wrap)
         if decision.join:
-            self._notes.repaired("string literals")
+            self._notes.note_repair("string literals")
         return decision.join
 
     def end_at_dash(self, start: int, end: int) -> int:
@@ -298,7 +298,7 @@ class Gaps:
         text = self._text
         self._note_typewritten_dash(start, end)
         for at in self._offsets.places("look-alike hyphen", start, end):
-            is_dash = self._offsets.written(at) in _DASHES
+            is_dash = self._offsets.written_at(at) in _DASHES
             if not is_dash or not (self._builder.name or "/" in text[start:at]):
                 continue
             left = self._label + self._builder.chars + text[start:at]
@@ -307,7 +307,7 @@ class Gaps:
                 decision = self._word_behind(left, at + 2)
                 if decision is not None:
                     otherwise = left + _TOKEN.match(text, at + 2)[0]
-                    self._notes.decided(decision, otherwise=otherwise)
+                    self._notes.note_decision(decision, otherwise=otherwise)
                     return at
                 continue
             if len(self._notes.decisions) >= _MOST_GAPS or not following.isalnum():
@@ -324,7 +324,7 @@ class Gaps:
 
     def _note_decision(self, decision: WrapDecision, wrap: Wrap) -> None:
         otherwise = wrap.left if decision.join else wrap.left + wrap.right
-        self._notes.decided(decision, otherwise=otherwise)
+        self._notes.note_decision(decision, otherwise=otherwise)
 
     def _note_typewritten_dash(self, start: int, end: int) -> None:
         """Note that two hyphens before a word may be a dash of the sentence."""
@@ -334,7 +334,7 @@ class Gaps:
             left = self._label + self._builder.chars + self._text[start : dash.start()]
             if self._word_behind(left, dash.end()):
                 decision = WrapDecision(True, "hyphens that may be a dash", Confidence.LIKELY)
-                self._notes.decided(decision, otherwise=left)
+                self._notes.note_decision(decision, otherwise=left)
 
     def _word_behind(self, left: str, after: int) -> WrapDecision | None:
         """Return the decision that an ARK ends before a word of the sentence; None if it doesn't."""
@@ -349,7 +349,7 @@ class Gaps:
 
     def _over_blank(self, wrap: Wrap, pos: int) -> WrapDecision:
         is_odd = self._text[pos] == ODD_BLANK
-        is_clear = is_odd and (not _RESTS.match(wrap.right) or "\t" in self._offsets.written(pos))
+        is_clear = is_odd and (not _RESTS.match(wrap.right) or "\t" in self._offsets.written_at(pos))
         ended = WrapDecision(False, "a blank", Confidence.CERTAIN if is_clear else Confidence.LIKELY)
         if is_odd:
             return self._first_decision(_BLANK_RULES, wrap) or ended

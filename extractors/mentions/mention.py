@@ -69,7 +69,7 @@ class Mention:
         """Where it ends in the block."""
         return self.spans[-1][1]
 
-    def moved(self, by: int) -> Mention:
+    def shift(self, by: int) -> Mention:
         """Return the mention with its spans moved by *by* code points."""
         return replace(self, spans=tuple((start + by, end + by) for start, end in self.spans))
 
@@ -103,7 +103,7 @@ class NamespaceMention:
         """Where it ends in the block."""
         return self.span[1]
 
-    def moved(self, by: int) -> NamespaceMention:
+    def shift(self, by: int) -> NamespaceMention:
         """Return the mention with its span moved by *by* code points."""
         return replace(self, span=(self.span[0] + by, self.span[1] + by))
 

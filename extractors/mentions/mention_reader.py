@@ -150,7 +150,7 @@ class MentionReader:
             linked=self._linked, is_encoded=self._is_encoded,
         )  # fmt: skip
         if self._written.repair:
-            self._notes.repaired(self._written.repair)
+            self._notes.note_repair(self._written.repair)
         if self._written.repair == "blank":
             self._notes.mark_likely("a blank within the host")
 
@@ -212,10 +212,12 @@ class MentionReader:
         is_noun = compound is not None and compound["noun"] is not None
         if (is_word and is_noun) or ((is_word or compound) and self._zones.check(shorter[0]) is CheckCharacter.PASSES):
             self._builder.cut(len(after))
-            self._notes.decided(WrapDecision(False, "a word is glued to it", Confidence.LIKELY), otherwise=str(ark))
+            self._notes.note_decision(
+                WrapDecision(False, "a word is glued to it", Confidence.LIKELY), otherwise=str(ark)
+            )
             return shorter[0]
         self._notes.mark_likely("what follows may be glued to it")
-        self._notes.may_be(str(shorter[0]))
+        self._notes.note_alternative(str(shorter[0]))
         return ark
 
     # -- reading forward
@@ -249,22 +251,22 @@ class MentionReader:
                 if "," in between and not _JOINING_CALL.search(text, max(0, self._start - _CALL_CHARS), self._start):
                     break
                 is_joined = between != ""
-                if not self._gaps.over_literals(literals.end(), is_joined=is_joined):
+                if not self._gaps.continues_over_literals(literals.end(), is_joined=is_joined):
                     break
                 pos = literals.end()
                 continue
             if char in _BLANKS and self._is_spaced_colon(pos):
-                self._notes.repaired("blank before a colon")
+                self._notes.note_repair("blank before a colon")
                 pos += 1
                 continue
             if char in (WRAP, ODD_BLANK) or (char == " " and self._offsets.source_offset(pos) in self._block.seams):
-                if char == ODD_BLANK and self._offsets.written(pos) == "%20" and self._is_in_qualifier():
+                if char == ODD_BLANK and self._offsets.written_at(pos) == "%20" and self._is_in_qualifier():
                     self._builder.add("%20", pos, pos + 1)  # in a search or a file name
-                elif not self._gaps.goes_on(pos):
+                elif not self._gaps.continues_after(pos):
                     break
                 pos += 1
                 continue
-            if char == " " and self._gaps.over_wrong_blank(pos):
+            if char == " " and self._gaps.continues_over_blank(pos):
                 pos += 1
                 continue
             if char == "%":
@@ -304,7 +306,7 @@ class MentionReader:
                 return False
             if following.isdigit() and _LONG_PART.search(builder.chars):
                 self._notes.mark_likely("a number after a colon")
-                self._notes.may_be(self._written_label + builder.chars)
+                self._notes.note_alternative(self._written_label + builder.chars)
             return True
         if char == ",":
             return builder.has_slashes(2) and (  # regions and sizes of IIIF: 0,0,100,100/!200,200 600,/0 /,600/
@@ -376,7 +378,7 @@ class MentionReader:
         is_file_name = self._mapped == "_"
         self._builder.found = mapped_ark(self._text, self._label.end(), is_file_name=is_file_name)
         self._written_label = "ark:/"
-        self._notes.repaired("file name" if is_file_name else "pairtree")
+        self._notes.note_repair("file name" if is_file_name else "pairtree")
         self._notes.mark_likely("an ARK mapped to a file name")
         return self._builder.end if self._builder.found else int(self._label.end())
 
@@ -476,10 +478,10 @@ class MentionReader:
             ("percent-encoding", self._is_encoded),
         ):
             if is_made:
-                notes.repaired(repair)
+                notes.note_repair(repair)
         if self._offsets.changes:
             for repair in self._offsets.repairs(self._start, self._builder.end):
-                notes.repaired(repair)
+                notes.note_repair(repair)
         chars = self._builder.chars
         is_page = block.page is not None and block.role is Role.TEXT  # other blocks are single values
         self._note_uncertainty(chars, ark, start, end, is_page=is_page)
@@ -549,7 +551,7 @@ class MentionReader:
         """Note other doubts: markup after the name, or a name in capitals (draft-kunze-ark-38, 3.1)."""
         if chars[-1] in _MARKUP_RUN and self._block.role is Role.TEXT:
             self._notes.mark_likely("its last character may be markup")
-            self._notes.may_be(self._written_label + chars.rstrip(_MARKUP_RUN))
+            self._notes.note_alternative(self._written_label + chars.rstrip(_MARKUP_RUN))
         if _BLANK_BEHIND_COLON.search(self._label[0]) and not self._label["slashes"]:
             self._notes.mark_likely("a blank behind the label")
         if is_page and RIGHT_TO_LEFT.search(self._block.text, max(0, start - CONTEXT_CHARS), end + CONTEXT_CHARS):
@@ -560,7 +562,7 @@ class MentionReader:
             self._notes.mark_likely("a NAAN unlike those of the registry")
         if self._written_label.isupper() and lower_case_form(self._written_label + chars, ark):
             self._notes.mark_likely("all in capitals")
-            self._notes.may_be(str(ark).lower())
+            self._notes.note_alternative(str(ark).lower())
 
     def _source_range(self) -> tuple[int, int]:
         last = self._builder.end if self._builder.found else self._label.end()

@@ -107,11 +107,11 @@ class Ark:
         return shoulder_of(self.name)
 
     @property
-    def implied(self) -> Iterator[Ark]:
+    def implied_arks(self) -> Iterator[Ark]:
         """The ARKs that its form implies (2.5), nearest first: without each suffix, then each containing object, down
         to the base name. Generated lazily.
 
-        >>> [str(ark) for ark in Ark.parse("ark:12345/a/b.c.d").implied]
+        >>> [str(ark) for ark in Ark.parse("ark:12345/a/b.c.d").implied_arks]
         ['ark:12345/a/b.c', 'ark:12345/a/b', 'ark:12345/a']
         """
         qualifier = self.qualifier

@@ -47,7 +47,7 @@ class Zone(StrEnum):
         """The characters that count, in order; the check character is one of them."""
         return UPPER_CASE if self is Zone.UPPER_CASE else BETANUMERIC
 
-    def covered(self, naan: str, stem: str) -> str:
+    def covered_text(self, naan: str, stem: str) -> str:
         """Return the text that the check character of *stem*, a base name without its last character, covers."""
         match self:
             case Zone.NAAN_AND_NAME:
@@ -63,15 +63,15 @@ class Zone(StrEnum):
         >>> Zone.NAME.passes("12148", "btv1b8449691v"), Zone.UPPER_CASE.passes("67375", "6H6N49F7FRRQ")
         (True, True)
         """
-        return len(name) > 1 and self.passing(naan, [name]) == 1
+        return len(name) > 1 and self.count_passing(naan, [name]) == 1
 
-    def passing(self, naan: str, names: Iterable[str]) -> int:
+    def count_passing(self, naan: str, names: Iterable[str]) -> int:
         """Return the number of *names* (of at least two characters each) under one NAAN that pass.
 
-        >>> Zone.NAME.passing("12148", ["btv1b8449691v", "btv1b8449691w"])
+        >>> Zone.NAME.count_passing("12148", ["btv1b8449691v", "btv1b8449691w"])
         1
         """
-        alphabet, prefix = self.alphabet, self.covered(naan, "")
+        alphabet, prefix = self.alphabet, self.covered_text(naan, "")
         before, first = _weighted_sum(_ordinals(prefix, alphabet)), len(prefix) + 1
         passed = 0
         for name in names:
@@ -195,7 +195,7 @@ class _Tally:
     def add(self, naan: str, names: Sequence[str]) -> None:
         """Count *names* under one NAAN."""
         self.seen += len(names)
-        self.passed.update({zone: zone.passing(naan, names) for zone in Zone})
+        self.passed.update({zone: zone.count_passing(naan, names) for zone in Zone})
 
     def claim(self) -> CheckCharacterRule | None:
         """Return the rule that these names show; None if they show nothing."""
@@ -433,7 +433,7 @@ def lower_case_form(written: str, ark: Ark) -> Ark | None:
 
 def _single_edits(naan: str, name: str, zone: Zone) -> Iterator[tuple[str, Edit]]:
     """Yield the single edits of *name*, in the order of `Edit`; not all of them pass."""
-    yield (name + check_character(zone.covered(naan, name), zone.alphabet), Edit.MISSING_CHECK_CHARACTER)
+    yield (name + check_character(zone.covered_text(naan, name), zone.alphabet), Edit.MISSING_CHECK_CHARACTER)
     places = range(len(name))
     removed = [name[:at] + name[at + 1 :] for at in places]
     yield from ((removed[at], Edit.STRAY_CHARACTER) for at in places if not name[at].isalnum())
@@ -462,10 +462,10 @@ def _passing_between(zone: Zone, naan: str, before: str, after: str) -> list[str
     """
     alphabet = zone.alphabet
     if not after:
-        return [check_character(zone.covered(naan, before), alphabet)]
-    without = check_character(zone.covered(naan, before + alphabet[0] + after[:-1]), alphabet)
+        return [check_character(zone.covered_text(naan, before), alphabet)]
+    without = check_character(zone.covered_text(naan, before + alphabet[0] + after[:-1]), alphabet)
     difference = alphabet.find(after[-1]) - alphabet.index(without)
-    position = len(zone.covered(naan, before)) + 1
+    position = len(zone.covered_text(naan, before)) + 1
     if after[-1] not in alphabet:
         return []
     return [char for ordinal, char in enumerate(alphabet) if (position * ordinal - difference) % len(alphabet) == 0]

@@ -253,7 +253,7 @@ class Registry:
         urls = (target.url(ark, entry.shoulder) for target in entry.targets) if entry else iter(())
         return next((url for url in urls if url), None)
 
-    def unregistered(self, naan: str) -> str | None:
+    def unregistered_remark(self, naan: str) -> str | None:
         """Return the remark about a *naan* that is not in the registry; None if it is, or if that is unknown."""
         if not self.is_whole or self.knows(naan):
             return None

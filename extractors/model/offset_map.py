@@ -148,7 +148,7 @@ class OffsetMap:
         last = bisect_right(self.starts, end - 1)
         return [change.start for change in self.changes[first:last] if change.repair == repair]
 
-    def written(self, offset: int) -> str:
+    def written_at(self, offset: int) -> str:
         """Return the source text of the character at *offset* of the repaired text."""
         return self.source[self.source_offset(offset) : self.source_end(offset + 1)]
 

@@ -49,11 +49,11 @@ def read_mail(data: bytes, read_part: PartReader) -> Reading:
     mail = _Mail(read_part)
     if not starts:
         mail.read(_parse(data), "")
-        return replace(mail.reading(MEDIA_TYPE), findings=(*findings, *mail.findings))
+        return replace(mail.to_reading(MEDIA_TYPE), findings=(*findings, *mail.findings))
     ends = [*[separator.start() for separator in _BETWEEN.finditer(data)][1:], len(data)]
     for number, (start, end) in enumerate(as_time_allows(zip(starts, ends, strict=True), "message", each=True), 1):
         mail.read(_parse(_QUOTED_FROM.sub(rb"\1", data[start:end])), f"message:{number}")
-    return replace(mail.reading(MAILBOX_MEDIA_TYPE), title="", findings=(*findings, *mail.findings))
+    return replace(mail.to_reading(MAILBOX_MEDIA_TYPE), title="", findings=(*findings, *mail.findings))
 
 
 def _parse(data: bytes) -> Message:
@@ -71,7 +71,7 @@ class _Mail:
         self._title = ""
         self.findings: list[Finding] = []
 
-    def reading(self, media_type: str) -> Reading:
+    def to_reading(self, media_type: str) -> Reading:
         """Return the content as one document; it has no links, because mail is private."""
         return Reading(media_type, tuple(self._blocks), title=self._title)
 

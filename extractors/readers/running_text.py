@@ -23,7 +23,7 @@ class _Paragraph:
         self.pieces: list[str] = []
         self.length = 0
         self.anchors: list[Anchor] = []
-        self.goes_on = False
+        self.continues = False
         """True if its end is deleted, so that the next paragraph belongs to it."""
 
 
@@ -60,24 +60,24 @@ class RunningText:
 
     def begin(self, location: str) -> None:
         """Begin a paragraph, inside another one if that is open."""
-        goes_on, self._unended = self._unended, None
-        self._open.append(goes_on or _Paragraph(location))
+        continued, self._unended = self._unended, None
+        self._open.append(continued or _Paragraph(location))
 
     def end(self) -> None:
         """End the innermost paragraph."""
         if not self._open:
             return
         paragraph = self._open.pop()
-        if paragraph.goes_on:
-            paragraph.goes_on = False
+        if paragraph.continues:
+            paragraph.continues = False
             self._unended = paragraph
         else:
             self._keep(paragraph)
 
-    def let_go_on(self) -> None:
+    def join_next_paragraph(self) -> None:
         """Delete the end of the innermost paragraph, so that the next one belongs to it."""
         if self._open:
-            self._open[-1].goes_on = True
+            self._open[-1].continues = True
 
     def write(self, text: str) -> None:
         """Append text to the innermost paragraph; text outside of paragraphs is invisible and dropped."""
@@ -115,7 +115,7 @@ class RunningText:
             paragraph = self._open[-1]
             self._keep(paragraph)
             self._open[-1] = _Paragraph(paragraph.place)
-            self._open[-1].goes_on = paragraph.goes_on
+            self._open[-1].continues = paragraph.continues
 
     def add_link(self, target: str, location: str, *, leads_on: bool = True) -> int:
         """Add a link to *target* and return its number, for the visible text between `open_link` and `close_link`."""
@@ -144,7 +144,7 @@ class RunningText:
     def close(self) -> None:
         """End the text, with everything open."""
         while self._open:
-            self._open[-1].goes_on = False
+            self._open[-1].continues = False
             self.end()
         if self._unended is not None:
             self._keep(self._unended)

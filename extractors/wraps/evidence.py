@@ -99,13 +99,13 @@ class Shapes:
     by_naan: Mapping[str, Shape] = field(default_factory=dict)
 
     @classmethod
-    def learned(cls, bases: Iterable[Ark], zones: Zones = KNOWN) -> Shapes:
+    def learn(cls, bases: Iterable[Ark], zones: Zones = KNOWN) -> Shapes:
         """Return the shapes of *bases*, distinct whole ARKs without qualifiers, in any order.
 
         Names whose check character fails in *zones* are ignored.
 
         >>> arks = [Ark.parse(f"ark:13960/{name}") for name in ("t1pg22p71", "t78s5b569", "t58d0dn7n")]
-        >>> sorted(Shapes.learned(arks).by_kind[("13960", "t")].lengths)
+        >>> sorted(Shapes.learn(arks).by_kind[("13960", "t")].lengths)
         [9]
         """
         kinds: dict[Kind, _Names] = defaultdict(_Names)
@@ -240,12 +240,12 @@ class Evidence:
         whole = tuple(sorted(map(str, distinct)))
         bases = dict.fromkeys(ark.base for ark in distinct)
         zones = Zones(learn_zones(bases))
-        return cls(whole, Shapes.learned(bases, zones), qualifier_words(distinct), zones, supported)
+        return cls(whole, Shapes.learn(bases, zones), qualifier_words(distinct), zones, supported)
 
-    def begins_one(self, form: str) -> bool:
+    def begins_whole_ark(self, form: str) -> bool:
         """Return True if *form* is the beginning of an ARK that is whole elsewhere.
 
-        >>> Evidence.of([Ark.parse("ark:12148/bpt6k107371t")]).begins_one("ark:12148/bpt6k10")
+        >>> Evidence.of([Ark.parse("ark:12148/bpt6k107371t")]).begins_whole_ark("ark:12148/bpt6k10")
         True
         """
         at = bisect_left(self.whole, form)

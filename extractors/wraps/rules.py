@@ -81,14 +81,14 @@ class Wrap:
         return ark_of(self.left)
 
     @property
-    def joined(self) -> Ark | None:
+    def joined_ark(self) -> Ark | None:
         """The ARK, if it continues."""
         return ark_of(self.left + self.next_part)
 
     @property
     def is_beyond_name(self) -> bool:
         """True if the ARK has its whole name either way."""
-        left, joined = self.ark, self.joined
+        left, joined = self.ark, self.joined_ark
         return left is not None and joined is not None and left.name == joined.name
 
     @property
@@ -226,22 +226,22 @@ def another_identifier(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 def no_name_yet(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     if wrap.ark:
         return None
-    if wrap.joined is not None and evidence.holds(str(wrap.joined)):
-        return _decision_elsewhere(wrap.joined, evidence, join=True)
+    if wrap.joined_ark is not None and evidence.holds(str(wrap.joined_ark)):
+        return _decision_elsewhere(wrap.joined_ark, evidence, join=True)
     if _WORD.match(wrap.right) and not wrap.hyphen:
         return WrapDecision(False, "no name, and a word follows", Confidence.LIKELY)
     return WrapDecision(True, "no name yet", Confidence.LIKELY)
 
 
 def whole_elsewhere(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
-    left, joined = wrap.ark, wrap.joined
+    left, joined = wrap.ark, wrap.joined_ark
     if left is None or joined is None:
         return None
     ends = not wrap.is_link_cut and evidence.holds(str(left))
     goes_on = joined != left and evidence.holds(str(joined))
     if ends and goes_on:  # both are whole elsewhere, so that other evidence must decide
         return None
-    if goes_on or (joined != left and not ends and wrap.is_wrapped_again and evidence.begins_one(str(joined))):
+    if goes_on or (joined != left and not ends and wrap.is_wrapped_again and evidence.begins_whole_ark(str(joined))):
         return _decision_elsewhere(joined, evidence, join=True)
     if ends and not wrap.is_at_delimiter:
         return _decision_elsewhere(left, evidence, join=False)
@@ -255,7 +255,7 @@ def _decision_elsewhere(ark: Ark, evidence: Evidence, *, join: bool) -> WrapDeci
 
 
 def check_character_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
-    left, joined = wrap.ark, wrap.joined
+    left, joined = wrap.ark, wrap.joined_ark
     if left is None or joined is None or left.name == joined.name:
         return None
     match evidence.zones.check(left), evidence.zones.check(joined):
@@ -277,7 +277,7 @@ def numbering_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 
 
 def shape_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
-    left, joined = wrap.ark, wrap.joined
+    left, joined = wrap.ark, wrap.joined_ark
     if left is None or joined is None or left.name == joined.name:
         return None
     match evidence.shapes.fit(left, kind=kind_of(joined)), evidence.shapes.fit(joined):

@@ -117,7 +117,7 @@ def _evidence(frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame) -> Call
             works_at=working.get(failure.ark),
             longer=_longer(failure.ark, sorted_arks),
             shorter=next((form for form in beginnings if form in working), None),
-            whole=next((str(whole) for whole in ark.implied if str(whole) in working), None),
+            whole=next((str(whole) for whole in ark.implied_arks if str(whole) in working), None),
             host_answers=authority_of(failure.last_url) in answering_hosts,
             naan_known=(authority_of(failure.request_url), ark.naan) in known_naans,
             pattern_works=led_to in working_patterns,

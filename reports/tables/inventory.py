@@ -78,7 +78,7 @@ def _extra(frames: Frames) -> pd.DataFrame:
     listed = set(frames.inventory["ark"])
     statuses = ark_statuses(frames)
     own = statuses[statuses["naan"].isin(frames.inventory["naan"])]
-    is_listed = [bool(listed & {ark, *map(str, Ark.parse(ark).implied)}) for ark in own["ark"]]
+    is_listed = [bool(listed & {ark, *map(str, Ark.parse(ark).implied_arks)}) for ark in own["ark"]]
     rows = own[~pd.Series(is_listed, index=own.index, dtype="bool")]
     rows = rows.merge(citation_counts(frames.mentions, "ark_id"), on="ark_id", how="left")
     rows = with_counts(rows.merge(ark_states(frames), on="ark_id", how="left"), ["citations", "documents"])

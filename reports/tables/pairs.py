@@ -93,7 +93,7 @@ def _wholes(frames: Frames) -> Iterator[dict[str, Any]]:
     outcome = dict(rows_of(ark_states[["ark", "object"]]))
     parts: dict[str, list[str]] = {}
     for ark in ark_states["ark"][ark_states["ark"].str.count("/|[.]") > 1]:
-        for whole in Ark.parse(ark).implied:
+        for whole in Ark.parse(ark).implied_arks:
             parts.setdefault(str(whole), []).append(ark)
     for form, members in parts.items():
         counts = Counter(family[member] for member in members)

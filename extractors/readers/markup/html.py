@@ -328,7 +328,7 @@ def read_html(data: bytes, *, charset: str | None = None, with_links: bool = Tru
         return Reading(MEDIA_TYPE, tuple(left_out), findings=tuple(findings))
     if is_hocr(markup):
         return replace(read_recognized(root, MEDIA_TYPE), findings=tuple(findings))
-    facts = _take_page_facts(root, speaks_of_raising=_RAISING_PROPERTY.search(markup) is not None)
+    facts = _take_page_facts(root, has_raising_style=_RAISING_PROPERTY.search(markup) is not None)
     page = MarkupPage(_well_formed(root, markup))
     links = dict.fromkeys(filter(leads_to_document, [*facts.links, *facts.targets]))
     return Reading(
@@ -376,7 +376,7 @@ def _title_of(markup: str) -> str | None:
     if not end["is_whole"]:  # "</titles>"
         return None
     root, _ = _parse(markup[: end.end()])
-    return None if root is None else _take_page_facts(root, speaks_of_raising=False).title or None
+    return None if root is None else _take_page_facts(root, has_raising_style=False).title or None
 
 
 def _parse(markup: str) -> tuple[Element | None, str | None]:
@@ -409,10 +409,10 @@ def _mark_raised(root: Element) -> None:
             element.tag = "sup"
 
 
-def _take_page_facts(root: Element, *, speaks_of_raising: bool) -> PageFacts:
+def _take_page_facts(root: Element, *, has_raising_style: bool) -> PageFacts:
     """Return title, base, links and scripts, and remove invisible content from the tree."""
     facts = PageFacts()
-    if speaks_of_raising:
+    if has_raising_style:
         _mark_raised(root)
     for element in root.iter("title", "base", "embed", "link", "meta", "object", *_UNSEEN):
         if element.tag not in _UNSEEN:
@@ -435,7 +435,7 @@ def _well_formed(root: Element, markup: str) -> str:
     root, fault = _parse(with_controls_spelled(markup))
     if root is None or fault is not None:
         return written
-    _take_page_facts(root, speaks_of_raising=_RAISING_PROPERTY.search(markup) is not None)
+    _take_page_facts(root, has_raising_style=_RAISING_PROPERTY.search(markup) is not None)
     return _serialize(root).translate(CONTROLS)
 
 

@@ -45,7 +45,7 @@ def read_epub(data: bytes) -> Reading:
     for name in sorted(package.names, key=natural_order):
         if name.lower().endswith(_CHAPTER_SUFFIXES):
             book.read_chapter(name)
-    return book.reading()
+    return book.to_reading()
 
 
 class _Book:
@@ -93,7 +93,7 @@ class _Book:
         on_the_web = (link for link in reading.links if link.strip().lower().startswith(("http://", "https://")))
         self._targets |= dict.fromkeys(on_the_web)
 
-    def reading(self) -> Reading:
+    def to_reading(self) -> Reading:
         """Return the content of the book."""
         findings = tuple(self._package.findings)
         return Reading(MEDIA_TYPE, tuple(self._blocks), tuple(self._targets), title=self._title, findings=findings)

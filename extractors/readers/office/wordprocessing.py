@@ -214,7 +214,7 @@ class MarkupPart(EventTarget):
     def _is_passed_over(self, name: str) -> bool:
         """Return True if an element is not part of the text; of alternative contents, only the first is."""
         if name == "del" and self._in_paragraph_mark:
-            self._text.let_go_on()
+            self._text.join_next_paragraph()
         elif name == "AlternateContent":
             self._alternatives.append(False)
         elif name in {"Choice", "Fallback"} and self._alternatives:

@@ -122,7 +122,7 @@ class Part:
     def text(self) -> str:
         return "".join(self.page.text[start:end] for start, end in self.spans)
 
-    def moved(self, offset: int) -> int | None:
+    def offset_in_part(self, offset: int) -> int | None:
         """Return the offset in this text of an offset in the page's text; None if it is outside."""
         done = 0
         for start, end in self.spans:
@@ -135,7 +135,7 @@ class Part:
     def sizes(self) -> list[float]:
         """The font sizes of its lines, as far as they are known."""
         sizes = zip(self.page.lines, self.page.font_sizes, strict=False)
-        return [size for line, size in sizes if self.moved(line.start) is not None]
+        return [size for line, size in sizes if self.offset_in_part(line.start) is not None]
 
 
 def blocks_of(pages: Sequence[PdfPage]) -> Iterator[Block]:
@@ -199,7 +199,7 @@ def _continued_note(part: Part, body: Part) -> Part | None:
     Notes are set apart from the text of a page; this one begins with the possible rest of the name in *part*.
     """
     lines, text = body.page.lines, body.page.text
-    indexes = [index for index, line in enumerate(lines) if body.moved(line.start) is not None]
+    indexes = [index for index, line in enumerate(lines) if body.offset_in_part(line.start) is not None]
     if not indexes or not is_open(part.text) or _may_begin_with_rest(text, lines[indexes[0]].start):
         return None
     steps = [above - below for above, below in pairwise(lines[index].bottom for index in indexes)]
@@ -258,7 +258,7 @@ def _blocks(run: Sequence[Part], aside: Sequence[Part], numbers: Iterator[int]) 
             for text in texts if cited.ranges else ():
                 ranges = text.ranges(page, cited)
                 if ranges:
-                    link, is_new = text.numbered(cited.uri, ranges, numbers)
+                    link, is_new = text.link_number(cited.uri, ranges, numbers)
                     break
             if is_new:
                 targets.append(Block(cited.uri, Role.LINK_ANNOTATION, page.number, cited.place, link=link))
@@ -289,10 +289,10 @@ class _Text:
         if page.number not in self._parts:
             return []
         part, base = self._parts[page.number]
-        moved = ((part.moved(start), part.moved(end)) for start, end in cited.ranges)
+        moved = ((part.offset_in_part(start), part.offset_in_part(end)) for start, end in cited.ranges)
         return [(base + start, base + end) for start, end in moved if start is not None and end is not None]
 
-    def numbered(self, uri: str, ranges: Sequence[tuple[int, int]], numbers: Iterator[int]) -> tuple[int, bool]:
+    def link_number(self, uri: str, ranges: Sequence[tuple[int, int]], numbers: Iterator[int]) -> tuple[int, bool]:
         """Return the number of a link over this text, and True if it is new, not continued from the page before."""
         last = self._last_of_uri.get(uri)
         goes_on = last is not None and _is_continuous(self.text, [(last.start, last.end)], ranges)
@@ -306,8 +306,8 @@ class _Text:
         line_slack: list[tuple[int, float]] = []
         seams: list[int] = []
         for part, start in self._parts.values():
-            seams += [start + at for at in map(part.moved, part.page.seams) if at is not None]
-            moved = ((part.moved(offset), slack) for offset, slack in part.page.line_slack)
+            seams += [start + at for at in map(part.offset_in_part, part.page.seams) if at is not None]
+            moved = ((part.offset_in_part(offset), slack) for offset, slack in part.page.line_slack)
             line_slack += [(start + offset, slack) for offset, slack in moved if offset is not None]
         first, *further = self._parts.items()
         return Block(

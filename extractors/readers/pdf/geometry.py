@@ -48,7 +48,7 @@ class Box(NamedTuple):
         """The height; for a character's box, that of its font."""
         return self.top - self.bottom
 
-    def turned(self, quarters: int) -> Box:
+    def turn(self, quarters: int) -> Box:
         """Return the box after the page is turned so that text drawn *quarters* quarter turns clockwise is upright."""
         box = self
         for _ in range(quarters):
@@ -122,7 +122,7 @@ class Glyphs:
         return self._upright(offset, Box(box.left, box.bottom, box.right, box.top))
 
     def _upright(self, offset: int, box: Box) -> Box:
-        return box if len(self.turns) == 1 else box.turned(self._turn(offset))
+        return box if len(self.turns) == 1 else box.turn(self._turn(offset))
 
     def boxes(self, offsets: Iterable[int]) -> list[Box]:
         """Return the rectangles of several characters."""

@@ -443,7 +443,7 @@ def _with_geometry(page: PdfPage, labels: Sequence[int], ark_links: set[str], gl
     if ark_links:
         rows = Rows(text, lines, glyphs)
         links = tuple(
-            link._replace(ranges=tuple(span for turn in glyphs.turns for span in rows.under(link.box.turned(turn))))
+            link._replace(ranges=tuple(span for turn in glyphs.turns for span in rows.under(link.box.turn(turn))))
             if link.box and link.uri in ark_links
             else link
             for link in links
@@ -453,14 +453,14 @@ def _with_geometry(page: PdfPage, labels: Sequence[int], ark_links: set[str], gl
     wrong = Spacing(text, labels, lines, glyphs).corrections()
     table = CellTable(text, lines, glyphs, _near(text, labels, lines)) if is_table_like(lines) else None
     if wrong:
-        moved = wrong.moved
-        text, labels = wrong.applied(text), [moved(label) for label in labels]
+        moved = wrong.new_offset
+        text, labels = wrong.apply(text), [moved(label) for label in labels]
         lines = [line._replace(start=moved(line.start), end=moved(line.end)) for line in lines]
         links = tuple(link._replace(ranges=tuple((moved(a), moved(b)) for a, b in link.ranges)) for link in links)
     placed = replace(page, text=text, links=links, lines=lines, seams=wrong.seams)
     if table is None:
         return replace(placed, line_slack=line_slack_of(lines, _near(text, labels, lines)))
-    line_slack = tuple((wrong.moved(end), slack) for end, slack in table.line_slack())
+    line_slack = tuple((wrong.new_offset(end), slack) for end, slack in table.line_slack())
     return replace(placed, line_slack=line_slack, has_cells=table.has_cells_beside())
 
 

@@ -60,10 +60,10 @@ class Corrections:
     def __bool__(self) -> bool:
         return bool(self.removed or self.inserted)
 
-    def applied(self, text: str) -> str:
+    def apply(self, text: str) -> str:
         """Return *text* with the corrections applied.
 
-        >>> Corrections(removed=(2,), inserted=(7,)).applied("ar k:/x1")
+        >>> Corrections(removed=(2,), inserted=(7,)).apply("ar k:/x1")
         'ark:/x 1'
         """
         pieces, done = [], 0
@@ -74,7 +74,7 @@ class Corrections:
             done = offset + skipped
         return "".join((*pieces, text[done:]))
 
-    def moved(self, offset: int) -> int:
+    def new_offset(self, offset: int) -> int:
         """Return the new offset of the character at *offset*, or of the space inserted before it."""
         return offset - bisect_left(self.removed, offset) + bisect_left(self.inserted, offset)
 
@@ -85,8 +85,8 @@ class Corrections:
         >>> Corrections(removed=(2,), inserted=(7,)).seams
         (2, 7)
         """
-        blanks = set(map(self.moved, self.inserted))
-        others = set(map(self.moved, (*self.removed, *self.doubtful))) - blanks
+        blanks = set(map(self.new_offset, self.inserted))
+        others = set(map(self.new_offset, (*self.removed, *self.doubtful))) - blanks
         return tuple(sorted(others.union(blank + 1 for blank in blanks)))
 
 
