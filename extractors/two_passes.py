@@ -153,7 +153,7 @@ class DocumentSummary:
     is_folder: bool
     whole: frozenset[Ark]
     """Its ARKs that needed no decision."""
-    to_json: bytes
+    encoded: bytes
     """The document as plain data (`extractors.processes.codec`)."""
 
 
