@@ -35,7 +35,7 @@ class BareSpider(scrapy.Spider):
     def parse(self, response: HtmlResponse) -> Iterator[scrapy.Request]:  # type: ignore[override]
         self.pages += 1
         for link in response.css("a::attr(href)"):
-            yield response.follow(link, self.parse)
+            yield response.follow(link, self.parse)  # type: ignore[arg-type]
 
     def closed(self, reason: str) -> None:
         print(self.pages)

@@ -105,7 +105,7 @@ def _crawl(command: Sequence[str], site: Site, pages: int, folder: Path, *, core
         check=False,
     )
     seen = Crawl(_cpu_s() - cpu_s, time.perf_counter() - started)
-    requests, different = site.taken()
+    requests, different = site.take_counts()
     if different != pages:
         raise SystemExit(f"crawl: {command[0]} ended with {done.returncode} and asked for {different} of {pages} pages")
     if requests > pages * 1.01:

@@ -16,7 +16,8 @@ from pathlib import Path
 import duckdb
 
 from arkaudit.datasets.columns import DATASET_TABLES
-from arkaudit.datasets.plan import MANIFEST, Manifest, TableFiles
+from arkaudit.datasets.plan import FORMAT, FORMAT_VERSION, MANIFEST, InputTotal, Manifest, TableFiles
+from arkaudit.datasets.storage import digest_of_file
 
 PART = 1_000_000
 MENTIONS_PER_DOCUMENT = 10
@@ -74,15 +75,19 @@ def _make(place: Path, millions: int) -> None:
             ranges = {"mentions": (_MENTION, PART), "documents": (_DOCUMENT, documents)}
             if not part:
                 ranges["findings"] = (_FINDING, 0)
-            for table, (query, rows) in ranges.items():
+            for table, (query, size) in ranges.items():
                 name = f"{table}/p{part + 1:06}-0123456789abcdef-00000000.parquet"
-                filled = query.replace("$first", str(part * rows)).replace("$last", str((part + 1) * rows))
+                filled = query.replace("$first", str(part * size)).replace("$last", str((part + 1) * size))
                 filled = filled.replace("$arks", str(arks))
                 connection.execute(f"COPY ({filled}) TO '{place / name}' (FORMAT parquet, COMPRESSION zstd)")
                 files[table].append(name)
     rows = {"mentions": millions * PART, "documents": millions * documents, "findings": 0}
-    tables = {name: TableFiles(rows[name], tuple(each), tuple("" for _ in each)) for name, each in files.items()}
-    manifest = Manifest("0.1.0", "0123456789abcdef", millions, millions, millions, tables)
+    tables = {
+        table: TableFiles(rows[table], tuple(names), tuple(digest_of_file(place / name) for name in names))
+        for table, names in files.items()
+    }
+    inputs = InputTotal(files=millions, bytes=millions)
+    manifest = Manifest(FORMAT, FORMAT_VERSION, "0.1.0", "0123456789abcdef", inputs, millions, tables)
     (place / MANIFEST).write_bytes(manifest.to_bytes())
 
 

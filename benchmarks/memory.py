@@ -48,7 +48,7 @@ def _crawl(pages: int) -> tuple[int, float]:
         _, status, used = os.wait4(running.pid, 0)
         running.returncode = os.waitstatus_to_exitcode(status)
         taken_s = time.perf_counter() - started
-        _, different = site.taken()
+        _, different = site.take_counts()
     if running.returncode or different != pages:
         raise SystemExit(f"memory: the crawl ended with {running.returncode} and {different} of {pages} pages")
     return used.ru_maxrss * 1024, taken_s

@@ -39,7 +39,7 @@ def main() -> int:
         folder = Path(name)
         large, small = (_page(folder, arks) for arks in (ARKS, FEW_ARKS))
         megabytes = large.stat().st_size / 1e6
-        with browser_page(folder / "profile") as browser:
+        with browser_page() as browser:
             # The first page includes the start of the browser.
             browser.open(small)
             opened = min(_opening_s(browser, small) for _ in range(3))
