@@ -22,7 +22,10 @@ from reports.languages import FOLDER, NAMES
 #: Languages with a catalogue; English is in the code.
 TRANSLATED: Final = tuple(code for code in NAMES if code != "en")
 #: Files with sentences, and Babel's methods to extract them.
-_SOURCES: Final = {"reports": [("**.py", "python"), ("**.j2", "jinja2")], "arkaudit": [("reporting.py", "python")]}
+_SOURCES: Final = {
+    "reports": [("**.py", "python"), ("**.j2", "jinja2")],
+    "arkaudit/output": [("reporting.py", "python")],
+}
 #: Functions beside gettext's that take a sentence, and the position of that argument.
 _KEYWORDS: Final = (
     {**DEFAULT_KEYWORDS, "Forms": (1, 2), "TableDefinition": (2,)},

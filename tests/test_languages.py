@@ -329,7 +329,7 @@ def test_differences_between_languages_are_located() -> None:
     places = texts.places(page)
     assert places["en"] == {"texts": {}, "attributes": {}}
     assert places["fr"] == {"texts": {0: "z > y", 1: "Chères et chers collègues,"}, "attributes": {0: {"title": "b"}}}
-    assert texts.written(page).startswith('<p title="a">x &lt; y</p>\n<textarea>\nDear colleagues,<')
+    assert texts.fill_page(page).startswith('<p title="a">x &lt; y</p>\n<textarea>\nDear colleagues,<')
 
 
 def test_multilingual_page_equals_each_single_one() -> None:
@@ -338,14 +338,14 @@ def test_multilingual_page_equals_each_single_one() -> None:
     day = texts.day(date(2026, 11, 1))
     sentence = texts.gettext("since {day}, {changes}", day=day, changes=amount)
     for code, language in LANGUAGES.items():
-        assert texts.said([sentence], code) == [
+        assert texts.fill_marks([sentence], code) == [
             language.gettext(
                 "since {day}, {changes}",
                 day=language.day(date(2026, 11, 1)),
                 changes=language.ngettext("{number} ARK", "{number} ARKs", 12345),
             )
         ]
-    assert texts.written(texts.made(str.upper, day)) == "1. NOVEMBER 2026"
+    assert texts.fill_page(texts.apply(str.upper, day)) == "1. NOVEMBER 2026"
 
 
 @given(st.recursive(st.text() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))

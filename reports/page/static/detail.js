@@ -97,7 +97,7 @@
       parts.push(facts(failures, failing[0], ["cause", "fault", "host", "should_be", "because", "last_good_url", "last_good_at", "archived_copy", "archived_at", "contact"]));
     }
     const checks = history.column("ark").rowsWith(ark);
-    if (checks.length) parts.push(make("h3", {}, say("checks", { number: checks.length })), ...past(history, checks));
+    if (checks.length) parts.push(make("h3", {}, say("checks", { number: checks.length })), ...earlierChecks(history, checks));
     const cited = citations.column("ark").rowsWith(ark);
     if (cited.length) {
       parts.push(make("h3", {}, say("cited", { number: cited.length })));

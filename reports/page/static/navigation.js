@@ -18,7 +18,7 @@
     if (fold) fold.open = true;
     if (told.tables[found[1]]) {
       const table = await show(found[1]);
-      if (table && found[2] !== undefined) table.search(...asked(found[2]));
+      if (table && found[2] !== undefined) table.search(...parseQuery(found[2]));
     }
     place.scrollIntoView();
     const stop = fold?.querySelector("summary") ?? place;
