@@ -443,7 +443,7 @@ def test_a_choice_is_kept_and_what_was_done_stays(browser: Page, language_pages:
     assert browser.value("document.documentElement.lang") == "fr"
     assert browser.value("document.querySelector('h1').textContent").startswith("Quels ARK")
     assert browser.value("document.querySelector('.check-list [role=status]').textContent") == "1 sur 3 traitées"
-    assert browser.value("arkaudit.checkList().includes('- [x] **le résolveur ne connaît aucun ARK')")
+    assert browser.value("arkaudit.checkList().includes('- [x] **le résolveur ne résout aucun ARK')")
     assert browser.value("document.getElementById('letter-1').value").endswith(
         "Anna"
     )  # a letter that was changed stays
@@ -454,7 +454,7 @@ def test_a_choice_is_kept_and_what_was_done_stays(browser: Page, language_pages:
     assert browser.value("document.querySelector('[data-table=arks] input').value") == "gallica"
     browser.open(language_pages["de"], fragment="#ark=ark:12148/btv1b8449691v")
     assert browser.value("document.documentElement.lang") == "fr"
-    browser.wait_for("document.querySelector('dialog[open]').innerText.includes('Le chemin jusqu’à l’objet')")
+    browser.wait_for("document.querySelector('dialog[open]').innerText.includes('Redirections vers l’objet')")
     choose(browser, "es")
     browser.wait_for("document.querySelector('dialog[open]').innerText.includes('El camino hasta el objeto')")
     browser.value("localStorage.clear()")

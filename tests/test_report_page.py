@@ -557,7 +557,7 @@ def test_deep_link_to_a_missing_ark_is_reported(page_and_files: tuple[Page, Path
     browser, index = page_and_files
     browser.open(index, fragment="#ark=<img src=x onerror=alert(1)>%E0%A4%A")
     browser.settled("arkaudit.showArk()")
-    assert "holds nothing about this ARK" in browser.value("document.querySelector('dialog[open]').innerText")
+    assert "contains no data about this ARK" in browser.value("document.querySelector('dialog[open]').innerText")
     assert browser.complaints == []
 
 
