@@ -157,8 +157,8 @@ _INFLECTIONS = frozenset({"", "?", "info"})
 class WrittenArk:
     """The parts of an ARK exactly as written; joined, they give the text again (draft-kunze-ark-38, 2).
 
-    >>> Written.of("https://n2t.net/ark:/12148/btv1-b84?info#top")
-    Written(resolver='https://n2t.net/', label='ark:/', body='12148/btv1-b84', query='info', fragment='top')
+    >>> WrittenArk.of("https://n2t.net/ark:/12148/btv1-b84?info#top")
+    WrittenArk(resolver='https://n2t.net/', label='ark:/', body='12148/btv1-b84', query='info', fragment='top')
     """
 
     resolver: str
@@ -175,7 +175,7 @@ class WrittenArk:
     def of(cls, text: str) -> WrittenArk | None:
         """Return the parts of *text*; None if no label is at its beginning or after a slash.
 
-        >>> Written.of("bulwark:/12345/x5") is None
+        >>> WrittenArk.of("bulwark:/12345/x5") is None
         True
         """
         form = without_resolver(text)
@@ -196,7 +196,7 @@ class WrittenArk:
     def inflection(self) -> str:
         """``?info``, ``??`` or ``?`` if that is the whole query, else empty (draft-kunze-ark-38, 1.2).
 
-        >>> [Written.of(f"ark:12345/x{query}").inflection for query in ("?info", "??", "?", "?INFO", "?info&a=b")]
+        >>> [WrittenArk.of(f"ark:12345/x{query}").inflection for query in ("?info", "??", "?", "?INFO", "?info&a=b")]
         ['?info', '??', '?', '', '']
         """
         return f"?{self.query}" if self.query in _INFLECTIONS else ""

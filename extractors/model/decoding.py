@@ -53,9 +53,9 @@ def decode(data: bytes, *declared: str | None) -> DecodedText:
     If none fits, the likeliest charset is used, with U+FFFD for undecodable bytes.
 
     >>> decode(b"\xef\xbb\xbfark:", "latin-1")
-    Decoded(text='ark:', charset='utf-8', is_guess=False)
+    DecodedText(text='ark:', charset='utf-8', is_guess=False)
     >>> decode(b"d\xe9j\xe0 vu")
-    Decoded(text='déjà vu', charset='cp1252', is_guess=True)
+    DecodedText(text='déjà vu', charset='cp1252', is_guess=True)
     """
     marked, mark = read_bom(data)
     if marked is not None and mark is not None:
