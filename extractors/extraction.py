@@ -27,6 +27,7 @@ from extractors.model.budget import ReadingStage, TimeBudget, current, has_time,
 from extractors.model.check_characters import CheckCharacter, suggestions
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.model.formats import (
+    FORMATS,
     OLE,
     PLAIN_TEXTS,
     Format,
@@ -364,39 +365,16 @@ def read_short_text(
     return read_plain(data, charset=charset)
 
 
-#: The modules of the readers that are imported on first use: their libraries take .2 s, and most runs need few of them.
-#: The function has the name of the format: `read_json_lines`.
-_READERS = {
-    Format.BIBTEX: "escaped_text",
-    Format.DOCX: "office.office_reader",
-    Format.EPUB: "office.epub",
-    Format.GEDCOM: "line_values",
-    Format.JSON: "structured_data",
-    Format.JSON_LINES: "structured_data",
-    Format.LATEX: "escaped_text",
-    Format.LINE_VALUES: "line_values",
-    Format.MAIL: "mail",
-    Format.MARC: "marc",
-    Format.MARKDOWN: "markdown",
-    Format.ODP: "office.office_reader",
-    Format.ODS: "office.office_reader",
-    Format.ODT: "office.office_reader",
-    Format.PDF: "pdf.pdf_reader",
-    Format.PPTX: "office.office_reader",
-    Format.RESTRUCTURED: "escaped_text",
-    Format.RTF: "rtf",
-    Format.TABULAR: "structured_data",
-    Format.XLSX: "office.office_reader",
-}
-
-
 def _read_format(document_format: Format, data: bytes, charset: str | None) -> Reading:
-    """Return the reading of a document by the reader of its format."""
+    """Return the reading of a document by the reader of its format.
+
+    Most readers are imported on first use: their libraries take .2 s, and most runs need few of them.
+    """
     if document_format is Format.XML:
         return read_xml(data)
     if document_format is Format.PLAIN:
         return read_plain(data, charset=charset)
-    module = import_module(f"extractors.readers.{_READERS[document_format]}")
+    module = import_module(f"extractors.readers.{FORMATS[document_format].reader}")
     read: Callable[..., Reading] = getattr(module, f"read_{document_format.name.lower()}")
     if document_format in (Format.MAIL, Format.PDF):
         return read(data, read_document)

@@ -45,15 +45,11 @@ from extractors.extraction import extraction_of
 from extractors.find import find_arks
 from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
-from extractors.model.formats import parse_content_type
+from extractors.model.formats import SUFFIXES, parse_content_type
 from reports.store.frames import StoreUnreadable, read_store
 
 #: File names that select the readers; the first byte of an input chooses one.
-NAMES = (
-    *("a.html", "a.xml", "a.txt", "a.md", "a.rst", "a.tex", "a.bib", "a.csv", "a.tsv", "a.json", "a.jsonl", "a.mrc"),
-    *("a.docx", "a.xlsx", "a.pptx", "a.odt", "a.epub", "a.pdf", "a.rtf", "a.eml", ""),
-    *("a.ged", "a.vcf", "a.ldif", "a.url"),
-)
+NAMES = (*(f"a{suffixes[0]}" for suffixes in SUFFIXES.values()), "a.tsv", "a.ldif", "a.url", "")
 #: Media types and, below, headers of answers; the first byte of an input chooses one.
 MEDIA_TYPES = (
     "text/html",

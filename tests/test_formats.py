@@ -2,6 +2,8 @@
 
 import io
 import zipfile
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 from extractors import extraction
 from extractors.extraction import read_document
-from extractors.model.formats import Format, format_of, package_format, parse_content_type
+from extractors.model.formats import FORMATS, Format, format_of, package_format, parse_content_type
 from tests.readings import assert_sound
 
 HTML, XML, PDF, PLAIN = "text/html", "application/xml", "application/pdf", "text/plain"
@@ -83,6 +85,17 @@ TEI = b"<TEI xmlns='http://www.tei-c.org/ns/1.0'/>"
 )
 def test_format(data, said, name, read_as):
     assert read_document(data, media_type=said, name=name).media_type == read_as
+
+
+@pytest.mark.parametrize("kind", Format)
+def test_declared_format_has_its_names_a_reader_and_a_place_in_the_documentation(kind):
+    declared = FORMATS[kind]
+    for suffix in () if declared.is_package else declared.suffixes.split():
+        assert format_of(b"x", name=f"a{suffix}") is kind
+    module = import_module(f"extractors.readers.{declared.reader}")
+    assert callable(getattr(module, f"read_{kind.name.lower()}", None)), "docs of `DocumentFormat.reader`"
+    page = Path(__file__).parents[1] / "docs" / "extraction.md"
+    assert declared.title in page.read_text("utf-8"), "add it to the table of formats there"
 
 
 def zip_of(**members):

@@ -47,6 +47,7 @@ from crawler.sources.xml_sources import Selection, harvest_url
 from extractors.archives.members import names_no_document
 from extractors.model.documents import Finding, Reading
 from extractors.model.errors import ArkauditError
+from extractors.model.formats import SUFFIXES, Format
 
 # -- the user's patterns for links; each search has a time limit, because a careless pattern may take forever
 
@@ -95,12 +96,12 @@ class LinkPatterns:
         return False
 
 
-#: Suffixes of documents; a link to such a file needs no statement of the page that it is a document.
+#: Suffixes of documents, readable or not. A link to such a file needs no statement of the page that it is a document.
 _DOCUMENT_SUFFIXES = frozenset(
-    """
-    .bib .csv .doc .docm .docx .dvi .epub .ged .gz .ics .idml .json .jsonl .latex .ldif .marc .md .mrc .odp .ods .odt .pdf
-    .ppt .pptx .ps .rtf .tar .tei .tex .tgz .tsv .txt .vcf .warc .xls .xlsx .xml .zip
-    """.split()  # noqa: SIM905 (as a list, thirty lines)
+    {
+        *(suffix for kind, suffixes in SUFFIXES.items() if kind is not Format.HTML for suffix in suffixes),
+        *(".doc", ".dvi", ".gz", ".idml", ".ppt", ".ps", ".tar", ".tgz", ".warc", ".xls", ".zip"),
+    }
 )
 #: Suffixes of files for the looks and function of pages, in addition to those that no archive is searched for.
 _SERVED_SUFFIXES = frozenset({".js", ".mjs", ".svg", ".svgz"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import zipfile
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from email.message import Message
 from enum import StrEnum
 from functools import lru_cache
@@ -43,55 +44,105 @@ class Format(StrEnum):
     """vCard, iCalendar, LDIF, and shortcuts to web pages."""
 
 
-#: The media types and file suffixes of each format.
-_LABELS: Mapping[Format, tuple[str, ...]] = {
-    Format.BIBTEX: ("application/bibtex", "application/x-bibtex", "text/x-bibtex", ".bib", ".bibtex"),
-    Format.GEDCOM: ("application/x-gedcom", "text/vnd.familysearch.gedcom", ".ged", ".gedcom"),
-    Format.HTML: ("application/xhtml+xml", "text/html", ".htm", ".html", ".xht", ".xhtml"),
-    Format.JSON: ("application/json", ".geojson", ".ipynb", ".json", ".jsonld"),
-    Format.JSON_LINES: (
-        "application/json-seq",
-        "application/jsonl",
-        "application/x-jsonlines",
-        "application/x-ndjson",
-        ".jsonl",
-        ".ndjson",
+@dataclass(frozen=True, slots=True)
+class DocumentFormat:
+    """The declaration of a format, from which everything but its recognition by content is derived."""
+
+    title: str
+    """Its name in docs/extraction.md."""
+    reader: str
+    """The module with its function, such as ``read_json_lines``, in `extractors.readers`."""
+    suffixes: str = ""
+    media_types: str = ""
+    is_sent_as_plain: bool = False
+    """True for text without a declared charset that servers often send as text/plain. Markup is excluded: sent as plain
+    text, it is shown as its source."""
+    part_end: bytes = b""
+    """The separator between parts that can be read alone: a line, a record, a message."""
+    is_package: bool = False
+    """True for a ZIP package, which is recognized by its content alone."""
+
+
+_OFFICE = "office.office_reader"
+FORMATS: Mapping[Format, DocumentFormat] = {
+    Format.HTML: DocumentFormat("HTML", "markup.html", ".htm .html .xht .xhtml", "application/xhtml+xml text/html"),
+    Format.XML: DocumentFormat("XML", "markup.xml", ".tei .xml", "application/xml text/xml"),
+    Format.PDF: DocumentFormat("PDF", "pdf.pdf_reader", ".pdf", "application/pdf application/x-pdf"),
+    Format.PLAIN: DocumentFormat("plain text", "plain", ".txt .yaml .yml", part_end=b"\n"),
+    Format.MARKDOWN: DocumentFormat(
+        *("Markdown", "markdown", ".markdown .md .qmd .rmd", "text/markdown text/x-markdown"),
+        is_sent_as_plain=True,
+        part_end=b"\n",
     ),
-    Format.LATEX: (
-        "application/x-latex",
-        "application/x-tex",
-        "text/x-tex",
-        ".bbl",
-        ".cls",
-        ".latex",
-        ".ltx",
-        ".sty",
-        ".tex",
+    Format.RESTRUCTURED: DocumentFormat(
+        *("reStructuredText", "escaped_text", ".rest .rst", "text/prs.fallenstein.rst text/x-rst"),
+        is_sent_as_plain=True,
+        part_end=b"\n",
     ),
-    Format.LINE_VALUES: (
-        *("application/internet-shortcut", "application/ldif", "application/x-desktop", "application/x-mswinurl"),
-        *("text/calendar", "text/directory", "text/vcard", "text/x-ldif", "text/x-vcard"),
-        *(".desktop", ".ics", ".ldif", ".url", ".vcard", ".vcf"),
+    Format.LATEX: DocumentFormat(
+        "LaTeX",
+        "escaped_text",
+        ".bbl .cls .latex .ltx .sty .tex",
+        "application/x-latex application/x-tex text/x-tex",
+        is_sent_as_plain=True,
+        part_end=b"\n",
     ),
-    Format.MAIL: ("application/mbox", "message/rfc822", "multipart/related", ".eml", ".mbox", ".mht", ".mhtml"),
-    Format.MARC: ("application/marc", ".marc", ".mrc"),
-    Format.MARKDOWN: ("text/markdown", "text/x-markdown", ".markdown", ".md", ".qmd", ".rmd"),
-    Format.PDF: ("application/pdf", "application/x-pdf", ".pdf"),
-    Format.PLAIN: (".txt", ".yaml", ".yml"),
-    Format.RESTRUCTURED: ("text/prs.fallenstein.rst", "text/x-rst", ".rest", ".rst"),
-    Format.RTF: ("application/rtf", "text/rtf", ".rtf"),
-    Format.TABULAR: ("text/csv", "text/tab-separated-values", ".csv", ".tab", ".tsv"),
-    Format.XML: ("application/xml", "text/xml", ".tei", ".xml"),
+    Format.BIBTEX: DocumentFormat(
+        *("BibTeX", "escaped_text", ".bib .bibtex", "application/bibtex application/x-bibtex text/x-bibtex"),
+        is_sent_as_plain=True,
+        part_end=b"\n@",
+    ),
+    Format.TABULAR: DocumentFormat(
+        *("CSV", "structured_data", ".csv .tab .tsv", "text/csv text/tab-separated-values"),
+        is_sent_as_plain=True,
+        part_end=b"\n",
+    ),
+    Format.JSON: DocumentFormat(
+        *("JSON", "structured_data", ".geojson .ipynb .json .jsonld", "application/json"), is_sent_as_plain=True
+    ),
+    Format.JSON_LINES: DocumentFormat(
+        "JSON Lines",
+        "structured_data",
+        ".jsonl .ndjson",
+        "application/json-seq application/jsonl application/x-jsonlines application/x-ndjson",
+        is_sent_as_plain=True,
+        part_end=b"\n",
+    ),
+    Format.MARC: DocumentFormat("MARC", "marc", ".marc .mrc", "application/marc", part_end=b"\x1d"),
+    Format.DOCX: DocumentFormat("Word", _OFFICE, ".docx .docm", is_package=True),
+    Format.PPTX: DocumentFormat("PowerPoint", _OFFICE, ".pptx", is_package=True),
+    Format.XLSX: DocumentFormat("Excel", _OFFICE, ".xlsx", is_package=True),
+    Format.ODT: DocumentFormat("OpenDocument", _OFFICE, ".odt", is_package=True),
+    Format.ODP: DocumentFormat("OpenDocument", _OFFICE, ".odp", is_package=True),
+    Format.ODS: DocumentFormat("OpenDocument", _OFFICE, ".ods", is_package=True),
+    Format.EPUB: DocumentFormat("EPUB", "office.epub", ".epub", is_package=True),
+    Format.MAIL: DocumentFormat(
+        *("mail", "mail", ".eml .mbox .mht .mhtml", "application/mbox message/rfc822 multipart/related"),
+        part_end=b"\nFrom ",
+    ),
+    Format.RTF: DocumentFormat("RTF", "rtf", ".rtf", "application/rtf text/rtf"),
+    Format.GEDCOM: DocumentFormat(
+        *("GEDCOM", "line_values", ".ged .gedcom", "application/x-gedcom text/vnd.familysearch.gedcom"),
+        is_sent_as_plain=True,
+        part_end=b"\n0 ",
+    ),
+    Format.LINE_VALUES: DocumentFormat(
+        "vCard",
+        "line_values",
+        ".desktop .ics .ldif .url .vcard .vcf",
+        "application/internet-shortcut application/ldif application/x-desktop application/x-mswinurl text/calendar"
+        " text/directory text/vcard text/x-ldif text/x-vcard",
+        is_sent_as_plain=True,
+    ),
 }
-_BY_LABEL = {label: kind for kind, labels in _LABELS.items() for label in labels}
-#: Text formats that servers often send as text/plain, and that declare no charset. Markup is excluded: sent as plain
-#: text, it is shown as its source.
-PLAIN_TEXTS = frozenset(
-    {
-        *(Format.BIBTEX, Format.GEDCOM, Format.JSON, Format.JSON_LINES, Format.LATEX, Format.LINE_VALUES),
-        *(Format.MARKDOWN, Format.RESTRUCTURED, Format.TABULAR),
-    }
-)
+SUFFIXES: Mapping[Format, tuple[str, ...]] = {kind: tuple(each.suffixes.split()) for kind, each in FORMATS.items()}
+_BY_LABEL = {
+    label: kind
+    for kind, each in FORMATS.items()
+    if not each.is_package
+    for label in (*each.suffixes.split(), *each.media_types.split())
+}
+PLAIN_TEXTS = frozenset(kind for kind, each in FORMATS.items() if each.is_sent_as_plain)
 
 
 def format_of(data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None) -> Format:
@@ -108,18 +159,6 @@ def format_of_text(head: bytes, start: str, media_type: str | None, name: str) -
     return format_by_content(head, start) or _format_by_label(media_type, name) or format_by_likeness(start)
 
 
-#: The separator between parts of a format that can be read in parts: a line, a record, a message.
-_PART_ENDS = {
-    Format.BIBTEX: b"\n@",
-    Format.GEDCOM: b"\n0 ",
-    Format.MAIL: b"\nFrom ",
-    Format.MARC: b"\x1d",
-    **dict.fromkeys(
-        (Format.JSON_LINES, Format.LATEX, Format.MARKDOWN, Format.PLAIN, Format.RESTRUCTURED, Format.TABULAR), b"\n"
-    ),
-}
-
-
 def part_end(data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None) -> int:
     r"""Return the end of the last part of *data* that can be read without the rest; 0 if there is none.
 
@@ -129,7 +168,7 @@ def part_end(data: bytes, *, media_type: str | None = None, name: str = "", char
     head, start = document_beginning(data, charset)
     if 0 in head or package_format(data) is not None or binary_kind(head, start) is not None:
         return 0
-    mark = _PART_ENDS.get(format_of_text(head, start, media_type, name), b"")
+    mark = FORMATS[format_of_text(head, start, media_type, name)].part_end
     paragraph = data.rfind(b"\n\n", max(0, len(data) - BEGINNING_BYTES)) if mark == b"\n" else -1
     return (paragraph if paragraph >= 0 else data.rfind(mark)) + 1 if mark else 0
 

@@ -203,9 +203,7 @@ def check_characters(frames: Frames) -> pd.DataFrame:
     zones = Zones.of(arks.values())
     checks = {form: zones.check(ark) for form, ark in arks.items()}
     failing = [form for form, check in checks.items() if check is CheckCharacter.FAILS]
-    shapes = Shapes.learn(
-        {ark.base for ark in arks.values()} if failing else ()
-    )  # names are formed as all others are
+    shapes = Shapes.learn({ark.base for ark in arks.values()} if failing else ())  # names are formed as all others are
     meant = dict.fromkeys(arks, "")
     for form in failing:
         proposals = suggestions(arks[form], zones=zones, fits=shapes.allows, is_seen=arks.__contains__)
