@@ -17,7 +17,7 @@ from twisted.python.failure import Failure
 
 from crawler.model.durable_files import durable_file, make_folder
 from crawler.model.observations import ChainEnd
-from crawler.model.registry import COPY, PROVENANCE, REGISTRY_LIMIT, Provenance, bounded, kept, load
+from crawler.model.registry import COPY, PROVENANCE, REGISTRY_LIMIT, Provenance, load, load_registry_copy, read_bounded
 from crawler.model.resolving import sendable
 from crawler.process import SpiderStage, run_stages
 from crawler.spiders import settings as ours
@@ -60,7 +60,7 @@ def update(source: str | Path, folder: Path, *, now: datetime, settings: Mapping
     if isinstance(source, Path):
         name = str(source.absolute()).encode("utf-8", "backslashreplace").decode()  # a file name may be invalid text
         try:
-            data = bounded(source)
+            data = read_bounded(source)
         except OSError as problem:
             words = problem.strerror or problem
             raise RegistryRefused(f"{source} can't be read: {words}") from None
@@ -69,7 +69,7 @@ def update(source: str | Path, folder: Path, *, now: datetime, settings: Mapping
         return _replace_copy(folder, data, Provenance(source=name, checked_at=now, sha256=""))
     provenance = None
     with suppress(OSError, NotARegistry):
-        provenance = kept(folder / COPY)[1]
+        provenance = load_registry_copy(folder / COPY)[1]
     if provenance is not None and provenance.source != source:
         provenance = None  # "not modified" would say nothing about a copy from another source
     response = _fetch(source, provenance.conditions if provenance else {}, settings)

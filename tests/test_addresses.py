@@ -47,7 +47,7 @@ def test_no_host_is_too_odd_to_be_asked_about(text: str) -> None:
 
 
 def test_allowed_addresses_are_exactly_those_given_in_any_spelling() -> None:
-    guard = AddressGuard.allowing(["10.0.0.0/8", "::1"])
+    guard = AddressGuard.for_networks(["10.0.0.0/8", "::1"])
     assert guard.refusal("10.1.1.1") is None
     assert guard.refusal("0x0a010101") is None
     assert guard.refusal("::ffff:10.1.1.1") is None
@@ -58,7 +58,7 @@ def test_allowed_addresses_are_exactly_those_given_in_any_spelling() -> None:
 
 def test_malformed_network_is_named() -> None:
     with pytest.raises(ValueError, match="everything"):
-        AddressGuard.allowing(["everything"])
+        AddressGuard.for_networks(["everything"])
 
 
 @pytest.mark.parametrize(
@@ -91,5 +91,5 @@ def test_a_route_is_for_one_host_and_port() -> None:
 )
 def test_with_only_routed_nothing_else_is_reached(host: str, error: type[Exception] | None) -> None:
     routes = Routes.parse(["routed.example:80=127.0.0.1:8080"], only=True)
-    refused = refusal_before_lookup(host, 80, routes, AddressGuard.allowing(["127.0.0.0/8"]))
+    refused = refusal_before_lookup(host, 80, routes, AddressGuard.for_networks(["127.0.0.0/8"]))
     assert refused is None if error is None else isinstance(refused, error)

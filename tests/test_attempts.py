@@ -104,7 +104,7 @@ def test_an_address_is_no_name_to_look_up() -> None:
             raise AssertionError("it was looked up")
 
     connected: list[tuple[str, int]] = []
-    guard = AddressGuard.allowing(["0.0.0.0/0", "::/0"])
+    guard = AddressGuard.for_networks(["0.0.0.0/0", "::/0"])
     for host in ("192.0.2.7", "2001:db8::7", "0x7f.1"):
         endpoint = GuardedEndpoint(NoNames(), host, 80, guard=guard, routes=Routes(), timeout=5, bind=None)
         if host.startswith("0x"):

@@ -17,7 +17,7 @@ from crawler.history.rechecking import Intervals, KnownArk, RecheckPolicy, due_a
 from crawler.history.run_times import clamp_times
 from crawler.model.observations import moment
 from crawler.store.store import Store
-from crawler.verdicts.verdict import skipped
+from crawler.verdicts.verdict import skipped_verdict
 from extractors.model.ark import Ark
 from reports.store.frames import load_frames
 from reports.store.run_queries import current_scope
@@ -64,7 +64,9 @@ def store(tmp_path: Path) -> Iterator[Path]:
             run_id = made.begin_run(
                 command="check", at=moment(at), version="0", resolver="", user_agent="t", seeds=["a"]
             )
-            made.record_verdicts(run_id, [skipped(Ark.parse("ark:99999/x"), "http://a/ark:99999/x", f"run {run_id}")])
+            made.record_verdicts(
+                run_id, [skipped_verdict(Ark.parse("ark:99999/x"), "http://a/ark:99999/x", f"run {run_id}")]
+            )
             made.end_run(run_id, at=moment(at), state="finished")
     return path
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from crawler.model.observations import CONFORMANCE, Hop, ObjectOutcome, Observation, Question
 from crawler.model.resolving import Patience
-from crawler.spiders.conversation import Ask, AskingRules, Conversation, Finished, Outgoing
+from crawler.spiders.conversation import Ask, AskingRules, Conversation, FinishedTarget, Outgoing
 from crawler.spiders.runs import verdicts_of_run
 from crawler.store.store import Store
 from crawler.verdicts.readings import CandidateReading
@@ -74,7 +74,7 @@ class World:
 
         def go(outgoing: Iterable[Outgoing]) -> None:
             for each in outgoing:
-                if isinstance(each, Finished):
+                if isinstance(each, FinishedTarget):
                     self.finished.append(each.request_url)
                 else:
                     waiting.append(each)
@@ -142,7 +142,7 @@ def test_temporary_failure_is_retried_after_a_pause_then_final() -> None:
     [again] = conversation.on_answer(busy)
     assert isinstance(again, Ask)
     assert (again.question, again.attempt, again.wait_s, again.after) == (Question.OBJECT, 2, 3.0, busy)
-    assert conversation.on_answer(busy, is_last=True) == [Finished(url)]
+    assert conversation.on_answer(busy, is_last=True) == [FinishedTarget(url)]
 
 
 def test_another_reading_is_asked_about_when_the_likeliest_fails() -> None:

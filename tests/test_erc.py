@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawler.answers.answer import parse_record, read_answer
-from crawler.answers.erc import MISSING, decoded, missing_code, parse_dates, parse_erc, parse_value
+from crawler.answers.erc import MISSING, decode, missing_code, parse_dates, parse_erc, parse_value
 from crawler.answers.structured import from_turtle, from_xml, from_yaml
 from tests.growth import LINEAR, growth
 from tests.vectors import vectors
@@ -32,8 +32,8 @@ def test_erc(vector: dict[str, Any]) -> None:
     assert erc.display() == vector["segments"]
     assert erc.is_stub is vector.get("stub", False)
     if "unanswered" in vector:
-        assert erc.anchoring is not None
-        assert erc.anchoring.unanswered() == vector["unanswered"]
+        assert erc.anchoring_story is not None
+        assert erc.anchoring_story.unanswered_questions() == vector["unanswered"]
 
 
 @pytest.mark.parametrize("vector", vectors("erc_values"))
@@ -71,7 +71,7 @@ def test_no_body_is_too_odd_to_be_read(body: bytes, content_type: str | None) ->
 
 @given(st.text())
 def test_unknown_escapes_stay(text: str) -> None:
-    assert decoded(text.replace("%", "")) == text.replace("%", "")
+    assert decode(text.replace("%", "")) == text.replace("%", "")
 
 
 @given(

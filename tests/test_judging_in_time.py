@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from crawler.model.observations import RECORD_CHARS, VALUE_CHARS, Hop, ObjectOutcome, Observation, PageFacts, Question
-from crawler.spiders.conversation import Ask, Conversation, Finished
+from crawler.spiders.conversation import Ask, Conversation, FinishedTarget
 from crawler.spiders.runs import TOO_LONG_TO_JUDGE, RunJudge
 from crawler.verdicts.answer_sets import AnswerSets
 from extractors.model.budget import OverBudget, cpu_limit
@@ -64,7 +64,7 @@ def test_conversation_goes_on_after_an_answer_that_takes_too_long() -> None:
         [ask] = [each for each in outgoing if isinstance(each, Ask)]
         answer = endless(ask.question, ask.url).unread(TOO_LONG_TO_JUDGE)
         outgoing = conversation.on_answer(answer)
-    assert outgoing == [Finished(URL)]
+    assert outgoing == [FinishedTarget(URL)]
 
 
 def test_observation_within_limits_keeps_no_long_value() -> None:

@@ -171,7 +171,7 @@ def test_a_host_of_others_is_never_asked_more_than_once_a_second() -> None:
 )
 def test_routed_hosts_and_allowed_private_addresses_are_ones_own(host: str, own: bool) -> None:
     routes = Routes.parse(["routed.example:80=127.0.0.1:8080"])
-    assert is_own(host, routes, AddressGuard.allowing(["127.0.0.0/8", "8.8.8.8"])) == own
+    assert is_own(host, routes, AddressGuard.for_networks(["127.0.0.0/8", "8.8.8.8"])) == own
 
 
 # -- facts that audits share

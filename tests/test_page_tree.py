@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from crawler.answers.answer_pages import parsed, texts
+from crawler.answers.answer_pages import parse_page, texts
 from tests.vectors import vectors
 
 PIECES = [
@@ -29,7 +29,7 @@ def assert_same(markup: bytes, charset: str | None) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         soup = BeautifulSoup(markup, "lxml", from_encoding=charset)
-    page = parsed(markup, charset)
+    page = parse_page(markup, charset)
     hidden = ("script", "style", "template", "noscript", "rt", "rp")
     for tag in soup.find_all(hidden):
         tag.decompose()
@@ -49,19 +49,19 @@ def test_the_pages_of_the_vectors(vector: dict[str, Any]) -> None:
 
 
 def test_text_after_the_end_of_a_page_is_shown() -> None:
-    assert texts(parsed(b"<html><body><p>A map</body></html><p>of Lyon", None)) == ["A map", "of Lyon"]
+    assert texts(parse_page(b"<html><body><p>A map</body></html><p>of Lyon", None)) == ["A map", "of Lyon"]
 
 
 @pytest.mark.parametrize("markup", [b"", b" ", b"<!-- x -->", b"\x00", b"<![CDATA[", b"<html", b"\xff\xfe", b"</html>"])
 def test_odd_bytes_are_a_page_with_little_in_it(markup: bytes) -> None:
-    assert len("".join(texts(parsed(markup, None)))) < 2
+    assert len("".join(texts(parse_page(markup, None)))) < 2
 
 
 @given(st.binary(max_size=60), CHARSETS)
 def test_any_bytes(markup: bytes, charset: str | None) -> None:
-    assert texts(parsed(markup, charset)) is not None
+    assert texts(parse_page(markup, charset)) is not None
 
 
 def test_elements_in_elements_without_an_end() -> None:
-    page = parsed(b"Map" + b"<div>" * 20_000, None)
+    page = parse_page(b"Map" + b"<div>" * 20_000, None)
     assert "".join(texts(page)) == "Map"

@@ -40,7 +40,7 @@ def test_unanswered_questions_stay_open_in_order() -> None:
     replay = Replay()
     asked = [ask_of(Question.OBJECT), ask_of(Question.INFO), ask_of(Question.DOUBLE), ask_of(Question.OBJECT, 2)]
     replay.ask(asked)
-    assert replay.answered(seen(Question.INFO)) is asked[1]
+    assert replay.take(seen(Question.INFO)) is asked[1]
     assert [each for each, _ in replay.open(now=NOW)] == [asked[0], asked[2], asked[3]]
 
 
@@ -49,13 +49,13 @@ def test_attempts_and_urls_are_distinguished() -> None:
     replay.ask([ask_of(Question.OBJECT, 1), ask_of(Question.OBJECT, 2), ask_of(Question.OBJECT, url=URL + "y")])
     assert replay.awaits(seen(Question.OBJECT, 2))
     assert not replay.awaits(seen(Question.OBJECT, 3))
-    assert replay.answered(seen(Question.OBJECT, 3)) is None
+    assert replay.take(seen(Question.OBJECT, 3)) is None
     assert len(list(replay.open(now=NOW))) == 3
 
 
 def test_early_answer_is_found_by_its_question() -> None:
     replay = Replay()
-    assert replay.answered(seen(Question.INFO)) is None
+    assert replay.take(seen(Question.INFO)) is None
     assert replay.answers_to_find() == []
     replay.ask([ask_of(Question.INFO), ask_of(Question.DOUBLE)])
     assert replay.answers_to_find() == [(URL, Question.INFO, 1)]

@@ -34,7 +34,7 @@ from crawler.verdicts.access import OBJECT_RULES, WORTH
 from crawler.verdicts.commitment import COMMITMENT_RULES, CommitmentFacts
 from crawler.verdicts.inflection import METADATA_RULES
 from crawler.verdicts.rules import RuleTable, VerdictRule
-from crawler.verdicts.verdict import WAYS, ClosedCollection, VerdictContext, judge, skipped
+from crawler.verdicts.verdict import WAYS, ClosedCollection, VerdictContext, judge, skipped_verdict
 from extractors.model.ark import Ark
 from tests.vectors import vectors
 
@@ -258,7 +258,7 @@ def test_every_status_has_an_outcome_and_only_success_works() -> None:
 
 
 def test_a_skipped_ark_cost_nothing_and_says_why() -> None:
-    verdict = skipped(Ark.parse("ark:12345/x5"), URL, "NAAN 12345 is for examples")
+    verdict = skipped_verdict(Ark.parse("ark:12345/x5"), URL, "NAAN 12345 is for examples")
     assert (verdict.object.outcome, verdict.requests, verdict.hops) == ("skipped", 0, ())
     assert verdict.object.evidence == ("NAAN 12345 is for examples",)
 

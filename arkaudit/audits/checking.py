@@ -25,7 +25,7 @@ from crawler.model.resolving import request_url
 from crawler.spiders.runs import Background, verdicts_of_run
 from crawler.spiders.seeds import mention_in
 from crawler.verdicts.readings import CandidateReading, other_readings, readings_of_mentions
-from crawler.verdicts.verdict import unasked
+from crawler.verdicts.verdict import unobserved_verdict
 from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
@@ -128,7 +128,7 @@ def judge_lines(
     def verdict_on(mention: Mention) -> Verdict | None:
         ark, url = targets[mention]
         verdict = run.verdicts.get((str(ark), url))
-        return verdict if verdict is not None or run.was_interrupted else unasked(ark, url)
+        return verdict if verdict is not None or run.was_interrupted else unobserved_verdict(ark, url)
 
     return [verdict_on(one) if isinstance(one, Mention) else one for one in mentions], run
 

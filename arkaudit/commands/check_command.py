@@ -89,7 +89,7 @@ def check(
     arkaudit check --naan 12148 --store audit.db
     arkaudit check --inventory ours.csv --prefix ark:12148/bpt6
     """  # fmt: skip
-    from crawler.spiders.seeds import parted
+    from crawler.spiders.seeds import split_arks
 
     if explain and form == "table":
         advice = "give --explain alone, or with --format jsonl"
@@ -100,7 +100,7 @@ def check(
     logged = _requests_in_logs(from_file, config)
     from_lines = {} if dataset is not None or logged else lines_of(from_file)
     listed = _arks_of_inventory(inventory, selection)
-    asked = [text for given in (*arks, *from_lines.values()) for text in parted(given)]
+    asked = [text for given in (*arks, *from_lines.values()) for text in split_arks(given)]
     asked += [*logged, *listed]
     of_store = due or (bool(selection) and inventory is None)
     if of_store and (asked or dataset is not None):
@@ -147,7 +147,7 @@ def check(
     else:
         lines: defaultdict[str, list[str]] = defaultdict(list, logged)
         for number, line in from_lines.items():
-            for text in parted(line):
+            for text in split_arks(line):
                 lines[text].append(f"{from_file}:{number}")
         for text in listed:
             lines[text].append(str(inventory))
@@ -181,9 +181,9 @@ def _dataset(source: str | None) -> DatasetDocuments | None:
 def _requests_in_logs(source: str | None, config: Config) -> dict[str, list[str]]:
     """Return the request URLs of ARKs in logs, the most frequent first, with the referring pages of each."""
     from crawler.model.crawl_requests import SourceKind
-    from crawler.spiders.seeds import logs_at, ordered
+    from crawler.spiders.seeds import logs_at, split_prefix
 
-    order, pattern = ordered(source or "")
+    order, pattern = split_prefix(source or "")
     if order is not SourceKind.LOG:
         return {}
     from arkaudit.audits.audit import logged_requests

@@ -430,7 +430,7 @@ class Config(_Section):
     def owns(self, host: str) -> bool:
         """Return True if *host* is the operator's own: under ``hosts``, routed, or an allowed private address."""
         routes = Routes.parse(self.network.connect_to, only=self.network.only_routed)
-        guard = AddressGuard.allowing(self.network.allow_addresses)
+        guard = AddressGuard.for_networks(self.network.allow_addresses)
         named = Allowances(hosts=dict.fromkeys(self.hosts, Allowance())).find_by_name(host)
         return named is not None or is_own(host, routes, guard)
 

@@ -217,7 +217,7 @@ DirectoryUrl = Annotated[str, AfterValidator(_directory_url)]
 #: A readable file with a private key.
 KeyFile = Annotated[Path, _taken_by(_key_file)]
 RouteTexts = Annotated[list[str], _taken_by(Routes.parse)]
-AddressTexts = Annotated[list[str], _taken_by(AddressGuard.allowing)]
+AddressTexts = Annotated[list[str], _taken_by(AddressGuard.for_networks)]
 #: The Apprise URL of a notification service.
 ServiceUrl = Annotated[str, _taken_by(_service_url)]
 #: Seconds, as a number or with a unit.

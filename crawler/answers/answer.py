@@ -91,7 +91,7 @@ def _of_set(ercs: Sequence[Erc], ark: Ark | None) -> Erc:
 
 def _names_in(erc: Erc) -> set[Ark]:
     """Return the ARKs by which a record identifies its subject."""
-    elements = erc.anchoring.display() if erc.anchoring is not None else {}
+    elements = erc.anchoring_story.display() if erc.anchoring_story is not None else {}
     return {
         mention.ark for label in ("where", "identifier", "id", "ark") for mention in find_arks(elements.get(label, ""))
     }
@@ -157,7 +157,7 @@ def read_answer(body: bytes, content_type: str | None, ark: Ark | None = None) -
         title, text, facts, record = read_page(body, charset)
         record = described or record
     else:
-        decoded = _decoded(body, charset)
+        decoded = _decode(body, charset)
         text = " ".join(decoded.split())
         arks = (str(mention.ark) for mention in find_arks(decoded[:TEXT_LIMIT]))
         record = parse_record("text/plain" if is_html else media_type, decoded, ark)
@@ -171,13 +171,13 @@ def _is_binary(media_type: str | None, body: bytes) -> bool:
     return is_untold and not body.startswith(_WIDE) and bool(_BINARY.search(body[:4_096]))
 
 
-def _decoded(body: bytes, charset: str | None) -> str:
+def _decode(body: bytes, charset: str | None) -> str:
     """Return the characters of a text. A byte order mark of UTF-16 decides.
 
     Without a charset and without valid UTF-8, the encoding is the default of browsers; so is ISO 8859-1 (WHATWG
     Encoding, 4.2).
 
-    >>> _decoded(b"\\xc9cole \\x96 1784", None), _decoded(b"\\xc3\\x89cole", None)
+    >>> _decode(b"\\xc9cole \\x96 1784", None), _decode(b"\\xc3\\x89cole", None)
     ('\N{LATIN CAPITAL LETTER E WITH ACUTE}cole \N{EN DASH} 1784', '\N{LATIN CAPITAL LETTER E WITH ACUTE}cole')
     """
     is_marked = body[:2] in (b"\xff\xfe", b"\xfe\xff")
@@ -201,7 +201,7 @@ def _is_utf8(body: bytes) -> bool:
 FEW_CAME = 12
 
 
-def nobody_can_tell(one: Observation, other: Observation) -> bool:
+def are_incomparable(one: Observation, other: Observation) -> bool:
     """Return True if too little of two answers arrived to see that they differ.
 
     The cut-off point depends on chance, so it must not turn one page into two.

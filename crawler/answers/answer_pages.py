@@ -55,10 +55,10 @@ _TEXTS: Any = etree.XPath(".//text()", smart_strings=False)
 _MOST_TEXTS = 500
 
 
-def parsed(markup: bytes, charset: str | None) -> Page:
+def parse_page(markup: bytes, charset: str | None) -> Page:
     """Parse *markup* in *charset* if possible, or else in the charset that it names or looks like.
 
-    >>> page = parsed(b"<title>A map</title><p>Ink <b>on</b> paper", None)
+    >>> page = parse_page(b"<title>A map</title><p>Ink <b>on</b> paper", None)
     >>> texts(page)
     ['A map', 'Ink ', 'on', ' paper']
     """
@@ -92,10 +92,10 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
     ('A map', (('ark:12148/btv1b84', 'canonical'),), {'who': 'Rossi'})
     """
     markup = markup[:MARKUP_LIMIT]
-    page = parsed(markup, charset)
+    page = parse_page(markup, charset)
     graph = list(_json_ld(page))
     runs_scripts = any(map(_is_script, page.iter("script")))
-    named = list(_declared(page, graph))
+    named = list(_declared_arks(page, graph))
     source = str(markup, "utf-8", "replace")
     etree.strip_elements(page, *_HIDDEN, with_tail=False)
     title = next((" ".join(filter(None, map(str.strip, texts(tag)))) for tag in page.iter("title")), None)
@@ -103,7 +103,7 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
     named += [(str(mention.ark), "text") for mention in find_arks(" ".join(lines.split()))]
     links = (tag for tag in page.iter("link") if "canonical" in tag.get("rel", "").lower().split())
     canonical = next((tag.get("href") for tag in links), None) or None
-    embedded = _embedded(page) or _shown(page)
+    embedded = _embedded_record(page) or _displayed_record(page)
     kernel_values = _labelled_values(page, lines)
     inputs = list(page.iter("input"))
     metas = (tag for tag in page.iter("meta") if tag.get("http-equiv", "").strip().lower() == "refresh")
@@ -134,7 +134,7 @@ def _without_asides(markup: bytes, charset: str | None) -> tuple[str, str]:
 
     A challenge widget in such a part does not block access to the page.
     """
-    page = parsed(markup, charset)
+    page = parse_page(markup, charset)
     hiding = {name for style in page.iter("style") for name in _HIDDEN_NAME.findall(style.text or "")}
     for tag in list(page.iterdescendants("*")):
         names = {f"#{tag.get('id')}", *(f".{name}" for name in tag.get("class", "").split())}
@@ -154,7 +154,7 @@ def _is_script(tag: Page) -> bool:
     return is_script and not is_visitor_counter(tag.get("src", "").strip())
 
 
-def _declared(page: Page, graph: Iterable[Any]) -> Iterator[tuple[str, str]]:
+def _declared_arks(page: Page, graph: Iterable[Any]) -> Iterator[tuple[str, str]]:
     """Return the ARKs that a page's head names, with the place of each."""
     for link in page.iter("link", "a"):
         relation = next((rel for rel in link.get("rel", "").lower().split() if rel in _LINKS), None)
@@ -193,18 +193,18 @@ def _record(lines: str, graph: Iterable[Any]) -> Record | None:
     opening = re.search(r"^[^\S\n]*(?:erc|erc\.who)\s*:", lines, re.MULTILINE)
     if opening:
         erc = parse_erc(lines[opening.start() :].lstrip())
-        if erc is not None and erc.anchoring is not None and len(erc.anchoring.elements) >= 2:
+        if erc is not None and erc.anchoring_story is not None and len(erc.anchoring_story.elements) >= 2:
             return erc.display()
     return record_of(list(graph), "json-ld")
 
 
-def _embedded(page: Page) -> Record | None:
+def _embedded_record(page: Page) -> Record | None:
     """Return the description in a page's head and attributes (Dublin Core, microdata, RDFa), if it names an ARK."""
     values: dict[str, str] = {}
     for tag in islice(filter(_tells, page.iter("*")), _MOST_TOLD):
         name = tag.get("itemprop", "") or tag.get("property", "") or tag.get("name", "")
         value = tag.get("content", "") or tag.get("href", "") or tag.get("datetime", "")
-        words = value or " ".join(_beginning(tag).split())
+        words = value or " ".join(_first_texts(tag).split())
         for word in name.split():
             if words:
                 values.setdefault(plain_key(word.replace("_", ".")), words[:_VALUE_CHARS])
@@ -213,7 +213,7 @@ def _embedded(page: Page) -> Record | None:
     return {"embedded": answers} if names_ark and len(answers) == len(QUESTIONS) else None
 
 
-def _shown(page: Page) -> Record | None:
+def _displayed_record(page: Page) -> Record | None:
     """Return the record in JSON that a page displays as text."""
     texts = ((_only_text(tag) or "").strip() for tag in islice(page.iter("pre", "code"), 20))
     records = (from_json(text) for text in texts if text[:1] in ("{", "["))
@@ -228,7 +228,7 @@ def _tells(tag: Page) -> bool:
 def _labelled_values(page: Page, text: str) -> dict[str, str]:
     """Return the values under descriptive labels, by the kernel's names: in lists, in tables, after colons."""
     values: dict[str, str] = {}
-    for label, value in (*_pairs(page), *_colon_lines(text), *_headed(page)):
+    for label, value in (*_pairs(page), *_colon_lines(text), *_values_after_labels(page)):
         question = quirks().question_of_label.get(plain(label).rstrip(_LABELS_END))
         folded = " ".join(value.split())[:_VALUE_CHARS]
         if question and folded and (question == "commitment" or says_something(folded)):
@@ -250,7 +250,7 @@ def _only_text(tag: Page) -> str | None:
     return None
 
 
-def _beginning(tag: Page) -> str:
+def _first_texts(tag: Page) -> str:
     """Return the text of an element, up to a limit, with a blank between its parts."""
     return " ".join(islice(tag.itertext(), _MOST_TEXTS))
 
@@ -263,19 +263,19 @@ def _pairs(page: Page) -> Iterator[tuple[str, str]]:
     for term in islice(page.iter("dt"), 200):
         definition = next(term.itersiblings("dd"), None)
         if definition is not None and not _holds(definition, "dl") and not _holds(term, "dl"):
-            yield _beginning(term), _beginning(definition)
+            yield _first_texts(term), _first_texts(definition)
     for row in islice(page.iter("tr"), 200):
         # A table for layout.
         if _holds(row, "table"):
             continue
         cells = list(row.iterchildren("th", "td"))
         if len(cells) == 2:
-            yield _beginning(cells[0]), _beginning(cells[1])
+            yield _first_texts(cells[0]), _first_texts(cells[1])
         is_head = len(cells) > 2 and all(cell.tag == "th" for cell in cells)
         for following in islice(row.itersiblings("tr"), 1) if is_head else ():
             below = list(following.iterchildren("th", "td"))
             if len(cells) == len(below):
-                yield from zip(map(_beginning, cells), map(_beginning, below), strict=True)
+                yield from zip(map(_first_texts, cells), map(_first_texts, below), strict=True)
 
 
 def _colon_lines(text: str) -> Iterator[tuple[str, str]]:
@@ -288,7 +288,7 @@ def _colon_lines(text: str) -> Iterator[tuple[str, str]]:
             yield label, value.strip() or ("" if _is_label(following) else following)
 
 
-def _headed(page: Page) -> Iterator[tuple[str, str]]:
+def _values_after_labels(page: Page) -> Iterator[tuple[str, str]]:
     """Return the values next to or below an element that contains only a label."""
     for element in islice(page.iter(*_LABEL_ELEMENTS), _MOST_LINES):
         label = _only_text(element) or ""
@@ -296,7 +296,7 @@ def _headed(page: Page) -> Iterator[tuple[str, str]]:
         if len(label) > _LABEL_CHARS or name not in quirks().question_of_label:
             continue
         for following in islice(element.itersiblings("*"), 1):
-            value = _beginning(following)
+            value = _first_texts(following)
             if not _is_label(value + ":"):
                 yield label, value
 
@@ -359,7 +359,7 @@ def own_part(page: Page) -> tuple[str, tuple[str, ...]]:
     The site's parts are removed from *page*, in linear time.
 
     >>> markup = b"<nav>Home Maps</nav><main><h1>A map</h1><p>Ink on paper</main><footer>Our address</footer>"
-    >>> own_part(parsed(markup, None))
+    >>> own_part(parse_page(markup, None))
     ('A map Ink on paper', ('A map',))
     """
     etree.strip_elements(page, "title", with_tail=False)
@@ -367,27 +367,27 @@ def own_part(page: Page) -> tuple[str, tuple[str, ...]]:
         if cell.getprevious() is not None or cell.getparent().getprevious() is not None:
             # A sentence never continues in the next cell.
             cell.text = f" | {cell.text or ''}"
-    whole = _folded(page)
+    whole = _folded_text(page)
     elements = list(page.iter("*"))
-    weights, sites = _weighed(elements)
+    weights, sites = _weigh(elements)
     if page in sites:
         return whole, ()
     mains = (tag for tag in elements if tag.tag == "main" or tag.get("role") == "main")
     main = next((tag for tag in mains if weights[tag].letters), page)
-    headings = {tag: _folded(tag)[:HEADING_CHARS] for tag in page.iter("h1", "h2", "h3")}
+    headings = {tag: _folded_text(tag)[:HEADING_CHARS] for tag in page.iter("h1", "h2", "h3")}
     for tag in sites:
         tag.tag = _SITES
     etree.strip_elements(page, _SITES, with_tail=False)
     is_headless = main is not page and not weights[main].has_heading
     parts = [tag for tag in page.iter("*") if tag is main or (is_headless and tag.tag == "h1")]
-    text = " ".join(filter(None, map(_folded, parts)))
+    text = " ".join(filter(None, map(_folded_text, parts)))
     if not _LETTER.search(text):
         return whole, ()
     own_headings = (headings[tag] for part in parts for tag in part.iter("h1", "h2", "h3"))
     return text, tuple(filter(None, islice(own_headings, MOST_HEADINGS)))
 
 
-def _weighed(elements: Sequence[Page]) -> tuple[dict[Page, _Weight], list[Page]]:
+def _weigh(elements: Sequence[Page]) -> tuple[dict[Page, _Weight], list[Page]]:
     """Return the weight of each element, innermost first, and the elements that belong to the site."""
     weights = {tag: _Weight(letters_in(tag.text or "")) for tag in elements}
     sites: list[Page] = []
@@ -427,5 +427,5 @@ def _is_sites(tag: Page, *, in_article: bool, has_heading: bool) -> bool:
     return _HIDING.search(tag.get("style", "")) is not None
 
 
-def _folded(tag: Page) -> str:
+def _folded_text(tag: Page) -> str:
     return " ".join("\n".join(texts(tag)).split())

@@ -54,7 +54,7 @@ class Value:
     """The data in sort order, if the value is marked as sort-friendly."""
 
     @property
-    def missing(self) -> str | None:
+    def code_of_missing(self) -> str | None:
         """The code if it means that there is no value, or None."""
         is_elsewhere = self.code == ELSEWHERE and not self.text
         return self.code if self.code in MISSING or is_elsewhere else None
@@ -81,9 +81,9 @@ def parse_value(written: str) -> Value:
     sort_friendly = rest.startswith(",") and len(rest) > 1
     data = rest[1:].strip() if sort_friendly else rest.strip()
     return Value(
-        decoded(natural_order(data)) if sort_friendly else decoded(data),
+        decode(natural_order(data)) if sort_friendly else decode(data),
         code["code"].lower() if code else None,
-        decoded(data.rstrip(", ")) if sort_friendly else None,
+        decode(data.rstrip(", ")) if sort_friendly else None,
     )
 
 
@@ -106,10 +106,10 @@ def natural_order(sort_friendly: str) -> str:
     return f"{parts[-1]} {', '.join(parts[:-1])}"
 
 
-def decoded(text: str) -> str:
+def decode(text: str) -> str:
     """Return text with its protected characters decoded in one pass; percent escapes of the web stay (2005, 7.6).
 
-    >>> decoded("100%% %! more%. %5F"), decoded("http://a.b/node%{ ? db = foo %}")
+    >>> decode("100%% %! more%. %5F"), decode("http://a.b/node%{ ? db = foo %}")
     ('100% | more, %5F', 'http://a.b/node?db=foo')
     """
     if "%" not in text:
@@ -139,7 +139,7 @@ def missing_code(value: str) -> str | None:
     >>> missing_code("(:unkn) Anonymous"), missing_code("(:etal)"), missing_code("1952")
     ('unkn', None, None)
     """
-    return parse_value(value).missing
+    return parse_value(value).code_of_missing
 
 
 def says_something(value: str) -> bool:
@@ -288,9 +288,9 @@ class Element:
         return self.label[:1].isupper() or self.qualifier[:1].isupper()
 
     @property
-    def missing(self) -> str | None:
+    def code_of_missing(self) -> str | None:
         """The code that stands for the whole value, or None."""
-        codes = [value.missing for value in self.values]
+        codes = [value.code_of_missing for value in self.values]
         return codes[0] if codes and all(codes) else None
 
     def __str__(self) -> str:
@@ -322,15 +322,15 @@ class Segment:
                     return element
         return None
 
-    def unanswered(self) -> dict[str, str]:
+    def unanswered_questions(self) -> dict[str, str]:
         """Return the questions of this story without an answer, each with the meaning of its code, or "absent"."""
         answers = {question: self.answer(question) for question in QUESTIONS}
         return {
             question: "absent"
             if element is None or not str(element)
-            else MISSING.get(element.missing or "", "at another address")
+            else MISSING.get(element.code_of_missing or "", "at another address")
             for question, element in answers.items()
-            if element is None or not str(element) or element.missing
+            if element is None or not str(element) or element.code_of_missing
         }
 
     def display(self) -> dict[str, str]:
@@ -352,7 +352,7 @@ class Erc:
     """True if it has no opening ``erc``, as for elements within other documents (7.7)."""
 
     @property
-    def anchoring(self) -> Segment | None:
+    def anchoring_story(self) -> Segment | None:
         """The story of the object's expression, which identifies the subject of the record (7.3)."""
         return next((segment for segment in self.segments if segment.kind == "erc"), None)
 
@@ -371,7 +371,7 @@ def parse_erc(text: str) -> Erc | None:
     answer of EZID in another profile.
 
     >>> erc = parse_erc("erc: Gibbon, Edward | The Decline and Fall | (:unav) | http://www.ccel.org/g/gibbon/")
-    >>> erc.anchoring.display()["what"], erc.anchoring.unanswered()
+    >>> erc.anchoring_story.display()["what"], erc.anchoring_story.unanswered_questions()
     ('The Decline and Fall', {'when': 'unavailable indefinitely'})
     """
     return next(iter(parse_ercs(text)), None)
@@ -380,7 +380,7 @@ def parse_erc(text: str) -> Erc | None:
 def parse_ercs(text: str) -> tuple[Erc, ...]:
     """Return the records in *text*: one, or those of a set (2005, 6), each with the header of the set.
 
-    >>> [erc.anchoring.display()["what"] for erc in parse_ercs("erc: A | One | 1 | x\\n\\nerc: B | Two | 2 | y")]
+    >>> [erc.anchoring_story.display()["what"] for erc in parse_ercs("erc: A | One | 1 | x\\n\\nerc: B | Two | 2 | y")]
     ['One', 'Two']
     """
     builder = _Builder()
@@ -389,7 +389,7 @@ def parse_ercs(text: str) -> tuple[Erc, ...]:
     for label, value in elements(text):
         value = EZID_ESCAPE.sub(lambda match: unquote(match[0]), value) if is_ezid and label != "erc" else value
         if builder.begins_another(label) and len(builders) < MOST_RECORDS:
-            builder = builder.following()
+            builder = builder.next_builder()
             builders.append(builder)
         builder.add(label, value)
     return tuple(erc for segment_builder in builders if (erc := segment_builder.record()) is not None)
@@ -408,7 +408,7 @@ class _Builder:
         """Return True if an element opens the next record of a set."""
         return label.lower() == "erc" and bool(self._segments.get("erc"))
 
-    def following(self) -> _Builder:
+    def next_builder(self) -> _Builder:
         """Return a builder for the next record of the same set."""
         following = _Builder()
         if "set" in self._segments:
@@ -467,10 +467,10 @@ class _Builder:
     def record(self) -> Erc | None:
         segments = tuple(_without_repeats(kind, elements) for kind, elements in self._segments.items() if elements)
         erc = Erc(segments, is_stub=not self._opened)
-        anchoring = erc.anchoring
+        anchoring = erc.anchoring_story
         if self._opened:
             return erc if any(segment.kind != "set" for segment in segments) else None
-        answered = set(QUESTIONS) - set(anchoring.unanswered()) if anchoring else set()
+        answered = set(QUESTIONS) - set(anchoring.unanswered_questions()) if anchoring else set()
         is_ezid = any(element.name == "success" for element in self._segments.get("erc", ()))
         return erc if len(answered) >= (2 if is_ezid else 3) else None
 
@@ -481,7 +481,7 @@ _KNOWN = frozenset({*QUESTIONS, *_OTHER_LABELS, *(name for names in _DUBLIN_CORE
 def _values(label: str, value: str) -> tuple[Value, ...]:
     """Return the values between the pipes; a label that ends in ``json`` or ``xml`` has one value (2023, 5.3)."""
     if label.lower().endswith(("json", "xml")):
-        return (Value(decoded(value)),)
+        return (Value(decode(value)),)
     return tuple(parse_value(part) for part in value.split("|", MOST_VALUES))
 
 
@@ -513,17 +513,17 @@ def elements(text: str, nesting: int = 0) -> Iterator[tuple[str, str]]:
             parts.append(line)
             continue
         if label:
-            yield from _unfolded(label, parts, nesting)
+            yield from _unfold(label, parts, nesting)
         label, parts = "", [""]
         if not line.strip():
             yield "", ""
         elif match := _LABEL.match(line):
             label, parts = match["label"], [match["value"].strip()]
     if label:
-        yield from _unfolded(label, parts, nesting)
+        yield from _unfold(label, parts, nesting)
 
 
-def _unfolded(label: str, parts: Sequence[str], nesting: int) -> Iterator[tuple[str, str]]:
+def _unfold(label: str, parts: Sequence[str], nesting: int) -> Iterator[tuple[str, str]]:
     """Return the element of a label and its lines, or the elements of the block below it."""
     value, *lines = parts
     block = [] if value or nesting >= _MOST_NESTED or Element(label, ()).name in _KNOWN else _block(lines, nesting)

@@ -374,13 +374,13 @@ class AnswerFacts:
     # -- the subject
 
     @cached_property
-    def _linked(self) -> tuple[Ark, ...]:
+    def _linked_arks(self) -> tuple[Ark, ...]:
         return linked_arks(self.headers.get("Link", ""))
 
     @cached_property
-    def _named(self) -> tuple[tuple[Ark, str], ...]:
+    def _named_arks(self) -> tuple[tuple[Ark, str], ...]:
         on_page = ((Ark.parse(text), where) for text, where in self.seen.facts.arks)
-        return (*((ark, "Link header") for ark in self._linked), *on_page)
+        return (*((ark, "Link header") for ark in self._linked_arks), *on_page)
 
     @cached_property
     def own_places(self) -> tuple[str, ...]:
@@ -389,7 +389,7 @@ class AnswerFacts:
 
     def places_of(self, ark: Ark) -> tuple[str, ...]:
         """Return the places in which it names *ark*, a part of it or its whole, in any spelling (2023, 3.2)."""
-        places = (where for named, where in self._named if named.base == ark.base)
+        places = (where for named, where in self._named_arks if named.base == ark.base)
         return tuple(dict.fromkeys(places))
 
     @cached_property
@@ -397,12 +397,12 @@ class AnswerFacts:
         """Another ARK that it declares as its subject, if it names the requested one nowhere."""
         if self.own_places:
             return None
-        return next((str(ark) for ark, where in self._named if declares((where,))), None)
+        return next((str(ark) for ark, where in self._named_arks if declares((where,))), None)
 
     @property
     def is_linked_to_ark(self) -> bool:
         """True if a Link header says that it describes the requested ARK (2023, 5.2)."""
-        return self.ark in self._linked
+        return self.ark in self._linked_arks
 
     @cached_property
     def is_about_ark(self) -> bool:
@@ -414,7 +414,7 @@ class AnswerFacts:
     def subject(self) -> Subject:
         """The subject of its record; without a record an empty one."""
         record = self.record
-        return Subject() if record is None else subject_of(record, self.ark, self._linked)
+        return Subject() if record is None else subject_of(record, self.ark, self._linked_arks)
 
     # -- the content
 
@@ -461,7 +461,7 @@ class AnswerFacts:
         return says_something(who) and says_something(what) and not is_fault(what)
 
     @cached_property
-    def labelled(self) -> frozenset[str]:
+    def labelled_questions(self) -> frozenset[str]:
         """The questions that a page answers under descriptive labels."""
         labels = _LABELLED.finditer(self.text or "")
         questions = {KERNEL[word["label"].lower()] for word in labels}

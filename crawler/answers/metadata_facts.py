@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from crawler.answers.answer import STRUCTURED, is_textual, nobody_can_tell
+from crawler.answers.answer import STRUCTURED, are_incomparable, is_textual
 from crawler.answers.claims import declares, subject_of
 from crawler.answers.erc import QUESTIONS, missing_code, says_something
 from crawler.answers.facts import AnswerFacts
@@ -97,10 +97,10 @@ class MetadataFacts:
 
         A page that answers none of them is the object's page if it has its URL, because its news may change.
         """
-        one, other, labels = self.answer.seen, self.object.seen, self.answer.labelled
+        one, other, labels = self.answer.seen, self.object.seen, self.answer.labelled_questions
         if not one.title or one.title != other.title:
             return False
-        return labels <= self.object.labelled and (bool(labels) or is_at_place_of(one, other))
+        return labels <= self.object.labelled_questions and (bool(labels) or is_at_place_of(one, other))
 
     # -- the same answer for any name
 
@@ -128,7 +128,7 @@ class MetadataFacts:
         """True if it has the URL of the object's answer, and too little of one arrived to compare them."""
         one, other = self.answer.seen, self.object.seen
         is_comparable = self._may_be_page and self.object.is_success
-        return is_comparable and is_at_place_of(one, other) and nobody_can_tell(one, other)
+        return is_comparable and is_at_place_of(one, other) and are_incomparable(one, other)
 
     @cached_property
     def may_be_everybodys(self) -> bool:
@@ -137,7 +137,7 @@ class MetadataFacts:
             return False
         observation, other = self.answer.seen, self.control.seen
         if observation.record is None:
-            return nobody_can_tell(observation, other)
+            return are_incomparable(observation, other)
         names = (last_part(observation.asked_url), last_part(other.asked_url))
         strange = set(_impersonal(other.record or {}, names)) - set(_impersonal(observation.record, names))
         return not other.body_complete and len(strange) <= 1  # the last value may be cut
@@ -163,21 +163,23 @@ class MetadataFacts:
         return (self.answer.record or {})["erc"] if self.is_erc else kernel(self.flat)
 
     @cached_property
-    def answered(self) -> tuple[str, ...]:
+    def answered_questions(self) -> tuple[str, ...]:
         """The questions that the record answers."""
         return tuple(one for one in QUESTIONS if says_something(self.answers.get(one, "")))
 
     @cached_property
-    def telling(self) -> tuple[str, ...]:
+    def informative_questions(self) -> tuple[str, ...]:
         """Those, without where, with an answer that is not a word for unknown or the name of the question."""
-        asked = (one for one in self.answered if one != "where")
+        asked = (one for one in self.answered_questions if one != "where")
         return tuple(one for one in asked if not is_unknown(self.answers[one]))
 
     @property
     def is_record_of_object(self) -> bool:
         """True if its record has enough elements for a description."""
-        is_enough = self.is_erc or len(self.answered) >= 2 or self.answer.subject.names_this
-        return bool(is_enough and self.telling) and not {"who", "what"}.isdisjoint(self.answered)
+        is_enough = self.is_erc or len(self.answered_questions) >= 2 or self.answer.subject.names_this
+        return bool(is_enough and self.informative_questions) and not {"who", "what"}.isdisjoint(
+            self.answered_questions
+        )
 
     @cached_property
     def fault_in_title(self) -> str | None:
@@ -224,7 +226,7 @@ class MetadataFacts:
     @cached_property
     def is_page_of_object(self) -> bool:
         """True if a page that differs from the object's and the control's page describes the object."""
-        seen, ark, labels = self.answer.seen, self.answer.ark, self.answer.labelled
+        seen, ark, labels = self.answer.seen, self.answer.ark, self.answer.labelled_questions
         opening = plain(f"{seen.title or ''} {(seen.text or '')[:60]}")
         if says_not_found(opening) or _NO_DESCRIPTION.search(opening):
             return False
@@ -251,12 +253,12 @@ class MetadataFacts:
         return len(what) >= 5 and (what in title or (len(title) >= 5 and title in what))
 
     @property
-    def unanswered(self) -> list[str]:
+    def unanswered_questions(self) -> list[str]:
         """The questions that the record does not answer, each with its code for a missing value."""
         left = []
         for question in QUESTIONS:
             code = missing_code(self.answers.get(question, ""))
-            if question not in self.answered:
+            if question not in self.answered_questions:
                 left.append(f"{question} (:{code})" if code else question)
         return left
 

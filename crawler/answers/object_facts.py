@@ -12,7 +12,7 @@ from enum import Enum, StrEnum
 from functools import cached_property
 from urllib.parse import urlsplit
 
-from crawler.answers.answer import nobody_can_tell
+from crawler.answers.answer import are_incomparable
 from crawler.answers.claims import declares
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import (
@@ -132,7 +132,7 @@ class ObjectFacts:
             return ControlContrast.REFUSED_THERE if is_there else ControlContrast.REFUSED_BEFORE
         if self._is_answered_alike(control):
             return ControlContrast.THE_SAME
-        if nobody_can_tell(answer.seen, control.seen):
+        if are_incomparable(answer.seen, control.seen):
             return ControlContrast.NOT_COMPARED
         if any(map(self._is_made_up, self.others)):
             return ControlContrast.AT_RANDOM

@@ -142,7 +142,7 @@ class _PlainLoader(yaml.BaseLoader):
 
 def record_of(value: Any, kind: str) -> Record | None:
     """Return the record in a parsed structure: segments of an ERC, a registry's entry, an error, or a description."""
-    mapping = value if isinstance(value, Mapping) and _says_enough(value) else _describing(value)
+    mapping = value if isinstance(value, Mapping) and _says_enough(value) else _best_description(value)
     if mapping is None:
         return None
     segments = _segments(mapping)
@@ -243,24 +243,24 @@ def names_ark(mapping: Mapping[str, Any]) -> bool:
     return any("ark:" in value.lower() for value in _strings(named).values())
 
 
-def _describing(value: Any, depth: int = 0) -> Mapping[str, Any] | None:
+def _best_description(value: Any, depth: int = 0) -> Mapping[str, Any] | None:
     """Return the mapping that describes most: one member of a graph or list, or a mapping or its content."""
     if isinstance(value, list):
         items = value[:_MOST_KEYS] if depth < _MOST_DEPTH else ()
-        parts = [part for item in items if (part := _describing(item, depth + 1))]
-        return max(parts, key=lambda part: (names_ark(part) and _telling(part) > 1, _telling(part)), default=None)
+        parts = [part for item in items if (part := _best_description(item, depth + 1))]
+        return max(parts, key=lambda part: (names_ark(part) and _weight(part) > 1, _weight(part)), default=None)
     if not isinstance(value, Mapping):
         return None
     inner = [item for item in list(value.values())[:_MOST_KEYS] if isinstance(item, Mapping | list)]
-    nested = _describing(inner, depth + 1) if inner and depth < _MOST_DEPTH else None
+    nested = _best_description(inner, depth + 1) if inner and depth < _MOST_DEPTH else None
     if is_sites(value):
-        return nested if nested is not None and _telling(nested) > 1 else None
-    if nested is None or _telling(nested) <= max(_telling(value), 1):
+        return nested if nested is not None and _weight(nested) > 1 else None
+    if nested is None or _weight(nested) <= max(_weight(value), 1):
         return value
-    return _merged(value, nested)
+    return _merge(value, nested)
 
 
-def _merged(outer: Mapping[Any, Any], inner: Mapping[Any, Any]) -> dict[Any, Any]:
+def _merge(outer: Mapping[Any, Any], inner: Mapping[Any, Any]) -> dict[Any, Any]:
     """Return a description with the other elements of its envelope. The date of a deposit is not the object's date."""
     answered = kernel(_strings(inner)).keys()
     flat = _flat(outer)
@@ -272,7 +272,7 @@ def _flat(mapping: Mapping[Any, Any]) -> dict[Any, Any]:
     return {key: item for key, item in mapping.items() if not isinstance(item, Mapping | list)}
 
 
-def _telling(mapping: Mapping[str, Any]) -> int:
+def _weight(mapping: Mapping[str, Any]) -> int:
     answers = kernel(_strings(mapping))
     return len(answers) + ("who" in answers) + 4 * len(_segments(mapping))
 
@@ -435,7 +435,7 @@ def from_xml(markup: bytes, *, enough: int = ENOUGH_ANSWERS) -> Record | None:
         return {"error": {"error": _text_of(root)}}
     if name in _NO_RECORDS:
         return None
-    described = _described(dict(_first(_statements(root))))
+    described = _rdf_record(dict(_first(_statements(root))))
     if described is not None:
         return described
     leaves = ((_local(element), _text_of(element)) for element in root.iter("*") if not len(element))
@@ -476,7 +476,7 @@ def _from_rdf(text: str, form: str) -> Record | None:
     best = max(
         of_objects, key=lambda mapping: (names_ark(mapping), len(kernel(mapping)), sorted(mapping.items())), default={}
     )
-    return _described({key: value for key, value in best.items() if key != "@type"})
+    return _rdf_record({key: value for key, value in best.items() if key != "@type"})
 
 
 def _properties_of(graph: rdflib.Graph, subject: Any) -> dict[str, str]:
@@ -488,12 +488,12 @@ def _properties_of(graph: rdflib.Graph, subject: Any) -> dict[str, str]:
         if str(predicate) == f"{RDF}type":
             properties.setdefault("@type", str(value))
         elif _DESCRIPTIVE.match(str(predicate)):
-            shown = encodable(_shown(graph, value))[:VALUE_CHARS]
+            shown = encodable(_readable(graph, value))[:VALUE_CHARS]
             properties.setdefault(plain_key(predicate), shown)
     return properties
 
 
-def _shown(graph: rdflib.Graph, value: Any) -> str:
+def _readable(graph: rdflib.Graph, value: Any) -> str:
     """Return a value in readable form: the name of a thing that has one."""
     from rdflib import BNode, Literal
 
@@ -549,7 +549,7 @@ def _first(statements: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
             yield name, encodable(text)
 
 
-def _described(values: Mapping[str, str]) -> Record | None:
+def _rdf_record(values: Mapping[str, str]) -> Record | None:
     """Return a record if it has more than identifiers of its subject."""
     is_one = bool(values.keys() & (KERNEL.keys() | OTHER_DESCRIPTIVE) - {"@id", "url", "id", "identifier"})
     return {"rdf": dict(values)} if is_one else None

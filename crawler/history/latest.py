@@ -71,7 +71,7 @@ def record_contacts(connection: Connection, run_id: int) -> bool:
     if met:
         connection.execute(insert(contact), [{"run_id": run_id, **asdict(met[host])} for host in sorted(met)])
     outages = assess(met.values(), _misses(connection, run_id, met))
-    connection.execute(schema.replacing(schema.assessment, "run_id"), {"run_id": run_id, **asdict(outages)})
+    connection.execute(schema.upsert(schema.assessment, "run_id"), {"run_id": run_id, **asdict(outages)})
     return outages.is_suspect
 
 
@@ -132,7 +132,7 @@ def set_policy(connection: Connection, policy: StatusPolicy) -> None:
     """Set the policy for the status of ARKs; if it has changed, rebuild the history by it."""
     if policy == policy_of(connection):
         return
-    connection.execute(schema.replacing(schema.policy, "policy_id"), {"policy_id": 1, **asdict(policy)})
+    connection.execute(schema.upsert(schema.policy, "policy_id"), {"policy_id": 1, **asdict(policy)})
     rebuild(connection)
 
 

@@ -71,7 +71,7 @@ def keep(connection: Connection, decided: Iterable[TriageDecision]) -> None:
     for decision in decided:
         until = decision.until.isoformat() if decision.until else None
         connection.execute(
-            schema.replacing(schema.triage, "action", "kind", "target"),
+            schema.upsert(schema.triage, "action", "kind", "target"),
             {**asdict(decision), "at": moment(decision.at), "until": until},
         )
 

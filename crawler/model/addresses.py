@@ -88,7 +88,7 @@ class AddressGuard:
     allowed: tuple[Network, ...] = ()
 
     @classmethod
-    def allowing(cls, networks: Iterable[str]) -> AddressGuard:
+    def for_networks(cls, networks: Iterable[str]) -> AddressGuard:
         """Return a guard that allows the given networks (``127.0.0.0/8``, ``::1``).
 
         Raises ValueError, with the text, for an invalid network.
@@ -103,7 +103,7 @@ class AddressGuard:
         (True, True)
         >>> AddressGuard().refusal("::ffff:127.0.0.1"), AddressGuard().refusal("0x7f.1")
         ('127.0.0.1 is a loopback address', '127.0.0.1 is a loopback address')
-        >>> AddressGuard.allowing(["127.0.0.0/8"]).refusal("127.0.0.1") is None
+        >>> AddressGuard.for_networks(["127.0.0.0/8"]).refusal("127.0.0.1") is None
         True
         """
         return next(filter(None, map(self._refusal, addresses_in(host))), None)
@@ -111,7 +111,7 @@ class AddressGuard:
     def allows(self, host: str) -> bool:
         """Return True if *host* is an address that is allowed explicitly.
 
-        >>> guard = AddressGuard.allowing(["127.0.0.0/8"])
+        >>> guard = AddressGuard.for_networks(["127.0.0.0/8"])
         >>> guard.allows("127.1"), guard.allows("8.8.8.8"), guard.allows("n2t.net")
         (True, False, False)
         """

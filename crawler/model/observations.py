@@ -549,7 +549,7 @@ class ServiceVerdict(Generic[OutcomeT]):
 
 
 @dataclass(frozen=True, slots=True)
-class Meant:
+class IntendedArk:
     """An ARK that was probably meant instead of the written one, and works."""
 
     ark: Ark
@@ -581,7 +581,7 @@ class Verdict:
     rests_on: tuple[str, ...] = ()
     """Shared answers that it depends on, by the first URL requested: controls, policies, a host's path, other readings.
     """
-    did_you_mean: Meant | None = None
+    did_you_mean: IntendedArk | None = None
     naan_policy: Mapping[str, Any] = field(default_factory=dict)
     """The policy of the assigner of such names in the NAAN registry; may be empty."""
 

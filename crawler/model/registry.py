@@ -63,7 +63,7 @@ def load(folder: Path) -> Registry:
     """
     path = folder / COPY
     try:
-        return kept(path)[0]
+        return load_registry_copy(path)[0]
     except FileNotFoundError:
         return Registry.builtin()
     except (OSError, NotARegistry) as problem:
@@ -72,9 +72,9 @@ def load(folder: Path) -> Registry:
     return replace(Registry.builtin(), warning=warning)
 
 
-def kept(path: Path) -> tuple[Registry, Provenance | None]:
+def load_registry_copy(path: Path) -> tuple[Registry, Provenance | None]:
     """Return the copy at *path* and its provenance, if that belongs to it. Raises OSError and `NotARegistry`."""
-    data = bounded(path)
+    data = read_bounded(path)
     with suppress(OSError, ValidationError):
         provenance = Provenance.model_validate_json(path.with_name(PROVENANCE).read_bytes())
         if provenance.sha256 == hashlib.sha256(data).hexdigest():
@@ -83,7 +83,7 @@ def kept(path: Path) -> tuple[Registry, Provenance | None]:
     return read_registry(data, source=str(path)), None
 
 
-def bounded(path: Path) -> bytes:
+def read_bounded(path: Path) -> bytes:
     """Return the bytes of a file that is not larger than a registry may be. Raises OSError and `NotARegistry`."""
     with path.open("rb") as file:
         data = file.read(REGISTRY_LIMIT + 1)

@@ -99,9 +99,9 @@ def sendable(url: str) -> str:
     without_fragment = url.split("#", 1)[0]
     match = _AUTHORITY.match(without_fragment)
     if match is None:
-        return _escaped(without_fragment)
+        return _escape(without_fragment)
     authority = _host_and_port(match["authority"])
-    return f"{match['scheme']}://{authority}{_escaped(without_fragment[match.end() :])}"
+    return f"{match['scheme']}://{authority}{_escape(without_fragment[match.end() :])}"
 
 
 def _host_and_port(authority: str) -> str:
@@ -112,11 +112,11 @@ def _host_and_port(authority: str) -> str:
         try:
             host = idna.encode(unquote(host), uts46=True).decode("ascii")
         except UnicodeError:  # idna's own errors are of this kind
-            host = _escaped(host)
-    return _escaped(f"{host}{colon}{port}")
+            host = _escape(host)
+    return _escape(f"{host}{colon}{port}")
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     def escapes(match: re.Match[str]) -> str:
         return "".join(f"%{octet:02X}" for octet in match[0].encode("utf-8", "surrogatepass"))
 
@@ -303,7 +303,7 @@ def resolved_location(base: str, location: str) -> str:
         elif not reference:
             target = path + question + query
         else:
-            target = _merged(path, reference)
+            target = _merge_path(path, reference)
         url = f"{scheme}://{authority}{target}"
     url = sendable(url)
     fault = url_fault(url) if _HTTP.match(url) and not is_too_long(url) else None
@@ -312,7 +312,7 @@ def resolved_location(base: str, location: str) -> str:
     return url
 
 
-def _merged(path: str, reference: str) -> str:
+def _merge_path(path: str, reference: str) -> str:
     head, question, query = reference.partition("?")
     kept: list[str] = []
     segments = (path.rpartition("/")[0] + "/" + head).split("/")[1:]
@@ -476,10 +476,10 @@ def retry_after_s(header: str | None, *, at: str) -> float | None:
     """
     text = (header or "").strip()[:_RETRY_CHARS]
     if match := _RETRY_SECONDS.match(text):
-        return min(_bounded(match["whole"]) + float((match["part"] or ".0")[:9]), LONGEST_WISH_S)
+        return min(_capped_seconds(match["whole"]) + float((match["part"] or ".0")[:9]), LONGEST_WISH_S)
     spoken = _SPOKEN_RETRY.match(text) if text else None
     if spoken:
-        hours, minutes, seconds = (_bounded(spoken[unit] or "0") for unit in "hms")
+        hours, minutes, seconds = (_capped_seconds(spoken[unit] or "0") for unit in "hms")
         return min(hours * 3600 + minutes * 60 + seconds, LONGEST_WISH_S)
     if _BEYOND_CALENDARS.search(text):
         return LONGEST_WISH_S
@@ -491,7 +491,7 @@ def retry_after_s(header: str | None, *, at: str) -> float | None:
         return None
 
 
-def _bounded(digits: str) -> float:
+def _capped_seconds(digits: str) -> float:
     """Return a number of seconds with any number of digits."""
     significant = digits.lstrip("0")
     return min(float(significant or 0), LONGEST_WISH_S) if len(significant) < 20 else LONGEST_WISH_S

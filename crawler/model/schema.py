@@ -62,7 +62,7 @@ def key(name: str, comment: str = "key") -> Column[int]:
     return Column(name, Integer, primary_key=True, comment=comment)
 
 
-def replacing(table: Table, *unique: str) -> Insert:
+def upsert(table: Table, *unique: str) -> Insert:
     """Return the statement that adds a row, or replaces the one with the same *unique* values."""
     new = insert(table)
     others = {column.name: new.excluded[column.name] for column in table.c if not column.primary_key}

@@ -73,7 +73,7 @@ class Allowances:
 def is_own(host: str, routes: Routes, guard: AddressGuard) -> bool:
     """Return True if *host* is the operator's own without being named: a routed host or an allowed private address.
 
-    >>> is_own("http://127.0.0.1:8080", Routes(), AddressGuard.allowing(["127.0.0.0/8"]))
+    >>> is_own("http://127.0.0.1:8080", Routes(), AddressGuard.for_networks(["127.0.0.0/8"]))
     True
     """
     origin = find_origin(host)

@@ -385,7 +385,7 @@ def patience_of(settings: BaseSettings) -> Patience:
 def routes_and_guard(settings: BaseSettings) -> tuple[Routes, AddressGuard]:
     """Return the routes and the address guard in Scrapy's *settings*."""
     routes = Routes.parse(settings.getlist("ARKAUDIT_CONNECT_TO"), only=settings.getbool("ARKAUDIT_ONLY_ROUTED"))
-    return routes, AddressGuard.allowing(settings.getlist("ARKAUDIT_ALLOW_ADDRESSES"))
+    return routes, AddressGuard.for_networks(settings.getlist("ARKAUDIT_ALLOW_ADDRESSES"))
 
 
 # -- the throttle of a crawler

@@ -25,7 +25,7 @@ from crawler.politeness.throttle import patience_of
 from crawler.rendering import RenderOptions
 from crawler.rendering.pages import RENDERED, PageRenderer
 from crawler.spiders.auditing import AuditSpider, OwnRun
-from crawler.spiders.conversation import Ask, AskingRules, Conversation, Finished, Outgoing, Target
+from crawler.spiders.conversation import Ask, AskingRules, Conversation, FinishedTarget, Outgoing, Target
 from crawler.spiders.items import CheckedArk, checked_ark
 from crawler.spiders.runs import JUDGING_CPU_S, TOO_LONG_TO_JUDGE, Background, judge_run, judge_settled
 from crawler.spiders.seeds import targets_in, words_of
@@ -112,7 +112,7 @@ class Replay:
         """Return True if *observation* answers an expected question."""
         return _key(observation) in self._asked
 
-    def answered(self, observation: Observation) -> Ask | None:
+    def take(self, observation: Observation) -> Ask | None:
         """Return the question that *observation* answers, or None if it was not asked, or not yet."""
         ask = self._asked.pop(_key(observation), None)
         if ask is None:
@@ -157,7 +157,7 @@ class ArksSpider(AuditSpider):
         self.frontier.add(CrawlRequest.to_ark(ark, url) for ark, url in targets if not ark.is_skipped)
         self._targets = targets
         self._rules = rules
-        self._conversation = Conversation(self.frontier.targets, rules, readings, recall=self._recalled)
+        self._conversation = Conversation(self.frontier.targets, rules, readings, recall=self._stored_observations)
         self._rendering = rendering
         self._renderer: PageRenderer | None = None
 
@@ -201,7 +201,7 @@ class ArksSpider(AuditSpider):
             ask = Ask(ark, asked, Question.OBJECT, url)
             yield await observe(ask, request, response, self.answers)
 
-    def _recalled(self, url: str) -> list[Observation]:
+    def _stored_observations(self, url: str) -> list[Observation]:
         """Return the observations of a finished target."""
         self.recorder.commit()
         return self.store.observations_at(self.run_id, url)
@@ -210,7 +210,7 @@ class ArksSpider(AuditSpider):
         if self._rendering is not None:
             self._renderer = PageRenderer(self.crawler, self._rendering, self.answers)
             self.crawler.signals.connect(self._renderer.close, signal=signals.spider_closed)
-        async for request in self._replayed():
+        async for request in self._replay():
             yield request
         async for entry in self.feed.entries():
             if entry.crawl_request.ark is not None:
@@ -223,7 +223,7 @@ class ArksSpider(AuditSpider):
     def _asks(self, outgoing: Iterable[Outgoing]) -> Iterator[Ask]:
         """Return the questions to send; finished targets are recorded in order."""
         for outgoing_item in outgoing:
-            if isinstance(outgoing_item, Finished):
+            if isinstance(outgoing_item, FinishedTarget):
                 self.recorder.add(SettledEntry(self.name, outgoing_item.request_url))
             else:
                 yield outgoing_item
@@ -241,8 +241,8 @@ class ArksSpider(AuditSpider):
         limit = self.settings.getint("ARKAUDIT_BODY_LIMIT")
         return Request(
             sendable(ask.url),
-            callback=self.answered,
-            errback=self.failed,
+            callback=self.handle_answer,
+            errback=self.handle_failure,
             cb_kwargs={"ask": ask},
             dont_filter=True,  # two ARKs may have one landing page, and a loop repeats a URL
             priority=_PRIORITY.get(ask.question, 1),
@@ -264,13 +264,13 @@ class ArksSpider(AuditSpider):
             # Nothing was sent.
             following = self._conversation.on_answer(ask.after, is_last=True)
         else:
-            observation, following = self._decided(observation)
+            observation, following = self._decide(observation)
             self.recorder.add(observation)
             outcomes.append(self.redact(observation))
         for outcome in (*outcomes, *self._requests(following)):
             yield outcome
 
-    def _decided(self, observation: Observation) -> tuple[Observation, list[Outgoing]]:
+    def _decide(self, observation: Observation) -> tuple[Observation, list[Outgoing]]:
         """Return the observation to keep, and the next questions. If the decision takes too long, the answer counts as
         not read.
         """
@@ -287,7 +287,7 @@ class ArksSpider(AuditSpider):
 
     # -- the observations before an interruption
 
-    async def _replayed(self) -> AsyncIterator[Request]:
+    async def _replay(self) -> AsyncIterator[Request]:
         """Replay the answers in the store, in their order, and send only the open questions.
 
         A resumed run makes the same decisions as a run without the interruption.
@@ -312,5 +312,5 @@ class ArksSpider(AuditSpider):
                 yield self._request(ask)
 
     def _replay_answer(self, replay: Replay, observation: Observation) -> None:
-        if replay.answered(observation) is not None:
-            replay.ask(self._asks(self._decided(observation)[1]))
+        if replay.take(observation) is not None:
+            replay.ask(self._asks(self._decide(observation)[1]))

@@ -75,13 +75,13 @@ class OwnRun:
         self.executor = document_executor(1)
         self._reason = ""
         share_pace(crawler, settings, cache_folder())
-        crawler.signals.connect(self._closed, signal=signals.spider_closed)
-        crawler.signals.connect(self._stopped, signal=signals.engine_stopped)
+        crawler.signals.connect(self._on_spider_closed, signal=signals.spider_closed)
+        crawler.signals.connect(self._on_engine_stopped, signal=signals.engine_stopped)
 
-    def _closed(self, reason: str) -> None:
+    def _on_spider_closed(self, reason: str) -> None:
         self._reason = reason
 
-    def _stopped(self) -> None:
+    def _on_engine_stopped(self) -> None:
         self.executor.shutdown(wait=False)
         state = FINISHED if self._reason == "finished" else INTERRUPTED
         try:
@@ -111,8 +111,8 @@ class AuditSpider(scrapy.Spider):
         """Hosts whose certificate was checked in this run, by either spider."""
         self.frontier = Frontier(store, run_id, self.name)
         self.recorder = Recorder(store, run_id, on_failure=self._store_failed, redact=lambda item: self.redact(item))
-        self.recorder.on_add = self.recorded
-        self.feed = Feed(self.frontier, self.recorder, bounds, is_idle=self._is_idle, on_lost=self.lost)
+        self.recorder.on_add = self.on_recorded
+        self.feed = Feed(self.frontier, self.recorder, bounds, is_idle=self._is_idle, on_lost=self.on_lost)
         self.own_run: OwnRun | None = None
         """The run that it started for a command of Scrapy; None within a given run."""
         self._results: Iterator[Any] | None = None
@@ -152,8 +152,8 @@ class AuditSpider(scrapy.Spider):
         spider.own_run = own_run
         # Before the extensions are made, so that feeds are still open then.
         if own_run is not None:
-            crawler.signals.connect(spider._give_what_is_left, signal=signals.spider_closed)
-        crawler.signals.connect(spider._stay_for_what_waits, signal=signals.spider_idle)
+            crawler.signals.connect(spider._send_rest_to_feeds, signal=signals.spider_closed)
+        crawler.signals.connect(spider._keep_open_for_timers, signal=signals.spider_idle)
         crawler.signals.connect(spider.recorder.commit, signal=signals.spider_closed)
         crawler.signals.connect(spider.answers.close, signal=signals.spider_closed)
         spider.redact = RecordRedactor.from_crawler(crawler)
@@ -173,7 +173,7 @@ class AuditSpider(scrapy.Spider):
         """Conclude the run, complete or not, and return its items for feeds."""
         return ()
 
-    def _concluded(self, *, is_whole: bool) -> Iterator[Any]:
+    def _own_results(self, *, is_whole: bool) -> Iterator[Any]:
         """Return the results of its own run that were not given to feeds so far."""
         if self._results is None:
             self.recorder.commit()
@@ -183,19 +183,19 @@ class AuditSpider(scrapy.Spider):
             self._results = iter(list(self.results(is_whole=is_whole)))
         return self._results
 
-    def _give_what_is_left(self) -> None:
+    def _send_rest_to_feeds(self) -> None:
         """Give remaining results to feeds if the run ended before `start` could; pipelines are closed by now."""
-        for item in self._concluded(is_whole=False):
+        for item in self._own_results(is_whole=False):
             self.crawler.signals.send_catch_log(signals.item_scraped, item=item, response=None, spider=self)
 
     # -- requests and records
 
-    def answered(self, response: Response, **asked: Any) -> AsyncIterator[Any]:
+    def handle_answer(self, response: Response, **asked: Any) -> AsyncIterator[Any]:
         """Return the results of `on_answer` for an answer: the callback of all requests."""
         assert response.request is not None
         return self._until_stopped(self.on_answer(response.request, response, **asked))
 
-    def failed(self, failure: Failure) -> AsyncIterator[Any]:
+    def handle_failure(self, failure: Failure) -> AsyncIterator[Any]:
         """Return the results of `on_answer` without an answer: the errback of all requests."""
         request: Request = failure.request  # type: ignore[attr-defined]
         return self._until_stopped(self.on_answer(request, None, **request.cb_kwargs))
@@ -219,7 +219,7 @@ class AuditSpider(scrapy.Spider):
                 while not self._is_idle() and not self.is_stopping:
                     await self.pause(_LOOK_S)
                 if not self.is_stopping:
-                    for item in self._concluded(is_whole=True):
+                    for item in self._own_results(is_whole=True):
                         yield item
         except asyncio.CancelledError:  # Ctrl-C, if Scrapy itself runs the spider
             self.drop_what_is_queued()
@@ -232,7 +232,7 @@ class AuditSpider(scrapy.Spider):
     def begin(self) -> AsyncIterator[Any]:
         """Yield the first requests and records, as the entries of `feed` come."""
 
-    def lost(self, entry: FrontierEntry) -> None:
+    def on_lost(self, entry: FrontierEntry) -> None:
         """Record an outcome for an entry that has none although all requests have ended, which is a bug."""
         self.logger.error("%s was requested, but got no outcome", entry.crawl_request.url)
         self.recorder.add(self.outcome_of_lost(entry))
@@ -241,7 +241,7 @@ class AuditSpider(scrapy.Spider):
         """Return the record for an entry that lost its outcome."""
         return SettledEntry(self.name, entry.crawl_request.canonical)
 
-    def recorded(self, items: Sequence[Recordable]) -> None:
+    def on_recorded(self, items: Sequence[Recordable]) -> None:
         """Complete the entries of the frontier that have their outcome in *items*, which were recorded."""
         for item in items:
             if isinstance(item, SettledEntry):
@@ -288,7 +288,7 @@ class AuditSpider(scrapy.Spider):
             timer = asyncio.get_running_loop().call_later(wait_s, ask)
             self._later.add(timer)
 
-    def _stay_for_what_waits(self) -> None:
+    def _keep_open_for_timers(self) -> None:
         if self._later and not self.is_stopping:
             raise DontCloseSpider
 
@@ -306,7 +306,7 @@ class AuditSpider(scrapy.Spider):
         if engine is not None and self._stopping is None:
             self._stopping = asyncio.ensure_future(engine.close_spider_async(reason=reason))
 
-    async def _see_it_closed(self) -> None:
+    async def _close_scrapy(self) -> None:
         """Close Scrapy when its last item is done.
 
         Scrapy 2.19 checks this only after responses, not after items from `start`, and would wait for ever.
@@ -322,7 +322,7 @@ class AuditSpider(scrapy.Spider):
         self._stopped.set()
         self.answers.stop()
         if self._closing is None:
-            self._closing = asyncio.ensure_future(self._see_it_closed())
+            self._closing = asyncio.ensure_future(self._close_scrapy())
         self.feed.stop()
         for timer in self._later:
             timer.cancel()

@@ -46,7 +46,7 @@ from crawler.model.resolving import (
 )
 from crawler.verdicts.access import OBJECT_RULES, is_app_shell
 from crawler.verdicts.answer_sets import SHARED, is_about_resolver
-from crawler.verdicts.readings import CandidateReading, Form, learned, meant_by, next_reading, readings_of
+from crawler.verdicts.readings import CandidateReading, Form, evidence_of_targets, meant_by, next_reading, readings_of
 from crawler.verdicts.verdict import ClosedCollection, Description, closed_for, described_by, facts_beside
 from extractors.model.ark import Ark
 from extractors.model.naan import Registry
@@ -90,7 +90,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class FinishedTarget:
     """A target without further questions."""
 
     request_url: str
@@ -156,7 +156,7 @@ class Case:
         self._described = None
 
     @property
-    def described(self) -> Description:
+    def description(self) -> Description:
         """The description of its object by the answers so far."""
         if self._described is None:
             self._described = described_by(self.answers)
@@ -172,7 +172,7 @@ class Case:
         return url != self.request_url and any(reading.url == url for reading in (*self.readings, *self.meant))
 
 
-Outgoing = Ask | Finished
+Outgoing = Ask | FinishedTarget
 
 
 class Conversation:
@@ -193,7 +193,7 @@ class Conversation:
         self._rules = rules
         self._recall = recall
         self._readings = readings or {}
-        self._evidence = learned(targets())
+        self._evidence = evidence_of_targets(targets())
         self._shoulders = Shoulders.among((ark for ark, _ in targets()), rules.registry)
         self._cases: dict[str, Case] = {}
         """The open cases, and those that were opened as other readings."""
@@ -240,7 +240,7 @@ class Conversation:
     def begin(self, ark: Ark, url: str) -> list[Outgoing]:
         """Return the first question about a target; one that was opened as another's reading continues from there."""
         if hash(url) in self._finished:
-            return [Finished(url)]
+            return [FinishedTarget(url)]
         readings = readings_of(ark, url, self._readings.get(url, ()))
         case = self._cases.get(url)
         if case is None:
@@ -258,7 +258,7 @@ class Conversation:
         self._begun = []
         case.open -= 1
         case.asking.discard(observation.question)
-        return [*self._following(case, observation, is_last=is_last), *self._finish(case)]
+        return [*self._next_questions(case, observation, is_last=is_last), *self._finish(case)]
 
     def on_unread(self, observation: Observation) -> list[Outgoing]:
         """Return the questions after an unread answer, including those from before its `on_answer` was interrupted."""
@@ -266,7 +266,7 @@ class Conversation:
         self._cases[observation.request_url].open += 1
         return [*begun, *self.on_answer(observation, is_last=True)]
 
-    def _following(self, case: Case, observation: Observation, *, is_last: bool) -> Iterator[Outgoing]:
+    def _next_questions(self, case: Case, observation: Observation, *, is_last: bool) -> Iterator[Outgoing]:
         question = observation.question
         wait_s = None if is_last else next_attempt(observation, self._rules.patience)
         if wait_s is not None:
@@ -274,8 +274,8 @@ class Conversation:
             return
         if question in (Question.CONTROL, Question.CONTROL_ELSEWHERE):
             self._controls[self._neighbourhood(case)] = AnswerFacts(observation)
-            yield from self._go_on_with(list(self._waiting.values()))
-            yield from self._go_on_after(self._neighbourhood(case))
+            yield from self._resume_all(list(self._waiting.values()))
+            yield from self._resume_waiting(self._neighbourhood(case))
             for sharing in self._waiting_for.pop((self._neighbourhood(case), Question.CONTROL_AGAIN), []):
                 sharing.open -= 1
                 yield from self._control_again(sharing)
@@ -285,7 +285,7 @@ class Conversation:
         if question is Question.WELL_KNOWN:
             origin = origin_of(observation.asked_url)
             self._paths[origin] = resolver_path(observation)
-            yield from self._go_on_after(origin)
+            yield from self._resume_waiting(origin)
             return
         if question in SHARED or is_about_resolver(question, case.answers.get(Question.OBJECT)):
             return
@@ -298,7 +298,7 @@ class Conversation:
         if question in ACCESS and (control := self._controls.get(self._neighbourhood(case))) is not None:
             yield from self._other_control(case, control)
         yield from self._next(case)
-        yield from self._go_on_with([case_ for case_ in self._waiting.values() if case_.waits_for(case.request_url)])
+        yield from self._resume_all([case_ for case_ in self._waiting.values() if case_.waits_for(case.request_url)])
 
     # -- output
 
@@ -325,23 +325,23 @@ class Conversation:
         self._begun.append(ask)
         return ask
 
-    def _finish(self, case: Case) -> Iterator[Finished]:
+    def _finish(self, case: Case) -> Iterator[FinishedTarget]:
         """Drop a target without further questions."""
         if case.readings and not case.open and self._cases.get(case.request_url) is case:
             self._finished.add(hash(case.request_url))
             del self._cases[case.request_url]
-            yield Finished(case.request_url)
+            yield FinishedTarget(case.request_url)
 
-    def _go_on_with(self, waiting: Iterable[Case]) -> Iterator[Outgoing]:
+    def _resume_all(self, waiting: Iterable[Case]) -> Iterator[Outgoing]:
         for case in waiting:
             if self._waiting.pop(case.request_url, None) is not None:
-                yield from self._go_on(case)
+                yield from self._resume(case)
 
-    def _go_on_after(self, subject: Hashable) -> Iterator[Outgoing]:
+    def _resume_waiting(self, subject: Hashable) -> Iterator[Outgoing]:
         for case in self._waiting_for.pop(subject, []):
-            yield from self._go_on(case)
+            yield from self._resume(case)
 
-    def _go_on(self, case: Case) -> Iterator[Outgoing]:
+    def _resume(self, case: Case) -> Iterator[Outgoing]:
         """Return the next question about an ARK that waited for the answer about another."""
         case.open -= 1
         yield from self._next(case)
@@ -355,7 +355,7 @@ class Conversation:
             return
         following = next_question(case.answers, self._context(case), case.places, first_url=case.first_url)
         if following is not Question.HYPHENS and case.answers.keys().isdisjoint(INFLECTED):
-            reading, is_awaited = self._reading(case)
+            reading, is_awaited = self._next_reading(case)
             if reading is not None or is_awaited:
                 case.open += case.request_url not in self._waiting
                 self._waiting[case.request_url] = case
@@ -363,7 +363,7 @@ class Conversation:
                     yield self._open(reading.ark, reading.url, is_guess=reading in case.meant)
                 return
         if following is None or case.is_guess or (not case.readings and reached_answer(case.answers) is None):
-            yield from self._rendering(case)
+            yield from self._render_questions(case)
             return
         if following in case.asking:  # already sent, when the case was opened as a reading
             return
@@ -374,7 +374,7 @@ class Conversation:
             self._wait_for(origin_of(case.first_url), case)
             if is_asked:
                 return
-        if following is Question.DOUBLE and case.described.by is not None:
+        if following is Question.DOUBLE and case.description.by is not None:
             self._asked.add((self._neighbourhood(case), Question.DOUBLE))
         own_path = self._paths.get(origin_of(case.first_url))
         yield self._ask(
@@ -413,7 +413,7 @@ class Conversation:
         verdict = OBJECT_RULES.judge(facts_beside(living, case.answers, control))
         return verdict.outcome is ObjectOutcome.SOFT_404
 
-    def _rendering(self, case: Case) -> Iterator[Ask]:
+    def _render_questions(self, case: Case) -> Iterator[Ask]:
         """Send the page of an app shell to a browser, and, once per neighbourhood, that of the control.
 
         All other questions come before, because further answers show more of the page.
@@ -437,7 +437,7 @@ class Conversation:
 
     # -- other readings
 
-    def _reading(self, case: Case) -> tuple[CandidateReading | None, bool]:
+    def _next_reading(self, case: Case) -> tuple[CandidateReading | None, bool]:
         """Return the reading of a case's mention to request next, or None, and whether to wait for one."""
         others = (*case.readings, *case.meant)
         begun = {reading.url: begun for reading in others if (begun := self._case_at(reading)) is not None}
@@ -475,8 +475,8 @@ class Conversation:
     def _context(self, case: Case) -> AskingContext:
         origin = origin_of(case.first_url)
         return AskingContext(
-            described=case.described.by is not None,
-            stated=case.described.states_commitment,
+            described=case.description.by is not None,
+            stated=case.description.states_commitment,
             legacy=self._rules.legacy,
             has_asked_both=(self._neighbourhood(case), Question.DOUBLE) in self._asked,
             own_path=self._paths.get(origin),
@@ -495,7 +495,7 @@ class Conversation:
 
         The control is sent once per neighbourhood, and again with the inflection that returned a description.
         """
-        living, described = reached_answer(case.answers), case.described
+        living, described = reached_answer(case.answers), case.description
         neighbourhood = self._neighbourhood(case)
         telling = living or self._refusal(case)
         if telling is None:

@@ -267,7 +267,7 @@ def _unread(part: ArchiveMember | Finding, failure: WorkerError) -> MemberReadin
     return MemberReading.of(part, extraction_of_member(failed_extraction(failure, part.media_type), part), None)
 
 
-def redirected(crawl_request: CrawlRequest, hops: Chain, there: CrawlRequest) -> DocumentRecord:
+def redirect_record(crawl_request: CrawlRequest, hops: Chain, there: CrawlRequest) -> DocumentRecord:
     """Return the row about a URL that redirected to the document *there*, by *hops* of its own."""
     return DocumentRecord(
         url=crawl_request.url,
@@ -280,7 +280,7 @@ def redirected(crawl_request: CrawlRequest, hops: Chain, there: CrawlRequest) ->
     )
 
 
-def unfetched(
+def unfetched_record(
     crawl_request: CrawlRequest, hops: Chain, end: ChainEnd, detail: str, status: int | None
 ) -> DocumentRecord:
     """Return the row about a document that could not be fetched: the outcome of its chain, and the reason."""

@@ -43,9 +43,9 @@ from crawler.spiders.document_reading import (
     Row,
     headers_of,
     read_ahead,
-    redirected,
+    redirect_record,
     source_record,
-    unfetched,
+    unfetched_record,
     whole_lines,
 )
 from crawler.spiders.items import Citation, citations
@@ -167,7 +167,7 @@ class DocumentsSpider(AuditSpider):
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         spider = super().from_crawler(crawler, *args, **kwargs)
         crawler.signals.connect(spider._robots_read, signal=signals.robots_parsed)
-        crawler.signals.connect(spider._closed, signal=signals.spider_closed)
+        crawler.signals.connect(spider._on_spider_closed, signal=signals.spider_closed)
         return spider
 
     async def begin(self) -> AsyncIterator[DocumentRecord | Citation]:
@@ -212,10 +212,10 @@ class DocumentsSpider(AuditSpider):
 
     def outcome_of_lost(self, entry: FrontierEntry) -> DocumentRecord:
         finding = Finding("no-outcome", "it was requested, but got no outcome")
-        return replace(unfetched(entry.crawl_request, (), ChainEnd.UNDETERMINED, "", None), findings=(finding,))
+        return replace(unfetched_record(entry.crawl_request, (), ChainEnd.UNDETERMINED, "", None), findings=(finding,))
 
-    def recorded(self, items: Sequence[Recordable]) -> None:
-        super().recorded(items)
+    def on_recorded(self, items: Sequence[Recordable]) -> None:
+        super().on_recorded(items)
         for item in items:
             if isinstance(item, DocumentRecord):
                 self._gate.note_recorded(item.leads)
@@ -224,8 +224,8 @@ class DocumentsSpider(AuditSpider):
         """Return the request for a document; *earlier* are the hops of earlier attempts."""
         return Request(
             crawl_request.url,
-            callback=self.answered,
-            errback=self.failed,
+            callback=self.handle_answer,
+            errback=self.handle_failure,
             cb_kwargs={"crawl_request": crawl_request, "attempt": attempt, "earlier": earlier},
             dont_filter=True,  # the frontier filters; a redirect must not be lost
             meta={
@@ -267,7 +267,7 @@ class DocumentsSpider(AuditSpider):
         hops = (*request.cb_kwargs["earlier"], *hops)
         status = None if response is None else response.status
         async with self._turns[crawl_request.host]:
-            record = unfetched(crawl_request, hops, end, detail, status)
+            record = unfetched_record(crawl_request, hops, end, detail, status)
             if response is not None and response.body:
                 read = await self._read(crawl_request, response)
                 # Some repositories send their errors with 404 or 422.
@@ -317,10 +317,10 @@ class DocumentsSpider(AuditSpider):
             is_ours = self._arrives(there, crawl_request)
             if is_ours:
                 self._gate.remember(there)
-                way = redirected(crawl_request, hops[:-1], there)
+                way = redirect_record(crawl_request, hops[:-1], there)
             else:
                 target = self.frontier.find(there.canonical) or there
-                way = redirected(crawl_request, hops, target)
+                way = redirect_record(crawl_request, hops, target)
             hops = hops[-1:]
         leads_further = crawl_request.is_seed or crawl_request.source is not None
         if is_ours or leads_further:
@@ -456,7 +456,7 @@ class DocumentsSpider(AuditSpider):
         except StoreUnwritable as failure:
             self._store_failed(failure)
 
-    def _closed(self) -> None:
+    def _on_spider_closed(self) -> None:
         # Scrapy no longer takes their records.
         for task in self._reading:
             task.cancel()

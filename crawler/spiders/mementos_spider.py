@@ -67,8 +67,8 @@ class MementosSpider(AuditSpider):
         ask = under_way.ask
         return Request(
             ask.url,
-            callback=self.answered,
-            errback=self.failed,
+            callback=self.handle_answer,
+            errback=self.handle_failure,
             headers=ask.headers,
             cb_kwargs={"under_way": under_way},
             dont_filter=True,

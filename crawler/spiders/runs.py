@@ -18,9 +18,9 @@ from crawler.asking.probes import place_of
 from crawler.model.observations import (
     CitedMention,
     DecidedOn,
+    IntendedArk,
     KeptMention,
     KeptUnresolvedMention,
-    Meant,
     Question,
     TlsResult,
     Verdict,
@@ -33,15 +33,15 @@ from crawler.verdicts.readings import (
     CandidateReading,
     FormState,
     SettledReading,
-    learned,
+    evidence_of_targets,
     meant_by,
     meant_instead,
     other_readings,
     readings_of,
-    settled,
+    settle,
 )
 from crawler.verdicts.remarks import RunFindings, own_findings
-from crawler.verdicts.verdict import ClosedCollection, VerdictContext, closed_for, judge, skipped
+from crawler.verdicts.verdict import ClosedCollection, VerdictContext, closed_for, judge, skipped_verdict
 from extractors.extraction import annotate, may_decide
 from extractors.find import decide_again
 from extractors.mentions.mention import Mention
@@ -77,7 +77,7 @@ def decide_unresolved(store: Store, run_id: int, *, resolver: str) -> int:
     for document_id, in_document in groupby(doubtful, key=attrgetter("document_id")):
         budget = TimeBudget(DECIDING_CPU_S)
         with use_budget(budget):
-            changed += _changed(in_document, evidence, resolver)
+            changed += _changed_mentions(in_document, evidence, resolver)
         if budget.findings:
             store.record_findings(run_id, store.document_url(document_id), budget.findings)
     store.record_decisions(changed)
@@ -101,7 +101,7 @@ def record_registry_findings(store: Store, run_id: int, registry: Registry) -> N
         store.record_findings(run_id, str(ark), [Finding("namespace-mention", said)])
 
 
-def _changed(
+def _changed_mentions(
     doubtful: Iterable[KeptUnresolvedMention], evidence: Evidence, resolver: str
 ) -> Iterator[tuple[KeptUnresolvedMention, CitedMention]]:
     for mention in doubtful:
@@ -126,16 +126,17 @@ def url_again(before: Mention, again: Mention, url: str, *, resolver: str) -> st
     return mention_url(again.repaired, again.resolver, of_page, resolver)
 
 
-#: The reason of a mention whose reading was chosen.
-LIVES = "the reading that works at its resolver"
+#: The reason of a mention whose reading was chosen, now or in an earlier run.
+LIVES = "the reading that lives at its resolver"
 LIVED = "the reading that lived at its resolver before"
 
 
 def settle_readings(store: Store, run_id: int) -> int:
     """Choose the reading of each doubtful mention that works; record it as a row of its own, with a finding.
 
-    Returns the number of newly decided mentions. A mention with a missing answer, or without a reading that works,
-    stays as it is. Repeating it changes nothing.
+    A reading that worked in an earlier run stays until another one works: an ARK that breaks is not another ARK. A
+    mention without such a reading and with missing answers stays as it is. Returns the number of newly decided
+    mentions. Repeating it changes nothing.
     """
     kept = list(store.open_mentions(run_id))
     others = other_readings(kept)
@@ -159,9 +160,9 @@ def settle_readings(store: Store, run_id: int) -> int:
             lives = any(form.state is FormState.LIVES for form in forms)
             # A single answer settles nothing: the first reading lives, or the others were not asked.
             is_asked = sum(form.answer is not None for form in forms) > 1 or (lives and earlier is not None)
-            done = settled(forms) if is_asked else None
+            done = settle(forms) if is_asked else None
         if earlier is not None and not lives:
-            done = SettledReading(earlier, (f"{earlier.spelled} lived before", *(done.evidence if done else ())))
+            done = SettledReading(earlier, (f"{earlier.spelling} worked before", *(done.evidence if done else ())))
         if done is None:
             continue
         kind = "settled-reading" if done.reading else "unsettled-reading"
@@ -185,8 +186,8 @@ def _decisions(
         if living.url != kept.request_url:
             label = LABEL.search(repaired)
             before = repaired[: label.end()] if label else "ark:"
-            repaired = before + living.spelled.removeprefix("ark:")
-        possible = dict.fromkeys((own.spelled, *mention.alternatives))
+            repaired = before + living.spelling.removeprefix("ark:")
+        possible = dict.fromkeys((own.spelling, *mention.alternatives))
         again = replace(
             mention,
             ark=living.ark,
@@ -265,7 +266,7 @@ def judge_run(
     (`Store.begin_verdicts`) are not judged again. *on_progress* is called after each.
     """
 
-    def judged() -> Iterator[Verdict]:
+    def judge_targets() -> Iterator[Verdict]:
         needless = recorded if on_verdict is None else None
         for verdict in verdicts_of_run(store, run_id, targets, background, recorded=needless or ()):
             on_progress()
@@ -274,9 +275,9 @@ def judge_run(
             yield verdict
 
     if not is_whole:
-        store.record_verdicts(run_id, judged())
+        store.record_verdicts(run_id, judge_targets())
         return
-    store.record_verdicts(run_id, judged(), recorded, own_findings)
+    store.record_verdicts(run_id, judge_targets(), recorded, own_findings)
     findings = RunFindings()
     for ark, url in store.landing_urls(run_id):
         findings.on_landing(ark, url)
@@ -330,7 +331,7 @@ class RunJudge:
         self._shared = shared
         self._tls = {(result.host, result.port): result for result in tls}
         self._background = background or Background()
-        self._evidence = learned(asked)
+        self._evidence = evidence_of_targets(asked)
         objects: dict[str, set[Ark]] = defaultdict(set)
         for ark, url in asked:
             if url in landed:
@@ -352,13 +353,13 @@ class RunJudge:
             shared = SHARED_NAANS.get(ark.naan)
             purpose = shared.purpose if shared is not None else "examples and tests"
             words = f"NAAN {ark.naan} is for {purpose}; recorded, not requested"
-            return skipped(ark, case.url, words)
+            return skipped_verdict(ark, case.url, words)
         answer_set = answer_sets.about.get(case.url)
         if answer_set is None or Question.OBJECT not in answer_set.last:
             return None
         try:
             with cpu_limit(JUDGING_CPU_S):
-                return self._judged(case, answer_sets, answer_set)
+                return self._judge(case, answer_sets, answer_set)
         except OverBudget:
             return judge(
                 {
@@ -367,14 +368,14 @@ class RunJudge:
                 }
             )
 
-    def _judged(self, case: JudgedTarget, answer_sets: AnswerSets, answer_set: AnswerSet) -> Verdict | None:
+    def _judge(self, case: JudgedTarget, answer_sets: AnswerSets, answer_set: AnswerSet) -> Verdict | None:
         context = self._context(case.ark, answer_set)
         if context is None:
             return None
         verdict = judge(answer_set.last, context=context)
         if len(case.urls) < 2:  # most have only one reading
             return verdict
-        meant, others = _meant(case, answer_sets)
+        meant, others = _intended_ark(case, answer_sets)
         return replace(verdict, did_you_mean=meant, rests_on=tuple(dict.fromkeys((*verdict.rests_on, *others))))
 
     def _context(self, ark: Ark, answer_set: AnswerSet) -> VerdictContext | None:
@@ -390,7 +391,7 @@ class RunJudge:
             controls_again=self._shared.controls_again.get(place_of(written.asked_url), ()),
             other_controls=self._shared.other_controls(ark, answer),
             control_info=self._shared.control(ark, asked_url, Question.CONTROL_INFO),
-            control_landing=self._shared.landing(answer.final_url),
+            control_landing=self._shared.control_at_landing_host(answer.final_url),
             control_rendered=self._shared.control(ark, asked_url, Question.CONTROL_RENDERED),
             tls=self._tls,
             neighbours=len(self._objects.get(written.final_url, set()) - {ark.base}),
@@ -402,7 +403,7 @@ class RunJudge:
         )
 
 
-def _meant(case: JudgedTarget, answer_sets: AnswerSets) -> tuple[Meant | None, list[str]]:
+def _intended_ark(case: JudgedTarget, answer_sets: AnswerSets) -> tuple[IntendedArk | None, list[str]]:
     """Return the ARK that was probably meant instead of a target, and the URLs that were requested to find it."""
     forms, suggested = (list(map(answer_sets.form, some)) for some in (case.readings, case.suggested))
     asked = [form for form in (*forms, *suggested) if form.answer is not None]

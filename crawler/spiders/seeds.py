@@ -58,7 +58,7 @@ class Seeds:
         missing: list[str] = []
         logs: dict[str, tuple[Path, ...]] = {}
         for text in texts:
-            order, location = ordered(text)
+            order, location = split_prefix(text)
             if order is SourceKind.LOG:
                 if not takes_logs:
                     raise UserMistake("log: is for arkaudit run, crawl and check --from")
@@ -103,10 +103,10 @@ def logs_at(pattern: str) -> tuple[Path, ...]:
     return files
 
 
-def ordered(text: str) -> tuple[SourceKind | None, str]:
+def split_prefix(text: str) -> tuple[SourceKind | None, str]:
     """Return the kind of source that the prefix of a seed gives, or None, and its location.
 
-    >>> ordered("oai:https://library.example/oai"), ordered("https://library.example/"), ordered("c:/papers")
+    >>> split_prefix("oai:https://library.example/oai"), split_prefix("https://library.example/"), split_prefix("c:/papers")
     ((<SourceKind.OAI: 'oai'>, 'https://library.example/oai'), (None, 'https://library.example/'), (None, 'c:/papers'))
     """
     prefix, colon, location = text.partition(":")
@@ -121,7 +121,7 @@ def relative_to(folder: Path, text: str) -> str:
     >>> relative_to(Path("/data"), "list:urls.txt"), relative_to(Path("/data"), "https://library.example/")
     ('list:/data/urls.txt', 'https://library.example/')
     """
-    order, location = ordered(text)
+    order, location = split_prefix(text)
     if "://" in location:
         return text
     return f"{f'{order}:' if order else ''}{folder / location}"
@@ -181,16 +181,16 @@ def mention_in(text: str) -> Mention | str:
     return "holds no ARK"
 
 
-def parted(line: str) -> list[str]:
+def split_arks(line: str) -> list[str]:
     """Return a line of input, or each of its ARKs if it contains several.
 
     An ARK in the query of a URL belongs to that URL.
 
-    >>> parted("ark:/12148/bpt6k1; https://n2t.net/ark:/12x45/x5 (the second)")
+    >>> split_arks("ark:/12148/bpt6k1; https://n2t.net/ark:/12x45/x5 (the second)")
     ['ark:/12148/bpt6k1', 'https://n2t.net/ark:/12x45/x5']
-    >>> parted('"ark:/12148/bpt6k1","ark:/12148/bpt6k2"')
+    >>> split_arks('"ark:/12148/bpt6k1","ark:/12148/bpt6k2"')
     ['ark:/12148/bpt6k1', 'ark:/12148/bpt6k2']
-    >>> parted("https://n2t.net/ark:/12x45/x5?by=https://example.org/ark:/12x45/x6")
+    >>> split_arks("https://n2t.net/ark:/12x45/x5?by=https://example.org/ark:/12x45/x6")
     ['https://n2t.net/ark:/12x45/x5?by=https://example.org/ark:/12x45/x6']
     """
     texts, end = [], None

@@ -160,7 +160,7 @@ class ArkTables(Database):
         if recorded is None:
             recorded = self.begin_verdicts(run_id)
         new = (verdict for verdict in verdicts if verdict.request_url not in recorded)
-        replacing = schema.replacing(schema.verdict, "run_id", "request_url")
+        replacing = schema.upsert(schema.verdict, "run_id", "request_url")
         last = select(func.coalesce(func.max(schema.verdict.c.verdict_id), 0))
         while batch := list(islice(new, PAGE)):
             with self.transaction() as connection:
@@ -273,7 +273,7 @@ class ArkTables(Database):
         """Record an archive's answer; it replaces an earlier one of the same run."""
         self._learn_ark_ids(connection, [record.ark])
         values = row_of(record, schema.memento, run_id=run_id, ark_id=self._ark_id(connection, record.ark))
-        connection.execute(schema.replacing(schema.memento, "run_id", "request_url"), values)
+        connection.execute(schema.upsert(schema.memento, "run_id", "request_url"), values)
 
     def capture_wishes(
         self, run_id: int, timegate: str, *, now: datetime, max_age_s: float

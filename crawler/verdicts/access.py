@@ -60,7 +60,11 @@ Says = Callable[[ObjectFacts], Evidence]
 def _refusal(when: str, holds: Holds, outcome: ObjectOutcome, evidence: Says, basis: str = "") -> ObjectRule:
     """Return a rule about an answer of which only the *evidence* is quoted."""
     return VerdictRule(
-        when, holds, outcome, lambda facts: (answered(facts.answer.seen), *sentences(evidence(facts))), basis=basis
+        when,
+        holds,
+        outcome,
+        lambda facts: (describe_answer(facts.answer.seen), *sentences(evidence(facts))),
+        basis=basis,
     )
 
 
@@ -70,13 +74,13 @@ def _success(when: str, holds: Holds, outcome: ObjectOutcome, evidence: Says, ba
         when,
         holds,
         outcome,
-        lambda facts: (answered(facts.answer.seen), *sentences(evidence(facts)), *_beside(facts)),
+        lambda facts: (describe_answer(facts.answer.seen), *sentences(evidence(facts)), *_remarks(facts)),
         lambda facts: {"about": facts.answer.other_ark} if facts.answer.other_ark else {},
         basis,
     )
 
 
-def _resolved(when: str, holds: Holds, evidence: Says) -> Iterator[ObjectRule]:
+def _resolution_rules(when: str, holds: Holds, evidence: Says) -> Iterator[ObjectRule]:
     """Return the two rules about a success that counts: after a 303 the answer is not the object itself."""
     yield _success(
         f"{when}; the chain has a 303",
@@ -121,13 +125,13 @@ def _grounds(facts: ObjectFacts) -> tuple[str, ...]:
     return (*grounds, *facts.signs)
 
 
-def _walled(facts: ObjectFacts) -> str:
+def _wall_evidence(facts: ObjectFacts) -> str:
     """Return why a success that several objects share says nothing about any of them."""
     reply = "gets this answer too" if facts.wall and facts.wall.is_success else "gets no usable answer"
     return f"a name that can't exist, requested again during the run, {reply}: this says nothing about the object"
 
 
-def _beside(facts: ObjectFacts) -> Iterator[str]:
+def _remarks(facts: ObjectFacts) -> Iterator[str]:
     """Return remarks about a success that do not change its outcome."""
     observation, neighbours = facts.answer.seen, facts.neighbours
     if facts.answer.refresh:
@@ -140,7 +144,7 @@ def _beside(facts: ObjectFacts) -> Iterator[str]:
         yield f"the page says that it is about another ARK: {facts.answer.other_ark}"
 
 
-def who_said_it(answer: Observation) -> str:
+def source_of_not_found(answer: Observation) -> str:
     """Return the source of a not-found: the resolver, or the host that it led to (2020, 7.1.2)."""
     landing = authority_of(answer.final_url)
     if len(answer.hops) == 1 or landing == authority_of(answer.hops[0].url):
@@ -153,7 +157,7 @@ def _host_reason(answer: Observation) -> str | None:
     return quirks().host_reason(host_name_of(answer.final_url), answer.status or 0)
 
 
-def answered(answer: Observation) -> str:
+def describe_answer(answer: Observation) -> str:
     """Return the last answer of a chain in words."""
     last = answer.hops[-1]
     redirects = len(answer.hops) - 1
@@ -161,7 +165,7 @@ def answered(answer: Observation) -> str:
     return f"{last.url} answered {last.status}{way}"
 
 
-def how_it_ended(answer: Observation) -> str:
+def describe_end(answer: Observation) -> str:
     """Return the end of a chain without a last answer in words."""
     if not answer.hops:
         return answer.detail or answer.end.value
@@ -173,12 +177,12 @@ def how_it_ended(answer: Observation) -> str:
 # -- the rules
 
 
-def _unanswered(end: str, outcome: ObjectOutcome) -> ObjectRule:
+def _rule_of_end(end: str, outcome: ObjectOutcome) -> ObjectRule:
     return VerdictRule(
         f"its end: {end}",
         lambda facts: facts.answer.outcome is outcome,
         outcome,
-        lambda facts: how_it_ended(facts.answer.seen),
+        lambda facts: describe_end(facts.answer.seen),
         basis="2020, 7.1.3",
     )
 
@@ -199,7 +203,9 @@ def _by_status(outcome: ObjectOutcome, statuses: str) -> ObjectRule:
         lambda facts: facts.answer.outcome is outcome,
         outcome,
         lambda facts: (
-            who_said_it(facts.answer.seen) if outcome is ObjectOutcome.BROKEN else _host_reason(facts.answer.seen)
+            source_of_not_found(facts.answer.seen)
+            if outcome is ObjectOutcome.BROKEN
+            else _host_reason(facts.answer.seen)
         ),
         "2020, 7.1.2",
     )
@@ -236,9 +242,9 @@ _SPECIAL_PAGES = (
         "several objects got one answer, and the control, requested again, gets it too or no usable answer",
         lambda facts: facts.wall is not None and facts.answer.passing_fault is None,
         ObjectOutcome.BLOCKED,
-        _walled,
+        _wall_evidence,
     ),
-    *_resolved(
+    *_resolution_rules(
         "the answer is a log-in page, and the control is refused",
         lambda facts: facts.answer.asks_to_log_in and facts.is_told_apart,
         lambda facts: "the answer is a log-in page; a name that can't exist is refused",
@@ -349,7 +355,7 @@ _WORTH = (
         ObjectOutcome.UNDETERMINED,
         _grounds,
     ),
-    *_resolved("the last status is a success", always, _grounds),
+    *_resolution_rules("the last status is a success", always, _grounds),
 )
 _REFUSALS = (
     _refusal(
@@ -394,7 +400,7 @@ OBJECT_RULES: RuleTable[ObjectFacts, ObjectOutcome] = RuleTable(
         RuleGroup(
             "chains without a last answer",
             lambda facts: not facts.answer.is_answered,
-            tuple(_unanswered(end.value, outcome) for end, outcome in OUTCOME_OF_END.items()),
+            tuple(_rule_of_end(end.value, outcome) for end, outcome in OUTCOME_OF_END.items()),
         ),
         RuleGroup("all other answers", always, (_CHALLENGE,)),
         RuleGroup(
@@ -468,7 +474,7 @@ def fault_of(answer: AnswerFacts) -> str | None:
     return None
 
 
-def by_what_is_shown(verdict: ServiceVerdict[ObjectOutcome], facts: RenderedFacts) -> ServiceVerdict[ObjectOutcome]:
+def judge_rendered(verdict: ServiceVerdict[ObjectOutcome], facts: RenderedFacts) -> ServiceVerdict[ObjectOutcome]:
     """Return the verdict on the rendered page, or *verdict* with the reason why that page can't be judged."""
     rendering = facts.rendered.seen.rendering
     if facts.fault is not None or rendering is None:

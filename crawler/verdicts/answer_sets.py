@@ -85,12 +85,12 @@ class AnswerSets:
         """Add one observation; they may come in any order."""
         if observation.question in _CONTROLS:
             question = Question.CONTROL if observation.question is Question.CONTROL_ELSEWHERE else observation.question
-            key = place_of(observation.asked_url), _invented(observation).naan, question
+            key = place_of(observation.asked_url), _control_ark(observation).naan, question
             self._controls.setdefault(key, []).append(AnswerFacts(observation))
         elif observation.question is Question.CONTROL_AGAIN:
             self.controls_again.setdefault(place_of(observation.asked_url), []).append(AnswerFacts(observation))
         elif observation.question is Question.CONTROL_OTHER:
-            key = place_of(observation.asked_url), _invented(observation).naan, observation.question
+            key = place_of(observation.asked_url), _control_ark(observation).naan, observation.question
             self._controls.setdefault(key, []).append(AnswerFacts(observation))
             _keep_last(self._other_landings, landing_pattern(observation.asked_url), observation)
         elif observation.question is Question.CONTROL_LANDING:
@@ -118,7 +118,7 @@ class AnswerSets:
         control = self.control(reading.ark, answer.asked_url, Question.CONTROL)
         return Form(reading, answer, control)
 
-    def landing(self, url: str) -> AnswerFacts | None:
+    def control_at_landing_host(self, url: str) -> AnswerFacts | None:
         """Return the answer to the control at the host where the redirects of *url* ended, or None."""
         return self._landings.get(landing_pattern(url)) if self._landings else None
 
@@ -139,7 +139,7 @@ class AnswerSets:
         candidates = self._controls.get((place_of(url), ark.naan, question), [])
         return max(
             candidates,
-            key=lambda candidate: (common_length(_invented(candidate.seen).name, ark.name), candidate.seen.attempt),
+            key=lambda candidate: (common_length(_control_ark(candidate.seen).name, ark.name), candidate.seen.attempt),
             default=None,
         )
 
@@ -161,7 +161,7 @@ def _keep_last(answers: dict[K, AnswerFacts], key: K, observation: Observation) 
         answers[key] = AnswerFacts(observation)
 
 
-def _invented(observation: Observation) -> Ark:
+def _control_ark(observation: Observation) -> Ark:
     """Return the name that a control requested, or its ARK if the URL contains none."""
     try:
         return Ark.parse(observation.asked_url)

@@ -26,7 +26,7 @@ from crawler.model.resolving import INFLECTIONS
 from crawler.verdicts.rules import RuleTable, VerdictRule, always
 
 #: The inflections whose answers can show that there is no commitment; an answer to ``?`` can't (2023, 5.1.1).
-_SHOWING = (Question.INFO, Question.DOUBLE)
+_CONCLUSIVE = (Question.INFO, Question.DOUBLE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class CommitmentFacts:
     @cached_property
     def asked(self) -> tuple[Question, ...]:
         """The inflections that were requested."""
-        return tuple(question for question in (*_SHOWING, Question.SINGLE) if question in self.answers)
+        return tuple(question for question in (*_CONCLUSIVE, Question.SINGLE) if question in self.answers)
 
     @cached_property
     def genuine(self) -> tuple[Question, ...]:
@@ -95,7 +95,7 @@ class CommitmentFacts:
         return outcome in DESCRIBED and is_success and (answer.record is not None or is_page)
 
     @cached_property
-    def stating(self) -> Question | None:
+    def stating_inflection(self) -> Question | None:
         """The first genuine inflection whose answer states a commitment."""
         statements = ((question, self.answers[question].statement) for question in self.genuine)
         return next((question for question, stated in statements if stated is not None), None)
@@ -103,7 +103,7 @@ class CommitmentFacts:
     @cached_property
     def statement(self) -> StatementFacts:
         """The facts of the statement in that answer."""
-        answer = self.answers[self.stating or Question.INFO]
+        answer = self.answers[self.stating_inflection or Question.INFO]
         return StatementFacts(answer.statement or {}, INFLECTIONS[answer.seen.question], at=answer.final_url)
 
     @cached_property
@@ -112,14 +112,14 @@ class CommitmentFacts:
         return STATEMENT_RULES.first(self.statement)
 
     @cached_property
-    def showing(self) -> tuple[Question, ...]:
+    def conclusive_inflections(self) -> tuple[Question, ...]:
         """The genuine inflections that can show that there is no commitment."""
-        return tuple(question for question in self.genuine if question in _SHOWING)
+        return tuple(question for question in self.genuine if question in _CONCLUSIVE)
 
     @cached_property
     def foreign(self) -> str | None:
         """The reason why the record, with its commitment or without one, is not about this ARK, or None."""
-        question = self.stating or (self.showing[-1] if self.showing else None)
+        question = self.stating_inflection or (self.conclusive_inflections[-1] if self.conclusive_inflections else None)
         if question is None:
             return None
         answer = self.answers[question]
@@ -131,7 +131,7 @@ class CommitmentFacts:
         return None
 
 
-def _read(facts: StatementFacts) -> Mapping[str, Any]:
+def _parse_statement(facts: StatementFacts) -> Mapping[str, Any]:
     level = {"level": facts.level.value} if facts.level else {}
     dates = parse_dates(facts.statement.get("when", ""))
     since = {"since": dates} if dates else {}
@@ -142,7 +142,7 @@ def _as_given(facts: StatementFacts) -> Mapping[str, Any]:
     return dict(facts.statement)
 
 
-def _stated(facts: StatementFacts) -> str:
+def _statement_evidence(facts: StatementFacts) -> str:
     who, when = facts.statement.get("who", ""), facts.statement.get("when", "")
     by = f", by {who}" if who and not missing_code(who) else ""
     since = f", since {when}" if when and not missing_code(when) else ""
@@ -188,7 +188,9 @@ STATEMENT_RULES: RuleTable[StatementFacts, CommitmentOutcome] = RuleTable.of(
         lambda facts: f"{facts.asked} returned a statement that is too short to judge: {facts.what!r}",
         _as_given,
     ),
-    VerdictRule("it has other text", always, CommitmentOutcome.STATED, _stated, _read, "2023, 5.1.1"),
+    VerdictRule(
+        "it has other text", always, CommitmentOutcome.STATED, _statement_evidence, _parse_statement, "2023, 5.1.1"
+    ),
 )
 
 
@@ -198,7 +200,7 @@ def _of_statement(
     """Return the rule for an object with a statement of commitment, by the *rule* for that statement."""
     return VerdictRule(
         f"a commitment is stated: {rule.when}",
-        lambda facts: facts.stating is not None and facts.statement_rule is rule,
+        lambda facts: facts.stating_inflection is not None and facts.statement_rule is rule,
         rule.outcome,
         lambda facts: rule.evidence(facts.statement),
         lambda facts: rule.parsed(facts.statement),
@@ -220,7 +222,7 @@ COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable.of(
     ),
     VerdictRule(
         "a commitment is stated, but in a record about another ARK or about the whole of this part",
-        lambda facts: facts.stating is not None and facts.foreign is not None,
+        lambda facts: facts.stating_inflection is not None and facts.foreign is not None,
         CommitmentOutcome.UNDETERMINED,
         lambda facts: facts.foreign,
         basis="2023, 2.5",
@@ -228,14 +230,14 @@ COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable.of(
     *map(_of_statement, STATEMENT_RULES.rules),
     VerdictRule(
         "no commitment is stated, and only the answer to ? is a description",
-        lambda facts: not facts.showing,
+        lambda facts: not facts.conclusive_inflections,
         CommitmentOutcome.UNDETERMINED,
         lambda facts: "only the answer to ? could be read, and it can't show that there is no commitment",
         basis="2023, 5.1.1",
     ),
     VerdictRule(
         "no commitment is stated, and only pages describe the object, no record",
-        lambda facts: all(facts.answers[question].record is None for question in facts.showing),
+        lambda facts: all(facts.answers[question].record is None for question in facts.conclusive_inflections),
         CommitmentOutcome.UNDETERMINED,
         lambda facts: "the answer is a page, not a record, and no commitment could be read in it",
     ),
@@ -251,7 +253,8 @@ COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable.of(
         always,
         CommitmentOutcome.ABSENT,
         lambda facts: (
-            f"the record at {' and '.join(INFLECTIONS[question] for question in facts.showing)} contains no commitment"
+            f"the record at {' and '.join(INFLECTIONS[question] for question in facts.conclusive_inflections)}"
+            " contains no commitment"
         ),
         basis="2023, 5.1.1",
     ),

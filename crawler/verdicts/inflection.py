@@ -31,7 +31,7 @@ _REFUSALS_OF_THE_QUESTION = frozenset({400, 404, 405, 406, 410, 414, 422, 500, 5
 # -- in words
 
 
-def _answered(facts: MetadataFacts) -> str:
+def _status_evidence(facts: MetadataFacts) -> str:
     return f"{facts.asked} was answered {facts.answer.status}"
 
 
@@ -40,7 +40,7 @@ def _namespace(facts: MetadataFacts) -> str:
     return f" ({named})" if named else ""
 
 
-def _lost(facts: MetadataFacts) -> str:
+def _loss_evidence(facts: MetadataFacts) -> str:
     return f"{facts.asked} was lost in the redirect from {facts.lost_at}"
 
 
@@ -51,8 +51,8 @@ def _everybodys(facts: MetadataFacts) -> str:
 
 
 def _too_little(facts: MetadataFacts) -> str:
-    why = "has too few elements for a description: " + ", ".join(facts.answered)
-    if not facts.telling:
+    why = "has too few elements for a description: " + ", ".join(facts.answered_questions)
+    if not facts.informative_questions:
         why = "has no who, what or when"
     return f"{facts.asked} returned {_kind(facts.answer.seen)} that {why}"
 
@@ -72,10 +72,10 @@ def _anothers(facts: MetadataFacts) -> Iterator[str]:
 
 
 def _about_record(facts: MetadataFacts) -> Iterator[str]:
-    yield f"{facts.asked} returned {_kind(facts.answer.seen)} with {', '.join(facts.answered)}"
+    yield f"{facts.asked} returned {_kind(facts.answer.seen)} with {', '.join(facts.answered_questions)}"
     yield _whose(facts)
-    if facts.unanswered:
-        yield f"it has no {', '.join(facts.unanswered)}"
+    if facts.unanswered_questions:
+        yield f"it has no {', '.join(facts.unanswered_questions)}"
 
 
 def _whose(facts: MetadataFacts) -> str:
@@ -94,7 +94,7 @@ def _whose(facts: MetadataFacts) -> str:
     return "the record does not say which ARK it is about"
 
 
-def _read(facts: MetadataFacts, parsed: Mapping[str, Any]) -> Mapping[str, Any]:
+def _parse_answers(facts: MetadataFacts, parsed: Mapping[str, Any]) -> Mapping[str, Any]:
     dates = parse_dates(facts.answers.get("when", ""))
     return {**parsed, "dates": dates} if dates else parsed
 
@@ -161,14 +161,14 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     "its THUMP-Status is 400 or more",
                     lambda facts: facts.answer.thump_fault is not None,
                     MetadataOutcome.UNSUPPORTED,
-                    lambda facts: f"{_answered(facts)}, but THUMP-Status {facts.answer.thump_fault}",
+                    lambda facts: f"{_status_evidence(facts)}, but THUMP-Status {facts.answer.thump_fault}",
                     basis="2023, 5.2",
                 ),
                 VerdictRule(
                     "it is an error record",
                     lambda facts: facts.answer.is_error_record,
                     MetadataOutcome.UNSUPPORTED,
-                    lambda facts: f"{_answered(facts)}, but with an error record",
+                    lambda facts: f"{_status_evidence(facts)}, but with an error record",
                 ),
                 VerdictRule(
                     "it is a log-in page",
@@ -202,15 +202,15 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     f"the last status is {listed_statuses(REFUSING_STATUSES)}",
                     lambda facts: facts.answer.status in REFUSING_STATUSES,
                     MetadataOutcome.BLOCKED,
-                    _answered,
+                    _status_evidence,
                 ),
                 VerdictRule(
                     f"the last status is {listed_statuses(_REFUSALS_OF_THE_QUESTION)}, while the object itself is reached",
                     lambda facts: facts.object.is_reached and facts.answer.status in _REFUSALS_OF_THE_QUESTION,
                     MetadataOutcome.UNSUPPORTED,
-                    lambda facts: f"{_answered(facts)}, while the object itself is reached",
+                    lambda facts: f"{_status_evidence(facts)}, while the object itself is reached",
                 ),
-                VerdictRule("the last status is any other", always, MetadataOutcome.UNDETERMINED, _answered),
+                VerdictRule("the last status is any other", always, MetadataOutcome.UNDETERMINED, _status_evidence),
             ),
         ),
         RuleGroup(
@@ -229,7 +229,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     "the answer is the object again, and a redirect dropped the inflection",
                     lambda facts: facts.is_objects_again and facts.lost_at is not None,
                     MetadataOutcome.QUERY_DROPPED,
-                    _lost,
+                    _loss_evidence,
                 ),
                 VerdictRule(
                     "the answer is the object again",
@@ -293,7 +293,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     lambda facts: facts.is_erc,
                     MetadataOutcome.ERC,
                     _about_record,
-                    lambda facts: _read(facts, facts.answers),
+                    lambda facts: _parse_answers(facts, facts.answers),
                     "2023, 5.1.2",
                 ),
                 VerdictRule(
@@ -301,7 +301,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     always,
                     MetadataOutcome.STRUCTURED,
                     _about_record,
-                    lambda facts: _read(facts, {**facts.flat, **facts.answers}),
+                    lambda facts: _parse_answers(facts, {**facts.flat, **facts.answers}),
                     "2023, 5.1.2",
                 ),
             ),
@@ -333,7 +333,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     lambda facts: facts.is_page_of_object,
                     MetadataOutcome.HTML,
                     lambda facts: (
-                        f"{facts.asked} returned a page that labels {', '.join(sorted(facts.answer.labelled))}"
+                        f"{facts.asked} returned a page that labels {', '.join(sorted(facts.answer.labelled_questions))}"
                     ),
                     lambda facts: facts.labelled_answers,
                     "2023, 5.1.2",
@@ -342,7 +342,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     "a redirect dropped the inflection",
                     lambda facts: facts.lost_at is not None,
                     MetadataOutcome.QUERY_DROPPED,
-                    _lost,
+                    _loss_evidence,
                 ),
                 VerdictRule(
                     "the page is not the object's page, and describes nothing",

@@ -13,7 +13,7 @@ from crawler.answers.claims import declares
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import same_answer
 from crawler.answers.object_facts import ObjectFacts
-from crawler.model.observations import Family, KeptMention, Meant, ObjectOutcome, ServiceVerdict
+from crawler.model.observations import Family, IntendedArk, KeptMention, ObjectOutcome, ServiceVerdict
 from crawler.model.resolving import sendable
 from crawler.verdicts.access import OBJECT_RULES
 from extractors.mentions.mention import Mention
@@ -34,10 +34,10 @@ class CandidateReading:
     url: str
 
     @property
-    def spelled(self) -> str:
+    def spelling(self) -> str:
         """The ARK as it is requested, with its hyphens.
 
-        >>> CandidateReading(Ark("12148", "x57w"), "https://n2t.net/ark:/12148/x5-7w").spelled
+        >>> CandidateReading(Ark("12148", "x57w"), "https://n2t.net/ark:/12148/x5-7w").spelling
         'ark:12148/x5-7w'
         """
         label = LABEL.search(self.url)
@@ -65,7 +65,7 @@ class Form:
     """The answer of the same resolver to a name that can't exist."""
 
     def __str__(self) -> str:
-        return self.reading.spelled
+        return self.reading.spelling
 
     @property
     def ark(self) -> Ark:
@@ -286,7 +286,7 @@ def readings_of(ark: Ark, url: str, others: Iterable[CandidateReading] = ()) -> 
     return (first, *rest.values())
 
 
-def learned(targets: Iterable[tuple[Ark, str]]) -> Evidence:
+def evidence_of_targets(targets: Iterable[tuple[Ark, str]]) -> Evidence:
     """Return the evidence about check characters and shapes from the ARKs of a run."""
     return Evidence.of(ark for ark, _ in targets if not ark.is_skipped)
 
@@ -348,14 +348,14 @@ def next_reading(
 # -- the reading that works
 
 
-def settled(forms: Sequence[Form]) -> SettledReading | None:
+def settle(forms: Sequence[Form]) -> SettledReading | None:
     """Return the choice between several readings, or None while a missing answer could change it."""
     if len(forms) < 2 or forms[0].state is FormState.UNASKED or next_form(forms) is not None:
         return None
     return arbitrate(forms)
 
 
-def meant_instead(forms: Sequence[Form], meant: Sequence[Form]) -> Meant | None:
+def meant_instead(forms: Sequence[Form], meant: Sequence[Form]) -> IntendedArk | None:
     """Return the first suggested ARK that works, if every reading of a mistyped ARK fails."""
     asked, *others = forms
     if any(form.state is FormState.LIVES for form in others):
@@ -367,4 +367,4 @@ def meant_instead(forms: Sequence[Form], meant: Sequence[Form]) -> Meant | None:
         why = f"the check character of {choice.ark} is correct" if choice is not None else ""
     if choice is None or choice.verdict is None:
         return None
-    return Meant(choice.ark, choice.reading.url, (why, *choice.verdict.evidence))
+    return IntendedArk(choice.ark, choice.reading.url, (why, *choice.verdict.evidence))

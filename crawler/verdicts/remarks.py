@@ -186,11 +186,11 @@ class RunFindings:
         by_subject: dict[str, list[Finding]] = defaultdict(list)
         for url, landed in self._landed.items():
             if len(landed) > 1:
-                words = f"{len(landed)} ARKs end here: {_named(map(str, landed))}"
+                words = f"{len(landed)} ARKs end here: {_name_list(map(str, landed))}"
                 by_subject[url].append(Finding("shared-landing", words))
         for ark, urls in self._ends.items():
             if len(urls) > 1:
-                words = f"it ends at {len(urls)} places: {_named(urls)}"
+                words = f"it ends at {len(urls)} places: {_name_list(urls)}"
                 by_subject[ark].append(Finding("split-object", words))
         for subject, finding in self._own:
             by_subject[subject].append(finding)
@@ -211,7 +211,7 @@ def _foreign(verdict: Verdict) -> Iterator[Finding]:
     if outcome is MetadataOutcome.ERC:
         named = [mention.ark for mention in find_arks(str(parsed.get("where", "")))]
         if named and all(ark.base != verdict.ark.base for ark in named):
-            yield Finding("foreign-record", f"its record is about {_named(map(str, named))}")
+            yield Finding("foreign-record", f"its record is about {_name_list(map(str, named))}")
     if outcome is MetadataOutcome.UNDETERMINED and "about" in parsed:
         yield Finding("foreign-record", f"its record is about {parsed['about']}")
     if "about" in verdict.object.parsed:
@@ -219,7 +219,7 @@ def _foreign(verdict: Verdict) -> Iterator[Finding]:
         yield Finding("page-of-another", f"its landing page says that it is about {about}")
 
 
-def _named(names: Iterable[str]) -> str:
+def _name_list(names: Iterable[str]) -> str:
     shown = sorted(set(names))
     more = f" and {len(shown) - MOST_NAMED} more" if len(shown) > MOST_NAMED else ""
     return ", ".join(shown[:MOST_NAMED]) + more

@@ -30,7 +30,7 @@ from crawler.model.observations import (
     Verdict,
 )
 from crawler.model.resolving import INFLECTED, requests_sent
-from crawler.verdicts.access import OBJECT_RULES, RenderedFacts, by_what_is_shown, is_app_shell
+from crawler.verdicts.access import OBJECT_RULES, RenderedFacts, is_app_shell, judge_rendered
 from crawler.verdicts.answer_sets import is_about_resolver
 from crawler.verdicts.commitment import COMMITMENT_RULES, CommitmentFacts, about_policy
 from crawler.verdicts.inflection import judge_inflections
@@ -197,7 +197,7 @@ UNASKED_RULES: RuleTable[ObjectAccess, MetadataOutcome] = RuleTable.of(
 )
 
 
-def skipped(ark: Ark, request_url: str, reason: str) -> Verdict:
+def skipped_verdict(ark: Ark, request_url: str, reason: str) -> Verdict:
     """Return the verdict on an ARK that was recorded and not requested."""
     return Verdict(
         ark=ark,
@@ -208,10 +208,10 @@ def skipped(ark: Ark, request_url: str, reason: str) -> Verdict:
     )
 
 
-def unasked(ark: Ark, request_url: str) -> Verdict:
+def unobserved_verdict(ark: Ark, request_url: str) -> Verdict:
     """Return the verdict on an ARK without any observation, although it should have been requested."""
     why = ServiceVerdict(ObjectOutcome.UNDETERMINED, ("nothing was observed: the run ended early",))
-    return replace(skipped(ark, request_url, ""), object=why)
+    return replace(skipped_verdict(ark, request_url, ""), object=why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,7 +358,7 @@ def _access(way: Question, answer: AnswerFacts, around: VerdictContext, answers:
     rendered = answers.get(Question.RENDERED)
     is_shown = rendered is not None and rendered.asked_url == answer.asked_url
     if rendered is not None and is_shown and is_app_shell(facts):
-        verdict = by_what_is_shown(verdict, RenderedFacts(rendered, around.control_rendered))
+        verdict = judge_rendered(verdict, RenderedFacts(rendered, around.control_rendered))
     is_refused = verdict.outcome is ObjectOutcome.BLOCKED and answer.asks_for_a_right
     if around.closed is not None and is_refused:
         refusal = ClosedFacts(verdict, around.closed, facts.wall or control)
