@@ -401,7 +401,7 @@ class AnswerFacts:
 
     @property
     def is_linked_to_ark(self) -> bool:
-        """True if a Link header says that it describes the requested ARK (2023, 5.2)."""
+        """True if a Link header declares that it describes the requested ARK (2023, 5.2)."""
         return self.ark in self._linked_arks
 
     @cached_property

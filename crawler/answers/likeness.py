@@ -80,7 +80,7 @@ def likeness(one: str, other: str) -> float:
 def same_page(one: str | None, other: str | None, *names: str) -> bool:
     """Return True if two texts are the same without ARKs and the given *names*.
 
-    Numbers count little, because times and counters change. A truncated text says nothing about its rest.
+    Numbers count little, because times and counters change. The rest of a truncated text is unknown.
 
     >>> same_page("Nothing at ark:/1/x5", "Nothing at ark:/1/zzz")
     True

@@ -183,7 +183,7 @@ class MetadataFacts:
 
     @cached_property
     def fault_in_title(self) -> str | None:
-        """The title of the description, if it only says that there is none."""
+        """The title of the description, if it only reports that there is no description."""
         answers = self.answers if self.answer.record else self.labelled_answers
         title = answers.get("what", "")
         return title if is_fault(title) else None

@@ -125,7 +125,7 @@ class PageWords:
 
     @cached_property
     def is_titled_absent(self) -> bool:
-        """True if its title only says that a page or an object was not found."""
+        """True if its title only reports that a page or an object was not found."""
         return is_notice(self.title)
 
     def says_more(self, own: str) -> bool:
@@ -221,7 +221,8 @@ class PageWords:
     # -- comparison with the control's page
 
     def only_absence(self, own: str, name: str, control: PageWords | None) -> str | None:
-        """Return the first words of the page that report the absence of the requested object, if it says little else.
+        """Return the first words of the page that report the absence of the requested object, if it has little other
+        text.
 
         *own* is its text without the parts that the *control*'s page has too, *name* is the requested name. A page
         about an object begins with the object; statements about its parts come later.
@@ -277,7 +278,7 @@ class PageWords:
 
 
 def is_notice(title: str) -> bool:
-    """Return True if a part of a title only says that a page or an object was not found.
+    """Return True if a part of a title only reports that a page or an object was not found.
 
     >>> is_notice("Page not found | Harbour Libraries"), is_notice("Paradise Not Found: a novel")
     (True, False)
@@ -292,7 +293,7 @@ def is_notice(title: str) -> bool:
 
 
 def is_fault(title: str) -> bool:
-    """Return True if the title of a record only says that the program had no title.
+    """Return True if the title of a record only reports that the program had no title.
 
     >>> [is_fault(title) for title in ("Record not found", "No metadata | Harbour", "Error : a novel")]
     [True, True, False]

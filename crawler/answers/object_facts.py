@@ -86,7 +86,7 @@ class ControlContrast(StrEnum):
     REFUSED_THERE = "refused by the host that answers"
     """The host that answers for the object reports missing names, so its success counts."""
     REFUSED_BEFORE = "refused on the way to it"
-    """The resolver knows its names. This says nothing about the host that it redirects to."""
+    """The resolver knows its names. The host that it redirects to may still be unknown."""
     NOTHING = "nothing"
     """The control was not requested, or got no answer."""
 
@@ -231,7 +231,7 @@ class ObjectFacts:
             return signs
         if not words.is_all_absence or words.says_more(words.body):
             return signs
-        return (*signs, "the page says this about the requested object, and little else")
+        return (*signs, "the page reports this about the requested object, and has little other text")
 
     @cached_property
     def case(self) -> tuple[ControlContrast, Signs, bool]:
@@ -261,7 +261,7 @@ class ObjectFacts:
 
     @property
     def is_page_of_unknown_host(self) -> bool:
-        """True if the control says nothing about the answering host, and it is not the ARK of a site."""
+        """True if the control does not cover the answering host, and it is not the ARK of a site."""
         answer = self.answer
         if self.is_site:
             return False
@@ -270,7 +270,7 @@ class ObjectFacts:
 
     @cached_property
     def only_absence(self) -> str | None:
-        """The first words of the page that report an absence, if it says little else."""
+        """The first words of the page that report an absence, if it has little other text."""
         if self.answer.is_record or self.answer.tells_of_object:
             return None
         return self.answer.words.only_absence(self.own_words, self.answer.ark.name, self._control_words)
@@ -317,7 +317,7 @@ class ObjectFacts:
         return next(filter(None, (sure_words(elsewise, place, control) for place in places)), None)
 
     def _is_confirmed(self, word: str) -> bool:
-        """Return True if a page says more about a withdrawal than one *word*, which may be an object's title."""
+        """Return True if a page reports a withdrawal by more than one *word*, which may be an object's title."""
         rest, vocabulary = plain(self.own_words).replace(word, " "), quirks()
         further = (vocabulary.tombstone, vocabulary.not_found, vocabulary.not_available)
         return any(phrases.is_in_plain(rest) for phrases in further)
@@ -374,7 +374,7 @@ class ObjectFacts:
 
     @cached_property
     def claim(self) -> str | None:
-        """The words by which a not-found page says that "this" object was withdrawn, or None."""
+        """The words by which a not-found page reports the withdrawal of "this" object, or None."""
         claims = (one.words for one in self._withdrawals() if one.names_object)
         if words := next(claims, None):
             return words

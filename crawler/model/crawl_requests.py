@@ -128,7 +128,7 @@ class FrontierState(StrEnum):
 
     WAITING = "waiting"
     CLAIMED = "claimed"
-    """Given to a spider, without an outcome so far."""
+    """Given to a spider, without an outcome yet."""
     DONE = "done"
     """Its outcome is in the store."""
 

@@ -232,8 +232,8 @@ def next_step(
 ) -> Follow | Stop:
     """Return the step after an answer, by the reference algorithm of the 2020 URI scheme (7.1.3).
 
-    *asked* are the URLs of this chain so far, the answering one last; *cookie_at* is the index of the last one that set
-    a cookie. A repeated URL is a loop, unless a cookie was set since, because some hosts expect it back.
+    *asked* are the URLs of this chain, the answering one last; *cookie_at* is the index of the last one that set a
+    cookie. A repeated URL is a loop, unless a cookie was set since, because some hosts expect it back.
 
     >>> next_step(["https://n2t.net/ark:1/x"], 302, "ftp://example.org/x", max_hops=5)
     Stop(end=<ChainEnd.NON_WEB: 'non-web'>, detail='ftp://example.org/x')

@@ -97,7 +97,7 @@ Key = tuple[str, Question, int]
 
 
 class Replay:
-    """The questions of a replay without an answer so far."""
+    """The unanswered questions of a replay."""
 
     def __init__(self) -> None:
         self._asked: dict[Key, Ask] = {}

@@ -116,7 +116,7 @@ class AuditSpider(scrapy.Spider):
         self.own_run: OwnRun | None = None
         """The run that it started for a command of Scrapy; None within a given run."""
         self._results: Iterator[Any] | None = None
-        """The results of its own run that were not given to feeds so far; None before its end."""
+        """The results of its own run that were not yet given to feeds; None before its end."""
         self.redact = RecordRedactor(Credentials())
         """Removes secrets from records."""
         self.answers = AnswerReader()
@@ -174,7 +174,7 @@ class AuditSpider(scrapy.Spider):
         return ()
 
     def _own_results(self, *, is_whole: bool) -> Iterator[Any]:
-        """Return the results of its own run that were not given to feeds so far."""
+        """Return the results of its own run that were not yet given to feeds."""
         if self._results is None:
             self.recorder.commit()
             # Observations are missing, so verdicts would be wrong.
@@ -233,7 +233,7 @@ class AuditSpider(scrapy.Spider):
         """Yield the first requests and records, as the entries of `feed` come."""
 
     def on_lost(self, entry: FrontierEntry) -> None:
-        """Record an outcome for an entry that has none although all requests have ended, which is a bug."""
+        """Record an outcome for an entry without one although all requests have ended, which is a bug."""
         self.logger.error("%s was requested, but got no outcome", entry.crawl_request.url)
         self.recorder.add(self.outcome_of_lost(entry))
 

@@ -124,7 +124,7 @@ def is_worth_asking(policy: str) -> bool:
 
 @dataclass(slots=True)
 class Case:
-    """One ARK at one URL, with the answers so far."""
+    """One ARK at one URL, with its current answers."""
 
     ark: Ark
     request_url: str
@@ -157,7 +157,7 @@ class Case:
 
     @property
     def description(self) -> Description:
-        """The description of its object by the answers so far."""
+        """The description of its object by the current answers."""
         if self._described is None:
             self._described = described_by(self.answers)
         return self._described
@@ -207,9 +207,9 @@ class Conversation:
         """
         self._controls: dict[Neighbourhood, AnswerFacts] = {}
         self._paths: dict[str, str | None] = {}
-        """The resolver path that each host states; None for hosts that state none."""
+        """The resolver path that each host states, or None."""
         self._begun: list[Ask] = []
-        """The questions that the last answer has caused so far."""
+        """The questions that the last answer has caused."""
         self._ends: dict[int, Ark] = {}
         """The first object that led to a URL, by a hash of the URL and the resolver."""
         self._last_successes: dict[str, AnswerFacts] = {}

@@ -421,7 +421,9 @@ class DocumentsSpider(AuditSpider):
             yield DocumentRecord(name, None, now(), outcome, findings=(finding,), settles=name)
 
     async def _requests_of_file(self, path: Path, name: str) -> GateResult:
-        """Return the requests for the links of a local file that is a source: a list, a sitemap. Local pages have none."""
+        """Return the requests for the links of a local file that is a source: a list, a sitemap. Links of local pages
+        are not followed.
+        """
         if path not in self._source_files:
             return GateResult()
         order = self._plan.orders.get(str(path))

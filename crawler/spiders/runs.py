@@ -175,7 +175,7 @@ def settle_readings(store: Store, run_id: int) -> int:
 def _decisions(
     mentions: Sequence[KeptMention], living: CandidateReading, reason: str
 ) -> Iterator[tuple[KeptMention, CitedMention]]:
-    """Yield those *mentions* that have the *living* reading, decided as that reading."""
+    """Yield those *mentions* that have the *living* reading, decided as that reading for this *reason*."""
     for kept in mentions:
         mention = kept.mention
         own = CandidateReading(mention.ark, kept.request_url)
@@ -340,7 +340,7 @@ class RunJudge:
         """The objects whose ARKs are redirected to one URL; parts of one object count once."""
 
     def case(self, ark: Ark, url: str) -> JudgedTarget:
-        """Return a target with its readings; a skipped one has none."""
+        """Return a target with its readings, or without readings if it is skipped."""
         if ark.is_skipped:
             return JudgedTarget(ark, url)
         readings = readings_of(ark, url, self._background.readings.get(url, ()))

@@ -126,9 +126,9 @@ def _grounds(facts: ObjectFacts) -> tuple[str, ...]:
 
 
 def _wall_evidence(facts: ObjectFacts) -> str:
-    """Return why a success that several objects share says nothing about any of them."""
+    """Return the reason why a success that several objects share proves nothing."""
     reply = "gets this answer too" if facts.wall and facts.wall.is_success else "gets no usable answer"
-    return f"a name that can't exist, requested again during the run, {reply}: this says nothing about the object"
+    return f"a name that can't exist, requested again during the run, {reply}, so the answer proves nothing about the object"
 
 
 def _remarks(facts: ObjectFacts) -> Iterator[str]:
@@ -141,7 +141,7 @@ def _remarks(facts: ObjectFacts) -> Iterator[str]:
     if neighbours:
         yield f"{neighbours} other ARK{'s end' if neighbours > 1 else ' ends'} at the same URL"
     if facts.answer.other_ark is not None:
-        yield f"the page says that it is about another ARK: {facts.answer.other_ark}"
+        yield f"the page identifies itself as that of another ARK: {facts.answer.other_ark}"
 
 
 def source_of_not_found(answer: Observation) -> str:
@@ -253,10 +253,10 @@ _SPECIAL_PAGES = (
         "the answer is a log-in page",
         lambda facts: facts.answer.asks_to_log_in,
         ObjectOutcome.BLOCKED,
-        lambda facts: "the answer is a log-in page, which says nothing about the object",
+        lambda facts: "the answer is a log-in page, which proves nothing about the object",
     ),
     _success(
-        "the page says that the object was withdrawn, and the control gets another reply",
+        "the page reports the withdrawal of the object, and the control gets another reply",
         lambda facts: facts.reply not in _FOR_ANY_NAME and facts.withdrawal is not None,
         ObjectOutcome.EXPLAINED,
         lambda facts: f"the page explains that the object was withdrawn: {facts.withdrawal!r}",
@@ -280,13 +280,13 @@ _SPECIAL_PAGES = (
         lambda facts: [f"the page reports a temporary fault: {facts.answer.passing_fault!r}", *_grounds(facts)],
     ),
     _success(
-        "the title says that nothing was found, and nothing shows that this is the title of an object",
+        "the title reports that nothing was found, and nothing shows that this is the title of an object",
         lambda facts: worth(facts) is _YES and facts.is_called_absent and not facts.is_particular,
         ObjectOutcome.UNDETERMINED,
         _grounds,
     ),
     _success(
-        "text and address of the page say that nothing was found, and it does not say that it belongs to this ARK",
+        "text and address of the page report that nothing was found, and it does not identify itself as this ARK's",
         lambda facts: (
             facts.answer.words.absence is not None
             and facts.answer.absent_address is not None
@@ -296,10 +296,10 @@ _SPECIAL_PAGES = (
         _grounds,
     ),
     _success(
-        "the page says little more than that nothing was found, and no fact contradicts this",
+        "the page reports that nothing was found, has little other text, and no fact contradicts this",
         lambda facts: worth(facts) is _YES and not facts.is_particular and facts.only_absence is not None,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: [*_grounds(facts), f"the page says little more than {facts.only_absence!r}"],
+        lambda facts: [*_grounds(facts), f"the page has little text other than {facts.only_absence!r}"],
     ),
     _success(
         "the answer is an error record, and no fact contradicts this",
@@ -372,10 +372,10 @@ _REFUSALS = (
         lambda facts: f"the page is about the request, not the name: {facts.answer.words.fault_of_request!r}",
     ),
     _refusal(
-        "the last status is 404, and the page says that the whole site is paused",
+        "the last status is 404, and the page reports a pause of the whole site",
         lambda facts: facts.answer.status == 404 and facts.answer.pause_of_site is not None,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: f"the page says that the whole site is paused: {facts.answer.pause_of_site!r}",
+        lambda facts: f"the page reports a pause of the whole site: {facts.answer.pause_of_site!r}",
     ),
     _refusal(
         "the last status is 404 or 410, and the page has a record of this ARK",

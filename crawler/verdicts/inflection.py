@@ -266,7 +266,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
             lambda facts: facts.answer.record is not None,
             (
                 VerdictRule(
-                    "the record's title only says that there is no description",
+                    "the record's title only reports that there is no description",
                     lambda facts: facts.fault_in_title is not None,
                     MetadataOutcome.UNDETERMINED,
                     _fault_in_title,
@@ -323,7 +323,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     lambda facts: f"{facts.asked} returned a page with the same elements as the object's own page",
                 ),
                 VerdictRule(
-                    "the labelled title of the page only says that there is no description",
+                    "the labelled title of the page only reports that there is no description",
                     lambda facts: facts.fault_in_title is not None,
                     MetadataOutcome.UNDETERMINED,
                     _fault_in_title,

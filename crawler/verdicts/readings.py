@@ -94,7 +94,7 @@ class Form:
 
     @property
     def declares_itself(self) -> bool:
-        """True if the page says in one of these places that it belongs to this form, and the control's page does not."""
+        """True if the page identifies itself as this form in one of these places, and the control's page does not."""
         echoed: frozenset[str] = frozenset()
         with suppress(NotAnArk):
             if self.control is not None:
@@ -118,8 +118,8 @@ def next_form(forms: Sequence[Form]) -> Form | None:
     """Return the form to request next, or None if no further answer would change the choice.
 
     *forms* are ordered by likelihood. The first form that works ends the search, with two exceptions. A form that
-    continues it is requested too. So is its own beginning, unless the page says that it belongs to this form. A
-    truncated ARK often works, and so does an ARK with an extra word.
+    continues it is requested too. So is its own beginning, unless the page identifies itself as this form. A truncated
+    ARK often works, and so does an ARK with an extra word.
 
     >>> forms = [Form(CandidateReading(Ark("12148", name), f"https://r.example/{name}")) for name in ("bpt6", "bpt6k")]
     >>> next_form(forms) is forms[0]

@@ -73,7 +73,7 @@ def another_remarks(facts: AnswerFacts) -> Iterator[str]:
             yield f"it ends at another ARK of the same host: {status} leads to {named[0]}"
             return
     if facts.other_ark is not None:
-        yield f"it ends at another ARK's page of the same host: the page says that it is {facts.other_ark}"
+        yield f"it ends at another ARK's page of the same host: the page identifies itself as {facts.other_ark}"
 
 
 def tls_remarks(hops: Sequence[Hop], tls: TlsResults) -> Iterator[str]:
@@ -216,7 +216,7 @@ def _foreign(verdict: Verdict) -> Iterator[Finding]:
         yield Finding("foreign-record", f"its record is about {parsed['about']}")
     if "about" in verdict.object.parsed:
         about = verdict.object.parsed["about"]
-        yield Finding("page-of-another", f"its landing page says that it is about {about}")
+        yield Finding("page-of-another", f"its landing page is about {about}")
 
 
 def _name_list(names: Iterable[str]) -> str:

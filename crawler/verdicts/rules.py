@@ -14,7 +14,7 @@ from crawler.model.observations import OutcomeT, ServiceVerdict
 Facts = TypeVar("Facts")
 
 
-#: One sentence or several. None stands for a sentence that does not apply.
+#: One sentence or several. None is a sentence that does not apply.
 Evidence: TypeAlias = str | Iterable[str | None] | None
 
 

@@ -169,7 +169,7 @@ _UNASKED_METADATA: Mapping[Family, str] = {
 
 @dataclass(frozen=True, slots=True)
 class ObjectAccess:
-    """The answer that stands for the object, the request that got it, and the verdict on it."""
+    """The answer about the object, the request that got it, and the verdict on it."""
 
     way: Question
     answer: AnswerFacts
@@ -438,7 +438,7 @@ def _span(attempts: Sequence[Observation]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """The outcomes of the inflections so far, which decide the next questions."""
+    """The current outcomes of the inflections, which decide the next questions."""
 
     by: Question | None = None
     """The inflection whose answer is a description."""
