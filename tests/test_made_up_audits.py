@@ -20,6 +20,7 @@ from reports.page.document import page
 from reports.store.frames import Frames, load_frames
 from reports.tables.ark_statuses import ark_statuses
 from reports.tables.headline import counts_of, headline
+from reports.tables.news import news_of
 from reports.tables.report_tables import Tables
 from tests.test_history import audit
 
@@ -104,6 +105,10 @@ def assert_parts_agree(frames: Frames) -> None:
         more = failing - fails(frames.previous)
         first, broke = (set(changes.loc[changes["event"].eq(event), "ark"]) for event in ("failing", "broke"))
         assert first <= more <= first | broke, "each ARK that fails now and did not then is a change"
+        news = news_of(frames)
+        for kind, number in (("failing", counts.failing), ("broke", counts.broke), ("recovered", counts.recovered)):
+            assert len({item.ark for item in news.items if item.kind == kind}) == number
+        assert news.known_problems == counts.fails - len(failing & (first | broke))
         assert (counts.failing, counts.broke, len(first & broke)) == (len(first), len(broke), 0)
         assert summary.loc["ARKs: fails", "change"] == len(more) - len(fails(frames.previous) - failing)
     assert_nothing_dead_is_proposed(tables)

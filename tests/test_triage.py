@@ -30,6 +30,8 @@ from crawler.history.triage import (
 from crawler.spiders.runs import judge_run
 from crawler.store.store import Store
 from extractors.model.ark import Ark
+from reports.store.frames import load_frames
+from reports.tables.news import news_of
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, reply, run_command
 from tests.test_ark_status import BEGINNING, check, day, status_of
 from tests.test_history import GUIDE, ONE, OTHER, OTHER_PAGE, audit, moment, seen
@@ -274,8 +276,9 @@ def test_a_document_that_is_ignored_leaves_the_others_that_cite_the_same() -> No
         assert [each.is_known for each in store.triaged_arks(alone).values()] == [True], "by the last run that cites it"
 
 
-def test_news_count_known_problems_without_listing_them() -> None:
-    with Store.open(None) as store:
+def test_news_count_known_problems_without_listing_them(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with Store.open(path) as store:
         pages = {GUIDE: f"see {ONE} and {OTHER}"}
         audit(store, 0, documents=pages, answers={ONE: 404, OTHER: 404})
         store.decide(
@@ -285,20 +288,20 @@ def test_news_count_known_problems_without_listing_them() -> None:
             ]
         )
         second = audit(store, 3, documents=pages, answers={ONE: 404, OTHER: 404})
-        told = store.news(second)
+        told = news_of(load_frames(path, run_id=second))
         assert (told.items, told.known_problems, told.triaged) == (
             (),
             0,
             "2 known: 1 acknowledged, 1 ignored until 2026-06-01",
         )
         third = audit(store, 8, documents=pages, answers={ONE: 404, OTHER: 404})
-        told = store.news(third)
+        told = news_of(load_frames(path, run_id=third))
         assert [(item.kind, item.ark) for item in told.items] == [("broke", "ark:12x45/x5")], "it got worse"
         text = message(told, kinds=HEADINGS, audit="theses")
         assert text is not None
         assert "1 known: 1 ignored until 2026-06-01." in text.text
         late = audit(store, 160, documents=pages, answers={ONE: 404, OTHER: 404})
-        assert store.news(late).triaged == ""
+        assert news_of(load_frames(path, run_id=late)).triaged == ""
 
 
 def test_problem_after_a_decision_is_not_covered() -> None:
@@ -314,14 +317,17 @@ def test_problem_after_a_decision_is_not_covered() -> None:
         assert "it worked then" in state_of(store, run_id)[ONE][1]
 
 
-def test_an_ark_that_fails_at_two_urls_is_one_known_problem() -> None:
-    with Store.open(None) as store:
+def test_an_ark_that_fails_at_two_urls_is_one_known_problem(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with Store.open(path) as store:
         twin = ONE.replace("//", "//www.")
         pages, answers = {GUIDE: f"see {ONE} and {twin}"}, {ONE: 404, twin: 404}
         audit(store, 0, documents=pages, answers=answers)
-        assert store.news(audit(store, 1, documents=pages, answers=answers)).known_problems == 1
+        second = audit(store, 1, documents=pages, answers=answers)
+        assert news_of(load_frames(path, run_id=second)).known_problems == 1
         store.decide([TriageDecision(TriageAction.ACKNOWLEDGE, TriageTarget.ARK, "ark:12x45/x5", day(2))])
-        told = store.news(audit(store, 3, documents=pages, answers=answers))
+        third = audit(store, 3, documents=pages, answers=answers)
+        told = news_of(load_frames(path, run_id=third))
         assert (told.items, told.known_problems, told.triaged) == ((), 0, "1 known: 1 acknowledged")
 
 

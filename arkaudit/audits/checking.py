@@ -15,9 +15,8 @@ from arkaudit.output import output_rows as rows
 from arkaudit.output.exits import say
 from arkaudit.output.explaining import RunObservations, explanation
 from crawler.answers.mementos import MementoRecord
-from crawler.history.news import count_words
 from crawler.history.rechecking import KnownArk
-from crawler.history.triaging import TriagedArk
+from crawler.history.triaging import TriagedArk, count_words
 from crawler.model.observations import FAMILY_OF, Family, Verdict
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry

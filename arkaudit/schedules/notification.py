@@ -15,16 +15,14 @@ from urllib.parse import quote
 
 from arkaudit.configuration.config import Config, Notify
 from arkaudit.output.exits import say
-from crawler.history.news import News, NewsItem
 from crawler.model.durable_files import make_durable
-from crawler.model.observations import Family
 from crawler.store.store import Store
 from extractors.model.errors import ArkauditError, UserMistake
 from reports.languages.display import escape_invisible
 from reports.remediation.causes import Cause
-from reports.store.frames import load_frames
-from reports.tables.ark_statuses import ark_statuses
+from reports.store.frames import Frames, load_frames
 from reports.tables.failing import diagnosed_failures
+from reports.tables.news import News, NewsItem, news_of
 from reports.tables.wording import CAUSE_NAMES
 
 #: The kinds of news, the most severe first, with their headings.
@@ -56,8 +54,6 @@ class Message:
 class ArkFacts:
     """Facts from a report about a failing ARK."""
 
-    family: Family
-    """The family of the best outcome among its URLs."""
     cause: str
     """The cause of the failure in words, with the host."""
     documents: tuple[str, ...] = ()
@@ -73,21 +69,20 @@ def message(
 ) -> Message | None:
     """Return the message about news of *kinds*, or None without such news.
 
-    *facts* has the report's facts about failing ARKs. An ARK that works at one of its URLs does not fail.
+    *facts* has the report's facts about failing ARKs.
     """
     known_facts = facts or {}
     wanted = {*kinds, *(_FAILING if "failing" in kinds else ())}
     chosen: dict[str, dict[str, list[NewsItem]]] = {kind: {} for kind in HEADINGS if kind in wanted}
     for item in news.items:
-        kind = _kind(item, known_facts.get(item.ark))
-        if kind in chosen:
-            chosen[kind].setdefault(item.ark, []).append(item)
+        if item.kind in chosen:
+            chosen[item.kind].setdefault(item.ark, []).append(item)
     chosen = {kind: arks for kind, arks in chosen.items() if arks}
     if not chosen:
         return None
-    names, headings, begins = {}, HEADINGS, "Changes since the last audit"
+    names, headings, begins = {"broke": "confirmed broken"}, HEADINGS, "Changes since the last audit"
     if news.is_first:
-        names, begins = {"new": "cited"}, "The first audit"
+        names["new"], begins = "cited", "The first audit"
         headings = HEADINGS | {"new": "Cited in the documents"}
     counts = ", ".join(f"{len(arks)} {names.get(kind, kind)}" for kind, arks in chosen.items())
     run = f"run {news.run_id}, {news.at[:16]} UTC"
@@ -105,19 +100,10 @@ def message(
     if news.triaged:
         lines.append(f"{news.triaged}.")
     if news.suspect:
-        lines.append(f"Failures of this run are not counted: {escape_invisible(news.suspect)}.")
+        lines.append(f"This run confirms no failure: {escape_invisible(news.suspect)}.")
     if report:
         lines.append(f"The report: {escape_invisible(report)}")
     return Message(f"arkaudit: {escape_invisible(audit)}: {counts}", "\n".join(lines).rstrip() + "\n")
-
-
-def _kind(item: NewsItem, facts: ArkFacts | None) -> str:
-    """Return the kind of news for an item; empty for an ARK that works at another of its URLs."""
-    if item.kind not in ("broke", "failing") or facts is None:
-        return item.kind
-    if facts.family is Family.UNREACHABLE:
-        return item.kind if item.kind == "broke" else "silent"
-    return item.kind if facts.family is Family.FAILS else ""
 
 
 def _line(items: Sequence[NewsItem], facts: ArkFacts | None, report: str | None) -> str:
@@ -131,7 +117,7 @@ def _line(items: Sequence[NewsItem], facts: ArkFacts | None, report: str | None)
         more = f" and {_count(len(documents) - 1, 'other document')}" if len(documents) > 1 else ""
         cited += f" in {_code(documents[0])}{more}"
     detail = f": {_code(first.detail)}" if first.detail else ""
-    cause = f"; {_code(facts.cause)}" if facts and first.kind in ("broke", "failing") else ""
+    cause = f"; {_code(facts.cause)}" if facts and first.kind in ("broke", "failing", "silent") else ""
     link = f"; see {_code(f'{report}#ark={first.ark}')}" if report else ""
     return f"- {_code(first.ark)} at {_code(first.request_url)}{urls}{cited}{detail}{cause}{link}"
 
@@ -231,15 +217,13 @@ def send_news(config: Config, store_file: Path, run_id: int, *, is_dry: bool = F
 
     With *is_dry*, only print the message and its targets.
     """
-    with Store.open(store_file) as store:
-        news = store.news(run_id)
-    fails = any(item.kind in ("broke", "failing") for item in news.items)
+    frames = load_frames(store_file, run_id=run_id)
     new = message(
-        news,
+        news_of(frames),
         kinds=config.notify.on,
         audit=config.name or store_file.stem,
         report=str(config.out / "index.html") if config.out else None,
-        facts=_facts(store_file, run_id) if fails else {},
+        facts=_facts(frames),
     )
     if new is None:
         if is_dry:
@@ -261,21 +245,14 @@ def send_news(config: Config, store_file: Path, run_id: int, *, is_dry: bool = F
     return all_sent
 
 
-def _facts(store_file: Path, run_id: int) -> dict[str, ArkFacts]:
+def _facts(frames: Frames) -> dict[str, ArkFacts]:
     """Return the facts of a report about failing ARKs of a run, by ARK."""
-    frames = load_frames(store_file, run_id=run_id)
-    statuses = ark_statuses(frames)[["ark_id", "ark", "family"]].set_index("ark_id")
     diagnoses = diagnosed_failures(frames).drop_duplicates("ark_id").set_index("ark_id")
     cited = frames.mentions[frames.mentions["ark_id"].isin(diagnoses.index)].sort_values(["document", "ordinal"])
     documents = cited.drop_duplicates(["ark_id", "document"]).groupby("ark_id")["document"].agg(tuple).to_dict()
     return {
-        str(row["ark"]): ArkFacts(
-            Family(str(statuses.at[ark_id, "family"])),
-            f"{CAUSE_NAMES[Cause(row['cause'])]} ({row['host']})",
-            documents.get(ark_id, ()),
-        )
+        str(row["ark"]): ArkFacts(f"{CAUSE_NAMES[Cause(row['cause'])]} ({row['host']})", documents.get(ark_id, ()))
         for ark_id, row in diagnoses.iterrows()
-        if ark_id in statuses.index
     }
 
 

@@ -23,6 +23,7 @@ from crawler.history.triage import (
     TriageDecisions,
     TriageState,
     TriageTarget,
+    known_words,
     triage_state,
 )
 from crawler.model import schema
@@ -166,6 +167,17 @@ def _together(
     is_known = all(of_one.action is not None or of_one.is_silent for of_one in single.values())
     whole_state = first if everywhere.action is None and is_known else everywhere
     return TriagedArk(whole_state, is_problem, single)
+
+
+def count_words(decided: Mapping[Pair, TriagedArk]) -> str:
+    """Return the number of ARKs that are known problems, in words; empty if none. Acknowledged takes precedence."""
+    known_problems = [(ark, triaged.whole) for (ark, _), triaged in decided.items() if triaged.is_known]
+    acknowledged = {ark for ark, triaged in known_problems if triaged.action is TriageAction.ACKNOWLEDGE}
+    ignored: dict[Any, date] = {}
+    for ark, triaged in known_problems:
+        if ark not in acknowledged and triaged.until is not None:
+            ignored[ark] = min(triaged.until, ignored.get(ark, triaged.until))
+    return known_words(len(acknowledged), [*ignored.values()])
 
 
 def _status(verdicts: Select[Any]) -> Select[Any]:

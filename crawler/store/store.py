@@ -25,7 +25,6 @@ from sqlalchemy.pool import StaticPool
 from crawler.answers.mementos import MementoRecord
 from crawler.history import latest
 from crawler.history.latest import DERIVED, rebuild
-from crawler.history.news import News, news_of
 from crawler.history.run_times import ahead_words, store_corrected_times
 from crawler.model import schema
 from crawler.model.observations import DocumentRecord, HostTraffic, Observation, Pause, TlsResult
@@ -219,11 +218,6 @@ class Store(DocumentTables, ArkTables):
             plan = connection.scalar(select(_run.plan).where(_run.run_id == run_id))
             if plan is not None:
                 _update_run(connection, run_id, plan={**plan, "reported": True})
-
-    def news(self, run_id: int) -> News:
-        """Return the changes that an ended run has brought."""
-        with self.read_connection() as connection:
-            return news_of(connection, run_id)
 
     # -- the store as a whole
 

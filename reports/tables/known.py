@@ -39,6 +39,8 @@ from reports.tables.wording import EVENT_SEVERITY
 
 #: The measure that counts known problems; its note describes them.
 KNOWN = "known problems"
+#: The families of an ARK that failures can confirm as broken.
+PROBLEMS = (Family.FAILS, Family.UNREACHABLE)
 _DECIDED = ["treatment", "decision", "why", "until", "assignee"]
 
 
@@ -78,11 +80,16 @@ def _pairs_where(frames: Frames, holds: pd.Series) -> pd.DataFrame:
 
 
 def events_to_report(frames: Frames) -> pd.DataFrame:
-    """Return the events without ignored ones and without failures of known problems.
+    """Return the events without those of ignored ARKs, and without failures that are known or do not count.
 
-    Recoveries, new ARKs and ARKs gone from documents are always reported.
+    Good news, and what documents cite, is reported whatever was decided. A URL that fails is no failure of an ARK that
+    works, or may work, at another one.
     """
     events = frames.events
+    fails = families(frames.verdicts["object"]).isin(PROBLEMS)
+    has_hope = ~frames.verdicts["ark_id"].isin(of_family(frames, *PROBLEMS)["ark_id"])
+    is_elsewhere = is_among(events, frames.verdicts.loc[fails & has_hope, PAIR])
+    events = events[~(events["event"].eq(EventKind.BROKE) & is_elsewhere)]
     is_raised = events["event"].isin([EventKind.RECOVERED, EventKind.NEW, EventKind.GONE])
     is_silent = is_among(events, _pairs_where(frames, frames.triage["is_silent"]))
     is_known = is_among(events, _pairs_where(frames, frames.triage["treatment"].notna()))
@@ -181,31 +188,34 @@ _SEVERITY = (str(EventKind.BROKE), FAILING, *map(str, EVENT_SEVERITY[1:]))
 
 
 def changes(frames: Frames) -> pd.DataFrame:
-    """Return one row per event or first failure."""
+    """Return one row per event, and per URL of an ARK that newly fails: the one source of headline, news and all formats."""
     events = events_to_report(frames).merge(frames.verdicts[[*PAIR, "object"]], on=PAIR, how="left")
-    rows = pd.concat([events.astype({"event": "str"}), _first_failures(frames)], ignore_index=True)
+    confirmed = events.loc[events["event"].eq(EventKind.BROKE), "ark_id"]
+    failing = newly(frames, Family.FAILS)
+    failing = failing[failing["state"].ne(ArkState.CONFIRMED_BROKEN) & ~failing["ark_id"].isin(confirmed)]
+    rows = pd.concat([events.astype({"event": "str"}), failing.assign(event=FAILING)], ignore_index=True)
     return rows.assign(rank=rows["event"].map(_SEVERITY.index).astype("Int64"))
 
 
-def _first_failures(frames: Frames) -> pd.DataFrame:
-    """Return one row per failing ARK and URL whose ARK did not fail in the run compared with.
+def newly(frames: Frames, family: Family) -> pd.DataFrame:
+    """Return one row per URL of an ARK of a *family* that was of another one in the run that this one is compared with.
 
-    Confirmed failures are left out, because they are events.
+    Without such a run every ARK of the family is new. Known problems are left out.
     """
     compared = frames.since or frames.previous
-    is_new = _failing_arks(frames)
-    is_new = is_new[~is_new.isin(_failing_arks(compared))] if compared else is_new.iloc[:0]
-    is_meant = families(frames.verdicts["object"]).eq(Family.FAILS) & frames.verdicts["ark_id"].isin(is_new)
-    rows = without_known(frames, frames.verdicts.loc[is_meant, [*PAIR, "ark", "naan", "object"]])
+    rows = of_family(frames, family)
+    if compared is not None:
+        rows = rows[~rows["ark_id"].isin(of_family(compared, family)["ark_id"])]
+    rows = without_known(frames, rows[families(rows["object"]).eq(family)])
     rows = rows.merge(frames.latest[[*PAIR, "state", "since", "reason"]], on=PAIR, how="left")
-    rows = rows[rows["state"].ne(ArkState.CONFIRMED_BROKEN)].rename(columns={"since": "at", "reason": "detail"})
-    return rows.assign(event=FAILING)
+    return rows.rename(columns={"since": "at", "reason": "detail"})
 
 
-def _failing_arks(frames: Frames) -> pd.Series:
-    """Return the numbers of the ARKs that fail at every URL."""
+def of_family(frames: Frames, *of: Family) -> pd.DataFrame:
+    """Return the verdicts about the ARKs whose best outcome is of a family."""
     statuses = ark_statuses(frames)
-    return statuses.loc[statuses["family"].eq(Family.FAILS), "ark_id"]
+    chosen = statuses.loc[statuses["family"].isin(of), "ark_id"]
+    return frames.verdicts.loc[frames.verdicts["ark_id"].isin(chosen), [*PAIR, "ark", "naan", "object"]]
 
 
 CHANGES = TableDefinition(

@@ -1,0 +1,71 @@
+"""The news of a run: the changes that its report lists, ARKs that gave no answer for the first time, and old problems."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from crawler.history.ark_status import EventKind
+from crawler.model.observations import Family
+from reports.store.frames import Frames
+from reports.tables.ark_statuses import citation_counts
+from reports.tables.definitions import PAIR, in_order, records_of
+from reports.tables.known import FAILING, KNOWN, changes, known_measures, newly, of_family, without_known
+
+#: The kind of news about an ARK without an answer, which is no failure.
+SILENT = "silent"
+
+
+@dataclass(frozen=True, slots=True)
+class NewsItem:
+    """A change of an ARK at one URL."""
+
+    kind: str
+    """An event of the table of changes, or `SILENT`."""
+    ark: str
+    request_url: str
+    detail: str
+    citations: int
+    """Number of its citations at that URL in the documents of this run."""
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """The changes that a run found."""
+
+    run_id: int
+    at: str
+    items: tuple[NewsItem, ...]
+    """In the order of the ARKs' names."""
+    known_problems: int
+    """ARKs that fail, and were reported before this run."""
+    suspect: str
+    """The reason why this run confirms no failure; empty if it may."""
+    triaged: str = ""
+    """Number of ARKs with an acknowledged or ignored problem, in words; they are in none of the above."""
+    is_first: bool = False
+    """True if there is no earlier run to compare with."""
+
+
+def news_of(frames: Frames) -> News:
+    """Return the news of the one run that *frames* hold. Its numbers are those of the report."""
+    run = next(records_of(frames.run))
+    rows = changes(frames)[["event", *PAIR, "ark", "detail"]]
+    silent = newly(frames, Family.UNREACHABLE).assign(event=SILENT)
+    reported = [rows] if run["is_suspect"] else [rows, silent[rows.columns]]
+    counts = citation_counts(frames.mentions, PAIR)[[*PAIR, "citations"]]
+    items = [
+        NewsItem(row["event"], row["ark"], row["request_url"], row["detail"] or "", int(row["citations"] or 0))
+        for kind in reported
+        for row in records_of(in_order(kind.merge(counts, on=PAIR, how="left"), "ark", "request_url", "event"))
+    ]
+    fresh = rows.loc[rows["event"].isin([EventKind.BROKE, FAILING]), "ark_id"]
+    failing = without_known(frames, of_family(frames, Family.FAILS))["ark_id"]
+    return News(
+        run["run_id"],
+        f"{run['started_at']:%Y-%m-%dT%H:%M:%S}",
+        tuple(items),
+        failing[~failing.isin(fresh)].nunique(),
+        (run["suspicion"] or "") if run["is_suspect"] else "",
+        next((note for name, number, note in known_measures(frames) if name == KNOWN and number), ""),
+        is_first=frames.previous is None,
+    )
