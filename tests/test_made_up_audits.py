@@ -18,6 +18,7 @@ from reports.page.cards import action_cards
 from reports.page.charts import flow_of
 from reports.page.document import page
 from reports.store.frames import Frames, load_frames
+from reports.store.inventory import read_inventory
 from reports.tables.ark_statuses import ark_statuses
 from reports.tables.headline import counts_of, headline
 from reports.tables.news import news_of
@@ -79,6 +80,26 @@ def test_the_parts_of_a_report_agree(subjects: list[tuple[int, int, int, tuple[i
                 record_audit(store, run, subjects)
         frames = load_frames(path)
         assert_parts_agree(frames)
+
+
+def test_summary_repeats_the_numbers_that_were_reported_then(tmp_path: Path) -> None:
+    path, listing = tmp_path / "audit.db", tmp_path / "inventory.csv"
+    listing.write_text("ark,expected_url\nark:12340/x0z,https://elsewhere.example/\nark:12341/x1z,\nark:12342/no,\n")
+    inventory = read_inventory(listing)
+    answers = ((200, 404, 404), (200, 200, None), (404, 404, 404), (None, 200, 404), (404, 200, 200), (200, 200, 200))
+    subjects = [(at, at % 3, 3, of_runs) for at, of_runs in enumerate(answers)]
+    before: dict[str, int] = {}
+    for run in range(3):
+        with Store.open(path) as store:
+            record_audit(store, run, subjects)
+        summary = Tables(load_frames(path, inventory=inventory))["summary"].set_index("measure")
+        for name, number in before.items():
+            assert summary["previous"][name] == number, name
+        before = summary["value"].to_dict()
+        if run:
+            alone = Tables(load_frames(path, run_id=run, inventory=inventory))["summary"].set_index("measure")["value"]
+            assert alone.to_dict() == {name: number for name, number in summary["previous"].items() if name in alone}
+    assert any(name.startswith("ARKs by status: ") for name in before)
 
 
 def record_audit(store: Store, run: int, subjects: list[tuple[int, int, int, tuple[int | None, ...]]]) -> None:

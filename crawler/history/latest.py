@@ -183,7 +183,9 @@ def _is_noted(connection: Connection, run_id: int) -> bool:
     return bool(connection.scalar(select(exists().where(schema.assessment.c.run_id == run_id))))
 
 
-def rebuild(connection: Connection, *, until: int | None = None, noting: int | None = None) -> None:
+def rebuild(
+    connection: Connection, *, until: int | None = None, noting: int | None = None, is_beside: bool = False
+) -> None:
     """Rebuild the derived tables from the others, run after run in the order of their beginnings.
 
     *until* is the last run to include. A run that was killed before it was judged is left out, unless it is *noting*
@@ -195,7 +197,7 @@ def rebuild(connection: Connection, *, until: int | None = None, noting: int | N
         connection.execute(delete(table))
     for row in connection.execute(select(run).order_by(run.c.started_at, run.c.run_id)).all():
         if row.ended_at is not None or row.run_id in noted:
-            _note_verdicts(connection, row.run_id)
+            _note_verdicts(connection, row.run_id, is_beside=is_beside)
         if row.ended_at is not None:
             _note_citations(connection, row.run_id)
         if row.run_id == until:
@@ -211,7 +213,7 @@ def rebuild_beside(connection: Connection, *, until: int | None = None) -> None:
     for table in DERIVED:
         sql = connection.execute(made, {"name": table.name}).scalar_one()
         connection.exec_driver_sql(sql.replace("CREATE TABLE", "CREATE TEMP TABLE", 1))
-    rebuild(connection, until=until)
+    rebuild(connection, until=until, is_beside=True)
 
 
 def has_followers(connection: Connection, run_id: int) -> bool:
@@ -226,7 +228,13 @@ def has_followers(connection: Connection, run_id: int) -> bool:
     return bool(connection.scalar(select(later.exists())))
 
 
-def _note_verdicts(connection: Connection, run_id: int, *, after: int = 0) -> None:
+_REACHED = (
+    update(schema.verdict).where(_verdict.verdict_id == bindparam("of_verdict")).values(state=bindparam("reached"))
+)
+
+
+def _note_verdicts(connection: Connection, run_id: int, *, after: int = 0, is_beside: bool = False) -> None:
+    """Update `latest`, `event` and the states of the verdicts of a run; leave the verdicts alone if *is_beside*."""
     suspicion = select(schema.assessment.c.is_suspect).where(schema.assessment.c.run_id == run_id)
     is_suspect = connection.scalar(suspicion)
     if is_suspect is None:
@@ -266,6 +274,9 @@ def _note_verdicts(connection: Connection, run_id: int, *, after: int = 0) -> No
         connection.execute(
             statement.on_conflict_do_update(index_elements=["ark_id", "request_url"], set_=changed), rows
         )
+        if not is_beside:
+            states = [{"of_verdict": row["verdict_id"], "reached": row["state"]} for row in rows]
+            connection.execute(_REACHED, states)
         if events:
             connection.execute(insert(schema.event), events)
 

@@ -169,7 +169,7 @@ def _together(
     return TriagedArk(whole_state, is_problem, single)
 
 
-def count_words(decided: Mapping[Pair, TriagedArk]) -> str:
+def count_words(decided: Mapping[tuple[Any, str], TriagedArk]) -> str:
     """Return the number of ARKs that are known problems, in words; empty if none. Acknowledged takes precedence."""
     known_problems = [(ark, triaged.whole) for (ark, _), triaged in decided.items() if triaged.is_known]
     acknowledged = {ark for ark, triaged in known_problems if triaged.action is TriageAction.ACKNOWLEDGE}
@@ -191,7 +191,7 @@ def _status(verdicts: Select[Any]) -> Select[Any]:
             _verdict.remarks,
             _verdict.final_url,
             _run.started_at.label("at"),
-            _latest.state,
+            _verdict.state,
             _latest.since,
         )
         .join_from(schema.verdict, schema.ark)

@@ -30,7 +30,7 @@ from crawler.model.observations import DecidedOn
 #: ``PRAGMA application_id`` of arkaudit's files ("ARKA"). Foreign SQLite files are refused and never changed.
 APPLICATION_ID = 0x41524B41
 #: ``PRAGMA user_version``, increased by every change to the tables below.
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 tables = MetaData()
 
@@ -380,6 +380,9 @@ verdict = Table(
         "policy of the assigner in the NAAN registry: of, organization, practices, org_type, url; may be empty",
         "mapping",
         server_default=text("'{}'"),
+    ),
+    optional(
+        "state", Text, "status of the ARK at this URL after this check, as in `latest`; missing before it is noted"
     ),
     UniqueConstraint("run_id", "request_url"),
     Index("verdict_by_ark", "ark_id"),

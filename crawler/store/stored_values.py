@@ -46,6 +46,7 @@ WORDS: Mapping[Column[Any], tuple[Iterable[str], ...]] = {
     schema.verdict.c.object: (ObjectOutcome,),
     schema.verdict.c.metadata: (MetadataOutcome,),
     schema.verdict.c.commitment: (CommitmentOutcome,),
+    schema.verdict.c.state: (ArkState,),
     schema.memento.c.outcome: (MementoOutcome,),
     schema.frontier.c.kind: (RequestKind,),
     schema.frontier.c.reach: (Reach,),

@@ -55,6 +55,7 @@ from reports.store.run_queries import (
 from reports.store.selections import (
     ARKS,
     CHECKS,
+    COMPARED_LATEST,
     COMPARED_MENTIONS,
     COMPARED_OBSERVATIONS,
     CONTACTS,
@@ -191,11 +192,11 @@ def load_frames(
         compared = [
             None
             if run is None
-            else _frames(connection, ReportScope(run, run, is_all=reported.is_all), registered, arks)
+            else _frames(connection, ReportScope(run, run, is_all=reported.is_all), registered, arks, listed)
             for run in (earlier, since)
         ]
         return replace(
-            _frames(connection, reported, registered, arks, inventory=listed, since=since),
+            _frames(connection, reported, registered, arks, listed, since=since, is_whole=True),
             store=store.name,
             is_alone=run_id is not None and has_later_run(connection, run_id),
             previous=compared[0],
@@ -210,16 +211,15 @@ def _frames(
     reported: ReportScope,
     registered: pd.DataFrame,
     arks: pd.DataFrame,
+    inventory: pd.DataFrame,
     *,
-    inventory: pd.DataFrame | None = None,
     since: int | None = None,
+    is_whole: bool = False,
 ) -> Frames:
-    """Return the frames of *reported*. Without an *inventory*, leave out requests and earlier runs.
+    """Return the frames of *reported*; unless it *is_whole*, without requests and earlier runs.
 
     *arks* are all ARKs of the store; frames that need all of them share the object.
     """
-    is_whole = inventory is not None
-    listed = no_inventory() if inventory is None else inventory
 
     def load_rows(selection: Selection, *where: ColumnElement[bool], of: Any = None) -> pd.DataFrame:
         query = query_of(selection) if of is None else query_of(selection).select_from(of)
@@ -227,6 +227,7 @@ def _frames(
 
     run_id = reported.run_id
     whole_run, until = (run_id, reported.until) if is_whole else (NO_RUN, NO_RUN)
+    all_runs = timeline(connection, until)  # First, because it may replace the statuses in this connection.
     counting = cache_numbers(connection, "counting", counting_verdicts(reported))
     judged = cache_numbers(connection, "judged", select(verdict.c.ark_id).where(verdict.c.verdict_id.in_(counting)))
 
@@ -243,7 +244,7 @@ def _frames(
     _, fetches = with_hops(connection, FETCHES, fetching, FETCH_OF)
 
     mentions = load_rows(
-        MENTIONS if is_whole else COMPARED_MENTIONS,
+        MENTIONS if is_whole or len(inventory) else COMPARED_MENTIONS,
         document.c.run_id == run_id,
         is_current_mention,
         of=mention.join(document).join(ark),
@@ -280,8 +281,8 @@ def _frames(
             run.c.started_at <= start_of(reported.until),
             of=runs,
         ),
-        inventory=with_citations(connection, listed, until),
-        stock=stock(connection, listed, until),
+        inventory=with_citations(connection, inventory, reported.until),
+        stock=stock(connection, inventory, reported.until),
         is_all=reported.is_all,
         documents=load_rows(DOCUMENTS, document.c.run_id == run_id),
         findings=load_rows(FINDINGS, finding.c.run_id == run_id),
@@ -294,15 +295,16 @@ def _frames(
         pauses=load_rows(PAUSES, pause.c.run_id == whole_run),
         traffic=load_rows(TRAFFIC, host_traffic.c.run_id == whole_run),
         verdicts=verdicts,
-        latest=load_rows(LATEST, without_index(latest.c.verdict_id).in_(counting)),
+        latest=load_rows(LATEST, without_index(latest.c.verdict_id).in_(counting))
+        if is_whole
+        else load_rows(COMPARED_LATEST, verdict.c.verdict_id.in_(counting)),
         events=load_rows(EVENTS, happened, of=event.join(ark)),
         history=lives.merge(load_rows(RUNS), on="run_id", how="left"),
         last_good=good.drop_duplicates("ark_id", keep="last", ignore_index=True),
         mementos=copies.drop_duplicates(["ark_id", "request_url"], keep="last", ignore_index=True),
         registered=registered,
         triage=_triage(triaged_arks(connection, counting, run_id, until=reported.until)),
-        # Last, because it may replace the statuses in this connection.
-        timeline=timeline(connection, until),
+        timeline=all_runs,
     )
 
 

@@ -76,6 +76,7 @@ _SPECIAL: Selection = {
     document.c.outcome: vocabulary(DocumentOutcome, ObjectOutcome),
     event.c.event: vocabulary(EventKind),
     latest.c.state: vocabulary(ArkState),
+    verdict.c.state: vocabulary(ArkState),
     memento.c.outcome: vocabulary(MementoOutcome),
     mention.c.confidence: pd.CategoricalDtype([confidence.token for confidence in sorted(Confidence)], ordered=True),
     mention.c.reason: WORD,
@@ -240,6 +241,8 @@ MEMENTOS = select_columns(
 LATEST = select_columns(
     latest, "latest_id", "ark_id", "request_url", "state", "since", "checked_at", "reason", "strikes", "worked_at"
 )
+#: The states after the checks that count for a run that is compared with another.
+COMPARED_LATEST = select_columns(verdict, "verdict_id", "ark_id", "request_url", "state")
 EVENTS = select_columns(
     event, "event_id", "run_id", "ark_id", "request_url", "at", "event", "detail", ark=ark.c.ark, naan=ark.c.naan
 )
