@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from crawler.history.ark_status import DatedVerdict, EventKind, StatusPolicy
 from crawler.model.observations import ObjectOutcome
 from crawler.store.store import Store
+from reports.languages import ENGLISH
+from reports.page.over_time import survival_of
 from reports.store.frames import Timeline, load_frames
 from reports.store.selections import CONTACTS, JUDGED_RUNS, OBJECT, STANDINGS, empty_columns
 from reports.tables import persistence
@@ -159,6 +161,19 @@ def test_the_one_that_died_died_on_the_day_of_its_first_failure(store_path: Path
         (46, 1, 0, 1, 0.5),
     ]
     assert set(table["group"]) == {"all", "12x45", "a.example", "b.example"}
+
+
+def test_survival_counts_the_arks_that_never_worked(tmp_path: Path) -> None:
+    path = tmp_path / "audit.db"
+    with Store.open(path) as store:
+        for day in (0, 30, 60):
+            audit(store, day, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: 200, OTHER: 404})
+    table = persistence.SURVIVAL.of(load_frames(path))
+    counts = rows(table, "group", "at_risk", "survival", "never_worked")
+    assert counts == [("all", 1, 1, 1), ("12x45", 1, 1, 1), ("a.example", 1, 1, 0)]
+    chart = survival_of(table, "naan", ENGLISH)
+    assert chart is not None
+    assert "At the end: all 100.0 %; 12x45 100.0 %. 1 link that never worked is not included." in chart.alt
 
 
 def test_failures_and_recoveries_have_their_medians(store_path: Path) -> None:

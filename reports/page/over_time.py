@@ -122,7 +122,13 @@ def survival_of(survival: pd.DataFrame, grouping: str, language: Language) -> Ch
     return Chart(
         f"survival-{grouping}",
         language.gettext(_SURVIVAL_TITLES[grouping]),
-        " ".join([_survival_sentence(curves, longest, language), *_foot_sentence(foot, language)]),
+        " ".join(
+            [
+                _survival_sentence(curves, longest, language),
+                *_left_out_sentence(whole["never_worked"], language),
+                *_foot_sentence(foot, language),
+            ]
+        ),
         320,
         {
             **_lines_frame(list(curves), foot),
@@ -199,6 +205,16 @@ def _survival_sentence(curves: Mapping[str, pd.DataFrame], longest: int, languag
         days=language.npgettext("over", "{number} day", "{number} days", longest),
         parts="; ".join(f"{name} {_percent(rows['survival'].iloc[-1], language)}" for name, rows in curves.items()),
     )
+
+
+def _left_out_sentence(never_worked: pd.Series, language: Language) -> Iterator[str]:
+    number = int(never_worked.max()) if len(never_worked) else 0
+    if number:
+        yield language.ngettext(
+            "{number} link that never worked is not included.",
+            "{number} links that never worked are not included.",
+            number,
+        )
 
 
 def _foot(shares: pd.Series) -> float:

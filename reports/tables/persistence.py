@@ -208,7 +208,11 @@ def survival(frames: Frames) -> pd.DataFrame:
     """Return one row per group and day of its survival curve; ordered all, NAANs, resolvers, each by group and day."""
     watched = link_lifetimes(frames.timeline)
     watched = watched.assign(days=watched["days"].round().astype("int64"))
-    return kaplan_meier(_in_groups(watched, frames.timeline), _GROUP)
+    failures = failure_spells(frames.timeline)
+    others = failures.loc[~failures["pair"].isin(watched["pair"]), ["pair"]].drop_duplicates()
+    never = _in_groups(others, frames.timeline).groupby(_GROUP).size().rename("never_worked")
+    curves = kaplan_meier(_in_groups(watched, frames.timeline), _GROUP).join(never, on=_GROUP)
+    return curves.assign(never_worked=curves["never_worked"].fillna(0))
 
 
 def _durations(timeline: Timeline) -> pd.DataFrame:
@@ -361,6 +365,7 @@ SURVIVAL = TableDefinition(
         share_column("survival", "estimated share still alive after that day"),
         share_column("low", "lower bound of it (95 %, log-log); empty before the first death"),
         share_column("high", "upper bound of it"),
+        count_column("never_worked", "ARKs of the group that failed and never worked: not included", "ARKs at a URL"),
     ),
     is_listing=True,
 )
