@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +17,14 @@ from bs4 import BeautifulSoup, Tag
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.model.observations import ObjectOutcome
+from crawler.model.observations import Family, ObjectOutcome
+from crawler.verdicts.verdict import WAYS
 from reports.exports import write_report
 from reports.languages.display import escape_invisible
 from reports.page.cards import action_cards, check_list, triage_command
 from reports.page.document import page
 from reports.page.letters import REQUESTS, ArkProblem, letter
-from reports.remediation.causes import Cause, Fault
+from reports.remediation.causes import Cause, CauseContext, Failure, Fault, diagnose
 from reports.store.frames import Frames, load_frames
 from reports.tables.report_tables import Tables
 from tests.browser import Page, browser_page, needs_browser
@@ -52,6 +55,54 @@ def test_letter_gives_observation_and_remedy(vector: dict[str, Any]) -> None:
 
 def test_there_are_words_for_every_cause() -> None:
     assert set(REQUESTS) == set(Cause)
+
+
+#: Statements that a letter must not make together; the first needs no other.
+CONTRADICTIONS = (
+    ("this NAAN", ""),
+    ("not lead to (its|their) object|not to the object", "leads to its object|leads, through|provider explains"),
+    ("cannot be reached|could not reach|no answer", "answered|reports success|reported an|valid HTTP|redirects"),
+    ("resolver knows these|withdrawn", "does not know this identifier"),
+    ("form a loop", "too many redirects"),
+    ("when we asked for (it|them) at l.example", "requested at https://r.example"),
+    ("resolvers? for .* and (it|they) led to r.example", "requested at https://r.example"),
+)
+
+
+def contradictions(text: str) -> list[str]:
+    return [one for one, other in CONTRADICTIONS if re.search(one, text) and re.search(other, text)]
+
+
+def possible_letters() -> Iterator[tuple[Cause, str]]:
+    """Yield the letter about each failure that an audit may diagnose."""
+    ark, asked, landing = "ark:12148/x5", "https://r.example/ark:/12148/x5", "https://l.example/view/5"
+    nothing_known = CauseContext(naan_known=False, pattern_works=False, pattern_count=2, host_answers=False)
+    known = (CauseContext(works_at="https://o.example/ark:/12148/x5"), CauseContext(longer=f"{ark}y"))
+    around = (CauseContext(), nothing_known, *known, CauseContext(shorter="ark:12148/x"), CauseContext(whole=ark))
+    outcomes = [one for one in ObjectOutcome if one.family in (Family.FAILS, Family.UNREACHABLE)]
+    failures = [
+        Failure(ark, asked, outcome, last_url, status, check=check, has_lasted=has_lasted)
+        for outcome in outcomes
+        for last_url in (asked, landing)
+        for status in (404, 410)
+        for check in ("unknown", "fails")
+        for has_lasted in (False, True)
+    ]
+    works = (ObjectOutcome.RESOLVED, ObjectOutcome.RELATED, ObjectOutcome.EXPLAINED, ObjectOutcome.WORKS_ELSEWHERE)
+    failures += [Failure(ark, asked, one, asked, 404, way=way, way_url=f"{asked}z") for one in works for way in WAYS]
+    for failure, context in product(failures, around):
+        found = diagnose(failure, context)
+        one = ArkProblem(ark, asked, failure.outcome, failure.last_url, should_be=found.should_be or "")
+        written = letter(found.cause, found.fault, found.host, [one], 1)
+        yield found.cause, f"{written.subject}\n{written.body}"
+
+
+def test_no_letter_contradicts_itself() -> None:
+    letters = set(possible_letters())
+    assert {cause for cause, _ in letters} == set(Cause)
+    for cause, text in letters:
+        assert not contradictions(text), (cause, text)
+        assert "12148" in text
 
 
 # -- addressees

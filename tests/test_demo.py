@@ -29,6 +29,7 @@ from deploy.demo_examples import examples
 from extractors.extraction import extraction_of
 from extractors.model.ark import Ark
 from tests.browser import browser_page, needs_browser
+from tests.test_cards import contradictions
 from tests.test_page_navigation import MOST_PX, WIDTHS, below_bar_px, click, links_of
 from tests.test_report_page import sheets
 from tests.vectors import FOLDER
@@ -180,6 +181,13 @@ def test_the_report_counts_the_arks_that_the_documents_cite_and_no_others(demo: 
     with (demo.report / "tables" / "naans.csv").open(encoding="utf-8-sig") as table:
         counted = sum(int(row["arks"]) for row in csv.DictReader(table))
     assert counted == len({entry["ark"] for document in TRUTH.values() for entry in document["arks"]})
+
+
+def test_no_letter_of_the_demo_contradicts_itself(demo: DemoRun) -> None:
+    soup = BeautifulSoup((demo.report / "index.html").read_text("utf-8"), "html.parser")
+    letters = [area.text for area in soup.select("textarea")]
+    assert len(letters) > 5
+    assert not [(contradictions(text), text) for text in letters if contradictions(text)]
 
 
 EXAMPLES = Path(__file__).parent.parent / "docs" / "examples"

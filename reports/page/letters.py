@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from crawler.model.observations import ObjectOutcome
+from crawler.model.observations import Family, ObjectOutcome
+from extractors.model.urls import authority_of
 from reports.languages import ENGLISH, N_, Forms, Language
 from reports.languages.display import escape_invisible
 from reports.remediation.causes import Cause, Fault
@@ -67,13 +68,17 @@ def letter(
 
     >>> one = ArkProblem("ark:12148/btv1b84", "https://n.example/ark:/12148/btv1b84", ObjectOutcome.LOOP)
     >>> letter(Cause.LOOP, Fault.RESOLVER, "n.example", [one], 1).subject
-    'An ARK cannot be reached at n.example'
+    'An ARK does not lead to its object at n.example'
     """
-    words = _FIRST_WORDS.get(fault, _FIRST_WORDS[Fault.RESOLVER])
+    is_landing = fault is Fault.LANDING_HOST and any(map(_is_led_on, failures))
+    words = _FIRST_WORDS[Fault.RESOLVER if fault is Fault.LANDING_HOST and not is_landing else fault]
     where = escape_invisible(host) or language.pgettext("at", "its address")
-    request = language.gettext(REQUESTS[cause])
+    naans = list(dict.fromkeys(one.ark.removeprefix("ark:").partition("/")[0] for one in failures))
+    listed = ", ".join([*naans[:MOST_NAMED], *(["…"] if len(naans) > MOST_NAMED else [])])
+    of_naan = language.ngettext("of NAAN {naans}", "of NAANs {naans}", len(naans), naans=listed)
+    request = language.gettext(REQUESTS[cause], of_naan=of_naan)
     salutation = _DEAR_EDITORS if fault is Fault.CITATION else _DEAR_COLLEAGUES
-    return _compose(words, where, salutation, failures, count, request, language, sender)
+    return _compose(words, where, salutation, failures, count, request, language, sender, cause)
 
 
 def letter_to_let_in(
@@ -119,6 +124,7 @@ def _compose(
     request: str,
     language: Language,
     sender: str,
+    cause: Cause | None = None,
 ) -> Letter:
     """Return a letter: subject and opening from *words*, a paragraph per ARK, and the request."""
     subject, opening = (language.ngettext(forms.one, forms.many, count, host=where) for forms in words)
@@ -126,7 +132,7 @@ def _compose(
     more = count - len(arks)
     parts = [language.gettext(salutation), f"{opening} {language.gettext(_MEANING)}"]
     for ark in arks:
-        lines = [line for one in arks_seen if one.ark == ark for line in _lines(one, language)]
+        lines = [line for one in arks_seen if one.ark == ark for line in _lines(one, cause, language)]
         parts.append("\n  ".join([escape_invisible(ark), *lines]))
     if more > 0:
         parts.append(
@@ -176,10 +182,17 @@ _FIRST_WORDS = {
         ),
     ),
     Fault.RESOLVER: (
-        Forms("An ARK cannot be reached at {host}", "{number} ARKs cannot be reached at {host}"),
+        Forms("An ARK does not lead to its object at {host}", "{number} ARKs do not lead to their objects at {host}"),
         Forms(
             "An ARK did not lead to its object when we asked for it at {host}.",
             "{number} ARKs did not lead to their objects when we asked for them at {host}.",
+        ),
+    ),
+    Fault.NOBODY: (
+        Forms("No usable answer for an ARK from {host}", "No usable answer for {number} ARKs from {host}"),
+        Forms(
+            "We requested an ARK, and {host} gave no usable answer.",
+            "We requested {number} ARKs, and {host} gave no usable answer.",
         ),
     ),
 }
@@ -192,8 +205,28 @@ _TO_LET_IN = (
 )
 
 
-def _lines(failure: ArkProblem, language: Language) -> Iterator[str]:
-    meaning = language.gettext(OBJECT_MEANINGS[failure.outcome])
+_NOT_AS_CITED = N_("The ARK works, but not as it is cited: only in another form or at another address.")
+_GONE = N_("The server answered that the page is gone.")
+_PAGE_MISSING = N_("The server answered that it does not have this page.")
+
+
+def _is_led_on(failure: ArkProblem) -> bool:
+    return authority_of(failure.ended_at or failure.url) != authority_of(failure.url)
+
+
+def _meaning(failure: ArkProblem, cause: Cause | None) -> str:
+    """Return the meaning of an outcome, in words that agree with the rest of the letter about a *cause*."""
+    if failure.outcome.family is Family.WORKS and failure.outcome is not ObjectOutcome.WORKS_ELSEWHERE:
+        return _NOT_AS_CITED
+    if failure.outcome is ObjectOutcome.BROKEN and cause is Cause.WITHDRAWN:
+        return _GONE
+    if failure.outcome is ObjectOutcome.BROKEN and _is_led_on(failure):
+        return _PAGE_MISSING
+    return OBJECT_MEANINGS[failure.outcome]
+
+
+def _lines(failure: ArkProblem, cause: Cause | None, language: Language) -> Iterator[str]:
+    meaning = language.gettext(_meaning(failure, cause))
     yield language.gettext("requested at {url}", url=escape_invisible(failure.url))
     if failure.ended_at and failure.ended_at != failure.url:
         yield language.gettext("redirected to {url}", url=escape_invisible(failure.ended_at))
@@ -236,22 +269,24 @@ REQUESTS = {
     Cause.CUT_SHORT: N_("Could you complete these citations? Longer ARKs with the same beginning work."),
     Cause.RUN_ON: N_("Could you shorten these citations? They have extra text after the ARK."),
     Cause.UNKNOWN_PART: N_(
-        "The whole object can be reached, but these parts of it cannot. Were they renamed, or are they gone?"
+        "The whole object works, but these parts of it do not. Were they renamed, or are they gone?"
     ),
     Cause.REFUSED_HERE: N_("The same ARKs work at another address. Could this one redirect there?"),
-    Cause.DEAD_HOST: N_("The host has given no answer for some time. Is there another one that knows these ARKs?"),
+    Cause.DEAD_HOST: N_(
+        "The host has given no usable answer for some time. Is there another one that knows these ARKs?"
+    ),
     Cause.SILENT_HOST: N_(
         "It may have been an outage. If the host does not come back, which other one knows these ARKs?"
     ),
     Cause.PASSING: N_("It may have been an outage: the host answers for other ARKs. Could you look at these?"),
-    Cause.LOOP: N_("The redirects form a loop. Could you correct their target?"),
+    Cause.LOOP: N_("The redirects never reach a page. Could you correct their target?"),
     Cause.BAD_REDIRECT: N_("The redirects do not lead to a usable address. Could you correct their target?"),
     Cause.CHANGED_PATH: N_(
         "All ARKs that lead to addresses of this form fail: the paths of the site seem to have changed. One "
         "redirect from the old form to the new one would repair all of them."
     ),
     Cause.UNKNOWN_NAAN: N_(
-        "The resolver resolved no ARK of this NAAN. Should it resolve them? If not, which resolver does?"
+        "The resolver resolved no ARK {of_naan}. Should it resolve them? If not, which resolver does?"
     ),
     Cause.WITHDRAWN: N_(
         "The objects seem to be withdrawn. Could the ARKs lead to a page that explains this? Then readers of "
@@ -262,7 +297,7 @@ REQUESTS = {
         "their new addresses."
     ),
     Cause.UNKNOWN_NAME: N_(
-        "The resolver resolves other ARKs of this NAAN, but not these. Should it resolve them, or were they "
+        "The resolver resolves other ARKs {of_naan}, but not these. Should it resolve them, or were they "
         "never assigned?"
     ),
 }
