@@ -25,6 +25,7 @@ from extractors.model.ark import Ark
 from extractors.model.budget import DECIDING_CPU_S, TimeBudget, use_budget
 from extractors.model.documents import NOTHING_READ, READ_IN_PART, Finding
 from extractors.model.errors import SourceUnreadable
+from extractors.model.files import is_file, is_folder, path_exists
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.rules import Confidence
 
@@ -83,7 +84,7 @@ def hidden_finding(names: Sequence[str]) -> Finding:
 def _may_be_file(path: Path) -> bool:
     """Return True if *path* is a file, or if permissions hide that; reading it then gives a finding."""
     try:
-        return path.is_file()
+        return is_file(path)
     except PermissionError:
         return True
 
@@ -93,8 +94,8 @@ def unwritable_reason(folder: Path) -> str | None:
 
     A temporary folder is created, because permissions alone can mislead, as in /proc.
     """
-    there = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
-    if not there.is_dir():
+    there = next(parent for parent in (folder, *folder.absolute().parents) if path_exists(parent))
+    if not is_folder(there):
         return f"{there}: is not a folder"
     try:
         with TemporaryDirectory(prefix=".arkaudit-", dir=there):

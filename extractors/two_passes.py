@@ -50,6 +50,7 @@ from extractors.isolated import (
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding
 from extractors.model.errors import SourceUnreadable
+from extractors.model.files import is_folder, path_exists
 from extractors.processes.codec import from_json, result_type, to_json
 from extractors.processes.worker import WorkerError, WorkerExecutor, shared_value
 from extractors.wraps.evidence import Evidence
@@ -371,7 +372,7 @@ def _place(source: Source) -> Path | BinaryIO:
     if isinstance(source, str) and source.lower().startswith(("http://", "https://")):
         raise SourceUnreadable(f"a URL is not fetched here, but by `arkaudit extract`: {source!r}")
     path = Path(source)
-    if not str(source).strip() or not path.exists():
+    if not str(source).strip() or not path_exists(path):
         raise SourceUnreadable(f"no such file or folder: {str(source)!r}")
     return path
 
@@ -393,7 +394,7 @@ def _documents_at(
 def _parts_of(source: Path | BinaryIO, name: str) -> Iterator[ArchiveMember | Document]:
     if not isinstance(source, Path):
         yield from documents_in(source, name, path=name)
-    elif source.is_dir():
+    elif is_folder(source):
         hidden: list[str] = []
         for path in sorted(files_in(source, hidden)):
             yield from documents_in_file(path)

@@ -13,6 +13,7 @@ from crawler.model.durable_files import make_folder, put_in_place
 from crawler.store.files import clear_scratch_beside, scratch_beside
 from extractors.documents import unwritable_reason
 from extractors.model.errors import ArkauditError
+from extractors.model.files import is_file, is_folder, path_exists
 from reports.formats.badge import badge_files
 from reports.formats.json_document import json_report
 from reports.formats.junit import junit, sarif
@@ -202,7 +203,7 @@ def check_out(out: Path, formats: Sequence[str] = DEFAULT_FORMATS) -> None:
         if (why := unwritable_reason(folder)) is not None:
             raise ReportUnwritable(why)
     for relative in places:
-        if (out / relative).is_dir():
+        if is_folder(out / relative):
             raise ReportUnwritable(f"{out / relative}: is a folder, where a file of the report belongs")
 
 
@@ -212,13 +213,13 @@ def staging_folder(out: Path) -> Iterator[Path]:
 
     If the block fails, nothing is moved. Raises `ReportUnwritable` for errors of the disk.
     """
-    is_new = not out.exists()
+    is_new = not path_exists(out)
     try:
         make_folder(out)
         clear_scratch_beside(out / INDEX, _PREFIX)
         with scratch_beside(out / INDEX, _PREFIX) as folder:
             yield folder
-            files = [path for path in folder.rglob("*") if path.is_file()]
+            files = [path for path in folder.rglob("*") if is_file(path)]
             files.sort(key=lambda path: (path.name == INDEX, path))
             moves = [(file, out / file.relative_to(folder)) for file in files]
             for _, path in moves:

@@ -18,6 +18,7 @@ from sqlalchemy import JSON, Boolean, Column, Connection, Float, Integer, Select
 
 from crawler.model import schema
 from crawler.model.durable_files import durable_file, make_folder, safe_name
+from extractors.model.files import path_exists
 from reports.exports import ReportUnwritable
 from reports.store.frames import read_store
 from reports.store.typed_columns import text_of_value
@@ -84,7 +85,7 @@ def _export(connection: Connection, out: Path) -> ExportResult:
         content = repr([tuple(row) for row in rows]).encode("utf-8", "backslashreplace")
         stamp = f"{schema.SCHEMA_VERSION} {len(rows)} {sha256(content).hexdigest()}"
         path = out / table.name / "part.parquet"
-        if stamp_of(path) != stamp and (rows or path.exists()):
+        if stamp_of(path) != stamp and (rows or path_exists(path)):
             _write(connection, table, None, path, stamp)
     return ExportResult(written, len(ended) - written, len(runs) - len(ended))
 

@@ -188,12 +188,11 @@ def test_an_exception_does_not_cost_the_process():
         assert worker.call("pid") == first
 
 
-def test_unsendable_argument_is_the_callers_fault():
-    with pytest.raises((AttributeError, TypeError, ValueError)) as caught:
+def test_value_that_cannot_be_sent_is_type_error():
+    with pytest.raises(TypeError, match="cannot be sent to a process"):
         Worker(lambda: None)
-    assert not isinstance(caught.value, WorkerError)
     with Worker(act) as worker:
-        with pytest.raises(TypeError, match="cannot pickle"):
+        with pytest.raises(TypeError, match="cannot be sent to a process"):
             worker.call("length", threading.Lock())
         assert worker.call("length", "abc") == 3
 

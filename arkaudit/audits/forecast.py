@@ -20,6 +20,7 @@ from arkaudit.output.output_rows import whole
 from crawler.model.observations import HostTraffic
 from crawler.politeness.pacing import Allowance
 from extractors.model.ark import Ark
+from extractors.model.files import is_file, path_exists
 from extractors.model.urls import origin_of
 from reports.languages.display import duration, escape_invisible
 
@@ -276,7 +277,7 @@ def last_run(store: Path, seeds: Sequence[str]) -> PastRun | None:
 
     Raises `reports.store.store_reading.StoreUnreadable` for a file that is no store of this version.
     """
-    if not store.exists() or (store.is_file() and store.stat().st_size == 0):
+    if not path_exists(store) or (is_file(store) and store.stat().st_size == 0):
         return None
     from reports.store.store_reading import read_store
 

@@ -18,6 +18,7 @@ from crawler.spiders.seeds import Seeds
 from crawler.store import StoreError
 from crawler.store.store import Run, Store
 from extractors.model.errors import UserMistake
+from extractors.model.files import is_file
 
 #: Sections of the configuration that determine the requests. Politeness does not.
 _SECTIONS = ("crawl", "resolve", "render")
@@ -164,7 +165,7 @@ def open_run(
 
     Raises `UserMistake` or `crawler.store.StoreUnopenable` before anything is written.
     """
-    if resume and (store_file is None or not store_file.is_file()):
+    if resume and (store_file is None or not is_file(store_file)):
         where = f"there is no store at {store_file}" if store_file else "name the store by --store"
         raise UserMistake(f"nothing to resume: {where}")
     with Store.open(store_file) as store:

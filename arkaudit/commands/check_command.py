@@ -25,6 +25,7 @@ from arkaudit.commands.options import (
 )
 from arkaudit.output.exits import after_check, also_in, check_total, end_interrupted, exit_on, print_ending, say
 from extractors.model.errors import UserMistake
+from extractors.model.files import is_file, is_folder
 
 if TYPE_CHECKING:
     from arkaudit.configuration.config import Config
@@ -171,7 +172,7 @@ def check(
 
 def _dataset(source: str | None) -> DatasetDocuments | None:
     """Return the dataset at *source*, or None if it is a file or a log."""
-    if source is None or not ("://" in source or Path(source).is_dir()):
+    if source is None or not ("://" in source or is_folder(Path(source))):
         return None
     from arkaudit.datasets.documents import DatasetDocuments
 
@@ -244,7 +245,7 @@ def _arks_to_check(
     from extractors.model.ark import Ark
 
     intervals, now = config.recheck.intervals, datetime.now(UTC)
-    if not store_file.is_file():
+    if not is_file(store_file):
         raise UserMistake(f"there is no store at {store_file}")
     given = triage_of(config, now=now)
     with Store.open(store_file) as store:

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from crawler.model.durable_files import make_folder, put_in_place
 from extractors.model.errors import StorageFailed, UserMistake
+from extractors.model.files import is_file, is_folder, path_exists
 
 # -- object storage (S3 and compatible services)
 
@@ -315,20 +316,20 @@ class LocalStorage:
     def read(self, name: str) -> bytes | None:
         """Return the content of a regular file, or None."""
         path = self._folder / name
-        return path.read_bytes() if path.is_file() else None
+        return path.read_bytes() if is_file(path) else None
 
     @contextlib.contextmanager
     def local(self, name: str) -> Iterator[Path]:
         """Give the path of a local file with the content. Raises FileNotFoundError."""
         path = self._folder / name
-        if not path.is_file():
+        if not is_file(path):
             raise FileNotFoundError(path)
         yield path
 
     def digest(self, name: str) -> str | None:
         """Return the SHA-256 of a file in hexadecimal, or None."""
         path = self._folder / name
-        return digest_of_file(path) if path.is_file() else None
+        return digest_of_file(path) if is_file(path) else None
 
     def names(self, folder: str) -> list[str]:
         """Return the sorted names of the files in a folder, without its path; empty if there is no such folder."""
@@ -375,6 +376,6 @@ def open_storage(name: str) -> Storage:
             raise UserMistake(f"a dataset needs a folder or s3://BUCKET/PREFIX, not {name}")
         return ObjectStorage(name)
     folder = Path(name)
-    if folder.exists() and not folder.is_dir():
+    if path_exists(folder) and not is_folder(folder):
         raise UserMistake(f"{name} is not a folder, which a dataset needs")
     return LocalStorage(folder)

@@ -21,6 +21,7 @@ from arkaudit.configuration.schedule import Schedule
 from arkaudit.output.exits import code_of, say
 from crawler.model.durable_files import durable_file
 from extractors.model.errors import UserMistake
+from extractors.model.files import is_file, is_folder, path_exists
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -194,7 +195,7 @@ class Ledger:
 
     def is_running(self) -> bool:
         """Return True if a run of this audit is under way in any process."""
-        if not self._folder.is_dir():
+        if not is_folder(self._folder):
             return False
         try:
             with self._acquire(0):
@@ -249,9 +250,9 @@ class Ledger:
 
     def _load(self) -> LedgerContent | None:
         try:
-            if not self._file.exists():
+            if not path_exists(self._file):
                 return None
-            if not self._file.is_file():
+            if not is_file(self._file):
                 raise ValueError("it is not a file")
             with self._file.open("rb") as file:
                 return LedgerContent.read(file.read(_MOST_BYTES))

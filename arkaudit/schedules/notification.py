@@ -18,6 +18,7 @@ from arkaudit.output.exits import say
 from crawler.model.durable_files import make_durable
 from crawler.store.store import Store
 from extractors.model.errors import ArkauditError, UserMistake
+from extractors.model.files import is_file
 from reports.languages.display import escape_invisible
 from reports.remediation.causes import Cause
 from reports.store.frames import Frames, load_frames
@@ -262,7 +263,7 @@ def send_news_again(config: Config, store_file: Path | None, run_id: int | None,
     Raises `extractors.model.errors.UserMistake` and `crawler.store.StoreError`.
     """
     store_file = store_file or config.store or Path("audit.db")
-    if not store_file.is_file():
+    if not is_file(store_file):
         raise UserMistake(f"there is no store at {store_file}")
     if not config.notify.is_wanted:
         raise UserMistake("the configuration has no target for notifications: set file, command or urls in [notify]")

@@ -29,6 +29,7 @@ from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
 from crawler.rendering import find_browser
 from extractors.isolated import PARSING_BYTES
+from extractors.model.files import path_exists
 from extractors.model.naan import Registry
 from extractors.processes.sandbox import SandboxMeasure, active_measures
 from extractors.processes.worker import Worker, WorkerError
@@ -111,7 +112,7 @@ def _diagnose(config_file: Path | None, store: Path | None) -> Iterator[Diagnosi
     yield diagnose_sandbox(_means_held)
     yield diagnose_browser(find_browser(), is_root=os.geteuid() == 0)
     file = config_file or Path("arkaudit.toml")
-    if config_file is None and not file.exists():
+    if config_file is None and not path_exists(file):
         words = "none: there is no arkaudit.toml here; name another file by -c"
         yield _note("configuration", words)
         yield diagnose_contact({None: Config()})
@@ -267,7 +268,7 @@ def _diagnose_stores(audits: Mapping[str | None, Config], *, given: Path | None)
     top = audits[None].store
     stores = {name: config.store for name, config in audits.items() if name and config.store}
     for name, store in stores.items() or ([("audit", top)] if top else []):
-        if store.exists():
+        if path_exists(store):
             yield diagnose_store(store)
         else:
             words = f"{store} doesn't exist yet: the first run of {name} makes it"
@@ -292,7 +293,7 @@ def diagnose_store(store: Path) -> Diagnosis:
 def diagnose_cache(folder: Path) -> Diagnosis:
     """Report whether the cache folder is usable, through which audits of this machine share the pace of hosts."""
     shared = "holds the pace of each host and the NAAN registry"
-    is_new = not folder.exists()
+    is_new = not path_exists(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):

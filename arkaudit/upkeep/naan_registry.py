@@ -19,6 +19,7 @@ from crawler.model.registry import cache_folder, load
 from crawler.spiders.seeds import Seeds
 from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
+from extractors.model.files import is_folder
 from extractors.model.naan import SHARED_NAANS, Registry, RegistryEntry, naan_and_name
 from extractors.model.normalize import NotAnArk
 from reports.languages.display import escape_invisible
@@ -35,7 +36,7 @@ def update_copy(source: str | None, config: Config) -> None:
     from crawler.registry_update import REGISTRY_URL, CacheUnwritable, RegistryRefused, update
 
     named = source or REGISTRY_URL
-    if Path(named).is_dir():
+    if is_folder(Path(named)):
         raise UserMistake(f"{named!r} is a folder, not a file of the registry")
     seeds = Seeds.of([named])
     path = seeds.urls[0] if seeds.urls else seeds.files[0]

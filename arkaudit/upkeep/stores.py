@@ -20,6 +20,7 @@ from crawler.store.store import Store
 from crawler.store.stored_values import wrong_values
 from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
+from extractors.model.files import is_folder, path_exists
 from extractors.model.normalize import NotAnArk
 from reports.exports import ReportUnwritable
 from reports.languages.display import count_noun, escape_invisible
@@ -113,7 +114,7 @@ def _history(connection: Connection) -> Iterator[str]:
 
 def export_store(store_file: Path, out: Path) -> None:
     """Export the runs of a store as Parquet. Raises `StoreUnreadable` and `reports.exports.ReportUnwritable`."""
-    if out.exists() and not out.is_dir():
+    if path_exists(out) and not is_folder(out):
         raise ReportUnwritable(f"{out}: is not a folder")
     require_readable(store_file)
     done = export(store_file, out)
@@ -123,9 +124,9 @@ def export_store(store_file: Path, out: Path) -> None:
 
 def import_store(other: Path, store_file: Path) -> None:
     """Copy the runs of the store *other* into a store. Raises `UserMistake` and `crawler.store.StoreError`."""
-    if not other.exists():
+    if not path_exists(other):
         raise UserMistake(f"there is no store at {other}")
-    if store_file.exists() and other.samefile(store_file):
+    if path_exists(store_file) and other.samefile(store_file):
         raise UserMistake(f"{other} is the store itself")
     try:
         with scratch_beside(store_file) as folder:

@@ -19,6 +19,7 @@ from crawler.history import triaging
 from crawler.history.triage import TriageAction, TriageDecision, TriageKey, TriageTarget, target_of
 from crawler.store.store import Store
 from extractors.model.errors import UserMistake
+from extractors.model.files import is_file
 from reports.languages.display import count_noun
 
 
@@ -197,7 +198,7 @@ Found = TypeVar("Found")
 
 def in_store(store_file: Path, work: Callable[[Connection], Found]) -> Found:
     """Return the result of *work* on a store, which may be read-only. Raises `UserMistake` if there is none."""
-    if not store_file.is_file():
+    if not is_file(store_file):
         raise UserMistake(f"there is no store at {store_file}")
     # Imports pandas.
     from reports.store.store_reading import read_store
@@ -207,6 +208,6 @@ def in_store(store_file: Path, work: Callable[[Connection], Found]) -> Found:
 
 def open_store(store_file: Path) -> Store:
     """Open the existing store at a path. Raises `UserMistake` and `StoreError`."""
-    if not store_file.is_file():
+    if not is_file(store_file):
         raise UserMistake(f"there is no store at {store_file}")
     return Store.open(store_file)

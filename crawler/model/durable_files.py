@@ -14,6 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
+from extractors.model.files import is_folder, path_exists
+
 
 @contextmanager
 def durable_file(path: Path, *, replaces: bool = True, mode: int = 0o666) -> Iterator[BinaryIO]:
@@ -48,7 +50,7 @@ def put_in_place(*moves: tuple[Path, Path], replaces: bool = True) -> None:
 
 def make_folder(folder: Path) -> None:
     """Make a folder, and those above it, unless they exist; they are durable on return. Raises OSError."""
-    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    missing = [one for one in (folder, *folder.parents) if not path_exists(one)]
     folder.mkdir(parents=True, exist_ok=True)
     for one in missing:
         make_durable(one.parent)
@@ -56,15 +58,15 @@ def make_folder(folder: Path) -> None:
 
 def make_durable(path: Path) -> None:
     """Wait until the content of a file, or the names in a folder, are on the disk. Raises OSError."""
-    is_folder = path.is_dir()
-    if is_folder and os.name == "nt":
+    folder = is_folder(path)
+    if folder and os.name == "nt":
         return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     except OSError as problem:
         # Some file systems of networks know no fsync of folders.
-        if not (is_folder and problem.errno == errno.EINVAL):
+        if not (folder and problem.errno == errno.EINVAL):
             raise
     finally:
         os.close(descriptor)

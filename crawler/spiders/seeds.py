@@ -19,6 +19,7 @@ from extractors.mentions.mention_reader import MOST_NAME_CHARS
 from extractors.model.ark import Ark
 from extractors.model.documents import Block, Finding, Role
 from extractors.model.errors import SourceUnreadable, UserMistake
+from extractors.model.files import is_folder, path_exists
 from extractors.wraps.evidence import Evidence
 
 
@@ -69,7 +70,7 @@ class Seeds:
             # An unset variable of a shell would name the current folder.
             elif not location.strip():
                 raise UserMistake(f"empty seed: {text!r}")
-            elif (path := Path(location)).is_dir() and order is None:
+            elif is_folder(path := Path(location)) and order is None:
                 passed_over: list[str] = []
                 try:
                     folder_files = sorted(files_in(path, passed_over))
@@ -81,7 +82,7 @@ class Seeds:
                 elif not folder_files:
                     folder_findings[path] = Finding("empty", "there is no file in this folder")
             else:
-                if not path.exists() or path.is_dir():
+                if not path_exists(path) or is_folder(path):
                     meant = f"; did you mean {url}?" if (url := _url_meant(location)) else ""
                     missing.append(f"neither an http(s) URL nor an existing file or folder: {location!r}{meant}")
                     if meant or order:
@@ -96,8 +97,8 @@ class Seeds:
 
 def logs_at(pattern: str) -> tuple[Path, ...]:
     """Return the files that match a *pattern* with ``*``, sorted. Raises `UserMistake` without a match."""
-    names = [pattern] if Path(pattern).exists() else sorted(glob(pattern))  # noqa: PTH207 (paths may be absolute)
-    files = tuple(path for path in map(Path, names) if not path.is_dir())
+    names = [pattern] if path_exists(Path(pattern)) else sorted(glob(pattern))  # noqa: PTH207 (paths may be absolute)
+    files = tuple(path for path in map(Path, names) if not is_folder(path))
     if not files:
         raise UserMistake(f"there is no log at {pattern!r}")
     return files
@@ -110,7 +111,7 @@ def split_prefix(text: str) -> tuple[SourceKind | None, str]:
     ((<SourceKind.OAI: 'oai'>, 'https://library.example/oai'), (None, 'https://library.example/'), (None, 'c:/papers'))
     """
     prefix, colon, location = text.partition(":")
-    if colon and prefix.lower() in set(SourceKind) and not Path(text).exists():
+    if colon and prefix.lower() in set(SourceKind) and not path_exists(Path(text)):
         return SourceKind(prefix.lower()), location
     return None, text
 

@@ -29,7 +29,7 @@ from crawler.model.durable_files import make_durable
 from crawler.store import CopyFailed, NotOurStore, StoreBusy, StoreDamaged, StoreUnopenable, UnknownStoreVersion
 from crawler.store.database import unreadable_rows
 from crawler.store.stored_values import Execute, wrong_values
-from extractors.model.files import NO_FILES
+from extractors.model.files import NO_FILES, is_file, is_folder, path_exists
 
 #: The largest store that is checked completely when it is opened (about 1 s per GiB). In a larger store only the table
 #: of runs is checked; damage elsewhere is found when it is read, or by `store check`.
@@ -61,7 +61,7 @@ def is_damage(problem: BaseException | None) -> bool:
 def is_ours(path: Path) -> bool:
     """Return True if a file's first bytes mark it as a store. Never blocks on a path that is not a regular file."""
     try:
-        if not path.is_file():
+        if not is_file(path):
             return False
         with path.open("rb") as file:
             head = file.read(_HEAD.size)
@@ -145,7 +145,7 @@ def require_sound(execute: Execute, path: Path | None, *, checks_values: bool = 
 
 def damage_in(path: Path) -> str | None:
     """Return a description of the first fault of a store after a complete check, or None."""
-    if not path.is_file() or not is_ours(path):
+    if not is_file(path) or not is_ours(path):
         return None
     try:
         return next(_all_faults(path), None)
@@ -178,7 +178,7 @@ def _all_faults(path: Path) -> Iterator[str]:
 def _address(path: Path) -> str:
     """Return the URI for reading a store that may be open in no process."""
     # Without a log, no process has it open. SQLite would create a log, which a mere reader can't remove again.
-    access = "mode=ro" if Path(f"{path}-wal").exists() else "mode=ro&immutable=1"
+    access = "mode=ro" if path_exists(Path(f"{path}-wal")) else "mode=ro&immutable=1"
     return f"{path.absolute().as_uri()}?{access}"
 
 
@@ -239,8 +239,8 @@ def _expected_columns() -> dict[str, dict[str, tuple[str, bool]]]:
 
 def refuse_foreign(path: Path) -> None:
     """Check a file before SQLite may write to it. Raises `StoreUnopenable` or `StoreDamaged`."""
-    if not path.exists():
-        if not path.parent.is_dir():
+    if not path_exists(path):
+        if not is_folder(path.parent):
             raise StoreUnopenable(f"there is no folder {path.parent} to keep {path.name} in")
         return
     if path.stat().st_size == 0:
@@ -276,7 +276,7 @@ def _at_rest(path: Path) -> Iterator[str]:
 
     If a journal is next to it, which a power cut during creation leaves, it is replayed in a copy.
     """
-    if not path.with_name(f"{path.name}-journal").exists():
+    if not path_exists(path.with_name(f"{path.name}-journal")):
         yield f"{path.absolute().as_uri()}?mode=ro"
         return
     with scratch_copy(path) as copy:
@@ -289,7 +289,7 @@ def scratch_copy(path: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="arkaudit-") as folder:
         copy = Path(folder) / path.name
         files = [(Path(f"{path}{suffix}"), f"{copy}{suffix}") for suffix in ("", "-wal", "-journal")]
-        files = [(file, target) for file, target in files if file.exists()]
+        files = [(file, target) for file, target in files if path_exists(file)]
         if sum(file.stat().st_size for file, _ in files) > shutil.disk_usage(folder).free:
             raise OSError(errno.ENOSPC, "there is no room for a copy of the store", folder)
         for file, target in files:
@@ -337,7 +337,7 @@ def scratch_beside(store: Path, prefix: str = _PREFIX) -> Iterator[Path]:
         folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-        if folder.exists():
+        if path_exists(folder):
             break
         os.close(descriptor)  # another process removed it before it was locked
     try:

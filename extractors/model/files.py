@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,6 +16,41 @@ NO_FILES: Mapping[str, Callable[[int], bool]] = {
     "a device": lambda mode: stat.S_ISCHR(mode) or stat.S_ISBLK(mode),
     "a symbolic link": stat.S_ISLNK,
 }
+
+#: Errors of a path that leads nowhere.
+_ABSENCE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EBADF, errno.ELOOP})
+
+
+def status_of(path: Path) -> os.stat_result | None:
+    """Return the status of the file or folder at *path*, or None if there is nothing.
+
+    Raises `OSError` if that is unknown, for example below a folder that may not be entered. `Path.exists`, `is_file`
+    and `is_dir` answer False there from Python 3.14 on, so that a file would be passed over in silence.
+    """
+    try:
+        return path.stat()
+    except OSError as problem:
+        if problem.errno not in _ABSENCE:
+            raise
+    # A null character.
+    except ValueError:
+        pass
+    return None
+
+
+def path_exists(path: Path) -> bool:
+    """Return True if there is something at *path*. Raises `OSError`."""
+    return status_of(path) is not None
+
+
+def is_file(path: Path) -> bool:
+    """Return True if there is a regular file at *path*. Raises `OSError`."""
+    return (status := status_of(path)) is not None and stat.S_ISREG(status.st_mode)
+
+
+def is_folder(path: Path) -> bool:
+    """Return True if there is a folder at *path*. Raises `OSError`."""
+    return (status := status_of(path)) is not None and stat.S_ISDIR(status.st_mode)
 
 
 def read_whole(path: Path, most_bytes: int) -> bytes:

@@ -108,7 +108,16 @@ _shared: dict[str, Any] = {}
 
 def shared_values(values: Mapping[str, Any]) -> bytes:
     """Return the message that shares *values* with processes, pickled once for all of them."""
-    return pickle.dumps((_receive_shared, (values,), {}))
+    return _pickled((_receive_shared, (values,), {}))
+
+
+def _pickled(value: Any) -> bytes:
+    """Return *value* as it is sent to a process. Raises TypeError for a value that cannot be sent."""
+    try:
+        return pickle.dumps(value)
+    # Which of them depends on the version of Python.
+    except (pickle.PicklingError, AttributeError, TypeError, ValueError) as problem:
+        raise TypeError(f"cannot be sent to a process: {problem}") from problem
 
 
 def _receive_shared(values: Mapping[str, Any]) -> None:
@@ -133,7 +142,8 @@ class Worker(Generic[P, R]):
     def __init__(
         self, function: Callable[P, R], *, timeout_s: float = 60.0, memory_bytes: int = 2 * 2**30, cpu_s: int = 60
     ) -> None:
-        pickle.dumps(function)  # raise here, not at the first call, if it can't be pickled by reference
+        # Raises TypeError here, not at the first call, if it can't be pickled by reference.
+        _pickled(function)
         self._function = function
         self._timeout_s = timeout_s
         self._memory_bytes = memory_bytes
@@ -164,7 +174,7 @@ class Worker(Generic[P, R]):
         If the process is killed from outside, the call is repeated once in a new one: when memory runs out, the system
         kills the largest process, whichever is at fault.
         """
-        message, returns = pickle.dumps((function, args, kwargs)), result_type(function)
+        message, returns = _pickled((function, args, kwargs)), result_type(function)
         with self._turn:
             try:
                 return self._call_once(message, returns)
@@ -181,7 +191,7 @@ class Worker(Generic[P, R]):
             if self._is_closed:  # checked only now, when `close` can see the child
                 self._end_child()
                 raise RuntimeError("the worker is closed")
-            self._exchange(pickle.dumps((callable, (self._function,), {})), _START_TIMEOUT_S, bool)
+            self._exchange(_pickled((callable, (self._function,), {})), _START_TIMEOUT_S, bool)
         if (shared := self._shared) is not self._sent:
             self._exchange(shared, _START_TIMEOUT_S, None)
             self._sent = shared

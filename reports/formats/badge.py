@@ -39,7 +39,7 @@ def badge(counts: Counts, language: Language = ENGLISH, *, is_suspect: bool = Fa
     label = language.gettext("ARKs")
     when = f", {language.month(counts.day)}" if counts.day else ""
     if is_suspect or not counts.judged:
-        return Badge(f"{language.gettext('not judged')}{when}", _UNSURE, label)
+        return Badge(language.gettext("not judged") + when, _UNSURE, label)
     percent = 100 * counts.works // counts.judged
     share = language.share(max(percent, 1) / 100, 0)
     words = N_("less than {share} resolving") if counts.works and not percent else N_("{share} resolving")

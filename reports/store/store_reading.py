@@ -29,6 +29,7 @@ from crawler.store.files import (
     scratch_copy,
 )
 from extractors.model.errors import ArkauditError
+from extractors.model.files import is_file, path_exists
 from reports.store.typed_columns import UnknownWord
 
 logger = logging.getLogger(__name__)
@@ -80,7 +81,7 @@ def _stamp(store: Path) -> tuple[int, int] | None:
     `read_store` opens it so while no process writes, compares the stamps afterwards, and reads again if the store has
     changed.
     """
-    if any(Path(f"{store}{suffix}").exists() for suffix in ("-wal", "-journal")) or not store.is_file():
+    if any(path_exists(Path(f"{store}{suffix}")) for suffix in ("-wal", "-journal")) or not is_file(store):
         return None
     status = store.stat()
     return status.st_mtime_ns, status.st_size
@@ -93,7 +94,7 @@ def _read_once(
 
     Raises `crawler.store.StoreDamaged` instead if the file is a store of arkaudit. Messages use *name* for the file.
     """
-    if not store.is_file():
+    if not is_file(store):
         raise StoreUnreadable(f"{name}: there is no such file")
     address = f"{store.absolute().as_uri()}?{access}"
     engine = create_engine("sqlite://", creator=lambda: _connect(address), poolclass=NullPool)
