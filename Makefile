@@ -106,7 +106,7 @@ lock:
 	@$(VENV)-lock/bin/python -m pip install --quiet --disable-pip-version-check uv
 	@$(VENV)-lock/bin/uv pip compile --quiet --universal --python-version 3.11.5 --generate-hashes --no-annotate --no-header \
 		--default-index https://pypi.org/simple --all-extras --group dev --output-file constraints.txt pyproject.toml
-	@sed -i '1i # The versions that are tested together, for Python 3.11 to 3.13 and every platform, with the digests of their files.\n# Installed by `make` with --require-hashes; renewed by `make lock`, which keeps all versions that still fit.' constraints.txt
+	@sed -i '1i # The versions that are tested together, for Python 3.11 to 3.14 and every platform, with the digests of their files.\n# Installed by `make` with --require-hashes; renewed by `make lock`, which keeps all versions that still fit.' constraints.txt
 	@rm -rf $(VENV)-lock
 
 # Known vulnerabilities of the versions in constraints.txt, from pypi.org.
