@@ -32,6 +32,20 @@ def read_only(folder: Path) -> Iterator[Path]:
         subprocess.run(["umount", folder], check=True)
 
 
+@contextmanager
+def full_disk(folder: Path) -> Iterator[Path]:
+    """A file system in memory at *folder* of 200 kB, too small for a store; needs root."""
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", folder], check=False, capture_output=True
+    )
+    if mounted.returncode:
+        pytest.skip("no mount: no disk can be filled")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", folder], check=True)
+
+
 def as_anybody() -> None:
     """To be called in a child before its program begins: the modes of files hold for that, also if it is root's."""
     drop, rights = 24, (1, 2)  # PR_CAPBSET_DROP of CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH

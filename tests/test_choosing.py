@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from crawler.model import schema
-from reports.store.frames import Frames, load_frames
+from reports.store.frames import Frames, StoreUnreadable, load_frames
 from reports.tables.filters import Choice, select_part
 from reports.tables.listings import REQUESTS
 from reports.tables.report_tables import TABLES, Tables
@@ -134,8 +134,11 @@ def test_of_a_run_that_is_compared_with_the_same_arks_are_chosen(tmp_path: Path,
             for ark, url, outcome in ((3, MUSEUM, "resolved"), (1, BTV_AT_GALLICA, "broken"), (2, BPT, "broken"))
         ],
     }
-    part = select_part(load_frames(write_store(path, before), run_id=2, since=1), Choice(only=(token,)))
+    store = write_store(path, before)
+    part = select_part(load_frames(store, run_id=2, since=1), Choice(only=(token,)))
     assert MUSEUM in set(part.verdicts["request_url"])
     assert part.since is not None
     assert set(part.since.verdicts["request_url"]) == set(part.verdicts["request_url"])
     assert not Tables(part)["summary"].empty
+    with pytest.raises(StoreUnreadable, match="run 2 is not earlier than run 1"):
+        load_frames(store, run_id=1, since=2)

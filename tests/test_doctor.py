@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from arkaudit.configuration.config_files import load_audits
+from arkaudit.configuration.config_files import ConfigError, load_audits
 from arkaudit.upkeep.doctor import (
     EXTRAS,
     OLD_DAYS,
@@ -20,8 +20,10 @@ from arkaudit.upkeep.doctor import (
     diagnose_contact,
     diagnose_proxies,
     diagnose_registry,
+    diagnose_run,
     diagnose_sandbox,
     diagnose_store,
+    diagnose_stores,
 )
 from crawler.store.store import Store
 from extractors.model.naan import Registry
@@ -147,3 +149,43 @@ def test_each_extra_of_the_package_is_looked_for() -> None:
     for name, (module, _) in EXTRAS.items():
         distributions = {each.lower() for each in packages_distributions()[module]}
         assert distributions & {each.lower() for each in brought[name]}, name
+
+
+@pytest.mark.parametrize(
+    ("setting", "topic"),
+    [
+        pytest.param('[notify]\nurls = ["nothing://$KEY@x"]', "notify", id="target of an unknown service"),
+        pytest.param('[notify]\non = ["broke"]', "notify", id="no target"),
+        pytest.param('[notify]\nfile = "none/news.md"', "notify", id="file in a missing folder"),
+        pytest.param('triage = "none.toml"', "triage", id="missing triage file"),
+        pytest.param('inventory = "none.csv"', "inventory", id="missing inventory"),
+        pytest.param('seeds = ["none.pdf"]', "seeds", id="missing seed"),
+        pytest.param('out = "arkaudit.toml"', "report", id="out is a file"),
+        pytest.param('store = "none/a.db"', "store", id="store in a missing folder"),
+        pytest.param('[politeness]\ncontact = "the library"', "configuration", id="contact without address"),
+    ],
+)
+def test_mistake_that_stops_run_is_fault(
+    setting: str, topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    seeds = "" if topic == "seeds" else 'seeds = ["https://library.example/"]\n'
+    (tmp_path / "arkaudit.toml").write_text(f"{seeds}{setting}\n")
+    if topic == "configuration":
+        with pytest.raises(ConfigError, match="no e-mail address and no http"):
+            load_audits(Path("arkaudit.toml"))
+        return
+    audits = load_audits(Path("arkaudit.toml"))
+    assert {topic} == {
+        row.name for row in [*diagnose_run(audits, None), *diagnose_stores(audits)] if row.state == "fault"
+    }
+
+
+def test_dry_run_refuses_what_run_refuses(tmp_path: Path) -> None:
+    (tmp_path / "arkaudit.toml").write_text('[notify]\nurls = ["nothing://x"]\n')
+    (tmp_path / "page.html").write_text("<p>ark:/12345/x</p>")
+    command = ["run", tmp_path / "page.html", "-c", tmp_path / "arkaudit.toml", "--store", tmp_path / "a.db"]
+    for refused in (run_command(*command), run_command(*command, "--dry-run")):
+        assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+        assert "Apprise knows no service 'nothing'" in refused.stderr
+    assert not (tmp_path / "a.db").exists()

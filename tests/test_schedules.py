@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from arkaudit.configuration.schedule import Schedule
 from arkaudit.schedules.ledger import Due, Ledger, Running, ScheduledRun, due_now
 from extractors.model.errors import UserMistake
 from tests.loopback import RawServer, reply, run_command
+from tests.read_only import full_disk
 from tests.waiting import PATIENCE_S
 
 PAGE = reply(body="<title>An object</title>")
@@ -420,3 +421,13 @@ def test_with_nothing_due_it_ends_without_loading_the_machinery(tmp_path: Path) 
         "assert not {'scrapy', 'twisted', 'pandas'} & set(sys.modules), 'slow to import'\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=PATIENCE_S)
+
+
+def test_full_disk_ends_with_3_and_names_the_store(tmp_path: Path) -> None:
+    with full_disk(tmp_path) as disk:
+        config = write_configuration(disk, None)
+        with suppress(OSError):
+            (disk / "filling").write_bytes(bytes(10**6))
+        done = run_command("run", "-c", config, "--audit", "theses", "--only-routed")
+    assert done.returncode == 3
+    assert "theses.db: database or disk is full" in done.stderr

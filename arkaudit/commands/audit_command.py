@@ -128,27 +128,26 @@ def run(
     """
     from arkaudit.audits.audit import Audit
     from arkaudit.audits.resuming import note_reported, open_run
-    from arkaudit.output.reporting import load_inventory, report_on
+    from arkaudit.output.reporting import report_on
     from arkaudit.schedules.notification import send_news
+    from arkaudit.upkeep.preflight import checks_before_run
     from arkaudit.upkeep.triage_file import apply_to, report_idle, triage_of
     from crawler.model.outcomes import DocumentOutcome
-    from reports.exports import check_out
     from reports.languages import LanguageChoice
 
     config = config_of(config_file, options, audit=audit)
     decided = triage_of(config, now=datetime.now(UTC))
-    load_inventory(config.inventory)
     seeds = seeds or tuple(config.seeds)
     named = _seeds(seeds, resume=resume)
     store_file = store_file or config.store or Path("audit.db")
+    out = out or config.out
+    for check in checks_before_run(config, store_file, out, formats).values():
+        check()
     if dry_run:
         from arkaudit.audits.forecast import print_run_forecast
 
         print_run_forecast(named, config, store_file)
         return
-    out = out or config.out
-    if out:
-        check_out(out, formats)
     with _turn(config, config_file, scheduled):
         with open_run("run", seeds, config, store_file, resume=resume) as begun:
             if decided is not None:

@@ -16,6 +16,7 @@ from arkaudit.configuration.setting_values import (
     AccessLogFormat,
     AddressTexts,
     ArkBeginning,
+    Contact,
     Cookies,
     CronExpression,
     DirectoryUrl,
@@ -74,7 +75,7 @@ class Politeness(_Section):
     Request-rate) is not asked."""
     user_agent: Header | None = None
     """The whole User-Agent header."""
-    contact: Header | None = None
+    contact: Contact | None = None
     """An e-mail address or URL of the operator; part of the User-Agent."""
 
 

@@ -103,6 +103,11 @@ def _printable(text: str) -> str:
     return text
 
 
+def _contact(text: str) -> None:
+    if not re.search(r"[^\s@]+@[^\s@]+|https?://[^\s/]", text):
+        raise ValueError(f"{text!r} holds no e-mail address and no http(s) URL")
+
+
 def _pattern(text: str) -> None:
     try:
         LinkPatterns([text])
@@ -200,6 +205,8 @@ def _form_field(value: Any) -> Any:
 
 
 Header = Annotated[str, AfterValidator(_printable)]
+#: A header with an e-mail address or URL.
+Contact = Annotated[Header, _taken_by(_contact)]
 #: A regular expression over links.
 Pattern = Annotated[str, _taken_by(_pattern)]
 #: A secret, which pydantic prints as asterisks.

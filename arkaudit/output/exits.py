@@ -72,7 +72,7 @@ NEVER = "never"
 _MOST_REASONS = 3
 
 #: Errors of a disk.
-_OF_DISKS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
+DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 #: Errors of a path that the user named.
 _OF_PATHS = frozenset({errno.EACCES, errno.EPERM, errno.ENAMETOOLONG, errno.ELOOP})
 
@@ -226,7 +226,7 @@ def code_of(ending: BaseException) -> int:
             return EXIT_UNFINISHED
         case StorageFailed() | PartsFailed():
             return EXIT_UNFINISHED
-        case OSError(errno=number) if number in _OF_DISKS:
+        case OSError(errno=number) if number in DISK_ERRORS:
             return EXIT_UNFINISHED
         case KeyboardInterrupt() | RunInterrupted() | click.Abort():
             return EXIT_INTERRUPTED

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from filelock import FileLock, Timeout
 
 from arkaudit.configuration.schedule import Schedule
-from arkaudit.output.exits import code_of, say
+from arkaudit.output.exits import DISK_ERRORS, code_of, say
 from crawler.model.durable_files import durable_file
 from extractors.model.errors import UserMistake
 from extractors.model.files import is_file, is_folder, path_exists
@@ -211,6 +211,8 @@ class Ledger:
         except Timeout:
             raise
         except OSError as problem:
+            if problem.errno in DISK_ERRORS:
+                raise
             raise UserMistake(f"the lock {self._lock.lock_file} can't be taken: {problem.strerror}") from None
 
     @contextmanager
@@ -246,6 +248,8 @@ class Ledger:
         try:
             self._folder.mkdir(exist_ok=True)
         except OSError as problem:
+            if problem.errno in DISK_ERRORS:
+                return
             raise UserMistake(f"the ledger of runs can't be kept in {self._folder}: {problem.strerror}") from None
 
     def _load(self) -> LedgerContent | None:
@@ -262,12 +266,18 @@ class Ledger:
             ) from None
 
     def _write(self, content: LedgerContent) -> None:
-        """Replace the file atomically, for readers at the same time."""
+        """Replace the file atomically, for readers at the same time. On a full disk, only print a warning.
+
+        The store of the run names the full disk then, and the run ends with the exit code for it.
+        """
         self._make_folder()
         try:
             with durable_file(self._file) as file:
                 file.write(_contents().dump_json(content, indent=1))
         except OSError as problem:
+            if problem.errno in DISK_ERRORS:
+                say(f"the ledger {self._file} can't be written: {problem.strerror}", level=logging.WARNING)
+                return
             raise UserMistake(f"the ledger {self._file} can't be written: {problem.strerror}") from None
 
 

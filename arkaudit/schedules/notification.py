@@ -18,7 +18,7 @@ from arkaudit.output.exits import say
 from crawler.model.durable_files import make_durable
 from crawler.store.store import Store
 from extractors.model.errors import ArkauditError, UserMistake
-from extractors.model.files import is_file
+from extractors.model.files import is_file, is_folder
 from reports.languages.display import escape_invisible
 from reports.remediation.causes import Cause
 from reports.store.frames import Frames, load_frames
@@ -140,6 +140,7 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+_NO_TARGET = "the configuration has no target for notifications: set file, command or urls in [notify]"
 #: Time limit of a command in seconds.
 PATIENCE_S = 60.0
 #: Number of further attempts after a service refused, and seconds before each.
@@ -160,6 +161,19 @@ def channels(notify: Notify) -> Iterator[tuple[str, Callable[[Message], None]]]:
     for url in notify.urls:
         shown = _service(url, {}).url(privacy=True)
         yield f"send to {shown}", partial(_send_by_apprise, url)
+
+
+def check_channels(config: Config) -> None:
+    """Raise `UserMistake` if the section ``[notify]`` has no target, or one that cannot be used."""
+    if not config.notify.is_wanted:
+        if config.notify.model_fields_set:
+            raise UserMistake(_NO_TARGET)
+        return
+    for _ in channels(config.notify):
+        pass
+    file = config.notify.file
+    if file is not None and (is_folder(file) or not is_folder(file.parent)):
+        raise UserMistake(f"notify.file: {file} {'is a folder' if is_folder(file) else 'has no folder'}")
 
 
 def _add_to_file(path: Path, message: Message) -> None:
@@ -205,7 +219,11 @@ def _service(url: str, secrets: Mapping[str, str]) -> Any:
     import apprise
 
     quoted = {name: quote(secret, safe="") for name, secret in secrets.items()}
+    # Apprise would log its own line about the mistake.
+    apprise_log = logging.getLogger("apprise")
+    apprise_log.disabled = True
     service = apprise.Apprise.instantiate(Template(url).safe_substitute(quoted))
+    apprise_log.disabled = False
     if service is None:
         raise UserMistake(f"notify.urls: Apprise knows no service {url.partition(':')[0]!r} with such an address")
     if "retry=" not in url:
@@ -266,7 +284,7 @@ def send_news_again(config: Config, store_file: Path | None, run_id: int | None,
     if not is_file(store_file):
         raise UserMistake(f"there is no store at {store_file}")
     if not config.notify.is_wanted:
-        raise UserMistake("the configuration has no target for notifications: set file, command or urls in [notify]")
+        raise UserMistake(_NO_TARGET)
     with Store.open(store_file) as store:
         runs = store.run_ids()
     if not runs or (run_id is not None and run_id not in runs):

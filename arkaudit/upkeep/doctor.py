@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from platform import platform, python_version
@@ -29,7 +30,8 @@ from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
 from crawler.rendering import find_browser
 from extractors.isolated import PARSING_BYTES
-from extractors.model.files import path_exists
+from extractors.model.errors import ArkauditError
+from extractors.model.files import is_folder, path_exists
 from extractors.model.naan import Registry
 from extractors.processes.sandbox import SandboxMeasure, active_measures
 from extractors.processes.worker import Worker, WorkerError
@@ -133,7 +135,8 @@ def _diagnose(config_file: Path | None, store: Path | None) -> Iterator[Diagnosi
                 if not os.environ.get(name):
                     words = f"set the environment variable {name}, which notify.urls uses"
                     yield _fault("notify", words)
-            yield from _diagnose_stores(audits, given=store)
+            yield from diagnose_run(audits, store)
+            yield from diagnose_stores(audits, store)
             store = None
     if store is not None:
         yield diagnose_store(store)
@@ -261,18 +264,38 @@ def diagnose_hosts(audits: Mapping[str | None, Config]) -> Diagnosis:
     return _good("log-ins", "; ".join(parts))
 
 
-def _diagnose_stores(audits: Mapping[str | None, Config], *, given: Path | None) -> Iterator[Diagnosis]:
+def diagnose_run(audits: Mapping[str | None, Config], store: Path | None) -> Iterator[Diagnosis]:
+    """Report the mistakes for which `run` would refuse each audit; those of its store are reported apart."""
+    from arkaudit.upkeep.preflight import checks_before_run
+    from crawler.spiders.seeds import Seeds
+
+    named = {name: config for name, config in audits.items() if name}
+    for name, config in (named or audits).items():
+        store_file = store or config.store or Path("audit.db")
+        checks: dict[str, Callable[[], object]] = {**checks_before_run(config, store_file, config.out)}
+        checks["seeds"] = partial(Seeds.of, config.seeds, takes_logs=True)
+        for topic, check in checks.items():
+            try:
+                if topic != "store":
+                    check()
+            except (ArkauditError, OSError) as problem:
+                yield _fault(topic, f"{name}: {problem}" if name else str(problem))
+
+
+def diagnose_stores(audits: Mapping[str | None, Config], given: Path | None = None) -> Iterator[Diagnosis]:
+    """Report on the *given* store, or on those of the audits."""
     if given is not None:
         yield diagnose_store(given)
         return
     top = audits[None].store
     stores = {name: config.store for name, config in audits.items() if name and config.store}
     for name, store in stores.items() or ([("audit", top)] if top else []):
-        if path_exists(store):
+        if os.path.lexists(store):
             yield diagnose_store(store)
         else:
             words = f"{store} doesn't exist yet: the first run of {name} makes it"
-            yield _good("store", words)
+            is_possible = is_folder(store.parent)
+            yield _good("store", words) if is_possible else _fault("store", f"{store}: there is no such folder")
 
 
 def diagnose_store(store: Path) -> Diagnosis:
@@ -293,8 +316,9 @@ def diagnose_store(store: Path) -> Diagnosis:
 def diagnose_cache(folder: Path) -> Diagnosis:
     """Report whether the cache folder is usable, through which audits of this machine share the pace of hosts."""
     shared = "holds the pace of each host and the NAAN registry"
-    is_new = not path_exists(folder)
+    is_new = False
     try:
+        is_new = not path_exists(folder)
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass

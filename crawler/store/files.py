@@ -26,7 +26,15 @@ from sqlalchemy.pool import NullPool
 
 from crawler.model import schema
 from crawler.model.durable_files import make_durable
-from crawler.store import CopyFailed, NotOurStore, StoreBusy, StoreDamaged, StoreUnopenable, UnknownStoreVersion
+from crawler.store import (
+    CopyFailed,
+    NotOurStore,
+    StoreBusy,
+    StoreDamaged,
+    StoreUnopenable,
+    StoreUnwritable,
+    UnknownStoreVersion,
+)
 from crawler.store.database import unreadable_rows
 from crawler.store.stored_values import Execute, wrong_values
 from extractors.model.files import NO_FILES, is_file, is_folder, path_exists
@@ -308,6 +316,8 @@ def lock_store(path: Path) -> FileLock:
             Path(lock.lock_file).touch()
             raise StoreBusy(f"another arkaudit is at work on {path}; wait for its end, or take another store") from None
     except OSError as problem:
+        if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StoreUnwritable(f"{path}: {problem.strerror}") from problem
         raise StoreUnopenable(f"the store can't be written: {problem}") from problem
     return lock
 

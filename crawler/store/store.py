@@ -83,6 +83,7 @@ class Store(DocumentTables, ArkTables):
 
         This process holds the store until it closes it or ends; other processes may read it. Raises
         `StoreUnopenable` or a subclass, or `StoreDamaged`; nothing has been written then.
+        Raises `StoreUnwritable` on a full disk.
         """
         lock = None
         if path is not None:
@@ -115,7 +116,10 @@ class Store(DocumentTables, ArkTables):
             raise
         except StoreUnwritable as problem:
             store.close()
-            if path is not None and is_damage(getattr(problem.__cause__, "orig", None)) and is_ours(path):
+            cause = getattr(problem.__cause__, "orig", None)
+            if getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+                raise
+            if path is not None and is_damage(cause) and is_ours(path):
                 raise StoreDamaged(str(problem)) from problem
             raise StoreUnopenable(f"the store can't be written: {problem}") from problem
         return store

@@ -48,6 +48,7 @@ from reports.store.run_queries import (
     has_later_run,
     has_run,
     is_event_since,
+    is_run_before,
     run_before,
     start_of,
     without_index,
@@ -186,6 +187,8 @@ def load_frames(
             if asked is not None and not has_run(connection, asked):
                 raise StoreUnreadable(f"{store}: has no run {asked}")
         reported = current_scope(connection) if run_id is None else ReportScope(run_id, run_id)
+        if reported is not None and since is not None and not is_run_before(connection, since, reported.run_id):
+            raise StoreUnreadable(f"run {since} is not earlier than run {reported.run_id}, which the report is about")
         earlier = None if reported is None else run_before(connection, reported.run_id)
         reported = reported or ReportScope(NO_RUN, NO_RUN)
         arks = load(connection, ARKS, query_of(ARKS))

@@ -69,6 +69,13 @@ def has_later_run(connection: Connection, run_id: int) -> bool:
     return connection.scalar(select(run.c.run_id).where(run.c.started_at > start_of(run_id)).limit(1)) is not None
 
 
+def is_run_before(connection: Connection, run_id: int, other_id: int) -> bool:
+    """Return True if the run *run_id* began before the run *other_id*; of runs that began together, the first."""
+    began = run.c.started_at
+    is_before = or_(began < start_of(other_id), and_(began == start_of(other_id), run.c.run_id < other_id))
+    return connection.scalar(select(run.c.run_id).where(run.c.run_id == run_id, is_before)) is not None
+
+
 def run_before(connection: Connection, run_id: int) -> int | None:
     """Return the last finished run before *run_id* with the same command and seeds, or None."""
     this = connection.execute(select(run.c.command, run.c.seeds, run.c.started_at).where(run.c.run_id == run_id)).one()
