@@ -466,7 +466,7 @@ def test_a_choice_is_kept_and_what_was_done_stays(browser: Page, language_pages:
     assert browser.value("document.documentElement.lang") == "fr"
     browser.wait_for("document.querySelector('dialog[open]').innerText.includes('Redirections vers l’objet')")
     choose(browser, "es")
-    browser.wait_for("document.querySelector('dialog[open]').innerText.includes('El camino hasta el objeto')")
+    browser.wait_for("document.querySelector('dialog[open]').innerText.includes('Redirecciones hasta el objeto')")
     browser.value("localStorage.clear()")
     assert browser.complaints == []
 
