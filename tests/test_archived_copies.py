@@ -301,7 +301,7 @@ def test_the_report_shows_copies_in_cards_letters_tables_and_corrections(world: 
     shown = [cell for card in cards for name, cell in card.facts if name == "Archived copy"]
     assert [cell.href for cell in shown] == [copy]
     assert any(
-        f"an archive has a copy of what it led to, of 4 March 2018: {copy}" in card.letter.body for card in cards
+        f"a web archive has a copy of the object, from 4 March 2018: {copy}" in card.letter.body for card in cards
     )
     write_report(frames, world.folder / "again")
     assert copy in (world.folder / "again" / "index.html").read_text("utf-8")

@@ -184,7 +184,7 @@ def test_a_card_gives_what_holds_for_all_of_its_arks_with_how_many(tmp_path: Pat
     [card] = action_cards(frames, Tables(frames), 9)
     facts = {name: cell.text for name, cell in card.facts}
     assert card.name.endswith(": old.example")
-    assert facts["Should be"] == "known for 3 of 3 ARKs, for each its own: see their places"
+    assert facts["Should be"] == "individual corrections for 3 of 3 ARKs: see their places"
 
 
 def fails(frames: Frames) -> set[str]:

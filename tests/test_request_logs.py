@@ -235,7 +235,7 @@ def test_report_lists_requested_failures_by_frequency(tmp_path: Path) -> None:
     with library() as command:
         done = command("run", seed, "--store", store, "--out", tmp_path / "out", "--format", "md")
         assert done.returncode == 0, done.stderr
-    said = "People asked for ARKs 12 times in the logs, 11 of them for one that fails."
+    said = "According to the logs, people requested ARKs 12 times; 11 of these requests were for failing ARKs."
     assert said in " ".join(done.stdout.split())
     text = (tmp_path / "out" / "report.md").read_text()
     asked = text.partition("## Requested by visitors, and failing")[2].partition("## ")[0]

@@ -232,8 +232,8 @@ def _better(row: Mapping[str, Any], language: Language) -> Cell:
     if row["should_be"] or not row["suggested"]:
         return cell_of(row["should_be"], URL, language)
     words = language.ngettext(
-        "a different one for {number} of {arks}: see its place",
-        "a different one for each of {number} of {arks}: see their places",
+        "individual correction for {number} of {arks}: see its place",
+        "individual corrections for {number} of {arks}: see their places",
         row["suggested"],
         arks=language.npgettext("so many of", "{number} ARK", "{number} ARKs", row["arks"]),
     )
