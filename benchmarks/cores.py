@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 from statistics import median
 
-from arkaudit.configuration.setting_values import cores
 from benchmarks.pdf import prose_pdf
 from benchmarks.prose import with_arks
+from extractors.model.budget import cores
 
 ROUNDS = 3
 PDFS, TEXTS, CHARS = 200, 400, 100_000

@@ -160,18 +160,7 @@ def _nothing_due(store: Path, folder: Path) -> float:
     config = folder / "arkaudit.toml"
     config.write_text("[recheck]\n" + "".join(f"{state} = 3650\n" for state in _STATES))
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [
-        sys.executable,
-        "-m",
-        "arkaudit",
-        "check",
-        "--due",
-        "--only-routed",
-        "--store",
-        str(store),
-        "-c",
-        str(config),
-    ]
+    command = [sys.executable, "-m", "arkaudit", "recheck", "--only-routed", "--store", str(store), "-c", str(config)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     assert "no ARK is due" in done.stderr, done.stderr
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

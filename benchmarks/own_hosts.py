@@ -23,9 +23,9 @@ from pathlib import Path
 from statistics import median
 from threading import Thread
 
-from arkaudit.configuration.setting_values import cores
 from benchmarks.crawl import environment
 from benchmarks.pdf import prose_pdf
+from extractors.model.budget import cores
 
 ROUNDS = "3"
 PDFS, PDF_PAGES = 120, 100

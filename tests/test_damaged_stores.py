@@ -63,7 +63,7 @@ VERBS = {
     "triage acknowledge": ("triage", "acknowledge", "--store", "{store}", "--reason", "known", ARK),
     "store export": ("store", "export", "--store", "{store}", "--out", "{new}"),
     "store import": ("store", "import", "{store}", "--store", "{new}.db"),
-    "check --due": ("check", "--due", "--dry-run", "--store", "{store}"),
+    "recheck": ("recheck", "--dry-run", "--store", "{store}"),
 }
 CHECK = ("store", "check", "--store", "{store}")
 

@@ -63,7 +63,7 @@ def test_crawl_names_unread_documents_and_the_check_command(site: Site) -> None:
     *_, fault, total, hint = ending_lines(site.crawled)
     assert fault == f"not read: {site.url}/no (404), found on {site.url}/"
     assert total == f"3 documents, 2 read, 4 citations, in {site.store}"
-    assert hint == f"next: arkaudit check --due --store {site.store}"
+    assert hint == f"next: arkaudit recheck --store {site.store}"
 
 
 def test_suggested_check_names_failures_and_citing_documents(site: Site) -> None:

@@ -169,13 +169,13 @@ def test_only_due_arks_are_checked_at_their_former_url(tmp_path: Path) -> None:
         check_rows("--store", store, *urls)
         before = len(server.targets)
         done = run_command(
-            "check", "--due", "--store", store, "-c", always(tmp_path, "healthy = 300\nfailing = 0"), *ON_LOOPBACK
+            "recheck", "--store", store, "-c", always(tmp_path, "healthy = 300\nfailing = 0"), *ON_LOOPBACK
         )
         assert [row["ark"] for row in json_lines(done.stdout)] == ["ark:12x45/x7"], done.stderr
         assert "1 due" in done.stderr
         assert not [target for target in server.targets[before:] if "x5" in target]
         both = always(tmp_path, "healthy = 0\nfailing = 0")
-        done = run_command("check", "--due", "--store", store, "-c", both, "--limit", "1", *ON_LOOPBACK)
+        done = run_command("recheck", "--store", store, "-c", both, "--limit", "1", *ON_LOOPBACK)
         assert len(json_lines(done.stdout)) == 1, done.stderr
 
 
@@ -192,7 +192,7 @@ def test_killed_check_of_due_arks_is_resumed(tmp_path: Path) -> None:
         store = tmp_path / "audit.db"
         check_rows("--store", store, *(f"{server.url}/ark:/12x45/x{number}" for number in range(8)))
         before = len(server.targets)
-        due_now = ["check", "--due", "--store", str(store), "-c", str(always(tmp_path, "failing = 0")), *ON_LOOPBACK]
+        due_now = ["recheck", "--store", str(store), "-c", str(always(tmp_path, "failing = 0")), *ON_LOOPBACK]
         with Command(due_now) as running:
             while not any(target.endswith("x5") for target in server.targets[before:]):
                 time.sleep(0.02)
@@ -217,7 +217,7 @@ def test_dry_run_lists_due_arks_without_requests(tmp_path: Path) -> None:
         check_rows("--store", store, f"{server.url}/ark:/12x45/x5", f"{server.url}/ark:/12x45/x6")
         run_command("triage", "recheck", "ark:12x45/x5", "--store", store)
         asked, kept = len(server.targets), store.read_bytes()
-        done = run_command("check", *ON_LOOPBACK, "--due", "--dry-run", "--store", store)
+        done = run_command("recheck", *ON_LOOPBACK, "--dry-run", "--store", store)
         assert len(server.targets) == asked
     assert (done.returncode, "1 due in" in done.stderr) == (0, True), done.stderr
     assert server.url in done.stdout
@@ -229,7 +229,7 @@ def test_nothing_due_begins_no_run_and_names_the_next_time(tmp_path: Path) -> No
     with RawServer(lambda _: reply(body="<p>an object")) as server:
         check_rows("--store", store, f"{server.url}/ark:/12x45/x5")
         before = store.read_bytes()
-        done = run_command("check", "--due", "--store", store, *ON_LOOPBACK)
+        done = run_command("recheck", "--store", store, *ON_LOOPBACK)
     assert (done.returncode, done.stdout) == (0, "")
     assert "no ARK is due" in done.stderr
     assert " before 20" in done.stderr
@@ -237,10 +237,10 @@ def test_nothing_due_begins_no_run_and_names_the_next_time(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--due", "--store", "no.db"], ["--due", "ark:12148/x5"], ["--due", "--limit", "0"], []]
+    "arguments", [["recheck", "--store", "no.db"], ["recheck", "ark:12148/x5"], ["recheck", "--limit", "0"], ["check"]]
 )
-def test_a_mistake_with_due_is_one_clear_line(tmp_path: Path, arguments: list[str]) -> None:
-    done = run_command("check", *arguments)
+def test_a_mistake_with_due_is_one_clear_line(arguments: list[str]) -> None:
+    done = run_command(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1
 
@@ -275,12 +275,12 @@ def test_stored_arks_are_checked_by_naan_prefix_and_host(tmp_path: Path) -> None
             (["--host", host], sorted(arks)),
             (["--naan", "12x46", "--due", "-c", str(always(tmp_path, "failing = 0"))], ["12x46/x5a"]),
         ):
-            done = run_command("check", "--store", store, *given, *ON_LOOPBACK)
+            done = run_command("recheck", "--store", store, *given, *ON_LOOPBACK)
             assert sorted(row["ark"] for row in json_lines(done.stdout)) == [f"ark:{ark}" for ark in expected], given
-        some = run_command("check", "--store", store, "--naan", "12x45", "--limit", "2", *ON_LOOPBACK)
+        some = run_command("recheck", "--store", store, "--naan", "12x45", "--limit", "2", *ON_LOOPBACK)
         assert (len(json_lines(some.stdout)), "3 known in" in some.stderr) == (2, True)
         before = len(server.targets)
-        dry = run_command("check", "--store", store, "--naan", "12x45", "--dry-run", *ON_LOOPBACK)
+        dry = run_command("recheck", "--store", store, "--naan", "12x45", "--dry-run", *ON_LOOPBACK)
         assert (dry.returncode, len(server.targets)) == (0, before)
         assert "3 known in" in dry.stderr
 
@@ -297,18 +297,17 @@ def test_chosen_arks_of_an_inventory_are_checked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--naan", "12148"], "has no ARKs to check of NAAN 12148"),
-        (["--prefix", "x"], "no ARK begins with 'x'"),
-        (["--naan", "12148", "ark:12148/x5"], "take their ARKs from the store"),
-        (["--naan", "12148", "--inventory", "@ours.csv"], "there is no ARK in"),
-        (["--host", "n2t.net", "--inventory", "@ours.csv"], "--host selects ARKs of a store"),
-        (["--naan", "12148", "--inventory", "@ours.csv", "ark:12148/x5"], "select from the inventory"),
+        (["recheck", "--naan", "12148"], "has no ARKs to check of NAAN 12148"),
+        (["recheck", "--prefix", "x"], "no ARK begins with 'x'"),
+        (["check", "--naan", "12148", "ark:12148/x5"], "select from an --inventory alone"),
+        (["check", "--naan", "12148", "--inventory", "@ours.csv"], "there is no ARK in"),
+        (["check", "--naan", "12148", "--inventory", "@ours.csv", "ark:12148/x5"], "select from an --inventory alone"),
     ],
 )
 def test_a_selection_of_nothing_is_one_clear_line(tmp_path: Path, arguments: list[str], complaint: str) -> None:
     (tmp_path / "ours.csv").write_text("ark\nark:67531/metadc1\n")
     Store.open(tmp_path / "audit.db").close()
     given = [str(tmp_path / each[1:]) if each.startswith("@") else each for each in arguments]
-    done = run_command("check", "--store", tmp_path / "audit.db", *given)
+    done = run_command(*given, "--store", tmp_path / "audit.db")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert complaint in done.stderr

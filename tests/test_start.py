@@ -50,7 +50,7 @@ def imported_packages(folder: Path, *arguments: str) -> set[str]:
         (["extract", "--format", "csv", "folder"], {"lxml", "regex"}),
         (["extract", "--format", "table", "a.txt"], {"lxml", "regex", "rich"}),
         (["extract", "--log-level", "error", "a.txt"], {"lxml", "regex", "pydantic"}),
-        (["check", "--due", "--store", "a.db"], {"lxml", "pydantic", "regex", "rich", "sqlalchemy"}),
+        (["recheck", "--store", "a.db"], {"lxml", "pydantic", "regex", "rich", "sqlalchemy"}),
         (["check", "ark:12345/x"], {"lxml", "pydantic", "regex", "rich", "sqlalchemy", *SCRAPY}),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -430,12 +430,12 @@ def test_requested_recheck_is_due_once_and_first(tmp_path: Path) -> None:
     with RawServer(lambda target: reply(body=f"<p>an object, {target}")) as server:
         urls = [f"{server.url}/ark:/12x45/{name}" for name in ("x5", "x7")]
         check_rows("--store", store, *urls)
-        assert run_command("check", "--due", "--store", store, *ON_LOOPBACK).stdout == ""
+        assert run_command("recheck", "--store", store, *ON_LOOPBACK).stdout == ""
         assert run_command("triage", "recheck", "ark:12x45/x7", "--store", store).returncode == 0
-        done = run_command("check", "--due", "--store", store, *ON_LOOPBACK)
+        done = run_command("recheck", "--store", store, *ON_LOOPBACK)
         assert [row["ark"] for row in json_lines(done.stdout)] == ["ark:12x45/x7"], done.stderr
         assert json.loads(run_command("triage", "list", "--format", "json", "--store", store).stdout) == []
-        assert run_command("check", "--due", "--store", store, *ON_LOOPBACK).stdout == ""
+        assert run_command("recheck", "--store", store, *ON_LOOPBACK).stdout == ""
 
 
 def test_a_request_for_a_check_in_a_file_is_met_once_however_often_the_file_is_read(tmp_path: Path) -> None:
@@ -444,7 +444,7 @@ def test_a_request_for_a_check_in_a_file_is_met_once_however_often_the_file_is_r
     (tmp_path / "triage.toml").write_text('[[recheck]]\nark = "ark:12x45/x7"\n')
     with RawServer(lambda target: reply(body=f"<p>an object, {target}")) as server:
         check_rows("--store", store, f"{server.url}/ark:/12x45/x7")
-        due = ("check", "--due", "--store", store, "-c", config, *ON_LOOPBACK)
+        due = ("recheck", "--store", store, "-c", config, *ON_LOOPBACK)
         assert len(json_lines(run_command(*due).stdout)) == 1
         assert run_command(*due).stdout == ""
         (tmp_path / "triage.toml").write_text('[[recheck]]\nark = "x7"\n')

@@ -19,7 +19,6 @@ from scrapy.crawler import Crawler
 from arkaudit import __version__
 from arkaudit.audits.resuming import ResumeDecision, fingerprint
 from arkaudit.configuration.config import Config
-from arkaudit.configuration.setting_values import cores
 from arkaudit.output.exits import note_bugs, say
 from arkaudit.output.progress import JUDGING, Progress, RunProgress
 from crawler.model.crawl_requests import FrontierState
@@ -43,6 +42,7 @@ from crawler.verdicts.readings import CandidateReading, other_readings
 from extractors.documents import Document, document_name
 from extractors.isolated import batches, document_executor
 from extractors.model.ark import Ark
+from extractors.model.budget import cores
 from extractors.model.errors import RunInterrupted
 from extractors.model.naan import Registry
 from extractors.model.urls import origin_of

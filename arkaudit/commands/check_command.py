@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,14 +22,14 @@ from arkaudit.commands.options import (
     resume_option,
     store_file_option,
 )
-from arkaudit.output.exits import after_check, also_in, check_total, end_interrupted, exit_on, print_ending, say
+from arkaudit.output.exits import after_check, also_in, check_total, end_interrupted, exit_on, print_ending
 from extractors.model.errors import UserMistake
-from extractors.model.files import is_file, is_folder
+from extractors.model.files import is_folder
 
 if TYPE_CHECKING:
+    from arkaudit.audits.checking import CheckResult
     from arkaudit.configuration.config import Config
     from arkaudit.datasets.documents import DatasetDocuments
-    from crawler.history.rechecking import KnownArk
     from crawler.history.triaging import KnownSelection
 
 
@@ -52,11 +51,8 @@ if TYPE_CHECKING:
 @dry_run_option
 @store_file_option(help="Keep every request and answer in this file.")
 @resume_option
-@flag("--due", help="Check the ARKs of the store that are due, longest ago first.  [store: audit.db]")
-@repeatable("--naan", "chosen_naans", metavar="NAAN", help="Check the ARKs of the store under this NAAN. Repeatable.")
-@repeatable("--prefix", "prefixes", metavar="ARK", help="Check those that begin with this. Repeatable.")
-@repeatable("--host", "hosts", metavar="HOST", help="Check those whose request URL has this host. Repeatable.")
-@click.option("--limit", type=click.IntRange(min=1), help="With --due, --naan …: maximum number of ARKs.")
+@repeatable("--naan", "chosen_naans", metavar="NAAN", help="With --inventory: only ARKs under this NAAN. Repeatable.")
+@repeatable("--prefix", "prefixes", metavar="ARK", help="With --inventory: only ARKs that begin so. Repeatable.")
 @fail_on_option
 @request_options
 def check(
@@ -69,11 +65,8 @@ def check(
     dry_run: bool,
     store_file: Path | None,
     resume: bool | None,
-    due: bool,
     chosen_naans: tuple[str, ...],
     prefixes: tuple[str, ...],
-    hosts: tuple[str, ...],
-    limit: int | None,
     fail_on: tuple[str, ...],
     config_file: Path | None,
     **options: Any,
@@ -86,64 +79,38 @@ def check(
     arkaudit check --from arks.txt --format table --store audit.db
     arkaudit check --from dataset/ --store audit.db
     arkaudit check --inventory ours.csv --store audit.db
-    arkaudit check --due --store audit.db -c arkaudit.toml
-    arkaudit check --naan 12148 --store audit.db
     arkaudit check --inventory ours.csv --prefix ark:12148/bpt6
     """  # fmt: skip
     from crawler.spiders.seeds import split_arks
 
-    if explain and form == "table":
-        advice = "give --explain alone, or with --format jsonl"
-        raise UserMistake(f"a table has no explanations: {advice}")
+    require_readable_form(form, explain=explain)
     config = config_of(config_file, {**options, "conformance": conformance, "conformance_from": 1})
     dataset = _dataset(from_file)
-    selection = _selection(chosen_naans, prefixes, hosts)
+    selection = selection_of(chosen_naans, prefixes, ())
+    if selection and (inventory is None or arks or from_file is not None):
+        raise UserMistake("--naan and --prefix select from an --inventory alone; arkaudit recheck selects from a store")
     logged = _requests_in_logs(from_file, config)
     from_lines = {} if dataset is not None or logged else lines_of(from_file)
     listed = _arks_of_inventory(inventory, selection)
     asked = [text for given in (*arks, *from_lines.values()) for text in split_arks(given)]
     asked += [*logged, *listed]
-    of_store = due or (bool(selection) and inventory is None)
-    if of_store and (asked or dataset is not None):
-        takes = "--due takes its" if due else "--naan, --prefix and --host take their"
-        raise UserMistake(f"{takes} ARKs from the store: name no others")
-    if selection and inventory is not None and (arks or from_file is not None or hosts):
-        if hosts:
-            raise UserMistake("--host selects ARKs of a store, not of an inventory")
-        raise UserMistake("--naan and --prefix select from the inventory: name no other ARKs")
     if dataset is not None and (arks or inventory is not None):
         raise UserMistake(f"{from_file} is a dataset: check other ARKs by another command")
-    if not of_store and not asked and not (dataset is not None and dataset.has_arks):
+    if not asked and not (dataset is not None and dataset.has_arks):
         empty = " and ".join(str(file) for file in (from_file, inventory) if file is not None)
         of_these = f" of {selection.words}" if selection else ""
         why = f"there is no ARK in {empty}{of_these}"
         if not empty:
-            why = "give ARKs, --from FILE, --inventory FILE, or --due"
+            why = "give ARKs, --from FILE or --inventory FILE; arkaudit recheck checks the ARKs of a store again"
         raise UserMistake(f"nothing to check: {why}")
-    if of_store:
-        store_file = store_file or config.store or Path("audit.db")
-        again = _arks_to_check(store_file, config, selection, is_due=due, limit=limit, is_dry=dry_run)
-        if not again:
-            return
     if dry_run:
-        from arkaudit.audits.forecast import print_check_forecast, print_dataset_forecast, print_due_forecast
+        from arkaudit.audits.forecast import print_check_forecast, print_dataset_forecast
 
-        if dataset is not None:
-            print_dataset_forecast(dataset, config)
-        else:
-            print_due_forecast(again, config) if of_store else print_check_forecast(asked, config)
+        print_check_forecast(asked, config) if dataset is None else print_dataset_forecast(dataset, config)
         return
-    from rich.console import Console
+    from arkaudit.audits.checking import check_dataset_arks, check_lines
 
-    from arkaudit.audits.checking import check_dataset_arks, check_lines, recheck_arks
-    from arkaudit.output.explaining import print_explanations
-    from arkaudit.output.output_rows import print_verdicts, write_jsonl
-    from arkaudit.upkeep.triage_file import report_idle_in
-
-    if of_store:
-        assert store_file is not None
-        done = recheck_arks(again, config, store_file, explain=explain)
-    elif dataset is not None:
+    if dataset is not None:
         done = check_dataset_arks(dataset, config, store_file, explain=explain, resume=resume)
     else:
         lines: defaultdict[str, list[str]] = defaultdict(list, logged)
@@ -153,6 +120,32 @@ def check(
         for text in listed:
             lines[text].append(str(inventory))
         done = check_lines(asked, config, store_file, lines=lines, explain=explain, resume=resume)
+    print_check(done, form, config, store_file, config_file, explain=explain)
+    exit_on(fail_on, done.raised)
+
+
+def require_readable_form(form: str | None, *, explain: bool) -> None:
+    """Raise `UserMistake` if explanations are wanted in a table."""
+    if explain and form == "table":
+        raise UserMistake("a table has no explanations: give --explain alone, or with --format jsonl")
+
+
+def print_check(
+    done: CheckResult,
+    form: str | None,
+    config: Config,
+    store_file: Path | None,
+    config_file: Path | None,
+    *,
+    explain: bool,
+) -> None:
+    """Print the verdicts of a check, and how it ended."""
+    from rich.console import Console
+
+    from arkaudit.output.explaining import print_explanations
+    from arkaudit.output.output_rows import print_verdicts, write_jsonl
+    from arkaudit.upkeep.triage_file import report_idle_in
+
     with also_in(store_file):
         if form == "table":
             print_verdicts(done.rows, Console())
@@ -167,7 +160,6 @@ def check(
     total = check_total(done.families, done.lines_without_ark, done.known)
     hint = after_check(done.first_failing, store_file, config_file, is_explained=explain)
     print_ending(done.faults, done.fault_count, total, hint)
-    exit_on(fail_on, done.raised)
 
 
 def _dataset(source: str | None) -> DatasetDocuments | None:
@@ -218,7 +210,8 @@ def _arks_of_inventory(path: Path | None, selection: KnownSelection) -> list[str
     return [ark for ark in listed["ark"] if selection.names(ark, ark.partition(":")[2].partition("/")[0])]
 
 
-def _selection(naans: tuple[str, ...], prefixes: tuple[str, ...], hosts: tuple[str, ...]) -> KnownSelection:
+def selection_of(naans: tuple[str, ...], prefixes: tuple[str, ...], hosts: tuple[str, ...]) -> KnownSelection:
+    """Return the selection of ARKs by NAAN, beginning and host of the request URL. Raises `UserMistake`."""
     from crawler.history.triaging import KnownSelection, beginning_of
 
     try:
@@ -226,48 +219,3 @@ def _selection(naans: tuple[str, ...], prefixes: tuple[str, ...], hosts: tuple[s
     except ValueError as problem:
         raise UserMistake(str(problem)) from None
     return KnownSelection(tuple(naan.lower() for naan in naans), beginnings, tuple(host.lower() for host in hosts))
-
-
-def _arks_to_check(
-    store_file: Path, config: Config, selection: KnownSelection, *, is_due: bool, limit: int | None, is_dry: bool
-) -> list[KnownArk]:
-    """Return at most *limit* ARKs of a *selection* in the store to check, in order, and print their number.
-
-    With *is_due* only those that are due. Unless *is_dry*, the policy and triage decisions of the configuration are
-    stored first. Raises `UserMistake` if there is no store or the selection is empty, and `crawler.store.StoreError`.
-    """
-    from arkaudit.upkeep.triage_file import apply_to, triage_of
-    from crawler.history.ark_status import ArkState
-    from crawler.history.rechecking import due_arks, interleave_hosts, next_due_at, without_times_ahead
-    from crawler.model.registry import cache_folder
-    from crawler.model.registry import load as load_registry
-    from crawler.store.store import Store
-    from extractors.model.ark import Ark
-
-    intervals, now = config.recheck.intervals, datetime.now(UTC)
-    if not is_file(store_file):
-        raise UserMistake(f"there is no store at {store_file}")
-    given = triage_of(config, now=now)
-    with Store.open(store_file) as store:
-        if not is_dry:
-            store.set_status_policy(config.recheck.status_policy)
-            if given is not None:
-                apply_to(store, given)
-        known_arks = [without_times_ahead(one, now) for one in store.known_arks() if selection.holds(one)]
-    asked_about = (one for one in known_arks if one.state is not ArkState.SKIPPED)
-    chosen = due_arks(known_arks, intervals, now) if is_due else interleave_hosts(asked_about)
-    # Mentions of a NAAN or a shoulder are never checked.
-    if chosen:
-        registry = load_registry(cache_folder())
-        chosen = [one for one in chosen if not registry.names_only(Ark.parse(one.ark))]
-    if chosen:
-        some = f", {limit} of them now" if limit is not None and limit < len(chosen) else ""
-        what = f"due in {store_file}" if is_due else f"known in {store_file} of {selection.words}"
-        say(f"{len(chosen)} {what}{some}")
-        return chosen[:limit]
-    if not is_due:
-        raise UserMistake(f"{store_file} has no ARKs to check of {selection.words}")
-    following = next_due_at(known_arks, intervals, now)
-    before = f" before {following:%Y-%m-%d %H:%M} UTC" if following else ""
-    say(f"no ARK is due in {store_file}{before}")
-    return []

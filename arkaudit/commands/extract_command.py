@@ -16,9 +16,9 @@ import click
 from click.core import ParameterSource
 
 from arkaudit.commands.options import asked_level, config_of, flag, jobs_option, repeatable, request_options
-from arkaudit.configuration.setting_values import cores
 from arkaudit.output.exits import EXIT_FINDING, NEVER, after_extract, end_unread, errors, exit_on, print_ending, say
 from crawler.model.outcomes import DocumentOutcome
+from extractors.model.budget import cores
 from extractors.model.errors import UserMistake
 
 if TYPE_CHECKING:

@@ -95,7 +95,7 @@ def triage_assign(store_file: Path, assignee: str, reason: str, **meant: Any) ->
 @_meant
 @_REASON
 def triage_recheck(store_file: Path, reason: str, **meant: Any) -> None:
-    """Make these ARKs due now: the next `check --due` checks them first, once."""
+    """Make these ARKs due now: the next `recheck` checks them first, once."""
     _decide(store_file, TriageAction.RECHECK, meant, reason)
 
 

@@ -238,8 +238,3 @@ LanguageCode = Annotated[str | None, _taken_by(_language)]
 #: Switches for features that need an extra.
 NamesLookedUp = Annotated[bool, AfterValidator(lambda is_on: _with_extra(is_on, "dns", "dnspython", "dns"))]
 PagesRendered = Annotated[bool, AfterValidator(lambda is_on: _with_extra(is_on, "playwright", "playwright", "render"))]
-
-
-def cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

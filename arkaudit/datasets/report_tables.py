@@ -13,7 +13,6 @@ from pathlib import Path
 import pandas as pd
 from rich.console import Console
 
-from arkaudit.configuration.setting_values import cores
 from arkaudit.datasets.connection import OpenDataset, count, open_dataset
 from arkaudit.output.exits import say
 from arkaudit.output.output_rows import whole
@@ -23,6 +22,7 @@ from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
 from crawler.model.resolving import GLOBAL_RESOLVER, mention_url
 from extractors.model.ark import SKIPPED_NAANS
+from extractors.model.budget import cores
 from extractors.model.check_characters import CheckCharacter
 from extractors.model.errors import UserMistake
 from reports.exports import check_out, staging_folder

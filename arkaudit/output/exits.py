@@ -369,7 +369,7 @@ def after_run(store_file: Path, language: Language = ENGLISH) -> str:
 
 def after_crawl(store_file: Path, config_file: Path | None) -> str:
     """Return the hint after a crawl."""
-    return next_words(command("check", "--due", "--store", store_file, *with_config(config_file)))
+    return next_words(command("recheck", "--store", store_file, *with_config(config_file)))
 
 
 def after_dataset(folder: str) -> str:

@@ -6,6 +6,7 @@ Readers and the search check it in their loops; without a budget they run to the
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import time
@@ -58,6 +59,11 @@ class TimeBudget:
         finding = Finding("time-limit", f"{words}: {limit}")
         if finding not in self.findings:
             self.findings.append(finding)
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class OverBudget(BaseException):

@@ -1,0 +1,128 @@
+"""The command `recheck`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from arkaudit.commands.check_command import print_check, require_readable_form, selection_of
+from arkaudit.commands.options import (
+    GroupedCommand,
+    config_of,
+    dry_run_option,
+    fail_on_option,
+    flag,
+    repeatable,
+    request_options,
+    store_file_option,
+)
+from arkaudit.output.exits import exit_on, say
+from extractors.model.errors import UserMistake
+from extractors.model.files import is_file
+
+if TYPE_CHECKING:
+    from arkaudit.configuration.config import Config
+    from crawler.history.rechecking import KnownArk
+    from crawler.history.triaging import KnownSelection
+
+
+@click.command(cls=GroupedCommand)
+@store_file_option(help="The store with the ARKs.  [default: audit.db]")
+@flag("--due", help="Check only ARKs that are due, longest ago first.  [default if nothing else is selected]")
+@repeatable("--naan", "chosen_naans", metavar="NAAN", help="Check the ARKs under this NAAN. Repeatable.")
+@repeatable("--prefix", "prefixes", metavar="ARK", help="Check the ARKs that begin with this. Repeatable.")
+@repeatable("--host", "hosts", metavar="HOST", help="Check the ARKs whose request URL has this host. Repeatable.")
+@click.option("--limit", type=click.IntRange(min=1), help="Maximum number of ARKs.")
+@click.option(
+    "--format", "form", type=click.Choice(["jsonl", "table"]), help="[default: jsonl; plain text with --explain]"
+)
+@flag("--explain", help="Explain each step: the request, its answer, and the meaning of the answer.")
+@dry_run_option
+@fail_on_option
+@request_options
+def recheck(
+    store_file: Path | None,
+    due: bool,
+    chosen_naans: tuple[str, ...],
+    prefixes: tuple[str, ...],
+    hosts: tuple[str, ...],
+    limit: int | None,
+    form: str | None,
+    explain: bool,
+    dry_run: bool,
+    fail_on: tuple[str, ...],
+    config_file: Path | None,
+    **options: Any,
+) -> None:
+    """Check ARKs of a store again: those that are due, or a selection.
+
+    \b
+    arkaudit recheck --store audit.db -c arkaudit.toml
+    arkaudit recheck --store audit.db --naan 12148
+    arkaudit recheck --store audit.db --host old.example.org --limit 100
+    """  # fmt: skip
+    require_readable_form(form, explain=explain)
+    config = config_of(config_file, options)
+    selection = selection_of(chosen_naans, prefixes, hosts)
+    store_file = store_file or config.store or Path("audit.db")
+    arks = _arks_to_check(store_file, config, selection, is_due=due or not selection, limit=limit, is_dry=dry_run)
+    if not arks:
+        return
+    if dry_run:
+        from arkaudit.audits.forecast import print_due_forecast
+
+        print_due_forecast(arks, config)
+        return
+    from arkaudit.audits.checking import recheck_arks
+
+    done = recheck_arks(arks, config, store_file, explain=explain)
+    print_check(done, form, config, store_file, config_file, explain=explain)
+    exit_on(fail_on, done.raised)
+
+
+def _arks_to_check(
+    store_file: Path, config: Config, selection: KnownSelection, *, is_due: bool, limit: int | None, is_dry: bool
+) -> list[KnownArk]:
+    """Return at most *limit* ARKs of a *selection* in the store to check, in order, and print their number.
+
+    With *is_due* only those that are due. Unless *is_dry*, the policy and triage decisions of the configuration are
+    stored first. Raises `UserMistake` if there is no store or the selection is empty, and `crawler.store.StoreError`.
+    """
+    from arkaudit.upkeep.triage_file import apply_to, triage_of
+    from crawler.history.ark_status import ArkState
+    from crawler.history.rechecking import due_arks, interleave_hosts, next_due_at, without_times_ahead
+    from crawler.model.registry import cache_folder
+    from crawler.model.registry import load as load_registry
+    from crawler.store.store import Store
+    from extractors.model.ark import Ark
+
+    intervals, now = config.recheck.intervals, datetime.now(UTC)
+    if not is_file(store_file):
+        raise UserMistake(f"there is no store at {store_file}")
+    given = triage_of(config, now=now)
+    with Store.open(store_file) as store:
+        if not is_dry:
+            store.set_status_policy(config.recheck.status_policy)
+            if given is not None:
+                apply_to(store, given)
+        known_arks = [without_times_ahead(one, now) for one in store.known_arks() if selection.holds(one)]
+    asked_about = (one for one in known_arks if one.state is not ArkState.SKIPPED)
+    chosen = due_arks(known_arks, intervals, now) if is_due else interleave_hosts(asked_about)
+    # Mentions of a NAAN or a shoulder are never checked.
+    if chosen:
+        registry = load_registry(cache_folder())
+        chosen = [one for one in chosen if not registry.names_only(Ark.parse(one.ark))]
+    if chosen:
+        some = f", {limit} of them now" if limit is not None and limit < len(chosen) else ""
+        what = f"due in {store_file}" if is_due else f"known in {store_file} of {selection.words}"
+        say(f"{len(chosen)} {what}{some}")
+        return chosen[:limit]
+    if not is_due:
+        raise UserMistake(f"{store_file} has no ARKs to check of {selection.words}")
+    following = next_due_at(known_arks, intervals, now)
+    before = f" before {following:%Y-%m-%d %H:%M} UTC" if following else ""
+    say(f"no ARK is due in {store_file}{before}")
+    return []
