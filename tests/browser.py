@@ -33,7 +33,7 @@ _FLAGS = (
 
 
 def chromium() -> str | None:
-    """The path of a Chromium, if there is one."""
+    """Return the path of a Chromium, if there is one."""
     browser = find_browser()
     return None if browser is None else str(browser)
 

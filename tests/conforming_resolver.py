@@ -136,7 +136,7 @@ def answer(method: str, target: str, headers: dict[str, str], broken: str) -> An
 
 
 def description_answer(broken: str) -> Answer:
-    """The answer to ?info."""
+    """Return the answer to ?info."""
     record, kind = RECORD.format(ark=ARK), "text/plain; charset=utf-8"
     extra = {"THUMP-Status": "0.6 200 OK", "Link": f'</{ARK}>; rel="describes"', "Access-Control-Allow-Origin": "*"}
     lost = {"thump-status": "THUMP-Status", "describes-link": "Link", "cors": "Access-Control-Allow-Origin"}
@@ -241,7 +241,7 @@ def _server(broken: str, host: str, asked: list[str], *, is_plain: bool) -> Thre
 
 @contextmanager
 def resolver(broken: str = "", host: str = HOST) -> Iterator[Resolver]:
-    """A resolver by the name *host* that meets all requirements but the one that is *broken*."""
+    """Yield a resolver named *host* that meets all requirements except *broken*."""
     asked: list[str] = []
     with (
         _server(broken, host, asked, is_plain=False) as secure,

@@ -96,13 +96,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def world_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The store of `write_world`, which tests only read: made once by each process that runs tests."""
+    """Return the store of `write_world`, which tests only read: made once by each process that runs tests."""
     return write_world(tmp_path_factory.mktemp("world") / "world.sqlite")
 
 
 @pytest.fixture(scope="session")
 def report(world_store: Path) -> Report:
-    """The report on that store; its tables are made when they are first asked for."""
+    """Return the report on that store; its tables are made when they are first asked for."""
     return Report.of(load_frames(world_store))
 
 

@@ -83,7 +83,7 @@ def _receive(connection: socket.socket) -> bytes:
 
 
 def _of_one_request(head: bytes) -> bytes:
-    """The head for a connection that is closed behind the answer."""
+    """Return the head with a request to close the connection after the answer."""
     return re.sub(rb"(?im)^(?:connection|expect):[^\r]*\r\n", b"", head)[:-2] + b"Connection: close\r\n\r\n"
 
 

@@ -79,23 +79,23 @@ class Cluster:
 
     @property
     def begun(self) -> list[tuple[str, int]]:
-        """The parts that were begun, each with the process that did it."""
+        """Return the started parts, each with its process."""
         lines = self._log.read_text().splitlines() if self._log.exists() else []
         return [(key, int(pid)) for key, pid in (line.split() for line in lines)]
 
     @property
     def faults(self) -> list[str]:
-        """The faults that have happened, each as it was ordered."""
+        """Return the faults that have happened, as in `FAULTS`."""
         return sorted(path.read_text().split()[0] for path in self._folder.glob("*.fault*"))
 
     @property
     def at_work(self) -> list[int]:
-        """The processes of workers that have begun a part and live."""
+        """Return the living processes of workers that have started a part."""
         return [pid for pid in dict.fromkeys(pid for _, pid in self.begun) if Path(f"/proc/{pid}").exists()]
 
 
 def children_of(pid: int) -> list[int]:
-    """The processes that a process has begun."""
+    """Return the child processes of a process."""
     try:
         tasks = list(Path(f"/proc/{pid}/task").iterdir())
         return [int(child) for task in tasks for child in (task / "children").read_text().split()]
@@ -109,7 +109,7 @@ def _kill(pid: int) -> None:
 
 
 def driver(out: Path, workers: str, *places: Path, part_size: str = "1") -> subprocess.Popen[str]:
-    """A command that makes a dataset, begun."""
+    """Return a command that makes a dataset, begun."""
     command = [sys.executable, "-m", "arkaudit", "extract", *map(str, places), "--out", str(out)]
     return subprocess.Popen(
         [*command, "--workers", workers, "--part-size", part_size],

@@ -52,14 +52,14 @@ def _text(chance: random.Random, names: list[str]) -> str:
 
 
 def record(url: str, text: str) -> bytes:
-    """A record of a WARC file."""
+    """Return a record of a WARC file."""
     body = f"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {len(text)}\r\n\r\n{text}".encode()
     head = f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\nContent-Type: application/http\r\n"
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body + b"\r\n\r\n"
 
 
 def rows_in(dataset: Path, table: str) -> list[Row]:
-    """The rows of a table, by its manifest."""
+    """Return the rows of a table, by its manifest."""
     manifest = Manifest.of_bytes((dataset / "manifest.json").read_bytes())
     found = pa.concat_tables([pq.ParquetFile(dataset / name).read() for name in manifest.tables[table].files])
     assert found.num_rows == manifest.tables[table].rows
@@ -67,12 +67,12 @@ def rows_in(dataset: Path, table: str) -> list[Row]:
 
 
 def content_of(dataset: Path) -> dict[str, list[str]]:
-    """All rows of a dataset, so that two can be compared."""
+    """Return all rows of a dataset, so that two can be compared."""
     return {table: sorted(map(str, rows_in(dataset, table))) for table in ("documents", "mentions", "findings")}
 
 
 def extracted_rows(dataset: Path) -> list[Row]:
-    """The mentions of a dataset as `arkaudit extract` prints them, by document."""
+    """Return the mentions of a dataset as `arkaudit extract` prints them, by document."""
     rows = sorted(rows_in(dataset, "mentions"), key=lambda row: (row["document"], row["ordinal"]))
     return [{name: row[name] for name in MENTION_COLUMNS} for row in rows]
 
@@ -87,7 +87,7 @@ def sign(dataset: Path) -> None:
 
 
 def files_of(paths: list[Path]) -> list[InputFile]:
-    """The files at *paths*, as a plan has them."""
+    """Return the files at *paths*, as a plan has them."""
     return [InputFile(str(path), path.stat().st_size, "") for path in paths]
 
 

@@ -219,7 +219,7 @@ def after(scenario: Scenario, folder: Path, whole: Any, name: str) -> Iterator[s
 
 
 def fresh(place: Path, scenario: Scenario | None = None) -> Path:
-    """An empty folder, or one that a scenario can begin with; always of the same name, as logs have it."""
+    """Return a new folder with the initial content of a scenario; its name is always the same, as logs need."""
     folder = place / "disk"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()

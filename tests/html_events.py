@@ -89,7 +89,7 @@ class Events:
 
 
 def blocks_by_events(markup: str) -> list[Block]:
-    """The blocks of a page but those of scripts; the links of its anchors count all links of the page."""
+    """Return the blocks of a page without those of scripts; anchors number all links of the page."""
     parser = etree.HTMLParser(target=Events(), encoding="utf-8", huge_tree=True)
     blocks: list[Block] = etree.fromstring(markup.encode(), parser) or []
     return blocks

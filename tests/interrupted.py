@@ -24,7 +24,7 @@ from extractors.extraction import Extraction
 from reports.store.frames import load_frames
 from reports.tables.report_tables import Tables
 from tests import preloaded
-from tests.loopback import clean_environment
+from tests.loopback import clean_environment, select
 
 #: Duration of an answer: long enough that a kill often interrupts some.
 LATENCY_S = 0.004
@@ -43,7 +43,7 @@ def _not_found(target: str) -> Answer:
 
 
 def _library(target: str) -> Answer:
-    """A site: a home page, pages that lead to one page and one file each, redirects, and ARKs at many resolvers."""
+    """Answer as a site of pages that link to a page and a file each, redirects, and ARKs at many resolvers."""
     if target.startswith(("/old/", "/moved/")):
         place = "/hub" if target.startswith("/old/") else f"/p{target[7:]}/more"
         return 302, {"Location": place}, ""
@@ -82,7 +82,7 @@ _KNOWN = {*(f"b1{number:02}{end}" for number in range(PAGES) for end in "xz"), "
 
 
 def _one(target: str) -> Answer:
-    """A resolver that shows the object, and a record with a commitment."""
+    """Answer as a resolver that shows the object, and a record with a commitment."""
     path, _, query = target.partition("?")
     name = path.rpartition("/")[2]
     if name not in _KNOWN:
@@ -97,7 +97,7 @@ def _one(target: str) -> Answer:
 
 
 def _two(target: str) -> Answer:
-    """A resolver that leads elsewhere, whatever is asked of a name that it knows."""
+    """Answer as a resolver that redirects every question about a known name."""
     name = target.partition("?")[0].rpartition("/")[2]
     return (302, {"Location": f"http://landing.example/o/{name}"}, "") if name[:2] == "c2" else _not_found(target)
 
@@ -314,8 +314,7 @@ def is_made(store: Path) -> bool:
     """Return True if the store has its tables: its maker may be killed before they exist."""
     if not store.exists():
         return False
-    with sqlite3.connect(store) as raw:
-        return raw.execute("select count(*) from sqlite_master where name = 'observation'").fetchone() == (1,)
+    return select(store, "select count(*) from sqlite_master where name = 'observation'")[0] == (1,)
 
 
 def sent_requests(store: Path) -> Counter[tuple[str, str]]:
@@ -363,5 +362,4 @@ def tables(store: Path) -> dict[str, pd.DataFrame]:
 def counts(store: Path) -> dict[str, int]:
     """Return the number of rows of each table, including unpublished ones."""
     names = ("run", "document", "finding", "ark", "mention", "observation", "verdict", "frontier", "outlinks")
-    with sqlite3.connect(store) as raw:
-        return {name: raw.execute(f"select count(*) from {name}").fetchone()[0] for name in names}
+    return {name: select(store, f"select count(*) from {name}")[0][0] for name in names}

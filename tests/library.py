@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import gzip
-import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
+from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command, select
 
 #: From a request target to a body, a body with its media type, or a whole answer; None for 404.
 Page = str | bytes | tuple[str | bytes, str] | None
@@ -123,22 +122,17 @@ class Web:
         return self.hosts[host].targets
 
 
-def rows(store: Path, query: str) -> list[tuple[object, ...]]:
-    with sqlite3.connect(store) as raw:
-        return raw.execute(query).fetchall()
-
-
 def documents(store: Path) -> list[str]:
     """Return the documents of a store by name, in the order of their records."""
-    return [str(name) for (name,) in rows(store, "select url from document order by document_id")]
+    return [str(name) for (name,) in select(store, "select url from document order by document_id")]
 
 
 def findings_of(store: Path) -> list[tuple[object, ...]]:
     """Subject, kind and detail of every finding, but those about how ARKs are cited."""
     query = "select subject, kind, detail from finding where kind <> 'unlinked-ark' order by subject, kind, detail"
-    return rows(store, query)
+    return select(store, query)
 
 
 def arks(store: Path) -> list[str]:
     query = "select ark from mention join ark using (ark_id) order by mention_id"
-    return [str(ark) for (ark,) in rows(store, query)]
+    return [str(ark) for (ark,) in select(store, query)]

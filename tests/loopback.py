@@ -1,18 +1,21 @@
-"""Servers on loopback that answer with raw bytes, and the command run as a user runs it."""
+"""Servers on loopback that answer with raw bytes, the command run as a user runs it, and the rows of its store."""
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import socket
+import sqlite3
 import ssl
 import struct
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from types import TracebackType
@@ -29,7 +32,7 @@ Responder = Callable[[str], bytes | None]
 
 
 def reply(status: str = "200 OK", body: str = "", media_type: str = "text/html", **headers: str) -> bytes:
-    """A complete, well-formed answer that closes its connection."""
+    """Return a complete, well-formed answer that closes its connection."""
     lines = {"Content-Type": media_type, "Content-Length": str(len(body.encode())), "Connection": "close"}
     lines.update({name.replace("_", "-"): value for name, value in headers.items()})
     head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
@@ -135,7 +138,7 @@ class RawServer:
 
     @property
     def targets(self) -> list[str]:
-        """The request targets, byte for byte, without robots.txt."""
+        """Return the request targets, byte for byte, without robots.txt."""
         targets = [line.split(" ")[1] for line in self.request_lines]
         return [target for target in targets if not target.endswith("/robots.txt")]
 
@@ -182,7 +185,7 @@ def _arrival(connection: socket.socket) -> float:
 
 
 def monotonic_of(clock_s: float) -> float:
-    """The moment *clock_s* of the machine's clock by the monotonic one, to a millisecond.
+    """Return the moment *clock_s* of the machine's clock by the monotonic one, to a millisecond.
 
     The two are looked at until nothing else was done between: a busy machine would set that moment off otherwise.
     """
@@ -208,6 +211,24 @@ def run_command(
     )
 
 
+def start_command(*arguments: str | Path, **how: Any) -> subprocess.Popen[str]:
+    """Start `arkaudit` with these arguments, and pipes for its output unless *how* says otherwise."""
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen([sys.executable, "-m", "arkaudit", *arguments], **(streams | how))
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a table of a report."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def select(store: Path, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+    """Return the rows of a query on a store."""
+    with closing(sqlite3.connect(store)) as raw:
+        return raw.execute(query, values).fetchall()
+
+
 @cache
 def cache_folder() -> tempfile.TemporaryDirectory[str]:
     """Return a cache folder that begins empty, without a copy of the registry.
@@ -218,7 +239,7 @@ def cache_folder() -> tempfile.TemporaryDirectory[str]:
 
 
 def clean_environment() -> dict[str, str]:
-    """The environment of a command: no proxy, and no copy of the registry."""
+    """Return the environment of a command: no proxy, and no copy of the registry."""
     inherited = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
     return {**inherited, "ARKAUDIT_CACHE": cache_folder().name}
 
@@ -230,7 +251,7 @@ ON_LOOPBACK = (
 
 
 def check_rows(*arguments: str | Path, **environment: str) -> list[dict[str, Any]]:
-    """The rows that `arkaudit check` prints on loopback."""
+    """Return the rows that `arkaudit check` prints on loopback."""
     done = run_command("check", *ON_LOOPBACK, *arguments, **environment)
     assert done.returncode == 0, done.stderr
     return json_lines(done.stdout)

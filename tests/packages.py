@@ -34,7 +34,7 @@ _PREFIXES = {
 def zip_archive(
     members: Mapping[str, bytes | str] | Iterable[tuple[str, bytes | str]], *, stored: bool = False
 ) -> bytes:
-    """An archive of these members, in order."""
+    """Return an archive of these members, in order."""
     pairs = members.items() if isinstance(members, Mapping) else members
     file = BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED) as archive:
@@ -105,7 +105,7 @@ def epub(
     spine: Iterable[str] | None = None,
     others: Mapping[str, bytes | str] | None = None,
 ) -> bytes:
-    """A book with these chapters, file name to body; by default all of them are in the spine, in order."""
+    """Return a book with these chapters, file name to body; by default all of them are in the spine, in order."""
     items = "".join(f'<item id="{name}" href="{name}" media-type="application/xhtml+xml"/>' for name in chapters)
     references = "".join(f'<itemref idref="{name}"/>' for name in (chapters if spine is None else spine))
     members = {

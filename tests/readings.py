@@ -1,10 +1,36 @@
-"""Properties of every reading of any bytes, which fuzz tests check in addition to exceptions."""
+"""Views of readings, and properties of every reading of any bytes, which fuzz tests check."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
-from extractors.model.documents import Reading
+from hypothesis import strategies as st
+
+from extractors.model.documents import Reading, Role
+
+
+def kinds(reading: Reading) -> list[str]:
+    """Return the kinds of the findings."""
+    return [finding.kind for finding in reading.findings]
+
+
+def texts(reading: Reading, role: Role = Role.TEXT) -> list[str]:
+    """Return the texts of the blocks in one role."""
+    return [block.text for block in reading.blocks if block.role is role]
+
+
+def link_targets(reading: Reading) -> list[list[str]]:
+    """Return each linked piece of text with the target of its link."""
+    targets = {block.link: block.text for block in reading.blocks if block.link is not None}
+    return [[block.text[a.start : a.end], targets[a.link]] for block in reading.blocks for a in block.anchors]
+
+
+def damage(data: st.DataObject, whole: bytes) -> bytes:
+    """Return a beginning of *whole* with up to 20 changed bytes."""
+    damaged = bytearray(whole)
+    for _ in range(data.draw(st.integers(1, 20))):
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    return bytes(damaged[: data.draw(st.integers(0, len(damaged)))])
 
 
 def assert_sound(reading: Reading) -> None:

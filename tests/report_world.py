@@ -80,7 +80,7 @@ LANDING = "https://gallica.example/view/449691"
 
 
 def write_store(path: Path, rows: Mapping[Table, Sequence[Mapping[str, Any]]], *, version: int | None = None) -> Path:
-    """A store at *path* that holds *rows*, each completed with the table's defaults above."""
+    """Return a store at *path* that holds *rows*, each completed with the table's defaults above."""
     engine = create_engine(URL.create("sqlite", database=str(path)))
     with engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA synchronous = OFF")
@@ -156,7 +156,7 @@ def hop(url: str, status: int | None = 200, **others: Any) -> dict[str, Any]:
 
 
 def write_world(path: Path) -> Path:
-    """Three runs: an old one, the one that is reported, and one that has only just begun.
+    """Write three runs: an old one, the reported one, and one that has just begun.
 
     Nine ARKs: one cited at two URLs (works at one, fails at the other), one repaired, one that fails, one
     without an answer, one refused to programs, two skipped, a term, and one ambiguous that was never asked.

@@ -56,7 +56,7 @@ class Repository:
         return [json.loads(line) for line in self._log.read_text("utf-8").splitlines()]
 
     def cookies(self) -> set[str]:
-        """The values of all cookies that it was sent."""
+        """Return the values of all cookies received."""
         return {value for each in self.requests for value in each["cookies"].values()}
 
 

@@ -229,7 +229,7 @@ def test_an_ark_ends_at_white_space_of_any_kind(space: str) -> None:
 
 
 def _flat(phrases: Phrases) -> re.Pattern[str]:
-    """All of *phrases* side by side, as they were written before they shared their beginnings."""
+    """Return all of *phrases* as alternatives, without shared prefixes."""
     ways: dict[bool, list[str]] = {True: [], False: []}
     for phrase in phrases.phrases:
         ways[phrase[0].islower() or phrase[0].isdigit()].append(

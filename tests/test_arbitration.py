@@ -17,7 +17,7 @@ from tests.vectors import vectors
 
 
 def answer_about(ark: str, told: dict[str, Any] | None) -> AnswerFacts | None:
-    """The answer to the object question about *ark*, None while it has not been asked."""
+    """Return the answer to the object question about *ark*, None while it has not been asked."""
     return None if told is None else facts(Question.OBJECT, told, f"https://r.example/{ark}")
 
 

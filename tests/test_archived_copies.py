@@ -15,8 +15,7 @@ from reports.exports import write_report
 from reports.page.cards import action_cards
 from reports.store.frames import load_frames
 from reports.tables.report_tables import Tables
-from tests.library import rows
-from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
+from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command, select
 from tests.pywb_server import PYTHON, ArchivedPage, Pywb
 
 needs_pywb = pytest.mark.skipif(not PYTHON.exists(), reason="make pywb sets up the archive")
@@ -160,7 +159,7 @@ def test_hostile_archive_gives_a_row_and_changes_no_verdict(
     assert [row[service]["outcome"] for service in ("object", "metadata", "commitment")] == [
         *("broken", "not-asked", "not-asked")
     ]
-    traffic = dict(rows(world.store, "select host, requests from host_traffic "))
+    traffic = dict(select(world.store, "select host, requests from host_traffic "))
     assert traffic[archive.url] >= 2  # robots.txt, too
 
 
@@ -212,7 +211,7 @@ def test_temporary_failure_is_retried_and_recorded(world: World) -> None:
     with RawServer(lambda _: next(answers, reply("404 Not Found"))) as archive:
         row = world.check(world.url, f"{archive.url}/")
     assert row["archived_copy"]["outcome"] == "no-capture"
-    [(hops,)] = rows(world.store, "select hops from memento")
+    [(hops,)] = select(world.store, "select hops from memento")
     assert [hop["status"] for hop in json.loads(str(hops))] == [503, 404, 404]
 
 
@@ -233,7 +232,7 @@ def test_a_secret_of_a_host_goes_to_no_archive_and_into_no_row(world: World) -> 
     assert secret not in done.stdout + done.stderr
     for file in world.folder.iterdir():
         assert file.name == "arkaudit.toml" or secret.encode() not in file.read_bytes()
-    assert rows(world.store, "select outcome from memento") == [("no-capture",)]
+    assert select(world.store, "select outcome from memento") == [("no-capture",)]
 
 
 def test_a_run_that_is_interrupted_there_keeps_its_verdicts_and_goes_on(world: World) -> None:
@@ -253,8 +252,8 @@ def test_a_run_that_is_interrupted_there_keeps_its_verdicts_and_goes_on(world: W
         )
         assert "resuming run 1" in done.stderr
         assert len(archive.targets) - asked in (2, 3)
-    assert rows(world.store, "select count(*), count(distinct request_url) from memento") == [(4, 4)]
-    assert rows(world.store, "select state, count(*) from run group by 1") == [("finished", 1)]
+    assert select(world.store, "select count(*), count(distinct request_url) from memento") == [(4, 4)]
+    assert select(world.store, "select state, count(*) from run group by 1") == [("finished", 1)]
 
 
 @pytest.mark.parametrize(

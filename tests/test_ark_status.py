@@ -33,7 +33,7 @@ def day(number: float) -> datetime:
 
 
 def check(text: str) -> DatedVerdict:
-    """A check as the vectors write it: ``30 broken* @ http://a.example/``; the star marks a suspect run."""
+    """Return a check as the vectors write it: ``30 broken* @ http://a.example/``; the star marks a suspect run."""
     when, _, rest = text.partition(" ")
     outcome, _, landing = rest.partition(" @ ")
     return DatedVerdict(
@@ -48,7 +48,7 @@ def status_of(
     checks: Iterable[DatedVerdict],
     policy: StatusPolicy = StatusPolicy(),  # noqa: B008  (frozen)
 ) -> tuple[ArkStatus | None, tuple[tuple[datetime, Event], ...]]:
-    """The status after *checks*, which are in the order of their dates, and everything that happened, with its check's."""
+    """Return the status after *checks* in order of date, and the events with the number of their check."""
     ark_status, happened = None, list[tuple[datetime, Event]]()
     for check in checks:
         ark_status, events = step(ark_status, check, policy)

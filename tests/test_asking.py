@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from typing import Any
 import pytest
 
 from crawler.model.observations import CONFORMANCE
-from tests.loopback import ON_LOOPBACK, RawServer, check_rows, outcomes, reply, run_command
+from tests.loopback import ON_LOOPBACK, RawServer, check_rows, outcomes, reply, run_command, select
 
 PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
 RECORD = "erc:\nwho: Rossi, Ada\nwhat: Notebook {name}\nwhen: 1952\nwhere: ark:/12x45/{name}\n"
@@ -24,8 +23,7 @@ Rows = list[tuple[Any, ...]]
 
 
 def observations(store: Path, columns: str = "question, attempt, chain_end, status") -> Rows:
-    with sqlite3.connect(store) as raw:
-        return raw.execute(f"select {columns} from observation order by observation_id").fetchall()
+    return select(store, f"select {columns} from observation order by observation_id")
 
 
 def flaky(first: bytes | None, *, times: int, then: bytes = PAGE) -> Callable[[str], bytes | None]:
@@ -151,7 +149,7 @@ def routes_to(**servers: RawServer) -> list[str]:
 
 
 def with_registry(folder: Path, target: str) -> dict[str, str]:
-    """The environment of a command whose copy of the registry sends NAAN 12x45 to *target*."""
+    """Return the environment of a command whose copy of the registry sends NAAN 12x45 to *target*."""
     record = {
         "what": "12345x",
         "where": "https://library.example/",
@@ -381,8 +379,7 @@ def test_the_other_reading_of_a_doubtful_line_break_is_asked_only_when_the_first
         (tmp_path / "letter.txt").write_text(text)
         done = run_command("run", *ON_LOOPBACK, tmp_path / "letter.txt", "--store", tmp_path / "a.db")
         assert done.returncode == 0, done.stderr
-        with sqlite3.connect(tmp_path / "a.db") as raw:
-            mentions = raw.execute("select request_url, alternatives from mention").fetchall()
+        mentions = select(tmp_path / "a.db", "select request_url, alternatives from mention")
         asked = {target.partition("?")[0] for target in server.targets}
     assert "/ark:/12x45/n3kp7w" in asked
     others = [alternative for _, found in mentions for alternative in json.loads(found)]

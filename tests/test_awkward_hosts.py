@@ -176,7 +176,7 @@ def library(walled: set[str], wall: Responder | None = None) -> Responder:
 
 
 def login_page(body: str, *, with_query: bool) -> Responder:
-    """A wall at an address of its own."""
+    """Answer with a wall at an address of its own."""
 
     def respond(target: str) -> bytes:
         if target.startswith("/login"):

@@ -35,9 +35,9 @@ from tests.vectors import vectors
 # -- letters
 
 
-@pytest.mark.parametrize("vector", vectors("letters"))
-def test_letter_gives_observation_and_remedy(vector: dict[str, Any]) -> None:
-    seen = [
+def seen_arks(vector: dict[str, Any]) -> list[ArkProblem]:
+    """Return the ARKs of a letter in the vectors."""
+    return [
         ArkProblem(
             **{
                 **each,
@@ -48,6 +48,11 @@ def test_letter_gives_observation_and_remedy(vector: dict[str, Any]) -> None:
         )
         for each in vector["seen"]
     ]
+
+
+@pytest.mark.parametrize("vector", vectors("letters"))
+def test_letter_gives_observation_and_remedy(vector: dict[str, Any]) -> None:
+    seen = seen_arks(vector)
     told = letter(Cause(vector["cause"]), Fault(vector["fault"]), vector["host"], seen, vector["count"])
     assert told.subject == vector["subject"]
     assert told.body == "\n\n".join(vector["body"]) + "\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,7 +12,7 @@ import trustme
 
 from crawler.model.observations import TlsResult
 from crawler.store.store import Store
-from tests.loopback import RawServer, check_rows, reply
+from tests.loopback import RawServer, check_rows, reply, select
 
 ARK = "https://library.example/ark:/12x45/x5"
 
@@ -30,7 +29,7 @@ class CountingServer(RawServer):
 
 @pytest.fixture
 def expired_host(tmp_path: Path) -> Iterator[CountingServer]:
-    """A server whose certificate has run out; the authority behind it is in ``ca.pem``."""
+    """Yield a server whose certificate has expired; its authority is in ``ca.pem``."""
     authority, now = trustme.CA(), datetime.now(UTC)
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
     certificate = authority.issue_cert(
@@ -47,8 +46,7 @@ def check(server: RawServer, folder: Path, ca: str = "ca.pem") -> dict[str, Any]
 
 
 def probes(store: Path) -> list[tuple[Any, ...]]:
-    with sqlite3.connect(store) as raw:
-        return raw.execute("select run_id, host, port, at, reason, means from tls_probe order by run_id").fetchall()
+    return select(store, "select run_id, host, port, at, reason, means from tls_probe order by run_id")
 
 
 def bare(server: CountingServer) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import signal
 import subprocess
@@ -15,7 +14,7 @@ import pytest
 
 from crawler.asking.probes import FORMS
 from crawler.model.observations import CONFORMANCE, Question
-from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
+from tests.loopback import ON_LOOPBACK, RawServer, json_lines, read_csv, reply, run_command
 from tests.waiting import PATIENCE_S, rows_if_any, wait_until
 
 ERC = "erc:\nwho: Rossi, Ada\nwhat: Notebook\nwhen: 1952\nerc-support:\nwho: Archive\nwhat: Not Guaranteed\n"
@@ -148,8 +147,7 @@ def test_a_resolver_is_asked_for_other_forms_on_demand_only_and_each_has_its_lin
     assert "with the label in capitals (refused): answered 404, though it means the same ARK." in done.stdout
     report = run_command("report", "--store", tmp_path / "a.db", "--out", tmp_path / "report")
     assert report.returncode == 0, report.stderr
-    with (tmp_path / "report" / "tables" / "conformance.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = read_csv(tmp_path / "report" / "tables" / "conformance.csv")
     asked = [words for form, words in FORMS.items() if form is not Question.HYPHENS]  # its name has no hyphen
     assert [row["form"].split(" (")[0] for row in rows] == [words.split(" (")[0] for words in asked]
     assert len(rows) <= len(CONFORMANCE)

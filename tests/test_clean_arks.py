@@ -112,7 +112,7 @@ def test_a_value_gives_the_same(value: str, role: Role, page: int | None, linked
 
 
 def met() -> Iterator[str]:
-    """All strings in the vectors, and the marked-up texts."""
+    """Yield all strings in the vectors, and the marked-up texts."""
 
     def strings(value: Any) -> Iterator[str]:
         if isinstance(value, str):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,6 +20,7 @@ from extractors.model.ark import Ark
 from reports.store.frames import load_frames
 from reports.store.run_queries import current_scope
 from reports.store.store_reading import read_store
+from tests.loopback import select
 
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -87,9 +86,8 @@ def test_next_command_corrects_times_and_keeps_the_old_ones(store: Path) -> None
         [known] = opened.known_arks()
         assert known.checked_at is not None
         assert known.checked_at <= datetime.now(UTC)
-    with closing(sqlite3.connect(store)) as raw:
-        [(kind, detail)] = raw.execute("select kind, detail from finding").fetchall()
-        assert raw.execute("select max(started_at) <= ? from run", (moment(datetime.now(UTC)),)).fetchone() == (1,)
+    [(kind, detail)] = select(store, "select kind, detail from finding")
+    assert select(store, "select max(started_at) <= ? from run", (moment(datetime.now(UTC)),))[0] == (1,)
     assert kind == "clock-ahead"
     assert str(datetime.now(UTC).year + 1) in detail
     assert read_store(store, lambda connection: list(problems(connection)), checks_values=False) == []

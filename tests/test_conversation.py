@@ -91,7 +91,7 @@ class World:
 
 
 def describe(url: str) -> int | str:
-    """An object and its record for names with an x, nothing for others."""
+    """Answer with an object and its record for names with an x, and with 404 for others."""
     name = url.partition("?")[0].rpartition("/")[2]
     if not name.startswith("x"):
         return 404

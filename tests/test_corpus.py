@@ -20,7 +20,7 @@ CORPUS = ROOT / "corpus"
 
 
 def script(name: str) -> ModuleType:
-    """A script of the corpus as a module: its folder is no package."""
+    """Return a script of the corpus as a module: its folder is no package."""
     spec = importlib.util.spec_from_file_location(f"corpus_{name}", CORPUS / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from reports.store.frames import load_frames
 from reports.store.inventory import read_inventory
 from reports.tables.definitions import rows_of
 from reports.tables.report_tables import Tables
+from tests.loopback import read_csv
 from tests.report_world import (
     BPT,
     BTV_AT_GALLICA,
@@ -108,8 +108,7 @@ def test_no_correction_can_run_in_a_spreadsheet(tmp_path: Path) -> None:
         },
     )
     paths = write_report(load_frames(store), tmp_path / "out")
-    with paths.tables["corrections"].open(encoding="utf-8", newline="") as file:
-        [row] = csv.DictReader(file)
+    [row] = read_csv(paths.tables["corrections"])
     assert (row["as_written"], row["context"]) == ('\'=HYPERLINK("http://evil.example/")', "'@SUM(A1)")
     assert row["correct"] == url
 

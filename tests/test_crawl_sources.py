@@ -24,11 +24,10 @@ from tests.library import (
     pdf,
     record,
     records,
-    rows,
     sitemap,
     sitemap_index,
 )  # fmt: skip
-from tests.loopback import ON_LOOPBACK, json_lines, reply, run_command
+from tests.loopback import ON_LOOPBACK, json_lines, reply, run_command, select
 
 WWW, REPOSITORY, IMAGES, FILES = (
     "www.library.example",
@@ -97,7 +96,7 @@ def test_a_site_is_crawled_with_the_sitemaps_of_its_robots_txt_and_its_content_h
         assert web.targets(FILES) == ["/1.pdf", "/bitstream/2"]
     assert sorted(set(arks(store))) == [f"ark:12148/{name}" for name in (
         "home1", "item1", "item2", "item3", "maps1", "pdf1", "pdf2")]  # fmt: skip
-    assert rows(store, "select url, found_on from document where url like '%item/2' or url like '%bitstream%'") == [
+    assert select(store, "select url, found_on from document where url like '%item/2' or url like '%bitstream%'") == [
         (f"{HOME}item/2", f"{HOME}s1.xml.gz"), (f"http://{FILES}/bitstream/2", f"{HOME}item/2"),
     ]  # fmt: skip
 
@@ -121,11 +120,11 @@ def test_a_repository_is_harvested_record_by_record_with_landing_pages_and_their
         assert sorted(web.targets(WWW)) == ["/item/1", "/item/2"], "no link of a landing page is followed"
         assert sorted(web.targets(FILES)) == ["/1.pdf", "/bitstream/2"]
     listing = f"http://{REPOSITORY}{asked[0]}"
-    assert rows(store, "select url, found_on, media_type from document where url like 'oai:%' order by url") == [
+    assert select(store, "select url, found_on, media_type from document where url like 'oai:%' order by url") == [
         ("oai:lib:1", listing, "application/xml"),
         ("oai:lib:2", f"http://{REPOSITORY}{asked[1]}", "application/xml"),
     ]
-    assert rows(store, f"select url, found_on from document where url = '{HOME}item/1'") == [
+    assert select(store, f"select url, found_on from document where url = '{HOME}item/1'") == [
         (f"{HOME}item/1", "oai:lib:1")
     ]
     assert sorted(arks(store)) == [f"ark:12148/{name}" for name in ("item1", "item2", "pdf1", "pdf2", "rec1", "rec2")]
@@ -162,7 +161,7 @@ def test_files_that_are_named_lead_on_and_those_in_a_folder_do_not(tmp_path: Pat
         assert web.targets(IMAGES) == ["/m1"]
         assert web.targets(FILES) == ["/m1.pdf"]
     assert "ark:12148/listed1" in arks(store)
-    assert rows(store, f"select found_on from document where url = '{HOME}item/3'") == [(str(tmp_path / "urls.txt"),)]
+    assert select(store, f"select found_on from document where url = '{HOME}item/3'") == [(str(tmp_path / "urls.txt"),)]
 
 
 def test_a_list_of_arks_is_resolved_and_leads_nowhere(tmp_path: Path) -> None:
@@ -234,7 +233,7 @@ def test_an_expired_token_is_a_row_with_its_reason(tmp_path: Path, status: str) 
     [(subject, _, words)] = [each for each in findings_of(tmp_path / "a.db") if each[1] == "oai-error"]
     assert str(subject).endswith("resumptionToken=x")
     assert words == "badResumptionToken: expired"
-    [(outcome,)] = rows(tmp_path / "a.db", f"select outcome from document where url = '{subject}'")
+    [(outcome,)] = select(tmp_path / "a.db", f"select outcome from document where url = '{subject}'")
     assert outcome != "read"
 
 
@@ -251,7 +250,7 @@ def test_a_repository_that_asks_for_a_pause_is_asked_again_after_it(tmp_path: Pa
         web.crawl("oai:http://r.example/oai", store=tmp_path / "a.db")
     assert len(times) == 3
     assert times[2] - times[1] >= 0.9
-    [(hops,)] = rows(tmp_path / "a.db", "select hops from document where url like '%resumptionToken%'")
+    [(hops,)] = select(tmp_path / "a.db", "select hops from document where url like '%resumptionToken%'")
     assert [hop["status"] for hop in json.loads(str(hops))] == [503, 200], "the pause is on record"
     assert [name for name in documents(tmp_path / "a.db") if name.startswith("oai:")] == ["oai:r:1", "oai:r:2"]
 
@@ -341,9 +340,9 @@ def test_the_time_ends_a_crawl_and_what_is_in_flight_is_recorded(tmp_path: Path)
         targets = web.targets("e.example")
     assert 1 <= len(targets) <= 4
     assert [f"http://e.example{target}" for target in targets] == documents(store), "each that was asked has its row"
-    assert rows(store, "select distinct outcome from document") == [("read",)]
+    assert select(store, "select distinct outcome from document") == [("read",)]
     assert "--max-time" in said
-    assert rows(store, "select state from run") == [("finished",)]
+    assert select(store, "select state from run") == [("finished",)]
     assert ("this crawl", "max-time", "the crawl ended after 2 seconds (--max-time)") in findings_of(store)
 
 

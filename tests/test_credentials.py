@@ -53,7 +53,7 @@ def audit(verb: str, folder: Path, *arguments: str | Path, **environment: str) -
 
 
 def repeating(server: RawServer) -> Callable[[str], bytes]:
-    """A host that repeats in its answers whatever it was sent: in the page, packed, in its headers, in a Location."""
+    """Return a responder that repeats its request in the page, compressed, in headers, and in a Location."""
 
     def respond(target: str) -> bytes:
         head = server.heads[-1]

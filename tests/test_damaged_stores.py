@@ -29,7 +29,7 @@ ARK = "ark:12148/x5"
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The bytes of a store as a run leaves it, at rest."""
+    """Return the bytes of a closed store after a run."""
     path = tmp_path_factory.mktemp("world") / "a.db"
 
     def respond(target: str) -> bytes:

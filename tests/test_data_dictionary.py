@@ -35,7 +35,7 @@ def _cells(line: str) -> Row:
 
 
 def stored_type(column: StoredColumn[object]) -> str:
-    """The type of a stored column as the page writes it."""
+    """Return the type of a stored column as the page writes it."""
     kind = str(column.type)
     kind = kind if kind == "JSON" else kind.lower()
     return f"{kind}, optional" if column.nullable else kind

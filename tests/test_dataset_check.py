@@ -96,7 +96,7 @@ class CheckedDocuments:
     requests_of_check: list[str]
 
     def command(self, store: str) -> tuple[str | Path, ...]:
-        """The words of the check, but for where it runs."""
+        """Return the arguments of the check with a store."""
         at_once = ("--attempts", "1", "--resolver", self.url)
         return ("check", "--from", self.folder / "ds", "--store", self.folder / store, *at_once, *ON_LOOPBACK)
 

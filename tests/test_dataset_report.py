@@ -70,7 +70,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """A command; an argument that begins with @ is a path in *folder*."""
+    """Run a command; an argument that begins with @ is a path in *folder*."""
     return run_command(*(str(folder / each[1:]) if each.startswith("@") else each for each in arguments))
 
 

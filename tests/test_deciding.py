@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
@@ -16,7 +15,7 @@ from extractors.find import find_arks
 from extractors.model.ark import Ark
 from extractors.model.documents import Role
 from extractors.model.naan import Registry, read_registry
-from tests.loopback import run_command
+from tests.loopback import run_command, select
 
 WHOLE = "See ark:/81985/x5k3 and ark:/81985/b7q2 there.\n"
 BROKEN = "Kept as ark:/81985/x5\nk3 in the vault.\n"
@@ -48,7 +47,7 @@ def test_one_document_alone_is_less_sure(tmp_path: Path) -> None:
 
 @pytest.fixture
 def crawled_store(tmp_path: Path) -> Path:
-    """A store with a crawl of three files."""
+    """Return a store with a crawl of three files."""
     for name, text in {"a": BROKEN, "b": ENDED, "c": WHOLE}.items():
         (tmp_path / f"{name}.txt").write_text(text, "utf-8")
     done = run_command("crawl", *(str(tmp_path / f"{name}.txt") for name in "abc"), "--store", str(tmp_path / "a.db"))
@@ -57,11 +56,11 @@ def crawled_store(tmp_path: Path) -> Path:
 
 
 def test_a_crawl_decides_doubts_again_at_its_end_in_rows_of_their_own(crawled_store: Path) -> None:
-    with sqlite3.connect(crawled_store) as store:
-        rows = store.execute(
-            "select document_id, decided, ark, confidence from mention join ark using (ark_id)"
-            " where document_id in (select document_id from document where url like '%/a.txt') order by decided"
-        ).fetchall()
+    rows = select(
+        crawled_store,
+        "select document_id, decided, ark, confidence from mention join ark using (ark_id)"
+        " where document_id in (select document_id from document where url like '%/a.txt') order by decided",
+    )
     assert [(decided, ark, confidence) for _, decided, ark, confidence in rows][1:] == [(2, "ark:81985/x5k3", "likely")]
     assert rows[0][3] != "certain"
 
@@ -118,8 +117,7 @@ def test_unregistered_naan_is_a_finding_only_with_a_registry_copy(crawled_store:
     with Store.open(crawled_store) as store:
         record_registry_findings(store, 1, Registry.builtin())
         record_registry_findings(store, 1, registry)
-    with sqlite3.connect(crawled_store) as store_file:
-        found = store_file.execute("select subject, kind from finding where kind = 'unregistered-naan'").fetchall()
+    found = select(crawled_store, "select subject, kind from finding where kind = 'unregistered-naan'")
     assert found == [("NAAN 81985", "unregistered-naan")]
 
 
@@ -131,11 +129,11 @@ def test_a_crawl_decides_as_extract_does(kind: str, tmp_path: Path) -> None:
         pytest.fail("the corpus has no such document any more")
     crawled = run_command("crawl", *files, "--store", tmp_path / "a.db")
     assert crawled.returncode == 0, crawled.stderr
-    with sqlite3.connect(tmp_path / "a.db") as store:
-        kept = store.execute(
-            "select url, ordinal, naan || '/' || name || qualifier, reason from mention"
-            " join document using (document_id) join ark using (ark_id) order by mention_id"
-        ).fetchall()
+    kept = select(
+        tmp_path / "a.db",
+        "select url, ordinal, naan || '/' || name || qualifier, reason from mention"
+        " join document using (document_id) join ark using (ark_id) order by mention_id",
+    )
     last = {(url, ordinal): (ark, reason) for url, ordinal, ark, reason in kept}
     rows = [json.loads(line) for line in run_command("extract", *files).stdout.splitlines()]
     assert rows

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shutil
-import sqlite3
 import subprocess
 import sys
 from collections import defaultdict
@@ -29,6 +28,7 @@ from deploy.demo_examples import examples
 from extractors.extraction import extraction_of
 from extractors.model.ark import Ark
 from tests.browser import browser_page, needs_browser
+from tests.loopback import select
 from tests.test_cards import contradictions
 from tests.test_page_navigation import MOST_PX, WIDTHS, below_bar_px, click, links_of
 from tests.test_report_page import sheets
@@ -64,8 +64,7 @@ class DemoRun:
     requests: list[tuple[str, str]]
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
-        with sqlite3.connect(self.store) as connection:
-            return connection.execute(query).fetchall()
+        return select(self.store, query)
 
 
 @pytest.fixture(scope="module")
@@ -255,7 +254,7 @@ def test_the_report_of_the_demo_is_printed_on_a_dozen_sheets_and_parts_nothing(d
 
 
 def headings(index: Path) -> list[str]:
-    """The headings of the page."""
+    """Return the headings of the page."""
     soup = BeautifulSoup(index.read_text("utf-8"), "html.parser")
     return [heading.get_text(strip=True) for heading in soup.select("main h2, main h3, figcaption")]
 
@@ -264,7 +263,7 @@ def headings(index: Path) -> list[str]:
 
 
 def page_blocks(page: str, language: str) -> list[str]:
-    """The blocks of code in one language in a page of the documentation."""
+    """Return the blocks of code in one language in a page of the documentation."""
     text = (DOCS / page).read_text("utf-8")
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 
 @pytest.fixture(scope="module")
 def faults(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The library that makes changes of files fail, in a folder with documents and a store of them."""
+    """Return a library that makes file changes fail, in a folder with documents and their store."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None or not sys.platform.startswith("linux"):
         pytest.skip("needs Linux and a C compiler")

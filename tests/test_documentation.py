@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import closing
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -16,7 +14,7 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 
-from tests.loopback import ON_LOOPBACK, run_command
+from tests.loopback import ON_LOOPBACK, run_command, select
 
 ROOT = Path(__file__).parent.parent
 
@@ -49,8 +47,7 @@ def test_own_crawl_reaches_every_linked_page_of_the_site(address: str, site: Pat
     store = tmp_path / "docs.db"
     done = run_command("crawl", *ON_LOOPBACK, address, "--store", store)
     assert done.returncode == 0, done.stderr
-    with closing(sqlite3.connect(store)) as connection:
-        rows = connection.execute("select url, outcome from document").fetchall()
+    rows = select(store, "select url, outcome from document")
     assert {url for url, outcome in rows if outcome not in ("read", "redirected", "unreadable")} == set()
     read = {url.removeprefix(address) or "index.html" for url, _ in rows}
     pages = {path.relative_to(site).as_posix() for path in site.rglob("*.html")}

@@ -13,20 +13,12 @@ from extractors.model.documents import Role
 from extractors.readers.office import epub as reader
 from extractors.readers.office.epub import read_epub
 from tests.packages import epub, zip_archive
-from tests.readings import assert_sound
+from tests.readings import assert_sound, damage, kinds, texts
 from tests.vectors import FOLDER, vectors
 
 BOOK = (Path(__file__).parent / "fixtures" / "office" / "text.epub").read_bytes()
 #: Content that LibreOffice leaves out of a book, or raises by a style sheet, which is not read.
 NOT_IN_THE_BOOK = {"comment", "footer", "footnote mark", "header", "property"}
-
-
-def kinds(reading):
-    return [finding.kind for finding in reading.findings]
-
-
-def texts(reading):
-    return [block.text for block in reading.blocks if block.role is Role.TEXT]
 
 
 def test_every_ark_of_a_real_book_is_found_whole():
@@ -102,10 +94,7 @@ def test_no_bytes_raise(data):
 
 @given(st.data())
 def test_no_damage_to_a_real_book_raises(data):
-    whole = bytearray(BOOK)
-    for _ in range(data.draw(st.integers(1, 20))):
-        whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
-    damaged = bytes(whole[: data.draw(st.integers(0, len(whole)))])
+    damaged = damage(data, BOOK)
     reading = read_epub(damaged)
     assert_sound(reading)
     assert reading.blocks or reading.findings

@@ -19,8 +19,8 @@ from crawler.sources.source_reading import finders
 from crawler.store.frontier import DOCUMENTS, Frontier
 from crawler.store.store import Store
 from tests.interrupted import Command, counts, tables
-from tests.library import Page, Web, record, records, rows, sitemap
-from tests.loopback import ON_LOOPBACK
+from tests.library import Page, Web, record, records, sitemap
+from tests.loopback import ON_LOOPBACK, select
 from tests.test_frontier import AT, begin_run
 from tests.test_redirected import assert_same, links_to, to
 
@@ -174,7 +174,7 @@ class HeldBack:
 
 
 def found_on(store: Path) -> dict[str, object]:
-    return {str(url).removeprefix(HOME): finder for url, finder in rows(store, FINDERS) if str(url).startswith(HOME)}
+    return {str(url).removeprefix(HOME): finder for url, finder in select(store, FINDERS) if str(url).startswith(HOME)}
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_a_record_of_two_harvests_was_found_in_the_one_that_was_named_first(tmp_
     with Web({WWW: answers.of(pages | {"/item": "ark:/12148/i1"})}) as web:
         web.crawl(f"oai:{HOME}a", f"oai:{HOME}b", store=tmp_path / "a.db")
     assert answers.asked.is_set()
-    found = dict(rows(tmp_path / "a.db", FINDERS))
+    found = dict(select(tmp_path / "a.db", FINDERS))
     assert found["oai:r:1"] == f"{HOME}a?verb=ListRecords&metadataPrefix=oai_dc"
     assert found[f"{HOME}item"] == "oai:r:1"
 
@@ -250,6 +250,6 @@ def test_a_crawl_of_a_sitemap_and_pages_that_is_killed_finds_documents_where_an_
         with Command([*command, "--resume"]) as running:
             assert running.exit_code() == 0, running.errors
     assert kills == 2
-    assert dict(rows(killed, FINDERS)) == dict(rows(whole, FINDERS))
+    assert dict(select(killed, FINDERS)) == dict(select(whole, FINDERS))
     assert_same(tables(killed), tables(whole))
     assert counts(killed) == counts(whole)

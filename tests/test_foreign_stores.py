@@ -22,7 +22,7 @@ AT = "2026-11-21T00:00:00.000+00:00"
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    """A small store with a row in each table that the tests change."""
+    """Return a small store with a row in each table that the tests change."""
     path = tmp_path / "a.db"
     with Store.open(path) as made:
         run = made.begin_run(command="run", at=AT, version="0", resolver="", user_agent="t", seeds=["a"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import socket
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -17,7 +16,7 @@ from typing import Any, Self
 import pytest
 import trustme
 
-from tests.loopback import RawServer, accept_connections, json_lines, outcomes, reply, tunnel_to
+from tests.loopback import RawServer, accept_connections, json_lines, outcomes, reply, select, tunnel_to
 from tests.vectors import FOLDER
 
 ARK = "ark:/12x45/x5"
@@ -97,7 +96,7 @@ def with_names(names: dict[str, list[list[str]]], *arguments: str | Path, stdin:
 
 
 def an_object(target: str) -> bytes:
-    """One ARK leads to something, and no other does."""
+    """Answer with an object for one ARK, and with 404 for others."""
     is_there = target.endswith((ARK, "/landing"))
     return reply(body="<title>An object</title><p>Forty leaves") if is_there else reply("404 Not Found")
 
@@ -182,10 +181,9 @@ def test_a_document_is_not_fetched_from_inside(private: Private, tmp_path: Path)
     names = {"inside.example": [["127.0.0.1"]]}
     done = with_names(names, "crawl", *QUICK, *seeds, "--store", tmp_path / "a.db")
     assert done.returncode == 3, done.stderr
-    with sqlite3.connect(tmp_path / "a.db") as raw:
-        assert raw.execute("select url, outcome from document order by document_id").fetchall() == [
-            (seed, "refused-address") for seed in seeds
-        ]
+    assert select(tmp_path / "a.db", "select url, outcome from document order by document_id") == [
+        (seed, "refused-address") for seed in seeds
+    ]
     assert private.connections == 0
 
 
@@ -223,10 +221,9 @@ def test_the_tls_probe_does_not_get_inside_by_rebinding(private: Private, tmp_pa
             f"https://rebinding.example:{public.port}/{ARK}",
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    with sqlite3.connect(tmp_path / "a.db") as raw:
-        assert raw.execute("select trusted, reason from tls_probe").fetchall() == [
-            (None, "not probed: 127.0.0.1 is a loopback address")
-        ]
+    assert select(tmp_path / "a.db", "select trusted, reason from tls_probe") == [
+        (None, "not probed: 127.0.0.1 is a loopback address")
+    ]
 
 
 def test_route_allows_only_its_own_host() -> None:
@@ -272,7 +269,6 @@ def test_the_tls_probe_does_not_go_round_a_proxy(tmp_path: Path) -> None:
         )  # fmt: skip
     assert outcomes(json_lines(done.stdout)) == ["resolved"]
     assert set(lines) == {"CONNECT r.example:443 HTTP/1.1"}
-    with sqlite3.connect(tmp_path / "a.db") as raw:
-        assert raw.execute("select host, trusted, reason from tls_probe").fetchall() == [
-            ("r.example", None, "not probed: requests go through a proxy")
-        ]
+    assert select(tmp_path / "a.db", "select host, trusted, reason from tls_probe") == [
+        ("r.example", None, "not probed: requests go through a proxy")
+    ]

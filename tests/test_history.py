@@ -214,14 +214,20 @@ def test_another_policy_reads_all_history_again() -> None:
 # -- output of the command
 
 
-@pytest.fixture
-def store_path(tmp_path: Path) -> Path:
-    path = tmp_path / "audit.db"
+def audit_spell(path: Path) -> None:
+    """Record a run in which two ARKs work, three in which one fails, and one without answers."""
     with Store.open(path) as store:
         audit(store, 0, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: 200, OTHER: 200})
         for day in (30, 33, 38):
             audit(store, day, answers={ONE: 404, OTHER: 200}, seeds=[])
         audit(store, 45, answers={ONE: None, OTHER: None}, seeds=[])
+
+
+@pytest.fixture
+def store_path(tmp_path: Path) -> Path:
+    path = tmp_path / "audit.db"
+    audit_spell(path)
+    with Store.open(path) as store:
         audit(store, 46, documents={GUIDE: f"see {ONE}"}, answers={ONE: 200})
     return path
 

@@ -21,7 +21,7 @@ PAGE = "<title>A map</title><h1>A map of the city</h1>"
 
 
 def raw(head: str, body: bytes = b"<title>A map</title>A map of the city", status: str = "200 OK") -> bytes:
-    """An answer with this head, whatever it is, and the length of its body."""
+    """Return an answer with this head, whatever it is, and the length of its body."""
     lines = f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n{head}\r\n"
     return lines.encode("latin-1") + body
 
@@ -202,7 +202,7 @@ def hostile(answer: bytes) -> Responder:
 
 
 def sound(target: str) -> bytes:
-    """The answer of a sound host: a page and a description of every name that begins like its own."""
+    """Return the answer of a sound host: a page and a description of every name that begins like its own."""
     path, _, query = target.partition("?")
     name = path.rpartition("/")[2]
     if len(name) != 3:
@@ -215,7 +215,7 @@ def sound(target: str) -> bytes:
 
 @pytest.fixture(scope="module")
 def rows() -> dict[str, list[dict[str, Any]]]:
-    """The verdicts on the rows of `HOSTILE`, and on ten ARKs at each of two sound hosts, of one run."""
+    """Return the verdicts on the rows of `HOSTILE`, and on ten ARKs at each of two sound hosts, of one run."""
     with ExitStack() as stack:
         hosts = {name: stack.enter_context(RawServer(hostile(HOSTILE[name]))) for name in HOSTILE}
         others = [stack.enter_context(RawServer(sound)) for _ in range(2)]

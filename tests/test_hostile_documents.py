@@ -16,7 +16,7 @@ import trustme
 
 from crawler.model.observations import ChainEnd, DocumentOutcome, ObjectOutcome
 from crawler.model.resolving import URL_LIMIT
-from tests.loopback import RawServer, check_rows, reply, run_command
+from tests.loopback import RawServer, check_rows, reply, run_command, select
 from tests.test_cli import ODD_ANSWERS
 from tests.zoo import Animal, Answer, Zoo, animals
 
@@ -219,10 +219,10 @@ def test_same_answers_give_an_ark_the_same_outcomes(tmp_path: Path) -> None:
         urls = [f"{server.url}{path}" for path in paths]
         rows = check_rows("--attempts", "1", "--resolver", server.url, "--store", tmp_path / "a.db", *urls)
     assert [row["asked"] for row in rows] == urls
-    with sqlite3.connect(tmp_path / "a.db") as store:
-        seen = store.execute(
-            "select request_url, chain_end, body_complete, remarks from observation where question = 'object'"
-        ).fetchall()
+    seen = select(
+        tmp_path / "a.db",
+        "select request_url, chain_end, body_complete, remarks from observation where question = 'object'",
+    )
     told = {url: (end, is_complete, remarks) for url, end, is_complete, remarks in seen}
     for url, (why, (_, outcome, words)) in zip(urls, ANSWERS.items(), strict=True):
         end, is_complete, remarks = told[url]

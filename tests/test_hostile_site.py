@@ -114,7 +114,7 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Audit:
 
 
 def invisible(text: str) -> set[str]:
-    """The characters of a text that a terminal may obey or that change how others are shown."""
+    """Return the characters of a text that a terminal may obey or that change how others are shown."""
     return {
         f"U+{ord(char):04X}"
         for char in text

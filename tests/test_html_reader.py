@@ -12,24 +12,10 @@ from extractors.readers.markup import html
 from extractors.readers.markup.html import read_html
 from tests.growth import LINEAR, growth
 from tests.html_events import blocks_by_events
-from tests.readings import assert_sound
+from tests.readings import assert_sound, kinds, link_targets, texts
 from tests.vectors import vectors
 
 ARK = b"<p>ark:/12148/x5"
-
-
-def texts(reading, role=Role.TEXT):
-    return [block.text for block in reading.blocks if block.role is role]
-
-
-def kinds(reading):
-    return [finding.kind for finding in reading.findings]
-
-
-def link_targets(reading):
-    """Each piece of text that is a link, and where that link leads."""
-    targets = {block.link: block.text for block in reading.blocks if block.link is not None}
-    return [[block.text[a.start : a.end], targets[a.link]] for block in reading.blocks for a in block.anchors]
 
 
 @pytest.mark.parametrize("vector", vectors("html_reader"))

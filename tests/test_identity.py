@@ -34,7 +34,7 @@ ARK = "ark:/98765/x5"
 
 
 def signature_base(inputs: str, derived: dict[str, str], fields: dict[str, str]) -> str:
-    """The signature base (RFC 9421, 2.5) of one member of Signature-Input, written out."""
+    """Return the signature base (RFC 9421, 2.5) of one member of Signature-Input, written out."""
     parameters = inputs.partition("=")[2]
     lines = []
     for name, key in re.findall(r'"([^"]+)"(?:;key="(\w+)")?', parameters[: parameters.index(")")]):
@@ -246,7 +246,7 @@ class Door:
 
 
 def check_signature(door: Door, folder: Path, *arguments: str | Path) -> list[dict[str, Any]]:
-    """The rows of a check whose ARK is led from one host to another, port and all, the second over TLS."""
+    """Return the rows of a check whose ARK is redirected to another host and port, over TLS."""
 
     def resolver(target: str) -> bytes:
         if target == f"/{ARK}":

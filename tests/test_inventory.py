@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from reports.tables.filters import Choice, select_part
 from reports.tables.inventory import FINDINGS
 from reports.tables.report_tables import Report, Tables
 from reports.tables.summary import sentences
-from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
+from tests.loopback import ON_LOOPBACK, RawServer, read_csv, reply, run_command
 from tests.report_world import LANDING, write_store, write_world
 from tests.vectors import vectors
 
@@ -262,8 +261,7 @@ def test_an_inventory_is_checked_and_reported_over_real_sockets(tmp_path: Path) 
         assert (done.returncode, len(done.stdout.splitlines())) == (0, 6), done.stderr
         out = tmp_path / "report"
         assert run_command("report", "-c", config, "--out", out, "--format", "csv").returncode == 0
-    with (out / "tables" / "inventory.csv").open(encoding="utf-8", newline="") as file:
-        rows = {row["ark"].rpartition("/")[2]: row for row in csv.DictReader(file)}
+    rows = {row["ark"].rpartition("/")[2]: row for row in read_csv(out / "tables" / "inventory.csv")}
     assert {name: row["findings"] for name, row in rows.items()} == {
         "x7": "elsewhere, never-cited",
         "xb2": "wrongly-open, never-cited",

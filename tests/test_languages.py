@@ -22,14 +22,14 @@ from hypothesis import strategies as st
 import reports
 from arkaudit.configuration.config_files import ConfigError, load
 from crawler.asking.probes import SHOULDERS_A_RESOLVER
-from crawler.model.observations import CONFORMANCE, ObjectOutcome
+from crawler.model.observations import CONFORMANCE
 from deploy.catalogues import TRANSLATED, extract_sentences, load_catalogue, untranslated_sentences, update_catalogue
 from deploy.catalogues import text_of as text_of_catalogue
 from reports.exports import text_of, write_report
 from reports.languages import FOLDER, LANGUAGES, NAMES, Forms, LanguageChoice
 from reports.languages.display import ColumnType
 from reports.page.document import page
-from reports.page.letters import ArkProblem, letter
+from reports.page.letters import letter
 from reports.page.translations import Texts, changes
 from reports.remediation.causes import Cause, Fault
 from reports.store.frames import Frames
@@ -42,6 +42,7 @@ from reports.tables.services import SPELLING_TABLE
 from reports.tables.wording import FORMATS
 from tests.browser import Page, barriers, browser_page, needs_browser
 from tests.loopback import run_command
+from tests.test_cards import seen_arks
 from tests.test_report_charts import TEXTS_AMISS
 from tests.test_report_page import LIVING
 from tests.vectors import vectors
@@ -136,7 +137,7 @@ def amiss(message: Message) -> str:
 
 
 def places(sentence: str) -> frozenset[str]:
-    """The places of a sentence, those that DataTables fills in too."""
+    """Return the placeholders of a sentence, with those of DataTables."""
     named = {name for _, name, _, _ in string.Formatter().parse(sentence) if name is not None}
     return frozenset(named | set(re.findall(r"_[A-Z]+_", sentence)))
 
@@ -220,17 +221,7 @@ def test_a_verdict_is_whole_in_every_language(counts: Counts) -> None:
 @pytest.mark.parametrize("vector", vectors("letters"))
 def test_letter_has_the_same_facts_in_every_language(vector: dict[str, Any], code: str) -> None:
     language = LANGUAGES[code]
-    seen = [
-        ArkProblem(
-            **{
-                **each,
-                "outcome": ObjectOutcome(each["outcome"]),
-                "day": date.fromisoformat(each["day"]) if "day" in each else None,
-                "documents": tuple(each.get("documents", ())),
-            }
-        )
-        for each in vector["seen"]
-    ]
+    seen = seen_arks(vector)
     told = letter(Cause(vector["cause"]), Fault(vector["fault"]), vector["host"], seen, vector["count"], language)
     english = vector["body"]
     paragraphs = told.body.removesuffix("\n").split("\n\n")

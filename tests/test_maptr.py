@@ -72,7 +72,7 @@ def test_a_host_that_can_not_be_is_no_resolver() -> None:
 
 @pytest.fixture
 def name_server() -> Iterator[int]:
-    """A name server on loopback that has `ZONE`; its port."""
+    """Yield a name server on loopback that has `ZONE`; its port."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
         server.bind(("127.0.0.1", 0))
 

@@ -8,13 +8,13 @@ from pymarc import Field, Indicators, Record, Subfield
 from extractors.extraction import read_document
 from extractors.readers import marc
 from extractors.readers.marc import read_marc
-from tests.readings import assert_sound
+from tests.readings import assert_sound, kinds
 
 ARK = "https://n2t.net/ark:/12345/x5"
 
 
 def record(*fields, leader="00000nam a2200000 a 4500"):
-    """A record with these fields: a tag and its data, or a tag and pairs of code and value."""
+    """Return a record with these fields: a tag and its data, or a tag and pairs of code and value."""
     made = Record(leader=leader)
     for tag, *subfields in fields:
         if isinstance(subfields[0], str):
@@ -28,10 +28,6 @@ def record(*fields, leader="00000nam a2200000 a 4500"):
 
 def seen(reading):
     return [(block.role.value, block.place, block.text) for block in reading.blocks]
-
-
-def kinds(reading):
-    return [finding.kind for finding in reading.findings]
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ def mail(server: str, *, user: str = "") -> Notify:
 
 @pytest.fixture
 def broken_run(tmp_path: Path) -> tuple[Path, int]:
-    """A store whose last run has confirmed that an ARK is broken: it failed three times in eight days."""
+    """Return a store whose last run has confirmed that an ARK is broken: it failed three times in eight days."""
     path = tmp_path / "theses.db"
     nothing = ServiceVerdict(MetadataOutcome.NOT_ASKED)
     with Store.open(path) as store:

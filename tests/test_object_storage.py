@@ -33,7 +33,7 @@ ROOT = Path(__file__).parent.parent
 
 @pytest.fixture
 def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A bucket of its own, by the client that the tests ask it with."""
+    """Yield the client of a bucket for one test."""
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     _, port = server.get_host_and_port()
@@ -55,7 +55,7 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def _forgetful() -> Any:
-    """A client that knows nothing of the storage of another test."""
+    """Return a client without a cache from other tests."""
     from arkaudit.datasets import storage
 
     fsspec.filesystem("s3").clear_instance_cache()
@@ -79,7 +79,7 @@ def make_there(places: list[str], out: str, *, part_bytes: int = 1_500) -> None:
 
 
 def rows_there(out: str, tmp_path: Path) -> dict[str, list[str]]:
-    """All rows of a dataset there, with the names of local files."""
+    """Return all rows of a dataset in the bucket, with the names of local files."""
     storage = open_storage(out)
     folder = tmp_path / "copy"
     manifest = manifest_in(storage)

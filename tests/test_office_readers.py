@@ -15,7 +15,7 @@ from extractors.readers import running_text
 from extractors.readers.office import office_reader as office
 from extractors.readers.office.office_reader import read_docx, read_odp, read_ods, read_odt, read_pptx, read_xlsx
 from tests.packages import WORD, add_namespaces, docx, odt, xlsx, zip_archive
-from tests.readings import assert_sound
+from tests.readings import assert_sound, damage, kinds, texts
 from tests.vectors import FOLDER, vectors
 
 FIXTURES = Path(__file__).parent / "fixtures" / "office"
@@ -29,14 +29,6 @@ READERS = {
     "slides.fodp": read_odp,
 }
 TRUTH = json.loads((FOLDER / "office_fixtures.json").read_text("utf-8"))
-
-
-def kinds(reading):
-    return [finding.kind for finding in reading.findings]
-
-
-def texts(reading):
-    return [block.text for block in reading.blocks if block.role is Role.TEXT]
 
 
 def places_by_ark(reading):
@@ -229,10 +221,7 @@ def test_no_bytes_raise(data):
 @given(st.data())
 def test_no_damage_to_a_real_document_raises(data):
     name = data.draw(st.sampled_from(["text.docx", "inventory.xlsx", "slides.fodp"]))
-    whole = bytearray((FIXTURES / name).read_bytes())
-    for _ in range(data.draw(st.integers(1, 20))):
-        whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
-    reading = READERS[name](bytes(whole[: data.draw(st.integers(0, len(whole)))]))
+    reading = READERS[name](damage(data, (FIXTURES / name).read_bytes()))
     assert_sound(reading)
     assert reading.blocks or reading.findings
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import socket
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from tlslite.api import HandshakeSettings, TLSConnection, X509CertChain, parsePE
 from tlslite.constants import CipherSuite, ExtensionType
 from tlslite.messages import ClientHello
 
-from tests.loopback import check_rows, outcomes, reply, serve_connections
+from tests.loopback import check_rows, outcomes, reply, select, serve_connections
 
 HOST = "old.example"
 
@@ -57,7 +56,7 @@ class OldServer:
 
 @pytest.fixture
 def certificate(tmp_path: Path) -> trustme.LeafCert:
-    """That of the host, by the authority in ``ca.pem``."""
+    """Return that of the host, by the authority in ``ca.pem``."""
     authority = trustme.CA(key_type=trustme.KeyType.RSA)
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
     return authority.issue_cert(HOST, key_type=trustme.KeyType.RSA)
@@ -78,8 +77,7 @@ def test_a_server_without_secure_renegotiation_is_observed_and_its_certificate_i
     row = check_old_server(OldServer(certificate), tmp_path)
     assert row["hops"][-1]["status"] == 200
     assert outcomes([row]) != ["tls"]
-    with closing(sqlite3.connect(tmp_path / "audit.db")) as raw:
-        assert raw.execute("select host, trusted, reason from tls_probe").fetchall() == [(HOST, 1, "ok")]
+    assert select(tmp_path / "audit.db", "select host, trusted, reason from tls_probe") == [(HOST, 1, "ok")]
 
 
 def test_server_without_secure_renegotiation_gets_no_secret(certificate: trustme.LeafCert, tmp_path: Path) -> None:

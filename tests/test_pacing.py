@@ -20,7 +20,7 @@ PATIENCE = Patience(attempts=3, backoff_s=2.0, longest_wait_s=60.0)
 
 
 def after(events: list[str]) -> tuple[Pace, float]:
-    """The pace of a host after *events*, and the moment of the last one; each request starts when it may."""
+    """Return the pace of a host after *events*, and the time of the last one; requests start as soon as allowed."""
     pace, now = Pace(), 1000.0
     for event in events:
         match event.split():

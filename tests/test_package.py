@@ -11,10 +11,7 @@ from extractors.readers.office import package as packages
 from extractors.readers.office.package import Package
 from tests.growth import LINEAR, growth
 from tests.packages import zip_archive
-
-
-def kinds(package):
-    return [finding.kind for finding in package.findings]
+from tests.readings import kinds
 
 
 def central_entry(name, *, offset, size=0, packed=0, method=8, flags=0, crc=0):

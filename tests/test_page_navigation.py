@@ -27,7 +27,7 @@ def page_and_folder(frames: Frames, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def links_of(browser: Page) -> list[str]:
-    """The targets inside the page that its links name, once each."""
+    """Return the targets of links within the page, once each."""
     hrefs = "[...document.querySelectorAll('a[href^=\"#\"]')].map(link => link.getAttribute('href'))"
     links: list[str] = json.loads(browser.value(f"JSON.stringify([...new Set({hrefs})])"))
     return [link for link in links if not link.startswith("#ark=") and link != "#report"]

@@ -18,7 +18,7 @@ from extractors.readers.pdf.geometry import Line, without_false_breaks
 from extractors.readers.pdf.pdf_pages import is_open
 from extractors.readers.pdf.pdf_reader import read_pdf
 from extractors.wraps.evidence import Evidence
-from tests.readings import assert_sound
+from tests.readings import assert_sound, kinds
 from tests.vectors import vectors
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -38,7 +38,7 @@ def stream(data, *, entries=b""):
 
 
 def lines(*texts):
-    """A content stream that shows each of *texts* on a line of its own."""
+    """Return a content stream that shows each of *texts* on a line of its own."""
     shown = b"".join(b"(%s) Tj 0 -14 Td " % text.encode("latin-1") for text in texts)
     return stream(b"BT /F 12 Tf 10 150 Td " + shown + b"ET")
 
@@ -69,7 +69,7 @@ def pages(*contents, links=(), entries=b"", more=()):
 
 
 def typeset(*placed, **options):
-    """A file with pages of lines, each placed at x and y, with a size or without."""
+    """Return a file with pages of lines, each placed at x and y, with a size or without."""
     return pages(*(b"".join(text_line(*line) for line in page) for page in placed), **options)
 
 
@@ -80,7 +80,7 @@ def save(document, **options):
 
 
 def pdf(*objects, trailer=b""):
-    """A file with these objects, numbered from 1; the first is the catalog."""
+    """Return a file with these objects, numbered from 1; the first is the catalog."""
     parts, offsets = [b"%PDF-1.4\n"], []
     for number, content in enumerate(objects, start=1):
         offsets.append(sum(map(len, parts)))
@@ -106,10 +106,6 @@ def blocks(reading, role):
 
 def texts(reading):
     return [(block.page, block.text) for block in reading.blocks if block.role is Role.TEXT]
-
-
-def kinds(reading):
-    return [finding.kind for finding in reading.findings]
 
 
 @pytest.mark.parametrize("vector", vectors("pdf_pages"))
@@ -672,7 +668,7 @@ def test_an_ark_with_zero_width_spaces_goes_on_on_the_next_page():
 
 
 def lines_at(text, *boxes):
-    """The lines of *text*, each with its left, bottom, right and top."""
+    """Return the lines of *text*, each with its left, bottom, right and top."""
     spans = [found.span() for found in re.finditer(r"[^\r\n]+", text)]
     starts, ends = zip(*spans, strict=True)
     return [Line(start, end, *box) for start, end, box in zip(starts, ends, boxes, strict=True)]

@@ -24,7 +24,7 @@ from reports.tables.persistence import OVER_TIME, kaplan_meier, median_days
 from reports.tables.report_tables import Tables
 from tests.report_world import write_store, write_world
 from tests.test_ark_status import status_of
-from tests.test_history import GUIDE, ONE, OTHER, audit
+from tests.test_history import GUIDE, ONE, OTHER, audit, audit_spell
 from tests.vectors import vectors
 
 
@@ -127,11 +127,8 @@ def test_spells_and_states_are_those_of_the_standing(histories: list[list[str | 
 @pytest.fixture
 def store_path(tmp_path: Path) -> Path:
     path = tmp_path / "audit.db"
+    audit_spell(path)
     with Store.open(path) as store:
-        audit(store, 0, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: 200, OTHER: 200})
-        for day in (30, 33, 38):
-            audit(store, day, answers={ONE: 404, OTHER: 200}, seeds=[])
-        audit(store, 45, answers={ONE: None, OTHER: None}, seeds=[])
         audit(store, 46, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: 404, OTHER: 200})
     return path
 

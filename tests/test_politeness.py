@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -15,7 +14,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 import trustme
@@ -30,6 +28,7 @@ from tests.loopback import (
     outcomes,
     reply,
     run_command,
+    select,
     serve_connections,
 )
 from tests.waiting import PATIENCE_S, rows_if_any, wait_until
@@ -47,11 +46,6 @@ def robots(rules: str) -> bytes:
 def shortest_gap(server: RawServer) -> float:
     moments = sorted([*server.times, *server.handshakes])
     return min(later - earlier for earlier, later in pairwise(moments))
-
-
-def rows(store: Path, query: str) -> list[tuple[Any, ...]]:
-    with sqlite3.connect(store) as raw:
-        return raw.execute(query).fetchall()
 
 
 @pytest.mark.promise
@@ -99,15 +93,15 @@ def test_no_host_is_asked_sooner_than_it_wants_by_anything_that_a_run_does(tmp_p
         assert shortest_gap(secure) >= INTERVAL_S - TOLERANCE_S
         sent = {host: len(server.times) + len(server.handshakes) for host, server in hosts.items()}
     store = tmp_path / "a.db"
-    assert rows(store, "select host, asked_s, is_kept from pause") == [("http://s.example", 2.0, 1)]
-    assert dict(rows(store, "select host, requests from host_traffic")) == {
+    assert select(store, "select host, asked_s, is_kept from pause") == [("http://s.example", 2.0, 1)]
+    assert dict(select(store, "select host, requests from host_traffic")) == {
         ("https://" if host.endswith("443") else "http://") + host.partition(":")[0]: count
         for host, count in sent.items()
     }
-    assert dict(rows(store, "select host, crawl_delay_s from host_traffic where crawl_delay_s is not null")) == {
+    assert dict(select(store, "select host, crawl_delay_s from host_traffic where crawl_delay_s is not null")) == {
         "http://s.example": 0.8, "http://l.example": 0.5,
     }  # fmt: skip
-    [(hops,)] = rows(store, "select hops from document where url like '%/busy'")
+    [(hops,)] = select(store, "select hops from document where url like '%/busy'")
     assert [hop["status"] for hop in json.loads(hops)] == [503, 200], "each attempt is on record"
 
 
@@ -153,7 +147,7 @@ def test_a_document_is_asked_for_again_where_that_may_help(tmp_path: Path) -> No
         assert done.returncode == 0, done.stderr
         asked = {name: server.targets.count(f"/{name}") for name in ("hangs-up", "busy", "broken", "gone")}
     assert asked == {"hangs-up": 3, "busy": 3, "broken": 1, "gone": 1}
-    found = rows(tmp_path / "a.db", "select url, outcome, status, hops from document order by url")
+    found = select(tmp_path / "a.db", "select url, outcome, status, hops from document order by url")
     told = {url.rpartition("/")[2]: (outcome, status, len(json.loads(hops))) for url, outcome, status, hops in found}
     assert told == {
         "": ("read", 200, 1), "hangs-up": ("read", 200, 3), "busy": ("server-error", 503, 3),
@@ -189,7 +183,7 @@ def nobody() -> int:
 
 @contextmanager
 def hanging_up() -> Iterator[tuple[int, list[float]]]:
-    """A host that takes connections and closes each without a word: its port, and when they were made."""
+    """Yield the port of a host that closes each connection at once, and the times of the connections."""
     made: list[float] = []
 
     def serve(connection: socket.socket) -> None:
@@ -232,7 +226,7 @@ def test_attempts_at_a_dead_host_are_never_more_than_it_got(tmp_path: Path) -> N
         assert len(made) == 6
     assert sum(row["requests"] for row in found) == 6
     sent = "select count(*) from observation, json_each(hops) where json_extract(value, '$.sent')"
-    assert rows(tmp_path / "a.db", f"{sent} and asked_url like '%dead%'") == [(6,)]
+    assert select(tmp_path / "a.db", f"{sent} and asked_url like '%dead%'") == [(6,)]
 
 
 def test_arks_of_a_dead_host_are_marked_and_asked_elsewhere(tmp_path: Path) -> None:
@@ -252,9 +246,9 @@ def test_arks_of_a_dead_host_are_marked_and_asked_elsewhere(tmp_path: Path) -> N
     unsent = [hop["error"] for row in found[:19] for hop in row["hops"] if not hop["sent"]]
     assert len(unsent) == 19 - 6
     assert all("not asked: no answer 6 times in a row" in words for words in unsent)
-    traffic = rows(tmp_path / "a.db", "select requests, failures from host_traffic where host like '%dead%'")
+    traffic = select(tmp_path / "a.db", "select requests, failures from host_traffic where host like '%dead%'")
     assert traffic == [(6, 6)]
-    in_store = rows(tmp_path / "a.db", "select count(*) from observation where asked_url like '%dead%'")
+    in_store = select(tmp_path / "a.db", "select count(*) from observation where asked_url like '%dead%'")
     assert in_store == [(20,)], "each question has its row"
 
 
@@ -263,7 +257,7 @@ def test_a_host_that_wants_to_be_left_alone_for_longer_than_we_wait_is(tmp_path:
         found = check_rows("--store", tmp_path / "a.db", *(f"{server.url}/ark:/12x45/x{number}" for number in range(6)))
         assert len(server.targets) == 1
     assert outcomes(found) == ["blocked", *["undetermined"] * 5]
-    assert rows(tmp_path / "a.db", "select asked_s, is_kept from pause") == [(3600.0, 0)]
+    assert select(tmp_path / "a.db", "select asked_s, is_kept from pause") == [(3600.0, 0)]
 
 
 def test_a_run_that_is_stopped_does_not_wait_for_a_dead_host(tmp_path: Path) -> None:
@@ -285,7 +279,7 @@ def test_a_run_that_is_stopped_does_not_wait_for_a_dead_host(tmp_path: Path) -> 
         finally:
             running.kill()
     assert running.returncode == 130
-    assert len(rows(tmp_path / "a.db", "select * from observation where question = 'object'")) <= 10
+    assert len(select(tmp_path / "a.db", "select * from observation where question = 'object'")) <= 10
 
 
 # -- connections
@@ -293,7 +287,7 @@ def test_a_run_that_is_stopped_does_not_wait_for_a_dead_host(tmp_path: Path) -> 
 
 @contextmanager
 def keeping_alive(hang_up_at: int) -> Iterator[tuple[int, list[float]]]:
-    """A host that keeps connections open and, at one request on such a connection, closes it without a word."""
+    """Yield the port of a host that closes a kept connection at one request, and the times of requests."""
     arrived: list[float] = []
 
     def serve(connection: socket.socket) -> None:

@@ -34,7 +34,7 @@ EVERYWHERE = Places("https://registered.example/ark:/12x45/x5", "https://n2t.net
 
 
 def answer(told: str | int, *, question: Question = Question.OBJECT, url: str = URL, at: str = "") -> AnswerFacts:
-    """An observation that ended with a status or a token of `ChainEnd`, at another URL if given."""
+    """Return an observation that ended with a status or a token of `ChainEnd`, at another URL if given."""
     status = told if isinstance(told, int) else None
     end = ChainEnd.ANSWERED if isinstance(told, int) else ChainEnd(told)
     hops = (Hop(url, "GET", "2026-11-21T00:00:00.000+00:00", 302),) if at else ()

@@ -19,7 +19,7 @@ from crawler.model.observations import Hop
 from crawler.spiders.document_reading import DocumentReader, DocumentSource, Row, read_ahead
 from extractors.isolated import document_executor
 from extractors.processes.worker import WorkerExecutor
-from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
+from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command, select
 from tests.test_pdf_reader import typeset
 from tests.test_two_passes import members
 
@@ -110,14 +110,13 @@ def test_a_crawl_of_files_keeps_the_same_with_any_number_of_processes(tmp_path: 
         store = tmp_path / f"{jobs}.db"
         done = run_command("crawl", "--jobs", jobs, "--store", store, folder)
         assert done.returncode == 0, done.stderr
-        with sqlite3.connect(store) as connection:
-            kept.append(
-                [
-                    connection.execute("SELECT url, outcome, body_sha256, media_type FROM document").fetchall(),
-                    connection.execute("SELECT document_id, ark_id, as_written, reason, spans FROM mention").fetchall(),
-                    connection.execute("SELECT document_id, kind, detail FROM finding").fetchall(),
-                ]
-            )
+        kept.append(
+            [
+                select(store, "SELECT url, outcome, body_sha256, media_type FROM document"),
+                select(store, "SELECT document_id, ark_id, as_written, reason, spans FROM mention"),
+                select(store, "SELECT document_id, kind, detail FROM finding"),
+            ]
+        )
     assert kept[0] == kept[1]
     assert len(kept[0][0]) == 62
     assert len(kept[0][1]) > 500
@@ -133,7 +132,7 @@ _PDFS = [
 
 
 def site(target: str) -> bytes:
-    """A site of large pages, PDFs, some of them damaged or at the end of redirects, and lists that are sources."""
+    """Yield a site of large pages, PDFs (some damaged or behind redirects), and lists that are sources."""
     name, _, ending = target.lstrip("/").partition(".")
     number = int("".join(filter(str.isdigit, name)) or 0)
     if target == "/":

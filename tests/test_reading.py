@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import sqlite3
 import subprocess
 import sys
 import tarfile
@@ -14,7 +13,7 @@ import pytest
 
 from extractors.archives.members import ArchiveMember
 from extractors.documents import Document, documents_in, documents_in_file
-from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
+from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command, select
 
 ROOT = Path(__file__).parent.parent
 
@@ -39,11 +38,6 @@ def warc_of(pages: dict[str, str]) -> bytes:
 def binary(body: bytes, media_type: str) -> bytes:
     head = f"HTTP/1.1 200 OK\r\nContent-Type: {media_type}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
     return head.encode() + body
-
-
-def rows(store: Path, query: str) -> list[tuple[object, ...]]:
-    with sqlite3.connect(store) as raw:
-        return raw.execute(query).fetchall()
 
 
 def test_extract_reads_the_archives_in_a_folder(tmp_path: Path) -> None:
@@ -121,13 +115,15 @@ def test_a_crawl_gives_each_document_of_an_archive_its_row(tmp_path: Path) -> No
         assert done.returncode == 0, done.stderr
         assert server.targets == ["/", "/a.zip"]
         url = f"{server.url}/a.zip"
-    assert rows(tmp_path / "a.db", "select url, found_on, outcome, status, media_type from document order by url") == [
+    assert select(
+        tmp_path / "a.db", "select url, found_on, outcome, status, media_type from document order by url"
+    ) == [
         (f"{server.url}/", None, "read", 200, "text/html"),
         (url, f"{server.url}/", "read", 200, "application/zip"),
         (f"{url}!/b.html", url, "read", None, "text/html"),
         (f"{url}!/c.html", url, "read", None, "text/html"),
     ]
-    assert rows(tmp_path / "a.db", "select request_url from mention order by mention_id") == [
+    assert select(tmp_path / "a.db", "select request_url from mention order by mention_id") == [
         ("https://n2t.net/ark:/12x45/x5",),  # the page's original address is unknown
         ("https://n2t.net/ark:/12148/btv1b2",),
     ]
@@ -141,12 +137,12 @@ def test_a_relative_link_in_a_web_archive_is_asked_where_its_page_was(tmp_path: 
         run_command("crawl", *ON_LOOPBACK, f"{server.url}/a.warc.gz", "--store", tmp_path / "a.db")
         assert server.targets == ["/a.warc.gz"]
         url = f"{server.url}/a.warc.gz"
-    assert rows(tmp_path / "a.db", "select url from document order by document_id") == [
+    assert select(tmp_path / "a.db", "select url from document order by document_id") == [
         (f"{url}!/http://gallica.example/p",),
         (f"{url}!/{server.url}/page",),
         (url,),
     ]
-    asked = rows(tmp_path / "a.db", "select request_url from mention order by mention_id")
+    asked = select(tmp_path / "a.db", "select request_url from mention order by mention_id")
     assert asked == [("http://gallica.example/ark:/12148/btv1b1",), ("https://n2t.net/ark:/12148/btv1b2",)]
 
 
@@ -156,7 +152,7 @@ def test_captures_of_one_page_in_two_archives_are_two_documents(names: tuple[str
     first.write_bytes(warc_of({"http://x.example/p": "ark:/12148/btv1b1 and ark:/12148/btv1b2"}))
     second.write_bytes(warc_of({"http://x.example/p": "ark:/12148/btv1b2 and ark:/12148/btv1b3"}))
     run_command("crawl", "--store", tmp_path / "a.db", tmp_path / "a.warc.gz", tmp_path / "b.warc.gz")
-    cited = rows(
+    cited = select(
         tmp_path / "a.db", "select url, as_written from mention join document using (document_id) order by url, ordinal"
     )
     assert cited == sorted(
@@ -173,7 +169,7 @@ def test_false_archive_is_unreadable_alone(tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(b"PK\x03\x04 and nothing else")
     (tmp_path / "b.zip").write_bytes(zip_of(b_txt="ark:/12148/btv1b1"))
     run_command("crawl", tmp_path / "a.zip", tmp_path / "b.zip", tmp_path, "--store", tmp_path / "a.db")
-    found = rows(tmp_path / "a.db", "select url, outcome, found_on from document order by document_id")
+    found = select(tmp_path / "a.db", "select url, outcome, found_on from document order by document_id")
     assert [(Path(str(url)).name, outcome, found_on and Path(str(found_on)).name) for url, outcome, found_on in found][
         :3
     ] == [("a.zip", "unreadable", None), ("b.txt", "read", "b.zip"), ("b.zip", "read", None)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections import Counter
 from dataclasses import replace
@@ -21,7 +20,7 @@ from crawler.history.rechecking import Intervals, KnownArk, RecheckPolicy, due_a
 from crawler.history.triaging import KnownSelection, beginning_of
 from crawler.store.store import Store
 from tests.interrupted import Command
-from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, reply, run_command
+from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, reply, run_command, select
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 POLICY = RecheckPolicy()
@@ -206,9 +205,8 @@ def test_killed_check_of_due_arks_is_resumed(tmp_path: Path) -> None:
         assert len(json_lines(done.stdout)) == 8
         again = {target for target, times in Counter(server.targets[before:]).items() if times > 1}
         assert again <= {"/ark:/12x45/x5"}, "only requests in flight are sent again"
-    with sqlite3.connect(store) as raw:
-        assert raw.execute("select run_id, state from run").fetchall() == [(1, "finished"), (2, "finished")]
-        assert raw.execute("select count(*) from verdict where run_id = 2").fetchall() == [(8,)]
+    assert select(store, "select run_id, state from run") == [(1, "finished"), (2, "finished")]
+    assert select(store, "select count(*) from verdict where run_id = 2") == [(8,)]
 
 
 def test_dry_run_lists_due_arks_without_requests(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from tests.interrupted import Command, counts, tables, with_a_pause
-from tests.library import Page, Web, arks, documents, feed, pdf, record, records, rows, sitemap
-from tests.loopback import ON_LOOPBACK, reply, run_command
+from tests.library import Page, Web, arks, documents, feed, pdf, record, records, sitemap
+from tests.loopback import ON_LOOPBACK, reply, run_command, select
 from tests.waiting import rows_if_any, wait_until
 
 WWW = "w.example"
@@ -18,7 +18,7 @@ REDIRECTED = "select url, found_on, status, final_url from document where outcom
 
 
 def to(place: str, **headers: str) -> Page:
-    """A redirect."""
+    """Return a redirect."""
     return reply("302 Found", Location=place, **headers), "whole"
 
 
@@ -38,7 +38,7 @@ def test_order_of_links_does_not_matter(tmp_path: Path, cookie: dict[str, str]) 
         store = tmp_path / f"{order[0][1]}.db"
         with Web({WWW: {"/": links_to(*order), "/a": to("/b", **cookie), "/b": "ark:/12148/b1"}}) as web:
             assert "3 documents, 2 read, 1 redirected, 1 citation" in web.crawl(HOME, store=store)
-        assert rows(store, REDIRECTED) == [(f"{HOME}a", HOME, 302, f"{HOME}b")]
+        assert select(store, REDIRECTED) == [(f"{HOME}a", HOME, 302, f"{HOME}b")]
         found.append(tables(store))
     assert_same(*found)
     assert found[0]["documents"].set_index("document")["led_to"].dropna().to_dict() == {f"{HOME}a": f"{HOME}b"}
@@ -56,10 +56,12 @@ def test_first_redirect_fetches_the_page_for_all(tmp_path: Path) -> None:
     assert asked.count("/b") == 2, "for each that leads there, and never for itself"
     assert sorted(documents(store)) == [f"{HOME}{name}" for name in ("", "1", "2", "3", "a", "a2", "b", "c")]
     assert sorted(arks(store)) == ["ark:12148/b1", "ark:12148/c1"]
-    assert rows(store, "select url, found_on from document where url like '%/b' or url like '%/c'") == [
+    assert select(store, "select url, found_on from document where url like '%/b' or url like '%/c'") == [
         (f"{HOME}b", HOME), (f"{HOME}c", f"{HOME}b"),
     ]  # fmt: skip
-    assert rows(store, "select sum(json_array_length(hops)) from document") == [(len(asked),)], "each is on record once"
+    assert select(store, "select sum(json_array_length(hops)) from document") == [(len(asked),)], (
+        "each is on record once"
+    )
 
 
 def test_a_link_that_is_found_while_a_redirect_is_followed_changes_nothing(tmp_path: Path) -> None:
@@ -68,8 +70,8 @@ def test_a_link_that_is_found_while_a_redirect_is_followed_changes_nothing(tmp_p
     with Web({WWW: pages}) as web:
         web.crawl(HOME, "--max-pages", "3", store=store)
         assert web.targets(WWW) == ["/", "/a", "/n", "/b"], "the link is there before the redirect has led anywhere"
-    assert rows(store, "select found_on, json_array_length(hops) from document where url like '%/b'") == [(HOME, 1)]
-    assert rows(store, "select depth, attempts from frontier where url like '%/b'") == [(1, 0)]
+    assert select(store, "select found_on, json_array_length(hops) from document where url like '%/b'") == [(HOME, 1)]
+    assert select(store, "select depth, attempts from frontier where url like '%/b'") == [(1, 0)]
 
 
 def test_chain_ends_before_waiting_requests_of_its_host(tmp_path: Path) -> None:
@@ -86,7 +88,7 @@ def test_many_redirects_to_one_page_are_recorded_and_the_page_once(tmp_path: Pat
     store = tmp_path / "a.db"
     with Web({WWW: pages}) as web:
         web.crawl(HOME, store=store)
-    assert rows(store, REDIRECTED) == [(f"{HOME}item/{n}", HOME, 302, f"{HOME}login") for n in range(5)]
+    assert select(store, REDIRECTED) == [(f"{HOME}item/{n}", HOME, 302, f"{HOME}login") for n in range(5)]
     assert arks(store) == ["ark:12148/l1"]
     summary = tables(store)["summary"].set_index("measure")["value"]
     assert [summary[f"documents{of}"] for of in ("", " read", " redirected", " not reached")] == [7, 2, 5, 0]
@@ -101,7 +103,7 @@ def test_where_a_seed_leads_is_the_seed_with_its_links_and_sitemaps(tmp_path: Pa
     with Web({WWW: pages}, robots={WWW: f"Sitemap: {HOME}map.xml\n"}) as web:
         web.crawl(HOME, "--depth", "1", store=store)
         assert web.targets(WWW) == ["/", "/en/", "/en/1", "/map.xml", "/listed"]
-    assert rows(store, "select url, found_on, outcome from document order by document_id limit 3") == [
+    assert select(store, "select url, found_on, outcome from document order by document_id limit 3") == [
         (HOME, None, "redirected"), (f"{HOME}en/", None, "read"), (f"{HOME}en/1", f"{HOME}en/", "read"),
     ]  # fmt: skip
 
@@ -129,7 +131,7 @@ def test_a_repository_that_has_moved_is_harvested_there_and_each_record_is_there
     with Web({WWW: moved}) as web:
         web.crawl(f"oai:{HOME}oai", store=store)
         assert len(web.targets(WWW)) == len(set(web.targets(WWW)))
-    names = rows(store, "select url, found_on from document where url like 'oai:%' order by url")
+    names = select(store, "select url, found_on from document where url like 'oai:%' order by url")
     assert [(name, str(found_on)[:24]) for name, found_on in names] == [
         ("oai:r:0", f"{HOME}new/oai?verb="[:24]), ("oai:r:1", f"{HOME}new/oai?verb="[:24]),
     ]  # fmt: skip
@@ -159,7 +161,7 @@ def test_a_wall_of_cookies_and_a_session_in_the_url_lead_to_the_document_itself(
     store = tmp_path / "a.db"
     with Web({WWW: lambda target: links_to("/a", "/s") if target == "/" else walled(target)}) as web:
         web.crawl(HOME, store=store)
-    assert rows(store, "select url, outcome from document order by url") == [
+    assert select(store, "select url, outcome from document order by url") == [
         (HOME, "read"), (f"{HOME}a", "read"), (f"{HOME}s", "read"),
     ]  # fmt: skip
 
@@ -175,8 +177,8 @@ def test_a_url_that_is_good_for_once_names_no_document_and_a_session_is_no_part_
     with Web({WWW: pages, "s3.example": lambda _: pdf("ark:/12148/s1")}) as web:
         web.crawl(HOME, store=store)
         assert "/two" not in web.targets(WWW)
-    assert rows(store, REDIRECTED) == [(f"{HOME}{number}", HOME, 302, f"{HOME}two") for number in (2, 3)]
-    assert rows(store, "select url, final_url from document where outcome = 'read' order by url") == [
+    assert select(store, REDIRECTED) == [(f"{HOME}{number}", HOME, 302, f"{HOME}two") for number in (2, 3)]
+    assert select(store, "select url, final_url from document where outcome = 'read' order by url") == [
         (HOME, HOME), (f"{HOME}bitstream/1", signed), (f"{HOME}two", f"{HOME}two;jsessionid=1A2B"),
     ]  # fmt: skip
 
@@ -185,7 +187,7 @@ def test_redirect_to_a_missing_page_is_reported_for_its_source(tmp_path: Path) -
     store = tmp_path / "a.db"
     with Web({WWW: {"/": links_to("/a", "/b"), "/a": to("/gone"), "/b": to("/c"), "/c": to("/b")}}) as web:
         web.crawl(HOME, store=store)
-    assert rows(store, "select url, outcome from document order by url") == [
+    assert select(store, "select url, outcome from document order by url") == [
         (HOME, "read"), (f"{HOME}a", "broken"), (f"{HOME}b", "loop"),
     ]  # fmt: skip
 

@@ -51,7 +51,7 @@ def answer(body: str = NEW) -> bytes:
 
 @pytest.fixture
 def cache(tmp_path: Path) -> Path:
-    """A cache with a copy in it."""
+    """Return a cache with a copy in it."""
     folder = tmp_path / "cache"
     source = tmp_path / "old.json"
     source.write_text(OLD, "utf-8")

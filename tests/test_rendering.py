@@ -19,8 +19,7 @@ from typing import Any
 import pytest
 
 from crawler.rendering import find_browser
-from tests.library import rows
-from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
+from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command, select
 from tests.waiting import PATIENCE_S, wait_until
 
 needs_chromium = pytest.mark.skipif(
@@ -300,11 +299,11 @@ def test_credentials_in_a_browser_reach_only_their_host(world: World) -> None:
     assert SECRET not in json.dumps(world.found)
     for file in world.folder.iterdir():
         assert SECRET.encode() not in file.read_bytes(), file
-    assert rows(world.store, "select count(*) from observation where text like '%[secret]%'") == [(1,)]
+    assert select(world.store, "select count(*) from observation where text like '%[secret]%'") == [(1,)]
 
 
 def test_every_request_of_a_page_is_recorded(world: World) -> None:
-    found = rows(
+    found = select(
         world.store,
         "select question, rendering, body_sha256, text from observation where asked_url like 'http://app.example/%' "
         "and rendering is not null order by observation_id ",
@@ -323,7 +322,7 @@ def test_every_request_of_a_page_is_recorded(world: World) -> None:
     assert all(len(str(digest)) == 64 for _, _, digest, _ in found)
     asked = {str(hop["url"]) for _, text, _, _ in found for hop in json.loads(str(text))["requests"]}
     assert asked == {f"http://app.example{target}" for target in world.targets("app") if not target.startswith("/ark:")}
-    [traffic] = rows(world.store, "select requests from host_traffic where host = 'http://app.example'")
+    [traffic] = select(world.store, "select requests from host_traffic where host = 'http://app.example'")
     assert traffic == (len(world.servers["app"].request_lines),)
 
 
@@ -353,7 +352,7 @@ def test_a_script_without_an_end_is_ended(world: World) -> None:
 
 
 def descendants(pid: int) -> set[int]:
-    """The processes that a process has started, and those have."""
+    """Return the descendants of a process."""
     parents = {}
     for folder in Path("/proc").iterdir():
         with suppress(OSError, ValueError):
@@ -433,7 +432,7 @@ def test_ctrl_c_leaves_no_browser_behind_and_the_run_can_be_gone_on_with(tmp_pat
         done = run_command(*page.arguments)
     assert "resuming run 1" in done.stderr
     assert "rendered with Chromium " in shown_in(done.stdout)
-    found = rows(
+    found = select(
         tmp_path / "a.db", "select question, rendering from observation where rendering is not null order by 1"
     )
     assert [question for question, _ in found] == ["control rendered", "rendered"]

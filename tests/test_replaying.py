@@ -16,7 +16,7 @@ NOW = datetime(2026, 11, 21, 12, 0, 30, tzinfo=UTC)
 
 
 def observation_of(ask: Ask, hops: tuple[Hop, ...] = (), body: str = "") -> Observation:
-    """The answer to a question, as it is read from a body."""
+    """Return the answer to a question, as it is read from a body."""
     answer = read_answer(body.encode(), "text/html" if body.startswith("<") else "text/plain", ask.ark)
     return Observation(
         ask.ark, ask.request_url, ask.question, ask.url, hops, ChainEnd.ANSWERED,

@@ -151,7 +151,7 @@ SIGNS = st.text(st.sampled_from("=+-@;\t\r\n\"', 1a\N{FULLWIDTH EQUALS SIGN}\N{N
 
 
 def formulas(text: str) -> list[str]:
-    """The cells that begin like a formula where *text* is opened with each list separator."""
+    """Return the cells that begin like a formula if *text* is opened with each list separator."""
     splits = (csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) for delimiter in ",;\t")
     cells = (cell.lstrip(" \t\r\n\N{NO-BREAK SPACE}") for split in splits for row in split for cell in row)
     signs = ("=", "+", "-", "@", "\N{FULLWIDTH EQUALS SIGN}")

@@ -92,7 +92,7 @@ def test_renderings_are_identical_for_any_row_order(tmp_path: Path) -> None:
 
 
 def shuffle(store: Path, to: Path, seed: int) -> Path:
-    """The same store, its rows of ARKs, documents, findings, questions and verdicts numbered in another order."""
+    """Return a copy of a store with its rows numbered in another order."""
     chance = random.Random(seed)
     write_store(to, {})
     with sqlite3.connect(store) as source, sqlite3.connect(to) as target:

@@ -465,7 +465,7 @@ LIVING = (
 
 
 def rows(browser: Page, name: str) -> list[str]:
-    """The first cells of the rows that a living table shows."""
+    """Return the first cells of the rows that an interactive table shows."""
     cells: list[str] = browser.value(
         f"[...document.querySelectorAll('#table-{name} tbody tr')].map(row => row.cells[0].textContent)"
     )
@@ -616,7 +616,7 @@ FILTERS = (
 
 
 def empty_headings(browser: Page) -> list[str]:
-    """The headings of columns and rows that say nothing."""
+    """Return the empty headings of columns and rows."""
     rule = "{runOnly: {type: 'rule', values: ['empty-table-header']}}"
     found: list[str] = browser.settled(
         f"axe.run(document, {rule}).then(result => result.violations.map(each => each.id))"
@@ -639,7 +639,7 @@ def test_the_page_prints_its_counts_and_its_charts_and_no_listing(page_and_files
 
 
 def sheets(browser: Page) -> list[str]:
-    """The text of each sheet of paper that the page is printed on."""
+    """Return the text of each sheet of paper that the page is printed on."""
     printed = browser.call("Page.printToPDF", preferCSSPageSize=True, printBackground=True)["data"]
     return [
         sheet.get_textpage().get_text_range().replace("\r\n", "\n")

@@ -376,7 +376,7 @@ worlds = st.fixed_dictionaries(
 
 
 def frames_of(world: Mapping[str, Any]) -> Frames:
-    """A store with these verdicts and citations, and three documents."""
+    """Return a store with these verdicts and citations, and three documents."""
 
     def row_of(url: tuple[int, str]) -> dict[str, Any]:
         ark, host = url

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from crawler.model.observations import DocumentOutcome
 from crawler.sources.request_logs import MOST_LINE_BYTES, RequestLogs, citing_page, line_pattern, request_in
 from crawler.store.store import Store
-from tests.library import rows
-from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
+from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command, select
 from tests.vectors import vectors
 
 Command = Callable[..., CompletedProcess[str]]
@@ -246,8 +245,8 @@ def test_report_lists_requested_failures_by_frequency(tmp_path: Path) -> None:
     assert lines[0][2].startswith("`4 https://thesis.example, 3 ")
     assert f"2 {PAGE}" in lines[0][2]
     robots = "select sum(asked), sum(asked_by_robots) from mention"
-    assert rows(store, robots) == [(12, 1)]
-    assert rows(store, "select url, outcome from document where url like 'http%' order by url") == [
+    assert select(store, robots) == [(12, 1)]
+    assert select(store, "select url, outcome from document where url like 'http%' order by url") == [
         (PAGE, "referer"), ("https://thesis.example", "referer"),
     ]  # fmt: skip
 
@@ -262,7 +261,7 @@ def test_a_page_that_is_crawled_as_well_is_one_document_and_cites_once(tmp_path:
         select run_id, outcome, ordinal, citation, request_url, asked from mention join document using (document_id)
         where url = '{PAGE}' order by run_id, ordinal"""
     lost, fine = f"http://{HOST}/ark:/12148/lost", f"http://{HOST}/ark:/12148/fine"
-    assert rows(store, query) == [
+    assert select(store, query) == [
         (run, "read", *place)
         for run in (1, 2)
         for place in ((1, 1, lost, None), (2, 2, fine, None), (3, 1, lost, 2), (4, 2, fine, 1))
@@ -275,10 +274,10 @@ def test_a_resumed_run_counts_nothing_twice(tmp_path: Path) -> None:
     for path in tmp_path.glob("access.log*"):
         logs.read_log(path, str(path))
     run_command("crawl", seed, "--store", store)
-    before = rows(store, "select count(*), sum(asked) from mention")
+    before = select(store, "select count(*), sum(asked) from mention")
     with Store.open(store) as opened:
         opened.record_logs(1, logs.records())
-    assert rows(store, "select count(*), sum(asked) from mention") == before
+    assert select(store, "select count(*), sum(asked) from mention") == before
 
 
 def test_check_asks_most_requested_arks_of_a_log_first(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ from tests.interrupted import (
     with_room_for,
 )
 from tests.library import feed, record, records
-from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
+from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command, select
 from tests.waiting import PATIENCE_S, wait_until
 
 Asked = Counter[tuple[str, str]]
@@ -72,7 +72,7 @@ class DisturbedRun:
         self.known: Asked = Counter()
 
     def arguments(self, arguments: Sequence[str], chance: random.Random) -> list[str]:
-        """The same command again, or --resume; that only, where the run itself has come to its end."""
+        """Return the same arguments, or --resume; only --resume if the run itself has ended."""
         told = [*arguments, "--store", str(self.store)]
         if not is_made(self.store):
             return told
@@ -171,7 +171,7 @@ def test_a_check_that_is_killed_again_and_again_prints_the_same_verdicts(world: 
 
 
 def verdicts(output: str) -> list[dict[str, Any]]:
-    """The rows of a check, without the moments of their hops and how long attempts took."""
+    """Return the rows of a check, without the moments of their hops and how long attempts took."""
     rows = [json.loads(line) for line in re.sub(HOW_LONG, "", output).splitlines()]
     for row in rows:
         row["hops"] = [(hop["url"], hop["status"]) for hop in row.get("hops", ())]
@@ -299,8 +299,7 @@ def test_circular_harvest_is_reported_after_a_kill(tmp_path: Path) -> None:
         with Command(command) as running:
             assert running.exit_code() == 0, running.errors
         assert [target.partition("resumptionToken=")[2] for target in server.targets] == ["", "a", "b", "b"]
-    with sqlite3.connect(tmp_path / "a.db") as raw:
-        [(subject,)] = raw.execute("select subject from finding where kind = 'source-loop'").fetchall()
+    [(subject,)] = select(tmp_path / "a.db", "select subject from finding where kind = 'source-loop'")
     assert subject.endswith("resumptionToken=b")
 
 
@@ -377,7 +376,7 @@ def test_a_second_run_on_a_store_is_refused_and_reports_may_read_it(tmp_path: Pa
 
 @pytest.fixture
 def interrupted_crawl(tmp_path: Path) -> Iterator[tuple[RawServer, Path]]:
-    """A server with a site of five pages, and a store with a crawl of it that was killed after two."""
+    """Yield a server of five pages, and a store with a crawl that was killed after two of them."""
 
     def respond(target: str) -> bytes:
         number = int(target.strip("/") or 0)
@@ -395,11 +394,11 @@ def interrupted_crawl(tmp_path: Path) -> Iterator[tuple[RawServer, Path]]:
 
 
 def runs(store: Path) -> list[tuple[Any, ...]]:
-    with sqlite3.connect(store) as raw:
-        return raw.execute(
-            "select run_id, state, ended_at is null, (select count(*) from document d where d.run_id = r.run_id)"
-            " from run r order by run_id"
-        ).fetchall()
+    return select(
+        store,
+        "select run_id, state, ended_at is null, (select count(*) from document d where d.run_id = r.run_id)"
+        " from run r order by run_id",
+    )
 
 
 @pytest.mark.promise
@@ -520,8 +519,7 @@ def test_documents_to_fetch_at_most_are_counted_over_all_that_went_on(tmp_path: 
         assert server.targets == ["/", *(f"/{number}" for number in (1, 2, 3, 4, 5, 5, 6, 7, 8))]
     warning = "stopped at 9 documents (--max-pages); 21 more were found and not fetched"
     assert done.stderr.count(warning) == 1
-    with sqlite3.connect(tmp_path / "a.db") as raw:
-        assert raw.execute("select detail from finding where kind = 'max-pages'").fetchall() == [(warning,)]
+    assert select(tmp_path / "a.db", "select detail from finding where kind = 'max-pages'") == [(warning,)]
 
 
 def test_internal_fault_on_a_document_gives_a_row_and_the_run_ends(tmp_path: Path) -> None:

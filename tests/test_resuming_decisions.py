@@ -99,7 +99,7 @@ def test_a_setting_that_the_run_has_never_heard_of_is_no_contradiction() -> None
 
 
 def identity_options(folder: Path, name: str) -> dict[str, Any]:
-    """The options of an identity with a key of its own."""
+    """Return the options of an identity with a key of its own."""
     file = folder / f"{name}.pem"
     if not file.exists():
         new_key(file)

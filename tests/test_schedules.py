@@ -21,7 +21,7 @@ import pytest
 from arkaudit.configuration.schedule import Schedule
 from arkaudit.schedules.ledger import Due, Ledger, Running, ScheduledRun, due_now
 from extractors.model.errors import UserMistake
-from tests.loopback import RawServer, reply, run_command
+from tests.loopback import RawServer, reply, run_command, select
 from tests.read_only import full_disk
 from tests.waiting import PATIENCE_S
 
@@ -56,7 +56,7 @@ def write_configuration(folder: Path, server: RawServer | None, *, schedule: str
 
 
 def seen_long_ago(folder: Path, *entries: dict[str, Any]) -> Path:
-    """A ledger that knows the schedule since last year."""
+    """Write a ledger that knows the schedule since last year."""
     ledger = ledger_of(folder)
     ledger.parent.mkdir(exist_ok=True)
     ledger.write_text(json.dumps({"since": "2025-01-01T00:00:00+00:00", "entries": list(entries)}))
@@ -198,8 +198,7 @@ def test_a_run_that_was_killed_goes_on_the_next_time(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         assert "resumed" in done.stderr
     assert [entry["exit_code"] for entry in entries(tmp_path)] == [None, 0]
-    with sqlite3.connect(tmp_path / "theses.db") as raw:
-        judged = raw.execute("select count(distinct ark_id) from verdict").fetchone()
+    judged = select(tmp_path / "theses.db", "select count(distinct ark_id) from verdict")[0]
     assert judged == (3,)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import shlex
 import signal
@@ -24,7 +23,7 @@ from scrapy.utils.misc import load_object
 
 from crawler.process import command_settings
 from crawler.spiders.items import CheckedArk, Citation
-from tests.loopback import RawServer, clean_environment, reply
+from tests.loopback import RawServer, clean_environment, read_csv, reply, select
 
 OURS = Path(__file__).parent.parent
 HOST = "library.example"
@@ -64,7 +63,7 @@ EVERYWHERE = ["ours", "foreign", "with the add-on"]
 
 @pytest.fixture(params=EVERYWHERE)
 def project(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """The folder of a `scrapy.cfg`."""
+    """Return the folder of a `scrapy.cfg`."""
     if request.param == "ours":
         return OURS
     return foreign_project(tmp_path, has_addon=request.param != "foreign")
@@ -148,10 +147,9 @@ def test_a_crawl_gives_its_citations_to_a_feed_and_keeps_the_run_in_a_store(
     if project != OURS:
         assert "'seen/Citation': 4" in done.stderr, "their pipelines go on"
         assert all("user-agent: papers" in head.lower() for head in site.heads)
-    with sqlite3.connect(store) as raw:
-        assert raw.execute("select command, state from run").fetchall() == [("crawl", "finished")]
-        assert raw.execute("select count(*) from document").fetchone() == (3,)
-        assert raw.execute("select count(*) from mention where decided = 1").fetchone() == (4,)
+    assert select(store, "select command, state from run") == [("crawl", "finished")]
+    assert select(store, "select count(*) from document")[0] == (3,)
+    assert select(store, "select count(*) from mention where decided = 1")[0] == (4,)
 
 
 @pytest.mark.promise
@@ -159,8 +157,7 @@ def test_a_check_gives_its_verdicts_to_a_feed(project: Path, site: RawServer, tm
     feed = tmp_path / "verdicts.csv"
     arks = f"arks=http://{HOST}/ark:/12x45/x5,http://{HOST}/ark:/12x45/b7 ark:/12345/x5"
     scrapy(project, site, "crawl", "arks", "-a", arks, "-O", feed)
-    with feed.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    rows = read_csv(feed)
     assert [(row["ark"], row["object"]) for row in rows] == [
         ("ark:12x45/x5", "resolved"), ("ark:12x45/b7", "broken"), ("ark:12345/x5", "skipped"),
     ]  # fmt: skip
@@ -214,9 +211,8 @@ def test_ctrl_c_gives_the_verdicts_that_have_all_their_answers(foreign: Path, tm
     assert [(row["request_url"], row["object"]) for row in rows] == [
         *((url, "resolved") for url in answered), ("https://n2t.net/ark:/12345/x5", "skipped"),
     ]  # fmt: skip
-    with sqlite3.connect(store) as raw:
-        assert raw.execute("select state from run").fetchall() == [("interrupted",)]
-        assert raw.execute("select count(*) from verdict").fetchone() == (3,)
+    assert select(store, "select state from run") == [("interrupted",)]
+    assert select(store, "select count(*) from verdict")[0] == (3,)
 
 
 def answered_urls(store: Path) -> set[str]:

@@ -36,7 +36,7 @@ def value_of(where: str) -> Any:
 
 
 def module_at(path: list[str]) -> Any:
-    """The module at a dotted path, if there is one."""
+    """Return the module at a dotted path, if there is one."""
     try:
         return find_spec(".".join(path))
     except ModuleNotFoundError:  # the parent is no package

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import importlib
 import os
 import re
 import signal
-import sqlite3
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,7 +21,7 @@ from crawler.spiders.runs import LIVES, judge_run, settle_readings
 from crawler.store.store import Store
 from extractors.find import find_arks
 from tests.interrupted import Command, counts, tables
-from tests.loopback import ON_LOOPBACK, RawServer, check_rows, reply, run_command
+from tests.loopback import ON_LOOPBACK, RawServer, check_rows, read_csv, reply, run_command, select
 from tests.test_history import GUIDE, events, moment, seen
 
 HONEST = frozenset({"n3kp7w", "n4kp", "mapsbook", "h5-7w", "0002-779b6e"})
@@ -98,16 +96,12 @@ class Letter:
 
     def mention(self, world: str) -> tuple[Any, ...]:
         """Return the last decision on the mention in a document: URL, reason, confidence, and evidence."""
-        with sqlite3.connect(self.store) as raw:
-            query = (
-                "select request_url, reason, confidence, decided from mention natural join document where url like ?"
-            )
-            found: list[tuple[Any, ...]] = raw.execute(f"{query} order by decided", (f"%/{world}.txt",)).fetchall()
+        query = "select request_url, reason, confidence, decided from mention natural join document where url like ?"
+        found: list[tuple[Any, ...]] = select(self.store, f"{query} order by decided", (f"%/{world}.txt",))
         return found[-1]
 
     def table(self, name: str) -> list[dict[str, str]]:
-        with (self.tables / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-            return list(csv.DictReader(file))
+        return read_csv(self.tables / f"{name}.csv")
 
 
 @pytest.fixture(scope="module")
@@ -246,8 +240,7 @@ def test_the_report_lists_what_was_probably_meant(
     assert done.returncode == 0, done.stderr
     rows = {}
     for name in ("arks", "findings"):
-        with (tmp_path / "tables" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-            rows[name] = list(csv.DictReader(file))
+        rows[name] = read_csv(tmp_path / "tables" / f"{name}.csv")
     meant = {row["ark"]: row["did_you_mean"] for row in rows["arks"]}
     assert meant["ark:12148/btv1b8449961v"] == "ark:12148/btv1b8449691v"
     assert [row["subject"] for row in rows["findings"] if row["kind"] == "did-you-mean"] == ["ark:12148/btv1b8449961v"]

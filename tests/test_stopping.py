@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from crawler.store.store import Store
 from reports.store.frames import load_frames
 from reports.tables.politeness import hosts
-from tests.loopback import ON_LOOPBACK, RawServer, clean_environment, reply, run_command
+from tests.loopback import ON_LOOPBACK, RawServer, clean_environment, reply, run_command, select, start_command
 from tests.waiting import PATIENCE_S, wait_until
 
 PAGE = reply(body="<title>An object</title>")
@@ -29,11 +30,9 @@ def arks(server: RawServer, *, count: int) -> list[str]:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_after_one_ctrl_c_nothing_more_is_sent(tmp_path: Path, number: signal.Signals) -> None:
     with RawServer(lambda _: PAGE) as server:
-        command = [sys.executable, "-m", "arkaudit", "check", *ON_LOOPBACK, "--delay", "0.2"]
-        with subprocess.Popen(
-            [*command, "--store", tmp_path / "a.db", *arks(server, count=60)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+        command = ["check", *ON_LOOPBACK, "--delay", "0.2", "--store", tmp_path / "a.db", *arks(server, count=60)]
+        with start_command(
+            *command,
             preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # the parent of the tests may ignore it
         ) as running:
             wait_until(lambda: len(server.targets) >= 3, "three requests")
@@ -42,17 +41,15 @@ def test_after_one_ctrl_c_nothing_more_is_sent(tmp_path: Path, number: signal.Si
             running.communicate(timeout=PATIENCE_S)
         assert running.returncode == 130
         assert len(server.targets) <= sent + 2, "queued requests are not sent"
-    with sqlite3.connect(tmp_path / "a.db") as raw:
-        assert raw.execute("select state from run").fetchall() == [("interrupted",)]
-        observed = raw.execute("select count(*) from observation where question = 'object'").fetchone()[0]
+    assert select(tmp_path / "a.db", "select state from run") == [("interrupted",)]
+    observed = select(tmp_path / "a.db", "select count(*) from observation where question = 'object'")[0][0]
     assert sent - 1 <= observed <= len(server.targets), "exactly the requests made are kept"
 
 
 @pytest.mark.promise
 def test_after_one_ctrl_c_no_attempt_is_waited_for(tmp_path: Path) -> None:
     with RawServer(lambda _: reply("503 Service Unavailable", Retry_After="40")) as server:
-        command = [sys.executable, "-m", "arkaudit", "check", *ON_LOOPBACK, f"{server.url}/ark:/12x45/x5"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        with start_command("check", *ON_LOOPBACK, f"{server.url}/ark:/12x45/x5") as running:
             wait_until(lambda: server.targets, "a request")
             time.sleep(0.5)
             running.send_signal(signal.SIGINT)
@@ -74,8 +71,6 @@ main(sys.argv[1:])
 
 
 def test_after_a_full_disk_nothing_more_is_sent(tmp_path: Path) -> None:
-    from crawler.store.store import Store
-
     Store.open(tmp_path / "a.db").close()
     page = reply(body=f"<title>An object</title>{'forty leaves ' * 600}")
     with RawServer(lambda _: page) as server:
@@ -89,18 +84,26 @@ def test_after_a_full_disk_nothing_more_is_sent(tmp_path: Path) -> None:
     assert "kept" in done.stderr
 
 
+def test_full_disk_ends_the_crawl_with_3_and_keeps_observations(tmp_path: Path) -> None:
+    Store.open(tmp_path / "a.db").close()
+    text = " ".join(f"ark:/12x45/x{number}" for number in range(60))
+    with RawServer(lambda target: reply(body=f"{text} <a href='{target}a/'>on</a>")) as server:
+        command = ["crawl", *ON_LOOPBACK, "--depth", "30", server.url, "--store", str(tmp_path / "a.db")]
+        done = subprocess.run(
+            [sys.executable, "-c", SMALL, *command], capture_output=True, text=True, check=False, timeout=120
+        )
+    assert done.returncode == 3, done.stderr
+    assert "kept" in done.stderr
+    assert select(tmp_path / "a.db", "pragma integrity_check")[0] == ("ok",)
+
+
 def test_pending_retry_is_no_failure_after_an_interrupt(tmp_path: Path) -> None:
     def busy(target: str) -> bytes:
         return reply("503 Service Unavailable") if "x1" in target else PAGE
 
     with RawServer(busy) as server:
-        command = [sys.executable, "-m", "arkaudit", "check", *ON_LOOPBACK, "--backoff", "30"]
-        with subprocess.Popen(
-            [*command, "--store", tmp_path / "a.db", *arks(server, count=2)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        ) as running:
+        command = ["check", *ON_LOOPBACK, "--backoff", "30", "--store", tmp_path / "a.db", *arks(server, count=2)]
+        with start_command(*command) as running:
             wait_until(lambda: [target for target in server.targets if "x1" in target], "a request for x1")
             time.sleep(1)  # for all that can be asked of the other
             running.send_signal(signal.SIGINT)
@@ -109,8 +112,7 @@ def test_pending_retry_is_no_failure_after_an_interrupt(tmp_path: Path) -> None:
             finally:
                 running.kill()
     assert (running.returncode, "x1" in told) == (130, False), said
-    with sqlite3.connect(tmp_path / "a.db") as raw:
-        assert raw.execute("select count(*) from verdict where request_url like '%x1'").fetchone() == (0,)
+    assert select(tmp_path / "a.db", "select count(*) from verdict where request_url like '%x1'")[0] == (0,)
 
 
 #: A check whose loop is stopped without a word to the reactor, which has begun threads by then.
@@ -220,19 +222,9 @@ def test_requests_of_killed_processes_and_for_rules_are_counted(tmp_path: Path) 
     forbidding = reply(body="User-agent: *\nDisallow: /", media_type="text/plain")
     with RawServer(respond) as server, RawServer(respond, robots=forbidding) as silent:
         lines = [f"{server.url}/ark:/12x45/{name}" for name in ("x5", "x6", "slow")]
-        command = [
-            sys.executable,
-            "-m",
-            "arkaudit",
-            "check",
-            *ON_LOOPBACK,
-            "--timeout",
-            "60",
-            "--store",
-            tmp_path / "a.db",
-        ]
+        command = ["check", *ON_LOOPBACK, "--timeout", "60", "--store", tmp_path / "a.db"]
         command += [*lines, f"{silent.url}/ark:/12x45/x7"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        with start_command(*command) as running:
             wait_until(lambda: any(target.endswith("/slow") for target in server.targets), "the slow page")
             with closing(sqlite3.connect(tmp_path / "a.db")) as raw:
                 counted = "select sum(requests) from host_traffic"  # a moment after it was sent, it is on record
@@ -245,7 +237,7 @@ def test_requests_of_killed_processes_and_for_rules_are_counted(tmp_path: Path) 
             running.kill()
             running.communicate(timeout=PATIENCE_S)
         is_slow.clear()
-        done = subprocess.run(command, capture_output=True, check=False, timeout=PATIENCE_S)
+        done = run_command(*command)
         assert done.returncode == 0, done.stderr
         asked = {f"127.0.0.1:{each.port}": len(each.request_lines) for each in (server, silent)}
     frame = hosts(load_frames(tmp_path / "a.db")).set_index("host")

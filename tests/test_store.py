@@ -36,6 +36,7 @@ from extractors.find import find_arks
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding
 from reports.store.frames import load_frames
+from tests.loopback import select
 
 AT = "2026-11-21T00:00:00.000+00:00"
 URL = "https://n2t.net/ark:/12x45/x5"
@@ -87,13 +88,12 @@ def test_requests_to_a_host_are_summed_over_stages(tmp_path: Path) -> None:
         store.record(run_id, [HostTraffic("http://r.example", 5, 1, 1.0, None), wish])
         store.record(run_id, [HostTraffic("http://r.example", 2, 0, 2.0, 2.0, "not asked: dead"), wish])
         store.record(begin_run(store), [HostTraffic("http://r.example", 1, 0, 1.0)])
-    with sqlite3.connect(tmp_path / "a.db") as raw:
-        columns = "requests, failures, interval_s, crawl_delay_s, given_up"
-        assert raw.execute(f"select {columns} from host_traffic").fetchall() == [
-            (7, 1, 2.0, 2.0, "not asked: dead"),
-            (1, 0, 1.0, None, None),
-        ]
-        assert raw.execute("select asked_s, is_kept from pause").fetchall() == [(30.0, 1)]
+    columns = "requests, failures, interval_s, crawl_delay_s, given_up"
+    assert select(tmp_path / "a.db", f"select {columns} from host_traffic") == [
+        (7, 1, 2.0, 2.0, "not asked: dead"),
+        (1, 0, 1.0, None, None),
+    ]
+    assert select(tmp_path / "a.db", "select asked_s, is_kept from pause") == [(30.0, 1)]
 
 
 def test_unsent_requests_are_not_counted(tmp_path: Path) -> None:
@@ -114,11 +114,10 @@ def test_recording_twice_does_no_harm(tmp_path: Path) -> None:
         run_id = begin_run(store)
         for _ in range(2):
             store.record(run_id, [document(), observation(), TlsResult("n2t.net", 443, True, "ok", AT)])
-    with sqlite3.connect(tmp_path / "audit.db") as raw:
-        counts = [
-            raw.execute(f"select count(*) from {table}").fetchone()[0]
-            for table in ("document", "mention", "observation", "tls_probe", "finding")
-        ]
+    counts = [
+        select(tmp_path / "audit.db", f"select count(*) from {table}")[0][0]
+        for table in ("document", "mention", "observation", "tls_probe", "finding")
+    ]
     assert counts == [1, 2, 1, 1, 1]
 
 
@@ -157,9 +156,8 @@ def test_a_commit_is_durable_and_readable_while_another_process_writes(tmp_path:
     with Store.open(tmp_path / "audit.db") as store:
         run_id = begin_run(store)
         store.record(run_id, [observation()])
-        with sqlite3.connect(tmp_path / "audit.db") as reader:
-            assert reader.execute("pragma journal_mode").fetchone() == ("wal",)
-            assert reader.execute("select count(*) from observation").fetchone() == (1,)
+        assert select(tmp_path / "audit.db", "pragma journal_mode")[0] == ("wal",)
+        assert select(tmp_path / "audit.db", "select count(*) from observation")[0] == (1,)
         with store._engine.connect() as connection:
             assert connection.scalar(text("pragma synchronous")) == 2
 
@@ -173,23 +171,16 @@ def test_a_store_that_was_killed_before_it_had_tables_is_made(tmp_path: Path) ->
         store.begin_run(command="run", at=AT, version="0", resolver="", user_agent="", seeds=[])
 
 
-def test_a_foreign_database_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
-    path = tmp_path / "places.sqlite"
-    with sqlite3.connect(path) as foreign:
+def test_other_files_are_refused_and_left_as_they_are(tmp_path: Path) -> None:
+    database, text_file = tmp_path / "places.sqlite", tmp_path / "thesis.txt"
+    with sqlite3.connect(database) as foreign:
         foreign.execute("create table bookmarks (url)")
-    before = path.read_bytes()
-    with pytest.raises(NotOurStore):
-        Store.open(path)
-    assert path.read_bytes() == before
-
-
-def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
-    path = tmp_path / "thesis.txt"
-    path.write_text("This is not a database, but it is longer than a hundred bytes. " * 4)
-    before = path.read_bytes()
-    with pytest.raises(NotOurStore):
-        Store.open(path)
-    assert path.read_bytes() == before
+    text_file.write_text("This is not a database, but it is longer than a hundred bytes. " * 4)
+    for path in (database, text_file):
+        before = path.read_bytes()
+        with pytest.raises(NotOurStore):
+            Store.open(path)
+        assert path.read_bytes() == before
 
 
 def test_a_store_of_another_version_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
@@ -222,9 +213,8 @@ def test_a_full_disk_keeps_what_was_committed(tmp_path: Path) -> None:
             store.record(run_id, many)
         kept = store.counts(run_id)["documents"]
         assert kept >= 1
-    with sqlite3.connect(tmp_path / "audit.db") as raw:
-        assert raw.execute("pragma integrity_check").fetchone() == ("ok",)
-        assert raw.execute("select count(*) from document").fetchone() == (kept,)
+    assert select(tmp_path / "audit.db", "pragma integrity_check")[0] == ("ok",)
+    assert select(tmp_path / "audit.db", "select count(*) from document")[0] == (kept,)
 
 
 def test_a_store_may_have_a_name_that_means_something_to_sqlite(

@@ -17,7 +17,7 @@ from arkaudit.upkeep.stores import problems
 from crawler.store.store import Store
 from reports.store.frames import read_store
 from reports.store_export import EXPORTED, export
-from tests.loopback import run_command
+from tests.loopback import run_command, select
 from tests.report_world import write_world
 from tests.test_history import GUIDE, ONE, OTHER, audit, derived_rows
 
@@ -25,8 +25,7 @@ HISTORY = ("contact", "assessment", "latest", "event")
 
 
 def rows_of(path: Path, *tables: str) -> list[list[tuple[object, ...]]]:
-    with closing(sqlite3.connect(path)) as raw:
-        return [raw.execute(f"select * from {table} order by 1").fetchall() for table in tables]
+    return [select(path, f"select * from {table} order by 1") for table in tables]
 
 
 def edit(path: Path, statement: str) -> None:
@@ -121,8 +120,7 @@ def test_each_run_is_a_file_a_table_sorted_by_naan_and_ark(store_path: Path, tmp
     for table in EXPORTED:
         parts = sorted((out / table.name).glob("run=*/part.parquet"))
         assert len(parts) == 2
-        with closing(sqlite3.connect(store_path)) as raw:
-            [(count,)] = raw.execute(f"select count(*) from {table.name}").fetchall()
+        [(count,)] = select(store_path, f"select count(*) from {table.name}")
         assert sum(pq.read_metadata(part).num_rows for part in parts) == count
     whole = pq.read_table(out / "verdict").to_pylist()
     assert {(row["ark"], row["naan"], row["object"], str(row["run"])) for row in whole} == {
@@ -207,7 +205,7 @@ def test_an_export_to_where_no_folder_can_be_is_a_mistake(store_path: Path, tmp_
 
 @pytest.fixture
 def other(tmp_path: Path) -> Path:
-    """Another store, which knows one of the ARKs and a third one, and saw them in between."""
+    """Return another store with one of the ARKs and a third one, checked in between."""
     path = tmp_path / "other.db"
     with Store.open(path) as store:
         audit(store, 15, answers={OTHER: 404, "http://a.example/ark:/12x45/x9": 200}, seeds=[])
@@ -243,13 +241,13 @@ def test_direction_of_import_does_not_matter(store_path: Path, other: Path, tmp_
     assert run_command("store", "import", store_path, "--store", two).returncode == 0
     told = []
     for path in (one, two):
-        with closing(sqlite3.connect(path)) as raw:
-            told.append(
-                raw.execute(
-                    "select ark, request_url, state, since, reason, strikes, gone_at, checked_at, memory"
-                    " from latest join ark using (ark_id) order by 1, 2"
-                ).fetchall()
+        told.append(
+            select(
+                path,
+                "select ark, request_url, state, since, reason, strikes, gone_at, checked_at, memory"
+                " from latest join ark using (ark_id) order by 1, 2",
             )
+        )
     assert told[0] == told[1]
 
 

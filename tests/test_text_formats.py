@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from extractors.extraction import extraction_of, read_document
 from extractors.readers import escaped_text, line_values, markdown, plain, rtf, structured_data
+from tests.readings import kinds
 from tests.vectors import vectors
 
 READERS = {
@@ -29,10 +30,6 @@ ANY_TEXT = "\0any"
 
 def texts(reading):
     return [block.text for block in reading.blocks]
-
-
-def kinds(reading):
-    return [finding.kind for finding in reading.findings]
 
 
 def visible_links(reading):
@@ -239,7 +236,7 @@ SPECIALS = [
 
 @st.composite
 def mutate(draw, sources):
-    """A valid source after a few changes that a transfer, an editor or malice may make."""
+    """Return a valid source after a few changes that a transfer, an editor or malice may make."""
     text = draw(st.sampled_from(sources))
     rng = random.Random(draw(st.integers(0, 2**32)))
     for _ in range(draw(st.integers(1, 6))):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
+from tests.loopback import ON_LOOPBACK, RawServer, json_lines, read_csv, reply, run_command, select
 
 RECORD = "erc:\nwho: Rossi, Ada\nwhat: Notebook {name}\nwhen: 1952\nwhere: ark:/12x45/{name}\n"
 SUPPORT = "erc-support:\nwho: A library\nwhat: Permanent: Stable Content\nwhen: 2020\nwhere: {where}\n"
@@ -52,8 +50,7 @@ class Audit:
     tables: Path
 
     def table(self, name: str) -> list[dict[str, str]]:
-        with (self.tables / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-            return list(csv.DictReader(file))
+        return read_csv(self.tables / f"{name}.csv")
 
     def steps(self, name: str) -> list[dict[str, Any]]:
         return [step for step in self.rows[name]["explanation"] if "asked" in step]
@@ -92,7 +89,7 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Audit]:
 
 
 def sent_requests(audit: Audit) -> list[dict[str, str]]:
-    """The requests of the report but those that our own rules held back."""
+    """Return the requests of the report except those that our own rules held back."""
     return [row for row in audit.table("requests") if "has no route" not in row["error"]]
 
 
@@ -150,8 +147,7 @@ def test_a_policy_that_is_a_test_ark_or_no_address_is_never_asked_for(audit: Aud
     for name in NO_POLICIES:
         meant = "placeholder" if name == "b5test" else "stated"
         assert audit.rows[name]["commitment"]["outcome"] == meant
-    with sqlite3.connect(audit.store) as raw:
-        asked = raw.execute("select asked_url from observation where question = 'policy link'").fetchall()
+    asked = select(audit.store, "select asked_url from observation where question = 'policy link'")
     assert asked == [(f"{audit.policy.url}/policy#part",)]
 
 

@@ -41,7 +41,7 @@ NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
 def decision(text: str) -> TriageDecision:
-    """A decision as the vectors write it: ``ignore@1 until 40``, ``assign@2 anna``."""
+    """Return a decision as the vectors write it: ``ignore@1 until 40``, ``assign@2 anna``."""
     first, _, rest = text.partition(" ")
     action, _, at = first.partition("@")
     until = day(float(rest.removeprefix("until "))).date() if rest.startswith("until") else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from bs4 import BeautifulSoup
 
-from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
+from tests.loopback import ON_LOOPBACK, RawServer, read_csv, reply, run_command
 
 GOOD, GONE, LOST, BUSY = ("x5", "x7", "x9", "xb2")
 STATUS = {GOOD: "200 OK", GONE: "404 Not Found", LOST: "404 Not Found", BUSY: "500 Internal Server Error"}
@@ -43,8 +42,7 @@ def report(store: Path, *options: str) -> Path:
 
 
 def rows(out: Path, table: str) -> list[dict[str, str]]:
-    with (out / "tables" / f"{table}.csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    return read_csv(out / "tables" / f"{table}.csv")
 
 
 def measure(out: Path, name: str) -> str | None:

@@ -24,13 +24,14 @@ from extractors.isolated import BATCH_BYTES, BatchReader, extraction_in_time, ex
 from extractors.mentions.fast_path import holds_no_label
 from extractors.model.documents import Finding
 from extractors.two_passes import DocumentSummary, Part, ReadParts, TwoPasses, summary_of
+from tests.dask_world import children_of
 from tests.loopback import clean_environment, run_command
 
 _LETTERS = "bcdfghjkmnpqrstvwxz0123456789"
 
 
 def members(count: int, *, chars: int = 450) -> list[ArchiveMember]:
-    """Documents; some break ARKs at line ends that are whole in others."""
+    """Yield documents; some break ARKs at line ends that are whole in others."""
     chance = random.Random(1)
     names = ["".join(chance.choices(_LETTERS, k=10)) for _ in range(12)]
     found = []
@@ -190,7 +191,7 @@ def test_killed_processes_cost_no_row_and_leave_nothing_behind(tmp_path: Path) -
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_environment()) as process:
         killed: list[int] = []
         while process.poll() is None and len(killed) < 4:
-            for child in children(process.pid):
+            for child in children_of(process.pid):
                 os.kill(child, signal.SIGKILL)
                 killed.append(child)
             time.sleep(0.2)
@@ -200,15 +201,6 @@ def test_killed_processes_cost_no_row_and_leave_nothing_behind(tmp_path: Path) -
     assert len(rows.decode().splitlines()) > 0.9 * len(whole.splitlines())
     assert set(rows.decode().splitlines()) <= set(whole.splitlines())
     assert not [child for child in killed if Path(f"/proc/{child}").exists()]
-
-
-def children(pid: int) -> list[int]:
-    """The processes that a process has started."""
-    try:
-        tasks = list(Path(f"/proc/{pid}/task").iterdir())
-        return [int(child) for task in tasks for child in (task / "children").read_text().split()]
-    except OSError:
-        return []
 
 
 def test_closed_stdout_ends_the_command(tmp_path: Path) -> None:
@@ -244,7 +236,7 @@ def test_number_of_processes_is_configurable(tmp_path: Path) -> None:
     most = 0
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=clean_environment()) as process:
         while process.poll() is None:
-            most = max(most, len(children(process.pid)))
+            most = max(most, len(children_of(process.pid)))
             time.sleep(0.01)
     assert (process.returncode, most) == (0, 1)
 

@@ -21,7 +21,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, outcomes, reply, serve_connections
+from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, outcomes, reply, select, serve_connections
 from tests.waiting import PATIENCE_S
 
 PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
@@ -179,15 +179,13 @@ def test_self_signed_certificate_differs_from_unknown_issuer(tmp_path: Path) -> 
             "--connect-to", f"n2t.net:443=127.0.0.1:{server.port}", "--store", tmp_path / "a.db", "ark:/12x45/x5"
         )
     assert row["hops"][-1]["status"] == 200
-    with sqlite3.connect(tmp_path / "a.db") as raw:
-        assert raw.execute("select reason from tls_probe").fetchall() == [("self-signed",)]
+    assert select(tmp_path / "a.db", "select reason from tls_probe") == [("self-signed",)]
 
 
 def test_a_host_without_a_handshake_is_probed_for_the_reason(tmp_path: Path) -> None:
     with serve_connections(speak_no_http) as port:
         check_rows(*FAST, "--store", tmp_path / "a.db", f"https://127.0.0.1:{port}/ark:/12x45/x5")
-    with sqlite3.connect(tmp_path / "a.db") as raw:
-        [(trusted, reason)] = raw.execute("select trusted, reason from tls_probe").fetchall()
+    [(trusted, reason)] = select(tmp_path / "a.db", "select trusted, reason from tls_probe")
     assert trusted is None
     assert reason.startswith("no handshake: ")
 

@@ -54,7 +54,7 @@ CONTROLS = {
 
 
 def observation(question: Question, told: dict[str, Any], url: str = URL) -> Observation:
-    """An observation from a vector's few words; by default one answer of 200."""
+    """Return an observation from a vector's few words; by default one answer of 200."""
     inflection = question.value if question.value.startswith("?") else ""
     ark = Ark.parse(url)
     asked = told.get("asked", ELSEWHERE.get(question, url) + inflection)
@@ -85,12 +85,12 @@ def observation(question: Question, told: dict[str, Any], url: str = URL) -> Obs
 
 
 def facts(question: Question, told: dict[str, Any], url: str = URL) -> AnswerFacts:
-    """The facts of such an observation."""
+    """Return the facts of such an observation."""
     return AnswerFacts(observation(question, told, url))
 
 
 def verdict_on(vector: dict[str, Any]) -> Verdict:
-    """The verdict on a vector."""
+    """Return the verdict on a vector."""
     url = vector.get("url", URL)
     answers = {Question(name): facts(Question(name), told, url) for name, told in vector["answers"].items()}
     controls: dict[str, Any] = {

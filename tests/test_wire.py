@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import datetime
-import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ from typing import Any
 import pytest
 import trustme
 
-from tests.loopback import ON_LOOPBACK, RawServer, check_rows, outcomes, reply, run_command
+from tests.loopback import ON_LOOPBACK, RawServer, check_rows, outcomes, reply, run_command, select
 from tests.vectors import vectors
 
 PAGE = reply(body="<title>An object</title>")
@@ -101,11 +99,11 @@ def heads_read(
         urls = [f"{server.url}/{number}" for number in range(len(HEADS))]
         done = run_command("crawl", *ON_LOOPBACK, "--no-sitemaps", *urls, "--store", store)
         assert done.returncode == 0, done.stderr
-    with closing(sqlite3.connect(store)) as raw:
-        rows = raw.execute(
-            "select url, outcome, status, (select count(*) from mention m where m.document_id = d.document_id)"
-            " from document d"
-        ).fetchall()
+    rows = select(
+        store,
+        "select url, outcome, status, (select count(*) from mention m where m.document_id = d.document_id)"
+        " from document d",
+    )
     return {url.rpartition("/")[2]: tuple(rest) for url, *rest in rows}
 
 
@@ -163,8 +161,7 @@ def test_a_certificate_is_looked_at_and_the_object_is_observed_all_the_same(
             "--store", tmp_path / "audit.db", "ark:/12x45/x5",
         )  # fmt: skip
     assert row["final_url"] == "https://n2t.net/ark:/12x45/x5"
-    with sqlite3.connect(tmp_path / "audit.db") as raw:
-        assert raw.execute("select host, port, reason from tls_probe").fetchall() == [("n2t.net", 443, reason)]
+    assert select(tmp_path / "audit.db", "select host, port, reason from tls_probe") == [("n2t.net", 443, reason)]
 
 
 def test_a_name_without_a_route_fails_closed() -> None:

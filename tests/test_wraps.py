@@ -43,7 +43,7 @@ DIRECTIONS = {
 
 
 def wrap_of(row: Mapping[str, Any]) -> Wrap:
-    """The place that a vector describes."""
+    """Return the place that a vector describes."""
     return Wrap(
         row["left"],
         row["right"],

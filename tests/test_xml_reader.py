@@ -7,22 +7,12 @@ from hypothesis import strategies as st
 from extractors.readers.markup import xml
 from extractors.readers.markup.xml import read_xml
 from tests.growth import LINEAR, growth
-from tests.readings import assert_sound
+from tests.readings import assert_sound, kinds, link_targets
 from tests.vectors import vectors
 
 
 def texts(reading):
     return [block.text for block in reading.blocks]
-
-
-def kinds(reading):
-    return [finding.kind for finding in reading.findings]
-
-
-def link_targets(reading):
-    """Each piece of text that is a link, and where that link leads."""
-    targets = {block.link: block.text for block in reading.blocks if block.link is not None}
-    return [[block.text[a.start : a.end], targets[a.link]] for block in reading.blocks for a in block.anchors]
 
 
 @pytest.mark.parametrize("vector", vectors("xml_reader"))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from crawler.model.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome
-from tests.loopback import run_command
+from tests.loopback import read_csv, run_command, select
 from tests.zoo import Animal, animals
 from tests.zoo_visit import RUNS, SERVICES, Visit, visit_zoo
 
@@ -79,8 +77,8 @@ def test_the_store_has_the_requests_that_were_sent_and_no_others(visit: Visit, t
     for run in map(str, range(1, len(RUNS) + 1)):
         done = run_command("report", "--store", visit.store, "--run", run, "--out", tmp_path / run)
         assert done.returncode == 0, done.stderr
-        requests = _csv(tmp_path / run / "tables" / "requests.csv")
-        judged = _csv(tmp_path / run / "tables" / "arks.csv")
+        requests = read_csv(tmp_path / run / "tables" / "requests.csv")
+        judged = read_csv(tmp_path / run / "tables" / "arks.csv")
         asked = {row["request_url"] for row in requests}
         assert judged
         assert [row["ark"] for row in judged if row["request_url"] not in asked] == []
@@ -89,11 +87,6 @@ def test_the_store_has_the_requests_that_were_sent_and_no_others(visit: Visit, t
     sent = {(seen.host, seen.target) for seen in visit.requests}
     assert recorded <= sent
     assert sent <= recorded | unanswered
-
-
-def _csv(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def _target(url: str) -> str:
@@ -109,6 +102,5 @@ def test_objects_are_asked_for_by_get(visit: Visit) -> None:
     "animal", [each for each in ANIMALS if each.tls not in (None, "none")], ids=lambda each: each.name
 )
 def test_a_certificate_has_its_reason(animal: Animal, visit: Visit) -> None:
-    with sqlite3.connect(visit.store) as raw:
-        found = raw.execute("select reason from tls_probe where host = ?", (animal.host,)).fetchall()
+    found = select(visit.store, "select reason from tls_probe where host = ?", (animal.host,))
     assert found == [(animal.tls,)]

@@ -12,6 +12,6 @@ FOLDER = Path(__file__).parent / "vectors"
 
 
 def vectors(name: str) -> list[Any]:
-    """The vectors of a file, as parameters for a test."""
+    """Return the vectors of a file, as parameters for a test."""
     rows = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
     return [pytest.param(row, id=row["why"]) for row in rows]

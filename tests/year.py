@@ -40,7 +40,7 @@ class Subject:
         return f"http://{self.host}.example/{self.ark}"
 
     def answer(self, day: int) -> tuple[int | None, str]:
-        """The status (None for silence) and the landing URL of this day."""
+        """Return the status (None for silence) and the landing URL of this day."""
         if day in NETWORK_DOWN:
             return None, self.url
         match self.host:

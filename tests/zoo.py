@@ -109,7 +109,7 @@ class Animal:
 
     @property
     def hosts(self) -> set[str]:
-        """Every host name of its own that it is reached by."""
+        """Return every host name of the animal."""
         named = {key[2:].partition("/")[0] for key in self.on if key.startswith("//")}
         return {self.host, *(each for each in named if each.endswith(f"{self.name}.example"))}
 
@@ -134,7 +134,7 @@ class Animal:
 
 
 def animals(folder: Path = FOLDER) -> list[Animal]:
-    """Every animal of the data files, in their order."""
+    """Return every animal of the data files, in their order."""
     files = sorted(folder.glob("*.toml"))
     rows = [row for file in files for row in tomllib.loads(file.read_text("utf-8"))["animal"]]
     return [_animal(number, row) for number, row in enumerate(rows)]
@@ -319,7 +319,7 @@ def _bomb() -> bytes:
 
 
 def _pieces(answer: Answer, words: Mapping[str, str]) -> Iterator[tuple[bytes, float]]:
-    """The bytes to send, and for how long to wait after each piece."""
+    """Yield the bytes to send, and the seconds to wait after each piece."""
     if answer.raw is not None:
         yield _fill(answer.raw, words).encode("latin-1"), 0.0
         return
