@@ -60,7 +60,7 @@ def kill_if_due(point: str, key: str) -> None:
 
 
 def is_due(point: str, key: str) -> bool:
-    """Whether a fault is to happen at this point, now; it is written down, and happens nowhere else."""
+    """Return True if a fault is due at this point now; it is logged, and happens only once."""
     for number, fault in enumerate(os.environ.get("FAULTS", "").split()):
         where, _, after = fault.partition("@")
         if where != point or (len(_log().read_text().splitlines()) if _log().exists() else 0) < int(after):

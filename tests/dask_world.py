@@ -109,7 +109,7 @@ def _kill(pid: int) -> None:
 
 
 def driver(out: Path, workers: str, *places: Path, part_size: str = "1") -> subprocess.Popen[str]:
-    """Return a command that makes a dataset, begun."""
+    """Start a command that makes a dataset."""
     command = [sys.executable, "-m", "arkaudit", "extract", *map(str, places), "--out", str(out)]
     return subprocess.Popen(
         [*command, "--workers", workers, "--part-size", part_size],

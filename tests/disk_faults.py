@@ -180,7 +180,7 @@ def arm_fault(
 
 
 def failures(scenario: Scenario, place: Path) -> Iterator[str]:
-    """Each change of a scenario fails in turn; then the same is done once more, and must come to the whole."""
+    """Let each change of a scenario fail in turn; then repeat the action, which must complete the content."""
     first = fresh(place, scenario)
     before = {str(path): path.read_bytes() for path in first.iterdir()}
     log = place / f"{scenario.name}.log"

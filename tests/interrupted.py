@@ -205,7 +205,7 @@ class World:
 
 
 def local_files(folder: Path) -> list[Path]:
-    """Documents on the disk: a text, and an archive of two."""
+    """Return documents on the disk: a text, and an archive of two."""
     folder.mkdir()
     (folder / "letter.txt").write_text("See http://one.example/ark:/12x45/b100x and ark:/99999/x5.", "utf-8")
     with zipfile.ZipFile(folder / "papers.zip", "w") as archive:
@@ -253,7 +253,7 @@ class Command:
         os.kill(self._process.pid, number)
 
     def exit_code(self) -> int:
-        """How it ended, or the negative number of the signal that ended it."""
+        """Return the exit code, or the negative number of the signal that ended the command."""
         self._process.join(PATIENCE_S)
         assert self._process.exitcode is not None, self.errors
         return self._process.exitcode

@@ -128,7 +128,7 @@ def documents(store: Path) -> list[str]:
 
 
 def findings_of(store: Path) -> list[tuple[object, ...]]:
-    """Subject, kind and detail of every finding, but those about how ARKs are cited."""
+    """Return subject, kind and detail of every finding, except those about citations."""
     query = "select subject, kind, detail from finding where kind <> 'unlinked-ark' order by subject, kind, detail"
     return select(store, query)
 

@@ -44,7 +44,7 @@ def zip_archive(
 
 
 def add_namespaces(markup: str, *, w: str = WORD) -> str:
-    """*markup* with the namespaces of all prefixes declared on its root element."""
+    """Return *markup* with the namespaces of all prefixes declared on its root element."""
     namespaces = " ".join(f'xmlns:{prefix}="{uri}"' for prefix, uri in (_PREFIXES | {"w": w}).items())
     return re.sub(r"^<[\w:]+", rf"\g<0> {namespaces}", markup)
 

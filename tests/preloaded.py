@@ -178,7 +178,7 @@ def begin(
     says: IO[bytes],
     first: Callable[[], None] | None = None,
 ) -> BaseProcess:
-    """Return the same, begun and not waited for; its output goes to one file, and its errors to another.
+    """Start the command without waiting; its output goes to one file, and its errors to another.
 
     The process calls *first*, which must be importable, before anything else.
     """

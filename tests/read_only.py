@@ -14,7 +14,7 @@ import pytest
 
 @contextmanager
 def read_only(folder: Path) -> Iterator[Path]:
-    """*folder*, which can't be written to meanwhile: by its mode, or by a mount if root asks."""
+    """Make *folder* read-only meanwhile: by its mode, or by a mount for root."""
     if os.geteuid() != 0:
         folder.chmod(0o555)
         try:
@@ -47,7 +47,7 @@ def full_disk(folder: Path) -> Iterator[Path]:
 
 
 def as_anybody() -> None:
-    """To be called in a child before its program begins: the modes of files hold for that, also if it is root's."""
+    """Make file modes hold for this process, even as root; called in a child before its program begins."""
     drop, rights = 24, (1, 2)  # PR_CAPBSET_DROP of CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH
     for right in rights:
         ctypes.CDLL(None).prctl(drop, right, 0, 0, 0)

@@ -97,7 +97,7 @@ def test_the_last_good_capture_is_found_in_a_real_archive(world: World, how: dic
         assert (none["outcome"], none["reason"]) == ("no-capture", "no capture")
         assert [row["object"]["outcome"], other["object"]["outcome"]] == ["broken", "broken"]
         assert any(" to GET" in words for words in copy["evidence"])
-        hops = [json.loads(str(each)) for (each,) in rows(world.store, "select hops from memento")]
+        hops = [json.loads(str(each)) for (each,) in select(world.store, "select hops from memento")]
         asked = sorted(
             hop["url"].removeprefix(archive.timegate[: -len("/library/")]) for chain in hops for hop in chain
         )
@@ -127,7 +127,7 @@ def test_former_target_is_searched_near_its_last_success(world: World) -> None:
         copy = world.check(asked, archive.timegate)["archived_copy"]
     assert (copy["captured_at"][:4], copy["original_url"]) == ("2019", ITEM)
     assert copy["reason"] == "captured on 2019-03-04, while the ARK worked (until 2019-06-01 at least)"
-    assert rows(world.store, "select wanted_at from memento") == [("2019-06-01T00:00:00.000+00:00",)]
+    assert select(world.store, "select wanted_at from memento") == [("2019-06-01T00:00:00.000+00:00",)]
 
 
 # -- with archives that are no good

@@ -36,7 +36,7 @@ ARK = b"see ark:/12148/btv1b8449691v"
 
 
 def read_members(data: bytes, name: str = "a.zip", **limits: int) -> tuple[dict[str, bytes], list[str]]:
-    """Return the documents by name, and the kinds of everything that was found to be wrong."""
+    """Return the documents by name, and the kinds of all findings."""
     found = list(members(io.BytesIO(data), name=name, limits=Limits(**limits)))
     documents = [each for each in found if isinstance(each, ArchiveMember)]
     findings = [each for each in found if isinstance(each, Finding)]
@@ -268,7 +268,7 @@ def record(number: int, **given: bytes | int) -> bytes:
 
 
 def numbers(data: bytes) -> tuple[list[int], list[str]]:
-    """Return the numbers of the documents whose ARK came out whole, and the kinds of the findings."""
+    """Return the numbers of the documents with a complete ARK, and the kinds of the findings."""
     documents, findings = read_members(data, "a.warc")
     whole = [name for name, body in documents.items() if b" " + ARK in body and body.count(ARK) == 1]
     return [int(name.rpartition("/")[2]) for name in whole], findings

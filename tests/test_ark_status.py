@@ -48,7 +48,7 @@ def status_of(
     checks: Iterable[DatedVerdict],
     policy: StatusPolicy = StatusPolicy(),  # noqa: B008  (frozen)
 ) -> tuple[ArkStatus | None, tuple[tuple[datetime, Event], ...]]:
-    """Return the status after *checks* in order of date, and the events with the number of their check."""
+    """Return the status after *checks* in order of date, and the events with the time of their check."""
     ark_status, happened = None, list[tuple[datetime, Event]]()
     for check in checks:
         ark_status, events = step(ark_status, check, policy)

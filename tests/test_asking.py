@@ -27,7 +27,7 @@ def observations(store: Path, columns: str = "question, attempt, chain_end, stat
 
 
 def flaky(first: bytes | None, *, times: int, then: bytes = PAGE) -> Callable[[str], bytes | None]:
-    """Answers each target *times* times with *first*, afterwards with *then*."""
+    """Return a responder that answers each target *times* times with *first*, then with *then*."""
     asked: Counter[str] = Counter()
 
     def respond(target: str) -> bytes | None:
@@ -38,7 +38,7 @@ def flaky(first: bytes | None, *, times: int, then: bytes = PAGE) -> Callable[[s
 
 
 def answer_names(*names: str, page: bytes = PAGE) -> Callable[[str], bytes]:
-    """Answers for ARKs of these names, whatever else is in the target, and for nothing else."""
+    """Return a responder that answers only for ARKs of these names, with any query."""
 
     def respond(target: str) -> bytes:
         return page if target.partition("?")[0].rpartition("/")[2] in names else reply("404 Not Found")
@@ -68,7 +68,7 @@ PASSING: dict[str, tuple[bytes | None, int, Rows]] = {
 
 @pytest.fixture(scope="module")
 def attempts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Rows, list[str], dict[str, Any]]]:
-    """For each of `PASSING` the attempts at its object, the targets that were asked, and the row that was printed."""
+    """Return for each of `PASSING` the attempts at its object, the requested targets, and the printed row."""
     store = tmp_path_factory.mktemp("attempts") / "a.db"
     begun = time.monotonic()
     with ExitStack() as stack:
@@ -315,7 +315,7 @@ Budget = tuple[float, Counter[str]]
 
 @pytest.fixture(scope="module")
 def budgets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Budget]:
-    """Questions an ARK and how often each was put, for a hundred ARKs of two shoulders: one describes, one doesn't."""
+    """Return questions for each ARK and counts of each question, for two shoulders: one describes, one doesn't."""
 
     def mute(target: str) -> bytes:
         name = target.partition("?")[0].rpartition("/")[2]
@@ -402,7 +402,7 @@ def test_suggestions_are_asked_when_a_check_character_fails(tmp_path: Path) -> N
 
 
 def paths(*known: str, page: bytes = PAGE) -> Callable[[str], bytes]:
-    """Answers for these paths as they are, whatever query they have."""
+    """Return a responder that answers for exactly these paths, with any query."""
     return lambda target: page if target.partition("?")[0] in known else reply("404 Not Found")
 
 

@@ -22,7 +22,7 @@ AT_MOST_S = 180.0
 
 @contextmanager
 def audit(folder: Path, *arguments: str, cache: Path) -> Iterator[subprocess.Popen[str]]:
-    """`arkaudit check` as a process that can be killed, with a cache in common with others."""
+    """Start `arkaudit check` as a process that can be killed, with a shared cache."""
     command = [sys.executable, "-m", "arkaudit", "check", "--only-routed", "--store", str(folder), *arguments]
     environment = {**clean_environment(), "ARKAUDIT_CACHE": str(cache)}
     with subprocess.Popen(

@@ -50,7 +50,7 @@ def probes(store: Path) -> list[tuple[Any, ...]]:
 
 
 def bare(server: CountingServer) -> int:
-    """How many connections brought no request: the probes."""
+    """Return the number of connections without a request, which are probes."""
     return server.connections - len(server.request_lines)
 
 

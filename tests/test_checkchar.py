@@ -27,7 +27,7 @@ from tests.vectors import vectors
 
 
 def with_check(zone: Zone, naan: str, stem: str) -> Ark:
-    """*stem* with its check character."""
+    """Return the ARK of *stem* with its check character."""
     return Ark(naan, stem + check_character(zone.covered_text(naan, stem), zone.alphabet))
 
 
@@ -41,12 +41,12 @@ def mint_names(zone: Zone, naan: str, shoulder: str, count: int, seed: int = 0) 
 
 
 def without_check(naan: str, shoulder: str, count: int) -> list[Ark]:
-    """Names in sequence, as a counter makes them."""
+    """Return names in sequence, as a counter makes them."""
     return [Ark(naan, f"{shoulder}{number:06}") for number in range(count)]
 
 
 def mistype(ark: Ark) -> Ark:
-    """One character of the name wrong."""
+    """Return the ARK with one wrong character in its name."""
     return Ark(ark.naan, ark.name[:3] + ("b" if ark.name[3] != "b" else "c") + ark.name[4:])
 
 

@@ -19,7 +19,7 @@ def page(markup: str) -> Extraction:
 
 
 def citations(extraction: Extraction) -> list[tuple[str, str, int]]:
-    """Role, ARK and number of each mention."""
+    """Return role, ARK and number of each mention."""
     return [(mention.role.value, str(mention.ark), mention.citation) for mention in extraction.mentions]
 
 

@@ -68,7 +68,7 @@ class World:
         return observation_of(ask, (Hop(ask.url, "GET", at, status),), body)
 
     def talk(self, order: Iterable[int] = ()) -> list[tuple[str, Question]]:
-        """Begin with all targets, and hear all answers; of those on their way the one that *order* names is next."""
+        """Begin with all targets, and process all answers; *order* chooses the next of the pending ones."""
         asked: list[tuple[str, Question]] = []
         waiting: list[Ask] = []
 

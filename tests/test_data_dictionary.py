@@ -23,7 +23,7 @@ Row = tuple[str, ...]
 
 
 def dictionary(text: str) -> dict[str, tuple[str, list[Row]]]:
-    """Caption and rows of each table that the page describes."""
+    """Return caption and rows of each table that the page describes."""
     return {
         found["name"]: (found["caption"], [_cells(line) for line in found["rows"].splitlines()[2:]])
         for found in _TABLE.finditer(text)

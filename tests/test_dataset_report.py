@@ -41,7 +41,7 @@ TEXTS = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Documents, their store, their dataset in many parts, and the reports on both."""
+    """Return a folder with documents, their store, their dataset in many parts, and the reports on both."""
     place = tmp_path_factory.mktemp("dataset_report")
     for name, text in TEXTS.items():
         path = place / "papers" / name

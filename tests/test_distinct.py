@@ -71,7 +71,7 @@ def test_a_function_is_asked_once_for_each_different_value() -> None:
 
 
 def expected_tally(values: Iterable[str], most: int | None) -> str:
-    """How often each value occurs, the most frequent first, equals in alphabetical order."""
+    """Return the count of each value, the most frequent first, equal counts in alphabetical order."""
     counts = sorted(Counter(values).items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{count} {value}" for value, count in counts[:most])
 

@@ -38,7 +38,7 @@ Graph = Mapping[int, Sequence[int]]
 
 
 def found_in(seeds: Sequence[int], links: Graph, redirects: Mapping[int, int] | None = None) -> dict[int, int | None]:
-    """Where each document was found, by numbers instead of keys and URLs."""
+    """Return the finder of each document, by numbers instead of keys and URLs."""
     keys = {document_key(str(each)): each for each in links}
     by_number = {number: key for key, number in keys.items()}
     led_to = {key: by_number.get((redirects or {}).get(number, -1)) for key, number in keys.items()}
@@ -60,7 +60,7 @@ GRAPHS = st.integers(1, 12).flatmap(
 
 
 def distances(seeds: Sequence[int], links: Graph) -> dict[int, int]:
-    """How many links lead from a seed to each document, at least, worked out by going on until nothing changes."""
+    """Return the length of the shortest path from a seed to each document, by repetition until nothing changes."""
     far = dict.fromkeys((each for each in seeds if each in links), 0)
     for _ in links:
         for number, targets in links.items():

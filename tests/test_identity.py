@@ -58,7 +58,7 @@ class Verifier:
         self.nonces: list[str] = []
 
     def refusal(self, head: str) -> str:
-        """Why the request with this head is not let in; empty if it is."""
+        """Return the reason why the request with this head is refused; empty if it is admitted."""
         _, *lines = head.strip().split("\r\n")
         fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         if not {"signature", "signature-input", "signature-agent"} <= fields.keys():

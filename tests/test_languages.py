@@ -364,7 +364,7 @@ def test_a_page_is_written_in_the_language_that_was_asked_for(language_pages: di
 
 @pytest.fixture(scope="module")
 def language_pages(tmp_path_factory: pytest.TempPathFactory, report: Report) -> dict[str, Path]:
-    """Pages: one for each requested language, and one with a choice."""
+    """Return pages: one for each requested language, and one with a choice."""
     folder = tmp_path_factory.mktemp("pages")
     asked = {code: LanguageChoice(language, is_asked_for=True) for code, language in LANGUAGES.items()}
     return {

@@ -147,7 +147,7 @@ def test_a_script_without_a_guard_is_not_run_again(tmp_path: Path) -> None:
 
 
 def resolver(target: str) -> Any:
-    """Whatever is asked for under one name is there, and nothing else, not even a description."""
+    """Yield a resolver that knows only objects below one name, without descriptions."""
     if not target.startswith("/ark:/12148/btv1b8449691v") or "?" in target:
         return reply(404)
     return reply(body=f"<title>An old map</title><p>The map {target.partition('?')[0]}")

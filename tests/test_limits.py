@@ -59,7 +59,7 @@ def serve_endless(robots: Sender | None, page: Sender | None) -> Iterator[tuple[
 
 
 def without_end(head: bytes, piece: bytes, *, pause_s: float = 0.0) -> Sender:
-    """Sends *head*, and then *piece* again and again, at once or with a pause in between."""
+    """Return a sender of *head*, and then of *piece* again and again, with a pause or without."""
 
     def send(connection: socket.socket, stopped: threading.Event) -> None:
         connection.sendall(head)
@@ -112,7 +112,7 @@ FLOODS = [name for name in ENDLESS if name not in SLOW]
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, tuple[dict[str, Any], int]]:
-    """For each of `ENDLESS` the row about its ARK, and the bytes that could be sent."""
+    """Return for each of `ENDLESS` the row about its ARK, and the number of octets sent."""
     with ThreadPoolExecutor(2) as threads:
         slow = threads.submit(check_hosts, SLOW, TIMEOUT_S)
         return check_hosts(FLOODS, LONG_TIMEOUT_S) | slow.result()

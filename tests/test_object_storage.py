@@ -64,7 +64,7 @@ def _forgetful() -> Any:
 
 
 def put_documents(files: Any, folder: Path) -> list[Path]:
-    """Documents, also as objects."""
+    """Write documents to the disk and to the bucket; return their paths."""
     paths = write_documents(folder)
     for path in paths:
         files.put_file(str(path), f"bucket/papers/{path.name}")

@@ -202,7 +202,7 @@ def test_room_is_measured_in_the_drawn_font(chart_page: tuple[Page, Path]) -> No
 
 
 def odd_worlds(folder: Path) -> dict[str, Frames]:
-    """Reports about organizations and hosts with names that are hard to draw."""
+    """Return reports about organizations and hosts with names that are hard to draw."""
     world = load_frames(write_world(folder / "world.sqlite"))
     named = world.registered["naan"].eq("12148")
     landed = world.verdicts["final_url"].notna()

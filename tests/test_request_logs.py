@@ -75,14 +75,14 @@ def test_a_format_without_request_or_status_is_refused_in_one_line(tmp_path: Pat
 
 
 def as_nginx(text: bytes) -> bytes:
-    """As ``ngx_http_log_escape`` writes a variable."""
+    """Return a variable as ``ngx_http_log_escape`` writes it."""
     return b"".join(
         bytes([octet]) if 31 < octet < 127 and octet not in b'"\\' else b"\\x%02X" % octet for octet in text
     )
 
 
 def as_apache(text: bytes) -> bytes:
-    """As ``ap_escape_logitem`` writes an item."""
+    """Return an item as ``ap_escape_logitem`` writes it."""
     words = {8: b"\\b", 9: b"\\t", 10: b"\\n", 11: b"\\v", 13: b"\\r", 34: b'\\"', 92: b"\\\\"}
     return b"".join(words.get(octet) or (bytes([octet]) if 31 < octet < 127 else b"\\x%02x" % octet) for octet in text)
 

@@ -39,7 +39,7 @@ def test_the_first_suggestion(vector: dict[str, Any]) -> None:
 
 
 def edits(name: str, alphabet: str) -> st.SearchStrategy[str]:
-    """*name* with one thing wrong."""
+    """Draw *name* with one mistake."""
     places = st.integers(0, len(name) - 1)
     return st.one_of(
         st.builds(lambda at: name[:at] + name[at] + name[at:], places),

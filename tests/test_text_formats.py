@@ -190,7 +190,7 @@ def test_time_grows_with_the_length_and_not_its_square(suffix, piece):
 
 
 def growth_of_time(reader, piece):
-    """How much longer a reader takes for four times as much; the least of several measures, against noise."""
+    """Return the factor of time for four times the size: the least of several measures, against noise."""
     short = piece * (5_000 // len(piece))
     while elapsed_s(reader, short) < 0.005 and len(short) < 200_000:
         short *= 2

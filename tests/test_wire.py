@@ -82,7 +82,7 @@ HEADS = vectors("damaged_heads")
 def heads_read(
     request: pytest.FixtureRequest, authority: trustme.CA, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, tuple[Any, ...]]:
-    """Outcome, status of the last hop and ARKs of a page behind each head, by the number of the head."""
+    """Return outcome, status of the last hop and ARKs of a page after each head, by the number of the head."""
 
     def respond(target: str) -> bytes:
         body = b"<title>An object</title><p>ark:/12148/bpt6k107371t"

@@ -34,7 +34,7 @@ def importable(monkeypatch):
 
 
 def act(deed, *args, **kwargs):
-    """Runs in the worker: one function for all deeds, so that a death and the next call are of one worker."""
+    """Run a deed in the worker: one function for all deeds, so that a death and the next call share a worker."""
     return DEEDS[deed](*args, **kwargs)
 
 
@@ -68,7 +68,7 @@ DEEDS = {
 
 
 def answer_evil(payload, size=None):
-    """Answers in the place of the program of the process, as code that a parser was made to run could."""
+    """Answer instead of the program of the process, as code injected into a parser could."""
     for descriptor in range(3, 64):
         with contextlib.suppress(OSError):
             if stat.S_ISFIFO(os.fstat(descriptor).st_mode):

@@ -185,7 +185,7 @@ def _stems(count: int) -> list[str]:
 
 
 def _check_character(text: str) -> str:
-    """NOID's check character, from its definition: position by ordinal, modulo 29."""
+    """Return NOID's check character by its definition: position by ordinal, modulo 29."""
     return BETANUMERIC[sum(at * max(0, BETANUMERIC.find(char)) for at, char in enumerate(text, 1)) % 29]
 
 
