@@ -251,8 +251,9 @@ class MarkupPage:
                 run.write(decode_references(token[0]))
             elif name in APART:
                 break
-            elif name != "wbr":  # marks a possible line break only
-                run.element()
+            else:
+                if name != "wbr":  # marks a possible line break only
+                    run.element()
                 attributes = attributes_of(rest) if rest and not closing else {}
                 if name == "br":
                     run.break_line()
