@@ -188,13 +188,22 @@ _SEVERITY = (str(EventKind.BROKE), FAILING, *map(str, EVENT_SEVERITY[1:]))
 
 
 def changes(frames: Frames) -> pd.DataFrame:
-    """Return one row per event, and per URL of an ARK that newly fails: the one source of headline, news and all formats."""
+    """Return one row per event and per new failure: the one source of headline, news and all formats.
+
+    A report without a run to compare with has events only.
+    """
     events = events_to_report(frames).merge(frames.verdicts[[*PAIR, "object"]], on=PAIR, how="left")
-    confirmed = events.loc[events["event"].eq(EventKind.BROKE), "ark_id"]
-    failing = newly(frames, Family.FAILS)
-    failing = failing[failing["state"].ne(ArkState.CONFIRMED_BROKEN) & ~failing["ark_id"].isin(confirmed)]
-    rows = pd.concat([events.astype({"event": "str"}), failing.assign(event=FAILING)], ignore_index=True)
+    failures = [new_failures(frames)] if frames.since or frames.previous else []
+    rows = pd.concat([events.astype({"event": "str"}), *failures], ignore_index=True)
     return rows.assign(rank=rows["event"].map(_SEVERITY.index).astype("Int64"))
+
+
+def new_failures(frames: Frames) -> pd.DataFrame:
+    """Return one row per URL of an ARK that newly fails, not yet confirmed."""
+    events = events_to_report(frames)
+    confirmed = events.loc[events["event"].eq(EventKind.BROKE), "ark_id"]
+    rows = newly(frames, Family.FAILS).assign(event=FAILING)
+    return rows[rows["state"].ne(ArkState.CONFIRMED_BROKEN) & ~rows["ark_id"].isin(confirmed)]
 
 
 def newly(frames: Frames, family: Family) -> pd.DataFrame:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import pandas as pd
+
 from crawler.history.ark_status import EventKind
 from crawler.model.observations import Family
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import citation_counts
 from reports.tables.definitions import PAIR, in_order, records_of
-from reports.tables.known import FAILING, KNOWN, changes, known_measures, newly, of_family, without_known
+from reports.tables.known import FAILING, KNOWN, changes, known_measures, new_failures, newly, of_family, without_known
 
 #: The kind of news about an ARK without an answer, which is no failure.
 SILENT = "silent"
@@ -49,14 +51,14 @@ class News:
 def news_of(frames: Frames) -> News:
     """Return the news of the one run that *frames* hold. Its numbers are those of the report."""
     run = next(records_of(frames.run))
-    rows = changes(frames)[["event", *PAIR, "ark", "detail"]]
     silent = newly(frames, Family.UNREACHABLE).assign(event=SILENT)
-    reported = [rows] if run["is_suspect"] else [rows, silent[rows.columns]]
+    is_first = frames.previous is None
+    tables = [changes(frames), *([new_failures(frames)] if is_first else []), *([] if run["is_suspect"] else [silent])]
+    rows = pd.concat([table[["event", *PAIR, "ark", "detail"]] for table in tables], ignore_index=True)
     counts = citation_counts(frames.mentions, PAIR)[[*PAIR, "citations"]]
     items = [
         NewsItem(row["event"], row["ark"], row["request_url"], row["detail"] or "", int(row["citations"] or 0))
-        for kind in reported
-        for row in records_of(in_order(kind.merge(counts, on=PAIR, how="left"), "ark", "request_url", "event"))
+        for row in records_of(in_order(rows.merge(counts, on=PAIR, how="left"), "ark", "request_url", "event"))
     ]
     fresh = rows.loc[rows["event"].isin([EventKind.BROKE, FAILING]), "ark_id"]
     failing = without_known(frames, of_family(frames, Family.FAILS))["ark_id"]
@@ -67,5 +69,5 @@ def news_of(frames: Frames) -> News:
         failing[~failing.isin(fresh)].nunique(),
         (run["suspicion"] or "") if run["is_suspect"] else "",
         next((note for name, number, note in known_measures(frames) if name == KNOWN and number), ""),
-        is_first=frames.previous is None,
+        is_first=is_first,
     )
