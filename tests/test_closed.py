@@ -56,7 +56,7 @@ def test_the_longest_beginning_counts() -> None:
 @pytest.mark.parametrize("arks", ["", "hello world", "ark:/"])
 def test_malformed_list_of_closed_arks_is_a_mistake(arks: str, tmp_path: Path) -> None:
     (tmp_path / "arkaudit.toml").write_text(f"[[closed]]\narks = '{arks}'\n")
-    with pytest.raises(ConfigError, match=r"closed\.0\.arks: neither a NAAN nor"):
+    with pytest.raises(ConfigError, match=r"closed\.0\.arks: .* is neither a NAAN nor"):
         load(tmp_path / "arkaudit.toml", {})
 
 
