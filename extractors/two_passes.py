@@ -127,7 +127,7 @@ class ReadParts(Generic[S]):
         return list[result_type(self.make)]  # type: ignore[misc]
 
     def __call__(self, parts: Sequence[Part]) -> list[S]:
-        """Return the result of *make* for each of *parts*; a part that takes too long is read only partly."""
+        """Return the result of `make` for each of *parts*; a part that takes too long is read only partly."""
         return [
             self.make(part, None if isinstance(part, Document) else extraction_in_time(part, with_links=False))
             for part in parts

@@ -158,7 +158,7 @@ def _hung_up(*_: object) -> None:
 def exit_on(fail_on: Sequence[str], tokens: Iterable[str], *, is_whole: bool = True) -> None:
     """Exit with 1 if one of *tokens* is at least as severe as one of *fail_on* (`reports.tables.wording`).
 
-    Otherwise exit with 3 if the report is not *whole*.
+    Otherwise exit with 3 unless *is_whole*.
     """
     from reports.tables.wording import is_reached
 

@@ -165,8 +165,8 @@ class ArksSpider(AuditSpider):
 
     @classmethod
     def begin_run(cls, crawler: Crawler, given: Mapping[str, Any]) -> tuple[OwnRun, dict[str, Any]]:
-        """Begin a check of the ARKs and URLs in *arks*, separated by blanks or commas, or in the lines of the file
-        *arks_from*.
+        """Begin a check of the ARKs and URLs in ``arks``, separated by blanks or commas, or in the lines of the file
+        ``arks_from``.
         """
         others = dict(given)
         named = words_of(str(others.pop("arks", "")))

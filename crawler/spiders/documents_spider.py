@@ -122,7 +122,7 @@ class DocumentsSpider(AuditSpider):
 
     @classmethod
     def begin_run(cls, crawler: Crawler, given: Mapping[str, Any]) -> tuple[OwnRun, dict[str, Any]]:
-        """Begin a crawl of *seeds*, separated by blanks, with *scope*, *include* and *exclude* as for the command."""
+        """Begin a crawl of ``seeds``, separated by blanks; ``scope``, ``include`` and ``exclude`` are as for the command."""
         others = dict(given)
         seeds = Seeds.of(str(others.pop("seeds", "")).split())
         if not seeds.urls and not seeds.files:

@@ -103,7 +103,7 @@ def hosts(frames: Frames) -> pd.DataFrame:
 
 
 def blocked_verdicts(frames: Frames) -> pd.DataFrame:
-    """Return the verdicts on ARKs that could not be judged because a host refuses programs, with this *host*."""
+    """Return the verdicts on ARKs that could not be judged because a host refuses programs, with the column ``host``."""
     statuses = ark_statuses(frames)
     is_judged = statuses["family"].isin([Family.WORKS, Family.FAILS])
     rows = frames.verdicts[frames.verdicts["object"].eq(ObjectOutcome.BLOCKED)]
