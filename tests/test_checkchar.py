@@ -111,19 +111,29 @@ def test_a_zone_is_learned_from_enough_names(zone: Zone) -> None:
     assert KNOWN.check(fresh) is CheckCharacter.UNKNOWN
 
 
-def test_too_few_names_teach_nothing() -> None:
-    assert Zones.of(mint_names(Zone.NAME, "54321", "x5", ENOUGH_NAMES - 1)).learned == {}
+@pytest.mark.parametrize(("names", "typos"), [(6, 0), (8, 1), (40, 3), (40, 5)])
+def test_zone_is_learned_from_a_bibliography_with_typos(names: int, typos: int) -> None:
+    arks = mint_names(Zone.NAME, "54321", "x5", names)
+    zones = Zones.of([*map(mistype, arks[:typos]), *arks[typos:]])
+    assert [zones.check(mistype(ark)) for ark in arks[:typos]] == [CheckCharacter.FAILS] * typos
+    assert zones.learned["54321", "x5"] == CheckCharacterRule(Zone.NAME, names, names - typos)
+
+
+@pytest.mark.parametrize(("names", "typos"), [(5, 0), (7, 1), (22, 3), (40, 6)])
+def test_too_few_passing_names_teach_nothing(names: int, typos: int) -> None:
+    arks = mint_names(Zone.NAME, "54321", "x5", names)
+    assert Zones.of([*map(mistype, arks[:typos]), *arks[typos:]]).learned == {}
 
 
 def test_the_same_name_again_teaches_nothing_more() -> None:
-    few = mint_names(Zone.NAME, "54321", "x5", ENOUGH_NAMES - 1)
+    few = mint_names(Zone.NAME, "54321", "x5", 5)
     parts = [Ark(ark.naan, ark.name, "/f1.item") for ark in few]
     assert Zones.of(few * 3 + parts).learned == {}
 
 
 def test_mistyped_names_are_tolerated_up_to_the_share() -> None:
     arks = mint_names(Zone.NAME, "54321", "x5", 100)
-    allowed = round(100 * (1 - PASSING_SHARE))
+    allowed = int(100 * (1 - PASSING_SHARE))
     spoilt = [*map(mistype, arks[:allowed]), *arks[allowed:]]
     assert Zones.of(spoilt).learned["54321", "x5"] == CheckCharacterRule(Zone.NAME, 100, 100 - allowed)
     one_more = [*map(mistype, arks[: allowed + 1]), *arks[allowed + 1 :]]

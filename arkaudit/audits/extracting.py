@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
+#: Number of suggestions that a message lists.
+_MOST_SUGGESTIONS = 3
 #: Bytes of standard input that are kept in memory; longer input goes into a file.
 _INPUT_BYTES = 2**24
 
@@ -102,10 +104,12 @@ class MistypedArk:
 
     @property
     def words(self) -> str:
-        """A message with the place and the suggested ARK."""
+        """A message with the place and the suggested ARKs."""
         line = 0 if self.page else _line_of(self.document, self.as_written)
         where = f"{self.document}:{line}" if line else place_words(self.document, self.page or None)
-        meant = f"; did you mean {self.suggestions[0]}?" if len(self.suggestions) == 1 else ""
+        first, rest = self.suggestions[:_MOST_SUGGESTIONS], len(self.suggestions) - _MOST_SUGGESTIONS
+        more = f", or {rest} more" if rest > 0 else ""
+        meant = f"; did you mean {' or '.join(first)}{more}?" if first else ""
         return f"{where}: {self.as_written}: its check character is wrong{meant}"
 
 

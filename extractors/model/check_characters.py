@@ -20,9 +20,13 @@ from extractors.model.ark import BETANUMERIC, Ark, WrittenArk, shoulder_of
 #: The alphabet of INIST (NAAN 67375): digits and upper-case consonants; 30 letters, so weaker than a prime number.
 UPPER_CASE = "0123456789BCDFGHJKLMNPQRSTVWXZ"
 
-#: Number of distinct names of one shoulder that are evidence, and the share of them that must pass.
+#: Number of distinct names of one shoulder from which on too few passes are evidence against check characters.
 ENOUGH_NAMES = 20
-PASSING_SHARE = 0.95
+#: Check characters are learned if this share of distinct names passes, and so many would pass by chance with at most
+#: this probability: six of six, seven of eight, or 37 of 40 with three mistyped names. A lower share is no proof, since
+#: it may be a mixture of names with and without check characters.
+PASSING_SHARE = 0.875
+BEYOND_CHANCE = 1e-8
 #: Probability that a name made without a check character passes.
 CHANCE = 1 / len(BETANUMERIC)
 #: Probability of as many passes by chance, from which on the names count as made without check characters.
@@ -199,13 +203,13 @@ class _Tally:
 
     def claim(self) -> CheckCharacterRule | None:
         """Return the rule that these names show; None if they show nothing."""
-        if self.seen < ENOUGH_NAMES:
-            return None
         zone = max(Zone, key=lambda zone: self.passed[zone])  # in a tie the first one, that of the specification
         passed = self.passed[zone]
-        if passed >= PASSING_SHARE * self.seen:
+        chance = chance_of(self.seen, passed)
+        if passed >= PASSING_SHARE * self.seen and chance <= BEYOND_CHANCE:
             return CheckCharacterRule(zone, self.seen, passed)
-        return CheckCharacterRule(None, self.seen, passed) if chance_of(self.seen, passed) >= CHANCE_LEVEL else None
+        is_chance = self.seen >= ENOUGH_NAMES and chance >= CHANCE_LEVEL
+        return CheckCharacterRule(None, self.seen, passed) if is_chance else None
 
     def supports(self, zone: Zone) -> bool:
         """Return True if these names are much likelier with check characters over *zone* than by chance."""
@@ -246,7 +250,7 @@ def _claims(tallies: Mapping[str | None, _Tally]) -> Iterator[tuple[str | None, 
     general = of_all.claim()
     for shoulder, tally in sorted(tallies.items(), key=lambda item: item[0] or ""):
         claim = tally.claim()
-        if tally.seen < ENOUGH_NAMES and general and general.zone and tally.supports(general.zone):
+        if claim is None and tally.seen < ENOUGH_NAMES and general and general.zone and tally.supports(general.zone):
             claim = general
         if claim is not None:
             yield shoulder, claim
