@@ -7,7 +7,7 @@ RUN python -m venv /opt/uv \
     && /opt/uv/bin/pip install --no-cache-dir --quiet uv==0.13.9 \
     && python -m venv --without-pip /opt/arkaudit \
     && /opt/uv/bin/uv pip install --no-cache --python /opt/arkaudit/bin/python \
-        --constraint constraints.txt '.[dns,duckdb,notify,schedule]'
+        --constraint constraints.txt '.[dns,duckdb,identity,notify,schedule,xlsx]'
 
 FROM python:3.13.7-slim-bookworm@sha256:adafcc17694d715c905b4c7bebd96907a1fd5cf183395f0ebc4d3428bd22d92d
 RUN useradd --uid 10001 --create-home --home-dir /srv/arkaudit arkaudit

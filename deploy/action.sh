@@ -16,13 +16,15 @@ while IFS= read -r seed; do
     [ -z "$seed" ] || seeds+=("$seed")
 done <<<"${INPUT_SEEDS:-}"
 
+# An older report is not the report of this run.
+started=$(mktemp)
 code=0
 arkaudit run "${options[@]}" -- ${seeds[@]+"${seeds[@]}"} || code=$?
-if [ -f "$report/report.md" ] && [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
+if [ "$report/report.md" -nt "$started" ] && [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
     cat "$report/report.md" >>"$GITHUB_STEP_SUMMARY"
 fi
 if [ -n "${GITHUB_OUTPUT:-}" ]; then
-    [ ! -d "$report" ] || printf 'report=%s\n' "${report//[$'\n\r']/ }" >>"$GITHUB_OUTPUT"
+    [ ! "$report/report.md" -nt "$started" ] || printf 'report=%s\n' "${report//[$'\n\r']/ }" >>"$GITHUB_OUTPUT"
     printf 'exit-code=%s\n' "$code" >>"$GITHUB_OUTPUT"
 fi
 exit "$code"

@@ -102,6 +102,7 @@ def _page_text(report: Report) -> str:
 FORMATS = {
     "html": ReportFormat((INDEX,), _write_page, text=_page_text),
     "csv": _format_per_table("csv"),
+    "csv-bom": _format_per_table("csv-bom"),
     "md": _text_format("report.md", markdown, SHOWN),
     "json": _text_format("report.json", json_report, _EVERY_TABLE),
     "xlsx": _format_of_report(("report.xlsx",), lambda report: [workbook_bytes(report)], _EVERY_TABLE),

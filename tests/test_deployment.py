@@ -125,6 +125,9 @@ def test_action_audits_reports_and_fails_as_configured(tmp_path: Path) -> None:
     assert "ark:12x45/gone" in summary
     assert (tmp_path / outputs["report"] / "index.html").is_file()
     assert (tmp_path / "audit.db").is_file()
+    # The next step fails before it writes a report: that of the last step is not its own.
+    (tmp_path / "outputs").unlink()
+    assert run_action(tmp_path, seeds="missing.html") == (2, summary, {})
 
 
 @pytest.mark.parametrize(

@@ -197,7 +197,11 @@ def folder(tmp_path: Path) -> Path:
     ("content", "words"),
     [
         ('[politeness]\ncontact = "ada@library.example"\n', "under [identity]"),
-        (f'[identity]\nkey = "key.pem"\nagent = "{AGENT}"\n', "the page needs your contact"),
+        (f'[identity]\nkey = "key.pem"\nagent = "{AGENT}"\n', "the page needs an e-mail address"),
+        (
+            f'politeness.contact = "https://library.example/us/"\n[identity]\nkey = "key.pem"\nagent = "{AGENT}"\n',
+            "the page needs an e-mail address",
+        ),
     ],
 )
 def test_a_page_without_an_identity_or_a_contact_is_a_mistake(content: str, words: str, tmp_path: Path) -> None:

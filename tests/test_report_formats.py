@@ -66,6 +66,11 @@ def test_written_tables_are_released_from_memory(report: Report, tmp_path: Path)
     assert report.tables["arks"].equals(ARKS.of(report.frames))
 
 
+def test_csv_for_excel_begins_with_a_byte_order_mark(report: Report) -> None:
+    plain, marked = content(report, "csv"), content(report, "csv-bom")
+    assert [*marked.values()] == [b"\xef\xbb\xbf" + data for data in plain.values()]
+
+
 def test_every_named_format_writes_its_files(report: Report, tmp_path: Path) -> None:
     assert list(FORMATS) == list(NAMED)
     paths = write_report(report, tmp_path / "report", list(FORMATS))

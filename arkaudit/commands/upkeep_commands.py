@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -107,12 +108,15 @@ def identity_page(out: Path, config_file: Path) -> None:
     config = config_of(config_file, {})
     if config.identity is None:
         raise UserMistake("set key and agent under [identity] in the configuration")
-    if config.is_anonymous:
-        raise UserMistake("the page needs your contact: set politeness.contact in the configuration")
+    # A URL alone would be the address of this page.
+    address = re.search(r"[^\s:;,<>()]+@[^\s;,<>()]+", config.politeness.contact or "")
+    if address is None:
+        raise UserMistake(
+            "the page needs an e-mail address: set politeness.contact in the configuration, "
+            'for example to "https://library.example/arkaudit/; you@library.example"'
+        )
     signer = config.identity.signer
-    page = template("identity.html.j2").render(
-        config=config, signer=signer, mailto="mailto:" if "://" not in (config.politeness.contact or "") else ""
-    )
+    page = template("identity.html.j2").render(config=config, signer=signer, address=address[0])
     files = {"index.html": page, DIRECTORY_PATH: signer.directory}
     try:
         for name, text in files.items():
@@ -122,7 +126,7 @@ def identity_page(out: Path, config_file: Path) -> None:
     except OSError as problem:
         raise UserMistake(f"{problem.filename} can't be written: {problem.strerror}") from None
     say(
-        f"{out}: publish index.html at the URL of your contact, and {DIRECTORY_PATH} at "
+        f"{out}: publish index.html, name its URL in politeness.contact, and publish {DIRECTORY_PATH} at "
         f"{config.identity.agent}, with the media type {DIRECTORY_TYPE}"
     )
 

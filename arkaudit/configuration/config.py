@@ -52,8 +52,6 @@ from crawler.wire.credentials import Credential, Credentials, LogIn, proxy_crede
 from crawler.wire.identity import RequestSigner, read_key
 from extractors.model.urls import Origin
 
-HOME = "https://pypi.org/project/arkaudit/"
-
 
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -341,6 +339,8 @@ class Notify(_Section):
 class ReportOptions(_Section):
     """Options for the texts of a report."""
 
+    url: PageUrl | None = None
+    """The public address of the page, to which news link. Without it, news have no links."""
     lang: LanguageCode = None
     """The language of the page, letters, Markdown and summary: a code, or ``auto``. By default English; the page adapts
     to the reader's browser."""
@@ -385,8 +385,8 @@ class Config(_Section):
         """The User-Agent header."""
         if self.politeness.user_agent:
             return self.politeness.user_agent
-        contact = f"; {self.politeness.contact}" if self.politeness.contact else ""
-        return f"arkaudit/{__version__} (+{HOME}{contact})"
+        contact = self.politeness.contact
+        return f"arkaudit/{__version__}" + (f" ({'+' if '://' in contact else ''}{contact})" if contact else "")
 
     @property
     def patience(self) -> Patience:

@@ -241,7 +241,7 @@ def send_news(config: Config, store_file: Path, run_id: int, *, is_dry: bool = F
         news_of(frames),
         kinds=config.notify.on,
         audit=config.name or store_file.stem,
-        report=str(config.out / "index.html") if config.out else None,
+        report=config.report.url,
         facts=_facts(frames),
     )
     if new is None:

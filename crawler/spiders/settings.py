@@ -9,9 +9,7 @@ NEWSPIDER_MODULE = "crawler.spiders"
 
 # -- identity
 
-USER_AGENT = (
-    "arkaudit (+https://pypi.org/project/arkaudit/)"  # default "Scrapy/VERSION". Hosts must see who sends the requests.
-)
+USER_AGENT = "arkaudit"  # default "Scrapy/VERSION". Hosts must see who sends the requests.
 
 # -- politeness
 

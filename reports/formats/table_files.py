@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
@@ -45,6 +46,13 @@ def csv_text(table: pd.DataFrame) -> str:
 
 def _write_csv(path: Path, definition: TableDefinition, frames: Iterable[pd.DataFrame]) -> None:
     with path.open("wb") as file:
+        file.writelines(_csv_pieces([column.name for column in definition.columns], frames))
+
+
+def _write_csv_with_mark(path: Path, definition: TableDefinition, frames: Iterable[pd.DataFrame]) -> None:
+    """Write CSV after a byte order mark, by which Excel recognizes UTF-8. Other programs may read it as text."""
+    with path.open("wb") as file:
+        file.write(codecs.BOM_UTF8)
         file.writelines(_csv_pieces([column.name for column in definition.columns], frames))
 
 
@@ -117,6 +125,7 @@ def _write_parquet(path: Path, definition: TableDefinition, frames: Iterable[pd.
 #: The formats with one file per table: the path pattern and the writer.
 TABLE_FORMATS: Mapping[str, tuple[str, Callable[[Path, TableDefinition, Iterable[pd.DataFrame]], None]]] = {
     "csv": ("tables/{}.csv", _write_csv),
+    "csv-bom": ("csv-bom/{}.csv", _write_csv_with_mark),
     "parquet": ("parquet/{}.parquet", _write_parquet),
 }
 

@@ -156,6 +156,7 @@ FAULT_NAMES = {
 FORMATS = {
     "html": "one self-contained page",
     "csv": "one file per table, in UTF-8",
+    "csv-bom": "the same files with a byte order mark, by which Excel recognizes UTF-8",
     "md": "the report in brief, for an issue or the summary of a CI job",
     "json": "one document with every table, which docs/report.schema.json describes",
     "xlsx": "one workbook with a sheet per table, for spreadsheets",
