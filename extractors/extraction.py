@@ -112,7 +112,7 @@ def extraction_of(
 
 def _namespace_finding(namespace: NamespaceMention) -> Finding:
     if namespace.is_overlong:
-        return Finding("malformed-ark", f"{namespace.as_written!r} is no ARK: it is too long, or full of labels")
+        return Finding("malformed-ark", f"{namespace.as_written!r} is not an ARK: too long, or with many labels")
     no_object = "names a NAAN or shoulder, not an object"
     return Finding("namespace-mention", f"{namespace.as_written!r} {no_object}: {namespace.context}")
 
@@ -206,7 +206,7 @@ def with_evidence(
 
 def may_decide() -> bool:
     """Return True if there is time to decide one more doubtful mention; otherwise the budget notes it."""
-    return has_time(ReadingStage.FINDING, "not every doubtful ARK was decided on those of the other documents")
+    return has_time(ReadingStage.FINDING, "not every doubtful ARK was decided by the evidence of other documents")
 
 
 def _annotate_all(mentions: Sequence[Mention], evidence: Evidence) -> tuple[Mention, ...]:

@@ -64,7 +64,7 @@ _LONG_BEFORE_CHARS = 700
 _BEHIND_CHARS = 120
 _MOST_REGION_CHARS = 2**15
 _REST_OF_WORD = re.compile(r"[^\s<>\"'|,;()\[\]{}]*+")
-#: Labels that are read inside one ARK; a text with more is no citation.
+#: Labels that are read inside one ARK; a text with more is not a citation.
 MOST_WITHIN = 4
 _AROUND_BREAK = re.compile(r"(?:(?<! )[ ]++)?+\n[ ]*+")
 _BETWEEN_WORDS = re.compile(r"\S \S")

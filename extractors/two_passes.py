@@ -370,7 +370,7 @@ def _place(source: Source) -> Path | BinaryIO:
     if not isinstance(source, str | os.PathLike):
         return source
     if isinstance(source, str) and source.lower().startswith(("http://", "https://")):
-        raise SourceUnreadable(f"a URL is not fetched here, but by `arkaudit extract`: {source!r}")
+        raise SourceUnreadable(f"URLs are fetched only by `arkaudit extract`: {source!r}")
     path = Path(source)
     if not str(source).strip() or not path_exists(path):
         raise SourceUnreadable(f"no such file or folder: {str(source)!r}")

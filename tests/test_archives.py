@@ -86,7 +86,7 @@ def test_a_zip_archive_is_the_documents_in_it(method: int) -> None:
     ],
 )
 def test_empty_archive_is_read_with_a_finding(data: bytes) -> None:
-    assert list(members(io.BytesIO(data), name="a")) == [Finding("empty", "there is nothing to read in it")]
+    assert list(members(io.BytesIO(data), name="a")) == [Finding("empty", "it contains nothing to read")]
 
 
 def test_archives_in_archives_are_read_down_to_the_limit() -> None:

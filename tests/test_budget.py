@@ -49,11 +49,11 @@ def html(number: int) -> str:
 
 DOCUMENTS = {
     "a.txt": (text, "searched"),
-    "a.csv": (csv, "read as far as row"),
-    "a.jsonl": (jsonl, "read as far as value"),
-    "a.json": (json, "read as far as value"),
+    "a.csv": (csv, "read up to row"),
+    "a.jsonl": (jsonl, "read up to value"),
+    "a.json": (json, "read up to value"),
     "a.xml": (xml, "not read to its end"),
-    "a.html": (html, "read as far as label"),
+    "a.html": (html, "read up to label"),
 }
 
 

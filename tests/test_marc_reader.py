@@ -105,7 +105,7 @@ def test_a_bad_record_costs_no_other(damage):
     assert (found[0], found[-1]) == (ARK + "1", ARK + "2")
     assert len(found) == 3 or len(damage(good)) == 10
     assert [(finding.kind, finding.detail) for finding in reading.findings] == [
-        ("malformed-record", "records not as their directory says: 1, the first is record 2")
+        ("malformed-record", "records with a wrong directory: 1, the first is record 2")
     ]
 
 

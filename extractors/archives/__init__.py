@@ -1,1 +1,1 @@
-"""Archives as the documents in them: streamed, bounded, and read as far as they are whole."""
+"""Read the documents in archives as a stream, within limits, even if an archive is damaged."""

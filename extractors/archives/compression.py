@@ -294,7 +294,7 @@ class DecompressedStream:
             signature_at = self._input.find(signature)
             if signature_at >= 0:
                 if self._input[:signature_at].strip(b"\0"):
-                    self.damage = self.damage or "there is junk between its members"
+                    self.damage = self.damage or "junk between its members"
                 self._input = self._input[signature_at:]
                 self._decompressor = _DECOMPRESSORS[self._compression]()
                 return

@@ -37,7 +37,7 @@ _HEAD_BYTES = 2**10
 _BZIP2_BLOCK = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")
 _PDF = b"%PDF-"
 _PDF_MEMBERS = 4  # a PDF may be this many times larger than other documents: it is mostly pictures
-_NO_DOCUMENT = "it is no document, by its name or type"
+_NO_DOCUMENT = "not a document, by its name or type"
 #: A compressed file without one of these suffixes keeps its name.
 _COMPRESSED_SUFFIXES = frozenset({".bz2", ".gz", ".xz", ".zst"})
 
@@ -121,7 +121,7 @@ def members(
         is_empty = False
         yield finding
     if is_empty:  # for example an archive of empty files
-        yield Finding("empty", "there is nothing to read in it")
+        yield Finding("empty", "it contains nothing to read")
 
 
 class _Walk:
@@ -140,9 +140,9 @@ class _Walk:
             first = self._first[kind, reason]
             yield Finding(kind, f"{first}: {reason}" if number == 1 else f"{number} times, first {first}: {reason}")
         if self._budget.is_out_of_bytes:
-            yield Finding("archive-limit", "far more comes out of it than its size lets expect; the rest was left out")
+            yield Finding("archive-limit", "it expands to far more data than its size suggests; the rest was skipped")
         if self._budget.is_out_of_members:
-            yield Finding("archive-limit", "it has too many members for its size; the rest was left out")
+            yield Finding("archive-limit", "it has too many members for its size; the rest was skipped")
 
     def document(
         self,
@@ -159,7 +159,7 @@ class _Walk:
             yield from self._whole(content, about, depth, packed)
             return
         if depth >= self._limits.depth:
-            self._leave_out("archive-limit", "an archive inside of so many others is not unpacked", about.name)
+            self._leave_out("archive-limit", "too deeply nested, so not unpacked", about.name)
             return
         match kind:
             case ArchiveKind.ZIP:
@@ -172,7 +172,7 @@ class _Walk:
                 yield from self._decompress(content, _COMPRESSED[kind], about, depth)
         for layer in packed:
             if layer.damage:
-                self._leave_out("damaged", f"damaged ({layer.damage}); what could be read was read", about.name)
+                self._leave_out("damaged", f"damaged ({layer.damage}); the readable parts were read", about.name)
 
     def _whole(
         self, content: Lookahead, about: ArchiveMember, depth: int, packed: Sequence[DecompressedStream]
@@ -245,7 +245,7 @@ class _Walk:
             elif not may_be_document(within):
                 self._leave_out("members-skipped", _NO_DOCUMENT, within.name)
             elif entry.content is None:
-                self._leave_out("unreadable", "not where it should be, or packed by a rare method", within.name)
+                self._leave_out("unreadable", "not at its declared place, or unsupported compression", within.name)
             else:
                 inner = Lookahead(entry.content)
                 yield from self.document(inner, within, depth=depth + 1, packed=(entry.content,))
@@ -268,7 +268,7 @@ class _Walk:
         for record in warc.records(content, self._budget, keep_bytes=self._limits.member_bytes):
             is_empty = False
             if record.kind == "revisit":
-                self._leave_out("members-skipped", "it only says that nothing had changed", record.uri)
+                self._leave_out("members-skipped", "it only records that the page had not changed", record.uri)
             payload = warc.payload(record)
             if payload is None:
                 continue
@@ -276,7 +276,7 @@ class _Walk:
             if payload.fault:
                 self._leave_out("unreadable", payload.fault, page.name)
             elif payload.status is not None and not 200 <= payload.status < 300:
-                self._leave_out("members-skipped", "it is no successful answer", page.name)
+                self._leave_out("members-skipped", "not a successful answer", page.name)
             elif not may_be_document(page):
                 self._leave_out("members-skipped", _NO_DOCUMENT, page.name)
             else:

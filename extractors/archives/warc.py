@@ -159,7 +159,7 @@ def _to_next_record(ahead: Lookahead, keep_bytes: int) -> bytes:
 
 
 def _holds_warc(block: bytes) -> bool:
-    """Return True if the payload of a record is itself a WARC file, so that records inside it are no damage."""
+    """Return True if the payload of a record is itself a WARC file, so that records inside it don't mean damage."""
     end = _BLANK_LINE.search(block, 0, _HEADER_BYTES)
     return is_warc(block[:64]) or (end is not None and is_warc(block[end.end() : end.end() + 64]))
 

@@ -128,7 +128,7 @@ def _labelled_lines(text: str) -> Iterator[tuple[int, str, int]]:
 def _may_go_on(text: str, next_start: int, line: str, label: int, word_end: int, left: int, right: int | None) -> bool:
     """Return True if a name may continue on the next line of its cell: it reaches the cell's end, and text follows.
 
-    A log has a label at the same place in each of its lines: there, no name goes on.
+    A log has a label at the same place in each of its lines, where no name continues.
 
     >>> log = "10:01  ark:/12148/x5  200\\n10:02  ark:/12148/x7  200\\n"
     >>> _may_go_on(log, 26, log[:25], 7, 20, 7, 22)

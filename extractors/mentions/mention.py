@@ -378,7 +378,7 @@ def citation_findings(mentions: Sequence[Mention], blocks: Sequence[Block]) -> t
         if mention.link is not None:
             (targets if mention.role in _TARGETS else texts)[mention.link].append(mention)
     findings = {
-        Finding("link-mismatch", f"the text says {shown.ark}, its link leads to {targets[link][0].ark}")
+        Finding("link-mismatch", f"the text shows {shown.ark}, but its link leads to {targets[link][0].ark}")
         for link, shown_here in texts.items()
         for shown in shown_here
         if targets[link] and all(_differ(shown.ark, target.ark) for target in targets[link])
@@ -392,7 +392,7 @@ def citation_findings(mentions: Sequence[Mention], blocks: Sequence[Block]) -> t
     }  # fmt: skip
     if any(block.anchors for block in blocks):
         findings |= {
-            Finding("unlinked-ark", f"{mention.repaired} is no link")
+            Finding("unlinked-ark", f"{mention.repaired} is not a link")
             for mention in mentions
             if mention.role is Role.TEXT and mention.link is None and mention.resolver is None
         }
@@ -404,8 +404,8 @@ def malformed_findings(reading: Reading, mentions: Iterable[Mention]) -> tuple[F
 
     A resolver is known, or belongs to an ARK of the document. At other hosts, ``/ark/`` may be any folder.
 
-    >>> malformed_findings(Reading("", (Block("see https://n2t.net/ark/12148/bpt6k107371t."),)), ())[0].detail
-    'https://n2t.net/ark/12148/bpt6k107371t has no colon behind its label; https://n2t.net/ark:12148/bpt6k107371t?'
+    >>> malformed_findings(Reading("", (Block("see https://n2t.net/ark/12148/btv1b84."),)), ())[0].detail
+    'https://n2t.net/ark/12148/btv1b84 has no colon after its label; did you mean https://n2t.net/ark:12148/btv1b84?'
     """
     spaced = (block.text for block in reading.blocks if _LETTERSPACED_HINT in block.text)
     details = {
@@ -420,7 +420,7 @@ def malformed_findings(reading: Reading, mentions: Iterable[Mention]) -> tuple[F
         authority_of(mention.resolver).removeprefix("www.") for mention in mentions if mention.resolver is not None
     }
     details |= {
-        f"{url[0]} has no colon behind its label; {url['resolver']}ark:{url['naan']}/{url['name']}?"
+        f"{url[0]} has no colon after its label; did you mean {url['resolver']}ark:{url['naan']}/{url['name']}?"
         for text in texts
         for url in _NO_COLON.finditer(text)
         if authority_of(url["resolver"]).removeprefix("www.") in hosts

@@ -55,7 +55,7 @@ class TimeBudget:
 
     def note(self, words: str) -> None:
         """Add a finding about unfinished work, once."""
-        limit = f"the CPU time for one document is up ({self._seconds:g} s)"
+        limit = f"the CPU time limit for one document was reached ({self._seconds:g} s)"
         finding = Finding("time-limit", f"{words}: {limit}")
         if finding not in self.findings:
             self.findings.append(finding)
@@ -130,7 +130,7 @@ def as_time_allows(items: Iterable[Item], of: str, *, each: bool = False) -> Ite
         return
     for done, item in enumerate(items):
         if budget.is_spent(ReadingStage.READING, now=each):
-            budget.note(f"read as far as {of} {done:,}")
+            budget.note(f"read up to {of} {done:,}")
             return
         yield item
 

@@ -359,7 +359,7 @@ def normalize(ark: str, profile: Profile = Profile.DRAFT_2023) -> str:
     form = _repeat_steps(form, STEPS[profile])
     naan, _, name = form[LABEL.match(form).end() :].partition("/")  # type: ignore[union-attr]
     if not naan:
-        raise NotAnArk(f"no NAAN behind the label: {_quote(ark)}")
+        raise NotAnArk(f"no NAAN after the label: {_quote(ark)}")
     if not name:
         raise NamespaceOnly(f"a NAAN without a name: {_quote(ark)}")
     return form

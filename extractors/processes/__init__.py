@@ -1,1 +1,1 @@
-"""."""
+"""Killable processes, their sandbox and their messages."""

@@ -57,7 +57,7 @@ def read_marc(data: bytes) -> Reading:
             blocks += _blocks(tag, field, is_utf8)
             targets += (_text(value, is_utf8) for code, value in _subfields(field) if code == "u")
     if malformed:
-        detail = f"records not as their directory says: {len(malformed)}, the first is record {malformed[0]}"
+        detail = f"records with a wrong directory: {len(malformed)}, the first is record {malformed[0]}"
         findings.append(Finding("malformed-record", detail))
     links = tuple(dict.fromkeys(filter(leads_to_document, targets)))
     return Reading(MEDIA_TYPE, tuple(blocks), links, findings=tuple(findings))

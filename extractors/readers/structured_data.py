@@ -190,7 +190,7 @@ def _message(fault: Exception) -> str:
     """Return the first line of a fault's message; further lines only quote the text."""
     message = fault.args[0] if fault.args else ""
     said = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
-    return said.partition("\n")[0].strip() if isinstance(fault, ijson.JSONError) else "a number beyond all use"
+    return said.partition("\n")[0].strip() if isinstance(fault, ijson.JSONError) else "an oversized number"
 
 
 # CSV and similar formats: every cell that may name an ARK, by row and column.

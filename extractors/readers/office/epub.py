@@ -32,7 +32,7 @@ def read_epub(data: bytes) -> Reading:
     """Return metadata, chapters in reading order, and other text of a book. Never raises.
 
     >>> read_epub(b"PK no such thing").findings
-    (Finding(kind='unreadable', detail='it is no ZIP archive, or damaged beyond repair'),)
+    (Finding(kind='unreadable', detail='not a ZIP archive, or damaged beyond repair'),)
     """
     package = Package(data)
     encrypted = _encrypted_members(package)
@@ -41,7 +41,7 @@ def read_epub(data: bytes) -> Reading:
     for rootfile in rootfiles:
         book.read_package_document(rootfile)
     if package.names and not rootfiles:
-        package.note(Finding("unreadable", "no package document says what belongs to it; all its pages were read"))
+        package.note(Finding("unreadable", "it has no package document; all its pages were read"))
     for name in sorted(package.names, key=natural_order):
         if name.lower().endswith(_CHAPTER_SUFFIXES):
             book.read_chapter(name)

@@ -60,7 +60,7 @@ def read_docx(data: bytes) -> Reading:
     """Return a Word document: body, notes, comments, headers, text boxes, links and properties. Never raises.
 
     >>> read_docx(b"PK no such thing").findings
-    (Finding(kind='unreadable', detail='it is no ZIP archive, or damaged beyond repair'),)
+    (Finding(kind='unreadable', detail='not a ZIP archive, or damaged beyond repair'),)
     """
     return _read_markup(data, DOCX, _TEXT_PARTS)
 

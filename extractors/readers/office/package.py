@@ -170,7 +170,7 @@ class Package:
     """The members of an archive by name, with findings about damage. Never raises for damage.
 
     >>> Package(b"no such thing").findings
-    [Finding(kind='unreadable', detail='it is no ZIP archive, or damaged beyond repair')]
+    [Finding(kind='unreadable', detail='not a ZIP archive, or damaged beyond repair')]
     """
 
     def __init__(self, data: bytes) -> None:
@@ -209,9 +209,8 @@ class Package:
             self.note(Finding("cut-off", f"its members were not read beyond {MOST_BYTES} bytes"))
             return b""
         content, fault = self._content(member, limit + 1)
-        self._bytes_left -= min(
-            max(len(content), self._bounds[name] - member.header_offset), limit
-        )  # inflating nothing costs
+        # A member that decompresses to nothing still costs its stored bytes.
+        self._bytes_left -= min(max(len(content), self._bounds[name] - member.header_offset), limit)
         if len(content) > limit:
             self.note(Finding("cut-off", f"only the first {limit} bytes of {printable_name(name)} were read"))
         elif fault:
@@ -254,9 +253,9 @@ class Package:
                 pass
         met = list(_members_by_headers(self._data))
         if not met:
-            self.note(Finding("unreadable", "it is no ZIP archive, or damaged beyond repair"))
+            self.note(Finding("unreadable", "not a ZIP archive, or damaged beyond repair"))
         elif entries <= MOST_MEMBERS:
-            self.note(Finding("unreadable", "its directory of members is damaged; they were looked for one by one"))
+            self.note(Finding("unreadable", "its directory is damaged; its members were found one by one"))
         return met
 
     def _by_name(self, members: Iterable[ZipInfo]) -> dict[str, ZipInfo]:
@@ -283,7 +282,7 @@ class Package:
         at = member.header_offset
         is_there = at >= 0 and self._data.startswith(LOCAL_SIGNATURE, at)
         if not is_there:
-            fault = f"{printable_name(_member_name(member.filename))}: it is not where it should be"
+            fault = f"{printable_name(_member_name(member.filename))}: missing at its declared place"
             self.note(Finding("unreadable-part", fault))
         return is_there
 
@@ -294,7 +293,7 @@ class Package:
         if start > bound:
             return b"", CUT_OFF
         if method not in _COMPRESSIONS:
-            return b"", f"compression method {method} has no place in such a package"
+            return b"", f"compression method {method} is not allowed in such a package"
         *_, name_bytes, extra_bytes = LOCAL_HEADER.unpack_from(self._data, member.header_offset)
         start += name_bytes + extra_bytes
         # Deflated data has an end of its own.

@@ -190,7 +190,7 @@ _MOST_PAGE_FINDINGS = 20
 
 #: Findings for PDFium's error codes.
 _REFUSALS = {
-    pdfium.FPDF_ERR_FORMAT: Finding("unreadable", "it is no PDF, or damaged beyond repair"),
+    pdfium.FPDF_ERR_FORMAT: Finding("unreadable", "not a PDF, or damaged beyond repair"),
     pdfium.FPDF_ERR_PASSWORD: Finding("encrypted", "it asks for a password"),
     pdfium.FPDF_ERR_SECURITY: Finding("encrypted", "its kind of encryption is not supported"),
 }
@@ -206,7 +206,7 @@ def read_pdf(data: bytes, read_attachment: AttachmentReader | None = None) -> Re
     spaces are corrected by the gaps on the page. Pages over which an ARK may continue are one block.
 
     >>> read_pdf(b"no such thing").findings
-    (Finding(kind='unreadable', detail='it is no PDF, or damaged beyond repair'),)
+    (Finding(kind='unreadable', detail='not a PDF, or damaged beyond repair'),)
     """
     if len(data) > _MOST_BYTES:
         return Reading(MEDIA_TYPE, findings=(Finding("cut-off", f"more than {_MOST_BYTES // 2**20} MiB"),))
