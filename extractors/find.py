@@ -92,7 +92,7 @@ def scan(
 ) -> Iterator[Mention | NamespaceMention]:
     """Yield all mentions of ARKs and of bare NAANs in one *block*, in the order of their labels.
 
-    *linked* gives the ARK in the target of each of the document's links.
+    *linked* maps the number of each link in the document to the ARK in its target.
     """
     unwrapped = _unwrap_urls(block.text)
     if unwrapped != block.text:

@@ -178,7 +178,7 @@ _FAULTS = (zlib.error, lzma.LZMAError, zstd.ZstdError, brotli.error, OSError, EO
 
 
 class Compression(StrEnum):
-    """The compression of a stream; the values are those of HTTP where it has one."""
+    """The compression of a stream; the values are the content codings of HTTP where they exist."""
 
     NONE = "identity"
     GZIP = "gzip"
@@ -215,7 +215,7 @@ class _Decompressor(Protocol):
 
 
 class DecompressedStream:
-    """The content of a compressed stream, which may have several members or frames, one after the other.
+    """The content of a compressed stream with one or more members or frames.
 
     Damage is skipped if another member begins after it; `damage` describes it.
 

@@ -108,7 +108,7 @@ def columns_of(text: str) -> list[TextColumn]:
 def _labelled_lines(text: str) -> Iterator[tuple[int, str, int]]:
     """Yield, for each label in a line of usual length, the start of the line, the line, and the label's offset in it.
 
-    Only lines that may have columns: with two blanks or a bar, without tabulators.
+    Lines that can't have columns are skipped: those without two adjacent blanks or a bar, and those with tabs.
     """
     start, end, may_have_columns = 0, -1, False
     line = ""

@@ -149,7 +149,7 @@ class WrittenResolver:
 def resolver_before(text: str, label_at: int) -> WrittenResolver:
     """Return the resolver that ends before the label at *label_at* of a repaired *text*.
 
-    A URL in the value of another's query counts for itself; one that holds an earlier label is another ARK's.
+    A URL inside the query of another URL counts alone; a URL with an earlier label belongs to another ARK.
 
     >>> resolver_before("see https://n2t.net/ark:/12148/x", 20).url
     'https://n2t.net/'
@@ -230,7 +230,7 @@ def _resolver(written: str, label_at: int) -> WrittenResolver:
 def relative_resolver(mention: Mention, reading: Reading, page_url: str) -> str | None:
     """Return the resolver of an ARK in a relative link (``/ark:/12148/x``, ``//host/ark:/…``); None for other mentions.
 
-    *reading* is that of the page, which is, or was, at *page_url* on the web.
+    *reading* is the content of the page, *page_url* its URL on the web, now or formerly.
     """
     if mention.role is not Role.LINK_TARGET:
         return None
@@ -293,7 +293,7 @@ def linked_arks(mentions: Iterable[Mention]) -> Mapping[int, Ark]:
 def cut_links(mentions: Iterable[Mention], linked: Mapping[int, Ark]) -> dict[int, Mention]:
     """Return the texts that continue beyond the annotation of their own link, by the number of the link.
 
-    A viewer that makes links of lines cuts a URL at the end of its line.
+    A viewer that links each line separately cuts a URL at the end of its line.
     """
     return {
         link: mention
@@ -306,7 +306,7 @@ def cut_links(mentions: Iterable[Mention], linked: Mapping[int, Ark]) -> dict[in
 def complete_mentions(mentions: Sequence[Mention], linked: Mapping[int, Ark]) -> Iterator[Mention]:
     """Yield *mentions*, with each truncated one completed: a text by its own link, an annotation by its own text.
 
-    A text that begins as its link's target does and then stops within a word shows the target.
+    A text that begins like its link's target and stops within a word is taken for the target.
     """
     texts = cut_links(mentions, linked)
     for mention in mentions:

@@ -392,7 +392,7 @@ class MentionReader:
             is_target = self._block.role is Role.LINK_TARGET
             if surplus := len(chars) - len(name) - is_target:
                 self._builder.cut(surplus)
-            self._slash = "" if is_target else "/"  # in a text it may end a phrase, and marks no part of a name
+            self._slash = "" if is_target else "/"  # in a text it may be punctuation, not a part of the ARK
             return
         self._builder.strip(_TAIL)
         if self._ends_with_markup():
@@ -446,7 +446,7 @@ class MentionReader:
     def _is_pattern(self) -> bool:
         """Return True if a star after a few letters stands for all names with that beginning: ``ark:/53355/cl*``.
 
-        After a whole name it is the mark of a note.
+        After a whole name, a star marks a note.
         """
         naan, _, name = self._builder.chars.replace("-", "").partition("/")
         stem = name.rstrip("*")

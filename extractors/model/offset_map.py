@@ -28,7 +28,7 @@ UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\
 RIGHT_TO_LEFT = regex.compile(r"[\p{Hebrew}\p{Arabic}\p{Syriac}\p{Thaana}]")
 
 _BREAK = r"(?: \r\n | [\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029] )"
-_BLANKS = r"[^\S\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]*+"  # possessive: long runs of blanks cost one look
+_BLANKS = r"[^\S\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]*+"  # possessive, so that long runs of blanks are read once
 _SPECIAL = regex.compile(
     rf"""
       (?P<soft_end>  \N{{SOFT HYPHEN}}++ (?= {_BLANKS} {_BREAK} ) )   # a soft hyphen that was used
