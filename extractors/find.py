@@ -164,7 +164,7 @@ def _scan_columns(
         if not any(column.holds(mention.start) for column in columns):
             yield mention
     for column in columns:
-        for mention in _read_column(replace(block, text=column.alone()), evidence):
+        for mention in _read_column(replace(block, text=column.text_alone()), evidence):
             yield mention.shift(column.start)
 
 
@@ -345,7 +345,7 @@ def unresolved_mentions(
         around = [column for column in columns[block_index] if column.holds(mention.start)]
         block, block_start = blocks[block_index], 0
         if around:
-            block, block_start = replace(block, text=around[0].alone()), around[0].start
+            block, block_start = replace(block, text=around[0].text_alone()), around[0].start
         start = max(0, mention.start - block_start - NEAR_CHARS)
         window = _window(block, start, mention.end - block_start + NEAR_CHARS)
         links = dict.fromkeys(anchor.link for anchor in window.anchors)

@@ -14,7 +14,7 @@ from extractors.model.check_characters import (
     CHANCE_LEVEL,
     ENOUGH_NAMES,
     KNOWN,
-    KNOWN_CLAIMS,
+    KNOWN_RULES,
     PASSING_SHARE,
     CheckCharacter,
     CheckCharacterRule,
@@ -78,17 +78,17 @@ def test_a_check_character_sees_neighbours_swapped(zone: Zone, stem: str, data: 
 
 
 def test_known_starts_are_as_long_as_they_are_looked_up() -> None:
-    assert all(start is None or len(start) == 2 for _, start in KNOWN_CLAIMS)
+    assert all(start is None or len(start) == 2 for _, start in KNOWN_RULES)
 
 
 def test_known_zones_are_those_of_the_claims() -> None:
-    assert KNOWN_CLAIMS
-    assert all(KNOWN.claim(naan, f"{start or ''}0000000") is claim for (naan, start), claim in KNOWN_CLAIMS.items())
+    assert KNOWN_RULES
+    assert all(KNOWN.rule_for(naan, f"{start or ''}0000000") is rule for (naan, start), rule in KNOWN_RULES.items())
 
 
-@pytest.mark.parametrize("claim", KNOWN_CLAIMS.values(), ids=map(str, KNOWN_CLAIMS))
-def test_no_known_claim_can_be_chance(claim: CheckCharacterRule) -> None:
-    assert chance_of(claim.seen, claim.passed) < 1e-10
+@pytest.mark.parametrize("rule", KNOWN_RULES.values(), ids=map(str, KNOWN_RULES))
+def test_no_known_claim_can_be_chance(rule: CheckCharacterRule) -> None:
+    assert chance_of(rule.seen, rule.passed) < 1e-10
 
 
 def test_the_chance_of_few_names_is_the_binomial_tail() -> None:
@@ -143,10 +143,10 @@ def test_mistyped_names_are_tolerated_up_to_the_share() -> None:
 def test_names_at_chance_level_have_no_check_characters() -> None:
     arks = without_check("67531", "metadc", 200)
     zones = Zones.of(arks)
-    claim = zones.claim("67531", "metadc107835")
-    assert claim is not None
-    assert claim.zone is None
-    assert chance_of(claim.seen, claim.passed) >= CHANCE_LEVEL
+    rule = zones.rule_for("67531", "metadc107835")
+    assert rule is not None
+    assert rule.zone is None
+    assert chance_of(rule.seen, rule.passed) >= CHANCE_LEVEL
     assert {zones.check(ark) for ark in arks} == {CheckCharacter.NONE}
 
 
@@ -165,7 +165,7 @@ def test_shoulders_are_learned_apart() -> None:
 def test_a_small_shoulder_takes_the_zone_of_its_naan_if_its_own_names_support_it() -> None:
     arks = [ark for digit in range(10) for ark in mint_names(Zone.NAAN_AND_NAME, "54321", f"t{digit}", 4)]
     zones = Zones.of(arks)
-    assert zones.claim("54321", "t7xxxx") == CheckCharacterRule(Zone.NAAN_AND_NAME, 40, 40)
+    assert zones.rule_for("54321", "t7xxxx") == CheckCharacterRule(Zone.NAAN_AND_NAME, 40, 40)
     assert zones.check(mistype(arks[0])) is CheckCharacter.FAILS
     assert zones.check(Ark("54321", "qt0dd8d1c2")) is CheckCharacter.UNKNOWN
 

@@ -91,7 +91,7 @@ def test_of_two_records_about_the_same_the_later_holds() -> None:
 def test_a_whole_shoulder_names_no_object() -> None:
     registry = registry_of({"what": "99152/p0"}, {"what": "99152"})
     asked = [Ark.parse(f"ark:/99152/{name}") for name in ("p0", "p-0", "p01", "p0/x", "q")]
-    assert [registry.names_only(ark) for ark in asked] == [True, True, False, False, False]
+    assert [registry.is_shoulder(ark) for ark in asked] == [True, True, False, False, False]
 
 
 def test_an_unregistered_naan_is_a_remark_with_the_age_of_the_registry() -> None:

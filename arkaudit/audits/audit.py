@@ -270,7 +270,7 @@ class Audit:
             return []
         # Sorted, so that probes on behalf of many ARKs choose the same ARK in every run.
         cited = self.store.cited_arks(self.run_id, as_asked=as_asked)
-        return sorted((ark, url) for ark, url in cited if not self.registry.names_only(ark))
+        return sorted((ark, url) for ark, url in cited if not self.registry.is_shoulder(ark))
 
     def _candidate_readings(self) -> dict[str, Sequence[CandidateReading]]:
         return {**other_readings(self.store.open_mentions(self.run_id)), **self.readings}

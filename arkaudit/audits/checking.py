@@ -179,7 +179,7 @@ def _run(
         run_id = begun.finished_run
         registry = load_registry(cache_folder())
         if targets is None:
-            targets = sorted((ark, url) for ark, url in store.cited_arks(run_id) if not registry.names_only(ark))
+            targets = sorted((ark, url) for ark, url in store.cited_arks(run_id) if not registry.is_shoulder(ark))
             readings = other_readings(store.open_mentions(run_id))
         background = Background(registry, readings or {}, closed=config.closed_collections)
         for verdict in verdicts_of_run(store, run_id, targets, background):

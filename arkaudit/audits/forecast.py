@@ -195,7 +195,7 @@ def print_dataset_forecast(dataset: DatasetDocuments, config: Config) -> None:
 
     registry = load_registry(cache_folder())
     targets = dataset.targets(config.resolver)
-    _print_ark_forecast([(ark, url) for ark, url in targets if not registry.names_only(ark)], config)
+    _print_ark_forecast([(ark, url) for ark, url in targets if not registry.is_shoulder(ark)], config)
 
 
 def _print_ark_forecast(targets: Sequence[tuple[Ark, str]], config: Config) -> None:

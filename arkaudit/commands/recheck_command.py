@@ -114,7 +114,7 @@ def _arks_to_check(
     # Mentions of a NAAN or a shoulder are never checked.
     if chosen:
         registry = load_registry(cache_folder())
-        chosen = [one for one in chosen if not registry.names_only(Ark.parse(one.ark))]
+        chosen = [one for one in chosen if not registry.is_shoulder(Ark.parse(one.ark))]
     if chosen:
         some = f", {limit} of them now" if limit is not None and limit < len(chosen) else ""
         what = f"due in {store_file}" if is_due else f"known in {store_file} of {selection.words}"

@@ -104,7 +104,7 @@ def _row(asked: str, naan: str, name: str, registry: Registry, *, now: datetime)
         "targets": [
             {"template": record.template, "status": record.status, "fault": record.fault} for record in entry.targets
         ],
-        "leads_to": registry.target(ark) if ark and not registry.names_only(ark) else None,
+        "leads_to": registry.target(ark) if ark and not registry.is_shoulder(ark) else None,
         "policy": asdict(entry.policy),
         "test_ark": entry.test_ark,
         "shoulders": [] if entry.shoulder else [record.shoulder for record in registry.shoulders(naan)],

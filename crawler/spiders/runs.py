@@ -90,7 +90,7 @@ def record_registry_findings(store: Store, run_id: int, registry: Registry) -> N
     shoulders: set[Ark] = set()
     for ark in store.arks_cited(run_id):
         naans.add(ark.naan)
-        if registry.names_only(ark):
+        if registry.is_shoulder(ark):
             shoulders.add(ark)
     for naan in sorted(naans):
         remark = registry.unregistered_remark(naan)

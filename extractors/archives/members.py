@@ -107,7 +107,7 @@ class ArchiveMember:
     """The file or archive that was opened; the name begins with it."""
 
 
-def inside(about: ArchiveMember, name: str) -> ArchiveMember:
+def member_inside(about: ArchiveMember, name: str) -> ArchiveMember:
     """Return a member of the archive *about* by its name there; bytes that are not valid text are escaped."""
     path = name[:_NAME_LENGTH].encode("utf-8", "backslashreplace").decode("utf-8").removeprefix("./")
     return ArchiveMember(f"{about.name}{INSIDE}{path}", path, source=about.source)

@@ -28,7 +28,7 @@ from extractors.archives.compression import (
     SizeBudget,
     size_of,
 )
-from extractors.archives.members import INSIDE, ArchiveMember, Limits, inside, may_be_document
+from extractors.archives.members import INSIDE, ArchiveMember, Limits, may_be_document, member_inside
 from extractors.archives.stored_files import is_tar, tar_entries, zip_directory, zip_entries
 from extractors.model.documents import Finding
 from extractors.model.formats import package_format, package_format_of, part_end
@@ -217,7 +217,7 @@ class _Walk:
         else:
             name = PurePosixPath(about.path).name
             stem, suffix = PurePosixPath(name).stem, PurePosixPath(name).suffix.lower()
-            within = inside(about, stem if suffix in _COMPRESSED_SUFFIXES else name)
+            within = member_inside(about, stem if suffix in _COMPRESSED_SUFFIXES else name)
             yield from self.document(inner, within, depth=depth + 1, packed=(layer,))
 
     def _zip(
@@ -239,7 +239,7 @@ class _Walk:
         is_empty = listed is None
         for entry in zip_entries(archive, listed, self._budget):
             is_empty = False
-            within = inside(about, entry.name)
+            within = member_inside(about, entry.name)
             if entry.is_encrypted:
                 self._leave_out("encrypted", "it needs a password", within.name)
             elif not may_be_document(within):
@@ -257,7 +257,7 @@ class _Walk:
             if isinstance(entry, str):
                 self._leave_out("damaged", entry, about.name)
                 continue
-            within = inside(about, entry.name)
+            within = member_inside(about, entry.name)
             if may_be_document(within):
                 yield from self.document(Lookahead(entry.content), within, depth=depth + 1)
             else:

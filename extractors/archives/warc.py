@@ -181,10 +181,10 @@ def _response(block: bytes) -> Payload:
     if len(codings) > MOST_CODINGS:
         fault = f"it was compressed {len(codings)} times"
         return Payload(b"", media_type, charset, status, fault=fault)
-    return Payload(content, media_type, charset, status, _as_sent(codings, content))
+    return Payload(content, media_type, charset, status, _actual_encodings(codings, content))
 
 
-def _as_sent(named: list[Compression], content: bytes) -> tuple[Compression, ...]:
+def _actual_encodings(named: list[Compression], content: bytes) -> tuple[Compression, ...]:
     """Return the actual encodings of *content*, given the encodings that its header *named*.
 
     Many archives decoded the content but kept the header; ``deflate`` often means raw deflate data.

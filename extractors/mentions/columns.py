@@ -49,11 +49,11 @@ class TextColumn:
         offset = at - self.text.rfind("\n", 0, at) - 1
         return self.left <= offset and (self.right is None or offset < self.right)
 
-    def alone(self) -> str:
+    def text_alone(self) -> str:
         """Return its lines with blanks in place of other columns, so that offsets stay the same.
 
         >>> text = "ark:/12148/bp  see\\nt6k1           there\\n"
-        >>> TextColumn(text, 0, len(text), 0, 15).alone().split()
+        >>> TextColumn(text, 0, len(text), 0, 15).text_alone().split()
         ['ark:/12148/bp', 't6k1']
         """
         return "\n".join(map(self._cell_alone, self.text[self.start : self.end].split("\n")))

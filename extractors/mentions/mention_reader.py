@@ -279,13 +279,13 @@ class MentionReader:
                 break
             if char == ":" and self._label_begins(pos + width):
                 break
-            if not self._belongs(char, pos + width, raw=width == 1):
+            if not self._is_part_of_ark(char, pos + width, raw=width == 1):
                 break
             self._builder.add(char, pos, pos + width)
             pos += width
         return pos
 
-    def _belongs(self, char: str, after: int, *, raw: bool) -> bool:
+    def _is_part_of_ark(self, char: str, after: int, *, raw: bool) -> bool:
         """Return True if *char* is part of the ARK, given the text *after* it; not for plain characters of a name."""
         builder = self._builder
         following = self._text[after : after + 1]

@@ -22,7 +22,7 @@ UPPER_CASE = "0123456789BCDFGHJKLMNPQRSTVWXZ"
 
 #: Number of distinct names of one shoulder from which on too few passes are evidence against check characters.
 ENOUGH_NAMES = 20
-#: Check characters are learned if this share of distinct names passes, and so many would pass by chance with at most
+#: Check characters are learned if this share of distinct names passes, and as many would pass by chance with at most
 #: this probability: six of six, seven of eight, or 37 of 40 with three mistyped names. A lower share is no proof, since
 #: it may be a mixture of names with and without check characters.
 PASSING_SHARE = 0.875
@@ -112,7 +112,7 @@ Key = tuple[str, str | None]
 #: Rules by NAAN and first two characters of the name (None: all names). The names were counted in public repositories;
 #: most failures are visibly truncated. Left out for lack of evidence: 87278 (19 of 22 pass), 88435 (74 of 91), 67375
 #: (72 of 72 in the upper-case zone, but none of 6 in its vocabulary P66).
-KNOWN_CLAIMS: Mapping[Key, CheckCharacterRule] = {
+KNOWN_RULES: Mapping[Key, CheckCharacterRule] = {
     ("12148", None): CheckCharacterRule(Zone.NAME, 98_580, 98_575),
     ("29072", None): CheckCharacterRule(Zone.NAME, 22_494, 22_494),
     ("13960", None): CheckCharacterRule(Zone.NAAN_AND_NAME, 46, 45),
@@ -201,7 +201,7 @@ class _Tally:
         self.seen += len(names)
         self.passed.update({zone: zone.count_passing(naan, names) for zone in Zone})
 
-    def claim(self) -> CheckCharacterRule | None:
+    def rule(self) -> CheckCharacterRule | None:
         """Return the rule that these names show; None if they show nothing."""
         zone = max(Zone, key=lambda zone: self.passed[zone])  # in a tie the first one, that of the specification
         passed = self.passed[zone]
@@ -238,22 +238,22 @@ def learn_zones(bases: Iterable[Ark]) -> Mapping[Key, CheckCharacterRule]:
                 names[base.naan, base.shoulder].append(base.name)
         for (naan, shoulder), alike in names.items():
             tallies[naan][shoulder].add(naan, alike)
-    return {(naan, shoulder): claim for naan in sorted(tallies) for shoulder, claim in _claims(tallies[naan])}
+    return {(naan, shoulder): rule for naan in sorted(tallies) for shoulder, rule in _rules(tallies[naan])}
 
 
-def _claims(tallies: Mapping[str | None, _Tally]) -> Iterator[tuple[str | None, CheckCharacterRule]]:
+def _rules(tallies: Mapping[str | None, _Tally]) -> Iterator[tuple[str | None, CheckCharacterRule]]:
     """Yield the rules that the names of one NAAN show, by shoulder."""
     of_all = _Tally()
     for tally in tallies.values():
         of_all.seen += tally.seen
         of_all.passed.update(tally.passed)
-    general = of_all.claim()
+    general = of_all.rule()
     for shoulder, tally in sorted(tallies.items(), key=lambda item: item[0] or ""):
-        claim = tally.claim()
-        if claim is None and tally.seen < ENOUGH_NAMES and general and general.zone and tally.supports(general.zone):
-            claim = general
-        if claim is not None:
-            yield shoulder, claim
+        rule = tally.rule()
+        if rule is None and tally.seen < ENOUGH_NAMES and general and general.zone and tally.supports(general.zone):
+            rule = general
+        if rule is not None:
+            yield shoulder, rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +265,7 @@ class Zones:
 
     learned: Mapping[Key, CheckCharacterRule] = field(default_factory=dict)
     """By NAAN and primordinal shoulder."""
-    known: Mapping[Key, CheckCharacterRule] = field(default_factory=lambda: KNOWN_CLAIMS)
+    known: Mapping[Key, CheckCharacterRule] = field(default_factory=lambda: KNOWN_RULES)
     """By NAAN and the first two characters of a name; None for every name."""
 
     @classmethod
@@ -273,10 +273,10 @@ class Zones:
         """Return the known rules together with those that *arks* show."""
         return cls(learn_zones(dict.fromkeys(ark.base for ark in arks)))
 
-    def claim(self, naan: str, name: str) -> CheckCharacterRule | None:
+    def rule_for(self, naan: str, name: str) -> CheckCharacterRule | None:
         """Return the rule for a name; None if there is none.
 
-        >>> Zones().claim("13030", "kt4199q42g")
+        >>> Zones().rule_for("13030", "kt4199q42g")
         CheckCharacterRule(zone=<Zone.NAAN_AND_NAME: 'naan-and-name'>, seen=36, passed=35)
         """
         learned = self.learned.get((naan, shoulder_of(name))) if self.learned else None
@@ -298,12 +298,12 @@ class Zones:
 
     def check(self, ark: Ark) -> CheckCharacter:
         """Return the result of testing the last character of the base name, if a rule applies."""
-        claim = self.claim(ark.naan, ark.name)
-        if claim is None or len(ark.name) < 2 or self.names_shoulder(Ark(ark.naan, ark.name)):
+        rule = self.rule_for(ark.naan, ark.name)
+        if rule is None or len(ark.name) < 2 or self.names_shoulder(Ark(ark.naan, ark.name)):
             return CheckCharacter.UNKNOWN
-        if claim.zone is None:
+        if rule.zone is None:
             return CheckCharacter.NONE
-        return CheckCharacter.PASSES if claim.zone.passes(ark.naan, ark.name) else CheckCharacter.FAILS
+        return CheckCharacter.PASSES if rule.zone.passes(ark.naan, ark.name) else CheckCharacter.FAILS
 
 
 #: The rules that are known before any ARK is read.
@@ -373,9 +373,9 @@ def suggestions(
     """
     if zones.check(ark) is not CheckCharacter.FAILS or len(ark.name) > LONGEST_NAME:
         return ()
-    claim = zones.claim(ark.naan, ark.name)
-    assert claim is not None
-    zone = claim.zone
+    rule = zones.rule_for(ark.naan, ark.name)
+    assert rule is not None
+    zone = rule.zone
     assert zone is not None
     edits: dict[str, Edit] = {}
     for name, edit in _single_edits(ark.naan, ark.name, zone):

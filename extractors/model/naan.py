@@ -231,7 +231,7 @@ class Registry:
         """Return True if *naan* is registered; the shared NAANs always are."""
         return naan in self._by_naan or naan in SHARED_NAANS
 
-    def names_only(self, ark: Ark) -> bool:
+    def is_shoulder(self, ark: Ark) -> bool:
         """Return True if *ark* is only a registered shoulder and names no object (draft-castelan-ark-uri, 3.2)."""
         return bool(ark.name) and ark.name + ark.qualifier in self._by_naan.get(ark.naan, {})
 

@@ -128,7 +128,7 @@ class Glyphs:
         """Return the rectangles of several characters."""
         return list(map(self.box, offsets))
 
-    def feet(self, offsets: Iterable[int]) -> list[float]:
+    def letter_bottoms(self, offsets: Iterable[int]) -> list[float]:
         """Return the lowest points of the letters at *offsets*, mostly on the base line."""
         left, right, bottom, top = edges = tuple(ctypes.c_double() for _ in range(4))
         feet = []

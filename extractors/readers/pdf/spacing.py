@@ -117,7 +117,7 @@ class Spacing:
             if self._usual:
                 removed.update(self._false_before(label, at))
             base: float | None
-            [base] = self._glyphs.feet([label])
+            [base] = self._glyphs.letter_bottoms([label])
             height = self._glyphs.box(label).height
             for start, done, false in self._pieces_after(label, at):
                 removed.update(false)
@@ -307,7 +307,7 @@ class Spacing:
         is_one_font = len({box.bottom for box in boxes}) == 1
         if base is not None and is_one_font:  # only the face's own raised digits are possible
             offsets, boxes = offsets[-_SHORT:], boxes[-_SHORT:]
-        feet = self._glyphs.feet(offsets)
+        feet = self._glyphs.letter_bottoms(offsets)
         letters = [text[offset] for offset in offsets]
         if base is None:
             on_line = zip(letters, feet, strict=True)
