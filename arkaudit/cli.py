@@ -93,7 +93,7 @@ _COMMANDS = {
     "report": ("report_command", "Write tables and a page from a store."),
     "run": ("audit_command", "Run a whole audit: crawl, resolve, report."),
     "schedule": ("schedule_command", "Run the audits of a configuration when they are due."),
-    "store": ("upkeep_commands", "Check, share or export a store, or merge another one into it."),
+    "store": ("upkeep_commands", "Check a store, or export it for other tools."),
     "triage": ("triage_command", "Decide about known problems: acknowledge, ignore, assign, check again."),
 }
 

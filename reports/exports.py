@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
 from crawler.model.durable_files import make_folder, put_in_place
-from crawler.store.files import clear_scratch_beside, scratch_beside
 from extractors.documents import unwritable_reason
 from extractors.model.errors import ArkauditError
 from extractors.model.files import is_file, is_folder, path_exists
@@ -112,7 +114,7 @@ FORMATS = {
     "sarif": _text_format("report.sarif", sarif, ("failures", "known")),
 }
 
-#: The prefix of temporary folders in which a report is written.
+#: The prefix of temporary folders in which a report is written. They are locked, to recognize those of a killed process.
 _PREFIX = ".arkaudit-report-"
 
 
@@ -217,8 +219,8 @@ def staging_folder(out: Path) -> Iterator[Path]:
     is_new = not path_exists(out)
     try:
         make_folder(out)
-        clear_scratch_beside(out / INDEX, _PREFIX)
-        with scratch_beside(out / INDEX, _PREFIX) as folder:
+        _clear_scratch_folders(out)
+        with _scratch_folder(out) as folder:
             yield folder
             files = [path for path in folder.rglob("*") if is_file(path)]
             files.sort(key=lambda path: (path.name == INDEX, path))
@@ -230,3 +232,33 @@ def staging_folder(out: Path) -> Iterator[Path]:
         if is_new:
             shutil.rmtree(out, ignore_errors=True)
         raise ReportUnwritable(f"{out}: the report can't be written: {error.strerror or error}") from error
+
+
+@contextmanager
+def _scratch_folder(out: Path) -> Iterator[Path]:
+    """Give a temporary folder inside *out*. Raises OSError."""
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=out.absolute()))
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if path_exists(folder):
+            break
+        # Another process removed it before it was locked.
+        os.close(descriptor)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(descriptor)
+
+
+def _clear_scratch_folders(out: Path) -> None:
+    """Remove the unlocked temporary folders inside *out*; ignore errors."""
+    for folder in out.glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(descriptor)

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from crawler.store.store import Store
 from reports.exports import write_report
 from reports.page.cards import action_cards
 from reports.store.frames import load_frames
@@ -304,11 +303,3 @@ def test_the_report_shows_copies_in_cards_letters_tables_and_corrections(world: 
     )
     write_report(frames, world.folder / "again")
     assert copy in (world.folder / "again" / "index.html").read_text("utf-8")
-
-
-def test_an_answer_is_brought_into_another_store_with_its_run(world: World, tmp_path: Path) -> None:
-    with RawServer(lambda _: reply("404 Not Found")) as archive:
-        world.check(world.url, f"{archive.url}/")
-    with Store.open(tmp_path / "other.db") as other:
-        assert other.merge_from(world.store, at="2026-11-23T00:00:00.000+00:00").brought == 1
-        assert [record.outcome.value for record in other.mementos(1)] == ["no-capture"]

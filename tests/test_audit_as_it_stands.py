@@ -120,14 +120,6 @@ def test_checks_alone_are_about_every_ark_that_was_ever_checked(site: Site) -> N
     assert site.objects("--run", "1") == {"a": "resolved"}
 
 
-def test_imported_runs_are_ordered_by_their_own_date(site: Site) -> None:
-    other = site.folder / "other.db"
-    assert run_command("crawl", *ON_LOOPBACK, f"{site.server.url}/page", "--store", other).returncode == 0
-    site.run()
-    assert run_command("store", "import", other, "--store", site.store).returncode == 0
-    assert site.objects() == {"a": "resolved", "b": "resolved", "c": "broken"}
-
-
 def test_the_first_lines_say_what_is_reported_in_every_form(site: Site) -> None:
     site.run()
     site.command("check", site.ark("a"))

@@ -26,11 +26,9 @@ NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
 
 
-def run(number: int, started: timedelta, *, imported: timedelta | None = None) -> SimpleNamespace:
+def run(number: int, started: timedelta) -> SimpleNamespace:
     at = moment(NOW + started)
-    return SimpleNamespace(
-        run_id=number, started_at=at, ended_at=at, imported_at=None if imported is None else moment(NOW + imported)
-    )
+    return SimpleNamespace(run_id=number, started_at=at, ended_at=at)
 
 
 def test_run_that_is_ahead_counts_as_made_before_the_next_one() -> None:
@@ -40,13 +38,6 @@ def test_run_that_is_ahead_counts_as_made_before_the_next_one() -> None:
     starts = [corrected.get(one.run_id, {}).get("started_at", one.started_at) for one in runs]
     assert starts == sorted(set(starts))
     assert starts[-1] < moment(NOW)
-
-
-def test_brought_in_runs_set_no_other_back() -> None:
-    runs = [run(1, 365 * DAY), run(2, -99 * DAY, imported=-DAY), run(3, 9 * DAY, imported=-DAY)]
-    corrected = clamp_times(runs, NOW)
-    assert moment(NOW - DAY) < str(corrected[1]["started_at"]) < moment(NOW)
-    assert moment(NOW - 2 * DAY) < str(corrected[3]["started_at"]) < moment(NOW - DAY)
 
 
 def test_nothing_is_corrected_where_no_time_is_ahead() -> None:

@@ -9,7 +9,6 @@ import shutil
 import socket
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -62,7 +61,6 @@ VERBS = {
     "triage export": ("triage", "export", "--store", "{store}"),
     "triage acknowledge": ("triage", "acknowledge", "--store", "{store}", "--reason", "known", ARK),
     "store export": ("store", "export", "--store", "{store}", "--out", "{new}"),
-    "store import": ("store", "import", "{store}", "--store", "{new}.db"),
     "recheck": ("recheck", "--dry-run", "--store", "{store}"),
 }
 CHECK = ("store", "check", "--store", "{store}")
@@ -112,12 +110,9 @@ def test_a_row_that_cant_be_read_is_named_and_copied_nowhere(statement: str, wor
     change(store, statement)
     checked = run_verb(CHECK, store)
     assert (checked.returncode, words in checked.stdout) == (1, True), checked
-    for name in ("store export", "store import"):
-        done = run_verb(VERBS[name], store)
-        assert (done.returncode, done.stderr.count("\n")) == (3, 1), (name, done.stderr)
+    done = run_verb(VERBS["store export"], store)
+    assert (done.returncode, done.stderr.count("\n")) == (3, 1), done.stderr
     assert not any((store.parent / "new").rglob("*.parquet"))
-    new = store.parent / "new.db"
-    assert not new.exists() or read_store(new, lambda c: c.exec_driver_sql("SELECT count(*) FROM run").scalar()) == 0
 
 
 @pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS.keys())
@@ -306,43 +301,6 @@ def test_read_only_store_with_leftover_wal_is_read(store: Path, tmp_path: Path) 
     with read_only(folder):
         assert set(load_frames(folder / "a.db").run["version"]) == {"of the log"}
         assert run_verb(VERBS["triage list"], folder / "a.db").returncode == 0
-
-
-# -- files left by a kill
-
-_HOLDING = """
-import sys, time
-from pathlib import Path
-from crawler.store.files import scratch_beside
-with scratch_beside(Path(sys.argv[1])) as folder:
-    (folder / "other.db").write_bytes(bytes(1000))
-    print(folder, flush=True)
-    time.sleep(600)
-"""
-
-
-def test_files_of_a_killed_import_are_cleared_unless_locked(store: Path) -> None:
-    held = subprocess.Popen([sys.executable, "-c", _HOLDING, store], stdout=subprocess.PIPE, text=True)
-    assert held.stdout is not None
-    folder = Path(held.stdout.readline().strip())
-    try:
-        assert run_verb(VERBS["triage acknowledge"], store).returncode == 0
-        assert (folder / "other.db").exists()
-    finally:
-        held.kill()
-        held.wait()
-        held.stdout.close()
-    assert folder.parent == store.parent
-    assert folder.exists()
-    assert run_verb(VERBS["triage acknowledge"], store).returncode == 0
-    assert not folder.exists()
-
-
-def test_import_leaves_no_extra_files(store: Path) -> None:
-    new = store.parent / "new.db"
-    for _ in range(2):
-        assert run_command("store", "import", store, "--store", new).returncode == 0
-    assert {each.name for each in store.parent.iterdir()} == {"a.db", "new.db"}
 
 
 # -- TOML

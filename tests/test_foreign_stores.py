@@ -157,9 +157,8 @@ def test_only_files_lie_next_to_a_store(put: Callable[[Path], None], suffix: str
 
 def test_obstacle_is_one_line_of_the_command(store: Path, tmp_path: Path) -> None:
     (tmp_path / "a.db-wal").symlink_to("/dev/zero")
-    for verb in (("report",), ("store", "import", store), ("recheck",)):
-        where = store if verb[0] != "store" else tmp_path / "new.db"
-        done = run_command(*verb, "--store", where)
+    for verb in (("report",), ("recheck",)):
+        done = run_command(*verb, "--store", store)
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
 
 

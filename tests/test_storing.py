@@ -1,8 +1,7 @@
-"""`arkaudit store`: integrity checks, exports for other programs, and merging of two stores."""
+"""`arkaudit store`: integrity checks, and exports for other programs."""
 
 from __future__ import annotations
 
-import shutil
 import signal
 import sqlite3
 import subprocess
@@ -20,12 +19,6 @@ from reports.store_export import EXPORTED, export
 from tests.loopback import run_command, select
 from tests.report_world import write_world
 from tests.test_history import GUIDE, ONE, OTHER, audit, derived_rows
-
-HISTORY = ("contact", "assessment", "latest", "event")
-
-
-def rows_of(path: Path, *tables: str) -> list[list[tuple[object, ...]]]:
-    return [select(path, f"select * from {table} order by 1") for table in tables]
 
 
 def edit(path: Path, statement: str) -> None:
@@ -138,7 +131,7 @@ def keys(store: Path) -> list[str]:
 
 def test_rows_are_sorted_by_naan_then_ark(tmp_path: Path) -> None:
     store = write_world(tmp_path / "audit.db")
-    edit(store, "insert into provenance select run_id, 'key-' || run_id, null from run")
+    edit(store, "insert into provenance select run_id, 'key-' || run_id from run")
     export(store, tmp_path / "out")
     rows = pq.read_table(tmp_path / "out" / "verdict" / "run=key-2").to_pylist()
     assert len(rows) > 5
@@ -198,82 +191,6 @@ def test_an_export_to_where_no_folder_can_be_is_a_mistake(store_path: Path, tmp_
     for out in (tmp_path / "taken", tmp_path / "taken" / "deeper"):
         done = run_command("store", "export", "--store", store_path, "--out", out)
         assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
-
-
-# -- import
-
-
-@pytest.fixture
-def other(tmp_path: Path) -> Path:
-    """Return another store with one of the ARKs and a third one, checked in between."""
-    path = tmp_path / "other.db"
-    with Store.open(path) as store:
-        audit(store, 15, answers={OTHER: 404, "http://a.example/ark:/12x45/x9": 200}, seeds=[])
-    return path
-
-
-PRIMARY = ("run", "document", "mention", "observation", "verdict", "ark")
-
-
-def test_another_store_is_brought_in_and_twice_does_no_harm(store_path: Path, other: Path) -> None:
-    before_other = other.read_bytes()
-    counts = [len(rows) for rows in rows_of(store_path, *PRIMARY)]
-    for expected in ("1 run brought", "0 runs brought"):
-        done = run_command("store", "import", other, "--store", store_path)
-        assert done.returncode == 0, done.stderr
-        assert expected in done.stderr
-        assert [len(rows) for rows in rows_of(store_path, *PRIMARY)] == [
-            count + more for count, more in zip(counts, (1, 0, 0, 2, 2, 1), strict=True)
-        ]
-    assert other.read_bytes() == before_other
-    assert run_command("store", "check", "--store", store_path).returncode == 0
-    with Store.open(store_path) as store:
-        states = {each.ark: each.state for each in store.known_arks()}
-    assert states["ark:12x45/x7"] == "confirmed-broken", "three failures over thirty days, in two stores"
-    assert [path.name for path in store_path.parent.iterdir() if path.is_dir()] == []
-
-
-def test_direction_of_import_does_not_matter(store_path: Path, other: Path, tmp_path: Path) -> None:
-    one, two = tmp_path / "one.db", tmp_path / "two.db"
-    shutil.copy(store_path, one)
-    shutil.copy(other, two)
-    assert run_command("store", "import", other, "--store", one).returncode == 0
-    assert run_command("store", "import", store_path, "--store", two).returncode == 0
-    told = []
-    for path in (one, two):
-        told.append(
-            select(
-                path,
-                "select ark, request_url, state, since, reason, strikes, gone_at, checked_at, memory"
-                " from latest join ark using (ark_id) order by 1, 2",
-            )
-        )
-    assert told[0] == told[1]
-
-
-def test_a_store_brought_into_a_new_one_is_the_same_store(store_path: Path, tmp_path: Path) -> None:
-    assert run_command("store", "import", store_path, "--store", tmp_path / "new.db").returncode == 0
-    assert rows_of(tmp_path / "new.db", *PRIMARY, *HISTORY) == rows_of(store_path, *PRIMARY, *HISTORY)
-
-
-def test_a_run_that_goes_on_stays_where_it_is(store_path: Path, other: Path) -> None:
-    edit(other, "update run set ended_at = null, state = 'running'")
-    done = run_command("store", "import", other, "--store", store_path)
-    assert "1 not ended there" in done.stderr
-
-
-@pytest.mark.parametrize("statement", ["pragma user_version=999", "pragma application_id=7"])
-def test_a_newer_or_foreign_store_is_not_brought_in(store_path: Path, other: Path, statement: str) -> None:
-    edit(other, statement)
-    before = store_path.read_bytes()
-    done = run_command("store", "import", other, "--store", store_path)
-    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    assert store_path.read_bytes() == before
-
-
-def test_a_store_is_not_brought_into_itself(store_path: Path) -> None:
-    assert run_command("store", "import", store_path, "--store", store_path).returncode == 2
-    assert run_command("store", "import", store_path.with_name("none.db"), "--store", store_path).returncode == 2
 
 
 def test_derived_rows_name_no_key_of_their_own(store_path: Path) -> None:

@@ -179,12 +179,11 @@ def registry_show(asked: str, form: str) -> None:
 
 @click.group()
 def store() -> None:
-    """Check, share, export and merge stores.
+    """Check and export stores.
 
     \b
     arkaudit store check --store audit.db
     arkaudit store export --store audit.db --out parquet/
-    arkaudit store import other.db --store audit.db
     """
 
 
@@ -213,20 +212,6 @@ def store_export(store_file: Path, out: Path) -> None:
     from arkaudit.upkeep.stores import export_store
 
     export_store(store_file, out)
-
-
-@store.command("import", short_help="Import the runs of another store.")
-@click.argument("other", metavar="OTHER", type=FILE)
-@store_option
-def store_import(other: Path, store_file: Path) -> None:
-    """Import the runs of another store that this one does not have yet. It can be repeated.
-
-    \b
-    arkaudit store import other.db --store audit.db
-    """
-    from arkaudit.upkeep.stores import import_store
-
-    import_store(other, store_file)
 
 
 @click.group()

@@ -1,10 +1,9 @@
-"""Check a store, export its runs, and import the runs of another store."""
+"""Check a store, and export its runs."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 from sqlalchemy import Connection, exists, func, select
@@ -13,17 +12,14 @@ from arkaudit.output.exits import EXIT_FINDING, say
 from crawler.history.latest import DERIVED, rebuild_beside
 from crawler.model import schema
 from crawler.model.observations import ObjectOutcome
-from crawler.store import CopyFailed, StoreDamaged
+from crawler.store import StoreDamaged
 from crawler.store.database import unreadable_rows
-from crawler.store.files import copy_database, is_damage, is_ours, real_path, scratch_beside
-from crawler.store.store import Store
 from crawler.store.stored_values import wrong_values
 from extractors.model.ark import Ark
-from extractors.model.errors import UserMistake
 from extractors.model.files import is_folder, path_exists
 from extractors.model.normalize import NotAnArk
 from reports.exports import ReportUnwritable
-from reports.languages.display import count_noun, escape_invisible
+from reports.languages.display import escape_invisible
 from reports.store.frames import read_store
 from reports.store_export import export
 
@@ -73,7 +69,7 @@ def _contradictions(connection: Connection) -> Iterator[str]:
     run, provenance, ark = schema.run.c, schema.provenance.c, schema.ark.c
     unnamed = select(run.run_id).where(~exists().where(provenance.run_id == run.run_id))
     for run_id in connection.scalars(unnamed):
-        yield f"run {run_id} has no key that identifies it across stores"
+        yield f"run {run_id} has no key that identifies it in an export"
     unended = select(run.run_id).where(run.state == "finished", run.ended_at.is_(None))
     for run_id in connection.scalars(unended):
         yield f"run {run_id} is finished, but has no end time"
@@ -116,42 +112,9 @@ def export_store(store_file: Path, out: Path) -> None:
     """Export the runs of a store as Parquet. Raises `StoreUnreadable` and `reports.exports.ReportUnwritable`."""
     if path_exists(out) and not is_folder(out):
         raise ReportUnwritable(f"{out}: is not a folder")
-    require_readable(store_file)
+    if damage := read_store(store_file, lambda connection: next(unreadable_rows(connection), None)):
+        raise StoreDamaged(f"{store_file}: {damage}")
     done = export(store_file, out)
     unended = f", {done.unended} not ended yet" if done.unended else ""
-    say(f"{_runs(done.written)} written to {out}, {done.unchanged} already there{unended}")
-
-
-def import_store(other: Path, store_file: Path) -> None:
-    """Copy the runs of the store *other* into a store. Raises `UserMistake` and `crawler.store.StoreError`."""
-    if not path_exists(other):
-        raise UserMistake(f"there is no store at {other}")
-    if path_exists(store_file) and other.samefile(store_file):
-        raise UserMistake(f"{other} is the store itself")
-    try:
-        with scratch_beside(store_file) as folder:
-            copy = folder / "other.db"
-            copy_database(real_path(other), copy)
-            # Raises for a file that is not a store.
-            Store.open(copy).close()
-            require_readable(copy, name=other)
-            with Store.open(store_file) as store:
-                done = store.merge_from(copy, at=datetime.now(UTC).isoformat(timespec="milliseconds"))
-    except CopyFailed as problem:
-        if is_ours(other) and is_damage(problem.__cause__):
-            raise StoreDamaged(f"{other}: can't be read: {problem.__cause__}") from None
-        raise UserMistake(f"{other} can't be read: {problem}") from None
-    unended = f", {done.unended} not ended there and left out" if done.unended else ""
-    decided = f", and {count_noun(done.decisions, 'decision')}" if done.decisions else ""
-    say(f"{_runs(done.brought)} imported into {store_file}, {done.known} already there{unended}{decided}")
-
-
-def require_readable(store_file: Path, *, name: Path | None = None) -> None:
-    """Raise `StoreDamaged` for a store with unreadable rows, before it is copied."""
-    damage = read_store(store_file, lambda connection: next(unreadable_rows(connection), None))
-    if damage:
-        raise StoreDamaged(f"{name or store_file}: {damage}")
-
-
-def _runs(count: int) -> str:
-    return "1 run" if count == 1 else f"{count} runs"
+    runs = "1 run" if done.written == 1 else f"{done.written} runs"
+    say(f"{runs} written to {out}, {done.unchanged} already there{unended}")

@@ -20,33 +20,27 @@ _STEP = timedelta(milliseconds=1)
 
 def corrected_times(connection: Connection, now: datetime) -> dict[int, dict[str, str | None]]:
     """Return the corrected ``started_at`` and ``ended_at`` of runs that lie after *now*, by run."""
-    query = (
-        select(_run.run_id, _run.started_at, _run.ended_at, schema.provenance.c.imported_at)
-        .outerjoin(schema.provenance)
-        .order_by(_run.run_id)
-    )
+    query = select(_run.run_id, _run.started_at, _run.ended_at).order_by(_run.run_id)
     return clamp_times(connection.execute(query).all(), now)
 
 
 def clamp_times(runs: Sequence[Any], now: datetime) -> dict[int, dict[str, str | None]]:
     """Return the corrected times of those *runs*, given in their order, that lie after *now*.
 
-    Such a run is dated just before the next local run, or at the time of its import.
+    Such a run is dated just before the next run.
     """
     corrected: dict[int, dict[str, str | None]] = {}
     next_start = now
     for run in reversed(runs):
-        limit = next_start if run.imported_at is None else min(now, _at(run.imported_at))
         started = _at(run.started_at)
         is_ahead = started > now
         if is_ahead:
-            started = limit - _STEP
+            started = next_start - _STEP
         if is_ahead or (run.ended_at is not None and _at(run.ended_at) > now):
-            ended = None if run.ended_at is None else moment(started if is_ahead else limit)
+            ended = None if run.ended_at is None else moment(started if is_ahead else next_start)
             start = moment(started) if is_ahead else run.started_at
             corrected[run.run_id] = {"started_at": start, "ended_at": ended}
-        if run.imported_at is None:
-            next_start = min(next_start, started)
+        next_start = min(next_start, started)
     return corrected
 
 

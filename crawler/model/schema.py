@@ -30,7 +30,7 @@ from crawler.model.observations import DecidedOn
 #: ``PRAGMA application_id`` of arkaudit's files ("ARKA"). Foreign SQLite files are refused and never changed.
 APPLICATION_ID = 0x41524B41
 #: ``PRAGMA user_version``, increased by every change to the tables below.
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 tables = MetaData()
 
@@ -486,8 +486,7 @@ provenance = Table(
     tables,
     reference("run_id", "run", primary_key=True),
     required("uuid", Text, "key of the run, random", unique=True),
-    optional("imported_at", Moment, "moment of its import from another store; missing for a run of this store"),
-    comment="One row per run: its key in every store that imports it; unique by key.",
+    comment="One row per run: its key in every export; unique by key.",
 )
 
 contact = Table(

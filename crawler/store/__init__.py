@@ -29,9 +29,5 @@ class StoreUnwritable(StoreError):
     """Raised when an open store becomes unwritable, for example on a full disk; its contents stay intact."""
 
 
-class CopyFailed(StoreError):
-    """Raised when a store can't be copied; the store is unchanged."""
-
-
 class StoreDamaged(StoreError):
     """Raised on opening or reading a store with unreadable parts, or with parts that arkaudit would not write."""

@@ -7,14 +7,12 @@ in place of a table are rejected, and no function in the schema is trusted.
 from __future__ import annotations
 
 import errno
-import fcntl
-import os
 import shutil
 import sqlite3
 import struct
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -25,16 +23,7 @@ from sqlalchemy.dialects import sqlite as dialect
 from sqlalchemy.pool import NullPool
 
 from crawler.model import schema
-from crawler.model.durable_files import make_durable
-from crawler.store import (
-    CopyFailed,
-    NotOurStore,
-    StoreBusy,
-    StoreDamaged,
-    StoreUnopenable,
-    StoreUnwritable,
-    UnknownStoreVersion,
-)
+from crawler.store import NotOurStore, StoreBusy, StoreDamaged, StoreUnopenable, StoreUnwritable, UnknownStoreVersion
 from crawler.store.database import unreadable_rows
 from crawler.store.stored_values import Execute, wrong_values
 from extractors.model.files import NO_FILES, is_file, is_folder, path_exists
@@ -320,55 +309,3 @@ def lock_store(path: Path) -> FileLock:
             raise StoreUnwritable(f"{path}: {problem.strerror}") from problem
         raise StoreUnopenable(f"the store can't be written: {problem}") from problem
     return lock
-
-
-def copy_database(path: Path, copy: Path) -> None:
-    """Copy a database and its log to a new path; the copy is durable on return. Raises `CopyFailed`."""
-    try:
-        with closing(sqlite3.connect(_address(path), uri=True)) as old, closing(sqlite3.connect(copy)) as new:
-            old.backup(new)
-        make_durable(copy)
-    except (OSError, sqlite3.Error) as problem:
-        copy.unlink(missing_ok=True)
-        raise CopyFailed(f"no copy could be made of it: {problem}") from problem
-
-
-# Temporary folders next to a store, or to the page of a report. They are locked, so that those of a killed process can
-# be recognized.
-
-_PREFIX = ".arkaudit-import-"
-
-
-@contextmanager
-def scratch_beside(store: Path, prefix: str = _PREFIX) -> Iterator[Path]:
-    """Give a temporary folder next to *store*, on the same disk. Raises OSError."""
-    parent = store.absolute().parent
-    while True:
-        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        if path_exists(folder):
-            break
-        os.close(descriptor)  # another process removed it before it was locked
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(descriptor)
-
-
-def clear_scratch_beside(store: Path, prefix: str = _PREFIX) -> None:
-    """Remove the unlocked temporary folders next to *store*; errors are ignored."""
-    with suppress(OSError):
-        for folder in store.absolute().parent.glob(f"{prefix}*"):
-            with suppress(OSError):
-                _clear(folder)
-
-
-def _clear(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        shutil.rmtree(folder, ignore_errors=True)
-    finally:
-        os.close(descriptor)

@@ -10,7 +10,7 @@ import logging
 import sqlite3
 import stat
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import URL, Column, Connection, Table, create_engine, event, select, text, update
+from sqlalchemy import URL, Connection, create_engine, event, select, text, update
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.pool import StaticPool
 
 from crawler.answers.mementos import MementoRecord
 from crawler.history import latest
-from crawler.history.latest import DERIVED, rebuild
+from crawler.history.latest import rebuild
 from crawler.history.run_times import ahead_words, store_corrected_times
 from crawler.model import schema
 from crawler.model.observations import DocumentRecord, HostTraffic, Observation, Pause, TlsResult
@@ -32,16 +32,7 @@ from crawler.store import StoreDamaged, StoreUnopenable, StoreUnwritable
 from crawler.store.ark_tables import ArkTables, traffic_upsert
 from crawler.store.database import insert_if_new, record_of
 from crawler.store.document_tables import DocumentTables
-from crawler.store.files import (
-    clear_scratch_beside,
-    distrust,
-    is_damage,
-    is_ours,
-    lock_store,
-    real_path,
-    refuse_foreign,
-    require_sound,
-)
+from crawler.store.files import distrust, is_damage, is_ours, lock_store, real_path, refuse_foreign, require_sound
 from crawler.store.frontier import DOCUMENTS, SettledEntry, add_requests, settle
 from crawler.store.stored_values import FINISHED, RUNNING
 
@@ -90,7 +81,6 @@ class Store(DocumentTables, ArkTables):
             path = real_path(path)
             refuse_foreign(path)
             lock = lock_store(path)
-            clear_scratch_beside(path)
         engine = create_engine(
             URL.create("sqlite", database=str(path.absolute()) if path else None),  # ":memory:" is a name like others
             poolclass=StaticPool,
@@ -233,18 +223,6 @@ class Store(DocumentTables, ArkTables):
             with suppress(FileNotFoundError):
                 path.chmod(stat.S_IMODE(path.stat().st_mode) & 0o700)
 
-    def merge_from(self, other: Path, *, at: str) -> MergeResult:
-        """Copy all runs of the store at *other* that are missing here, or none on failure; *other* is only read."""
-        with self._engine.connect() as connection:
-            connection.exec_driver_sql("ATTACH ? AS other", (str(other),))
-        try:
-            with self.transaction() as connection:
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
-                return merge(connection, at=at)
-        finally:
-            with self._engine.connect() as connection:
-                connection.exec_driver_sql("DETACH other")
-
 
 def _update_run(connection: Connection, run_id: int, **values: Any) -> None:
     connection.execute(update(schema.run).where(_run.run_id == run_id).values(values))
@@ -255,97 +233,3 @@ def _set_pragmas(connection: sqlite3.Connection, _: object) -> None:
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA foreign_keys=ON")
-
-
-#: Tables that are not copied run by run: keys of runs, ARKs, the policy, decisions, and all derived tables.
-_APART = (schema.provenance, schema.ark, schema.policy, schema.triage, *DERIVED)
-
-
-@dataclass(frozen=True, slots=True)
-class MergeResult:
-    """The result of merging another store into this one."""
-
-    brought: int
-    """Runs that are new here."""
-    known: int
-    """Runs that were here already."""
-    unended: int
-    """Runs that stay in the other store because they have not ended."""
-    decisions: int = 0
-    """Decisions about known problems that are new here, or later than those here about the same subject."""
-
-
-def merge(connection: Connection, *, at: str) -> MergeResult:
-    """Copy the runs of the database ``other``, which is attached to *connection*, and rebuild the history.
-
-    All rows get new keys; ARKs are matched by their normal form. The caller owns the transaction.
-    """
-    runs = connection.exec_driver_sql(
-        "SELECT run.run_id, provenance.uuid, run.ended_at IS NOT NULL,"
-        " EXISTS (SELECT 1 FROM main.provenance AS ours WHERE ours.uuid = provenance.uuid)"
-        " FROM other.run JOIN other.provenance USING (run_id) ORDER BY run.started_at, run.run_id"
-    ).all()
-    new = [run_id for run_id, _, has_ended, is_known in runs if has_ended and not is_known]
-    if new:
-        _copy(connection, new, at)
-        rebuild(connection)
-    known_count = sum(bool(is_known) for *_, is_known in runs)
-    return MergeResult(len(new), known_count, len(runs) - known_count - len(new), _bring_decisions(connection))
-
-
-def _bring_decisions(connection: Connection) -> int:
-    """Copy the other store's decisions; of two decisions of one kind about the same subject, the later wins."""
-    columns = [column.name for column in schema.triage.columns if not column.primary_key]
-    names = ", ".join(columns)
-    done = connection.exec_driver_sql(
-        f"INSERT INTO main.triage ({names}) SELECT {names} FROM other.triage WHERE true"
-        " ON CONFLICT (action, kind, target) DO UPDATE SET"
-        f" {', '.join(f'{name} = excluded.{name}' for name in columns)} WHERE excluded.at > main.triage.at"
-    )
-    return done.rowcount
-
-
-def _copy(connection: Connection, runs: Sequence[int], at: str) -> None:
-    connection.exec_driver_sql(
-        "INSERT INTO main.ark (ark, naan, shoulder, name, qualifier)"
-        " SELECT ark, naan, shoulder, name, qualifier FROM other.ark WHERE true ON CONFLICT DO NOTHING"
-    )
-    offsets: dict[str, int] = {}
-    wanted = f"run_id IN ({', '.join(map(str, runs))})"
-    for table in schema.tables.sorted_tables:  # referenced tables come first
-        if table in _APART:
-            continue
-        [key] = table.primary_key
-        offsets[table.name] = connection.execute(
-            text(f"SELECT coalesce(max({key.name}), 0) FROM main.{table.name}")
-        ).scalar_one()
-        values = ", ".join(_value(table, column, offsets) for column in table.columns)
-        names = ", ".join(column.name for column in table.columns)
-        which = (
-            wanted
-            if "run_id" in table.columns
-            else f"document_id IN (SELECT document_id FROM other.document WHERE {wanted})"
-        )
-        connection.exec_driver_sql(
-            f"INSERT INTO main.{table.name} ({names}) SELECT {values} FROM other.{table.name} AS theirs WHERE {which}"
-        )
-    connection.execute(
-        text(
-            "INSERT INTO main.provenance (run_id, uuid, imported_at)"
-            f" SELECT run_id + {offsets['run']}, uuid, :at FROM other.provenance WHERE {wanted}"
-        ),
-        {"at": at},
-    )
-
-
-def _value(table: Table, column: Column[object], offsets: dict[str, int]) -> str:
-    """Return the SQL of a copied column: its value, or the new key of the row that it refers to."""
-    referred = next((key.column.table.name for key in column.foreign_keys), None)
-    if referred == "ark":
-        return (
-            "(SELECT ours.ark_id FROM main.ark AS ours JOIN other.ark AS one ON one.ark = ours.ark"
-            f" WHERE one.ark_id = theirs.{column.name})"
-        )
-    if column.primary_key and referred is None:
-        referred = table.name
-    return f"theirs.{column.name} + {offsets[referred]}" if referred else f"theirs.{column.name}"
