@@ -9,7 +9,6 @@ import subprocess
 from itertools import product
 from pathlib import Path
 
-import duckdb
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,10 +16,8 @@ import pytest
 
 from arkaudit.datasets import report_tables
 from arkaudit.datasets.connection import open_dataset
-from arkaudit.datasets.report_tables import CHECK_FAILURES, CITED_HOSTS, DATASET_REPORT, IMPLIED
+from arkaudit.datasets.report_tables import CHECK_FAILURES, CITED_HOSTS, DATASET_REPORT, count, frames_of
 from extractors.model.ark import Ark
-from extractors.model.naan import Registry
-from reports.store.frames import registered_names
 from reports.tables.listings import CITATIONS
 from tests.dataset_world import make, write_documents
 from tests.loopback import run_command
@@ -75,7 +72,7 @@ def _run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 #: The tables that are made of a store, too.
-OF_BOTH = {table.definition.name for table in DATASET_REPORT} - {CITED_HOSTS.name, CHECK_FAILURES.name}
+OF_BOTH = {table.name for table in DATASET_REPORT} - {CITED_HOSTS.name, CHECK_FAILURES.name}
 
 
 @pytest.mark.parametrize("name", sorted(OF_BOTH))
@@ -93,13 +90,14 @@ def test_tables_are_those_of_a_store(folder: Path, name: str) -> None:
         assert ours.count(b"\n") > 1  # or nothing was compared
 
 
-def test_implied_arks_in_sql_equal_those_of_the_class() -> None:
+def test_implied_arks_in_sql_equal_those_of_the_class(folder: Path) -> None:
     parts = ("a", "b1", "/c", "/d2", ".e", ".f-g", "/\u00e9")
     names = {"ark:12148/x" + "".join(some) for some in product(parts, repeat=3)}
     arks = sorted({str(Ark.parse(name)) for name in names})
-    with duckdb.connect(":memory:") as connection:
-        connection.register("names", pa.table({"ark": arks}))
-        found = dict(connection.execute(f"SELECT ark, {IMPLIED} FROM names").fetchall())
+    with open_dataset(str(folder / "ds"), threads=1) as dataset:
+        count(dataset)
+        dataset.keep("names", pa.table({"ark": arks}))
+        found = dict(dataset.rows("SELECT ark, implied_arks(ark) FROM names"))
     assert {ark: set(implied) for ark, implied in found.items()} == {
         ark: set(map(str, Ark.parse(ark).implied_arks)) for ark in arks
     }
@@ -140,12 +138,13 @@ def test_dataset_report_is_translated(folder: Path) -> None:
 
 
 def test_a_report_on_a_large_dataset_does_not_repeat_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    registered = registered_names(Registry.builtin())
-    [citations] = [table for table in DATASET_REPORT if table.definition is CITATIONS]
-    with open_dataset(str(folder / "ds"), threads=1) as dataset:
-        whole = pd.concat(citations.frames(dataset, registered), ignore_index=True)
-        monkeypatch.setattr(report_tables, "MOST_CITATIONS", 1_000)
-        part = pd.concat(citations.frames(dataset, registered), ignore_index=True)
+    frames = []
+    for limit in (report_tables.MOST_CITATIONS, 1_000):
+        monkeypatch.setattr(report_tables, "MOST_CITATIONS", limit)
+        with open_dataset(str(folder / "ds"), threads=1) as dataset:
+            count(dataset)
+            frames.append(pd.concat(frames_of(CITATIONS, dataset), ignore_index=True))
+    whole, part = frames
     is_meant = whole["alternatives"].ne("") | whole["again"] | whole["is_example"].notna()
     assert 0 < len(part) < len(whole)
     assert part.equals(whole[is_meant].reset_index(drop=True))

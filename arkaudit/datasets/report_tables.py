@@ -6,14 +6,15 @@ All ARKs count as not judged. The rows are the same as after a crawl of the same
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from inspect import signature
 from itertools import product
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 from rich.console import Console
 
-from arkaudit.datasets.connection import OpenDataset, count, open_dataset
+from arkaudit.datasets.connection import OpenDataset, open_dataset, query_of
 from arkaudit.output.exits import say
 from arkaudit.output.output_rows import whole
 from arkaudit.output.reporting import naan_table, place_sentence
@@ -23,8 +24,9 @@ from crawler.model.registry import load as load_registry
 from crawler.model.resolving import GLOBAL_RESOLVER, mention_url
 from extractors.model.ark import SKIPPED_NAANS
 from extractors.model.budget import cores
-from extractors.model.check_characters import CheckCharacter
 from extractors.model.errors import UserMistake
+from extractors.model.naan import SHARED_NAANS
+from extractors.model.urls import authority_of
 from reports.exports import check_out, staging_folder
 from reports.formats.table_files import TABLE_FORMATS, write_table
 from reports.languages import ENGLISH, Language
@@ -45,214 +47,80 @@ from reports.tables.definitions import (
 )
 from reports.tables.summary import cited_sentence
 
-Frames = Iterator[pd.DataFrame]
-
 #: Number of mentions up to which `citations` has all of them; beyond it, only doubtful ones and examples.
 MOST_CITATIONS = 1_000_000
-#: SQL for `extractors.model.ark.Ark.implied_arks`: the text before each dot, and before each slash in front of the first
-#: dot, except the slash after the NAAN.
-IMPLIED = """
-    [left(ark, i - 1) FOR i IN range(1, length(ark) + 1)
-     IF ark[i] = '.' OR (ark[i] = '/' AND i > instr(ark, '/') AND i < instr(ark || '.', '.'))]
-"""
-#: Matches an ARK without its qualifier.
-_BASE = "^ark:[^/]*/[^/.]*"
-_NOT_JUDGED = "0 AS works, 0 AS fails, 0 AS unreachable, {} AS not_judged"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DatasetTable:
-    """A table of a report on a dataset, whose rows come in pieces because there may be millions."""
-
-    definition: TableDefinition
-    pieces: Callable[[OpenDataset, pd.DataFrame], Frames] | str
-    """A query, or a function of a counted dataset and the NAAN registry (`reports.store.frames.registered_names`)."""
-
-    def frames(self, dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
-        """Yield its rows in order, with the columns of its definition; unknown ones are empty."""
-        names = [column.name for column in self.definition.columns]
-        query = self.pieces
-        frames = dataset.frames(query) if isinstance(query, str) else query(dataset, registered)
-        for rows in frames:
-            yield self.definition.select_columns(rows.reindex(columns=names))
+def _asked_url(repaired: str, resolver: str | None, link_resolver: str | None) -> str:
+    return mention_url(repaired, resolver, link_resolver, GLOBAL_RESOLVER)
 
 
-def _summary(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
-    outcomes = dict(dataset.rows("SELECT outcome, count(*) FROM documents GROUP BY outcome"))
-    [(citations, in_places, repaired, ambiguous)] = dataset.rows(
-        "SELECT sum(citations), sum(places), sum(mended), sum(unsure) FROM by_document"
+def _example_sign(contexts: str | None, title: str | None, document: str | None) -> str | None:
+    return listings.example_sign((contexts, title, document))
+
+
+#: Functions of the queries in ``sql/``, whose parameters and results are texts or missing.
+_FUNCTIONS: dict[str, Callable[..., str | None]] = {
+    "host_of": authority_of,
+    "section_of": overviews.section,
+    "request_url": _asked_url,
+    "example_sign": _example_sign,
+}
+
+
+def count(dataset: OpenDataset) -> None:
+    """Make the functions, values and tables that the queries in ``sql/`` need. Raises `UserMistake`."""
+    for name, function in _FUNCTIONS.items():
+        texts = ["VARCHAR"] * len(signature(function).parameters)
+        dataset.connection.create_function(name, function, texts, "VARCHAR", null_handling="special")
+    skipped = ", ".join(f"'{naan}'" for naan in sorted(SKIPPED_NAANS))
+    dataset.run(
+        f"SET VARIABLE joint = '{JOINT}'; SET VARIABLE most_named = {pairs.MOST_NAMED};"
+        f"SET VARIABLE skipped_naans = [{skipped}]; SET VARIABLE has_all_citations = {has_all_citations(dataset)}"
     )
-    [(arks,)] = dataset.rows("SELECT count(*) FROM ark")
-    [(findings,)] = dataset.rows("SELECT count(*) FROM findings")
+    dataset.count()
+    registered = registered_names(load_registry(cache_folder()))
+    dataset.keep("registered", pa.Table.from_pandas(registered, preserve_index=False))
+    shared = overviews.with_purposes(pd.DataFrame({"naan": list(SHARED_NAANS)}))
+    dataset.keep("shared_naan", pa.Table.from_pandas(shared, preserve_index=False))
+    arks = dataset.rows(f"SELECT ark FROM ark WHERE regexp_matches(ark, '{pairs.MAY_BE_EQUAL}') ORDER BY ark")
+    equal = pairs.equal_elsewhere(ark for (ark,) in arks)
+    groups = [{"kind": kind, "shared": form, "members": members} for kind, form, members in equal]
+    dataset.keep("equal_elsewhere", pa.Table.from_pylist(groups, _GROUPS))
+
+
+_GROUPS = pa.schema({"kind": pa.string(), "shared": pa.string(), "members": pa.list_(pa.string())})
+
+
+def frames_of(table: TableDefinition, dataset: OpenDataset) -> Iterator[pd.DataFrame]:
+    """Yield the rows of a table in pieces, because there may be millions; unknown columns are empty.
+
+    The query in ``sql/`` has the name of the table. Only the summary is made here, because its measures have words.
+    """
+    names = [column.name for column in table.columns]
+    for rows in (_summary(dataset),) if table is sums.SUMMARY else dataset.frames(query_of(table.name)):
+        yield table.select_columns(rows.reindex(columns=names))
+
+
+def _summary(dataset: OpenDataset) -> pd.DataFrame:
+    [(citations, in_places, repaired, ambiguous, arks, findings)] = dataset.rows(
+        "SELECT coalesce(sum(citations), 0), coalesce(sum(places), 0), coalesce(sum(mended), 0),"
+        " coalesce(sum(unsure), 0), (SELECT count(*) FROM ark), (SELECT count(*) FROM findings) FROM by_document"
+    )
     measures = [
-        *sums.document_measures(outcomes),
+        *sums.document_measures(dict(dataset.rows("SELECT outcome, count(*) FROM documents GROUP BY outcome"))),
         *sums.citation_measures(
-            {Family.NOT_JUDGED: int(citations or 0)},
-            places=int(in_places or 0),
-            repaired=int(repaired or 0),
-            ambiguous=int(ambiguous or 0),
+            {Family.NOT_JUDGED: int(citations)}, places=int(in_places), repaired=int(repaired), ambiguous=int(ambiguous)
         ),
         *sums.ark_measures({Family.NOT_JUDGED: arks}),
         sums.finding_measure(findings),
     ]
-    rows = pd.DataFrame(measures, columns=["measure", "value", "note"])
-    yield rows
-
-
-def _naans(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
-    for rows in dataset.frames(
-        f"""
-        SELECT naan, arks, citations, documents, {_NOT_JUDGED.format("arks")}, 0 AS described, 0 AS committed,
-            concat(arks, ' not asked') AS outcomes
-        FROM (SELECT naan, count(*) AS arks FROM ark GROUP BY naan) JOIN cited USING (naan) WHERE shoulder IS NULL
-        ORDER BY arks DESC, naan
-        """
-    ):
-        named = overviews.organizations_of(registered, rows["naan"])
-        yield overviews.with_purposes(rows.assign(organization=named))
-
-
-def _shoulders(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
-    organizations = registered[registered["shoulder"].ne("")].set_index(["naan", "shoulder"])["organization"]
-    for rows in dataset.frames(
-        f"""
-        SELECT naan, shoulder, arks, citations, documents, {_NOT_JUDGED.format("arks")}, 0 AS committed
-        FROM (SELECT naan, shoulder, count(*) AS arks FROM ark GROUP BY naan, shoulder)
-        JOIN cited USING (naan, shoulder)
-        ORDER BY arks DESC, naan, shoulder
-        """
-    ):
-        keys = pd.MultiIndex.from_frame(rows[["naan", "shoulder"]])
-        by_shoulder = organizations.reindex(keys).set_axis(rows.index)
-        named = by_shoulder.fillna(overviews.organizations_of(registered, rows["naan"]))
-        yield rows.assign(organization=named, registered=keys.isin(organizations.index))
-
-
-_DOCUMENTS = f"""
-    SELECT document, title, CASE WHEN record <> '' THEN source END AS found_on, outcome, media_type,
-        coalesce(citations, 0) AS citations, coalesce(arks, 0) AS arks, {_NOT_JUDGED.format("coalesce(arks, 0)")},
-        coalesce(repaired, 0) AS repaired, coalesce(found.findings, 0) AS findings
-    FROM documents LEFT JOIN by_document USING (document)
-    LEFT JOIN (SELECT document, count(*) AS findings FROM findings GROUP BY document) AS found USING (document)
-    ORDER BY document
-    """
-
-
-_COUNTS = ("alive", "failing", "broken", *(f"level_{number}" for number in range(4)), "listed", "not_met")
-_ZEROS = ", ".join(f"0 AS {name}" for name in _COUNTS)
-_COLLECTIONS = f"""
-    SELECT 'section' AS source, section AS collection, documents, citing_documents, citations, {_ZEROS},
-        coalesce(arks, 0) AS arks, coalesce(arks, 0) AS cited_arks, coalesce(arks, 0) AS undetermined,
-        {_NOT_JUDGED.format("coalesce(arks, 0)")}
-    FROM (
-        SELECT section, count(*) AS documents, count(by_document.document) AS citing_documents,
-            coalesce(sum(citations), 0)::BIGINT AS citations
-        FROM section LEFT JOIN by_document USING (document) GROUP BY section
-    )
-    LEFT JOIN (
-        SELECT section, count(DISTINCT ark) AS arks FROM mentions JOIN section USING (document) GROUP BY section
-    ) USING (section)
-    ORDER BY section
-    """
-
-
-_REPAIRS = f"""
-    SELECT repair, places, citations, documents, {_NOT_JUDGED.format("places")}, example.as_written AS as_written,
-        example.repaired AS repaired, example.document AS document
-    FROM (
-        SELECT repair, sum(places)::BIGINT AS places, sum(citations)::BIGINT AS citations,
-            sum(documents)::BIGINT AS documents, min(example) AS example
-        FROM by_repair GROUP BY repair
-    )
-    ORDER BY places DESC, repair
-    """
-
-
-def _groups(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
-    candidates = dataset.rows(f"SELECT ark FROM ark WHERE regexp_matches(ark, '{pairs.MAY_BE_EQUAL}') ORDER BY ark")
-    equal = pairs.equal_elsewhere(ark for (ark,) in candidates)
-    yield pairs.groups_of([{"kind": kind, "shared": form, "members": arks} for kind, form, arks in equal])
-    yield from dataset.frames(
-        f"""
-        SELECT 'whole' AS kind, whole AS shared, ark.ark IS NOT NULL AS is_cited, parts AS size,
-            {_NOT_JUDGED.format("parts")}, members
-        FROM (
-            SELECT whole, count(*) AS parts, array_to_string(min(part, {pairs.MOST_NAMED}), '{JOINT}') AS members
-            FROM (SELECT ark AS part, unnest({IMPLIED}) AS whole FROM ark) GROUP BY whole
-        )
-        LEFT JOIN ark ON ark.ark = whole
-        ORDER BY parts DESC, whole
-        """
-    )
-
-
-#: Suggestions of `extract`, with names that a document cites first.
-_CHECK_FAILURES = f"""
-    WITH failing AS (
-        SELECT ark, any_value(naan) AS naan, max(suggestions) AS suggestions,
-            count(DISTINCT (document, citation)) AS citations, count(DISTINCT document) AS documents,
-            min({{'document': document, 'ordinal': ordinal, 'as_written': as_written}}) AS first
-        FROM mentions WHERE "check" = '{CheckCharacter.FAILS}' GROUP BY ark
-    ), meant AS (
-        SELECT failing.ark, string_agg(suggestion, '{JOINT}' ORDER BY known.ark IS NULL, place) AS suggestions
-        FROM (SELECT ark, unnest(suggestions) AS suggestion, generate_subscripts(suggestions, 1) AS place
-              FROM failing) AS failing
-        LEFT JOIN ark AS known ON known.ark = regexp_extract(suggestion, '{_BASE}')
-        GROUP BY failing.ark
-    )
-    SELECT ark, naan, coalesce(meant.suggestions, '') AS suggestions, citations, documents,
-        first.as_written AS as_written, first.document AS first_document
-    FROM failing LEFT JOIN meant USING (ark) ORDER BY citations DESC, ark
-    """
+    return pd.DataFrame(measures, columns=["measure", "value", "note"])
 
 
 def has_all_citations(dataset: OpenDataset) -> bool:
     """Return True if `citations` has every mention of a dataset; for a large one it would be another copy."""
     return dataset.manifest.tables["mentions"].rows <= MOST_CITATIONS
-
-
-def _citations(dataset: OpenDataset, registered: pd.DataFrame) -> Frames:
-    """Yield every mention; for a large dataset only those with alternatives, examples and tests."""
-    is_test = "naan IN ({})".format(", ".join(f"'{naan}'" for naan in sorted(SKIPPED_NAANS)))
-    is_meant = "true" if has_all_citations(dataset) else f"len(alternatives) > 0 OR decided > 1 OR {is_test}"
-    for rows in dataset.frames(
-        f"""
-        SELECT document, citation, page, place, role, as_written, ark, repaired,
-            array_to_string(repairs, '{JOINT}') AS repairs, confidence, reason,
-            array_to_string(alternatives, '{JOINT}') AS alternatives, decided > 1 AS again,
-            array_to_string(spelling, '{JOINT}') AS spelling, resolver, link_resolver, {is_test} AS is_test,
-            CASE WHEN {is_test} THEN string_agg(context, ' ') OVER (
-                PARTITION BY document, citation ORDER BY ordinal
-                ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
-            ) END AS contexts, CASE WHEN {is_test} THEN title END AS title
-        FROM mentions JOIN documents USING (document) WHERE {is_meant} ORDER BY document, ordinal
-        """
-    ):
-        asked = zip(rows["repaired"], rows["resolver"], rows["link_resolver"], strict=True)
-        texts = zip(rows["contexts"], rows["title"], rows["document"].where(rows["is_test"]), strict=True)
-        signs = pd.Series(map(listings.example_sign, texts), dtype="str", index=rows.index)
-        is_example = signs.notna().astype("boolean").where(rows["is_test"])
-        yield rows.assign(request_url=[_asked_url(*parts) for parts in asked], sign=signs, is_example=is_example)
-
-
-def _asked_url(repaired: str, resolver: object, link_resolver: object) -> str:
-    """Return the request URL of a mention; a missing resolver is NaN."""
-    named, of_page = (cell if isinstance(cell, str) else None for cell in (resolver, link_resolver))
-    return mention_url(repaired, named, of_page, GLOBAL_RESOLVER)
-
-
-_FINDINGS = "SELECT document AS subject, kind, detail FROM findings ORDER BY ALL"
-
-
-_CITED_HOSTS = """
-    SELECT host, arks, citations, documents
-    FROM (SELECT host, sum(citations)::BIGINT AS citations, sum(documents)::BIGINT AS documents
-          FROM by_host GROUP BY host)
-    JOIN (SELECT host, count(DISTINCT ark) AS arks
-          FROM (SELECT coalesce(resolver, '') AS resolver, ark FROM mentions) JOIN resolver_host USING (resolver)
-          GROUP BY host) USING (host)
-    ORDER BY arks DESC, host
-    """
 
 
 def _of_datasets_only(*_: object) -> pd.DataFrame:
@@ -289,20 +157,18 @@ CHECK_FAILURES = TableDefinition(
     ),
 )
 
-SUMMARY = DatasetTable(sums.SUMMARY, _summary)
-NAANS = DatasetTable(overviews.NAANS, _naans)
 DATASET_REPORT = (
-    SUMMARY,
-    NAANS,
-    DatasetTable(overviews.SHOULDERS, _shoulders),
-    DatasetTable(CITED_HOSTS, _CITED_HOSTS),
-    DatasetTable(overviews.DOCUMENTS, _DOCUMENTS),
-    DatasetTable(overviews.COLLECTIONS, _COLLECTIONS),
-    DatasetTable(listings.REPAIRS, _REPAIRS),
-    DatasetTable(CHECK_FAILURES, _CHECK_FAILURES),
-    DatasetTable(pairs.GROUPS, _groups),
-    DatasetTable(listings.CITATIONS, _citations),
-    DatasetTable(listings.FINDINGS, _FINDINGS),
+    sums.SUMMARY,
+    overviews.NAANS,
+    overviews.SHOULDERS,
+    CITED_HOSTS,
+    overviews.DOCUMENTS,
+    overviews.COLLECTIONS,
+    listings.REPAIRS,
+    CHECK_FAILURES,
+    pairs.GROUPS,
+    listings.CITATIONS,
+    listings.FINDINGS,
 )
 
 
@@ -322,15 +188,14 @@ def report_on_dataset(folder: str, out: Path | None, formats: Sequence[str], lan
         raise UserMistake(f"formats of a report on a dataset are {' and '.join(TABLE_FORMATS)}, not {unknown[0]}")
     if out is not None:
         check_out(out, formats)
-    registered = registered_names(load_registry(cache_folder()))
     with open_dataset(folder, threads=cores()) as dataset:
         count(dataset)
-        [summary] = SUMMARY.frames(dataset, registered)
-        naans = pd.concat(list(NAANS.frames(dataset, registered)))
+        [summary] = frames_of(sums.SUMMARY, dataset)
+        naans = pd.concat(frames_of(overviews.NAANS, dataset))
         if out is not None:
             with staging_folder(out) as scratch:
                 for table, name in product(DATASET_REPORT, formats):
-                    write_table(scratch, name, table.definition, table.frames(dataset, registered))
+                    write_table(scratch, name, table, frames_of(table, dataset))
         is_whole = has_all_citations(dataset)
     headings = {"arks": "ARKs", "citations": language.gettext("citations"), "documents": language.gettext("documents")}
     console = Console()

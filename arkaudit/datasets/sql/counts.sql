@@ -1,0 +1,47 @@
+-- Makes the tables and views from which the tables of a report are queried. Input: the views documents, mentions and
+-- findings; the functions host_of and section_of.
+--
+-- All mentions of a document are in one file. Therefore most counts are sums over groups of files, which
+-- count_files.sql adds. Only distinct ARKs are counted over all files at once.
+
+CREATE TEMP TABLE ark AS SELECT DISTINCT ark, naan, coalesce(shoulder, '') AS shoulder FROM mentions;
+
+CREATE TEMP TABLE resolver_host AS
+SELECT resolver, host_of(resolver) AS host FROM (SELECT DISTINCT coalesce(resolver, '') AS resolver FROM mentions);
+
+-- The part of a document's name that determines its section, shared by many documents. Names with spaces or control
+-- characters are not shortened.
+CREATE MACRO section_key(document) AS
+    CASE WHEN regexp_matches(document, '[\x00-\x20]') THEN document
+         WHEN regexp_matches(document, '^https?://', 'i')
+         THEN regexp_extract(document, '^([^/]*//[^/?#]*(?:/[^/?#]*/?)?)', 1)
+         ELSE regexp_extract(document, '^((?s:.*)/)', 1)
+    END;
+
+CREATE TEMP TABLE section_of_key AS
+SELECT key, section_of(key) AS section FROM (SELECT DISTINCT section_key(document) AS key FROM documents);
+
+CREATE TEMP TABLE section AS
+SELECT document, section_of_key.section FROM documents JOIN section_of_key ON key = section_key(document);
+
+-- The same as `extractors.model.ark.Ark.implied_arks`: the text before each dot, and before each slash in front of the
+-- first dot, except the slash after the NAAN.
+CREATE MACRO implied_arks(ark) AS
+    [left(ark, i - 1) FOR i IN range(1, length(ark) + 1)
+     IF ark[i] = '.' OR (ark[i] = '/' AND i > instr(ark, '/') AND i < instr(ark || '.', '.'))];
+
+CREATE TEMP TABLE cited_in_files (naan VARCHAR, shoulder VARCHAR, citations BIGINT, documents BIGINT);
+CREATE TEMP TABLE by_document (
+    document VARCHAR, places BIGINT, citations BIGINT, arks BIGINT, repaired BIGINT, mended BIGINT, unsure BIGINT
+);
+-- The example of a repair is the first by document.
+CREATE TEMP TABLE by_repair (
+    repair VARCHAR, places BIGINT, citations BIGINT, documents BIGINT,
+    example STRUCT(document VARCHAR, ordinal INTEGER, as_written VARCHAR, repaired VARCHAR)
+);
+CREATE TEMP TABLE by_host (host VARCHAR, citations BIGINT, documents BIGINT);
+
+-- Citations and documents by NAAN (with a shoulder that is missing), and by NAAN and shoulder (which may be empty).
+CREATE TEMP VIEW cited AS
+SELECT naan, shoulder, sum(citations)::BIGINT AS citations, sum(documents)::BIGINT AS documents
+FROM cited_in_files GROUP BY naan, shoulder;
