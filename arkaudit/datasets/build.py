@@ -8,9 +8,9 @@ from __future__ import annotations
 import atexit
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
 
@@ -46,7 +46,7 @@ from extractors.model.errors import PartsFailed, StorageFailed
 from extractors.processes.codec import from_json
 from extractors.wraps.evidence import Evidence
 
-Record = TypeVar("Record")
+Record = TypeVar("Record", ReadRecord, DecidedRecord)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +106,8 @@ class PartWorker:
         """Read *part* into the dataset at *dataset*; local paths are relative to *folder*."""
         return read_part(self._storage(dataset), part, self._executor, folder)
 
-    def decide(self, dataset: str, key: str, read_attempt: str, digest: str) -> DecidedRecord:
-        """Decide a part of the dataset at *dataset* on the evidence of *digest*."""
+    def decide(self, dataset: str, key: str, documents: str, digest: str) -> DecidedRecord:
+        """Decide a part of the dataset at *dataset*, in the file *documents*, on the evidence of *digest*."""
         storage = self._storage(dataset)
         if self._evidence is None or self._evidence[:2] != (dataset, digest):
             evidence = evidence_in(storage, digest)
@@ -115,7 +115,7 @@ class PartWorker:
             if self._executor.jobs > 1:
                 self._executor.share(SHARED, evidence)
         executor = self._executor if self._executor.jobs > 1 else None
-        return decide_part(storage, key, read_attempt, digest, self._evidence[2], executor)
+        return decide_part(storage, key, documents, digest, self._evidence[2], executor)
 
     def _storage(self, dataset: str) -> Storage:
         if dataset not in self._storages:
@@ -243,18 +243,18 @@ class DatasetMaker:
 
     def _read_record(self, key: str) -> ReadRecord:
         """Return the record of a part that was read. Raises `_NotSound` if it has to be read again."""
-        record = self._record(passes.read_record_file(key), ReadRecord, partial(passes.files_of_read, key))
+        record = self._record(passes.read_record_file(key), ReadRecord)
         if record.killed:
             raise _NotSound(f"the process of {record.killed} of its documents was killed")
         return record
 
-    def _record(self, name: str, kind: type[Record], files: Callable[[Record], Mapping[str, str]]) -> Record:
-        """Return the record in a file. Raises `_NotSound` if it, or one of its *files*, is missing or damaged."""
+    def _record(self, name: str, kind: type[Record]) -> Record:
+        """Return the record in a file. Raises `_NotSound` if it, or one of its files, is missing or damaged."""
         try:
             record = from_json(self.storage.read(name) or b"", kind)
         except ValueError:
             raise _NotSound(f"{name} is damaged") from None
-        for file, digest in files(record).items():
+        for file, digest in record.sha256.items():
             now = self.storage.digest(file)
             if now != digest:
                 raise _NotSound(f"{file} is {'missing' if now is None else 'damaged'}")
@@ -280,8 +280,9 @@ class DatasetMaker:
         return digest
 
     def _columns(self, read: Mapping[str, ReadRecord]) -> Iterator[pa.LargeBinaryArray]:
-        for key, record in read.items():
-            with self.storage.local(passes.names_file(key, record.attempt)) as path:
+        for record in read.values():
+            _, names = record.sha256
+            with self.storage.local(names) as path:
                 yield read_names(path)
 
     # -- the second pass
@@ -292,17 +293,13 @@ class DatasetMaker:
         for key in read:
             if key in committed:
                 try:
-                    records[key] = self._record(
-                        passes.decided_record_file(key, digest),
-                        DecidedRecord,
-                        partial(passes.files_of_decided, key, digest),
-                    )
+                    records[key] = self._record(passes.decided_record_file(key, digest), DecidedRecord)
                 except _NotSound as reason:
                     self.listener.set_back(Part(key, ()), f"{reason}; it is decided again")
                     self.storage.remove(passes.decided_record_file(key, digest))
         self.listener.begin_deciding(len(read), len(records))
         calls: Iterable[Call] = (
-            Call(key, "decide", (self.storage.place, key, record.attempt, digest))
+            Call(key, "decide", (self.storage.place, key, next(iter(record.sha256)), digest))
             for key, record in read.items()
             if key not in records
         )
@@ -327,9 +324,10 @@ class DatasetMaker:
         tables: dict[str, TableFiles] = {}
         for table in DATASET_TABLES:
             files = {
-                passes.table_file(table.name, key, digest, record.attempt): record.sha256[table.name]
-                for key, record in decided.items()
-                if record.rows[table.name]
+                name: sha256
+                for record in decided.values()
+                for name, sha256 in record.sha256.items()
+                if name.startswith(f"{table.name}/")
             } or _without_rows(self.storage, table, digest)
             rows = sum(record.rows[table.name] for record in decided.values())
             tables[table.name] = TableFiles(rows, tuple(files), tuple(files.values()))
@@ -409,7 +407,7 @@ def _clean(storage: Storage, manifest: Manifest, read: Mapping[str, ReadRecord])
     for name, table in manifest.tables.items():
         _remove_others(storage, name, set(table.files))
     kept = {passes.read_record_file(key) for key in read}
-    kept.update(*(passes.files_of_read(key, record) for key, record in read.items()))
+    kept.update(*(record.sha256 for record in read.values()))
     _remove_others(storage, READ, kept)
     _remove_others(storage, SCRATCH, set())
     storage.remove_folder(SCRATCH)

@@ -109,7 +109,7 @@ _LOCK = "work/lock"
 
 def print_amount(places: Sequence[str], out: str, *, part_bytes: int = PART_BYTES) -> None:
     """Print the amount of data that a command would read."""
-    files, _ = _inputs(places, out)
+    files, _ = inputs_of(places, out)
     print(estimate(parts_of(files, part_bytes=part_bytes)))
 
 
@@ -123,7 +123,7 @@ def make_dataset(
     """
     if not is_object(out) and (why := unwritable_reason(Path(out))) is not None:
         raise UserMistake(why)
-    inputs = _inputs(places, out)
+    inputs = inputs_of(places, out)
     storage = open_storage(out)
     _check_place(storage)
     with _engine(workers, jobs) as engine, _alone_in(out), DatasetProgress() as progress:
@@ -137,24 +137,14 @@ def make_dataset(
 def check_dataset(folder: str) -> None:
     """Print missing and damaged files of the dataset at *folder*; exit with 1 if any. Raises `UserMistake`."""
     storage = open_storage(folder)
-    try:
-        damage = list(damage_in(storage))
-        tables = manifest_in(storage).tables
-    except StorageFailed as problem:
-        end(EXIT_UNFINISHED, str(problem))
+    damage = list(damage_in(storage))
+    tables = manifest_in(storage).tables
     for line in damage:
         print(line)
     if damage:
         say(f"{folder}: {count_noun(len(damage), 'file')} missing or damaged; repeat the command that made the dataset")
         sys.exit(EXIT_FINDING)
     say(f"{folder} is unchanged: {count_noun(sum(len(table.files) for table in tables.values()), 'file')}")
-
-
-def _inputs(places: Sequence[str], out: str) -> Inputs:
-    try:
-        return inputs_of(places, out)
-    except StorageFailed as problem:
-        end(EXIT_UNFINISHED, str(problem))
 
 
 @contextmanager
@@ -194,11 +184,7 @@ def _print_total(made: FinishedDataset, out: str) -> None:
 
 def _check_place(storage: Storage) -> None:
     """Raise `UserMistake` if the place holds other files than a dataset, or a folder of it is a symbolic link."""
-    try:
-        is_other = not storage.names("work/plans") and not _is_empty(storage)
-    except StorageFailed as problem:
-        end(EXIT_UNFINISHED, str(problem))
-    if is_other:
+    if not storage.names("work/plans") and not _is_empty(storage):
         raise UserMistake(f"{storage.place} is neither empty nor a dataset")
     if not is_object(storage.place):
         folders = ("work", *(f"work/{name}" for name in storage.folders("work")), *storage.folders(""))

@@ -28,8 +28,8 @@ from extractors.archives.members import INSIDE, ArchiveMember
 from extractors.documents import Document, document_name, documents_in, documents_in_file, mention_row, whole_arks
 from extractors.extraction import Extraction
 from extractors.isolated import KILLED, batches, part_weight, run_batches
-from extractors.mentions.mention import Mention, relative_resolver
-from extractors.model.ark import Ark, shoulder_of
+from extractors.mentions.mention import relative_resolver
+from extractors.model.ark import shoulder_of
 from extractors.model.documents import Finding
 from extractors.processes.codec import from_json, to_json
 from extractors.processes.worker import WorkerExecutor, shared_value
@@ -41,18 +41,15 @@ READ = "work/read"
 DECIDED = "work/decided"
 EVIDENCE = "work/evidence"
 
-Record = TypeVar("Record")
-
 
 @dataclass(frozen=True, slots=True)
 class ReadRecord:
     """The commit record of a part's first pass."""
 
-    attempt: str
     unreadable: int
     mentions: int
-    sha256: tuple[str, str]
-    """Digests of the file of documents and of the file of names."""
+    sha256: dict[str, str]
+    """Digests by name of the file of documents, then of the file of complete ARKs."""
     killed: int = 0
     """Number of documents whose process was killed from outside, for example for lack of memory. The next command reads
     them again."""
@@ -64,11 +61,13 @@ class ReadRecord:
 class DecidedRecord:
     """The commit record of a part's second pass."""
 
-    attempt: str
     rows: dict[str, int]
     """Number of rows by table; tables without rows have no file."""
     sha256: dict[str, str]
-    """Digest of the file by table."""
+    """Digests by name of the files of the tables."""
+
+
+Record = TypeVar("Record", ReadRecord, DecidedRecord)
 
 
 def read_record_file(key: str) -> str:
@@ -76,42 +75,16 @@ def read_record_file(key: str) -> str:
     return f"{READ}/{key}.json"
 
 
-def documents_file(key: str, attempt: str) -> str:
-    """Return the name of the file of documents of a part."""
-    return f"{READ}/{key}-{attempt}.jsonl.zst"
-
-
-def names_file(key: str, attempt: str) -> str:
-    """Return the name of the file of complete ARKs of a part."""
-    return f"{READ}/{key}-{attempt}.whole.arrow"
-
-
 def decided_record_file(key: str, digest: str) -> str:
     """Return the name of the commit record of a part that was decided on the evidence of *digest*."""
     return f"{DECIDED}/{digest}/{key}.json"
 
 
-def table_file(table: str, key: str, digest: str, attempt: str) -> str:
-    """Return the name of a file of a table."""
-    return f"{table}/{key}-{digest}-{attempt}.parquet"
-
-
-def files_of_read(key: str, record: ReadRecord) -> dict[str, str]:
-    """Return the digests of the files of a part that was read, by name."""
-    names = documents_file(key, record.attempt), names_file(key, record.attempt)
-    return dict(zip(names, record.sha256, strict=True))
-
-
-def files_of_decided(key: str, digest: str, record: DecidedRecord) -> dict[str, str]:
-    """Return the digests of the files of a part that was decided, by name."""
-    return {table_file(table, key, digest, record.attempt): sha256 for table, sha256 in record.sha256.items()}
-
-
-def _commit(storage: Storage, name: str, record: Record, files: Iterable[str]) -> Record:
-    """Store and return a commit record; if there is one already, return that and remove *files*."""
+def _commit(storage: Storage, name: str, record: Record) -> Record:
+    """Store and return a commit record; if there is one already, return that and remove the files of *record*."""
     if storage.create(name, to_json(record) + b"\n"):
         return record
-    for file in files:
+    for file in record.sha256:
         storage.remove(file)
     return from_json(storage.read(name) or b"", type(record))
 
@@ -234,7 +207,7 @@ def _publish(storage: Storage, key: str, said: Iterable[Document], read: Iterabl
     unreadable: list[str] = []
     whole: set[str] = set()
     attempt = secrets.token_hex(4)
-    names = documents_file(key, attempt), names_file(key, attempt)
+    names = f"{READ}/{key}-{attempt}.jsonl.zst", f"{READ}/{key}-{attempt}.whole.arrow"
     with storage.scratch() as lines, storage.scratch() as arks:
         with pa.CompressedOutputStream(pa.OSFile(str(lines), "wb"), _CODEC) as file:
             for document in chain(map(partial(read_of, extraction=None), said), read):
@@ -249,8 +222,9 @@ def _publish(storage: Storage, key: str, said: Iterable[Document], read: Iterabl
         storage.put(lines, names[0])
         storage.put(arks, names[1])
     first = tuple(unreadable[:_MOST_NAMES])
-    record = ReadRecord(attempt, len(unreadable), mentions, digests, killed, first)
-    return _commit(storage, read_record_file(key), record, names)
+    sha256 = dict(zip(names, digests, strict=True))
+    record = ReadRecord(len(unreadable), mentions, sha256, killed, first)
+    return _commit(storage, read_record_file(key), record)
 
 
 # -- the second pass
@@ -272,14 +246,9 @@ def evidence_in(storage: Storage, digest: str) -> Evidence:
 
 
 def decide_part(
-    storage: Storage,
-    key: str,
-    read_attempt: str,
-    digest: str,
-    evidence: Evidence,
-    executor: WorkerExecutor | None = None,
+    storage: Storage, key: str, documents: str, digest: str, evidence: Evidence, executor: WorkerExecutor | None = None
 ) -> DecidedRecord:
-    """Decide a part unless it has a commit record, and return the record.
+    """Decide the part in the file *documents* unless it has a commit record, and return the record.
 
     The processes of *executor* share the evidence; without one, this process decides. Raises OSError if the storage
     fails.
@@ -288,10 +257,10 @@ def decide_part(
     if done is not None:
         return from_json(done, DecidedRecord)
     attempt = secrets.token_hex(4)
-    names = {table.name: table_file(table.name, key, digest, attempt) for table in DATASET_TABLES}
+    names = {table.name: f"{table.name}/{key}-{digest}-{attempt}.parquet" for table in DATASET_TABLES}
     with ExitStack() as stack:
         scratches = {table: stack.enter_context(storage.scratch()) for table in names}
-        with storage.local(documents_file(key, read_attempt)) as path, _lines_in(path) as lines:
+        with storage.local(documents) as path, _lines_in(path) as lines:
             files = {table.name: ParquetFile(table, scratches[table.name]) for table in DATASET_TABLES}
             try:
                 for rows in _rows_of(lines, evidence, executor):
@@ -302,11 +271,10 @@ def decide_part(
                     file.close()
         counts = {table: file.rows for table, file in files.items()}
         filled = [table for table, count in counts.items() if count]
-        digests = {table: digest_of_file(scratches[table]) for table in filled}
+        digests = {names[table]: digest_of_file(scratches[table]) for table in filled}
         for table in filled:
             storage.put(scratches[table], names[table])
-    decided = DecidedRecord(attempt, counts, digests)
-    return _commit(storage, decided_record_file(key, digest), decided, names.values())
+    return _commit(storage, decided_record_file(key, digest), DecidedRecord(counts, digests))
 
 
 def _rows_of(lines: Iterator[bytes], evidence: Evidence, executor: WorkerExecutor | None) -> Iterator[Rows]:
@@ -363,7 +331,8 @@ def _mention_cells(alone: Document, document: Document, origin: _Origin) -> Iter
     again = {
         doubt.index
         for doubt in alone.unresolved
-        if _decision(alone.mentions[doubt.index]) != _decision(document.mentions[doubt.index])
+        for before, after in [(alone.mentions[doubt.index], document.mentions[doubt.index])]
+        if (before.ark, before.reason) != (after.ark, after.reason)
     }
     for index, mention in enumerate(document.mentions):
         ark = mention.ark
@@ -377,7 +346,3 @@ def _mention_cells(alone: Document, document: Document, origin: _Origin) -> Iter
             "decided": 2 if index in again else 1,
         }
         yield [row[name] for name in _CELLS]
-
-
-def _decision(mention: Mention) -> tuple[Ark, str]:
-    return mention.ark, mention.reason

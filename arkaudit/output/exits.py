@@ -237,6 +237,7 @@ def end_for(failure: Exception) -> NoReturn:
     """Exit with the code of a failure; raise it again with a traceback if it is a bug."""
     from crawler.store import StoreDamaged
     from crawler.store.files import damage_in_opened
+    from extractors.model.errors import StorageFailed
 
     is_of_stream = isinstance(failure, OSError) and failure.errno == errno.EBADF
     if 1 in closed and (is_of_stream or isinstance(failure, OutputUnwritable)):
@@ -249,7 +250,7 @@ def end_for(failure: Exception) -> NoReturn:
         sys.exit(code)
     if code == EXIT_MISTAKE and isinstance(failure, OSError):
         end(code, f"{os.fsdecode(failure.filename)}: {failure.strerror}")
-    if code == EXIT_MISTAKE or isinstance(failure, OutputUnwritable):
+    if code == EXIT_MISTAKE or isinstance(failure, OutputUnwritable | StorageFailed):
         end(code, str(failure))
     if isinstance(failure, StoreDamaged):
         end(code, f"{failure}; run arkaudit store check for details")
