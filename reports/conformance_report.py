@@ -33,6 +33,12 @@ class ConformanceReport:
         return f"{met}/{tested}"
 
     @property
+    def share_words(self) -> str:
+        """The share in words, as ``27 of 30 requirements met``."""
+        met, tested = score(self.results)
+        return f"{met} of {tested} requirements met"
+
+    @property
     def fails(self) -> bool:
         """True if a mandatory requirement is not met."""
         return any(result.outcome is RequirementOutcome.FAILS for result in self.results)
@@ -54,17 +60,21 @@ class ConformanceReport:
 
 
 def as_text(report: ConformanceReport) -> str:
-    """Return one line per requirement, by section, with the fix for each requirement that is not met."""
-    lines, indent = [], " " * 33
+    """Return one line per requirement, by section, then those that are not met together, each with its fix."""
+    lines, unmet, indent = [], [], " " * 33
     for title, results in report.sections():
         lines += ["", title]
         for result in results:
             row = result.requirement
-            lines.append(f"  {row.number:8} {row.level:6} {result.outcome:14} {row.question}")
+            line = f"  {row.number:8} {row.level:6} {result.outcome:14} {row.question}"
+            reasons = [indent + escape_invisible(reason) for reason in result.reasons]
             if result.outcome in UNMET:
-                lines += [indent + row.failure, f"{indent}To fix it: {row.remedy}"]
-            lines += [indent + escape_invisible(reason) for reason in result.reasons]
-    lines += ["", f"ARK conformance of {report.resolver}: {report.share}", ""]
+                unmet += [line, indent + row.failure, f"{indent}To fix it: {row.remedy}", *reasons]
+                reasons = []
+            lines += [line, *reasons]
+    if unmet:
+        lines += ["", "Requirements that are not met", *unmet]
+    lines += ["", f"ARK conformance of {report.resolver}: {report.share_words}", ""]
     return "\n".join(lines).lstrip()
 
 
@@ -116,7 +126,7 @@ def as_junit(report: ConformanceReport) -> str:
 
 def as_markdown(report: ConformanceReport) -> str:
     """Return one table per section."""
-    lines = [f"# ARK conformance of {report.resolver}: {report.share}"]
+    lines = [f"# ARK conformance of {report.resolver}: {report.share_words}"]
     for title, results in report.sections():
         lines += ["", f"## {title}", "", "| | level | requirement | outcome | |", "|---|---|---|---|---|"]
         for result in results:

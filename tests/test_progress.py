@@ -28,6 +28,19 @@ def test_a_log_gets_a_line_each_minute_with_what_is_left(capsys: pytest.CaptureF
     assert lines[1] == "URLs of ARKs: 100 of 1,200, 0 requests", "unexpected requests are no part of the total"
 
 
+def test_remaining_time_is_that_of_the_slowest_host(capsys: pytest.CaptureFixture[str]) -> None:
+    many = [f"https://slow.example/ark:/12x45/{number}" for number in range(3000)]
+    few = [f"https://quick.example/ark:/12x45/{number}" for number in range(50)]
+    seconds = count()
+    with RunProgress(lambda: float(next(seconds))) as progress:
+        progress.stage("URLs of ARKs", 3050, urls={*many, *few})
+        for url in (url for pair in zip(many[:50], few, strict=True) for url in pair):
+            progress.count(observation(url))
+    [line, _] = capsys.readouterr().err.splitlines()
+    # After a minute 30 of 3,000 URLs are done at the slow host.
+    assert line.endswith("about 97 min left")
+
+
 def observation(url: str) -> Observation:
     return Observation(
         ark=Ark("12x45", "x1"), question=Question.OBJECT, request_url=url, asked_url=url, end=ChainEnd.ANSWERED, hops=()

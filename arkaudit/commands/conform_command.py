@@ -98,7 +98,9 @@ def conform(
             report = ConformanceReport(tested, list(results(observations, sections)))
             text, is_amiss = FORMATS[form](report), report.fails
             unanswered = report.no_answer_reason
-    click.echo(text, nl=False)
+    # A table without an answer would hide the reason; programs still get their document.
+    if unanswered is None or form != "text":
+        click.echo(text, nl=False)
     if unanswered is not None:
         end(EXIT_UNFINISHED, f"nothing could be tested: {unanswered}")
     if fail and is_amiss:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Self
 
 from arkaudit.output.exits import errors, quiet
 from crawler.model.observations import DocumentRecord, Observation, Question
+from extractors.model.urls import origin_of
 from reports.languages.display import count_noun, duration
 
 if TYPE_CHECKING:
@@ -75,8 +77,13 @@ class Progress:
     def _remaining_time(self, done: int, now: float) -> str:
         if self._total is None or not self._before < done < self._total:
             return ""
-        seconds = (self._total - done) * (now - self._began) / (done - self._before)
+        seconds = self._remaining_s(done, now - self._began)
         return f"; about {duration(seconds)} left"
+
+    def _remaining_s(self, done: int, elapsed_s: float) -> float:
+        """Return the estimated time until the end of the stage."""
+        assert self._total is not None
+        return (self._total - done) * elapsed_s / (done - self._before)
 
 
 class RunProgress(Progress):
@@ -86,6 +93,8 @@ class RunProgress(Progress):
         super().__init__(clock)
         self._done = self._citations = self._requests = 0
         self._urls: set[str] | None = None
+        self._done_at: Counter[str] = Counter()
+        """Number of URLs of the stage that were answered, by host."""
 
     def __exit__(self, *ending: object) -> None:
         super().__exit__(*ending)
@@ -95,7 +104,7 @@ class RunProgress(Progress):
         """Begin a stage; only answers at *urls* count. The set is modified."""
         self._end_stage()
         super().stage(name, total, done=done)
-        self._done, self._requests, self._urls = done, 0, urls
+        self._done, self._requests, self._urls, self._done_at = done, 0, urls, Counter()
 
     def watch(self, crawler: Crawler) -> None:
         """Count the items of a crawler's spider."""
@@ -125,8 +134,16 @@ class RunProgress(Progress):
         if self._urls is None:
             return True
         is_expected = item.request_url in self._urls
+        self._done_at[origin_of(item.request_url)] += is_expected
         self._urls.discard(item.request_url)
         return is_expected
+
+    def _remaining_s(self, done: int, elapsed_s: float) -> float:
+        """Return the estimate for the host that takes longest: hosts are asked side by side, each at its own rate."""
+        if not self._urls:
+            return super()._remaining_s(done, elapsed_s)
+        left = Counter(map(origin_of, self._urls))
+        return max(number * elapsed_s / max(self._done_at[host], 1) for host, number in left.items())
 
     def _end_stage(self) -> None:
         if self._name not in ("", JUDGING) and not quiet.is_on:
