@@ -109,7 +109,7 @@ def identity_page(out: Path, config_file: Path) -> None:
     if config.identity is None:
         raise UserMistake("set key and agent under [identity] in the configuration")
     # A URL alone would be the address of this page.
-    address = re.search(r"[^\s:;,<>()]+@[^\s;,<>()]+", config.politeness.contact or "")
+    address = re.search(r"(?<![^\s:;,<>()])[^\s:;,<>()@]++@[^\s;,<>()]+", config.politeness.contact or "")
     if address is None:
         raise UserMistake(
             "the page needs an e-mail address: set politeness.contact in the configuration, "

@@ -104,7 +104,7 @@ def _printable(text: str) -> str:
 
 
 def _contact(text: str) -> None:
-    if not re.search(r"[^\s@]+@[^\s@]+|https?://[^\s/]", text):
+    if not re.search(r"[^\s@]@[^\s@]|https?://[^\s/]", text):
         raise ValueError(f"{text!r} holds no e-mail address and no http(s) URL")
 
 
