@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from inspect import signature
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+from duckdb.func import FunctionNullHandling
 from rich.console import Console
 
 from arkaudit.datasets.connection import OpenDataset, open_dataset, query_of
@@ -71,8 +73,8 @@ _FUNCTIONS: dict[str, Callable[..., str | None]] = {
 def count(dataset: OpenDataset) -> None:
     """Make the functions, values and tables that the queries in ``sql/`` need. Raises `UserMistake`."""
     for name, function in _FUNCTIONS.items():
-        texts = ["VARCHAR"] * len(signature(function).parameters)
-        dataset.connection.create_function(name, function, texts, "VARCHAR", null_handling="special")
+        texts: list[Any] = ["VARCHAR"] * len(signature(function).parameters)
+        dataset.connection.create_function(name, function, texts, "VARCHAR", null_handling=FunctionNullHandling.SPECIAL)
     skipped = ", ".join(f"'{naan}'" for naan in sorted(SKIPPED_NAANS))
     dataset.run(
         f"SET VARIABLE joint = '{JOINT}'; SET VARIABLE most_named = {pairs.MOST_NAMED};"
