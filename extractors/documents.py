@@ -37,6 +37,9 @@ _MOST_NAMES = 5
 #: Folders of installed or generated files, which are not documents of the user.
 _INSTALLED = frozenset({"__pycache__", "bower_components", "node_modules", "site-packages"})
 
+#: Suffixes of pictures of web pages and of authors; a TIFF file is rather a scanned document.
+_PICTURES = (".gif", ".ico", ".jpeg", ".jpg", ".png", ".webp")
+
 
 def document_name(path: Path) -> str:
     """Return the name of a file as a document; bytes that are not valid text are escaped.
@@ -50,15 +53,16 @@ def document_name(path: Path) -> str:
 def files_in(folder: Path, hidden: list[str]) -> Iterator[Path]:
     """Yield the files in *folder* and below it; an unreadable subfolder is yielded itself.
 
-    Hidden files, hidden folders and folders of installed programs are skipped; their names are added to *hidden*.
+    Hidden files, hidden folders, folders of installed programs and pictures are skipped; their names are added to
+    *hidden*.
 
     Raises `SourceUnreadable` if *folder* itself can't be read.
     """
     unreadable: list[OSError] = []
     for parent, folders, names in os.walk(folder, onerror=unreadable.append):
-        passed_over = {name for name in (*folders, *names) if name.startswith(".")}.union(
-            _INSTALLED.intersection(folders)
-        )
+        passed_over = {name for name in (*folders, *names) if name.startswith(".")}
+        passed_over |= _INSTALLED.intersection(folders)
+        passed_over |= {name for name in names if name.lower().endswith(_PICTURES)}
         hidden += [os.path.relpath(Path(parent, name), folder) for name in passed_over]
         folders[:] = [name for name in folders if name not in passed_over]
         yield from (path for name in names if name not in passed_over and _may_be_file(path := Path(parent, name)))
@@ -72,12 +76,13 @@ def hidden_finding(names: Sequence[str]) -> Finding:
     """Return the finding about files and folders that were skipped.
 
     >>> hidden_finding([".git", ".a", ".b", ".c", ".d", ".e"]).detail
-    'hidden or installed, and not read unless they are named: .a, .b, .c, .d, .e and 1 more'
+    'hidden, installed or pictures, and not read unless they are named: .a, .b, .c, .d, .e and 1 more'
     """
     first = sorted(names)[:_MOST_NAMES]
     more = f" and {len(names) - len(first)} more" if len(names) > len(first) else ""
     return Finding(
-        "members-skipped", f"hidden or installed, and not read unless they are named: {', '.join(first)}{more}"
+        "members-skipped",
+        f"hidden, installed or pictures, and not read unless they are named: {', '.join(first)}{more}",
     )
 
 

@@ -111,14 +111,14 @@ def locked_folder(tmp_path: Path) -> Iterator[Path]:
 
 def test_hidden_files_are_reported_and_read_when_named(tmp_path: Path) -> None:
     papers = tmp_path / "papers"
-    for name in (".hidden.txt", ".git/x.txt", "deep/.cache/y.txt", "node_modules/z/z.txt", "a.txt", "deep/b.txt"):
+    for name in (".hidden.txt", ".git/x.txt", "deep/.cache/y.txt", "node_modules/z/z.txt", "cover.PNG", "a.txt", "deep/b.txt"):
         (papers / name).parent.mkdir(parents=True, exist_ok=True)
         (papers / name).write_text("ark:/67531/metadc2846")
     done = run_command("extract", papers, "--findings", tmp_path / "findings.jsonl")
     assert sorted(Path(row["document"]).name for row in json_lines(done.stdout)) == ["a.txt", "b.txt"]
     [finding] = json_lines((tmp_path / "findings.jsonl").read_text())
     assert (finding["document"], finding["kind"]) == (str(papers), "members-skipped")
-    assert finding["detail"].endswith(": .git, .hidden.txt, deep/.cache, node_modules")
+    assert finding["detail"].endswith(": .git, .hidden.txt, cover.PNG, deep/.cache, node_modules")
     named = run_command("extract", papers / ".hidden.txt", papers / ".git", papers / "deep" / ".cache")
     assert (named.returncode, named.stdout.count("\n"), "members-skipped" in named.stderr) == (0, 3, False)
     crawled = run_command("crawl", papers, "--store", tmp_path / "a.db")
