@@ -155,6 +155,14 @@ def schema_of(table: DatasetTable) -> pa.Schema:
     return pa.schema(fields, metadata={"table": table.name, "row": table.caption})
 
 
+def wrong_column(table: DatasetTable, schema: pa.Schema) -> str | None:
+    """Return a phrase about the first column of *table* that a file with this *schema* lacks, or None."""
+    for expected in schema_of(table):
+        if expected.name not in schema.names or schema.field(expected.name).type != expected.type:
+            return f"the column {expected.name} is missing or has a wrong type"
+    return None
+
+
 class ParquetFile:
     """Writes rows, each a sequence of cells in the order of the columns, into a file of a table."""
 

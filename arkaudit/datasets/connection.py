@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pyarrow as pa
 
-from arkaudit.datasets.columns import DATASET_TABLES, ColumnKind, DatasetTable
+from arkaudit.datasets.columns import DATASET_TABLES, wrong_column
 from arkaudit.datasets.plan import Manifest, damage_in, manifest_in
 from arkaudit.datasets.storage import is_object, object_files, open_storage
 from extractors.model.errors import UserMistake
@@ -26,14 +26,6 @@ MEMORY = "1GB"
 #: Maximum number of groups of files, each of which is counted by one query.
 _MOST_GROUPS = 100
 ROWS_AT_ONCE = 50_000
-#: DuckDB's names of the types of columns.
-_TYPES = {
-    ColumnKind.TEXT: "VARCHAR",
-    ColumnKind.NUMBER: "INTEGER",
-    ColumnKind.LARGE_NUMBER: "BIGINT",
-    ColumnKind.TEXTS: "VARCHAR[]",
-    ColumnKind.PAIRS: "INTEGER[][]",
-}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,6 +45,11 @@ class OpenDataset:
         """Return all rows of *query*. Raises `UserMistake`."""
         with _as_unreadable():
             return self.connection.execute(query).fetchall()
+
+    def schema(self, query: str) -> pa.Schema:
+        """Return the columns of *query*. Raises `UserMistake`."""
+        with _as_unreadable():
+            return self.connection.sql(query).to_arrow_reader().schema
 
     def frames(self, query: str) -> Iterator[pd.DataFrame]:
         """Yield the result of *query* in frames of `ROWS_AT_ONCE`, at least one. Raises `UserMistake`."""
@@ -114,7 +111,8 @@ def open_dataset(place: str, *, threads: int, memory: str = MEMORY) -> Iterator[
             dataset = OpenDataset(connection, manifest, paths["mentions"])
             for table in DATASET_TABLES:
                 files = paths[table.name]
-                _check_columns(dataset, table, files)
+                if why := wrong_column(table, dataset.schema(f"SELECT * FROM {_parquet(files[:1])} LIMIT 0")):
+                    raise UserMistake(f"{files[0]}: {why}")
                 dataset.run(f"CREATE VIEW {table.name} AS SELECT * FROM {_parquet(files)}")
             yield dataset
         finally:
@@ -129,14 +127,6 @@ def _as_unreadable() -> Iterator[None]:
         yield
     except (duckdb.Error, pa.ArrowException, OSError) as problem:
         raise UserMistake(f"the dataset can't be read: {str(problem).splitlines()[0]}") from None
-
-
-def _check_columns(dataset: OpenDataset, table: DatasetTable, files: Sequence[str]) -> None:
-    """Raise `UserMistake` if a column of a table's *files* is missing, or has another type."""
-    there = {name: kind for name, kind, *_ in dataset.rows(f"DESCRIBE SELECT * FROM {_parquet(files[:1])}")}
-    for column in table.columns:
-        if there.get(column.name) != _TYPES[column.kind]:
-            raise UserMistake(f"{files[0]}: the column {column.name} is missing or has a wrong type")
 
 
 def _parquet(files: Sequence[str]) -> str:

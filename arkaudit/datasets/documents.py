@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from arkaudit.datasets.columns import DATASET_TABLES, schema_of
+from arkaudit.datasets.columns import DATASET_TABLES, wrong_column
 from arkaudit.datasets.plan import Manifest, damage_in, manifest_in
 from arkaudit.datasets.storage import Storage, is_object, open_storage
 from crawler.model.observations import CitedMention, DecidedOn, DocumentOutcome, DocumentRecord, now
@@ -154,23 +154,14 @@ class DatasetDocuments:
     def _open(self, name: str) -> Iterator[pq.ParquetFile]:
         try:
             with self.storage.local(name) as path, pq.ParquetFile(path) as file:
-                self._check_columns(name, file.schema_arrow)
+                for table in DATASET_TABLES:
+                    if PurePosixPath(name).parts[0] == table.name and (why := wrong_column(table, file.schema_arrow)):
+                        raise UserMistake(f"{self.place} can't be read: {name}: {why}")
                 yield file
         # Arrow raises either for damaged files.
         except (OSError, pa.ArrowException) as problem:
             why = "is missing" if isinstance(problem, FileNotFoundError) else str(problem).partition("\n")[0]
             raise UserMistake(f"{self.place} can't be read: {name}: {why}") from None
-
-    def _check_columns(self, name: str, schema: pa.Schema) -> None:
-        """Raise `UserMistake` unless a file has the columns of its table."""
-        table = next(
-            (candidate for candidate in DATASET_TABLES if candidate.name == PurePosixPath(name).parts[0]), None
-        )
-        for expected in schema_of(table) if table is not None else ():
-            if expected.name not in schema.names or schema.field(expected.name).type != expected.type:
-                raise UserMistake(
-                    f"{self.place} can't be read: {name}: the column {expected.name} is missing or has a wrong type"
-                )
 
     @contextmanager
     def _require_own_values(self, what: str) -> Iterator[None]:

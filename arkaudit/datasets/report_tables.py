@@ -13,7 +13,6 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-from duckdb.func import FunctionNullHandling
 from rich.console import Console
 
 from arkaudit.datasets.connection import OpenDataset, open_dataset, query_of
@@ -73,8 +72,10 @@ _FUNCTIONS: dict[str, Callable[..., str | None]] = {
 def count(dataset: OpenDataset) -> None:
     """Make the functions, values and tables that the queries in ``sql/`` need. Raises `UserMistake`."""
     for name, function in _FUNCTIONS.items():
-        texts: list[Any] = ["VARCHAR"] * len(signature(function).parameters)
-        dataset.connection.create_function(name, function, texts, "VARCHAR", null_handling=FunctionNullHandling.SPECIAL)
+        # DuckDB's stubs lack the names of types and options.
+        options: Any = {"return_type": "VARCHAR", "null_handling": "special"}
+        options["parameters"] = ["VARCHAR"] * len(signature(function).parameters)
+        dataset.connection.create_function(name, function, **options)
     skipped = ", ".join(f"'{naan}'" for naan in sorted(SKIPPED_NAANS))
     dataset.run(
         f"SET VARIABLE joint = '{JOINT}'; SET VARIABLE most_named = {pairs.MOST_NAMED};"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 import pandas as pd
@@ -39,13 +39,10 @@ def groups(frames: Frames) -> pd.DataFrame:
     candidates = arks[arks.str.contains(MAY_BE_EQUAL, regex=True)]
     pairs = [*_unequal(frames), *equal_elsewhere(candidates)]
     named = [dict(zip(("kind", "shared", "members"), pair, strict=True)) for pair in pairs]
-    return groups_of([*named, *_wholes(frames)])
-
-
-def groups_of(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return the rows of the table for these groups, sorted."""
     names = [column.name for column in GROUPS.columns]
-    table = pd.DataFrame(rows, columns=[*names, "is_amiss"]).astype({"members": "object", "is_amiss": "boolean"})
+    table = pd.DataFrame([*named, *_wholes(frames)], columns=[*names, "is_amiss"]).astype(
+        {"members": "object", "is_amiss": "boolean"}
+    )
     table = table.fillna({"is_amiss": False}).assign(
         size=table["members"].map(len), members=table["members"].map(lambda members: JOINT.join(members[:MOST_NAMED]))
     )
