@@ -102,6 +102,7 @@ def test_the_wheel_holds_our_packages_and_their_data_and_no_tests(wheel: Path) -
         "reports/languages/fr.po",
         "reports/languages/de.po",
         "reports/languages/es.po",
+        "arkaudit/datasets/sql/counts.sql",
         "arkaudit/demo/site/index.html",
         "arkaudit/demo/site/flood-marks.pdf",
         "crawler/spiders/arks_spider.py",
