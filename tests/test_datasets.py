@@ -399,8 +399,13 @@ def flip_bit(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "damage", [Path.unlink, lambda path: path.write_bytes(b""), flip_bit], ids=["gone", "empty", "bit"]
-)
+    "damage",
+    [
+        Path.unlink, lambda path: path.write_bytes(b""), flip_bit,
+        lambda path: path.write_text('{"unreadable": 0, "mentions": 0, "sha256": {}}'),
+    ],
+    ids=["gone", "empty", "bit", "no-files"],
+)  # fmt: skip
 @pytest.mark.parametrize(
     "files",
     [

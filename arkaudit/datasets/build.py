@@ -246,6 +246,8 @@ class DatasetMaker:
         record = self._record(passes.read_record_file(key), ReadRecord)
         if record.killed:
             raise _NotSound(f"the process of {record.killed} of its documents was killed")
+        if len(record.sha256) != 2:
+            raise _NotSound("its record does not name its two files")
         return record
 
     def _record(self, name: str, kind: type[Record]) -> Record:
