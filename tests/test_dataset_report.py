@@ -178,7 +178,7 @@ def test_a_dataset_without_a_mention_has_a_report(tmp_path: Path) -> None:
         (["--dataset", "@nowhere"], "is not a dataset"),
         (["--dataset", "@ds", "--run", "1"], "--run is for a store: omit it with --dataset"),
         (["--dataset", "@ds", "--store", "@a.db"], "--store is for a store"),
-        (["--dataset", "@ds", "--out", "@out", "--format", "html"], "csv and parquet, not html"),
+        (["--dataset", "@ds", "--out", "@out", "--format", "html"], "csv, csv-bom, parquet, not html"),
         (["--dataset", "@ds", "--out", "-"], "several files"),
         (["--dataset", "@ds", "--out", "@ds/manifest.json"], "is not a folder"),
     ],

@@ -188,7 +188,7 @@ def report_on_dataset(folder: str, out: Path | None, formats: Sequence[str], lan
     """
     unknown = [name for name in formats if name not in TABLE_FORMATS]
     if unknown:
-        raise UserMistake(f"formats of a report on a dataset are {' and '.join(TABLE_FORMATS)}, not {unknown[0]}")
+        raise UserMistake(f"formats of a report on a dataset are {', '.join(TABLE_FORMATS)}, not {unknown[0]}")
     if out is not None:
         check_out(out, formats)
     with open_dataset(folder, threads=cores()) as dataset:
