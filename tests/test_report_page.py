@@ -458,6 +458,18 @@ def test_style_and_charts_are_applied_and_nothing_sticks_out_of_the_window(
     assert browser.value("document.documentElement.scrollWidth <= innerWidth")
 
 
+@pytest.mark.browser
+@needs_browser
+@pytest.mark.parametrize("width", [360, 700, 1000, 1160, 1280])
+def test_no_tile_breaks_its_number(page_and_files: tuple[Page, Path], width: int) -> None:
+    browser, index = page_and_files
+    browser.open(index, width=width)
+    browser.value("document.querySelectorAll('.tile dd a').forEach(number => { number.textContent = '12,328'; })")
+    heights = "[...document.querySelectorAll('.tile dd')].every(one => one.offsetHeight < 40)"
+    assert browser.value(heights)
+    assert browser.value("document.documentElement.scrollWidth <= innerWidth")
+
+
 LIVING = (
     "Promise.all([...document.querySelectorAll('details[data-table]')]"
     ".map(one => arkaudit.show(one.dataset.table))).then(() => null)"
