@@ -210,36 +210,66 @@ class MarkupPage:
         """By the offset of the link's tag."""
         self._written_links: set[int] = set()
         """Links whose target is already among the blocks."""
+        self._open_link: re.Match[str] | None = None
+        self._link_known_to = 0
+        self._open_elements = [""]
+        self._elements_known_to = 0
 
     def blocks(self) -> list[Block]:
         """Return all texts and values that may hold an ARK, in page order; targets of links come before their text."""
-        labels = as_time_allows(label_places(self.markup), "label")
-        at = next(labels, None)
-        elements = [""]
-        start, link, link_at_start = 0, None, None
-        for tag in _TAG.finditer(f"{self.markup}<hr/>"):
-            if at is None:
-                break
-            closing, name, rest = tag.groups()
-            begins = not closing and not rest.endswith("/")
-            if name not in APART:
-                link = (tag if begins else None) if name == "a" else link
+        done = 0
+        for at in as_time_allows(label_places(self.markup), "label"):
+            if at < done:
                 continue
-            if at < tag.start():
-                self._read_run(start, link_at_start, elements[-1])
-                at = next((label for label in labels if label >= tag.start()), None)
-            if at is not None and at < tag.end():
-                self._read_attributes(tag, attributes_of(rest))
-                at = next((label for label in labels if label >= tag.end()), None)
-            if closing:
-                elements.pop()
-            elif begins:
-                elements.append(name)
-            start, link_at_start = tag.end(), link
+            tag = self._separating_tag_before(at)
+            if tag is not None and at < tag.end():
+                self._read_attributes(tag, attributes_of(tag[3]))
+                done = tag.end()
+                continue
+            start = tag.end() if tag is not None else 0
+            done = self._read_run(start, self._link_at(start), self._element_after(tag))
         return self._blocks
 
-    def _read_run(self, start: int, link: re.Match[str] | None, element: str) -> None:
-        """Read the text in *element* from *start*, inside *link* if given, to the next tag that separates text."""
+    def _separating_tag_before(self, at: int) -> re.Match[str] | None:
+        """Return the last tag before *at* that separates text, or None."""
+        while (at := self.markup.rfind("<", 0, at)) >= 0:
+            tag = _TAG.match(self.markup, at)
+            if tag is not None and tag[2] in APART:
+                return tag
+        return None
+
+    def _link_at(self, pos: int) -> re.Match[str] | None:
+        """Return the tag of the link that is open at *pos*, or None. Positions of later calls are not smaller."""
+        first, self._link_known_to = self._link_known_to, pos
+        last = max(self.markup.rfind(begun, first, pos) for begun in ("<a>", "<a ", "<a/", "</a>"))
+        if last >= 0:
+            tag = _TAG.match(self.markup, last)
+            self._open_link = tag if tag is not None and _begins_element(tag) else None
+        return self._open_link
+
+    def _element_after(self, tag: re.Match[str] | None) -> str:
+        """Return the name of the innermost open element after *tag*, of the elements that separate text.
+
+        An opening tag names it. For any other, the tags since the last such call are read.
+        """
+        if tag is None:
+            return ""
+        if _begins_element(tag):
+            return tag[2]
+        for earlier in _TAG.finditer(self.markup, self._elements_known_to, tag.end()):
+            if earlier[2] in APART:
+                if earlier[1]:
+                    self._open_elements.pop()
+                elif _begins_element(earlier):
+                    self._open_elements.append(earlier[2])
+        self._elements_known_to = tag.end()
+        return self._open_elements[-1]
+
+    def _read_run(self, start: int, link: re.Match[str] | None, element: str) -> int:
+        """Read the text in *element* from *start*, inside *link* if given, to the next tag that separates text.
+
+        Return the offset of that tag.
+        """
         run = TextRun()
         targets: dict[int, Block] = {}
         if link is not None:
@@ -272,6 +302,7 @@ class MarkupPage:
                     self._written_links.add(anchor.link)
                     self._blocks.append(targets[anchor.link])
             self._blocks.append(replace(block, following=decode_references(following["text"]) if following else ""))
+        return pos
 
     def _enter_link(
         self, tag: re.Match[str], attributes: Mapping[str, str], run: TextRun, targets: dict[int, Block]
@@ -298,6 +329,11 @@ class MarkupPage:
                 self._written_links.add(link)
             role = Role.LINK_TARGET if where in _TARGETS or name in _URL_ATTRIBUTES else Role.METADATA
             self._blocks.append(Block(value, role, place=where, link=link))
+
+
+def _begins_element(tag: re.Match[str]) -> bool:
+    """Return True if *tag* opens an element and does not close it itself."""
+    return not tag[1] and not tag[3].endswith("/")
 
 
 def attributes_of(written: str) -> dict[str, str]:
