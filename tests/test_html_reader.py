@@ -221,6 +221,7 @@ def comparable(blocks):
     ]
 
 
+@example("<wbr href=ark:/12345/x5>")
 @given(PAGES)
 def test_pages_that_may_hold_an_ark_are_parsed(page):
     reading = read_html(page.encode(), charset="utf-8")
