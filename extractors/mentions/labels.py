@@ -139,6 +139,7 @@ _SIGNS = tuple(
         ("\N{FULLWIDTH COLON}", "\N{FULLWIDTH COLON}"),
     )
 )
+_LONGEST_SIGN = max(len(sign) for sign, _ in _SIGNS)
 _AFTER_O = re.compile(r":(?<=[oO]:)(?=[aA<%&\\\uFF21\uFF41])")
 #: A superset of the text between the word and its sign.
 _RUN = regex.compile(rf"(?: <[^<>]*+> | {_BETWEEN} | &\#[0-9]++; | / )*+", regex.VERBOSE)
@@ -210,8 +211,10 @@ def _signs_behind(markup: str, end: int) -> Iterator[int]:
     """Yield the offsets of the signs with only tags and marks between them and the word that ends at *end*."""
     between = _RUN.match(markup, end)
     last = between.end() if between is not None else end
+    near = markup[end : last + _LONGEST_SIGN]
     for sign, pattern in _SIGNS:
-        yield from filter(partial(pattern.match, markup), _places(markup, sign, end, last + len(sign)))
+        if sign in near:
+            yield from filter(partial(pattern.match, markup), _places(markup, sign, end, last + len(sign)))
 
 
 _NAAN_AND_NAME = re.compile(r"/?(?P<compact>[0-9a-z]{5,16}/[0-9A-Za-z]\S*)", re.ASCII)
