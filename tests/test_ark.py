@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractors.model.ark import BETANUMERIC, Ark, WrittenArk
+from extractors.model.ark import BETANUMERIC, RULES, Ark, WrittenArk, remarks
 from extractors.model.normalize import NotAnArk, Profile
 from tests.vectors import vectors
 
@@ -131,3 +131,16 @@ def test_examples_and_tests_are_skipped_in_any_spelling(written: str) -> None:
 @pytest.mark.parametrize("naan", ["99152", "99166", "12148", "123456", "%3112148"])
 def test_other_naans_are_not_skipped(naan: str) -> None:
     assert not Ark(naan, "x").is_skipped
+
+
+@given(
+    st.sampled_from(["", "http://a.org/", "https://n2t.net/"]),
+    st.sampled_from(["ark:", "ark:/", "ARK:/"]),
+    st.sampled_from(["12148", "12345", "99999", "b2345", "1214a", "121"]),
+    st.text("fk1x5AZ=~/.-", min_size=1, max_size=12) | st.just("x" * 300),
+)
+def test_plain_names_have_the_remarks_of_all_rules(resolver: str, label: str, naan: str, name: str) -> None:
+    text = f"{resolver}{label}{naan}/x{name}"
+    written, ark = WrittenArk.of(text), Ark.parse(text)
+    assert written is not None
+    assert remarks(text, ark) == tuple(remark for remark, applies in RULES.items() if applies(written, ark))

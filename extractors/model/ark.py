@@ -293,7 +293,8 @@ def remarks(written: str, ark: Ark, *, url_goes_on: bool = False) -> tuple[Remar
     """
     parts = WrittenArk.of(written) or WrittenArk.of(str(ark))
     assert parts is not None, "an ARK in normal form begins with its label"
-    due = [remark for remark, applies in RULES.items() if applies(parts, ark)]
+    is_plain = not ark.qualifier and parts.body == f"{ark.naan}/{ark.name}" and _PLAIN_BODY.fullmatch(parts.body)
+    due = [remark for remark, applies in (_RULES_OF_PLAIN if is_plain else RULES).items() if applies(parts, ark)]
     return (*due, Remark.URL_GOES_ON) if url_goes_on else tuple(due)
 
 
@@ -343,3 +344,12 @@ RULES: Mapping[Remark, Callable[[WrittenArk, Ark], bool]] = {
     Remark.RESERVED_EXTENSION: lambda _, ark: _RESERVED_PART.search(ark.qualifier) is not None,
     Remark.OVER_LONG: lambda _, ark: len(ark.name) + len(ark.qualifier) > _MOST_OCTETS,
 }
+#: NAAN and name of most ARKs: no rule applies to them but these.
+_PLAIN_BODY = re.compile(rf"[{BETANUMERIC}]{{{_NAAN_CHARS}}}/[0-9A-Za-z{re.escape(_SYMBOLS)}]+")
+_RULES_OF_PLAIN = {
+    remark: RULES[remark]
+    for remark in (
+        Remark.PLAIN_HTTP, Remark.CLASSIC_LABEL, Remark.CASE_LOST, Remark.UNFIT_FOR_REFERENCE, Remark.TEST_SHOULDER,
+        Remark.OVER_LONG,
+    )
+}  # fmt: skip
