@@ -75,11 +75,18 @@ class Extraction:
 
 
 def extraction_of(
-    data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None, with_links: bool = True
+    data: bytes,
+    *,
+    media_type: str | None = None,
+    name: str = "",
+    charset: str | None = None,
+    with_links: bool = True,
+    with_suggestions: bool = True,
 ) -> Extraction:
     """Return the extraction of a document of any format. Never raises: problems become findings.
 
-    Without *with_links*, the links of a page may be missing (`read_document`).
+    Without *with_links*, the links of a page may be missing (`read_document`). Without *with_suggestions*, mistyped ARKs
+    get none until `with_evidence` makes them.
 
     >>> [mention] = extraction_of(b"<p>See <a href='https://n2t.net/ark:12148/btv1b84'>it</a>.", name="a.html").mentions
     >>> str(mention.ark), mention.role.value, mention.place
@@ -100,7 +107,7 @@ def extraction_of(
         if isinstance(namespace, NamespaceMention)
     }
     placed = [(index, mention) for index, in_block in enumerate(by_block) for mention in _mentions(in_block)]
-    mentions = _annotate_all([mention for _, mention in placed], evidence)
+    mentions = _annotate_all([mention for _, mention in placed], evidence, with_suggestions=with_suggestions)
     limits = budget.findings if budget is not None else ()
     findings = (*reading.findings, *limits, *sorted(namespaces), *citation_findings(mentions, blocks))
     findings = (*findings, *malformed_findings(reading, mentions))
@@ -178,6 +185,7 @@ def extract_in_time(
     name: str = "",
     charset: str | None = None,
     with_links: bool = True,
+    with_suggestions: bool = True,
 ) -> Extraction:
     """Return the extraction within *cpu_s* seconds of CPU time; if they run out, a finding says how far it read.
 
@@ -186,7 +194,14 @@ def extract_in_time(
     (['ark:12148/btv1b84'], ())
     """
     with use_budget(TimeBudget(cpu_s)):
-        return extraction_of(data, media_type=media_type, name=name, charset=charset, with_links=with_links)
+        return extraction_of(
+            data,
+            media_type=media_type,
+            name=name,
+            charset=charset,
+            with_links=with_links,
+            with_suggestions=with_suggestions,
+        )
 
 
 def with_evidence(
@@ -209,14 +224,16 @@ def may_decide() -> bool:
     return has_time(ReadingStage.FINDING, "not every doubtful ARK was decided by the evidence of other documents")
 
 
-def _annotate_all(mentions: Sequence[Mention], evidence: Evidence) -> tuple[Mention, ...]:
-    """Return *mentions* with check characters, remarks and citation numbers."""
+def _annotate_all(
+    mentions: Sequence[Mention], evidence: Evidence, *, with_suggestions: bool = True
+) -> tuple[Mention, ...]:
+    """Return *mentions* with check characters, remarks and citation numbers, and with suggestions if asked."""
     if not mentions:
         return ()
     suggested: dict[Ark, tuple[str, ...]] = {}
     whole = list(complete_mentions(mentions, linked_arks(mentions)))
     return tuple(
-        annotate(mention, evidence, suggested, citation=number)
+        annotate(mention, evidence, suggested, citation=number, with_suggestions=with_suggestions)
         for mention, number in zip(whole, citation_numbers(whole), strict=True)
     )
 
@@ -227,11 +244,13 @@ def annotate(
     suggested: dict[Ark, tuple[str, ...]] | None = None,
     *,
     citation: int | None = None,
+    with_suggestions: bool = True,
 ) -> Mention:
     """Return *mention* with its check, suggestions and remarks; *suggested* caches the suggestions by ARK."""
     ark, suggested = mention.ark, {} if suggested is None else suggested
     check = evidence.zones.check(ark)
-    if check is CheckCharacter.FAILS and ark not in suggested and has_time(ReadingStage.SUGGESTING, _NO_SUGGESTIONS):
+    is_unknown = with_suggestions and check is CheckCharacter.FAILS and ark not in suggested
+    if is_unknown and has_time(ReadingStage.SUGGESTING, _NO_SUGGESTIONS):
         meant = suggestions(ark, zones=evidence.zones, fits=evidence.shapes.allows, is_seen=evidence.holds)
         suggested[ark] = tuple(str(suggestion.ark) for suggestion in meant)
     is_doubtful = check is CheckCharacter.FAILS and mention.confidence is Confidence.CERTAIN  # learned zone

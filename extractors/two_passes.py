@@ -55,6 +55,9 @@ from extractors.processes.codec import from_json, result_type, to_json
 from extractors.processes.worker import WorkerError, WorkerExecutor, shared_value
 from extractors.wraps.evidence import Evidence
 
+#: Links are not listed, and the second pass makes the suggestions, by all documents.
+_FIRST_PASS = {"with_links": False, "with_suggestions": False}
+
 R = TypeVar("R")
 S = TypeVar("S")
 
@@ -89,7 +92,7 @@ def parts_reader(
     def read_small(part: Part) -> S | None:
         if isinstance(part, Document):
             return make(part, None)
-        extraction = inline_extraction(part, with_links=False)
+        extraction = inline_extraction(part, **_FIRST_PASS)
         return None if extraction is None else make(part, extraction)
 
     def failed(part: Part, failure: WorkerError) -> S:
@@ -129,7 +132,7 @@ class ReadParts(Generic[S]):
     def __call__(self, parts: Sequence[Part]) -> list[S]:
         """Return the result of `make` for each of *parts*; a part that takes too long is read only partly."""
         return [
-            self.make(part, None if isinstance(part, Document) else extraction_in_time(part, with_links=False))
+            self.make(part, None if isinstance(part, Document) else extraction_in_time(part, **_FIRST_PASS))
             for part in parts
         ]
 

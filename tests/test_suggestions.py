@@ -8,6 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from extractors.documents import Document
+from extractors.extraction import extraction_of
 from extractors.model.ark import BETANUMERIC, Ark, shoulder_of
 from extractors.model.check_characters import (
     KNOWN,
@@ -21,10 +23,19 @@ from extractors.model.check_characters import (
     series_of,
     suggestions,
 )
+from extractors.wraps.evidence import Evidence
 from tests.test_checkchar import mint_names, with_check
 from tests.vectors import vectors
 
 stems = st.text(BETANUMERIC, min_size=6, max_size=14)
+
+
+def test_suggestions_can_be_left_to_the_second_pass() -> None:
+    first = extraction_of(b"see ark:/12148/bpt6k107371u there", with_suggestions=False)
+    [mention] = extraction_of(b"see ark:/12148/bpt6k107371u there").mentions
+    assert mention.suggestions
+    assert first.mentions[0].suggestions == ()
+    assert Document.of("a.txt", first).decide(Evidence()).mentions == (mention,)
 
 
 @pytest.mark.parametrize("vector", vectors("suggestions"))
