@@ -142,7 +142,7 @@ def test_former_target_is_searched_near_its_last_success(world: World) -> None:
         pytest.param(lambda _: reply("302 Found", Location="http://10.0.0.1/"), "no usable answer: refused-address", id="in"),
         pytest.param(lambda _: reply(body=MAP), "no usable answer: its answer names no capture", id="it is no archive"),
         pytest.param(
-            lambda _: reply(body=MAP, Memento_Datetime="garbage", Link="<" * 9000), "not told", id="it says nonsense"
+            lambda _: reply(body=MAP, Memento_Datetime="garbage", Link="<" * 9000), "no usable answer", id="it says nonsense"
         ),
         pytest.param(lambda _: reply("404 Not Found"), "no capture", id="it has nothing"),
     ],

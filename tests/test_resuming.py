@@ -152,7 +152,7 @@ def test_an_audit_that_is_killed_again_and_again_ends_as_if_nothing_had_happened
     command = ["run", "http://www.library.example/", *files, *world.configuration(tmp_path)]
     whole = run_whole(world, command, tmp_path)
     assert whole.counts["observation"] > 150
-    assert {2, 1} == set(decisions(tmp_path / "undisturbed.db")), "some mention is decided again"
+    assert {1} < set(decisions(tmp_path / "undisturbed.db")), "some mention is decided again"
     for done in killed_runs(world, whole, tmp_path, random.Random(5), times=5):
         assert_same(done, whole)
 
