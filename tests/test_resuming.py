@@ -530,7 +530,7 @@ def test_internal_fault_on_a_document_gives_a_row_and_the_run_ends(tmp_path: Pat
         RawServer(respond) as server,
         Command(["crawl", *ON_LOOPBACK, server.url, "--store", tmp_path / "a.db"], first=with_a_fault) as running,
     ):
-        assert running.exit_code() == 0, running.errors
+        assert running.exit_code() == 3, running.errors
         assert "a fault of ours" in running.errors
     with sqlite3.connect(tmp_path / "a.db") as raw:
         rows = dict(raw.execute("select substr(url, -2), outcome from document"))
