@@ -112,7 +112,7 @@ def test_inventory_needs_only_arks_and_closed_is_optional(tmp_path: Path) -> Non
         ("ark,url\nark:1/x5,ftp://a.example/\n", 2, "not an http or https URL"),
         ("ark,url\nark:1/x5,a.example/5\n", 2, "not an http or https URL"),
         ("ark,closed\nark:1/x5,maybe\n", 2, "closed is yes or no"),
-        ("ark\nark:1/x5\n\nark:/1/x-5\n", 4, "stands on line 2 already"),
+        ("ark\nark:1/x5\n\nark:/1/x-5\n", 4, "is already on line 2"),
         ("ark,title\nark:1/x5,a,b\n", 2, "has 3 cells"),
         ('ark,title\nark:1/x5,"a\n', 2, "is not CSV"),
         (b"ark,title\nark:1/x5,caf\xe9\n", 2, "is not UTF-8"),
