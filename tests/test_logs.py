@@ -38,7 +38,7 @@ def test_each_request_is_a_line_at_the_level_of_details(tmp_path: Path) -> None:
     told = [line for line in lines if " DEBUG crawler.wire.middlewares: " in line]
     assert [line.split(": ")[1] for line in told] == asked
     assert f"{server.url}/{ARK}: 302 /landed (0." in "\n".join(told)
-    assert " is asked again in " in log.read_text()
+    assert " is requested again in " in log.read_text()
 
 
 def test_a_program_reads_each_line_as_an_object(tmp_path: Path) -> None:

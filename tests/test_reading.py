@@ -54,7 +54,7 @@ def test_extract_reads_the_archives_in_a_folder(tmp_path: Path) -> None:
     ]
     whole, cut = json_lines(done.stdout)[-2:]
     assert (whole["confidence"], cut["confidence"], cut["reason"]) == (
-        "certain",
+        "likely",
         "ambiguous",
         "what was read ends here",
     )

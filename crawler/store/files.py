@@ -274,7 +274,7 @@ def _at_rest(path: Path) -> Iterator[str]:
     If a journal is next to it, which a power cut during creation leaves, it is replayed in a copy.
     """
     if not path_exists(path.with_name(f"{path.name}-journal")):
-        yield f"{path.absolute().as_uri()}?mode=ro"
+        yield _address(path)
         return
     with scratch_copy(path) as copy:
         yield f"{copy.absolute().as_uri()}?mode=rw"
