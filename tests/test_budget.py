@@ -133,11 +133,9 @@ def test_suggestions_have_their_own_time_budget(monkeypatch: pytest.MonkeyPatch)
         [rendered] = passes.of([member])
     assert len(rendered.value) == 300
     assert sum(map(bool, rendered.value)) < 150
-    [finding] = rendered.summary.findings
-    assert (finding.kind, finding.detail.partition(":")[0]) == (
-        "time-limit",
-        "not for every ARK whose check character fails was it worked out what may be meant",
-    )
+    details = {finding.detail.partition(":")[0] for finding in rendered.summary.findings}
+    assert "suggestions were not computed for every ARK whose check character fails" in details
+    assert {finding.kind for finding in rendered.summary.findings} == {"time-limit"}
 
 
 def suggestion_counts(document: Document) -> list[int]:
