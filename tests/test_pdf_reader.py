@@ -442,9 +442,9 @@ def test_info_xmp_and_outline_are_metadata():
 @pytest.mark.parametrize(
     ("data", "kind", "detail"),
     [
-        pytest.param(b"", "unreadable", "no PDF", id="nothing"),
-        pytest.param(b"%PDF-1.4\n" + bytes(range(256)), "unreadable", "no PDF", id="garbage behind a header"),
-        pytest.param(WHOLE[:120], "unreadable", "no PDF", id="cut off before its pages"),
+        pytest.param(b"", "unreadable", "not a PDF", id="nothing"),
+        pytest.param(b"%PDF-1.4\n" + bytes(range(256)), "unreadable", "not a PDF", id="garbage behind a header"),
+        pytest.param(WHOLE[:120], "unreadable", "not a PDF", id="cut off before its pages"),
         pytest.param(pdf(CATALOG, b"<</Type/Pages/Kids[]/Count 0>>"), "unreadable", "no pages", id="without pages"),
         pytest.param((FIXTURES / "password.pdf").read_bytes(), "encrypted", "password", id="with a password"),
     ],

@@ -54,7 +54,7 @@ def contacts_of(chains: Iterable[tuple[str, Sequence[Mapping[str, Any]]]]) -> di
         for number, hop in enumerate(hops, start=1):
             host = authority_of(hop["url"])
             is_failure = hop.get("status") is None
-            if host is None or (is_failure and (number < len(hops) or end not in _MET | _SILENT)):
+            if not host or (is_failure and (number < len(hops) or end not in _MET | _SILENT)):
                 continue
             here = contacts.setdefault(host, Contact(host))
             here.first_at = min(here.first_at or hop["at"], hop["at"])
@@ -168,7 +168,7 @@ def place(url: str) -> str:
     ('a.example/view/7?page=2', 'a.example/view/7?page=2')
     """
     host = authority_of(url)
-    if host is None:
+    if not host:
         return url
     parts = urlsplit(url)
     path = re.sub(r";jsessionid=[^/;]*", "", parts.path, flags=re.IGNORECASE).rstrip("/")
