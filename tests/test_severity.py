@@ -62,4 +62,4 @@ def test_the_documentation_has_the_tokens_in_their_order(kind: str) -> None:
 
 def test_the_documentation_has_every_format() -> None:
     told = REPORTS.partition("## Formats")[2].partition("\n## ")[0]
-    assert re.findall(r"^\| `([a-z]+)` \|", told, re.MULTILINE) == list(FORMATS)
+    assert re.findall(r"^\| `([a-z-]+)` \|", told, re.MULTILINE) == list(FORMATS)
