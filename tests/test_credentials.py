@@ -176,7 +176,10 @@ MISTAKES = {
     "a header's name with a line break": ('headers = { "X\\r\\nY" = "t0ken-open-sesame" }', "X\\r\\nY"),
     "a value with a line break": ('headers = { X-Key = "t0ken-open-sesame\\r\\nX: y" }', "printable ASCII"),
     "a value that is a number": ("headers = { X-Key = 3 }", "X-Key"),
-    "a value that names too much": ('headers = { X-Key = { env = "A", file = "t0ken-open-sesame" } }', "must be a text or"),
+    "a value that names too much": (
+        'headers = { X-Key = { env = "A", file = "t0ken-open-sesame" } }',
+        "must be a text or",
+    ),
     "a cookie with a semicolon": ('cookies = { a = "t0ken-open-sesame; b=c" }', "'a'"),
 }
 

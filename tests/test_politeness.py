@@ -344,7 +344,7 @@ def test_own_host_is_asked_at_its_configured_pace(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["n2t.net/x", "", "two names", "ftp://n2t.net", "n2t.net:http"])
 def test_malformed_host_is_a_mistake(name: str, tmp_path: Path) -> None:
     (tmp_path / "arkaudit.toml").write_text(f'[hosts."{name}"]\ninterval = 0\n')
-    with pytest.raises(ConfigError, match="hosts: .* is not a host"):
+    with pytest.raises(ConfigError, match=r"hosts: .* is not a host"):
         load(tmp_path / "arkaudit.toml", {})
 
 
