@@ -76,11 +76,20 @@ def _named_values(lines: Iterable[str]) -> Iterator[Block]:
             continue
         value = _ESCAPED.sub(lambda escape: "\n" if escape[1] in "nN" else escape[1], parts["value"])
         if parts["base64"]:
-            value = base64.b64decode(value.encode("ascii", "ignore") + b"==").decode("utf-8", "replace")
+            value = _decode_base64(value)
         elif "QUOTED-PRINTABLE" in parts["parameters"].upper():
             value = quopri.decodestring(value.encode()).decode("utf-8", "replace")
         yield _block(line[: parts.start("value")], parts["name"])  # a parameter may hold a URL
         yield _block(value, parts["name"])
+
+
+def _decode_base64(value: str) -> str:
+    """Return the text of a base64 value, or *value* itself if it is not base64."""
+    encoded = value.strip()
+    try:
+        return base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True).decode("utf-8", "replace")
+    except ValueError:  # also for letters that are not ASCII
+        return value
 
 
 def _block(value: str, name: str) -> Block:
