@@ -6,7 +6,7 @@
 # make properties  searches for new counterexamples to property tests
 # make fuzz   searches for failing inputs, guided by coverage; SECONDS=60 is the time of each target
 # make audit  checks the installed versions for known vulnerabilities (needs a network)
-# make lock   updates constraints.txt from pyproject.toml
+# make lock   updates tools/constraints.txt from pyproject.toml
 # make catalogues  updates the catalogues of translations from the code
 # make bench  measures speed, each figure next to a named baseline of the same run
 # make docs   builds the site of the documentation, and fails for broken links
@@ -36,13 +36,13 @@ demo-anew: $(VENV)/installed
 	$(BIN)/arkaudit demo --out demo-report
 
 examples: demo-anew
-	$(BIN)/python -m deploy.demo_examples demo-report/audit.db docs/examples
+	$(BIN)/python -m tools.documentation.demo_examples demo-report/audit.db docs/examples
 
 picture: demo-anew
-	$(BIN)/python docs/pictures.py demo-report/index.html docs/images
+	$(BIN)/python tools/documentation/pictures.py demo-report/index.html docs/images
 
 catalogues: $(VENV)/installed
-	$(BIN)/python -m deploy.catalogues
+	$(BIN)/python -m tools.catalogues
 
 test: $(VENV)/compiled
 	$(PYTEST) -m "not process or promise" $(ARGS)
@@ -56,7 +56,7 @@ properties: $(VENV)/installed
 # All benchmarks run, even if one misses its floor. The last line lists missing baselines.
 bench: $(VENV)/installed $(VENV)/linkchecker/installed $(VENV)/lychee/installed
 	@command -v rg >/dev/null || { test "$$(id -u)" = 0 && apt-get install --yes ripgrep >/dev/null 2>&1; } || true
-	@failed=0; missing=; for each in start scan find cores archives dataset_report growth html_pages pdf crawl memory judging makespan late_turns links own_hosts history page; do $(BIN)/python -m benchmarks.$$each || failed=1; done; \
+	@failed=0; missing=; for each in start scan find cores archives dataset_report growth html_pages pdf crawl memory judging makespan late_turns links own_hosts history page; do $(BIN)/python -m tools.benchmarks.$$each || failed=1; done; \
 		command -v rg >/dev/null || missing="$$missing ripgrep (scan)"; \
 		test -x $(VENV)/linkchecker/bin/linkchecker || missing="$$missing LinkChecker (crawl)"; \
 		echo "not compared with, for it is not installed:$${missing:- nothing}"; exit $$failed
@@ -75,23 +75,23 @@ docs: $(VENV)/installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --clean
 
 man: $(VENV)/installed
-	$(BIN)/python -m deploy.documented_commands build/man
+	$(BIN)/python -m tools.documentation.documented_commands build/man
 
 build: $(VENV)/installed
 	$(BIN)/python -m build --outdir dist .
 
-# Versions and digests come from constraints.txt, so that installations are identical. uv takes ten seconds, pip two
+# Versions and digests come from tools/constraints.txt, so that installations are identical. uv takes ten seconds, pip two
 # minutes. pip is the fallback if uv reaches no index, because it also reads pip.conf.
-$(VENV)/installed: pyproject.toml constraints.txt
+$(VENV)/installed: pyproject.toml tools/constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "Python 3.11 or newer is needed; $$($(PYTHON) --version) was found. Try: make PYTHON=python3.12" >&2; exit 2; }
 	@$(PYTHON) -m venv --clear $(VENV) \
 		|| { echo "Python can't make a virtual environment (on Debian: apt install python3-venv)" >&2; exit 2; }
 	@echo "Setting up $(VENV): up to a minute, once"
-	@sed -n '/^uv==/,/[^\\]$$/p' constraints.txt >$(VENV)/uv.txt
+	@sed -n '/^uv==/,/[^\\]$$/p' tools/constraints.txt >$(VENV)/uv.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $(VENV)/uv.txt
-	@$(INSTALL) $(BIN)/python --require-hashes --requirement constraints.txt \
-		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement constraints.txt
+	@$(INSTALL) $(BIN)/python --require-hashes --requirement tools/constraints.txt \
+		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement tools/constraints.txt
 	@$(INSTALL) $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -100,31 +100,31 @@ $(VENV)/compiled: $(VENV)/installed
 	@$(BIN)/python -m pytest -qq --collect-only -p no:xdist >/dev/null 2>&1 || true
 	@touch $@
 
-# Versions in constraints.txt are kept if they still fit; delete one to get its newest.
+# Versions in tools/constraints.txt are kept if they still fit; delete one to get its newest.
 lock:
 	@$(PYTHON) -m venv --clear $(VENV)-lock
 	@$(VENV)-lock/bin/python -m pip install --quiet --disable-pip-version-check uv
 	@$(VENV)-lock/bin/uv pip compile --quiet --universal --python-version 3.11.5 --generate-hashes --no-annotate --no-header \
-		--default-index https://pypi.org/simple --all-extras --group dev --output-file constraints.txt pyproject.toml
-	@sed -i '1i # The versions that are tested together, for Python 3.11 to 3.14 and every platform, with the digests of their files.\n# Installed by `make` with --require-hashes; renewed by `make lock`, which keeps all versions that still fit.' constraints.txt
+		--default-index https://pypi.org/simple --all-extras --group dev --output-file tools/constraints.txt pyproject.toml
+	@sed -i '1i # The versions that are tested together, for Python 3.11 to 3.14 and every platform, with the digests of their files.\n# Installed by `make` with --require-hashes; renewed by `make lock`, which keeps all versions that still fit.' tools/constraints.txt
 	@rm -rf $(VENV)-lock
 
-# Known vulnerabilities of the versions in constraints.txt, from pypi.org.
+# Known vulnerabilities of the versions in tools/constraints.txt, from pypi.org.
 audit: $(VENV)/installed
 	@$(PYTHON) -c 'import json, urllib.request as u; json.load(u.urlopen("https://pypi.org/pypi/regex/2026.11.15/json", timeout=20))["vulnerabilities"]' 2>/dev/null \
 		|| { echo "pypi.org can't be reached; the audit was skipped" >&2; exit 0; } \
 		&& { test -x $(VENV)/audit/bin/pip-audit || { $(PYTHON) -m venv --clear $(VENV)/audit \
 		&& $(VENV)/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit; }; } \
-		&& $(VENV)/audit/bin/pip-audit --progress-spinner off --disable-pip --require-hashes --requirement constraints.txt
+		&& $(VENV)/audit/bin/pip-audit --progress-spinner off --disable-pip --require-hashes --requirement tools/constraints.txt
 
 # A separate environment, because atheris has no wheels for some versions of Python.
 SECONDS ?= 60
 fuzz: $(VENV)/fuzz/installed
-	@$(VENV)/fuzz/bin/python -m fuzz $(SECONDS)
+	@$(VENV)/fuzz/bin/python -m tools.fuzzing $(SECONDS)
 
 $(VENV)/fuzz/installed: $(VENV)/installed
 	@$(PYTHON) -m venv --clear $(VENV)/fuzz
-	@$(INSTALL) $(VENV)/fuzz/bin/python --require-hashes --requirement constraints.txt
+	@$(INSTALL) $(VENV)/fuzz/bin/python --require-hashes --requirement tools/constraints.txt
 	@$(INSTALL) $(VENV)/fuzz/bin/python --no-deps --no-build-isolation --editable .
 	@$(INSTALL) $(VENV)/fuzz/bin/python --only-binary :all: atheris==3.0.0
 	@touch $@
@@ -146,9 +146,9 @@ $(VENV)/pywb/installed: $(VENV)/installed tests/pywb.txt
 	@touch $@
 
 # Separate environments for baselines of benchmarks, which are optional.
-$(VENV)/linkchecker/installed: $(VENV)/installed benchmarks/linkchecker.txt
+$(VENV)/linkchecker/installed: $(VENV)/installed tools/benchmarks/linkchecker.txt
 	@$(PYTHON) -m venv --clear $(VENV)/linkchecker
-	@$(INSTALL) $(VENV)/linkchecker/bin/python --only-binary :all: --requirement benchmarks/linkchecker.txt \
+	@$(INSTALL) $(VENV)/linkchecker/bin/python --only-binary :all: --requirement tools/benchmarks/linkchecker.txt \
 		&& touch $@ || echo "LinkChecker can't be installed, and is not measured" >&2
 
 $(VENV)/lychee/installed: $(VENV)/installed

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-#: Values of the constants of each benchmark, by their names in `benchmarks`.
+#: Values of the constants of each benchmark, by their names in `tools/benchmarks`.
 SMALLEST: dict[str, dict[str, object]] = {
     "start": {"start.ROUNDS": 1},
     "scan": {"scan.CHARS": 4_000, "scan.PIECE": 4_000, "scan.ROUNDS": 1},
@@ -32,7 +32,9 @@ WITHOUT_PROCESSES = {"scan", "find", "growth", "html_pages", "pdf"}
 
 
 def test_all_benchmarks_are_listed() -> None:
-    [names] = re.findall(r"for each in ([a-z_ ]+); do \$\(BIN\)/python -m benchmarks", Path("Makefile").read_text())
+    [names] = re.findall(
+        r"for each in ([a-z_ ]+); do \$\(BIN\)/python -m tools.benchmarks", Path("Makefile").read_text()
+    )
     assert names.split() == list(SMALLEST)
 
 
@@ -41,7 +43,7 @@ def test_all_benchmarks_are_listed() -> None:
 )
 def test_benchmark_runs(name: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     for constant, value in SMALLEST[name].items():
-        monkeypatch.setattr(f"benchmarks.{constant}", value)
-    monkeypatch.setattr("sys.argv", [f"benchmarks.{name}", *({"dataset_report": ["1"]}.get(name, []))])
-    assert import_module(f"benchmarks.{name}").main() in (0, 1)
+        monkeypatch.setattr(f"tools.benchmarks.{constant}", value)
+    monkeypatch.setattr("sys.argv", [f"tools.benchmarks.{name}", *({"dataset_report": ["1"]}.get(name, []))])
+    assert import_module(f"tools.benchmarks.{name}").main() in (0, 1)
     assert re.match("[a-z]+", capfd.readouterr().out)

@@ -21,7 +21,7 @@ from tests.waiting import PATIENCE_S, wait_until
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in /proc")
 ROOT = Path(__file__).parent.parent
-_PDFS = ROOT / "corpus" / "dev" / "documents" / "pdf"
+_PDFS = ROOT / "tools" / "corpus" / "dev" / "documents" / "pdf"
 
 
 @pytest.fixture(scope="module")

@@ -13,13 +13,13 @@ import pytest
 from crawler.conformance.conformance import requirements
 from crawler.conformance.expectations import EXPECTATIONS, Answers
 from crawler.model.observations import Question
-from deploy.conformance_page import page
 from tests.conforming_resolver import ARK, GONE, HYPHENATED, NAAN, NAME, Resolver, resolver
 from tests.interrupted import Command
 from tests.loopback import ON_LOOPBACK, run_command
 from tests.test_verdict import facts
 from tests.vectors import vectors
 from tests.waiting import wait_until
+from tools.documentation.conformance_page import page
 
 ASK = ("--ark", ARK, "--gone", f"ark:{NAAN}/{GONE}", *ON_LOOPBACK)
 
@@ -171,4 +171,4 @@ def test_each_format_has_the_share_and_the_faults(form: str) -> None:
 
 def test_the_page_of_the_documentation_is_made_of_the_requirements() -> None:
     made = Path(__file__).parent.parent / "docs" / "conformance.md"
-    assert made.read_text("utf-8") == page(), "run: python -m deploy.conformance_page docs/conformance.md"
+    assert made.read_text("utf-8") == page(), "run: python -m tools.documentation.conformance_page docs/conformance.md"

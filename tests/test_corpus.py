@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parent.parent
-CORPUS = ROOT / "corpus"
+CORPUS = ROOT / "tools" / "corpus"
 
 
 def script(name: str) -> ModuleType:

@@ -11,10 +11,10 @@ from sqlalchemy import Table
 
 from arkaudit.datasets.columns import DATASET_TABLES, DatasetTable
 from crawler.model import schema
-from deploy.data_dictionary import main, page
 from reports.languages.display import ColumnType
 from reports.tables.definitions import TableDefinition
 from reports.tables.report_tables import TABLES
+from tools.documentation.data_dictionary import main, page
 
 PAGE = Path(__file__).parent.parent / "docs" / "data-dictionary.md"
 _TABLE = re.compile(r"^### `(?P<name>[\w.]+)`\n\n(?P<caption>.+)\n\n(?P<rows>(?:\|.*\n)+)", re.MULTILINE)
@@ -47,7 +47,9 @@ def dictionary_tables() -> dict[str, tuple[str, list[Row]]]:
 
 
 def test_the_page_is_made_from_the_definitions(tmp_path: Path) -> None:
-    assert PAGE.read_text("utf-8") == page(), "run: python -m deploy.data_dictionary docs/data-dictionary.md"
+    assert PAGE.read_text("utf-8") == page(), (
+        "run: python -m tools.documentation.data_dictionary docs/data-dictionary.md"
+    )
     main([str(tmp_path / "page.md")])
     assert (tmp_path / "page.md").read_text("utf-8") == page()
 

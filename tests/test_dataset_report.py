@@ -48,10 +48,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     archive.unlink()  # of an archive as such, a store has a row, too
     for name in ("wrapped", "false-friends"):
         target = place / "papers" / name
-        source = ROOT / "corpus" / "dev" / "documents" / name
+        source = ROOT / "tools" / "corpus" / "dev" / "documents" / name
         if source.is_dir():
             target.symlink_to(source)
-    (place / "papers" / "plain").symlink_to(ROOT / "corpus" / "dev" / "documents" / "plain")
+    (place / "papers" / "plain").symlink_to(ROOT / "tools" / "corpus" / "dev" / "documents" / "plain")
     sources = [str(path) for path in sorted((place / "papers").iterdir())]
     both = ("--format", "csv", "--format", "parquet")
     commands = (

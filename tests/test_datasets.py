@@ -40,7 +40,7 @@ ROOT = Path(__file__).parent.parent
 
 def test_rows_are_those_of_extract_over_the_corpus(tmp_path: Path) -> None:
     jobs = "2"
-    documents = ROOT / "corpus" / "dev" / "documents"
+    documents = ROOT / "tools" / "corpus" / "dev" / "documents"
     places = [documents / name for name in ("plain", "html", "layout", "negatives")]
     places += sorted((documents / "pdf").iterdir())[:6]
     places += sorted((ROOT / "tests" / "fixtures").glob("*.pdf"))

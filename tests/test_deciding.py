@@ -123,7 +123,7 @@ def test_unregistered_naan_is_a_finding_only_with_a_registry_copy(crawled_store:
 
 @pytest.mark.parametrize("kind", ["typst-table", "weasyprint-table", "latex-lineno"])
 def test_a_crawl_decides_as_extract_does(kind: str, tmp_path: Path) -> None:
-    layouts = Path(__file__).parent.parent / "corpus" / "dev" / "documents"
+    layouts = Path(__file__).parents[1] / "tools" / "corpus" / "dev" / "documents"
     files = sorted(str(path) for path in layouts.rglob("*.pdf") if path.name.startswith(kind))
     if not files:
         pytest.fail("the corpus has no such document any more")

@@ -24,7 +24,6 @@ from arkaudit.demo.show import closing_words, configuration, opening_words
 from arkaudit.demo.web import LoopbackWeb
 from crawler.model.registry import CACHE_VARIABLE
 from crawler.model.resolving import request_target
-from deploy.demo_examples import examples
 from extractors.extraction import extraction_of
 from extractors.model.ark import Ark
 from tests.browser import browser_page, needs_browser
@@ -33,6 +32,7 @@ from tests.test_cards import contradictions
 from tests.test_page_navigation import MOST_PX, WIDTHS, below_bar_px, click, links_of
 from tests.test_report_page import sheets
 from tests.vectors import FOLDER
+from tools.documentation.demo_examples import examples
 
 SITE = Path(__file__).parent.parent / "arkaudit" / "demo" / "site"
 TRUTH: dict[str, Any] = json.loads((FOLDER / "demo_site.json").read_text("utf-8"))["documents"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -11,13 +10,13 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from arkaudit import __version__
 from tests.loopback import RawServer, clean_environment, reply
+from tools import release_check, release_links
 
 ROOT = Path(__file__).parent.parent
 TOOLS = Path(sys.executable).parent
@@ -29,12 +28,12 @@ def tool(*command: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_dockerfile_has_nothing_unwise() -> None:
-    done = tool("hadolint", "Dockerfile")
+    done = tool("hadolint", "deploy/Dockerfile")
     assert done.returncode == 0, done.stdout
 
 
 SCHEMAS = [
-    ("compose-spec", "compose.yaml"),
+    ("compose-spec", "deploy/compose.yaml"),
     ("github-actions", "action.yml"),
     ("citation-file-format", "CITATION.cff"),
     ("github-issue-config", ".github/ISSUE_TEMPLATE/config.yml"),
@@ -58,21 +57,28 @@ def test_the_action_and_the_workflows_have_nothing_unsafe() -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_the_image_is_made_of_all_that_the_package_is_made_of() -> None:
-    sent = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+def test_image_copies_the_whole_package() -> None:
+    dockerfile = (ROOT / "deploy" / "Dockerfile").read_text()
+    lines = [line.split() for line in re.findall(r"^COPY (?!--)(.*)$", dockerfile, re.MULTILINE)]
+    copied = {source for *sources, _ in lines for source in sources}
+    # A folder keeps its name in the image.
+    assert all(target in ("./", *sources) for *sources, target in lines)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     packages = {name.removesuffix("*") for name in project["tool"]["setuptools"]["packages"]["find"]["include"]}
-    files = {project["project"]["readme"], *project["project"]["license-files"], "pyproject.toml", "constraints.txt"}
-    assert packages | files <= sent
-    assert all((ROOT / name).exists() for name in sent)
+    files = {project["project"]["readme"], *project["project"]["license-files"], "pyproject.toml"}
+    assert copied == packages | files | {"tools/constraints.txt"}
+    assert all((ROOT / name).exists() for name in copied)
+    context = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text())["services"]["arkaudit"]["build"]
+    assert (ROOT / "deploy" / context["context"]).resolve() == ROOT
+    assert (ROOT / context["dockerfile"]).is_file()
 
 
 def test_the_image_and_the_compose_file_run_commands_that_there_are() -> None:
-    dockerfile = (ROOT / "Dockerfile").read_text()
+    dockerfile = (ROOT / "deploy" / "Dockerfile").read_text()
     [health] = re.findall(r"^HEALTHCHECK .* CMD (\[.*\])$", dockerfile, re.MULTILINE)
     [entry] = re.findall(r"^ENTRYPOINT (\[.*\])$", dockerfile, re.MULTILINE)
     [command] = re.findall(r"^CMD (\[.*\])$", dockerfile, re.MULTILINE)
-    service = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]["arkaudit"]
+    service = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text())["services"]["arkaudit"]
     assert service["image"] == f"arkaudit:{__version__}"
     for words in (json.loads(health), [*json.loads(entry), *json.loads(command)], ["arkaudit", *service["command"]]):
         assert tool(*words, "--help").returncode == 0, words
@@ -177,23 +183,13 @@ def test_the_hook_fails_for_an_ark_that_was_never_assigned(tmp_path: Path, text:
 # -- a release
 
 
-def release_check(name: str = "release_check") -> Any:
-    spec = importlib.util.spec_from_file_location(name, ROOT / "deploy" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_a_tag_is_released_that_version_changelog_and_citation_name() -> None:
-    checks = release_check()
     texts = {name: (ROOT / name).read_text() for name in ("CHANGELOG.md", "CITATION.cff", "arkaudit/__init__.py")}
-    assert checks.version_of(texts["arkaudit/__init__.py"]) == __version__
+    assert release_check.version_of(texts["arkaudit/__init__.py"]) == __version__
     released = re.sub(r"^(## [\d.]+), .*$", r"\1, 2026-12-01", texts["CHANGELOG.md"], count=1, flags=re.MULTILINE)
     of = {"version": __version__, "citation": texts["CITATION.cff"]}
-    assert list(checks.faults(f"v{__version__}", changelog=released, **of)) == []
-    assert len(list(checks.faults("v9.9.9", changelog=released, **of))) == 1
+    assert list(release_check.faults(f"v{__version__}", changelog=released, **of)) == []
+    assert len(list(release_check.faults("v9.9.9", changelog=released, **of))) == 1
 
 
 @pytest.mark.parametrize(
@@ -206,16 +202,17 @@ def test_a_tag_is_released_that_version_changelog_and_citation_name() -> None:
     ],
 )
 def test_release_fails_if_a_file_names_another_version(changelog: str, citation: str, faults: int) -> None:
-    found = list(release_check().faults("v1.2.0", version="1.2.0", changelog=changelog, citation=citation))
+    found = list(release_check.faults("v1.2.0", version="1.2.0", changelog=changelog, citation=citation))
     assert len(found) == faults
 
 
 def test_published_metadata_links_to_the_repository() -> None:
-    links = release_check("release_links")
-    description = links.linked_description((ROOT / "README.md").read_text(), "https://code.example/o/a", "v1.2.0")
+    description = release_links.linked_description(
+        (ROOT / "README.md").read_text(), "https://code.example/o/a", "v1.2.0"
+    )
     targets = re.findall(r"\]\(([^)\s]+)", description)
     assert "https://code.example/o/a/blob/v1.2.0/docs/tutorial.md" in targets
     assert "https://code.example/o/a/raw/v1.2.0/docs/images/report.png" in targets
     assert not [target for target in targets if not target.startswith("https://")]
-    urls = tomllib.loads(links.project_urls("https://code.example/o/a", "v1.2.0"))["project"]["urls"]
+    urls = tomllib.loads(release_links.project_urls("https://code.example/o/a", "v1.2.0"))["project"]["urls"]
     assert urls["Source"] == "https://code.example/o/a"

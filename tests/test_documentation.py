@@ -71,7 +71,7 @@ def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
 
 
 def test_each_command_has_a_manual_page(tmp_path: Path) -> None:
-    run_module("deploy.documented_commands", tmp_path)
+    run_module("tools.documentation.documented_commands", tmp_path)
     page = (tmp_path / "arkaudit-extract.1").read_text("utf-8")
     assert "arkaudit extract thesis.pdf\n" in page
     assert {"arkaudit.1", "arkaudit-run.1", "arkaudit-triage-ignore.1"} <= {path.name for path in tmp_path.iterdir()}

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.__main__ import NAMES
-from fuzz.targets import TARGETS
+from tools.fuzzing.__main__ import NAMES
+from tools.fuzzing.targets import TARGETS
 
-CORPUS = Path(__file__).parent.parent / "fuzz" / "corpus"
+CORPUS = Path(__file__).parents[1] / "tools" / "fuzzing" / "corpus"
 CASES = sorted(each for each in CORPUS.rglob("*") if each.is_file())
 
 

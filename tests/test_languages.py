@@ -23,8 +23,6 @@ import reports
 from arkaudit.configuration.config_files import ConfigError, load
 from crawler.asking.probes import SHOULDERS_A_RESOLVER
 from crawler.model.observations import CONFORMANCE
-from deploy.catalogues import TRANSLATED, extract_sentences, load_catalogue, untranslated_sentences, update_catalogue
-from deploy.catalogues import text_of as text_of_catalogue
 from reports.exports import text_of, write_report
 from reports.languages import FOLDER, LANGUAGES, NAMES, Forms, LanguageChoice
 from reports.languages.display import ColumnType
@@ -46,6 +44,8 @@ from tests.test_cards import seen_arks
 from tests.test_report_charts import TEXTS_AMISS
 from tests.test_report_page import LIVING
 from tests.vectors import vectors
+from tools.catalogues import TRANSLATED, extract_sentences, load_catalogue, untranslated_sentences, update_catalogue
+from tools.catalogues import text_of as text_of_catalogue
 
 FRENCH, GERMAN, SPANISH = (LANGUAGES[code] for code in ("fr", "de", "es"))
 

@@ -46,7 +46,7 @@ def installed_commands(wheel: Path, tmp_path_factory: pytest.TempPathFactory) ->
     The checkout and tools of developers are not on its path: whatever `pyproject.toml` forgets is missing.
     """
     folder = tmp_path_factory.mktemp("installed")
-    versions = re.sub(r" *\\\n *--hash=\S+", "", (ROOT / "constraints.txt").read_text())
+    versions = re.sub(r" *\\\n *--hash=\S+", "", (ROOT / "tools" / "constraints.txt").read_text())
     (folder / "versions.txt").write_text(versions)
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "venv")], check=True)
     done = subprocess.run(

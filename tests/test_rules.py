@@ -12,14 +12,14 @@ from crawler.answers.facts import status_outcome
 from crawler.model.observations import CommitmentOutcome, MetadataOutcome, ObjectOutcome
 from crawler.model.resolving import REFUSING_STATUSES, listed_statuses
 from crawler.verdicts.verdict import WITHOUT_RULES
-from deploy.rule_page import SERVICES, TABLES, page
 from tests.test_verdict import judgements
+from tools.documentation.rule_page import SERVICES, TABLES, page
 
 PAGE = Path(__file__).parent.parent / "docs" / "verdicts.md"
 
 
 def test_the_page_about_verdicts_is_current() -> None:
-    assert PAGE.read_text("utf-8") == page(), "run: python -m deploy.rule_page docs/verdicts.md"
+    assert PAGE.read_text("utf-8") == page(), "run: python -m tools.documentation.rule_page docs/verdicts.md"
 
 
 @pytest.mark.parametrize("outcome", [*ObjectOutcome, *MetadataOutcome, *CommitmentOutcome], ids=repr)
@@ -53,7 +53,7 @@ def test_refusing_statuses_are_declared_once() -> None:
     assert sum(listed_statuses(REFUSING_STATUSES) in condition for condition in words) == 3
     lists = [
         str(path)
-        for package in ("arkaudit", "crawler", "reports", "deploy")
+        for package in ("arkaudit", "crawler", "reports", "tools/documentation")
         for path in Path(__file__).parent.parent.joinpath(package).rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if (isinstance(node, ast.Set | ast.List | ast.Tuple) and "429" in ast.unparse(node).split(", "))

@@ -1,0 +1,106 @@
+"""Update the catalogues of translations: ``python -m tools.catalogues``.
+
+It extracts every sentence of a report from code and template into each ``.po`` file. New sentences have no translation
+yet, and unused ones are removed.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from datetime import UTC, datetime
+from itertools import product
+from pathlib import Path
+from typing import Final
+
+from babel.messages.catalog import Catalog, Message
+from babel.messages.extract import DEFAULT_KEYWORDS, extract_from_dir
+from babel.messages.pofile import read_po, write_po
+
+from reports.languages import FOLDER, NAMES
+
+#: Languages with a catalogue; English is in the code.
+TRANSLATED: Final = tuple(code for code in NAMES if code != "en")
+#: Files with sentences, and Babel's methods to extract them.
+_SOURCES: Final = {
+    "reports": [("**.py", "python"), ("**.j2", "jinja2")],
+    "arkaudit/output": [("reporting.py", "python")],
+}
+#: Functions beside gettext's that take a sentence, and the position of that argument.
+_KEYWORDS: Final = (
+    {**DEFAULT_KEYWORDS, "Forms": (1, 2), "TableDefinition": (2,)},
+    {"TableDefinition": (3,)},
+    {
+        f"{kind}_column": (2,)
+        for kind in ["text", "token", "url", "naan", "ark", "count", "number", "share", "truth", "moment"]
+    },
+)
+#: A fixed creation date, so that files do not change without a reason.
+_BEGUN: Final = datetime(2026, 11, 23, tzinfo=UTC)
+
+
+def extract_sentences() -> Catalog:
+    """Return the catalogue of all sentences in code and template."""
+    catalogue = Catalog(project="arkaudit", charset="utf-8")
+    for keywords, (folder, methods) in product(_KEYWORDS, _SOURCES.items()):
+        for name, _, message, comments, context in extract_from_dir(
+            FOLDER.parent.parent / folder,
+            methods,
+            keywords=keywords,
+            comment_tags=["Translators:"],
+            strip_comment_tags=True,
+        ):
+            place = (f"{folder}/{name}", 0)
+            catalogue.add(message, locations=[place], auto_comments=comments, context=context)
+    return catalogue
+
+
+def load_catalogue(code: str) -> Catalog:
+    """Return the stored catalogue of a language."""
+    path = FOLDER / f"{code}.po"
+    if not path.exists():
+        return Catalog(locale=code, project="arkaudit", charset="utf-8")
+    with path.open("rb") as file:
+        return read_po(file, locale=code)
+
+
+def text_of(catalogue: Catalog) -> bytes:
+    """Return a catalogue as a ``.po`` file; the same sentences give the same bytes."""
+    catalogue.creation_date = catalogue.revision_date = _BEGUN
+    for message in catalogue:
+        message.locations = sorted({(name, 0) for name, _ in message.locations})
+    sink = io.BytesIO()
+    write_po(sink, catalogue, width=100, sort_by_file=True, include_lineno=False, ignore_obsolete=True)
+    return sink.getvalue()
+
+
+def update_catalogue(code: str) -> Catalog:
+    """Return the catalogue of a language with exactly the sentences in use."""
+    catalogue = load_catalogue(code)
+    catalogue.update(extract_sentences(), no_fuzzy_matching=True)
+    return catalogue
+
+
+def untranslated_sentences(catalogue: Catalog) -> list[Message]:
+    """Return the sentences without a translation, or without one of its forms."""
+    return [message for message in catalogue if message.id and not all(_strings(message))]
+
+
+def _strings(message: Message) -> tuple[str, ...]:
+    string = message.string
+    return tuple(string) if isinstance(string, list | tuple) else (string or "",)
+
+
+def main(folder: Path = FOLDER) -> None:
+    """Update every catalogue, and print the number of untranslated sentences."""
+    for code in TRANSLATED:
+        catalogue = update_catalogue(code)
+        (folder / f"{code}.po").write_bytes(text_of(catalogue))
+        print(
+            f"{code}: {len(catalogue)} sentences, {len(untranslated_sentences(catalogue))} to translate",
+            file=sys.stderr,
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""Write ``docs/data-dictionary.md``: every stored or published column with its definition.
+
+python -m tools.documentation.data_dictionary docs/data-dictionary.md
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from sqlalchemy import Column as StoredColumn
+
+from arkaudit.datasets.columns import DATASET_TABLES, DatasetColumn
+from crawler.model import schema
+from reports.tables.definitions import Column
+from reports.tables.report_tables import TABLES
+
+_INTRODUCTION = """# Data dictionary
+
+This page defines every stored and every published column with its type, unit and meaning, for people who analyse an
+audit. To get the tables of a store:
+
+```console
+$ arkaudit report --store audit.db --format csv --out report
+```
+
+The tokens (outcomes, kinds, roles) are defined in `crawler/model/outcomes.py` and `crawler/model/observations.py`. ARK,
+NAAN and the three services are those of draft-kunze-ark-38. A missing value is NULL in the store and empty in a file.
+
+This page is generated from `crawler/model/schema.py`, `reports/tables/report_tables.py` and
+`arkaudit/datasets/columns.py` by `python -m tools.documentation.data_dictionary docs/data-dictionary.md`.
+"""
+_STORED = f"""## Stored
+
+The store is one SQLite file. `PRAGMA application_id` is {schema.APPLICATION_ID} ("ARKA"), and `PRAGMA user_version` is
+the version of the schema, now {schema.SCHEMA_VERSION}. Times are text in ISO 8601, in UTC and milliseconds. *Optional*
+columns may be NULL.
+"""
+_PUBLISHED = """## Published
+
+Each table is a CSV file, `tables/NAME.csv`, and a table of the page. The files are UTF-8 with LF line ends and a
+header. Text is quoted, numbers are not. A *truth* is `true` or `false`, a *share* a fraction from 0 to 1, a *moment*
+ISO 8601 in UTC. An apostrophe precedes a sign in text that would begin a formula in a spreadsheet, also after a
+semicolon, a tab or a line break; it is not part of the text.
+"""
+_DATASET = """## Datasets
+
+Datasets are Parquet, with many files for each table; [dataset.md](dataset.md) explains which files belong to it.
+*Optional* cells may be missing.
+"""
+
+#: Name, type, unit and meaning of a column.
+Row = tuple[str, str, str, str]
+
+
+def page() -> str:
+    """Return the page as Markdown."""
+    stored = (
+        _table(name, table.comment or "", map(_stored_row, table.columns))
+        for name, table in schema.tables.tables.items()
+    )
+    published = (_table(f"{table.name}.csv", table.caption, map(_published_row, table.columns)) for table in TABLES)
+    of_datasets = (_table(table.name, table.caption, map(_dataset_row, table.columns)) for table in DATASET_TABLES)
+    parts = [_INTRODUCTION, _STORED, *stored, _PUBLISHED, *published, _DATASET, *of_datasets]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _table(name: str, caption: str, rows: Iterable[Row]) -> str:
+    return "\n".join([f"### `{name}`\n\n{caption}\n", *_lines(rows), ""])
+
+
+def _lines(rows: Iterable[Row]) -> Iterator[str]:
+    yield "| column | type | unit | meaning |\n|---|---|---|---|"
+    for name, kind, unit, meaning in rows:
+        yield f"| `{name}` | {kind} | {unit} | {meaning} |"
+
+
+def _stored_row(column: StoredColumn[object]) -> Row:
+    kind = str(column.type)
+    kind = kind if kind == "JSON" else kind.lower()
+    unit = "ISO 8601, UTC" if isinstance(column.type, schema.Moment) else column.info.get("unit", "")
+    return column.name, f"{kind}, optional" if column.nullable else kind, unit, column.comment or ""
+
+
+def _published_row(column: Column) -> Row:
+    return column.name, str(column.type), column.unit, column.meaning
+
+
+def _dataset_row(column: DatasetColumn) -> Row:
+    kind = f"{column.kind}, optional" if column.is_optional else str(column.kind)
+    return column.name, kind, column.unit, column.meaning
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the page to the path that is given."""
+    Path(arguments[0]).write_text(page(), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
