@@ -90,3 +90,9 @@ def test_each_module_that_a_page_names_is_there(page: str) -> None:
     named = re.findall(r"`((?:[\w-]+/)+[\w-]+\.(?:py|toml|json))`", (ROOT / page).read_text("utf-8"))
     folders = [ROOT, *(ROOT / package for package in ("extractors", "crawler", "reports", "arkaudit"))]
     assert [path for path in named if not any((folder / path).exists() for folder in folders)] == []
+
+
+def test_decisions_are_numbered_without_gaps() -> None:
+    pages = sorted((ROOT / "docs" / "adr").iterdir())
+    titles = [page.read_text("utf-8").split(".", 1)[0] for page in pages]
+    assert [f"# {int(page.name[:4])}" for page in pages] == titles == [f"# {n}" for n in range(1, len(pages) + 1)]

@@ -1,9 +1,9 @@
 """Time and memory of a report over a year of audits of 200,000 ARKs, on one core, and time of a check with nothing due.
 
 The report has all tables, the page and the CSV files. Reading the same rows from SQLite and from Parquet is measured
-separately, because reports could read either (docs/adr/0024). `python -m tools.benchmarks.history STORE` makes the store, or
-uses an existing one. `python -m tools.benchmarks.history --ten-times STORE OUT` measures a report of 10,000,000 observations
-of 2,000,000 ARKs, which takes some 8 GB and has no bound.
+separately, because reports could read either (docs/adr/0011). `python -m tools.benchmarks.history STORE` makes the
+store, or uses an existing one. `python -m tools.benchmarks.history --ten-times STORE OUT` measures a report of
+10,000,000 observations of 2,000,000 ARKs, which takes some 8 GB and has no bound.
 """
 
 from __future__ import annotations
