@@ -173,8 +173,9 @@ def _answer_sentences(observation: Observation) -> Iterator[str]:
             held_back = not hop.sent or observation.end in (ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS)
             what = "was not asked" if held_back else "gave no answer"
             yield f"{host} {what}: {hop.error or observation.end.value}."
-        elif hop.status in REDIRECTS:
-            kind = ", which names something related to the object" if hop.status == 303 else ""
+        elif hop.status in REDIRECTS or number < last:
+            kinds = {200: ", by a page that refreshes at once", 303: ", which names something related to the object"}
+            kind = kinds.get(hop.status, "")
             yield f"{host} sent us on to {hop.location or 'nowhere'} ({hop.status}{kind})."
         else:
             shown = ""

@@ -99,6 +99,8 @@ def _names_in(erc: Erc) -> set[Ark]:
 
 #: Maximum number of bytes of an answer that are read; no description is longer.
 MOST_READ = 2**19
+#: Maximum number of bytes of a page that does nothing but refresh.
+REDIRECT_BYTES = 2**13
 
 _TEXTUAL = re.compile(r"text/|.*(?:json|xml|yaml|rdf|turtle|n-triples|javascript|octet-stream)", re.IGNORECASE)
 #: Octets that do not occur in text, except in UTF-16 and UTF-32, which begin with a mark.

@@ -12,16 +12,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeAlias
+from urllib.parse import urljoin
 
 from bs4.dammit import EncodingDetector
 from lxml import etree
 
 from crawler.answers.erc import QUESTIONS, Record, parse_erc, says_something
-from crawler.answers.quirks import is_visitor_counter, plain, quirks, refresh_target
+from crawler.answers.notices import PageWords
+from crawler.answers.quirks import is_visitor_counter, plain, quirks
 from crawler.answers.structured import from_json, kernel, plain_key, record_of
 from crawler.model.observations import MOST_ARKS, PageFacts
 from extractors.find import find_arks
 from extractors.model.decoding import text_codec
+from extractors.model.urls import refresh_target
 
 #: Maximum number of bytes of markup that are parsed: the time for a hostile page is quadratic in its size.
 MARKUP_LIMIT = 2**17
@@ -106,8 +109,7 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
     embedded = _embedded_record(page) or _displayed_record(page)
     kernel_values = _labelled_values(page, lines)
     inputs = list(page.iter("input"))
-    metas = (tag for tag in page.iter("meta") if tag.get("http-equiv", "").strip().lower() == "refresh")
-    refresh = next((refresh_target(tag.get("content", "")) for tag in metas), None)
+    refresh = next(map(refresh_target, _refreshes(page)), None)
     own_text, headings = own_part(page)
     text = " ".join(part for part in (" ".join((title or "").split()), own_text) if part)
     challenge = quirks().challenge_in_page(source, title, text)
@@ -127,6 +129,55 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
         kernel_values=kernel_values,
     )
     return title, text, facts, _record(lines, graph) or embedded
+
+
+#: A page with words may be read until it refreshes after more seconds than this.
+_NOTICE_S, _BLANK_S = 1, 5
+#: Maximum number of characters of a page that does nothing but refresh.
+_REDIRECT_CHARS = 300
+#: Elements that show something besides words, or that wait for a person.
+_SHOWING = ("form", "iframe", "frame", "frameset", "object", "embed", "video", "canvas")
+
+
+def redirect_in_page(markup: bytes, charset: str | None, header: str = "") -> str | None:
+    """Return the target of a page that does nothing but refresh to another address at once, or None.
+
+    *header* is the value of its Refresh header. The page has no words, or few words around a link to the same address,
+    as in "This page has moved". A page that reports an absence or checks for robots does not redirect.
+
+    >>> redirect_in_page(b"<title>Item</title><meta http-equiv=refresh content='0;url=/item/7'>", None)
+    '/item/7'
+    >>> redirect_in_page(b"<meta http-equiv=refresh content='0;url=/7'><p>Ink on paper, 1784", None) is None
+    True
+    """
+    page = parse_page(markup, charset)
+    base = next((tag.get("href", "") for tag in page.iter("base")), "")
+    linked = {tag.get("href", "").strip() for tag in page.iter("a")}
+    etree.strip_elements(page, *_HIDDEN, with_tail=False)
+    value = next(filter(None, (header, *_refreshes(page))), "")
+    target = refresh_target(value, within_s=_BLANK_S)
+    if target is None or next(page.iter(*_SHOWING), None) is not None:
+        return None
+    title = " ".join(" ".join(page.xpath("//title//text()")).split())
+    text, headings = own_part(page)
+    if quirks().challenge_in_page(str(markup, "utf-8", "replace"), title, text):
+        return None
+    if text:
+        is_at_once = refresh_target(value, within_s=_NOTICE_S) is not None
+        words = PageWords(title, text, headings)
+        if not is_at_once or len(text) > _REDIRECT_CHARS or target not in linked or words.absence or words.withdrawn:
+            return None
+    try:
+        return urljoin(base.strip(), target)
+    except ValueError:
+        return target
+
+
+def _refreshes(page: Page) -> Iterator[str]:
+    """Yield the values of the meta elements that refresh a page."""
+    for tag in page.iter("meta"):
+        if tag.get("http-equiv", "").strip().lower() == "refresh":
+            yield tag.get("content", "")
 
 
 def _without_asides(markup: bytes, charset: str | None) -> tuple[str, str]:

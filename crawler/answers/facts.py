@@ -25,12 +25,12 @@ from crawler.answers.quirks import (
     is_search,
     is_sent_away,
     quirks,
-    refresh_target,
 )
 from crawler.answers.structured import KERNEL, kernel
 from crawler.model.observations import Chain, ChainEnd, ObjectOutcome, Observation, Question
 from crawler.model.resolving import REFUSING_STATUSES, SUCCESSES, same_host
 from extractors.model.ark import Ark
+from extractors.model.urls import refresh_target
 
 # -- the meaning of an HTTP status, or of the end of a chain without one, for the object (2020, 7.1.2)
 
@@ -263,7 +263,7 @@ class AnswerFacts:
 
     @cached_property
     def refresh(self) -> str | None:
-        """The target of a refresh, by header or meta element. Browsers follow it; arkaudit does not."""
+        """The target of a refresh, by header or meta element, that was not followed (`redirect_in_page`)."""
         return refresh_target(self.headers.get("Refresh", "")) or self.seen.facts.refresh
 
     @cached_property

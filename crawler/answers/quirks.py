@@ -449,9 +449,6 @@ _ROOT_PATH = re.compile(
     re.IGNORECASE,
 )
 _HOST = re.compile(r"(?:[a-z]+:)?//(?:[^/?#@]*@)?(?P<host>[^/?#:]+)", re.IGNORECASE)
-_REFRESH = re.compile(
-    r"""\s*+\d*+(?:\.\d*+)?\s*+(?:[;,]\s*+(?:url\s*+=)?|url\s*+=)\s*+['"]?(?P<url>[^'"\s][^'"]*)""", re.IGNORECASE
-)
 
 
 def absent_address(url: str) -> str | None:
@@ -526,13 +523,3 @@ def is_visitor_counter(url: str) -> bool:
     host = _HOST.match(url)
     name = host["host"].lower() if host else ""
     return f".{name}".endswith(tuple(f".{counter}" for counter in quirks().visitor_counters.host))
-
-
-def refresh_target(value: str) -> str | None:
-    """Return the target of a refresh from its header or meta element, or None if it reloads the page.
-
-    >>> refresh_target("5; URL='/item/7'"), refresh_target("30")
-    ('/item/7', None)
-    """
-    match = _REFRESH.match(value)
-    return match["url"].strip() if match else None

@@ -200,7 +200,8 @@ class ChainEnd(StrEnum):
 class Hop:
     """One request and its answer.
 
-    `location` is the header as received; `error` is the message of the failure if there was no answer.
+    `location` is the header as received, or the target of a page that does nothing but refresh.
+    `error` is the message of the failure if there was no answer.
     """
 
     url: str
@@ -268,7 +269,7 @@ class PageFacts:
     """ARKs in normal form with their places: ``canonical``, ``cite-as``, ``DC.identifier``, ``text`` …"""
     canonical: str | None = None
     refresh: str | None = None
-    """The target of a ``<meta http-equiv=refresh>``, which is recorded and judged, never followed."""
+    """The target of a ``<meta http-equiv=refresh>`` that was not followed."""
     challenge: str | None = None
     """The name of the robot check in ``quirks.toml`` that the markup matches."""
     asks_password: bool = False

@@ -19,7 +19,7 @@ from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 from crawler.model.crawl_requests import names_session, same_document
 from crawler.model.resolving import sendable
 from extractors.model.documents import Reading
-from extractors.readers.markup.page import refresh_target
+from extractors.model.urls import refresh_target
 
 # -- the links of a page
 

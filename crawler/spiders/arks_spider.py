@@ -246,7 +246,7 @@ class ArksSpider(AuditSpider):
             cb_kwargs={"ask": ask},
             dont_filter=True,  # two ARKs may have one landing page, and a loop repeats a URL
             priority=_PRIORITY.get(ask.question, 1),
-            meta={"verbatim_url": True, "text_only": True, "body_limit": limit},
+            meta={"verbatim_url": True, "text_only": True, "body_limit": limit, "follows_refresh": True},
         )
 
     async def on_answer(

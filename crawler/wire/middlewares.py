@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from scrapy import Request, Spider, signals
@@ -19,7 +19,7 @@ from scrapy.exceptions import IgnoreRequest, StopDownload
 from scrapy.http import Headers, Response
 from scrapy.http.cookies import CookieJar
 
-from crawler.answers.answer import is_textual
+from crawler.answers.answer import REDIRECT_BYTES, is_textual
 from crawler.answers.quirks import quirks
 from crawler.model.crawl_requests import is_public_suffix
 from crawler.model.observations import VALUE_CHARS, Chain, ChainEnd, Hop, now
@@ -86,7 +86,8 @@ class UsableUrls:
 class HopRecorder(CrawlerPart):
     """Records every hop in ``meta["hops"]``, and follows redirects byte for byte.
 
-    The end of the chain is in ``meta["chain_end"]`` and ``meta["chain_detail"]``.
+    The end of the chain is in ``meta["chain_end"]`` and ``meta["chain_detail"]``. With ``meta["follows_refresh"]`` a
+    page that does nothing but refresh is a redirect too.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -121,13 +122,27 @@ class HopRecorder(CrawlerPart):
             request.meta["cookie_at"] = len(hops) - 1
         if request.meta.get("dont_redirect"):
             return response
+        refresh = _refresh_of(response) if request.meta.get("follows_refresh") else None
+        if refresh is not None:
+            location = refresh.encode().decode("latin-1")
         urls = [earlier_hop.url for earlier_hop in hops]
         cookie_at = request.meta.get("cookie_at")
-        match next_step(urls, response.status, location, max_hops=self._max_hops, cookie_at=cookie_at):
+        match next_step(
+            urls,
+            302 if refresh is not None else response.status,
+            location,
+            max_hops=self._max_hops,
+            cookie_at=cookie_at,
+        ):
             case Stop(end, detail):
+                if refresh is not None and end is not ChainEnd.TOO_MANY_REDIRECTS:
+                    # The page is the answer: it has no usable target, or only a script ends its reloads.
+                    end, detail = ChainEnd.ANSWERED, ""
                 request.meta["chain_end"], request.meta["chain_detail"] = end, detail
                 return response
             case Follow(url):
+                if refresh is not None:
+                    request.meta["hops"] = (*hops[:-1], replace(hop, location=refresh[:VALUE_CHARS]))
                 meta = {key: value for key, value in request.meta.items() if key not in _PER_HOP}
                 # Ahead of its host's queue: the target may expire soon, and this keeps the order of discovery.
                 following = request.replace(url=url, dont_filter=True, meta=meta, priority=request.priority + 1)
@@ -159,6 +174,20 @@ class HopRecorder(CrawlerPart):
         _log_hop(hop)
         request.meta["hops"] = (*request.meta.get("hops", ()), hop)
         request.meta["chain_end"], request.meta["chain_detail"] = end, words
+
+
+def _refresh_of(response: Response) -> str | None:
+    """Return the target of a page that does nothing but refresh, or None."""
+    headers = {str(name, "latin-1"): str(response.headers.get(name) or b"", "latin-1") for name in response.headers}
+    media_type, charset = parse_content_type(headers.get("Content-Type", ""))
+    is_page = response.status == 200 and len(response.body) <= REDIRECT_BYTES and "html" in (media_type or "html")
+    if not is_page or not ("Refresh" in headers or b"refresh" in response.body.lower()):
+        return None
+    if quirks().challenge_in_headers(headers):
+        return None
+    from crawler.answers.answer_pages import redirect_in_page  # with beautifulsoup4, when it is needed
+
+    return redirect_in_page(response.body, charset, headers.get("Refresh", ""))
 
 
 def _log_hop(hop: Hop) -> None:

@@ -17,6 +17,9 @@ from functools import lru_cache
 from urllib.parse import urlsplit
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
+#: The value of a refresh (HTML, 4.2.4.3), with more tolerance for a missing time.
+_REFRESH = re.compile(r"\s*+(?P<seconds>\d*+)[\d.]*+(?=[;,\s])\s*+[;,]?\s*+(?:url\s*+=\s*+)?+", re.IGNORECASE)
+_REFRESH_CHARS = 4096
 _SCHEME_AND_AUTHORITY = re.compile(r"[a-z][a-z0-9+.-]*+://[^/?#]*+", re.IGNORECASE)
 
 
@@ -112,3 +115,21 @@ def host_name_of(url: str) -> str:
     """
     origin = find_origin(url)
     return "" if origin is None else origin.host
+
+
+def refresh_target(value: str, *, within_s: int | None = None) -> str | None:
+    """Return the target of a refresh, in a header or a meta element; None if it only reloads the page.
+
+    With *within_s*, a later refresh gives None too.
+
+    >>> refresh_target("5; url='/b'"), refresh_target("0;/c"), refresh_target("30"), refresh_target("5;/b", within_s=3)
+    ('/b', '/c', None, None)
+    """
+    value = value[:_REFRESH_CHARS]
+    match = _REFRESH.match(value)
+    if match is None or (within_s is not None and int(match["seconds"][:9] or 0) > within_s):
+        return None
+    url = value[match.end() :]
+    if url.startswith(("'", '"')):
+        url = url[1:].partition(url[0])[0]
+    return url.strip() or None

@@ -324,7 +324,7 @@ REQUESTS = TableDefinition(
         count_column("hop", "which request of the chain", "number from 1"),
         url_column("url", "URL that was requested"),
         count_column("status", "HTTP status of the answer; empty without an answer", "HTTP status"),
-        text_column("location", "Location header as received"),
+        text_column("location", "Location header as received, or target of a page that refreshes at once"),
         text_column("error", "error message, if there was no answer"),
         moment_column("at", "moment of the answer or failure", varies=True),
         number_column("elapsed_s", "time from the request to the answer", "seconds", varies=True),

@@ -12,6 +12,7 @@ import regex
 from extractors.mentions.labels import label_places, may_hold_ark
 from extractors.model.budget import as_time_allows
 from extractors.model.documents import Anchor, Block, Role
+from extractors.model.urls import refresh_target
 from extractors.readers.markup.recognized import Element
 
 # Runs of text in markup: the text of adjacent inline elements, with its links.
@@ -370,10 +371,6 @@ _FOR_READERS = re.compile(
 #: ``meta`` elements with the URL of the document itself, as library catalogues and Google Scholar read them.
 _DOCUMENT_META = frozenset({"bepress_citation_pdf_url", "citation_pdf_url", "eprints.document_url"})
 _CRAWLERS = frozenset({"arkaudit", "robots"})
-_REFRESH = re.compile(
-    r"\s*+[0-9.]*+\s*+[;,]\s*+(?:url\s*+=\s*+)?(?P<quote>[\"']?)(?P<url>.+)(?P=quote)\s*+\Z", re.I | re.S
-)
-_MOST_CHARS = 4096
 
 
 @dataclass(slots=True)
@@ -438,13 +435,3 @@ class PageFacts:
             self.links.append(target)
             if among is not None:
                 among.append(target)
-
-
-def refresh_target(content: str) -> str | None:
-    """Return the target of a refresh in a header or a meta element; None if it only reloads the page.
-
-    >>> refresh_target("5; url='/b'"), refresh_target("0;/c"), refresh_target("30")
-    ('/b', '/c', None)
-    """
-    refresh = _REFRESH.match(content[:_MOST_CHARS])
-    return refresh["url"] if refresh else None
