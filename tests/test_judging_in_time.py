@@ -7,10 +7,17 @@ from dataclasses import replace
 
 import pytest
 
+from arkaudit.output import explaining
+from arkaudit.output.explaining import explanation
+from crawler.answers.facts import AnswerFacts
+from crawler.conformance import conformance
+from crawler.conformance.conformance import NOT_COMPARED, RequirementOutcome, compare, results
+from crawler.conformance.plan import NamedArk
 from crawler.model.observations import RECORD_CHARS, VALUE_CHARS, Hop, ObjectOutcome, Observation, PageFacts, Question
 from crawler.spiders.conversation import Ask, Conversation, FinishedTarget
-from crawler.spiders.runs import TOO_LONG_TO_JUDGE, RunJudge
+from crawler.spiders.runs import RunJudge
 from crawler.verdicts.answer_sets import AnswerSets
+from crawler.verdicts.verdict import TOO_LONG_TO_JUDGE, judge
 from extractors.model.budget import OverBudget, cpu_limit
 from tests.test_conversation import RULES, target
 from tests.test_replaying import observation_of
@@ -46,6 +53,35 @@ def test_verdict_that_takes_too_long_is_undetermined() -> None:
     assert verdict is not None
     assert verdict.object.outcome is ObjectOutcome.UNDETERMINED
     assert TOO_LONG_TO_JUDGE in verdict.object.evidence[0]
+
+
+@pytest.fixture
+def short_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (conformance, explaining):
+        monkeypatch.setattr(module, "JUDGING_CPU_S", 0.2)
+
+
+@pytest.mark.usefixtures("short_limit")
+def test_conformance_of_other_arks_is_tested() -> None:
+    answers = [endless(), endless(Question.CONTROL), endless(Question.INFO)]
+    sound = [replace(each, facts=PageFacts(), request_url=f"{URL}6") for each in answers]
+    alone, beside = (list(results(some)) for some in (sound, [*answers, *sound]))
+    judged = (RequirementOutcome.FAILS, RequirementOutcome.WARNS, RequirementOutcome.PASSES)
+    assert {each.outcome for each in alone} >= set(judged)
+    assert [each for each in beside if each.outcome in judged] == [each for each in alone if each.outcome in judged]
+    assert TOO_LONG_TO_JUDGE in {reason for each in results(answers) for reason in each.reasons}
+
+
+@pytest.mark.usefixtures("short_limit")
+def test_comparison_and_explanation_that_take_too_long_say_so() -> None:
+    missing = replace(endless(), hops=(Hop(URL, "GET", "2026-11-21T10:00:00.000+00:00", 404, headers=Endless()),))
+    place = URL.partition("ark:")[0]
+    [row] = compare([missing], [NamedArk(ARK, URL.removeprefix(place))], old=place, new=place)
+    assert (row.subject, row.new) == (NOT_COMPARED, TOO_LONG_TO_JUDGE)
+    verdict = judge({Question.OBJECT: AnswerFacts(endless().unread("x"))})
+    parts = explanation(verdict, [missing])
+    assert [list(part) for part in parts] == [["short"], *[["conclusion"]] * 4]
+    assert "CPU time" in parts[-1]["conclusion"]
 
 
 def test_conversation_goes_on_after_an_answer_that_takes_too_long() -> None:

@@ -28,6 +28,8 @@ from crawler.model.observations import (
 )
 from crawler.model.resolving import INFLECTED, REDIRECTS, SUCCESSES
 from crawler.verdicts.answer_sets import is_about_resolver
+from crawler.verdicts.verdict import JUDGING_CPU_S
+from extractors.model.budget import OverBudget, cpu_limit
 from extractors.model.urls import authority_of
 from reports.languages.display import count_noun, escape_invisible
 from reports.tables.wording import (
@@ -322,9 +324,24 @@ def explanation(
 ) -> list[dict[str, Any]]:
     """Return the explanation of *verdict* from the observations that it rests on, as JSON values.
 
-    The parts are a short verdict, steps in order of time, a conclusion for each service, and other conclusions.
+    The parts are a short verdict, steps in order of time, a conclusion for each service, and other conclusions. If the
+    answers exceed the limit of CPU time, only the short verdict and the conclusions for services remain.
     """
-    observations = list(observations)
+    amounts_to = FAMILY_NAMES[FAMILY_OF[verdict.object.outcome]].capitalize()
+    short = {"short": f"{amounts_to}: {OBJECT_MEANINGS[verdict.object.outcome]}"}
+    services = [{"conclusion": conclusion} for conclusion in _services(verdict)]
+    try:
+        with cpu_limit(JUDGING_CPU_S):
+            steps, others = _details(verdict, list(observations), memento)
+    except OverBudget:
+        steps, others = [], [f"The answers are not shown: they take more than {JUDGING_CPU_S:g} s of CPU time."]
+    return [short, *steps, *services, *({"conclusion": conclusion} for conclusion in others)]
+
+
+def _details(
+    verdict: Verdict, observations: Sequence[Observation], memento: MementoRecord | None
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the steps of an explanation, and the conclusions that are about no service."""
     own = {one.question: one for one in observations if one.request_url == verdict.request_url}
     plain = own.get(Question.OBJECT)
     asked = AnswerFacts(plain) if plain is not None else None
@@ -334,8 +351,8 @@ def explanation(
         for one in observations
         if one.request_url != verdict.request_url or not is_about_resolver(one.question, asked)
     )
-    steps = map(asdict, _steps(about_object, verdict.request_url))
-    conclusions = list(_services(verdict))
+    steps = [asdict(step) for step in _steps(about_object, verdict.request_url)]
+    conclusions = []
     if verdict.did_you_mean is not None:
         why = _sentence(verdict.did_you_mean.evidence)
         conclusions.append(f"Did you mean {verdict.did_you_mean.ark}? {why[:1].upper()}{why[1:]}")
@@ -350,9 +367,7 @@ def explanation(
     if verdict.remarks:
         conclusions.append(f"Also noticed: {'; '.join(verdict.remarks)}.")
     conclusions += [_cost(verdict), f"What to do: {_advice(verdict, asked)}"]
-    amounts_to = FAMILY_NAMES[FAMILY_OF[verdict.object.outcome]].capitalize()
-    short = f"{amounts_to}: {OBJECT_MEANINGS[verdict.object.outcome]}"
-    return [{"short": short}, *steps, *({"conclusion": conclusion} for conclusion in conclusions)]
+    return steps, conclusions
 
 
 def _steps(observations: Iterable[Observation], request_url: str) -> Iterator[Step]:

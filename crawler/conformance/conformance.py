@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -16,7 +17,9 @@ from crawler.answers.facts import AnswerFacts
 from crawler.conformance.expectations import EXPECTATIONS, Answers
 from crawler.conformance.plan import NamedArk
 from crawler.model.observations import ChainEnd, ObjectOutcome, Observation, Question
+from crawler.verdicts.verdict import JUDGING_CPU_S, TOO_LONG_TO_JUDGE
 from extractors.model.ark import Ark
+from extractors.model.budget import OverBudget, cpu_limit
 from extractors.model.urls import authority_of
 
 
@@ -117,11 +120,20 @@ def results(observations: Iterable[Observation], only: Sequence[str] = ()) -> It
     by_ark: dict[str, dict[Question, AnswerFacts]] = {}
     for observation in observations:  # the last attempt replaces earlier ones
         by_ark.setdefault(observation.request_url, {})[observation.question] = AnswerFacts(observation)
-    tested = [Answers(answers) for answers in by_ark.values()]
-    for requirement in requirements():
-        if not only or any(map(requirement.is_in, only)):
-            of_arks = [_result(requirement, answers) for answers in tested]
-            yield _combine(requirement, of_arks)
+    wanted = [requirement for requirement in requirements() if not only or any(map(requirement.is_in, only))]
+    of_arks = [_results_in_time(wanted, Answers(answers)) for answers in by_ark.values()]
+    for number, requirement in enumerate(wanted):
+        yield _combine(requirement, [of_ark[number] for of_ark in of_arks])
+
+
+def _results_in_time(wanted: Sequence[Requirement], answers: Answers) -> list[RequirementResult]:
+    """Return the results of one ARK; a requirement beyond the limit of CPU time can't be tested by it."""
+    done: list[RequirementResult] = []
+    with suppress(OverBudget), cpu_limit(JUDGING_CPU_S):
+        for requirement in wanted:
+            done.append(_result(requirement, answers))
+    untested = (RequirementOutcome.NOT_APPLICABLE, (TOO_LONG_TO_JUDGE,))
+    return done + [RequirementResult(requirement, *untested) for requirement in wanted[len(done) :]]
 
 
 def _result(requirement: Requirement, answers: Answers) -> RequirementResult:
@@ -181,7 +193,12 @@ def compare(observations: Iterable[Observation], arks: Iterable[NamedArk], *, ol
     answers: dict[tuple[str, Question], Observation] = {}
     for observation in observations:  # the last attempt replaces earlier ones
         answers[observation.request_url, observation.question] = observation
-    rows = [_compare_one(named.ark, answers, named.url_at(old), named.url_at(new)) for named in arks]
+    rows = []
+    for named in arks:
+        row = Comparison(named.ark, NOT_COMPARED, TOO_LONG_TO_JUDGE, TOO_LONG_TO_JUDGE)
+        with suppress(OverBudget), cpu_limit(JUDGING_CPU_S):
+            row = _compare_one(named.ark, answers, named.url_at(old), named.url_at(new))
+        rows.append(row)
     return sorted(rows, key=lambda comparison: not comparison.is_difference)
 
 

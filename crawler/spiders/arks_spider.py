@@ -27,11 +27,12 @@ from crawler.rendering.pages import RENDERED, PageRenderer
 from crawler.spiders.auditing import AuditSpider, OwnRun
 from crawler.spiders.conversation import Ask, AskingRules, Conversation, FinishedTarget, Outgoing, Target
 from crawler.spiders.items import CheckedArk, checked_ark
-from crawler.spiders.runs import JUDGING_CPU_S, TOO_LONG_TO_JUDGE, Background, judge_run, judge_settled
+from crawler.spiders.runs import Background, judge_run, judge_settled
 from crawler.spiders.seeds import targets_in, words_of
 from crawler.store.feeding import Bounds
 from crawler.store.frontier import SettledEntry
 from crawler.verdicts.readings import CandidateReading
+from crawler.verdicts.verdict import JUDGING_CPU_S, TOO_LONG_TO_JUDGE
 from crawler.wire.failures import INCOMPLETE, STOPPED, body_faults
 from crawler.wire.middlewares import chain_of
 from extractors.model.ark import Ark

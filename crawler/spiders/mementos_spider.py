@@ -22,9 +22,9 @@ from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import ChainEnd, Hop
 from crawler.model.resolving import Patience, next_fetch
 from crawler.spiders.auditing import AuditSpider
-from crawler.spiders.runs import JUDGING_CPU_S, TOO_LONG_TO_JUDGE
 from crawler.store.feeding import Bounds
 from crawler.store.frontier import FrontierEntry, SettledEntry
+from crawler.verdicts.verdict import JUDGING_CPU_S, TOO_LONG_TO_JUDGE
 from crawler.wire.middlewares import chain_of, header_of
 from extractors.model.ark import Ark
 from extractors.model.budget import OverBudget, cpu_limit

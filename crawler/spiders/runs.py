@@ -41,7 +41,15 @@ from crawler.verdicts.readings import (
     settle,
 )
 from crawler.verdicts.remarks import RunFindings, own_findings
-from crawler.verdicts.verdict import ClosedCollection, VerdictContext, closed_for, judge, skipped_verdict
+from crawler.verdicts.verdict import (
+    JUDGING_CPU_S,
+    TOO_LONG_TO_JUDGE,
+    ClosedCollection,
+    VerdictContext,
+    closed_for,
+    judge,
+    skipped_verdict,
+)
 from extractors.extraction import annotate, may_decide
 from extractors.find import decide_again
 from extractors.mentions.mention import Mention
@@ -203,9 +211,6 @@ def _decisions(
 
 Target = tuple[Ark, str]
 
-#: The limit of CPU time for the verdict on an ARK, or for its next questions; most need a thousandth of it.
-JUDGING_CPU_S = 2.0
-TOO_LONG_TO_JUDGE = f"the verdict took more than {JUDGING_CPU_S:g} s of CPU time"
 #: The number of ARKs that are judged at a time, because the observations of a million do not fit into memory.
 _AT_A_TIME = 200
 

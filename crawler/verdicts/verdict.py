@@ -47,6 +47,11 @@ from crawler.verdicts.rules import RuleTable, VerdictRule, always
 from extractors.model.ark import Ark
 from extractors.model.naan import RegistryEntry, naan_and_name
 
+#: The limit of CPU time for the verdict on an ARK, for its next questions, its explanation or its conformance test; most
+#: need a thousandth of it.
+JUDGING_CPU_S = 2.0
+TOO_LONG_TO_JUDGE = f"the verdict took more than {JUDGING_CPU_S:g} s of CPU time"
+
 
 @dataclass(frozen=True, slots=True)
 class ClosedCollection:
