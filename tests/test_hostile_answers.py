@@ -191,6 +191,32 @@ HOSTILE: dict[str, bytes] = {
 }  # fmt: skip
 
 
+#: The outcomes of the object and its metadata, and words of the reason; for most answers, those of `USUAL`.
+USUAL = ("resolved", "query-ignored", "answered 200; a name that can't exist is answered 404")
+EXPECTED = dict.fromkeys(HOSTILE, USUAL) | {
+    **{f"{what} in Retry-After": ("server-error", "not-asked", "answered 503") for what in ("blanks", "digits", "colons")},
+    "status": ("protocol-error", "not-asked", "the answer is no HTTP"),
+    "a large status": ("protocol-error", "not-asked", "no status of three digits"),
+    **{
+        f"a host {what}": ("bad-redirect", "not-asked", "no name that a host can have")
+        for what in ("of other letters", "of many labels", "of digits")
+    },
+    "a host in brackets": ("bad-redirect", "not-asked", "does not appear to be an IPv4 or IPv6 address"),
+    "dots in a path": ("undetermined", "not-asked", "more than the limit of 8000"),
+    "escapes in a path": ("loop", "not-asked", "%%%%"),
+    "labels of ARKs in a path": ("loop", "not-asked", "ark:/ark:/"),
+    **dict.fromkeys(("codings", "names of codings"), ("resolved", "undetermined", "its body could not be read")),
+    **{name: ("resolved", "erc", USUAL[2]) for name in HOSTILE if name.startswith("charset ")},
+    "charset of a page": USUAL,
+    **dict.fromkeys(("commas", "combining marks"), ("resolved", "erc", USUAL[2])),
+    **dict.fromkeys(("percents", "pipes", "labels"), ("resolved", "undetermined", USUAL[2])),
+    "an error": ("resolved", "query-ignored", "the page says only 'error :'"),
+    "words in a title": ("resolved", "query-ignored", "the page's title says 'not found'"),
+    "refreshes": ("undetermined", "query-ignored", "the page refreshes to x, which was not followed"),
+    "canonical links": ("resolved", "query-ignored", "the page identifies itself as that of another ARK"),
+}  # fmt: skip
+
+
 def hostile(answer: bytes) -> Responder:
     """Return a host that answers so for every name that begins with an h; other names are not found."""
 
@@ -229,10 +255,14 @@ def rows() -> dict[str, list[dict[str, Any]]]:
 
 
 def test_run_judges_sound_hosts_next_to_hostile_one(rows: dict[str, list[dict[str, Any]]]) -> None:
-    services = [(row["object"]["outcome"], row["metadata"]["outcome"]) for row in rows["sound"]]
-    assert services == [("resolved", "erc")] * 20
+    services = [tuple(row[name]["outcome"] for name in ("object", "metadata", "commitment")) for row in rows["sound"]]
+    assert services == [("resolved", "erc", "absent")] * 20
 
 
-def test_hostile_answer_is_never_broken(rows: dict[str, list[dict[str, Any]]]) -> None:
-    outcomes = {name: row["object"]["outcome"] for name, row in zip(HOSTILE, rows["hostile"], strict=True)}
-    assert [name for name, outcome in outcomes.items() if outcome == "broken"] == []
+def test_each_hostile_answer_has_its_outcome_and_reason(rows: dict[str, list[dict[str, Any]]]) -> None:
+    wrong = {}
+    for row, (name, (outcome, metadata, words)) in zip(rows["hostile"], EXPECTED.items(), strict=True):
+        given = (row["object"]["outcome"], row["metadata"]["outcome"])
+        if given != (outcome, metadata) or words not in "; ".join(row["object"]["evidence"]):
+            wrong[name] = (*given, row["object"]["evidence"])
+    assert wrong == {}
