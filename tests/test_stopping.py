@@ -17,6 +17,7 @@ import pytest
 from crawler.store.store import Store
 from reports.store.frames import load_frames
 from reports.tables.politeness import hosts
+from tests.dask_world import children_of
 from tests.loopback import ON_LOOPBACK, RawServer, clean_environment, reply, run_command, select, start_command
 from tests.waiting import PATIENCE_S, wait_until
 
@@ -244,6 +245,37 @@ def test_requests_of_killed_processes_and_for_rules_are_counted(tmp_path: Path) 
     assert frame["all_requests"].to_dict() == asked
     assert frame.loc[f"127.0.0.1:{silent.port}", "requests"] == 0
     assert silent.targets == []
+
+
+def cpu_s(pid: int) -> float:
+    """Return the CPU time of a process and of its descendants."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK") + sum(map(cpu_s, children_of(pid)))
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads CPU times in /proc")
+@pytest.mark.parametrize("verb", ["extract", "crawl"])
+def test_ctrl_c_ends_a_long_reading(verb: str, tmp_path: Path) -> None:
+    """Reading this document takes more than half a minute of CPU time."""
+    long = tmp_path / "long.txt"
+    long.write_text("".join(f"see http://n2t.net/ark:/12148/b{number}-\n{number % 7} " for number in range(600_000)))
+    before = os.times()
+    with (tmp_path / "said").open("w") as said:
+        running = start_command(verb, long, stdout=subprocess.DEVNULL, stderr=said, cwd=tmp_path)
+        try:
+            wait_until(lambda: sum(map(cpu_s, children_of(running.pid))) > 1, "a parser at work")
+            used = cpu_s(running.pid)
+            running.send_signal(signal.SIGINT)
+            assert running.wait(PATIENCE_S) == 130
+        finally:
+            running.kill()
+    after = os.times()
+    assert after.children_user + after.children_system - before.children_user - before.children_system < used + 5
+    assert "arkaudit: interrupted; all observations until then are kept\n" in (tmp_path / "said").read_text()
+    if verb == "crawl":
+        assert select(tmp_path / "audit.db", "select state, (select count(*) from document) from run") == [
+            ("interrupted", 0)
+        ]
 
 
 _SLOW_PIPELINE = """
