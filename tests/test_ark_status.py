@@ -148,8 +148,8 @@ def test_checks_that_prove_nothing_change_no_strike_and_confirm_nothing(checks: 
 def test_broken_ark_recovers_before_it_breaks_again(checks: list[DatedVerdict]) -> None:
     _, events = status_of(checks)
     kinds = [event.kind for _, event in events]
-    turns = [kind for kind in kinds if kind in (EventKind.BROKE, EventKind.RECOVERED)]
-    assert all(pair != (EventKind.BROKE, EventKind.BROKE) for pair in pairwise(turns))
+    turns = [kind for kind in kinds if kind in (EventKind.CONFIRMED, EventKind.RECOVERED)]
+    assert all(pair != (EventKind.CONFIRMED, EventKind.CONFIRMED) for pair in pairwise(turns))
     assert kinds.count(EventKind.NEW) == bool(checks)
 
 
@@ -158,7 +158,7 @@ def test_suspect_run_gives_no_strikes(checks: list[DatedVerdict]) -> None:
     none = [DatedVerdict(each.at, each.object, True, each.features) for each in checks]
     ark_status, events = status_of(none)
     assert ark_status is None or ark_status.strikes == 0
-    assert not {EventKind.BROKE, EventKind.RECOVERED} & {event.kind for _, event in events}
+    assert not {EventKind.CONFIRMED, EventKind.RECOVERED} & {event.kind for _, event in events}
 
 
 def test_every_outcome_alone_has_a_state() -> None:

@@ -65,9 +65,10 @@ def test_there_are_words_for_every_cause() -> None:
 #: Statements that a letter must not make together; the first needs no other.
 CONTRADICTIONS = (
     ("this NAAN", ""),
+    ("\\bthese\\b|resolve them|their (sources|pages|objects|new)|ARKs that lead", ""),
     ("not lead to (its|their) object|not to the object", "leads to its object|leads, through|provider explains"),
     ("cannot be reached|could not reach|no answer", "answered|reports success|reported an|valid HTTP|redirects"),
-    ("resolver knows these|withdrawn", "does not know this identifier"),
+    ("resolver knows (this|these)|withdrawn", "does not know this identifier"),
     ("form a loop", "too many redirects"),
     ("when we asked for (it|them) at l.example", "requested at https://r.example"),
     ("resolvers? for .* and (it|they) led to r.example", "requested at https://r.example"),

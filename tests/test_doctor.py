@@ -58,7 +58,7 @@ def test_doctor_lists_archives_and_log_ins_without_secrets(tmp_path: Path) -> No
         '[hosts."https://login.example"]\n[hosts."https://login.example".login]\n'
         'url = "https://login.example/in"\nfields = { user = "me", password = { env = "PASSWORD" } }\n'
         '[hosts."https://login.example".login.success]\nstatus = 303\n'
-        '[notify]\non = ["broke"]\nurls = ["mailtos://a:$MAIL@mail.example:587?to=a@b.example"]\n'
+        '[notify]\non = ["confirmed"]\nurls = ["mailtos://a:$MAIL@mail.example:587?to=a@b.example"]\n'
     )
     secrets = {"TOKEN": "s3cr3t-token", "PASSWORD": "s3cr3t-password"}
     done = run_command("doctor", "-c", config, COLUMNS="300", **secrets)
@@ -155,7 +155,7 @@ def test_each_extra_of_the_package_is_looked_for() -> None:
     ("setting", "topic"),
     [
         pytest.param('[notify]\nurls = ["nothing://$KEY@x"]', "notify", id="target of an unknown service"),
-        pytest.param('[notify]\non = ["broke"]', "notify", id="no target"),
+        pytest.param('[notify]\non = ["confirmed"]', "notify", id="no target"),
         pytest.param('[notify]\nfile = "none/news.md"', "notify", id="file in a missing folder"),
         pytest.param('triage = "none.toml"', "triage", id="missing triage file"),
         pytest.param('inventory = "none.csv"', "inventory", id="missing inventory"),

@@ -205,7 +205,7 @@ def test_another_policy_reads_all_history_again() -> None:
             audit(store, day, answers={ONE: 404, OTHER: 200})
         store.set_status_policy(StatusPolicy(days=3))
         assert [each.state for each in store.known_arks()] == ["confirmed-broken", "healthy"]
-        assert (3, ONE, "broke") in events(store)
+        assert (3, ONE, "confirmed") in events(store)
         store.set_status_policy(StatusPolicy())
         assert [each.state for each in store.known_arks()] == ["failing", "healthy"]
         assert_rebuilt_the_same(store)
@@ -247,7 +247,7 @@ def test_a_life_has_its_citations_checks_and_transitions(store_path: Path) -> No
         ("resolved", "healthy"),
     ]
     assert [check.is_suspect for check in at_url.checks] == [False, False, False, False, True, False]
-    assert [event.event for event in at_url.events] == ["new", "broke", "recovered"]
+    assert [event.event for event in at_url.events] == ["new", "confirmed", "recovered"]
     assert (at_url.spark(), at_url.spark(is_unicode=False)) == ("█▁▁▁▄█", "#___-#")
     assert load_ark_history(store_path, Ark("12x45", "never")) is None
 

@@ -124,13 +124,17 @@ def assert_parts_agree(frames: Frames) -> None:
     assert counts.fails == len(failing) == summary.loc["ARKs: fails", "value"]
     if frames.previous is not None:
         more = failing - fails(frames.previous)
-        first, broke = (set(changes.loc[changes["event"].eq(event), "ark"]) for event in ("failing", "broke"))
-        assert first <= more <= first | broke, "each ARK that fails now and did not then is a change"
+        first, confirmed = (set(changes.loc[changes["event"].eq(event), "ark"]) for event in ("failing", "confirmed"))
+        assert first <= more <= first | confirmed, "each ARK that fails now and did not then is a change"
         news = news_of(frames)
-        for kind, number in (("failing", counts.failing), ("broke", counts.broke), ("recovered", counts.recovered)):
+        for kind, number in (
+            ("failing", counts.failing),
+            ("confirmed", counts.confirmed),
+            ("recovered", counts.recovered),
+        ):
             assert len({item.ark for item in news.items if item.kind == kind}) == number
-        assert news.known_problems == counts.fails - len(failing & (first | broke))
-        assert (counts.failing, counts.broke, len(first & broke)) == (len(first), len(broke), 0)
+        assert news.known_problems == counts.fails - len(failing & (first | confirmed))
+        assert (counts.failing, counts.confirmed, len(first & confirmed)) == (len(first), len(confirmed), 0)
         assert summary.loc["ARKs: fails", "change"] == len(more) - len(fails(frames.previous) - failing)
     assert_nothing_dead_is_proposed(tables)
     html = page(frames, tables)

@@ -38,11 +38,11 @@ def news(*items: NewsItem, known: int = 0, suspect: str = "") -> News:
 
 def test_new_problems_come_first_and_known_ones_are_counted() -> None:
     told = message(
-        news(item("new"), item("broke", citations=3), item("recovered"), known=12), kinds=HEADINGS, audit="theses"
+        news(item("new"), item("confirmed", citations=3), item("recovered"), known=12), kinds=HEADINGS, audit="theses"
     )
     assert told is not None
-    assert told.subject == "arkaudit: theses: 1 confirmed broken, 1 new, 1 recovered"
-    assert told.text.index("Broken, confirmed") < told.text.index("New in the documents")
+    assert told.subject == "arkaudit: theses: 1 confirmed broken, 1 newly cited, 1 recovered"
+    assert told.text.index("Confirmed broken") < told.text.index("Newly cited")
     assert "cited 3 times" in told.text
     assert "Already reported: 12 ARKs with problems." in told.text
 
@@ -62,7 +62,7 @@ def test_an_ark_counts_once_as_in_the_report_with_its_document_its_cause_and_a_l
         facts=facts,
     )
     assert said is not None
-    assert said.subject == "arkaudit: theses: 1 failing, 1 silent"
+    assert said.subject == "arkaudit: theses: 1 failing, 1 without an answer"
     assert "cited 3 times in `a.pdf` and 1 other document" in said.text
     assert "`the resolver knows no ARK of this NAAN (r.example)`; see `report/index.html#ark=ark:12148/x1`" in said.text
 
@@ -78,12 +78,14 @@ def test_in_a_first_run_nothing_is_new() -> None:
 
 def test_unchanged_run_sends_no_notification() -> None:
     assert message(news(known=12), kinds=HEADINGS, audit="theses") is None
-    assert message(news(item("new")), kinds=["broke"], audit="theses") is None
+    assert message(news(item("new")), kinds=["confirmed"], audit="theses") is None
 
 
 def test_long_list_is_cut_with_a_remark() -> None:
     told = message(
-        news(*(item("broke", ark=f"ark:12148/x{at}") for at in range(MOST_LISTED + 3))), kinds=["broke"], audit="theses"
+        news(*(item("confirmed", ark=f"ark:12148/x{at}") for at in range(MOST_LISTED + 3))),
+        kinds=["confirmed"],
+        audit="theses",
     )
     assert told is not None
     assert told.text.count("- `ark:") == MOST_LISTED
@@ -228,7 +230,7 @@ def test_a_command_gets_the_news_and_a_file_keeps_them(broken_run: tuple[Path, i
     command = [sys.executable, "-c", f"import os; os.chdir({str(tmp_path)!r}); {script}"]
     assert send_news(Config(notify=Notify(command=command, file=tmp_path / "news.md")), *broken_run)
     assert "1 confirmed broken" in (tmp_path / "news").read_text()
-    assert (tmp_path / "news.md").read_text().count("Broken, confirmed") == 1
+    assert (tmp_path / "news.md").read_text().count("Confirmed broken, by") == 1
 
 
 def test_one_way_that_fails_does_not_keep_another_from_hearing(
@@ -248,7 +250,7 @@ def test_dry_run_sends_no_notification(
     said = capsys.readouterr()
     assert "would send to mailto://" in said.err
     assert "ada%40example.org" in said.err
-    assert "Broken, confirmed" in said.out
+    assert "Confirmed broken, by" in said.out
     assert box.mails == []
 
 

@@ -110,7 +110,7 @@ def test_spells_and_states_are_those_of_the_standing(histories: list[list[str | 
         ]
         standing, events = status_of(checks)
         ours = spells[spells["pair"] == pair]
-        broke = sum(event.kind is EventKind.BROKE for _, event in events)
+        broke = sum(event.kind is EventKind.CONFIRMED for _, event in events)
         recovered = sum(event.kind is EventKind.RECOVERED for _, event in events)
         assert (ours["confirmed"].sum(), ours["recovered_at"].notna().sum()) == (broke, recovered)
         has_worked = any(check.works for check in checks)
@@ -208,8 +208,8 @@ def test_the_statement_gives_shares_with_dates_and_denominators(store_path: Path
         ("documents", "library.example/", 2, 2, 1, 1, 0),
     ]
     assert table["statement"][0] == (
-        "Of 2 ARKs that could be judged between 2026-01-01 and 2026-02-16, 1 (50.0%) resolve and 1 are confirmed "
-        "broken. Of those that resolve, 0 (0.0%) are described and 0 (0.0%) come with a stated commitment; their "
+        "Of 2 ARKs that could be judged between 2026-01-01 and 2026-02-16, 1 (50.0%) resolves; confirmed broken: 1. "
+        "Of those that resolve, metadata describes 0 (0.0%), and a stated commitment covers 0 (0.0%); the "
         "providers call 0 of them permanent."
     )
 

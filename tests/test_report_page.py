@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reports.exports import write_report
+from reports.formats.table_files import csv_text
 from reports.languages import ENGLISH
 from reports.languages.display import escape_invisible, link
 from reports.page import document as pages
@@ -518,6 +519,96 @@ def test_a_table_searches_filters_and_sorts(page_and_files: tuple[Page, Path]) -
     assert rows(browser, "arks")[0] == "ark:99999/fk4ks86n31"
     assert browser.value("document.querySelector('#table-arks th').getAttribute('aria-sort')") == "descending"
     assert browser.complaints == []
+
+
+def saved_view(browser: Page, name: str) -> str:
+    """Return the file that a table of the page saves, without its byte order mark."""
+    browser.value("arkaudit.save = (name, text) => { window.saved = [name, text]; }; null")
+    browser.value(f"document.querySelector('[data-export={name}]').click()")
+    file, text = browser.value("window.saved")
+    assert (file, text[0]) == (f"{name}.csv", "\N{ZERO WIDTH NO-BREAK SPACE}")
+    return str(text[1:])
+
+
+def as_shown(name: str, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns of a table that the page shows, in its order, with invisible characters spelled out."""
+    [definition] = [table for table in TABLES if table.name == name]
+    columns = [column.name for column in columns_of(definition) if table[column.name].notna().any()]
+    shown = table[columns]
+    texts = shown.select_dtypes(["str", "category"]).columns
+    return shown.assign(**{text: shown[text].astype("str").map(escape_invisible, na_action="ignore") for text in texts})
+
+
+@pytest.mark.browser
+@needs_browser
+@pytest.mark.promise
+def test_saved_view_has_the_shown_rows_and_columns(
+    page_and_files: tuple[Page, Path], tables: Mapping[str, pd.DataFrame]
+) -> None:
+    browser, index = page_and_files
+    browser.open(index)
+    browser.settled(LIVING)
+    for name in (table.name for table in TABLES if len(tables[table.name])):
+        if browser.value(f"!!document.querySelector('[data-export={name}]')"):
+            assert saved_view(browser, name) == csv_text(as_shown(name, tables[name])), name
+    box = "document.querySelector('[data-table=arks] .tools input[value=request_url]')"
+    browser.value(f"{box}.click()")
+    browser.settled("arkaudit.show('arks').then(shown => { shown.search('n2t', {family: 'works'}); })")
+    browser.settled("arkaudit.show('arks').then(shown => { shown.living.order([0, 'desc']).draw(); })")
+    arks = tables["arks"]
+    chosen = arks[arks["family"].eq("works") & arks["request_url"].str.contains("n2t")].sort_values("ark")[::-1]
+    assert len(chosen) > 1
+    expected = as_shown("arks", arks).loc[chosen.index].drop(columns="request_url")
+    assert saved_view(browser, "arks") == csv_text(expected)
+    assert not browser.value(
+        "[...document.querySelectorAll('#table-arks th')].some(th => th.innerText == 'request URL')"
+    )
+    browser.value("arkaudit.speak('de'); null")
+    browser.settled("arkaudit.renewed()")
+    assert saved_view(browser, "arks") == csv_text(expected), "a column stays hidden in another language"
+    assert browser.complaints == []
+
+
+@pytest.mark.browser
+@needs_browser
+def test_saved_view_neutralizes_formulas_like_other_files(page_and_files: tuple[Page, Path]) -> None:
+    browser, index = page_and_files
+    browser.open(index)
+    signs = "=+-@\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH HYPHEN-MINUS}"
+    before = [
+        "",
+        " ",
+        "\t",
+        "a;",
+        "a;\t ",
+        'b\r\n"',
+        "\N{NO-BREAK SPACE}",
+        "\N{ZERO WIDTH NO-BREAK SPACE}",
+        "a",
+        "\x0b;;",
+    ]
+    texts = [f"{first}{sign}1+1" for first in before for sign in signs] + ["-3,5", "é\u2028=x", "\\1'$1", '"', ""]
+    browser.value(f"window.texts = {json.dumps(texts)}; null")
+    script = """arkaudit.load('arks').then(table => {
+        const column = Object.assign(table.column('object_evidence'), {texts, codes: Int32Array.from(texts.keys())});
+        return table.csv([...texts.keys()], [column]);
+    })"""
+    assert browser.settled(script) == csv_text(pd.DataFrame({"object_evidence": pd.Series(texts, dtype="str")}))
+
+
+@pytest.mark.browser
+@needs_browser
+def test_twelve_failures_fit_on_a_screen(page_and_files: tuple[Page, Path]) -> None:
+    browser, index = page_and_files
+    browser.open(index, width=1280, height=800, fragment="#failures")
+    browser.settled("arkaudit.arrived()")
+    measure = "(row => [row.getBoundingClientRect().top, row.offsetHeight])"
+    top, height = browser.value(f"{measure}(document.querySelector('#table-failures tbody tr'))")
+    heights = browser.value("[...document.querySelectorAll('#table-failures tbody tr')].map(row => row.offsetHeight)")
+    assert set(heights) == {height}
+    assert (800 - top) / height >= 12
+    browser.value("document.querySelector('[data-table=failures] .tools label input:not([value])').click()")
+    assert browser.value("document.querySelector('#table-failures tbody').offsetHeight") > sum(heights)
 
 
 @pytest.mark.browser

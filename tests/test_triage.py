@@ -292,11 +292,11 @@ def test_news_count_known_problems_without_listing_them(tmp_path: Path) -> None:
         assert (told.items, told.known_problems, told.triaged) == (
             (),
             0,
-            "2 known: 1 acknowledged, 1 ignored until 2026-06-01",
+            "2 known: 1 acknowledged, 1 ignored until 2026-06-01.",
         )
         third = audit(store, 8, documents=pages, answers={ONE: 404, OTHER: 404})
         told = news_of(load_frames(path, run_id=third))
-        assert [(item.kind, item.ark) for item in told.items] == [("broke", "ark:12x45/x5")], "it got worse"
+        assert [(item.kind, item.ark) for item in told.items] == [("confirmed", "ark:12x45/x5")], "it got worse"
         text = message(told, kinds=HEADINGS, audit="theses")
         assert text is not None
         assert "1 known: 1 ignored until 2026-06-01." in text.text
@@ -328,7 +328,7 @@ def test_an_ark_that_fails_at_two_urls_is_one_known_problem(tmp_path: Path) -> N
         store.decide([TriageDecision(TriageAction.ACKNOWLEDGE, TriageTarget.ARK, "ark:12x45/x5", day(2))])
         third = audit(store, 3, documents=pages, answers=answers)
         told = news_of(load_frames(path, run_id=third))
-        assert (told.items, told.known_problems, told.triaged) == ((), 0, "1 known: 1 acknowledged")
+        assert (told.items, told.known_problems, told.triaged) == ((), 0, "1 known: 1 acknowledged.")
 
 
 def test_store_check_names_an_unknown_action(tmp_path: Path) -> None:

@@ -147,9 +147,9 @@ def test_blocking_host_is_blocked_and_never_broken(year: Year) -> None:
 
 
 def test_a_real_death_is_confirmed_and_stays_so(year: Year) -> None:
-    assert kinds(year, "dying") == [[EventKind.BROKE]] * ARKS_A_HOST
+    assert kinds(year, "dying") == [[EventKind.CONFIRMED]] * ARKS_A_HOST
     for subject in of("dying"):
-        [broke_at] = [at for at, event in year.events[subject] if event.kind is EventKind.BROKE]
+        [broke_at] = [at for at, event in year.events[subject] if event.kind is EventKind.CONFIRMED]
         first = year.days[-1][subject].first_strike_at
         assert first is not None
         assert start_of_day(DIES) <= first < start_of_day(DIES + 46)

@@ -66,7 +66,7 @@ def report(
 
     \b
     arkaudit report --store audit.db --out report
-    arkaudit report --since 3 --only broke --format md --out -
+    arkaudit report --since 3 --only confirmed --format md --out -
     arkaudit report --naan 12148 --fail-on confirmed-broken
     arkaudit report --inventory ours.csv --out report --lang fr
     arkaudit report --dataset dataset/ --out report

@@ -137,14 +137,14 @@ def triage_list(store_file: Path, form: str) -> None:
         write_json(rows)
         return
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for heading in ("action", "about", "ARKs", "failing", "since", "until", "to", "reason"):
-        justify: JustifyMethod = "right" if heading in ("ARKs", "failing") else "left"
+    for heading in ("action", "about", "ARKs", "problems", "since", "until", "to", "reason"):
+        justify: JustifyMethod = "right" if heading in ("ARKs", "problems") else "left"
         wraps = heading in ("about", "until", "reason")
         table.add_column(heading, justify=justify, overflow="fold", no_wrap=not wraps)
     for row in rows:
         until = f"{row['until']}{' (passed)' if row['is_expired'] else ''}" if row["until"] else ""
         shown = {**row, "about": f"{row['kind']} {row['target']}", "since": row["at"][:10]}
-        names = ("action", "about", "arks", "not_well", "since", "until", "to", "reason")
+        names = ("action", "about", "arks", "problems", "since", "until", "to", "reason")
         cells = ((shown | {"until": until})[name] for name in names)
         table.add_row(*(Text(escape_invisible("" if cell is None else str(cell))) for cell in cells))
     print_whole(table)
@@ -159,7 +159,7 @@ def _rows(now: datetime, connection: Connection) -> list[dict[str, Any]]:
         touched = [
             (row.ark, row.request_url, ArkState(row.state)) for row, _ in triaging.matched_arks(connection, [decision])
         ]
-        arks, not_well = _counts(touched)
+        arks, problems = _counts(touched)
         row = {
             "action": decision.action.value,
             "kind": decision.kind.value,
@@ -171,7 +171,7 @@ def _rows(now: datetime, connection: Connection) -> list[dict[str, Any]]:
             "reason": decision.reason,
             "from_file": decision.from_file,
             "arks": arks,
-            "not_well": not_well,
+            "problems": problems,
         }
         rows.append(row)
     return rows

@@ -311,13 +311,13 @@ def _set_days(days: RecheckDays) -> dict[str, float]:
 class Notify(_Section):
     """Options for notifications about changes after a run."""
 
-    on: list[Literal["broke", "failing", "recovered", "moved", "changed", "new", "gone"]] = [
-        "broke",
+    on: list[Literal["confirmed", "failing", "recovered", "moved", "changed", "new", "gone"]] = [
+        "confirmed",
         "recovered",
         "moved",
         "changed",
     ]
-    """Events to report; a run without any sends nothing. ``broke`` is a confirmed failure, ``failing`` a first one."""
+    """Events to report; a run without any sends nothing. ``confirmed`` is a confirmed failure, ``failing`` a first one."""
     file: Path | None = None
     """A file to append the news to."""
     command: list[str] = []

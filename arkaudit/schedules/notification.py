@@ -19,6 +19,7 @@ from crawler.model.durable_files import make_durable
 from crawler.store.store import Store
 from extractors.model.errors import ArkauditError, UserMistake
 from extractors.model.files import is_file, is_folder
+from reports.languages import ENGLISH, N_, Forms, Language, LanguageChoice
 from reports.languages.display import escape_invisible
 from reports.remediation.causes import Cause
 from reports.store.frames import Frames, load_frames
@@ -28,15 +29,28 @@ from reports.tables.wording import CAUSE_NAMES
 
 #: The kinds of news, the most severe first, with their headings.
 HEADINGS = {
-    "broke": "Broken, confirmed by several checks over days",
-    "failing": "Fails, not yet confirmed",
-    "silent": "No answer, which is not link rot: check again",
-    "moved": "Leads to another address than before",
-    "changed": "Changed",
-    "gone": "No longer cited",
-    "new": "New in the documents",
-    "recovered": "Works again",
+    "confirmed": N_("Confirmed broken, by several checks over days"),
+    "failing": N_("Failing, not yet confirmed"),
+    "silent": N_("No answer, which is not link rot: check again"),
+    "moved": N_("Leads to another address than before"),
+    "changed": N_("Changed"),
+    "gone": N_("No longer cited"),
+    "new": N_("Newly cited"),
+    "recovered": N_("Works again"),
 }
+_FIRST_HEADINGS = HEADINGS | {"new": N_("Cited in the documents")}
+#: The number of ARKs of each kind, for the subject.
+_COUNTS = {
+    "confirmed": Forms("{number} confirmed broken", "{number} confirmed broken"),
+    "failing": Forms("{number} failing", "{number} failing"),
+    "silent": Forms("{number} without an answer", "{number} without an answer"),
+    "moved": Forms("{number} moved", "{number} moved"),
+    "changed": Forms("{number} changed", "{number} changed"),
+    "gone": Forms("{number} no longer cited", "{number} no longer cited"),
+    "new": Forms("{number} newly cited", "{number} newly cited"),
+    "recovered": Forms("{number} recovered", "{number} recovered"),
+}
+_FIRST_COUNTS = _COUNTS | {"new": Forms("{number} cited", "{number} cited")}
 #: The kinds of news that `failing` in the configuration selects.
 _FAILING = frozenset({"failing", "silent"})
 #: Number of ARKs of a kind that a message lists.
@@ -67,6 +81,7 @@ def message(
     audit: str,
     report: str | None = None,
     facts: Mapping[str, ArkFacts] | None = None,
+    language: Language = ENGLISH,
 ) -> Message | None:
     """Return the message about news of *kinds*, or None without such news.
 
@@ -81,46 +96,63 @@ def message(
     chosen = {kind: arks for kind, arks in chosen.items() if arks}
     if not chosen:
         return None
-    names, headings, begins = {"broke": "confirmed broken"}, HEADINGS, "Changes since the last audit"
-    if news.is_first:
-        names["new"], begins = "cited", "The first audit"
-        headings = HEADINGS | {"new": "Cited in the documents"}
-    counts = ", ".join(f"{len(arks)} {names.get(kind, kind)}" for kind, arks in chosen.items())
-    run = f"run {news.run_id}, {news.at[:16]} UTC"
-    lines = [f"# {escape_invisible(audit)}: {counts}", "", f"{begins} ({run}):"]
+    counted, headings = (_FIRST_COUNTS, _FIRST_HEADINGS) if news.is_first else (_COUNTS, HEADINGS)
+    counts = ", ".join(language.ngettext(counted[kind].one, counted[kind].many, len(chosen[kind])) for kind in chosen)
+    run = {"run": str(news.run_id), "at": f"{news.at[:16]} UTC"}
+    begins = (
+        language.gettext("The first audit (run {run}, {at}):", **run)
+        if news.is_first
+        else language.gettext("Changes since the last audit (run {run}, {at}):", **run)
+    )
+    lines = [f"# {escape_invisible(audit)}: {counts}", "", begins]
     for kind, arks in chosen.items():
-        lines += ["", f"## {headings[kind]} ({len(arks)})", ""]
-        for ark, items in [*arks.items()][:MOST_LISTED]:
-            lines.append(_line(items, known_facts.get(ark), report))
-        if len(arks) > MOST_LISTED:
-            lines.append(f"- and {len(arks) - MOST_LISTED} more, in the report")
+        lines += ["", f"## {language.gettext(headings[kind])} ({language.number(len(arks))})", ""]
+        lines += [_line(items, known_facts.get(ark), report, language) for ark, items in [*arks.items()][:MOST_LISTED]]
+        more = len(arks) - MOST_LISTED
+        if more > 0:
+            more_words = language.ngettext("and {number} more, in the report", "and {number} more, in the report", more)
+            lines.append(f"- {more_words}")
     lines.append("")
     if news.known_problems:
-        known = _count(news.known_problems, "ARK")
-        lines.append(f"Already reported: {known} with problems.")
+        lines.append(
+            language.ngettext(
+                "Already reported: {number} ARK with problems.",
+                "Already reported: {number} ARKs with problems.",
+                news.known_problems,
+            )
+        )
     if news.triaged:
-        lines.append(f"{news.triaged}.")
+        lines.append(news.triaged)
     if news.suspect:
-        lines.append(f"This run confirms no failure: {escape_invisible(news.suspect)}.")
+        lines.append(language.gettext("This run confirms no failure: {why}.", why=escape_invisible(news.suspect)))
     if report:
-        lines.append(f"The report: {escape_invisible(report)}")
+        lines.append(language.gettext("The report: {address}", address=escape_invisible(report)))
     return Message(f"arkaudit: {escape_invisible(audit)}: {counts}", "\n".join(lines).rstrip() + "\n")
 
 
-def _line(items: Sequence[NewsItem], facts: ArkFacts | None, report: str | None) -> str:
+def _line(items: Sequence[NewsItem], facts: ArkFacts | None, report: str | None, language: Language) -> str:
     """Return the line about an ARK. Texts from documents and hosts are code, so that their Markdown has no effect."""
     first, *others = items
-    urls = f" and {_count(len(others), 'other URL')}" if others else ""
-    citations = sum(item.citations for item in items)
-    cited = f", cited {_count(citations, 'time')}" if citations else ""
-    documents = facts.documents if facts else ()
-    if documents:
-        more = f" and {_count(len(documents) - 1, 'other document')}" if len(documents) > 1 else ""
-        cited += f" in {_code(documents[0])}{more}"
-    detail = f": {_code(first.detail)}" if first.detail else ""
-    cause = f"; {_code(facts.cause)}" if facts and first.kind in ("broke", "failing", "silent") else ""
-    link = f"; see {_code(f'{report}#ark={first.ark}')}" if report else ""
-    return f"- {_code(first.ark)} at {_code(first.request_url)}{urls}{cited}{detail}{cause}{link}"
+    where = {"ark": _code(first.ark), "url": _code(first.request_url)}
+    line = language.gettext("{ark} at {url}", **where)
+    if others:
+        line = language.ngettext(
+            "{ark} at {url} and {number} other URL", "{ark} at {url} and {number} other URLs", len(others), **where
+        )
+    if citations := sum(item.citations for item in items):
+        line += ", " + language.ngettext("cited {number} time", "cited {number} times", citations)
+    if facts and facts.documents:
+        document, *more = facts.documents
+        line += " " + language.gettext("in {document}", document=_code(document))
+        if more:
+            line += " " + language.ngettext("and {number} other document", "and {number} other documents", len(more))
+    if first.detail:
+        line += f": {_code(first.detail)}"
+    if facts and first.kind in ("confirmed", "failing", "silent"):
+        line += f"; {_code(facts.cause)}"
+    if report:
+        line += "; " + language.gettext("see {address}", address=_code(f"{report}#ark={first.ark}"))
+    return f"- {line}"
 
 
 def _code(text: str) -> str:
@@ -134,10 +166,6 @@ def _code(text: str) -> str:
     while fence in shown:
         fence += "`"
     return f"{fence} {shown} {fence}" if len(fence) > 1 else f"`{shown}`"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 _NO_TARGET = "the configuration has no target for notifications: set file, command or urls in [notify]"
@@ -237,12 +265,14 @@ def send_news(config: Config, store_file: Path, run_id: int, *, is_dry: bool = F
     With *is_dry*, only print the message and its targets.
     """
     frames = load_frames(store_file, run_id=run_id)
+    language = LanguageChoice.of(config.report.lang).language
     new = message(
-        news_of(frames),
+        news_of(frames, language),
         kinds=config.notify.on,
         audit=config.name or store_file.stem,
         report=config.report.url,
-        facts=_facts(frames),
+        facts=_facts(frames, language),
+        language=language,
     )
     if new is None:
         if is_dry:
@@ -264,13 +294,15 @@ def send_news(config: Config, store_file: Path, run_id: int, *, is_dry: bool = F
     return all_sent
 
 
-def _facts(frames: Frames) -> dict[str, ArkFacts]:
+def _facts(frames: Frames, language: Language) -> dict[str, ArkFacts]:
     """Return the facts of a report about failing ARKs of a run, by ARK."""
     diagnoses = diagnosed_failures(frames).drop_duplicates("ark_id").set_index("ark_id")
     cited = frames.mentions[frames.mentions["ark_id"].isin(diagnoses.index)].sort_values(["document", "ordinal"])
     documents = cited.drop_duplicates(["ark_id", "document"]).groupby("ark_id")["document"].agg(tuple).to_dict()
     return {
-        str(row["ark"]): ArkFacts(f"{CAUSE_NAMES[Cause(row['cause'])]} ({row['host']})", documents.get(ark_id, ()))
+        str(row["ark"]): ArkFacts(
+            f"{language.gettext(CAUSE_NAMES[Cause(row['cause'])])} ({row['host']})", documents.get(ark_id, ())
+        )
         for ark_id, row in diagnoses.iterrows()
     }
 

@@ -272,7 +272,7 @@ class EventKind(StrEnum):
     RECOVERED = "recovered"
     MOVED = "moved"
     CHANGED = "changed"
-    BROKE = "broke"
+    CONFIRMED = "confirmed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -418,7 +418,7 @@ def _after_strike(before: ArkStatus, check: DatedVerdict, policy: StatusPolicy) 
         before, state=state, reason=reason, strikes=strikes, first_strike_at=first, last_strike_at=check.at, turns=turns
     )
     is_news = is_confirmed and not was_confirmed
-    return after, [Event(EventKind.BROKE, since)] if is_news else []
+    return after, [Event(EventKind.CONFIRMED, since)] if is_news else []
 
 
 def _after_inconclusive(before: ArkStatus, check: DatedVerdict) -> ArkStatus:

@@ -572,7 +572,7 @@ event = Table(
     reference("ark_id", "ARK"),
     required("request_url", Text, "URL of its checks"),
     required("at", Moment, "moment of the check, or start of the run whose documents showed it"),
-    required("event", Text, "new, gone, recovered, moved, changed or broke"),
+    required("event", Text, "new, gone, recovered, moved, changed or confirmed"),
     required("detail", Text, "details in words; may be empty"),
     Index("event_by_run", "run_id"),
     Index("event_by_ark", "ark_id", "request_url"),

@@ -6,23 +6,24 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 from urllib.parse import quote
 
 import pandas as pd
 
-from crawler.model.observations import Family, ObjectOutcome
+from crawler.model.observations import ObjectOutcome
 from extractors.model.urls import authority_of
 from reports.languages import ENGLISH, Language
 from reports.languages.display import code, escape_invisible, link
 from reports.page.letters import MOST_NAMED, ArkProblem, Letter, letter, letter_to_let_in
 from reports.page.shown_tables import Cell, cell_of
-from reports.remediation.causes import ADVICE, Cause, Fault
+from reports.remediation.causes import ADVICE, Cause, Fault, Grade
 from reports.store.frames import Frames
 from reports.tables.actions import contacts
 from reports.tables.definitions import ARK, TEXT, URL, records_of
 from reports.tables.politeness import blocked_verdicts
-from reports.tables.wording import CAUSE_NAMES, FAULT_NAMES
+from reports.tables.wording import CAUSE_NAMES, FAULT_NAMES, GRADE_NAMES
 
 #: Number of ARKs that a command names one by one; for more ARKs it names the host.
 MOST_IN_COMMAND = 12
@@ -39,7 +40,11 @@ class ActionCard:
     """Identifies the cause in every report on this store."""
     name: str
     cause: str
-    tone: str
+    grade: str
+    urgency: str
+    """The grade in words."""
+    certainty: str
+    """Its ARKs that are confirmed broken, and the day of its oldest failure."""
     counts: str
     advice: str
     shows: str
@@ -119,7 +124,9 @@ def _card(
         if row["host"]
         else name,
         cause=row["cause"],
-        tone=Family.UNREACHABLE.value if fault is Fault.NOBODY else Family.FAILS.value,
+        grade=row["grade"],
+        urgency=language.gettext(GRADE_NAMES[Grade(row["grade"])]),
+        certainty=_certainty(row, fault, frames.run["started_at"].max(), language),
         counts=counts,
         advice=advice,
         shows=_link_words(row["citations"], row["places"], language),
@@ -129,6 +136,23 @@ def _card(
         mail=f"mailto:{mailbox}?subject={language.apply(quote, message.subject)}" if mailbox else None,
         command=triage_command(row, [failure["ark"] for failure in failures], frames.store),
         item=f"- [ ] **{name}** ({language.apply(code, responsible.text)}): {counts}. {advice}",
+    )
+
+
+def _certainty(row: Mapping[str, Any], fault: Fault, today: date, language: Language) -> str:
+    """Return how certain a cause is and how long it has lasted; empty if its ARKs only work in another way."""
+    if not row["failing_since"]:
+        return ""
+    day = language.day(row["failing_since"].date(), compared_with=today)
+    if fault is Fault.NOBODY:
+        return language.gettext("no answer since {day}", day=day)
+    if not row["confirmed_broken"]:
+        return language.gettext("failing since {day}, not yet confirmed", day=day)
+    return language.ngettext(
+        "failing since {day}, {number} confirmed broken",
+        "failing since {day}, {number} confirmed broken",
+        row["confirmed_broken"],
+        day=day,
     )
 
 

@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from crawler.model.observations import ObjectOutcome
 from reports.languages import LANGUAGES, N_, Forms, Language, LanguageChoice
-from reports.languages.display import ColumnType, escape_invisible
+from reports.languages.display import FORMULA, NEUTRALIZED_FORMULA, ColumnType, escape_invisible
 from reports.page import template
 from reports.page.cards import action_cards, check_list, closed_doors
 from reports.page.charts import Chart, by_naan, by_service, flow_of
@@ -24,6 +24,7 @@ from reports.page.shown_tables import (
     TONES,
     TOPICS,
     ShownTable,
+    change_lists,
     columns_of,
     pack_rows,
     shown_table,
@@ -47,7 +48,7 @@ from reports.tables.known import known_sentence
 from reports.tables.report_tables import TABLES
 from reports.tables.services import ALL
 from reports.tables.summary import REQUESTS_SENT, sentences
-from reports.tables.wording import FAMILY_MEANINGS, FAMILY_NAMES
+from reports.tables.wording import FAILURE_MEANINGS, FAMILY_MEANINGS, TOKEN_NAMES
 
 #: Number of causes with a card.
 MOST_CAUSES = 12
@@ -156,6 +157,7 @@ def page_pieces(
         "doors": closed_doors(frames, tables["hosts"], MOST_CAUSES, texts),
         "more_causes": len(tables["causes"]) - len(cards),
         "charts": charts,
+        "comparison": change_lists(tables["changes"], texts) if frames.since or frames.previous else [],
         "topics": [(topic, [parts[name].shown for name in topic.tables]) for topic in TOPICS],
         "gettext": texts.gettext,
         "ngettext": texts.ngettext,
@@ -178,6 +180,7 @@ def page_pieces(
     script_data = {
         "tables": {definition.name: table_description(definition) for definition in (*TABLES, LIFE)},
         "tones": TONES,
+        "formula": {"pattern": FORMULA, "replacement": NEUTRALIZED_FORMULA},
         "audit": f"{facts['store']}, {facts.get('run', '')}",
         "advice": ADVICE,
         "scripted": scripted[texts.code],
@@ -221,9 +224,9 @@ def _page_values(frames: Frames, tables: Mapping[str, pd.DataFrame], texts: Text
         "headline": headline(counts_of(frames, tables), texts),
         "sentences": sentences(summary, texts),
         "tiles": tiles_of(summary, texts),
-        "families": [
-            (family.value, texts.gettext(FAMILY_NAMES[family]), texts.gettext(meaning))
-            for family, meaning in FAMILY_MEANINGS.items()
+        "terms": [
+            (TONES[token], texts.gettext(TOKEN_NAMES[token]), texts.gettext(meaning))
+            for token, meaning in FAMILY_MEANINGS.items() | FAILURE_MEANINGS.items()
         ],
         "known": known_sentence(summary, texts),
         "also": [
@@ -240,7 +243,7 @@ def _script_values(own_sentences: Sequence[str], language: Language) -> dict[str
     return {
         "code": language.code,
         "words": words_in(language),
-        "names": {str(family): language.gettext(name) for family, name in FAMILY_NAMES.items()},
+        "names": {token: language.gettext(name) for token, name in TOKEN_NAMES.items()},
         "sentences": {escape_invisible(text): escape_invisible(language.gettext(text)) for text in own_sentences},
         "day": language.day_pattern(),
         "percent": language.share(0, 0).removeprefix("0"),

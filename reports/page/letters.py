@@ -76,7 +76,8 @@ def letter(
     naans = list(dict.fromkeys(one.ark.removeprefix("ark:").partition("/")[0] for one in failures))
     listed = ", ".join([*naans[:MOST_NAMED], *(["…"] if len(naans) > MOST_NAMED else [])])
     of_naan = language.ngettext("of NAAN {naans}", "of NAANs {naans}", len(naans), naans=listed)
-    request = language.gettext(REQUESTS[cause], of_naan=of_naan)
+    forms = REQUESTS[cause]
+    request = language.ngettext(forms.one, forms.many, count, of_naan=of_naan)
     salutation = _DEAR_EDITORS if fault is Fault.CITATION else _DEAR_COLLEAGUES
     return _compose(words, where, salutation, failures, count, request, language, sender, cause)
 
@@ -258,46 +259,84 @@ def _citation_line(documents: Sequence[str], language: Language) -> str:
     )
 
 
-#: The request of a letter, by cause.
+#: The request of a letter about one ARK or several, by cause.
 REQUESTS = {
-    Cause.LABEL_FORM: N_("Could your resolver accept both ark: and ark:/? The two forms of the label are equivalent."),
-    Cause.HYPHENS: N_("Could your resolver ignore hyphens? In an ARK they have no meaning."),
-    Cause.MOVED_RESOLVER: N_(
-        "Another resolver knows these ARKs. Could the old address redirect there, so that what was cited keeps working?"
+    Cause.LABEL_FORM: Forms(
+        "Could your resolver accept both ark: and ark:/? The two forms of the label are equivalent.",
+        "Could your resolver accept both ark: and ark:/? The two forms of the label are equivalent.",
     ),
-    Cause.MISTYPED: N_("Could you compare these with their sources? The check character shows a typing error."),
-    Cause.CUT_SHORT: N_("Could you complete these citations? Longer ARKs with the same beginning work."),
-    Cause.RUN_ON: N_("Could you shorten these citations? They have extra text after the ARK."),
-    Cause.UNKNOWN_PART: N_(
-        "The whole object works, but these parts of it do not. Were they renamed, or are they gone?"
+    Cause.HYPHENS: Forms(
+        "Could your resolver ignore hyphens? In an ARK they have no meaning.",
+        "Could your resolver ignore hyphens? In an ARK they have no meaning.",
     ),
-    Cause.REFUSED_HERE: N_("The same ARKs work at another address. Could this one redirect there?"),
-    Cause.DEAD_HOST: N_(
-        "The host has given no usable answer for some time. Is there another one that knows these ARKs?"
+    Cause.MOVED_RESOLVER: Forms(
+        "Another resolver knows this ARK. Could the old address redirect there, so that what was cited keeps working?",
+        "Another resolver knows these ARKs. Could the old address redirect there, so that what was cited keeps working?",
     ),
-    Cause.SILENT_HOST: N_(
-        "It may have been an outage. If the host does not come back, which other one knows these ARKs?"
+    Cause.MISTYPED: Forms(
+        "Could you compare it with its source? The check character shows a typing error.",
+        "Could you compare these with their sources? The check characters show typing errors.",
     ),
-    Cause.PASSING: N_("It may have been an outage: the host answers for other ARKs. Could you look at these?"),
-    Cause.LOOP: N_("The redirects never reach a page. Could you correct their target?"),
-    Cause.BAD_REDIRECT: N_("The redirects do not lead to a usable address. Could you correct their target?"),
-    Cause.CHANGED_PATH: N_(
+    Cause.CUT_SHORT: Forms(
+        "Could you complete this citation? A longer ARK with the same beginning works.",
+        "Could you complete these citations? Longer ARKs with the same beginning work.",
+    ),
+    Cause.RUN_ON: Forms(
+        "Could you shorten this citation? It has extra text after the ARK.",
+        "Could you shorten these citations? They have extra text after the ARK.",
+    ),
+    Cause.UNKNOWN_PART: Forms(
+        "The whole object works, but this part of it does not. Was it renamed, or is it gone?",
+        "The whole object works, but these parts of it do not. Were they renamed, or are they gone?",
+    ),
+    Cause.REFUSED_HERE: Forms(
+        "The same ARK works at another address. Could this one redirect there?",
+        "The same ARKs work at another address. Could this one redirect there?",
+    ),
+    Cause.DEAD_HOST: Forms(
+        "The host has given no usable answer for some time. Is there another one that knows this ARK?",
+        "The host has given no usable answer for some time. Is there another one that knows these ARKs?",
+    ),
+    Cause.SILENT_HOST: Forms(
+        "It may have been an outage. If the host does not come back, which other one knows this ARK?",
+        "It may have been an outage. If the host does not come back, which other one knows these ARKs?",
+    ),
+    Cause.PASSING: Forms(
+        "It may have been an outage: the host answers for other ARKs. Could you look at this one?",
+        "It may have been an outage: the host answers for other ARKs. Could you look at these?",
+    ),
+    Cause.LOOP: Forms(
+        "The redirects never reach a page. Could you correct their target?",
+        "The redirects never reach a page. Could you correct their targets?",
+    ),
+    Cause.BAD_REDIRECT: Forms(
+        "The redirect does not lead to a usable address. Could you correct its target?",
+        "The redirects do not lead to usable addresses. Could you correct their targets?",
+    ),
+    Cause.CHANGED_PATH: Forms(
+        "The ARK that leads to an address of this form fails: the paths of the site seem to have changed. One "
+        "redirect from the old form to the new one would repair it.",
         "All ARKs that lead to addresses of this form fail: the paths of the site seem to have changed. One "
-        "redirect from the old form to the new one would repair all of them."
+        "redirect from the old form to the new one would repair all of them.",
     ),
-    Cause.UNKNOWN_NAAN: N_(
-        "The resolver resolved no ARK {of_naan}. Should it resolve them? If not, which resolver does?"
+    Cause.UNKNOWN_NAAN: Forms(
+        "The resolver resolved no ARK {of_naan}. Should it resolve this one? If not, which resolver does?",
+        "The resolver resolved no ARK {of_naan}. Should it resolve them? If not, which resolver does?",
     ),
-    Cause.WITHDRAWN: N_(
+    Cause.WITHDRAWN: Forms(
+        "The object seems to be withdrawn. Could the ARK lead to a page that explains this? Then readers of "
+        "the citation understand what happened.",
         "The objects seem to be withdrawn. Could the ARKs lead to a page that explains this? Then readers of "
-        "the citations understand what happened."
+        "the citations understand what happened.",
     ),
-    Cause.MISSING_PAGE: N_(
+    Cause.MISSING_PAGE: Forms(
+        "The resolver knows this ARK, but its page is missing. Where is it now? The resolver needs its new address.",
         "The resolver knows these ARKs, but their pages are missing. Where are they now? The resolver needs "
-        "their new addresses."
+        "their new addresses.",
     ),
-    Cause.UNKNOWN_NAME: N_(
+    Cause.UNKNOWN_NAME: Forms(
+        "The resolver resolves other ARKs {of_naan}, but not this one. Should it resolve it, or was it never assigned?",
         "The resolver resolves other ARKs {of_naan}, but not these. Should it resolve them, or were they "
-        "never assigned?"
+        "never assigned?",
     ),
 }

@@ -7,9 +7,11 @@ from typing import Any
 
 import pandas as pd
 
+from crawler.history.ark_status import ArkState
 from reports.languages import N_, Language
 from reports.languages.display import escape_invisible
 from reports.page.charts import FRAME, LEGEND, Chart, Numbers, colour
+from reports.tables.wording import FAILURE_TERMS
 
 
 def alive_of(runs: pd.DataFrame, language: Language) -> Chart | None:
@@ -45,8 +47,8 @@ def alive_of(runs: pd.DataFrame, language: Language) -> Chart | None:
                 language.pgettext("over a column", "run"),
                 language.gettext("began"),
                 language.gettext("work"),
-                language.gettext("failing (unconfirmed)"),
-                language.gettext("confirmed broken"),
+                language.gettext(FAILURE_TERMS[ArkState.FAILING]),
+                language.gettext(FAILURE_TERMS[ArkState.CONFIRMED_BROKEN]),
                 language.gettext("share that works"),
                 language.gettext("remark"),
             ),

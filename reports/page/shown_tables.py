@@ -17,10 +17,10 @@ from crawler.history.ark_status import ArkState, EventKind
 from crawler.model.observations import DESCRIBED, FAMILY_OF, CommitmentOutcome, Family, MetadataOutcome
 from reports.languages import N_, Forms, Language
 from reports.languages.display import ColumnType, escape_invisible, heading, link
-from reports.remediation.causes import FAULT_OF, Fault
+from reports.remediation.causes import FAULT_OF, Fault, Grade
 from reports.store.frames import Frames
 from reports.tables.definitions import Column, TableDefinition, arrow_moments, records_of, rows_of, values_of
-from reports.tables.wording import FAMILY_NAMES
+from reports.tables.wording import TOKEN_NAMES
 
 #: Rows of a table included as HTML, for readers without scripts and for print; the embedded data has more.
 MOST_ROWS = 60
@@ -94,8 +94,7 @@ def cell_of(value: Any, kind: ColumnType, language: Language) -> Cell:
     if kind is ColumnType.URL:
         return Cell(text, kind, href=link(value or ""))
     if kind is ColumnType.TOKEN:
-        is_family = text in FAMILY_NAMES
-        name = language.gettext(FAMILY_NAMES[Family(text)]) if is_family else text
+        name = language.gettext(TOKEN_NAMES[text]) if text in TOKEN_NAMES else text
         return Cell(name, kind, tone=TONES.get(text))
     return Cell(text, kind)
 
@@ -104,13 +103,14 @@ _TONES: Mapping[Any, Family] = {
     **dict.fromkeys((*EventKind, *ArkState, *MetadataOutcome, *CommitmentOutcome), Family.NOT_JUDGED),
     **dict.fromkeys((*DESCRIBED, CommitmentOutcome.STATED, ArkState.HEALTHY, EventKind.RECOVERED), Family.WORKS),
     **dict.fromkeys((ArkState.FAILING, ArkState.FLAPPING), Family.UNREACHABLE),
-    **dict.fromkeys((ArkState.CONFIRMED_BROKEN, EventKind.BROKE), Family.FAILS),
+    **dict.fromkeys((ArkState.CONFIRMED_BROKEN, EventKind.CONFIRMED), Family.FAILS),
     **{cause: Family.UNREACHABLE if fault is Fault.NOBODY else Family.FAILS for cause, fault in FAULT_OF.items()},
     **FAMILY_OF,
     **{family: family for family in Family},
 }
-#: Every token shown as a badge, with the family whose colour it has.
+#: Every token shown as a badge, with the class of its colour: a family or a grade.
 TONES = {str(token): family.value for token, family in _TONES.items()}
+TONES |= {str(grade): f"grade-{grade}" for grade in Grade}
 
 
 # Tiles: large numbers, each with a link to the rows that it counts.
@@ -179,6 +179,42 @@ _TILES = (
         _arks("commitment", CommitmentOutcome.STATED),
     ),
 )
+
+
+# The comparison with an earlier run: lists of ARKs, from the table of changes.
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeList:
+    """The ARKs of one kind of change."""
+
+    title: str
+    number: int
+    first: tuple[str, ...]
+    """The first ARKs, as shown."""
+    href: str
+    """The rows of all of them."""
+
+
+def change_lists(changes: pd.DataFrame, language: Language) -> list[ChangeList]:
+    """Return the lists of a report that compares two runs; a list may be empty."""
+    events = changes["event"].astype("str")
+    lists = []
+    for event, title in _CHANGE_LISTS.items():
+        arks = changes.loc[events.eq(event), "ark"].drop_duplicates()
+        if len(arks) or event is not EventKind.CONFIRMED:
+            first = tuple(map(escape_invisible, arks.head(MOST_LISTED)))
+            lists.append(ChangeList(language.gettext(title), len(arks), first, f"#changes?event={event}"))
+    return lists
+
+
+_CHANGE_LISTS = {
+    EventKind.CONFIRMED: N_("Newly confirmed broken"),
+    ArkState.FAILING: N_("Newly failing"),
+    EventKind.RECOVERED: N_("Recovered"),
+    EventKind.NEW: N_("Newly cited"),
+    EventKind.GONE: N_("No longer cited"),
+}
 
 
 #: Rows of one table that the page embeds; the files have all.
@@ -325,7 +361,7 @@ _FIRST = {
         "documents",
         "final_url",
     ),
-    "causes": ("number", "cause", "citations", "arks", "documents", "host", "fault", "advice", "contact"),
+    "causes": ("number", "cause", "grade", "citations", "arks", "documents", "host", "fault", "advice", "contact"),
     "citations": ("ark", "object", "document", "page", "as_written", "repairs", "confidence"),
     "conformance": ("resolver", "form", "conforms", "treatment", "status", "asked_url"),
     "corrections": ("as_written", "correct", "document", "page", "why", "because"),

@@ -72,6 +72,39 @@ class Fault(StrEnum):
     """No repair yet: check again first."""
 
 
+class Grade(StrEnum):
+    """The urgency of a cause."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+    WAIT = "wait"
+    """The host gave no answer, which may be an outage: check again before anything else."""
+
+
+#: Each of these numbers of citations or ARKs that is reached makes a cause more urgent.
+_MANY = (5, 50)
+#: A cause that lasts this number of days is more urgent.
+_LONG_DAYS = 30
+
+
+def grade(fault: Fault, *, citations: int, arks: int, confirmed: int, days: float) -> Grade:
+    """Return the urgency of a cause by its size, certainty and age.
+
+    *confirmed* of its *arks* are confirmed broken, and *days* is the age of its oldest failure.
+
+    >>> grade(Fault.RESOLVER, citations=5, arks=1, confirmed=0, days=0).value
+    'medium'
+    >>> grade(Fault.RESOLVER, citations=5, arks=1, confirmed=1, days=31).value
+    'high'
+    """
+    if fault is Fault.NOBODY:
+        return Grade.WAIT
+    size = sum(max(citations, arks) >= many for many in _MANY)
+    points = size + (2 * confirmed >= arks) + (days >= _LONG_DAYS)
+    return Grade.HIGH if points >= 3 else Grade.MEDIUM if points else Grade.LOW
+
+
 #: The party to contact first. If both citation and resolver may be wrong, it is the document's editors.
 FAULT_OF = {
     Cause.LABEL_FORM: Fault.RESOLVER,

@@ -239,7 +239,17 @@ MEMENTOS = select_columns(
     memento, "memento_id", "ark_id", "request_url", "at", "outcome", "reason", "memento_url", "memento_at"
 )
 LATEST = select_columns(
-    latest, "latest_id", "ark_id", "request_url", "state", "since", "checked_at", "reason", "strikes", "worked_at"
+    latest,
+    "latest_id",
+    "ark_id",
+    "request_url",
+    "state",
+    "since",
+    "checked_at",
+    "reason",
+    "strikes",
+    "worked_at",
+    "first_strike_at",
 )
 #: The states after the checks that count for a run that is compared with another.
 COMPARED_LATEST = select_columns(verdict, "verdict_id", "ark_id", "request_url", "state")

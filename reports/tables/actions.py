@@ -11,7 +11,7 @@ import pandas as pd
 from crawler.history.ark_status import ArkState
 from crawler.model.observations import Family
 from extractors.model.documents import Role
-from reports.remediation.causes import ADVICE, Cause, Fault
+from reports.remediation.causes import ADVICE, Cause, Fault, grade
 from reports.remediation.correcting import Place, correction
 from reports.store.frames import Frames
 from reports.store.typed_columns import JOINT
@@ -38,6 +38,7 @@ from reports.tables.definitions import (
     count_column,
     in_order,
     map_distinct,
+    moment_column,
     records_of,
     rows_of,
     tally,
@@ -63,6 +64,8 @@ def causes(frames: Frames) -> pd.DataFrame:
         citations=("citation_id", "nunique"),
         documents=("document_id", "nunique"),
         arks=("ark_id", "nunique"),
+        confirmed_broken=("confirmed_ark", "nunique"),
+        failing_since=("first_strike_at", "min"),
         naan=("naan", lambda naans: sorted(naans.unique())),
         assignees=("assignee", lambda names: ", ".join(sorted(names.dropna().unique())) or None),
         example_ark=("ark", "first"),
@@ -75,10 +78,17 @@ def causes(frames: Frames) -> pd.DataFrame:
         evidence=("object_evidence", "first"),
     )
     table = table.assign(outcomes=tally(rows, _GROUP, "object", most=3)).reset_index()
+    lasted = frames.run["started_at"].max() - table["failing_since"]
+    table = table.assign(days=lasted.dt.total_seconds().div(86_400).fillna(0))
+    of_grade = ["fault", "citations", "arks", "confirmed_broken", "days"]
     is_for_all = table["suggested"].eq(table["arks"])
     return table.assign(
         should_be=table["should_be"].where(is_for_all),
         because=table["because"].where(is_for_all),
+        grade=[
+            grade(Fault(fault), citations=citations, arks=arks, confirmed=confirmed, days=days).value
+            for fault, citations, arks, confirmed, days in rows_of(table[of_grade])
+        ],
         advice=[ADVICE[cause] for cause in table["cause"]],
         contact=table["naan"].map(partial(_contact, named)),
         naans=table["naan"].map(", ".join),
@@ -95,14 +105,16 @@ def failures(frames: Frames) -> pd.DataFrame:
     """Return one row per failing ARK, URL and citing place, with the number of its cause; sorted."""
     places = frames.mentions.drop(columns=["ark", "naan"])
     rows = diagnosed_failures(frames)
-    for of_pair in (places, archived_copies(frames), frames.latest[[*PAIR, "state"]]):
+    for of_pair in (places, archived_copies(frames), frames.latest[[*PAIR, "state", "first_strike_at"]]):
         rows = rows.merge(of_pair, on=PAIR, how="left")
     rows = places_to_report(frames, rows)
     # The weight of an ARK in its cause, on one of its rows: 2 if its failure is confirmed, else 1.
     is_first = ~rows.duplicated([*_GROUP, "ark_id"])
-    weight = is_first * (1 + rows["state"].eq(ArkState.CONFIRMED_BROKEN).fillna(False).astype("int64"))
+    is_confirmed = rows["state"].eq(ArkState.CONFIRMED_BROKEN).fillna(False)
+    weight = is_first * (1 + is_confirmed.astype("int64"))
     has_better = rows["should_be"].notna().groupby([rows[name] for name in [*_GROUP, "ark_id"]]).transform("all")
-    rows = rows.assign(weight=weight, suggested=(is_first & has_better).astype("Int64"))
+    rows = rows.assign(confirmed_ark=rows["ark_id"].where(is_confirmed), weight=weight)
+    rows = rows.assign(suggested=(is_first & has_better).astype("Int64"))
     sizes = rows.groupby(_GROUP).agg(citations=("citation_id", "nunique"), weight=("weight", "sum")).reset_index()
     sizes = sizes.assign(is_outage=sizes["fault"].eq(Fault.NOBODY))
     sizes = in_order(sizes, "is_outage", "-weight", "-citations", *_GROUP)
@@ -156,6 +168,11 @@ CAUSES = TableDefinition(
         count_column("citations", "citations that are affected; a link and its text are one", "citations"),
         DOCUMENTS_COLUMN,
         ARKS_COLUMN,
+        token_column(
+            "grade", "urgency by size, certainty and age: high, medium, low, or wait for a host without an answer"
+        ),
+        count_column("confirmed_broken", "ARKs of these that are confirmed broken", "ARKs"),
+        moment_column("failing_since", "moment of the oldest failure that still lasts", varies=True),
         text_column("naans", "NAANs of these ARKs"),
         text_column("outcomes", "object outcomes by number of places, the most frequent first; three at most"),
         text_column("advice", "recommended action", is_ours=True),

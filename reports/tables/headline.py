@@ -31,7 +31,7 @@ class Counts:
     """The day on which the audit began; None for an empty store."""
     since: date | None = None
     """The day of the run compared with, or None."""
-    broke: int = 0
+    confirmed: int = 0
     """ARKs confirmed broken since then."""
     recovered: int = 0
     failing: int = 0
@@ -70,7 +70,7 @@ def counts_of(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> Counts:
         causes=len(tables["causes"]),
         day=days[0],
         since=days[1],
-        broke=int(changed.get(EventKind.BROKE, 0)),
+        confirmed=int(changed.get(EventKind.CONFIRMED, 0)),
         recovered=int(changed.get(EventKind.RECOVERED, 0)),
         failing=int(changed.get(FAILING, 0)),
     )
@@ -79,7 +79,7 @@ def counts_of(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> Counts:
 def headline(counts: Counts, language: Language = ENGLISH) -> str:
     """Return the result in one sentence.
 
-    >>> print(headline(Counts(48, 7, causes=7, day=date(2026, 11, 23), since=date(2026, 11, 1), broke=2, recovered=1)))
+    >>> print(headline(Counts(48, 7, causes=7, day=date(2026, 11, 23), since=date(2026, 11, 1), confirmed=2, recovered=1)))
     7 of 55 judged ARKs fail; 7 causes to act on; 2 confirmed broken and 1 recovered since 1 November.
     """
     between = language.pgettext("between the parts of the verdict", "; ")
@@ -134,9 +134,9 @@ def _judged_words(counts: Counts, language: Language) -> str:
 def _since_words(counts: Counts, language: Language) -> str:
     if counts.since is None:
         return language.gettext("nothing to compare with yet")
-    broke = (
-        language.ngettext("{number} confirmed broken", "{number} confirmed broken", counts.broke)
-        if counts.broke
+    confirmed = (
+        language.ngettext("{number} confirmed broken", "{number} confirmed broken", counts.confirmed)
+        if counts.confirmed
         else language.gettext("none confirmed broken")
     )
     recovered = (
@@ -144,16 +144,14 @@ def _since_words(counts: Counts, language: Language) -> str:
         if counts.recovered
         else language.gettext("none recovered")
     )
-    failing = language.ngettext(
-        "{number} newly failing (unconfirmed)", "{number} newly failing (unconfirmed)", counts.failing
-    )
+    failing = language.ngettext("{number} newly failing", "{number} newly failing", counts.failing)
     if not counts.failing:
-        changes = language.gettext("{broke} and {recovered}", broke=broke, recovered=recovered)
-    elif not counts.broke:
+        changes = language.gettext("{confirmed} and {recovered}", confirmed=confirmed, recovered=recovered)
+    elif not counts.confirmed:
         changes = language.gettext("{failing}, and {recovered}", failing=failing, recovered=recovered)
     else:
-        words = N_("{failing}, {broke} and {recovered}")
-        changes = language.gettext(words, failing=failing, broke=broke, recovered=recovered)
+        words = N_("{failing}, {confirmed} and {recovered}")
+        changes = language.gettext(words, failing=failing, confirmed=confirmed, recovered=recovered)
     if counts.since == counts.day:
         return language.gettext("{changes} since the audit of the same day", changes=changes)
     day = language.day(counts.since, compared_with=counts.day)

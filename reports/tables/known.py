@@ -89,11 +89,11 @@ def events_to_report(frames: Frames) -> pd.DataFrame:
     fails = families(frames.verdicts["object"]).isin(PROBLEMS)
     has_hope = ~frames.verdicts["ark_id"].isin(of_family(frames, *PROBLEMS)["ark_id"])
     is_elsewhere = is_among(events, frames.verdicts.loc[fails & has_hope, PAIR])
-    events = events[~(events["event"].eq(EventKind.BROKE) & is_elsewhere)]
+    events = events[~(events["event"].eq(EventKind.CONFIRMED) & is_elsewhere)]
     is_raised = events["event"].isin([EventKind.RECOVERED, EventKind.NEW, EventKind.GONE])
     is_silent = is_among(events, _pairs_where(frames, frames.triage["is_silent"]))
     is_known = is_among(events, _pairs_where(frames, frames.triage["treatment"].notna()))
-    return events[is_raised | ~(is_silent | (events["event"].eq(EventKind.BROKE) & is_known))]
+    return events[is_raised | ~(is_silent | (events["event"].eq(EventKind.CONFIRMED) & is_known))]
 
 
 def known_problems(frames: Frames) -> pd.DataFrame:
@@ -184,7 +184,7 @@ KNOWN_PROBLEMS = TableDefinition(
 
 #: The word for a failure that no further check has confirmed yet.
 FAILING = str(ArkState.FAILING)
-_SEVERITY = (str(EventKind.BROKE), FAILING, *map(str, EVENT_SEVERITY[1:]))
+_SEVERITY = (str(EventKind.CONFIRMED), FAILING, *map(str, EVENT_SEVERITY[1:]))
 
 
 def changes(frames: Frames) -> pd.DataFrame:
@@ -201,7 +201,7 @@ def changes(frames: Frames) -> pd.DataFrame:
 def new_failures(frames: Frames) -> pd.DataFrame:
     """Return one row per URL of an ARK that newly fails, not yet confirmed."""
     events = events_to_report(frames)
-    confirmed = events.loc[events["event"].eq(EventKind.BROKE), "ark_id"]
+    confirmed = events.loc[events["event"].eq(EventKind.CONFIRMED), "ark_id"]
     rows = newly(frames, Family.FAILS).assign(event=FAILING)
     return rows[rows["state"].ne(ArkState.CONFIRMED_BROKEN) & ~rows["ark_id"].isin(confirmed)]
 
@@ -231,12 +231,12 @@ CHANGES = TableDefinition(
     "changes",
     "Changes",
     "One row per event of an ARK in this run, or since the run chosen for comparison; the most serious "
-    "first. A single failure proves nothing: it is called failing until further checks confirm it. An outage "
+    "first. An ARK is failing until several checks over days have confirmed it as broken. An outage "
     "is not link rot, and has no row. Acknowledged and ignored problems are left out.",
     changes,
     (
         token_column(
-            "event", "broke, failing (not yet confirmed), gone (from the documents), moved, changed, recovered or new"
+            "event", "confirmed (as broken), failing, gone (from the documents), moved, changed, recovered or new"
         ),
         ARK_COLUMN,
         NAAN_COLUMN,

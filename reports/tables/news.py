@@ -8,10 +8,20 @@ import pandas as pd
 
 from crawler.history.ark_status import EventKind
 from crawler.model.observations import Family
+from reports.languages import ENGLISH, Language
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import citation_counts
 from reports.tables.definitions import PAIR, in_order, records_of
-from reports.tables.known import FAILING, KNOWN, changes, known_measures, new_failures, newly, of_family, without_known
+from reports.tables.known import (
+    FAILING,
+    changes,
+    known_measures,
+    known_sentence,
+    new_failures,
+    newly,
+    of_family,
+    without_known,
+)
 
 #: The kind of news about an ARK without an answer, which is no failure.
 SILENT = "silent"
@@ -43,12 +53,12 @@ class News:
     suspect: str
     """The reason why this run confirms no failure; empty if it may."""
     triaged: str = ""
-    """Number of ARKs with an acknowledged or ignored problem, in words; they are in none of the above."""
+    """A sentence on the ARKs with an acknowledged or ignored problem; they are in none of the above."""
     is_first: bool = False
     """True if there is no earlier run to compare with."""
 
 
-def news_of(frames: Frames) -> News:
+def news_of(frames: Frames, language: Language = ENGLISH) -> News:
     """Return the news of the one run that *frames* hold. Its numbers are those of the report."""
     run = next(records_of(frames.run))
     silent = newly(frames, Family.UNREACHABLE).assign(event=SILENT)
@@ -60,7 +70,7 @@ def news_of(frames: Frames) -> News:
         NewsItem(row["event"], row["ark"], row["request_url"], row["detail"] or "", int(row["citations"] or 0))
         for row in records_of(in_order(rows.merge(counts, on=PAIR, how="left"), "ark", "request_url", "event"))
     ]
-    fresh = rows.loc[rows["event"].isin([EventKind.BROKE, FAILING]), "ark_id"]
+    fresh = rows.loc[rows["event"].isin([EventKind.CONFIRMED, FAILING]), "ark_id"]
     failing = without_known(frames, of_family(frames, Family.FAILS))["ark_id"]
     return News(
         run["run_id"],
@@ -68,6 +78,6 @@ def news_of(frames: Frames) -> News:
         tuple(items),
         failing[~failing.isin(fresh)].nunique(),
         (run["suspicion"] or "") if run["is_suspect"] else "",
-        next((note for name, number, note in known_measures(frames) if name == KNOWN and number), ""),
+        known_sentence(pd.DataFrame(known_measures(frames), columns=["measure", "value", "note"]), language),
         is_first=is_first,
     )

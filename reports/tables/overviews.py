@@ -290,13 +290,13 @@ def _sections(frames: Frames) -> pd.DataFrame:
 
 
 def collections(frames: Frames) -> pd.DataFrame:
-    """Return one row per collection; within a source, most broken or failing ARKs first."""
+    """Return one row per collection; within a source, most confirmed broken or failing ARKs first."""
     statuses = ark_statuses(frames)
     statuses = statuses.assign(level=level(statuses)).merge(ark_states(frames), on="ark_id", how="left")
     statuses = statuses.assign(standing=_ark_condition(statuses))
     rows = _arks_by_collection(frames).merge(statuses, on="ark", how="left")
     rows = rows[rows["ark_id"].notna() | rows["is_listed"]]
-    columns = {name: rows["standing"].eq(name) for name in ("alive", "failing", "broken", "undetermined")}
+    columns = {name: rows["standing"].eq(name) for name in ("alive", "failing", "confirmed_broken", "undetermined")}
     columns |= {f"level_{number}": rows["level"].eq(number).fillna(False) for number in (0, 1, 2, 3)}
     columns["arks"] = rows["ark_id"].notna()
     columns["listed"] = rows["is_listed"]
@@ -304,16 +304,16 @@ def collections(frames: Frames) -> pd.DataFrame:
     by = ["source", "collection"]
     table = rows[by].assign(**columns).astype(dict.fromkeys(columns, "Int64")).groupby(by, as_index=False).sum()
     table = with_counts(side_by_side(by, table, _sections(frames)), [*columns])
-    return table.assign(worst=table["broken"] + table["failing"])
+    return table.assign(worst=table["confirmed_broken"] + table["failing"])
 
 
 def _ark_condition(statuses: pd.DataFrame) -> pd.Series:
-    """Return alive, failing, broken or undetermined for each ARK. Silence counts as failing only if it lasts."""
+    """Return alive, failing, confirmed_broken or undetermined for each ARK. Silence counts as failing only if it lasts."""
     family, state = statuses["family"].astype("str"), statuses["state"].astype("str")
     is_amiss = family.isin([Family.FAILS, Family.UNREACHABLE])
     is_failing = family.eq(Family.FAILS) | (is_amiss & state.isin([ArkState.FAILING, ArkState.FLAPPING]))
     words = pd.Series("undetermined", index=statuses.index, dtype="str").mask(is_failing, "failing")
-    words = words.mask(is_amiss & state.eq(ArkState.CONFIRMED_BROKEN), "broken")
+    words = words.mask(is_amiss & state.eq(ArkState.CONFIRMED_BROKEN), "confirmed_broken")
     return words.mask(family.eq(Family.WORKS), "alive")
 
 
@@ -382,7 +382,7 @@ COLLECTIONS = TableDefinition(
     "By collection",
     "One row per collection of the inventory, and one per section of the documents: a host and the first step of the "
     "path, or the folder of a file. An ARK of the inventory counts in its collection, any other at each section that "
-    "cites it, with its best outcome: alive + failing + broken + undetermined = arks. Cited ARKs are all that a "
+    "cites it, with its best outcome: alive + failing + confirmed_broken + undetermined = arks. Cited ARKs are all that a "
     "section cites, each with the best outcome of the URLs that are cited there.",
     collections,
     (
@@ -393,7 +393,7 @@ COLLECTIONS = TableDefinition(
             "alive", "ARKs that lead to their object, or to the provider's explanation why it is not available", "ARKs"
         ),
         count_column("failing", "ARKs that fail or have long given no answer (unconfirmed)", "ARKs"),
-        count_column("broken", "ARKs whose failure several checks over days have confirmed", "ARKs"),
+        count_column("confirmed_broken", "ARKs that are confirmed broken", "ARKs"),
         count_column("undetermined", "ARKs that gave no answer today, were refused to programs, or not asked", "ARKs"),
         *_LEVEL_COLUMNS,
         count_column("listed", "ARKs of the collection in the inventory", "ARKs"),

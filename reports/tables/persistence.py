@@ -16,6 +16,7 @@ import pandas as pd
 from crawler.history.ark_status import ArkState
 from crawler.model.observations import DESCRIBED, CommitmentOutcome, Family
 from reports.languages import N_
+from reports.languages.display import count_noun
 from reports.store.frames import Frames, Timeline
 from reports.tables.ark_statuses import FAMILY_COLUMNS, families
 from reports.tables.definitions import (
@@ -307,13 +308,16 @@ def _statement(row: Mapping[str, Any]) -> str:
     judged, resolving, others = row["judged"], row["resolving"], row["arks"] - row["judged"]
     dates = f" between {row['first_at']:%Y-%m-%d} and {row['last_at']:%Y-%m-%d}" if row["last_at"] else ""
     if not judged:
-        return f"{row['arks']:,} ARKs, but they could not be judged{dates}."
-    text = f"Of {judged:,} ARKs that could be judged{dates}, {resolving:,} ({resolving / judged:.1%}) resolve"
-    text += f" and {row['confirmed_broken']:,} are confirmed broken."
+        return f"{count_noun(row['arks'], 'ARK')} that could not be judged{dates}."
+    verb = "resolves" if resolving == 1 else "resolve"
+    text = (
+        f"Of {count_noun(judged, 'ARK')} that could be judged{dates}, {resolving:,} ({resolving / judged:.1%}) {verb}"
+    )
+    text += f"; confirmed broken: {row['confirmed_broken']:,}."
     if resolving:
         described, committed = (f"{row[name]:,} ({row[name] / resolving:.1%})" for name in ("described", "committed"))
-        text += f" Of those that resolve, {described} are described and {committed} come with a stated commitment;"
-        text += f" their providers call {row['permanent']:,} of them permanent."
+        text += f" Of those that resolve, metadata describes {described}, and a stated commitment covers {committed};"
+        text += f" the providers call {row['permanent']:,} of them permanent."
     return text + (f" {others:,} more could not be judged." if others else "")
 
 

@@ -13,7 +13,7 @@ from crawler.history.ark_status import ArkState, EventKind
 from crawler.model.observations import SEVERITY as OUTCOME_SEVERITY
 from crawler.model.observations import CommitmentOutcome, DocumentOutcome, Family, MetadataOutcome, ObjectOutcome
 from reports.languages import N_, Forms
-from reports.remediation.causes import Cause, Fault
+from reports.remediation.causes import Cause, Fault, Grade
 
 FAMILY_NAMES = {
     Family.WORKS: N_("works"),
@@ -115,11 +115,31 @@ def naan_policy_words(policy: Mapping[str, Any]) -> str:
 STATE_MEANINGS = {
     ArkState.HEALTHY: "It worked at its last check.",
     ArkState.FLAPPING: "It goes back and forth between working and failing.",
-    ArkState.FAILING: "It fails, but not yet often and long enough to be confirmed.",
-    ArkState.CONFIRMED_BROKEN: "It has failed often and long enough to exclude an outage.",
+    ArkState.FAILING: N_("It failed or gave no answer, but not yet often and long enough to confirm it."),
+    ArkState.CONFIRMED_BROKEN: N_("It failed at several checks over days, so this is no outage."),
     ArkState.BLOCKED: "The provider refuses programs.",
     ArkState.UNDETERMINED: "Its checks don't allow a judgement.",
     ArkState.SKIPPED: "An example or a test: never requested.",
+}
+
+#: The three terms for ARKs that do not work, by token, from one check to several.
+FAILURE_TERMS = {
+    str(Family.FAILS): FAMILY_NAMES[Family.FAILS],
+    str(ArkState.FAILING): N_("failing"),
+    str(ArkState.CONFIRMED_BROKEN): N_("confirmed broken"),
+}
+#: Their meanings.
+FAILURE_MEANINGS = {
+    str(Family.FAILS): FAMILY_MEANINGS[Family.FAILS],
+    **{str(state): STATE_MEANINGS[state] for state in (ArkState.FAILING, ArkState.CONFIRMED_BROKEN)},
+}
+GRADE_NAMES = {Grade.HIGH: N_("high"), Grade.MEDIUM: N_("medium"), Grade.LOW: N_("low"), Grade.WAIT: N_("wait")}
+#: Every token that the page shows by a name.
+TOKEN_NAMES = {
+    **{str(grade): name for grade, name in GRADE_NAMES.items()},
+    **{str(family): name for family, name in FAMILY_NAMES.items()},
+    **FAILURE_TERMS,
+    str(EventKind.CONFIRMED): FAILURE_TERMS[str(ArkState.CONFIRMED_BROKEN)],
 }
 
 CAUSE_NAMES = {
@@ -181,7 +201,7 @@ ONLY = tuple(
 
 #: The events, the most serious first.
 EVENT_SEVERITY = (
-    EventKind.BROKE,
+    EventKind.CONFIRMED,
     EventKind.GONE,
     EventKind.MOVED,
     EventKind.CHANGED,
@@ -203,7 +223,7 @@ def at_least(token: str) -> frozenset[str]:
     """Return the tokens that are at least as serious as *token*, of the same kind.
 
     >>> sorted(at_least("flapping")), sorted(at_least("gone"))
-    (['confirmed-broken', 'flapping'], ['broke', 'gone'])
+    (['confirmed-broken', 'flapping'], ['confirmed', 'gone'])
     """
     orders = [tokens[: tokens.index(token) + 1] for tokens in SEVERITY.values() if token in tokens]
     return frozenset(serious for order in orders for serious in order)

@@ -15,6 +15,7 @@ from arkaudit.datasets.columns import DATASET_TABLES, DatasetColumn
 from crawler.model import schema
 from reports.tables.definitions import Column
 from reports.tables.report_tables import TABLES
+from reports.tables.wording import FAILURE_MEANINGS, FAILURE_TERMS
 
 _INTRODUCTION = """# Data dictionary
 
@@ -50,6 +51,15 @@ Datasets are Parquet, with many files for each table; [dataset.md](dataset.md) e
 *Optional* cells may be missing.
 """
 
+_TERMS = """## Terms for failures
+
+An ARK that does not work has one of three terms. The column is named after the term or has the token as its value; the
+event `confirmed` means that an ARK became confirmed broken.
+
+| term | token | meaning |
+|---|---|---|
+""" + "".join(f"| {term} | `{token}` | {FAILURE_MEANINGS[token]} |\n" for token, term in FAILURE_TERMS.items())
+
 #: Name, type, unit and meaning of a column.
 Row = tuple[str, str, str, str]
 
@@ -62,7 +72,7 @@ def page() -> str:
     )
     published = (_table(f"{table.name}.csv", table.caption, map(_published_row, table.columns)) for table in TABLES)
     of_datasets = (_table(table.name, table.caption, map(_dataset_row, table.columns)) for table in DATASET_TABLES)
-    parts = [_INTRODUCTION, _STORED, *stored, _PUBLISHED, *published, _DATASET, *of_datasets]
+    parts = [_INTRODUCTION, _TERMS, _STORED, *stored, _PUBLISHED, *published, _DATASET, *of_datasets]
     return "\n".join(parts).rstrip() + "\n"
 
 

@@ -67,6 +67,19 @@ window.arkaudit = (() => {
       return this.codes ? this.translated(value) : shown[this.type](value);
     }
 
+    /** Return the cell of a row as CSV. */
+    csv(row) {
+      const value = this.value(row);
+      if (value === null) return '""';
+      switch (this.type) {
+        case "count": return String(value);
+        case "number": case "share": return Number.isInteger(value) ? `${value}.0` : String(value);
+        case "truth": return value ? '"true"' : '"false"';
+        case "moment": return `"${new Date(value).toISOString()}"`;
+        default: return quoted(value);
+      }
+    }
+
     /** Return *text* as shown: sentences of arkaudit are translated. */
     translated(text) {
       return this.ours ? spoken.sentences[text] ?? text : text;
@@ -160,6 +173,12 @@ window.arkaudit = (() => {
       return order ? this.sorted(found, order) : found;
     }
 
+    /** Return *rows* and *columns* as CSV, as `arkaudit report --format csv` writes them. */
+    csv(rows, columns) {
+      const lines = [columns.map((column) => `"${column.name}"`), ...rows.map((row) => columns.map((column) => column.csv(row)))];
+      return lines.map((line) => `${line.join(",")}\n`).join("");
+    }
+
     sorted(rows, { column, descending }) {
       const ranks = this.columns[column].ranks;
       const sign = descending ? -1 : 1;
@@ -170,6 +189,15 @@ window.arkaudit = (() => {
         return sign * (first - second);
       });
     }
+  }
+
+  // The rule of `reports.languages.display.neutralize_formula`, in the words of this language.
+  const FORMULA = new RegExp(told.formula.pattern, "gu");
+  const NEUTRALIZED = told.formula.replacement.replace(/\\(\d)/g, "$$$1");
+
+  /** Return *text* in quotation marks, without a sign that would begin a formula. */
+  function quoted(text) {
+    return `"${text.replace(FORMULA, NEUTRALIZED).replaceAll('"', '""')}"`;
   }
 
   const unpacked = new Map();

@@ -6,6 +6,8 @@
   const NUMERIC = new Set(["count", "number", "share"]);
   const FEWEST = 2, MOST = 80;
   const LONG = 120;
+  // A shorter text fits into its column.
+  const SHORT = 20;
   const SEVERAL = "\u0000";
   const shown = new Map();
 
@@ -51,15 +53,49 @@
     select.value = values.length > 1 ? SEVERAL : values[0] ?? "";
   }
 
+  /** Columns that the reader has hidden, by table; they stay hidden when the language changes. */
+  const hidden = new Map();
+
+  /** Return the bar of a table: its columns to choose, whole texts, and the rows that are shown as a file. */
+  function toolBar(name, { table, state, living }, section) {
+    const left = hidden.get(name) ?? hidden.set(name, new Set()).get(name);
+    const boxes = table.columns.map((column, at) => {
+      if (table.rows && column.isEmpty) return null;
+      const box = make("input", { type: "checkbox", value: column.name });
+      box.checked = !left.has(column.name);
+      box.addEventListener("change", () => {
+        if (box.checked) left.delete(column.name);
+        else left.add(column.name);
+        living.column(at).visible(box.checked);
+      });
+      return make("label", {}, box, " ", make("span", { lang: "en" }, column.heading));
+    });
+    const whole = make("input", { type: "checkbox" });
+    whole.checked = section.classList.contains("whole-texts");
+    whole.addEventListener("change", () => section.classList.toggle("whole-texts", whole.checked));
+    const title = document.getElementById(name).textContent;
+    const button = make("button", { type: "button", "data-export": name }, say("save view"));
+    button.addEventListener("click", () => {
+      const columns = table.columns.filter((column, at) => living.column(at).visible());
+      // The mark tells spreadsheets that the file is in UTF-8.
+      window.arkaudit.save(`${name}.csv`, `\uFEFF${table.csv(state.found, columns)}`, "text/csv");
+    });
+    return make("div", { class: "tools", role: "group", "aria-label": say("tools", { table: title }) },
+      make("details", {}, make("summary", {}, say("columns")), make("fieldset", {}, make("legend", {}, say("columns of", { table: title })), ...boxes)),
+      make("label", {}, whole, " ", say("whole texts")), button);
+  }
+
   /** Return a cell for DataTables: an element, or escaped text. */
   function cell(node) {
     if (node.nodeType === Node.ELEMENT_NODE) return node;
-    if (node.length > LONG) return make("div", { class: "clamp", title: node.data }, node);
+    if (node.length > LONG) return make("div", { class: "clamp" }, node);
     return make("span", {}, node).innerHTML;
   }
 
-  /** Mark a cell as the heading of its row; it must not be empty. */
-  function markAsHeading(cell) {
+  /** Show the whole text of a cell that may be cut; the first cell is the heading of its row and must not be empty. */
+  function complete(cell, _text, _row, _at, place) {
+    if (cell.textContent.length > SHORT) cell.title = cell.textContent;
+    if (place) return;
     cell.setAttribute("scope", "row");
     if (!cell.textContent) cell.textContent = "\u2013";
   }
@@ -70,11 +106,11 @@
       name: column.name,
       title: column.heading,
       className: column.type,
-      visible: table.rows === 0 || !column.isEmpty,
+      visible: (table.rows === 0 || !column.isEmpty) && !hidden.get(table.told.name)?.has(column.name),
       orderSequence: NUMERIC.has(column.type) ? ["desc", "asc", ""] : ["asc", "desc", ""],
       cellType: place === 0 ? "th" : "td",
       render: (text) => cell(content(text, column.type)),
-      createdCell: place === 0 ? markAsHeading : undefined,
+      createdCell: complete,
     }));
   }
 
@@ -154,9 +190,8 @@
       infoCallback: (settings, start, end, most, total, words) => countedArks(table, state, words),
       layout: { topStart: "info", topEnd: "search", bottomStart: "pageLength", bottomEnd: "paging" },
       headerCallback: (head) => {
-        const visible = meanings.filter((meaning, at) => table.rows === 0 || !table.columns[at].isEmpty);
-        [...head.querySelectorAll("th")].forEach((cell, at) => {
-          cell.setAttribute("title", visible[at].textContent);
+        [...head.querySelectorAll("th")].forEach((cell) => {
+          cell.setAttribute("title", meanings[cell.dataset.dtColumn].textContent);
           cell.setAttribute("lang", "en");
           cell.setAttribute("scope", "col");
         });
@@ -180,12 +215,13 @@
       makeStatic() {
         section.querySelector(".dt-container").before(place);
         living.destroy(true);
-        section.querySelectorAll(".filters, .sideways, .whole").forEach((each) => each.remove());
+        section.querySelectorAll(".filters, .tools, .sideways, .whole").forEach((each) => each.remove());
         section.classList.remove("living");
       },
     });
     const bar = filterBar(table, state, () => living.draw());
     if (bar) section.querySelector(".dt-container").before(bar);
+    section.querySelector(".dt-container").before(toolBar(name, commands, section));
     const whole = make("button", { type: "button", class: "whole" }, say("whole table", { number: table.rows }));
     whole.addEventListener("click", () => {
       commands.search("", {});
