@@ -1,4 +1,9 @@
-"""Tiers of tests, profiles of Hypothesis, and the order and number of the processes that run the tests."""
+"""Tiers of tests, profiles of Hypothesis, and the order and number of the processes that run the tests.
+
+Modules that take long to import are imported by the fixtures: each of the processes reads this file before it collects.
+"""
+
+from __future__ import annotations
 
 import inspect
 import os
@@ -7,20 +12,20 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from reports.store.frames import Frames, load_frames
-from reports.tables.report_tables import Report, Tables
 from tests import preloaded
-from tests.report_world import write_world
+
+if TYPE_CHECKING:
+    from reports.store.frames import Frames
+    from reports.tables.report_tables import Report, Tables
 
 # A shell starts background jobs with SIGINT ignored, and every process that the tests start would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-preloaded.start()
 
 # The first two profiles try the same examples every time, so that a test passes in CI if it passes here. Only
 # `make properties` looks for new counterexamples.
@@ -94,15 +99,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: -count[item.path])
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Start the server of processes if the selected tests will need it: its imports take seconds."""
+    if any(item.get_closest_marker("process") for item in session.items):
+        preloaded.start()
+
+
 @pytest.fixture(scope="session")
 def world_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the store of `write_world`, which tests only read: made once by each process that runs tests."""
+    from tests.report_world import write_world
+
     return write_world(tmp_path_factory.mktemp("world") / "world.sqlite")
 
 
 @pytest.fixture(scope="session")
 def report(world_store: Path) -> Report:
     """Return the report on that store; its tables are made when they are first asked for."""
+    from reports.store.frames import load_frames
+    from reports.tables.report_tables import Report
+
     return Report.of(load_frames(world_store))
 
 
@@ -126,9 +142,12 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int | None:
-    """Return twice the number of cores: many tests wait for servers, commands and browsers."""
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Return twice the number of cores: many tests wait for servers, commands and browsers.
+
+    One process per core gives the first result of a selection sooner, because each process collects all tests.
+    """
     if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
         return None
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return 2 * cores
+    return cores if config.option.keyword else 2 * cores

@@ -84,7 +84,7 @@ _FORKS.set_forkserver_preload(list(IMPORTED))
 
 
 def start() -> None:
-    """Start the server process; it imports while the tests are being collected."""
+    """Start the server process, which then imports the modules."""
     forkserver.ensure_running()
 
 
