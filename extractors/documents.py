@@ -20,7 +20,7 @@ from extractors.archives.members import ArchiveMember
 from extractors.archives.walk import members
 from extractors.extraction import Extraction, with_evidence
 from extractors.find import UnresolvedMention
-from extractors.mentions.mention import STANDS_WHOLE, Mention
+from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
 from extractors.model.budget import DECIDING_CPU_S, TimeBudget, use_budget
 from extractors.model.documents import NOTHING_READ, READ_IN_PART, Finding
@@ -170,7 +170,7 @@ class Document:
 
 def whole_arks(document: Document) -> Iterator[Ark]:
     """Return the ARKs of *document* that needed no decision: evidence for other documents."""
-    return (mention.ark for mention in document.mentions if mention.reason == STANDS_WHOLE)
+    return (mention.ark for mention in document.mentions if mention.is_complete)
 
 
 def documents_in_file(path: Path, name: str | None = None) -> Iterator[ArchiveMember | Document]:

@@ -12,7 +12,6 @@ from extractors.archives.compression import CUT_OFF
 from extractors.find import UnresolvedMention, decide_again, scan, unresolved_mentions
 from extractors.mentions.fast_path import holds_no_label
 from extractors.mentions.mention import (
-    STANDS_WHOLE,
     Mention,
     NamespaceMention,
     citation_findings,
@@ -41,7 +40,8 @@ from extractors.readers.markup.html import read_html
 from extractors.readers.markup.xml import read_xml
 from extractors.readers.plain import read_plain
 from extractors.wraps.evidence import Evidence
-from extractors.wraps.rules import CHECK_FAILS, Confidence
+from extractors.wraps.reasons import Reason
+from extractors.wraps.rules import Confidence
 
 Found = Mention | NamespaceMention
 
@@ -71,7 +71,7 @@ class Extraction:
     @property
     def whole(self) -> frozenset[Ark]:
         """Its ARKs that needed no decision: evidence for other documents."""
-        return frozenset(mention.ark for mention in self.mentions if mention.reason == STANDS_WHOLE)
+        return frozenset(mention.ark for mention in self.mentions if mention.is_complete)
 
 
 def extraction_of(
@@ -150,14 +150,14 @@ def doubt_cut_mentions(extraction: Extraction, data: bytes | None = None) -> Ext
 
     >>> [mention] = doubt_cut_mentions(extraction_of(b"see ark:/12148/btv1b84"), b"see ark:/12148/btv1b84").mentions
     >>> mention.confidence.token, mention.reason
-    ('ambiguous', 'what was read ends here')
+    ('ambiguous', <Reason.ENDS_AT_READ_LIMIT: 'ends-at-read-limit'>)
     """
     end = (data or b"")[-_FOLLOWING_CHARS:].replace(b"\0", b"").decode("utf-8", "ignore").rstrip(_OPEN_END)
     mentions = list(extraction.mentions)
     for index, mention in enumerate(mentions):
         is_last = mention.role is Role.TEXT if data is None else end.endswith(mention.as_written[-_COMPARED_CHARS:])
         if is_last and mention.context.rstrip(_OPEN_END).endswith(mention.as_written[-_COMPARED_CHARS:]):
-            mentions[index] = replace(mention, confidence=Confidence.AMBIGUOUS, reason="what was read ends here")
+            mentions[index] = replace(mention, confidence=Confidence.AMBIGUOUS, reason=Reason.ENDS_AT_READ_LIMIT)
     unresolved = (each for each in extraction.unresolved if mentions[each.index] is extraction.mentions[each.index])
     return replace(extraction, mentions=tuple(mentions), unresolved=tuple(unresolved))
 
@@ -257,7 +257,7 @@ def annotate(
     return replace(
         mention,
         confidence=Confidence.LIKELY if is_doubtful else mention.confidence,
-        reason=CHECK_FAILS if is_doubtful else mention.reason,
+        reason=Reason.CHECK_CHARACTER_FAILS if is_doubtful else mention.reason,
         check=check,
         suggestions=suggested.get(ark, ()),
         remarks=remarks(mention.repaired, ark, url_goes_on=Remark.URL_GOES_ON in mention.remarks),
@@ -308,7 +308,7 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
     unbroken = _mentions(chain.from_iterable(by_block))
     cut = cut_links(_mentions(chain.from_iterable(by_block)), linked)
     targets = frozenset(mention.ark for mention in in_targets if mention.link not in cut)
-    whole = targets | {mention.ark for mention in unbroken if mention.reason == STANDS_WHOLE}
+    whole = targets | {mention.ark for mention in unbroken if mention.is_complete}
     evidence = Evidence.of(whole, targets)
     for index in texts:
         if not _all_whole(by_block[index]):
@@ -320,7 +320,7 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
 
 def _all_whole(scanned: Iterable[Found]) -> bool:
     """Return True if no mention needed a decision."""
-    return all(mention.reason == STANDS_WHOLE for mention in _mentions(scanned))
+    return all(mention.is_complete for mention in _mentions(scanned))
 
 
 def _mentions(scanned: Iterable[Found]) -> Iterator[Mention]:

@@ -24,15 +24,16 @@ from extractors.mentions.fast_path import (
     may_hide_label,
 )
 from extractors.mentions.labels import BEFORE_LABEL, PERCENT, A, K, R, label_signs
-from extractors.mentions.mention import STANDS_WHOLE, Mention, NamespaceMention, complete_mentions, linked_arks
+from extractors.mentions.mention import Mention, NamespaceMention, complete_mentions, linked_arks
 from extractors.mentions.mention_reader import MentionReader
 from extractors.model.ark import Ark
 from extractors.model.documents import Anchor, Block, Role
 from extractors.model.offset_map import ODD_BLANK, offset_map
 from extractors.wraps.evidence import Evidence
-from extractors.wraps.rules import ANOTHER_BEGINS, NEAR_CHARS, NOTHING_FOLLOWS, Confidence
+from extractors.wraps.reasons import Reason
+from extractors.wraps.rules import NEAR_CHARS, Confidence
 
-__all__ = ["STANDS_WHOLE", "Mention", "NamespaceMention", "find_arks", "scan"]
+__all__ = ["Mention", "NamespaceMention", "find_arks", "scan"]
 
 _GAP = r"(?:-?\n)?"  # a line wrap in repaired text
 _BLANK = rf"[\ {ODD_BLANK}]"
@@ -312,7 +313,7 @@ def _region_start(text: str, sign: int) -> int:
 # mentions don't change.
 
 #: Rules that no evidence overrules: no part of an ARK can follow.
-_PLAIN = frozenset({ANOTHER_BEGINS, NOTHING_FOLLOWS})
+_PLAIN = frozenset({Reason.ENDS_BEFORE_IDENTIFIER, Reason.ENDS_BEFORE_OTHER_TEXT})
 
 
 @dataclass(frozen=True, slots=True)

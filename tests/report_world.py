@@ -40,7 +40,7 @@ MENTION = {
     "context": "",
     "repairs": [],
     "confidence": "certain",
-    "reason": "the label",
+    "reason": "complete",
     "alternatives": [],
     "decided": 1,
     "fragment": "",

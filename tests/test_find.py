@@ -37,7 +37,7 @@ _SPELLED = re.compile(r"\\N\{(?:U\+(?P<number>[0-9A-F]{4,6})|(?P<name>[A-Z0-9 -]
 def test_possibly_glued_text_on_a_page_lowers_confidence(glued: str) -> None:
     [mention] = scan(Block(f"see ark:/{glued} there", page=1), Evidence())
     assert isinstance(mention, Mention)
-    assert (str(mention.ark), mention.reason) == (f"ark:{glued}", "what follows may be glued to it")
+    assert (str(mention.ark), mention.reason) == (f"ark:{glued}", "attached-word-kept")
     assert mention.confidence.token == "likely"
 
 

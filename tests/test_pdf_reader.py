@@ -321,8 +321,8 @@ def test_raised_mark_prevents_certainty_without_a_check_character():
     checked = line_of_pieces((b"see ark:/12148/bpt6k107371t", BODY, 0), (b"2", SMALL, 4), (b" and", BODY, 0), y=680)
     mentions = extraction_of(pages(line + checked), name="a.pdf").mentions
     assert [(str(mention.ark), mention.confidence.token, mention.reason) for mention in mentions] == [
-        ("ark:12345/x54", "likely", "the gaps on the page"),
-        ("ark:12148/bpt6k107371t", "certain", "check character"),
+        ("ark:12345/x54", "likely", "gaps-on-page"),
+        ("ark:12148/bpt6k107371t", "certain", "check-character"),
     ]
 
 
@@ -651,12 +651,12 @@ def test_a_bracket_close_behind_the_last_letterspaced_letter_belongs_to_no_word_
 def test_the_target_of_a_link_ends_with_no_page():
     target = "https://n2t.net/ark:/67531/metapth18"
     [mention] = scan(Block(target, Role.LINK_ANNOTATION, page=1), Evidence())
-    assert (mention.confidence.token, mention.reason) == ("certain", "stands whole")
+    assert (mention.confidence.token, mention.reason) == ("certain", "complete")
 
 
 def test_a_name_at_the_end_of_a_page_is_not_certain():
     [mention] = extraction_of(typeset([[72, 700, "See the scan of it:"], [72, 688, "ark:/67531/metapth18"]])).mentions
-    assert (mention.confidence.token, mention.reason) == ("likely", "its page ends here")
+    assert (mention.confidence.token, mention.reason) == ("likely", "ends-at-page-end")
     followed = extraction_of(typeset([[72, 700, "ark:/67531/metapth18 is it,"], [72, 688, "and this is all."]]))
     assert followed.mentions[0].confidence.token == "certain"
 

@@ -53,7 +53,7 @@ def test_extract_reads_the_archives_in_a_folder(tmp_path: Path) -> None:
         ("c.txt", "ark:12148/btv1b4"),
     ]
     whole, cut = json_lines(done.stdout)[-2:]
-    assert (whole["confidence"], cut["confidence"], cut["reason"]) == ("likely", "ambiguous", "what was read ends here")
+    assert (whole["confidence"], cut["confidence"], cut["reason"]) == ("likely", "ambiguous", "ends-at-read-limit")
     assert json_lines(done.stdout)[2]["document"] == f"{tmp_path}/b.warc.gz!/http://x.example/p"
     found = {Path(row["document"]).name: row["kind"] for row in json_lines((tmp_path / "findings.jsonl").read_text())}
     assert found == {"a.zip": "members-skipped", "c.txt": "damaged"}

@@ -17,9 +17,10 @@ import pandas as pd
 import pytest
 
 from crawler.model.observations import CitedMention, DocumentOutcome, DocumentRecord, Hop
-from crawler.spiders.runs import LIVES, judge_run, settle_readings
+from crawler.spiders.runs import judge_run, settle_readings
 from crawler.store.store import Store
 from extractors.find import find_arks
+from extractors.wraps.reasons import Reason
 from tests.interrupted import Command, counts, tables
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, read_csv, reply, run_command, select
 from tests.test_history import GUIDE, events, moment, seen
@@ -124,9 +125,9 @@ def test_mention_becomes_the_working_reading(world: str, letter: Letter) -> None
     living = WORLDS[world][1]
     url, reason, confidence, decided = letter.mention(world)
     if living is None:
-        assert (reason == LIVES, decided) == (False, 1)
+        assert (reason == Reason.READING_WORKS, decided) == (False, 1)
         return
-    assert (url, reason, decided) == (f"{letter.url}/ark:/{living}", LIVES, 3)
+    assert (url, reason, decided) == (f"{letter.url}/ark:/{living}", Reason.READING_WORKS, 3)
     assert confidence in ("likely", "certain")
 
 

@@ -68,7 +68,7 @@ def test_more_evidence_decides_a_doubtful_mention(evidence: Evidence, ark: Ark, 
     assert {extraction.mentions[0].ark, *map(Ark.parse, extraction.mentions[0].alternatives)} == {LONG, SHORT}
     [mention] = with_evidence(extraction.mentions, extraction.unresolved, evidence)
     assert (mention.ark, mention.as_written, mention.confidence) == (ark, as_written, Confidence.CERTAIN)
-    assert mention.reason == "stands whole elsewhere"
+    assert mention.reason == "complete-elsewhere"
     assert BROKEN[slice(mention.spans[0][0], mention.spans[-1][1])] == as_written
 
 
@@ -91,7 +91,7 @@ def test_a_shape_that_other_documents_have_decides() -> None:
     extraction = extraction_of(b"see ark:/76543/pf5\nqqqq there", name="a.txt")
     shapes = Evidence.of([Ark("76543", name) for name in ("pf1kq8x", "pf2m3zv", "pf9tt4w")])
     [mention] = with_evidence(extraction.mentions, extraction.unresolved, shapes)
-    assert (str(mention.ark), mention.reason) == ("ark:76543/pf5qqqq", "the shape of its kind")
+    assert (str(mention.ark), mention.reason) == ("ark:76543/pf5qqqq", "name-shape")
 
 
 @pytest.mark.parametrize("before", [0, 1, 2, NEAR_CHARS - 5, NEAR_CHARS - 4, NEAR_CHARS, NEAR_CHARS + 1, 9000])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +19,7 @@ from extractors.model.ark import BETANUMERIC, Ark
 from extractors.model.check_characters import CheckCharacter
 from extractors.model.documents import Anchor, Block, Role
 from extractors.wraps.evidence import Evidence, Fit, Shapes
+from extractors.wraps.reasons import Reason
 from extractors.wraps.rules import RULES, Wrap, WrapDecision, decide
 from tests.vectors import vectors
 
@@ -69,7 +72,8 @@ def test_a_rule_decides_or_passes_on(row: dict[str, Any]) -> None:
     decision = BY_NAME[row["rule"]](wrap_of(row), evidence_of(row))
     assert direction(decision) == row["decides"]
     if decision is not None:
-        assert (decision.rule, decision.confidence.token) == (row["reason"], row["confidence"])
+        assert (decision.reason, decision.confidence.token) == (row["reason"], row["confidence"])
+        assert isinstance(decision.reason, Reason)
 
 
 @pytest.mark.parametrize("row", ROWS)
@@ -77,7 +81,7 @@ def test_the_first_rule_that_knows_decides(row: dict[str, Any]) -> None:
     wrap, evidence = wrap_of(row), evidence_of(row)
     decisive = BY_NAME.get(row.get("decided_by", row["rule"]))
     if decisive is None:
-        assert decide(wrap, evidence).rule == "no evidence that it goes on"
+        assert decide(wrap, evidence).reason == "no-evidence"
     else:
         assert decide(wrap, evidence) == decisive(wrap, evidence)
 
@@ -94,6 +98,15 @@ def test_each_rule_has_vectors_for_every_decision() -> None:
         said[row["rule"]].add(row["decides"])
     assert {rule: directions - {None} for rule, directions in said.items()} == DIRECTIONS
     assert all(None in directions for directions in said.values())
+
+
+def test_every_reason_is_used_and_defined_for_readers() -> None:
+    root = Path(__file__).parents[1]
+    code = "".join(
+        path.read_text("utf-8") for folder in ("extractors", "crawler") for path in (root / folder).rglob("*.py")
+    )
+    assert {reason for reason in Reason if f"Reason.{reason.name}" not in code} == set()
+    assert all(reason.meaning and re.fullmatch(r"[a-z]+(-[a-z]+)*", reason) for reason in Reason)
 
 
 # -- which evidence outweighs which
@@ -175,8 +188,8 @@ def test_a_zone_learned_from_whole_names_decides_a_wrap_under_an_unknown_naan() 
     text = f"see ark:/76543/{broken.name[:4]}\n{broken.name[4:]} there"
     [unknown] = find_arks(text)
     [learned] = find_arks(text, evidence=replace(Evidence.of(whole), shapes=Shapes()))
-    assert (learned.ark, learned.reason) == (broken, "check character")
-    assert unknown.reason != "check character"
+    assert (learned.ark, learned.reason) == (broken, "check-character")
+    assert unknown.reason != "check-character"
 
 
 def _stems(count: int) -> list[str]:
@@ -259,7 +272,7 @@ def test_neighbouring_link_is_no_evidence() -> None:
     [mention] = scan(block, Evidence(), {3: LINKED})
     assert isinstance(mention, Mention)
     assert mention.link is None
-    assert mention.reason == "letters and digits follow"
+    assert mention.reason == "letters-and-digits-follow"
 
 
 @pytest.mark.parametrize("role", [Role.LINK_TARGET, Role.LINK_ANNOTATION])

@@ -96,7 +96,7 @@ MENTIONS = DatasetTable(
         DatasetColumn("inflection", _TEXT, "?info, ??, ? or empty"),
         DatasetColumn("fragment", _TEXT, "text after #; may be empty"),
         DatasetColumn("confidence", _TEXT, "certain, likely or ambiguous"),
-        DatasetColumn("reason", _TEXT, "rule of the least certain decision"),
+        DatasetColumn("reason", _TEXT, "reason of the least certain decision, one of the terms under *Reasons*"),
         DatasetColumn("alternatives", _TEXTS, "ARKs that other decisions would have given"),
         DatasetColumn("check", _TEXT, "result of the check character: passes, fails, none or unknown"),
         DatasetColumn("suggestions", _TEXTS, "ARKs that may have been meant if the check character fails"),

@@ -25,6 +25,7 @@ from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark, Remark
 from extractors.model.documents import Finding, Role
 from extractors.model.errors import UserMistake
+from extractors.wraps.reasons import Reason
 from extractors.wraps.rules import Confidence
 
 #: Number of documents and mentions up to which all documents are taken.
@@ -239,7 +240,7 @@ def _mention(row: Row) -> Mention:
         context=row["context"],
         repairs=tuple(row["repairs"]),
         confidence=Confidence[row["confidence"].upper()],
-        reason=row["reason"],
+        reason=Reason(row["reason"]),
         alternatives=tuple(row["alternatives"]),
         fragment=row["fragment"],
         citation=row["citation"],

@@ -189,7 +189,7 @@ mention = Table(
     required("context", Text, "text around it"),
     required("repairs", JSON, "repairs that were made, in order", "list of text"),
     required("confidence", Text, "certain, likely or ambiguous"),
-    required("reason", Text, "rule of the least certain decision"),
+    required("reason", Text, "reason of the least certain decision, one of the terms under *Reasons*"),
     required("alternatives", JSON, "other ARKs that it may mean", "list of ARKs"),
     required("remarks", JSON, "deviations of its spelling from the specifications", "list of text"),
     optional(

@@ -32,6 +32,7 @@ from extractors.mentions.fast_path import holds_no_label
 from extractors.mentions.mention import Mention
 from extractors.model.documents import Block, Finding, Role
 from extractors.wraps.evidence import Evidence
+from extractors.wraps.reasons import Reason
 from extractors.wraps.rules import Confidence
 
 # -- line formats
@@ -240,7 +241,7 @@ def requested_ark(target: str, origin: str) -> Mention | None:
         fragment="",
         confidence=Confidence.CERTAIN,  # the request itself is the evidence
         alternatives=(),
-        reason="a visitor's request",
+        reason=Reason.VISITOR_REQUEST,
     )
 
 

@@ -60,6 +60,7 @@ from extractors.model.naan import SHARED_NAANS, Registry
 from extractors.model.normalize import LABEL
 from extractors.model.urls import origin_of
 from extractors.wraps.evidence import Evidence
+from extractors.wraps.reasons import Reason
 from extractors.wraps.rules import Confidence
 
 # -- doubtful mentions
@@ -134,11 +135,6 @@ def url_again(before: Mention, again: Mention, url: str, *, resolver: str) -> st
     return mention_url(again.repaired, again.resolver, of_page, resolver)
 
 
-#: The reason of a mention whose reading was chosen, now or in an earlier run.
-LIVES = "the reading that lives at its resolver"
-LIVED = "the reading that lived at its resolver before"
-
-
 def settle_readings(store: Store, run_id: int) -> int:
     """Choose the reading of each doubtful mention that works; record it as a row of its own, with a finding.
 
@@ -176,12 +172,12 @@ def settle_readings(store: Store, run_id: int) -> int:
         kind = "settled-reading" if done.reading else "unsettled-reading"
         store.record_findings(run_id, str(first), [Finding(kind, "; ".join(done.evidence))])
         if done.reading is not None:
-            decisions += _decisions(by_url[url], done.reading, LIVES if lives else LIVED)
+            decisions += _decisions(by_url[url], done.reading, Reason.READING_WORKS if lives else Reason.READING_WORKED)
     return store.record_decisions(decisions)
 
 
 def _decisions(
-    mentions: Sequence[KeptMention], living: CandidateReading, reason: str
+    mentions: Sequence[KeptMention], living: CandidateReading, reason: Reason
 ) -> Iterator[tuple[KeptMention, CitedMention]]:
     """Yield those *mentions* that have the *living* reading, decided as that reading for this *reason*."""
     for kept in mentions:

@@ -30,10 +30,10 @@ from crawler.sources.source_reading import finders
 from crawler.store.database import ARK_PARTS, PAGE, Database, ark_of, insert_if_new, mention_of, row_of
 from crawler.store.frontier import DOCUMENTS
 from extractors.find import UnresolvedMention
-from extractors.mentions.mention import STANDS_WHOLE
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding
 from extractors.processes.codec import from_plain, to_plain
+from extractors.wraps.reasons import Reason
 
 _ark, _document, _mention = schema.ark.c, schema.document.c, schema.mention.c
 _frontier, _outlinks, _run = schema.frontier.c, schema.outlinks.c, schema.run.c
@@ -193,7 +193,7 @@ class DocumentTables(Database):
 
     def whole_arks(self, run_id: int) -> list[Ark]:
         """Return the ARKs that have a complete mention in the documents of a run, sorted."""
-        query = _citations(run_id, *ARK_PARTS).where(_mention.reason == STANDS_WHOLE).distinct().order_by(_ark.ark)
+        query = _citations(run_id, *ARK_PARTS).where(_mention.reason == Reason.COMPLETE).distinct().order_by(_ark.ark)
         return [ark_of(row) for row in self.rows(query)]
 
     def unresolved_mentions(self, run_id: int) -> Iterator[KeptUnresolvedMention]:

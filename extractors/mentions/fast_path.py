@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 
 from extractors.mentions.labels import label_signs
-from extractors.mentions.mention import STANDS_WHOLE, Mention
+from extractors.mentions.mention import Mention
 from extractors.mentions.mention_reader import COMPOUND, CONTEXT_CHARS, is_placeholder, shorter_names
 from extractors.model.ark import Ark
 from extractors.model.check_characters import CheckCharacter, Zones
 from extractors.model.documents import Block, Role
 from extractors.model.offset_map import RIGHT_TO_LEFT
-from extractors.wraps.rules import ANOTHER_BEGINS, Confidence
+from extractors.wraps.reasons import Reason
+from extractors.wraps.rules import Confidence
 
 _CHAR = "[0-9A-Za-z=~+_]"
 #: The label and an ARK in normal form, except for single hyphens in its name; it ends in a letter or digit.
@@ -106,7 +107,7 @@ def clean_value(block: Block, zones: Zones) -> Mention | None:
     resolver = found["resolver"]
     return Mention(
         ark, text, ((0, len(text)),), text, resolver, "", block.role, block.page, block.place, text, (),
-        Confidence.CERTAIN, STANDS_WHOLE, (), "", block.link_at(len(resolver or "")),
+        Confidence.CERTAIN, Reason.COMPLETE, (), "", block.link_at(len(resolver or "")),
     )  # fmt: skip
 
 
@@ -147,7 +148,7 @@ def clean_mention(block: Block, first: int, start: int, end: int, zones: Zones) 
     return Mention(
         ark, written, ((at, last),), written, resolver, "", block.role, block.page_at(at), block.place,
         block.context(at, last), (), Confidence.CERTAIN,
-        STANDS_WHOLE if found["another"] is None else ANOTHER_BEGINS, (), "", block.link_at(first),
+        Reason.COMPLETE if found["another"] is None else Reason.ENDS_BEFORE_IDENTIFIER, (), "", block.link_at(first),
     )  # fmt: skip
 
 

@@ -9,15 +9,14 @@ from urllib.parse import unquote
 
 import regex
 
-from extractors.mentions.mention import STANDS_WHOLE
 from extractors.model.ark import Ark
 from extractors.model.check_characters import CheckCharacter
 from extractors.model.documents import Block, Role
 from extractors.model.normalize import with_hyphens
 from extractors.model.offset_map import ODD_BLANK, RIGHT_TO_LEFT, WRAP, OffsetMap
 from extractors.wraps.evidence import Evidence
+from extractors.wraps.reasons import Reason
 from extractors.wraps.rules import (
-    NOTHING_FOLLOWS,
     SHORTEST_CHECKED,
     Confidence,
     Rule,
@@ -160,9 +159,9 @@ class Notes:
         if decision.confidence is not Confidence.CERTAIN:
             self.note_alternative(otherwise)
 
-    def mark_likely(self, rule: str) -> None:
-        """Mark the mention as only likely, by *rule*, however certain its end is."""
-        self.decisions.append(WrapDecision(True, rule, Confidence.LIKELY))
+    def mark_likely(self, reason: Reason) -> None:
+        """Mark the mention as only likely for a *reason* other than its end."""
+        self.decisions.append(WrapDecision(True, reason, Confidence.LIKELY))
         self.is_odd = True
 
     def note_repair(self, repair: str) -> None:
@@ -182,10 +181,10 @@ class Notes:
         return min((decision.confidence for decision in self.decisions), default=Confidence.CERTAIN)
 
     @property
-    def reason(self) -> str:
-        """The rule of the least certain decision."""
+    def reason(self) -> Reason:
+        """The reason of the least certain decision."""
         weakest = min(self.decisions, key=lambda decision: decision.confidence, default=None)
-        return weakest.rule if weakest else STANDS_WHOLE
+        return weakest.reason if weakest else Reason.COMPLETE
 
 
 _TOKEN = regex.compile(rf"[^\s{ODD_BLANK}<>\"“”‘«»|\\^`{{}}\[\]()]*")
@@ -242,9 +241,9 @@ class Gaps:
         gap, wrap = self._text[pos], self._wrap(pos)
         decision = self._over_wrap(wrap) if gap == WRAP else self._over_blank(wrap, pos)
         if gap == WRAP and RIGHT_TO_LEFT.search(self._text, max(0, pos - _NEAR_CHARS), pos + _NEAR_CHARS):
-            self._notes.mark_likely("a line break in text from right to left")
+            self._notes.mark_likely(Reason.RIGHT_TO_LEFT_LINE_END)
             self._notes.note_alternative(wrap.left if decision.join else wrap.left + wrap.right)
-        self._notes.is_beyond_name |= wrap.is_beyond_name and decision.rule != NOTHING_FOLLOWS
+        self._notes.is_beyond_name |= wrap.is_beyond_name and decision.reason != Reason.ENDS_BEFORE_OTHER_TEXT
         self._note_decision(decision, wrap)
         if decision.join:
             self._notes.note_repair(_REPAIRS[gap])
@@ -268,7 +267,7 @@ class Gaps:
         if check(joined) is not CheckCharacter.PASSES or (left is not None and check(left) is not CheckCharacter.FAILS):
             return False
         self._notes.note_repair("blank")
-        self._notes.mark_likely("a blank within the name")
+        self._notes.mark_likely(Reason.SPACE_IN_NAME)
         self._notes.note_alternative(wrap.left)
         self._cut_hyphen_of(wrap)
         return True
@@ -282,7 +281,7 @@ class Gaps:
             return False
         wrap = self._wrap(after - 1)
         rules = (another_identifier, *_BLANK_RULES, shape_decides, word_follows)
-        unsure = WrapDecision(is_joined, "string literals", Confidence.LIKELY)
+        unsure = WrapDecision(is_joined, Reason.STRING_LITERALS, Confidence.LIKELY)
         decision = self._first_decision(rules, wrap) or unsure
         self._notes.is_beyond_name |= wrap.is_beyond_name
         self._note_decision(decision, wrap)
@@ -314,7 +313,7 @@ class Gaps:
                 return at
             wrap = self._wrap_at_dash(left, at + 1)
             self._notes.is_beyond_name |= wrap.is_beyond_name
-            unsure = WrapDecision(True, "a dash for a hyphen", Confidence.LIKELY)
+            unsure = WrapDecision(True, Reason.DASH_FOR_HYPHEN, Confidence.LIKELY)
             decision = self._first_decision(_DASH_RULES, wrap) or unsure
             if not (decision.join and decision.confidence is Confidence.CERTAIN):
                 self._note_decision(decision, wrap)
@@ -333,7 +332,7 @@ class Gaps:
         if dash and (self._builder.name or "/" in self._text[start : dash.start()]):
             left = self._label + self._builder.chars + self._text[start : dash.start()]
             if self._word_behind(left, dash.end()):
-                decision = WrapDecision(True, "hyphens that may be a dash", Confidence.LIKELY)
+                decision = WrapDecision(True, Reason.HYPHENS_FOR_DASH, Confidence.LIKELY)
                 self._notes.note_decision(decision, otherwise=left)
 
     def _word_behind(self, left: str, after: int) -> WrapDecision | None:
@@ -350,17 +349,17 @@ class Gaps:
     def _over_blank(self, wrap: Wrap, pos: int) -> WrapDecision:
         is_odd = self._text[pos] == ODD_BLANK
         is_clear = is_odd and (not _RESTS.match(wrap.right) or "\t" in self._offsets.written_at(pos))
-        ended = WrapDecision(False, "a blank", Confidence.CERTAIN if is_clear else Confidence.LIKELY)
+        ended = WrapDecision(False, Reason.ENDS_AT_SPACE, Confidence.CERTAIN if is_clear else Confidence.LIKELY)
         if is_odd:
             return self._first_decision(_BLANK_RULES, wrap) or ended
         decided = self._first_decision((*_BLANK_RULES, shape_decides, word_follows), wrap)
         goes_on = bool(_RESTS.match(wrap.right) or wrap.hyphen)
-        return decided or WrapDecision(goes_on, "a gap that is hardly one", Confidence.AMBIGUOUS)
+        return decided or WrapDecision(goes_on, Reason.NARROW_GAP, Confidence.AMBIGUOUS)
 
     def _over_wrap(self, wrap: Wrap) -> WrapDecision:
         if self._block.role in (Role.LINK_TARGET, Role.LINK_ANNOTATION):
             ended = self._first_decision((nothing_follows, another_identifier), wrap)
-            return ended or WrapDecision(True, "a line wrap in a link target")
+            return ended or WrapDecision(True, Reason.LINE_END_IN_LINK_TARGET)
         return decide(wrap, self._evidence)
 
     def _first_decision(self, rules: tuple[Rule, ...], wrap: Wrap) -> WrapDecision | None:

@@ -16,10 +16,8 @@ from extractors.model.check_characters import CheckCharacter
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.model.offset_map import ODD_BLANK, WRAP
 from extractors.model.urls import authority_of
+from extractors.wraps.reasons import Reason
 from extractors.wraps.rules import Confidence
-
-#: The reason of a mention that needed no decision.
-STANDS_WHOLE = "stands whole"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +40,8 @@ class Mention:
     context: str
     repairs: tuple[str, ...]
     confidence: Confidence
-    reason: str
-    """The rule of the least certain decision."""
+    reason: Reason
+    """The reason of the least certain decision."""
     alternatives: tuple[str, ...]
     """The ARKs that other decisions would have given, in normal form but with hyphens."""
     fragment: str = ""
@@ -68,6 +66,11 @@ class Mention:
     def end(self) -> int:
         """Where it ends in the block."""
         return self.spans[-1][1]
+
+    @property
+    def is_complete(self) -> bool:
+        """True if no decision was needed, so that it is evidence for other mentions."""
+        return self.reason is Reason.COMPLETE
 
     def shift(self, by: int) -> Mention:
         """Return the mention with its spans moved by *by* code points."""
@@ -318,7 +321,7 @@ def complete_mentions(mentions: Sequence[Mention], linked: Mapping[int, Ark]) ->
                 repaired=text.repaired,
                 repairs=(*mention.repairs, "cut off"),
                 confidence=min(text.confidence, Confidence.LIKELY),
-                reason="its own text goes on",
+                reason=Reason.COMPLETED_BY_TEXT,
                 alternatives=tuple(form for form in (str(mention.ark), *text.alternatives) if form != str(text.ark)),
             )
             continue
@@ -332,7 +335,7 @@ def complete_mentions(mentions: Sequence[Mention], linked: Mapping[int, Ark]) ->
             repaired=f"{mention.resolver or ''}{target}",
             repairs=(*mention.repairs, "cut off"),
             confidence=Confidence.LIKELY,
-            reason="its own link goes on",
+            reason=Reason.COMPLETED_BY_LINK,
             alternatives=(str(mention.ark), *mention.alternatives),
         )
 

@@ -17,17 +17,8 @@ from extractors.model.documents import Block, Role
 from extractors.model.normalize import NotAnArk
 from extractors.model.offset_map import ODD_BLANK, PARAGRAPH, RIGHT_TO_LEFT, UNSPACED, WRAP, OffsetMap
 from extractors.wraps.evidence import Evidence
-from extractors.wraps.rules import (
-    CHECK_CHARACTER,
-    CHECK_FAILS,
-    LINK_ENDS,
-    SHORTEST_CHECKED,
-    WHOLE_ELSEWHERE,
-    Confidence,
-    WrapDecision,
-    ark_of,
-    may_be_rest,
-)
+from extractors.wraps.reasons import Reason
+from extractors.wraps.rules import SHORTEST_CHECKED, Confidence, WrapDecision, ark_of, may_be_rest
 
 #: The place where a word may be glued to a name: ``bpt6k83669192Letters``, ``bpt6k83669192_f1``.
 _GLUED_WORD = re.compile(r"(?<=[0-9a-z])(?=-?[A-Z][a-z]|[_~*=+@:$%])")
@@ -152,7 +143,7 @@ class MentionReader:
         if self._written.repair:
             self._notes.note_repair(self._written.repair)
         if self._written.repair == "blank":
-            self._notes.mark_likely("a blank within the host")
+            self._notes.mark_likely(Reason.SPACE_IN_HOST)
 
     @property
     def ran_out(self) -> bool:
@@ -213,10 +204,10 @@ class MentionReader:
         if (is_word and is_noun) or ((is_word or compound) and self._zones.check(shorter[0]) is CheckCharacter.PASSES):
             self._builder.cut(len(after))
             self._notes.note_decision(
-                WrapDecision(False, "a word is glued to it", Confidence.LIKELY), otherwise=str(ark)
+                WrapDecision(False, Reason.ATTACHED_WORD_REMOVED, Confidence.LIKELY), otherwise=str(ark)
             )
             return shorter[0]
-        self._notes.mark_likely("what follows may be glued to it")
+        self._notes.mark_likely(Reason.ATTACHED_WORD_KEPT)
         self._notes.note_alternative(str(shorter[0]))
         return ark
 
@@ -305,7 +296,7 @@ class MentionReader:
             if not first.isalnum() or _NEXT_IDENTIFIER.match(self._text, after) or self._is_whole_before_colon(after):
                 return False
             if following.isdigit() and _LONG_PART.search(builder.chars):
-                self._notes.mark_likely("a number after a colon")
+                self._notes.mark_likely(Reason.NUMBER_AFTER_COLON)
                 self._notes.note_alternative(self._written_label + builder.chars)
             return True
         if char == ",":
@@ -367,7 +358,7 @@ class MentionReader:
         if query:
             self._inflection = query[0]
             if self._block.role is Role.TEXT and query[0] == "??":
-                self._notes.mark_likely("two question marks in prose")
+                self._notes.mark_likely(Reason.QUESTION_MARKS_IN_PROSE)
         fragment = _FRAGMENT.match(self._text, pos)
         if fragment:
             self._fragment = fragment["fragment"].rstrip(".,;:!?)]'")
@@ -379,7 +370,7 @@ class MentionReader:
         self._builder.found = mapped_ark(self._text, self._label.end(), is_file_name=is_file_name)
         self._written_label = "ark:/"
         self._notes.note_repair("file name" if is_file_name else "pairtree")
-        self._notes.mark_likely("an ARK mapped to a file name")
+        self._notes.mark_likely(Reason.FILE_NAME)
         return self._builder.end if self._builder.found else int(self._label.end())
 
     # -- the result
@@ -487,23 +478,23 @@ class MentionReader:
         self._note_uncertainty(chars, ark, start, end, is_page=is_page)
         seams = block.seams
         if bisect_left(seams, start) < bisect_right(seams, end + 1):  # in the mention or directly after it
-            notes.decisions.append(WrapDecision(False, "the gaps on the page", Confidence.LIKELY))
+            notes.decisions.append(WrapDecision(False, Reason.GAPS_ON_PAGE, Confidence.LIKELY))
             notes.is_beyond_name |= bool(ark.qualifier)
-        for rule, is_true in (
-            ("read from a picture", block.is_recognized),
-            ("its page ends here", is_page and not block.text[end:].strip(_INVISIBLE)),
-            ("its unit ends here", self._may_go_on_elsewhere(end)),
-            ("its own link goes on otherwise", self._linked is not None and is_cut_from(ark, self._linked)),
+        for reason, is_true in (
+            (Reason.RECOGNIZED_TEXT, block.is_recognized),
+            (Reason.ENDS_AT_PAGE_END, is_page and not block.text[end:].strip(_INVISIBLE)),
+            (Reason.ENDS_AT_UNIT_END, self._may_go_on_elsewhere(end)),
+            (Reason.LINK_TARGET_LONGER, self._linked is not None and is_cut_from(ark, self._linked)),
         ):
             if is_true:
-                notes.decisions.append(WrapDecision(False, rule, Confidence.LIKELY))
+                notes.decisions.append(WrapDecision(False, reason, Confidence.LIKELY))
                 notes.is_beyond_name |= bool(ark.qualifier)
         if any(start < at < end for at in block.page_breaks):
-            notes.decisions.append(WrapDecision(True, "over the end of a page", Confidence.LIKELY))
+            notes.decisions.append(WrapDecision(True, Reason.CONTINUES_ON_NEXT_PAGE, Confidence.LIKELY))
         if self._zones.check(ark) is CheckCharacter.FAILS:
-            notes.mark_likely(CHECK_FAILS)
+            notes.mark_likely(Reason.CHECK_CHARACTER_FAILS)
         is_open = notes.confidence is Confidence.LIKELY and not notes.is_odd
-        borne_out = self._supporting_rule(ark) if is_open else ""
+        borne_out = self._supporting_reason(ark) if is_open else None
         return Mention(
             ark=ark,
             as_written=block.text[start:end],
@@ -532,36 +523,36 @@ class MentionReader:
             following = literal["next"]
         return following != "" and may_be_rest(following)
 
-    def _supporting_rule(self, ark: Ark) -> str:
-        """Return the evidence that makes a likely *ark* certain; empty if there is none."""
+    def _supporting_reason(self, ark: Ark) -> Reason | None:
+        """Return the evidence that makes a likely *ark* certain, or None."""
         form = str(ark)
         if self._linked == ark:
-            return LINK_ENDS
+            return Reason.LINK_TARGET
         is_elsewhere = self._evidence.holds(form) and self._evidence.supports(ark) and not self._block.is_recognized
         if is_elsewhere and not any(self._evidence.holds(str(other)) for other in self._notes.alternatives):
-            return WHOLE_ELSEWHERE
+            return Reason.COMPLETE_ELSEWHERE
         if len(ark.name) < SHORTEST_CHECKED:
-            return ""
+            return None
         if self._notes.is_beyond_name or self._zones.check(ark) is not CheckCharacter.PASSES:
-            return ""
+            return None
         is_open = any(self._zones.check(other) is CheckCharacter.PASSES for other in self._notes.alternatives)
-        return "" if is_open else CHECK_CHARACTER
+        return None if is_open else Reason.CHECK_CHARACTER
 
     def _note_uncertainty(self, chars: str, ark: Ark, start: int, end: int, *, is_page: bool) -> None:
         """Note other doubts: markup after the name, or a name in capitals (draft-kunze-ark-38, 3.1)."""
         if chars[-1] in _MARKUP_RUN and self._block.role is Role.TEXT:
-            self._notes.mark_likely("its last character may be markup")
+            self._notes.mark_likely(Reason.MARKUP_AT_END)
             self._notes.note_alternative(self._written_label + chars.rstrip(_MARKUP_RUN))
         if _BLANK_BEHIND_COLON.search(self._label[0]) and not self._label["slashes"]:
-            self._notes.mark_likely("a blank behind the label")
+            self._notes.mark_likely(Reason.SPACE_AFTER_LABEL)
         if is_page and RIGHT_TO_LEFT.search(self._block.text, max(0, start - CONTEXT_CHARS), end + CONTEXT_CHARS):
-            self._notes.mark_likely("a page with text from right to left")
+            self._notes.mark_likely(Reason.RIGHT_TO_LEFT_PAGE)
         if self._text.startswith("- ", self._builder.end) and self._block.role is Role.TEXT:
-            self._notes.mark_likely("a hyphen at its end")
+            self._notes.mark_likely(Reason.HYPHEN_AT_END)
         if not (len(ark.naan) == 5 and ark.naan.isdigit()):
-            self._notes.mark_likely("a NAAN unlike those of the registry")
+            self._notes.mark_likely(Reason.UNUSUAL_NAAN)
         if self._written_label.isupper() and lower_case_form(self._written_label + chars, ark):
-            self._notes.mark_likely("all in capitals")
+            self._notes.mark_likely(Reason.ALL_CAPITALS)
             self._notes.note_alternative(str(ark).lower())
 
     def _source_range(self) -> tuple[int, int]:

@@ -17,6 +17,7 @@ from extractors.model.check_characters import CheckCharacter
 from extractors.model.normalize import NotAnArk
 from extractors.model.offset_map import UNSPACED
 from extractors.wraps.evidence import Evidence, Fit, completes_word, kind_of
+from extractors.wraps.reasons import Reason
 
 # A line end in or after an ARK, and the decision about it.
 
@@ -109,10 +110,10 @@ class Wrap:
 
 @dataclass(frozen=True, slots=True)
 class WrapDecision:
-    """The decision whether the ARK continues, with its rule and confidence."""
+    """The decision whether the ARK continues, with its reason and confidence."""
 
     join: bool
-    rule: str
+    reason: Reason
     confidence: Confidence = Confidence.CERTAIN
 
 
@@ -172,15 +173,6 @@ def ark_of(text: str) -> Ark | None:
 
 # The rules.
 
-#: Rules whose names are used elsewhere.
-ANOTHER_BEGINS = "another identifier begins"
-CHECK_CHARACTER = "check character"
-CHECK_FAILS = "its check character fails"
-LINK_ENDS = "its own link ends here"
-NOTHING_FOLLOWS = "nothing that an ARK could hold follows"
-SHAPE = "the shape of its kind"
-WHOLE_ELSEWHERE = "stands whole elsewhere"
-
 #: Shorter names have no check character; a piece of a name passes by chance once in 29.
 SHORTEST_CHECKED = 7
 
@@ -210,16 +202,18 @@ _WRITTEN_PARTS = regex.compile(r"ark:/*[^/]*/+[^/.]*(?P<qualifier>.*)\Z", regex.
 
 def nothing_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if wrap.left.isascii() and _OTHER_SCRIPT.match(wrap.right):
-        return WrapDecision(False, NOTHING_FOLLOWS, Confidence.LIKELY)
+        return WrapDecision(False, Reason.ENDS_BEFORE_OTHER_TEXT, Confidence.LIKELY)
     if not wrap.right or not _ARK_LIKE.match(wrap.right) or not _ALPHANUMERIC.search(wrap.right):
         is_clear = not wrap.is_paged and (_LIST_MARK.match(wrap.right) or not (wrap.right or wrap.beyond))
-        return WrapDecision(False, NOTHING_FOLLOWS, Confidence.CERTAIN if is_clear else Confidence.LIKELY)
+        return WrapDecision(False, Reason.ENDS_BEFORE_OTHER_TEXT, Confidence.CERTAIN if is_clear else Confidence.LIKELY)
     return None
 
 
 def another_identifier(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if _NEW_IDENTIFIER.match(wrap.right):
-        return WrapDecision(False, ANOTHER_BEGINS, Confidence.LIKELY if wrap.is_paged else Confidence.CERTAIN)
+        return WrapDecision(
+            False, Reason.ENDS_BEFORE_IDENTIFIER, Confidence.LIKELY if wrap.is_paged else Confidence.CERTAIN
+        )
     return None
 
 
@@ -229,8 +223,8 @@ def no_name_yet(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     if wrap.joined_ark is not None and evidence.holds(str(wrap.joined_ark)):
         return _decision_elsewhere(wrap.joined_ark, evidence, join=True)
     if _WORD.match(wrap.right) and not wrap.hyphen:
-        return WrapDecision(False, "no name, and a word follows", Confidence.LIKELY)
-    return WrapDecision(True, "no name yet", Confidence.LIKELY)
+        return WrapDecision(False, Reason.NO_NAME_BEFORE_WORD, Confidence.LIKELY)
+    return WrapDecision(True, Reason.NO_NAME_YET, Confidence.LIKELY)
 
 
 def whole_elsewhere(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
@@ -251,7 +245,7 @@ def whole_elsewhere(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
 def _decision_elsewhere(ark: Ark, evidence: Evidence, *, join: bool) -> WrapDecision:
     """Return the decision for *ark*, which is whole elsewhere: certain only with independent support."""
     confidence = Confidence.CERTAIN if evidence.supports(ark) else Confidence.LIKELY
-    return WrapDecision(join, WHOLE_ELSEWHERE, confidence)
+    return WrapDecision(join, Reason.COMPLETE_ELSEWHERE, confidence)
 
 
 def check_character_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
@@ -260,19 +254,19 @@ def check_character_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | No
         return None
     match evidence.zones.check(left), evidence.zones.check(joined):
         case CheckCharacter.FAILS, CheckCharacter.PASSES:
-            return WrapDecision(True, CHECK_CHARACTER)
+            return WrapDecision(True, Reason.CHECK_CHARACTER)
         case CheckCharacter.PASSES, CheckCharacter.FAILS if (
             not wrap.hyphen
             # A piece may pass by chance: bpt6 does, and fails with the text of the next line.
             and not (wrap.is_wrapped_again and len(left.name) < SHORTEST_CHECKED)
         ):
-            return WrapDecision(False, CHECK_CHARACTER)
+            return WrapDecision(False, Reason.CHECK_CHARACTER)
     return None
 
 
 def numbering_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if wrap.is_numbered and not wrap.hyphen:
-        return WrapDecision(False, "a number of the next line", Confidence.AMBIGUOUS)
+        return WrapDecision(False, Reason.ENDS_BEFORE_LINE_NUMBER, Confidence.AMBIGUOUS)
     return None
 
 
@@ -282,9 +276,9 @@ def shape_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
         return None
     match evidence.shapes.fit(left, kind=kind_of(joined)), evidence.shapes.fit(joined):
         case Fit.TOO_SHORT, Fit.FITS:
-            return WrapDecision(True, SHAPE, Confidence.LIKELY)
+            return WrapDecision(True, Reason.NAME_SHAPE, Confidence.LIKELY)
         case Fit.FITS, Fit.TOO_LONG | Fit.STRANGE if not wrap.hyphen:
-            return WrapDecision(False, SHAPE, Confidence.LIKELY)
+            return WrapDecision(False, Reason.NAME_SHAPE, Confidence.LIKELY)
     return None
 
 
@@ -295,25 +289,25 @@ def qualifier_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     completed = completes_word(written["qualifier"], wrap.next_part, evidence.qualifiers)
     if completed is None or (not completed and wrap.hyphen):
         return None
-    return WrapDecision(completed, "the words of qualifiers", Confidence.LIKELY)
+    return WrapDecision(completed, Reason.QUALIFIER_WORD, Confidence.LIKELY)
 
 
 def hyphen_at_wrap(wrap: Wrap, _: Evidence) -> WrapDecision | None:
-    return WrapDecision(True, "hyphen at the wrap", Confidence.LIKELY) if wrap.hyphen else None
+    return WrapDecision(True, Reason.HYPHEN_AT_LINE_END, Confidence.LIKELY) if wrap.hyphen else None
 
 
 def would_have_fitted(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     blank = 2 if wrap.is_paged else 1  # on pages, character widths vary
     if wrap.line_slack is not None and wrap.line_slack >= blank + len(wrap.right):
-        return WrapDecision(False, "what follows would have fitted in the line", Confidence.LIKELY)
+        return WrapDecision(False, Reason.ENDS_IN_SHORT_LINE, Confidence.LIKELY)
     return None
 
 
 def structure_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if _UNIX_PATH.match(wrap.right):
-        return WrapDecision(False, "a path follows", Confidence.AMBIGUOUS)
+        return WrapDecision(False, Reason.ENDS_BEFORE_PATH, Confidence.AMBIGUOUS)
     if _DELIMITER_FIRST.match(wrap.right) or (wrap.right.startswith("-") and "-" in wrap.left):
-        return WrapDecision(True, "the next line begins with a delimiter", Confidence.LIKELY)
+        return WrapDecision(True, Reason.DELIMITER_AT_LINE_START, Confidence.LIKELY)
     return None
 
 
@@ -322,34 +316,36 @@ def structure_before(wrap: Wrap, _: Evidence) -> WrapDecision | None:
         return None
     ends_sentence = wrap.left.endswith(".") and _SENTENCE_START.match(wrap.right)
     if ends_sentence or _WORD.match(wrap.right):
-        return WrapDecision(False, "a delimiter, then a word", Confidence.LIKELY)
+        return WrapDecision(False, Reason.ENDS_AT_DELIMITER, Confidence.LIKELY)
     if wrap.left.endswith(".") and _NUMBER.match(wrap.right):
-        return WrapDecision(False, "a full stop, then a number", Confidence.LIKELY)
+        return WrapDecision(False, Reason.ENDS_AT_DELIMITER, Confidence.LIKELY)
     if _YEAR.match(wrap.right) or _DATE.match(wrap.right):
-        return WrapDecision(False, "a delimiter, then a number", Confidence.AMBIGUOUS)
-    return WrapDecision(True, "the line ends with a delimiter", Confidence.LIKELY)
+        return WrapDecision(False, Reason.ENDS_AT_DELIMITER, Confidence.AMBIGUOUS)
+    return WrapDecision(True, Reason.DELIMITER_AT_LINE_END, Confidence.LIKELY)
 
 
 def word_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if not _WORD.match(wrap.right):
         return None
     if wrap.is_full and wrap.next_part.islower() and _VOWELS.isdisjoint(wrap.right):
-        return WrapDecision(True, "letters that are no word follow a full line", Confidence.AMBIGUOUS)
-    return WrapDecision(False, "a word follows", Confidence.LIKELY)
+        return WrapDecision(True, Reason.CONSONANTS_FOLLOW, Confidence.AMBIGUOUS)
+    return WrapDecision(False, Reason.ENDS_BEFORE_WORD, Confidence.LIKELY)
 
 
 def mixed_token(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if not _MIXED.match(wrap.right):
         return None
-    return WrapDecision(True, "letters and digits follow", Confidence.LIKELY if wrap.is_full else Confidence.AMBIGUOUS)
+    return WrapDecision(
+        True, Reason.LETTERS_AND_DIGITS_FOLLOW, Confidence.LIKELY if wrap.is_full else Confidence.AMBIGUOUS
+    )
 
 
 def number_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if not _NUMBER.match(wrap.right):
         return None
     if _YEAR.match(wrap.right) or not wrap.is_full:
-        return WrapDecision(False, "a number follows", Confidence.AMBIGUOUS)
-    return WrapDecision(True, "a number follows a full line", Confidence.AMBIGUOUS)
+        return WrapDecision(False, Reason.ENDS_BEFORE_NUMBER, Confidence.AMBIGUOUS)
+    return WrapDecision(True, Reason.NUMBER_FOLLOWS, Confidence.AMBIGUOUS)
 
 
 Rule = Callable[[Wrap, Evidence], WrapDecision | None]
@@ -383,11 +379,11 @@ def decide(wrap: Wrap, evidence: Evidence) -> WrapDecision:
     """Return the decision whether the ARK continues after *wrap*, by the first rule that decides.
 
     >>> decide(Wrap("ark:/12148/bpt6k10", "7371t", hyphen=False), Evidence())
-    WrapDecision(join=True, rule='check character', confidence=<Confidence.CERTAIN: 3>)
+    WrapDecision(join=True, reason=<Reason.CHECK_CHARACTER: 'check-character'>, confidence=<Confidence.CERTAIN: 3>)
     >>> decide(Wrap("ark:/12148/bpt6k107371t", "and", hyphen=False), Evidence()).join
     False
     """
-    no_evidence = WrapDecision(False, "no evidence that it goes on", Confidence.AMBIGUOUS)
+    no_evidence = WrapDecision(False, Reason.NO_EVIDENCE, Confidence.AMBIGUOUS)
     return first_decision(RULES, wrap, evidence) or no_evidence
 
 

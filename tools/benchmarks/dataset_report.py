@@ -33,7 +33,7 @@ _MENTION = f"""
         'p' AS place, [[10::INTEGER, 40::INTEGER]] AS spans, 'see there' AS context,
         CASE WHEN h % 5 = 0 THEN ['line wrap'] WHEN h % 17 = 0 THEN ['line wrap', 'soft hyphen'] ELSE [] END AS repairs,
         CASE WHEN h % 3 = 0 THEN NULL ELSE 'https://resolver' || h % 211 || '.example/' END AS resolver,
-        '' AS inflection, '' AS fragment, 'certain' AS confidence, 'stands whole' AS reason,
+        '' AS inflection, '' AS fragment, 'certain' AS confidence, 'complete' AS reason,
         []::VARCHAR[] AS alternatives,
         'none' AS "check", []::VARCHAR[] AS suggestions, []::VARCHAR[] AS spelling,
         (i % {MENTIONS_PER_DOCUMENT} + 1)::INTEGER AS citation, NULL::VARCHAR AS link_resolver, 1::INTEGER AS decided

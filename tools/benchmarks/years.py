@@ -177,7 +177,7 @@ def _add_documents(raw: sqlite3.Connection, run: int, subjects: list[Subject], k
             yield (
                 keys.mention, first + page + 1, place + 1, 1, place + 1, subject.number + 1, subject.url, subject.url,
                 subject.url, f"https://{subject.host}/", "", "", "link-target", None, "a/@href", "[[10, 60]]",
-                "a line of text around it", "[]", "certain", "it stands whole", "[]", "[]", None,
+                "a line of text around it", "[]", "certain", "complete", "[]", "[]", None,
             )  # fmt: skip
 
     raw.executemany(_into(schema.mention, 23), mentions())

@@ -13,6 +13,7 @@ from sqlalchemy import Column as StoredColumn
 
 from arkaudit.datasets.columns import DATASET_TABLES, DatasetColumn
 from crawler.model import schema
+from extractors.wraps.reasons import Reason
 from reports.tables.definitions import Column
 from reports.tables.report_tables import TABLES
 from reports.tables.wording import FAILURE_MEANINGS, FAILURE_TERMS
@@ -26,8 +27,9 @@ audit. To get the tables of a store:
 $ arkaudit report --store audit.db --format csv --out report
 ```
 
-The tokens (outcomes, kinds, roles) are defined in `crawler/model/outcomes.py` and `crawler/model/observations.py`. ARK,
-NAAN and the three services are those of draft-kunze-ark-38. A missing value is NULL in the store and empty in a file.
+The reasons of mentions are defined at the end. The other tokens (outcomes, kinds, roles) are defined in
+`crawler/model/outcomes.py` and `crawler/model/observations.py`. ARK, NAAN and the three services are those of
+draft-kunze-ark-38. A missing value is NULL in the store and empty in a file.
 
 This page is generated from `crawler/model/schema.py`, `reports/tables/report_tables.py` and
 `arkaudit/datasets/columns.py` by `python -m tools.documentation.data_dictionary docs/data-dictionary.md`.
@@ -59,6 +61,14 @@ event `confirmed` means that an ARK became confirmed broken.
 | term | token | meaning |
 |---|---|---|
 """ + "".join(f"| {term} | `{token}` | {FAILURE_MEANINGS[token]} |\n" for token, term in FAILURE_TERMS.items())
+_REASONS = """## Reasons
+
+Each mention has the reason of its least certain decision. A decision is whether the ARK ends or continues at a line
+end or a gap, or how the text around it is read.
+
+| reason | meaning |
+|---|---|
+""" + "".join(f"| `{reason}` | {reason.meaning} |\n" for reason in Reason)
 
 #: Name, type, unit and meaning of a column.
 Row = tuple[str, str, str, str]
@@ -72,7 +82,7 @@ def page() -> str:
     )
     published = (_table(f"{table.name}.csv", table.caption, map(_published_row, table.columns)) for table in TABLES)
     of_datasets = (_table(table.name, table.caption, map(_dataset_row, table.columns)) for table in DATASET_TABLES)
-    parts = [_INTRODUCTION, _TERMS, _STORED, *stored, _PUBLISHED, *published, _DATASET, *of_datasets]
+    parts = [_INTRODUCTION, _TERMS, _STORED, *stored, _PUBLISHED, *published, _DATASET, *of_datasets, _REASONS]
     return "\n".join(parts).rstrip() + "\n"
 
 
