@@ -205,6 +205,8 @@ class TwoPasses(Generic[R]):
         self._executor = document_executor(jobs)
         self._reading = parts_reader(self._executor, summary_of, read)
         self._ready: deque[DocumentSummary] = deque()
+        self._whole_arks: set[Ark] = set()
+        """The whole ARKs of all documents read so far."""
 
     def __enter__(self) -> Self:
         return self
@@ -226,9 +228,9 @@ class TwoPasses(Generic[R]):
     ) -> Iterator[RenderedDocument[R]]:
         """Yield the result for each of *parts*, in order, after all were read; *on_read* is called as each is read.
 
-        An exception of a type in *ends_at* stops the reading: the results so far are yielded, then it is raised.
+        An exception of a type in *ends_at* stops the reading: the results so far are yielded, then it is raised. The
+        ARKs of an earlier call are evidence, too.
         """
-        whole: set[Ark] = set()
         read: list[tuple[DocumentSummary, int, int]] = []
         end: BaseException | None = None
         with tempfile.TemporaryFile() as kept:
@@ -236,7 +238,7 @@ class TwoPasses(Generic[R]):
             def keep(summary: DocumentSummary) -> None:
                 at = kept.seek(0, os.SEEK_END)
                 kept.write(summary.encoded)
-                whole.update(summary.whole)
+                self._whole_arks.update(summary.whole)
                 bare = replace(summary, whole=frozenset(), encoded=b"")
                 read.append((bare, at, len(summary.encoded)))
                 on_read(summary)
@@ -253,7 +255,7 @@ class TwoPasses(Generic[R]):
                 self._executor.shutdown(cancel_futures=True)
             documents = batches((_read_at(kept, at, size) for _, at, size in read), len)
             is_here = end is not None or not self.has_started
-            values = self._decide(documents, frozenset(whole), is_here=is_here)
+            values = self._decide(documents, frozenset(self._whole_arks), is_here=is_here)
             for (summary, _, _), (value, findings) in zip(read, values, strict=True):
                 yield RenderedDocument(replace(summary, findings=findings), value)
         if end is not None:

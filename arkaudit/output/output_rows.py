@@ -8,7 +8,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import IO, TYPE_CHECKING, Any, AnyStr, TextIO
 
 from arkaudit.output.exits import OutputClosed, OutputUnwritable
 from extractors.documents import Document, mention_rows
@@ -108,7 +108,7 @@ def _json_line(row: Row, *, is_utf8: bool) -> str:
     return escape_invisible_json(json.dumps(row, ensure_ascii=not is_utf8)) + "\n"
 
 
-def write(text: str, to: TextIO) -> None:
+def write(text: AnyStr, to: IO[AnyStr]) -> None:
     """Write and flush *text*. Raises `OutputClosed` and `OutputUnwritable`."""
     try:
         to.write(text)
@@ -138,7 +138,7 @@ def whole(console: Console) -> Iterator[None]:
         yield
     finally:
         console.file = to
-    write(page.getvalue(), to)  # type: ignore[arg-type]
+    write(page.getvalue(), to)
 
 
 def print_whole(table: Table) -> None:

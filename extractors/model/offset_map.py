@@ -58,7 +58,7 @@ _ODD = re.compile(r"[^\w !-$'-/:-@\[\]^`{-~]|[%\\&]|[\uFF01-\uFF5E\u115F\u1160\u
 #: A line break without blanks or marks next to it, which repairing doesn't change.
 _PLAIN_WRAP = re.compile(r"[^\s\xad]\n[^\s>#|*;%/-]")
 #: The mark of e-mail and program text before a line.
-_LINE_MARK = re.compile(r"[ \t]*(?:[>#|*;%]|//|--(?=[ \t]))[>#|*;% \t]*")
+LINE_MARK = re.compile(r"[ \t]*(?:[>#|*;%]|//|--(?=[ \t]))[>#|*;% \t]*")
 _LONGEST_LINE = 1000
 _WIDE_OFFSET = 0xFF01 - 0x21
 
@@ -197,11 +197,11 @@ def _skip_line_mark(source: str, line_end: int, following: int) -> int:
     >>> _skip_line_mark("> ark:/12148/bpt6k10\\n> 7371t", 20, 21)
     23
     """
-    mark = _LINE_MARK.match(source, following)
+    mark = LINE_MARK.match(source, following)
     if not mark:
         return following
     line_start = source.rfind("\n", max(0, line_end - _LONGEST_LINE), line_end) + 1
-    before = _LINE_MARK.match(source, line_start, line_end)
+    before = LINE_MARK.match(source, line_start, line_end)
     if before:
         return mark.end() if before[0].strip()[0] == mark[0].strip()[0] else following
     sign = mark[0].strip()  # of a comment after program text, continued below it: x = 1  # ark:/12148/bpt6k10

@@ -47,7 +47,7 @@ from reports.tables.definitions import (
     url_column,
 )
 from reports.tables.failing import diagnosed_failures
-from reports.tables.known import places_to_report, with_decisions
+from reports.tables.known import places_to_report, with_decisions, without_known
 
 #: The key of a cause: the party that can fix it, and the host or rule to fix.
 _GROUP = ["cause", "fault", "host", "rule"]
@@ -276,6 +276,16 @@ def _place(row: dict[str, Any]) -> Place:
         meant_url=meant.get("url"),
         archived_copy=row["archived_copy"],
     )
+
+
+def checked_places(frames: Frames) -> dict[tuple[str, str], Place]:
+    """Return a place without text for each ARK and URL that was checked and is no known problem; by ARK and URL."""
+    failing = diagnosed_failures(frames)[[*PAIR, "cause", "should_be"]]
+    rows = without_known(frames, frames.verdicts)[[*PAIR, "ark", "object", "did_you_mean"]]
+    rows = rows.merge(failing, on=PAIR, how="left").merge(archived_copies(frames), on=PAIR, how="left")
+    rows = rows.assign(family=families(rows["object"]), confidence="certain", role=Role.TEXT.value)
+    rows = rows.assign(**dict.fromkeys(("as_written", "repaired", "repairs", "resolver"), ""))
+    return {(row["ark"], row["request_url"]): _place(row) for row in records_of(rows)}
 
 
 CORRECTIONS = TableDefinition(

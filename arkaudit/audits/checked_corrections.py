@@ -1,0 +1,151 @@
+"""Corrections that rest on the checks of a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sqlalchemy import Connection, select
+
+from arkaudit.audits.fixing import Checks
+from crawler.model.observations import Family
+from crawler.model.resolving import GLOBAL_RESOLVER, request_url
+from crawler.model.schema import document
+from extractors.corrections.proposals import Kind, Proposal, replace_text
+from extractors.mentions.mention import Mention
+from extractors.model.documents import Role
+from extractors.model.urls import authority_of
+from extractors.wraps.rules import Confidence
+from reports.remediation.causes import Cause
+from reports.remediation.correcting import Place, Why, correction
+from reports.store.frames import load_frames
+from reports.store.store_reading import read_store
+from reports.tables.actions import checked_places
+
+_BECAUSE_HTTPS = "the resolver redirects http to https"
+
+
+@dataclass(frozen=True, slots=True)
+class StoreChecks(Checks):
+    """The checks of a store, by ARK and URL."""
+
+    store: Path
+    places: Mapping[tuple[str, str], Place]
+    urls: Mapping[str, list[str]]
+    """The URLs that were checked for each ARK."""
+    answered: frozenset[str]
+    """URLs that gave any answer."""
+    secured: frozenset[str]
+    """URLs with http that were redirected to the same URL with https, which answered."""
+    modern: frozenset[str]
+    """Hosts at which an ARK works with the label ``ark:`` as cited."""
+    classic: frozenset[str]
+    """Hosts that need the label ``ark:/``."""
+    digests: Mapping[str, str]
+    """The digest of each document, by its name, as it was checked last."""
+
+    def revised(self, mention: Mention, proposals: Iterable[Proposal]) -> list[Proposal]:
+        """Return *proposals* for a mention as checks confirm or refute them, and those that rest on checks."""
+        host = authority_of(mention.resolver) if mention.resolver else ""
+        own = [
+            replace(each, is_certain=each.is_certain or host in self.modern) if each.kind is Kind.LABEL else each
+            for each in proposals
+            if not (each.kind is Kind.LABEL and host in self.classic)
+        ]
+        url = self._url(mention)
+        return own if url is None else [*own, *self._of_place(mention, url)]
+
+    def problem(self, path: Path, sha256: str, mentions: Sequence[Mention]) -> str:
+        """Return why the checks don't hold for a file; empty if they do."""
+        checked = self.digests.get(str(path)) or self.digests.get(str(path.absolute()))
+        if checked and sha256 != checked:
+            return "it has changed since it was checked; run arkaudit run on it again"
+        if any(self._url(mention) is not None for mention in mentions):
+            return ""
+        return f"{self.store} has no check of its ARKs; run arkaudit run on it first"
+
+    def _url(self, mention: Mention) -> str | None:
+        """Return the URL that was checked for a mention; for one without a resolver it may be at any single one."""
+        ark = str(mention.ark)
+        url = request_url(mention.repaired, mention.resolver, GLOBAL_RESOLVER)
+        if (ark, url) in self.places:
+            return url
+        urls = self.urls.get(ark, ()) if mention.resolver is None else ()
+        return urls[0] if len(urls) == 1 else None
+
+    def _of_place(self, mention: Mention, url: str) -> Iterator[Proposal]:
+        """Yield the proposals that rest on the check of a mention at *url*."""
+        known = self.places[str(mention.ark), url]
+        place = replace(
+            known,
+            as_written=mention.as_written,
+            repaired=mention.repaired,
+            role=mention.role,
+            is_ambiguous=mention.confidence is Confidence.AMBIGUOUS,
+            has_resolver=mention.resolver is not None,
+        )
+        is_relative = mention.role is Role.LINK_TARGET and mention.resolver is None
+        found = correction(place)
+        is_sure = mention.confidence is Confidence.CERTAIN
+        if found is not None and found.correct and not is_relative:
+            match found.why:
+                case Why.DID_YOU_MEAN:
+                    meant = _with_label_of(mention.as_written, found.correct)
+                    yield replace_text(
+                        mention, meant, Kind.SPELLING, known.meant_ark or "", found.because, is_certain=True
+                    )
+                case Why.OTHER_FORM:
+                    yield replace_text(
+                        mention, found.correct, Kind.SPELLING, str(mention.ark), found.because, is_certain=is_sure
+                    )
+                case Why.OTHER_RESOLVER:
+                    kind = Kind.MOVED if url in self.answered else Kind.RESOLVER
+                    yield replace_text(
+                        mention, found.correct, kind, str(mention.ark), found.because, is_certain=is_sure
+                    )
+        if known.family is Family.WORKS and url in self.secured and mention.as_written.startswith("http://"):
+            secure = "https" + mention.as_written.removeprefix("http")
+            yield replace_text(mention, secure, Kind.HTTPS, str(mention.ark), _BECAUSE_HTTPS, is_certain=is_sure)
+
+
+def _with_label_of(written: str, correct: str) -> str:
+    """Return *correct* with the form of the label in *written*.
+
+    >>> _with_label_of("ark:/12148/x5", "ark:12148/x6")
+    'ark:/12148/x6'
+    """
+    has_slash = "ark:/" in written.lower()
+    return correct.replace("ark:/", "ark:").replace("ark:", "ark:/" if has_slash else "ark:")
+
+
+def checks_of(store: Path) -> StoreChecks:
+    """Return the checks of *store*, as its current report has them. Raises `StoreUnreadable`."""
+    frames = load_frames(store)
+    places = checked_places(frames)
+    answered = frozenset(frames.hops.loc[frames.hops["status"].notna(), "url"])
+    modern, classic = set(), set()
+    urls: dict[str, list[str]] = {}
+    for (ark, url), place in places.items():
+        urls.setdefault(ark, []).append(url)
+        if place.cause is Cause.LABEL_FORM and place.works_at and "ark:/" in place.works_at:
+            classic.add(authority_of(url))
+        elif place.cause is None and place.family is Family.WORKS and "ark:/" not in url:
+            modern.add(authority_of(url))
+    return StoreChecks(
+        store,
+        places,
+        urls,
+        answered,
+        frozenset(url for url in answered if url.startswith("http://") and f"https{url[4:]}" in answered),
+        frozenset(modern),
+        frozenset(classic),
+        read_store(store, _digests),
+    )
+
+
+def _digests(connection: Connection) -> dict[str, str]:
+    """Return the digest of each document in its last run, by its name."""
+    columns = (document.c.url, document.c.body_sha256)
+    query = select(*columns).where(document.c.body_sha256.is_not(None)).order_by(document.c.run_id)
+    return dict(connection.execute(query).tuples().all())

@@ -1,0 +1,251 @@
+"""The command `fix`."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from arkaudit.commands.options import FILE, flag, jobs_option, repeatable, store_file_option
+from arkaudit.output import output_rows as rows
+from arkaudit.output.exits import EXIT_MISTAKE, EXIT_UNFINISHED, command, end_unread, errors, say
+from arkaudit.output.patches import Replacement, sarif, unified_diff
+from extractors.corrections.proposals import OPTIONAL, UNCHECKED, Kind
+from extractors.model.budget import cores
+from extractors.model.errors import UserMistake
+from reports.hints import next_words
+from reports.languages.display import count_noun, escape_invisible
+
+if TYPE_CHECKING:
+    from arkaudit.audits.fixing import Correction, FixedFile
+
+_KINDS = [kind.value for kind in Kind]
+
+
+@click.command()
+@click.argument("places", metavar="PATH…", nargs=-1, required=True)
+@store_file_option(help="A store with checks of these ARKs; without it only spelling, broken-wrap and label are known.")
+@repeatable(
+    "--only",
+    type=click.Choice(_KINDS),
+    metavar="KIND",
+    help=f"Only corrections of this kind: {', '.join(_KINDS)}. Repeatable.  [default: all but"
+    f" {' and '.join(sorted(OPTIONAL))}]",
+)
+@flag("--likely", help="Also make corrections that are only likely.")
+@flag("--apply", "is_applied", help="Correct the files; without it, only show what would change.")
+@flag("--no-backup", help="With --apply: keep no backup (NAME.before-fix) next to each file.")
+@flag("--force", help="With --apply: also correct files in a git work tree with uncommitted changes.")
+@click.option("--patch", type=FILE, help="Write the corrections of text files to this file, for git apply.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["diff", "jsonl", "sarif"]),
+    default="diff",
+    show_default=True,
+    help="diff: of text files, and a list of places in others; jsonl: a line for each correction; sarif: for code hosts.",
+)
+@jobs_option
+def fix(
+    places: tuple[str, ...],
+    store_file: Path | None,
+    only: tuple[str, ...],
+    likely: bool,
+    is_applied: bool,
+    no_backup: bool,
+    force: bool,
+    patch: Path | None,
+    form: str,
+    jobs: int | None,
+) -> None:
+    """Correct citations where they stand, in files and folders.
+
+    Nothing is written without --apply or --patch, and only certain corrections are made without --likely. Each corrected
+    file is read again: it cites the same ARKs as before, and the corrected ones. PDFs, mail and archives are only listed.
+
+    \b
+    arkaudit fix thesis.tex refs.bib
+    arkaudit fix site/ --store audit.db --patch fix.patch
+    arkaudit fix chapter.docx --only broken-wrap --apply
+
+    Exits with 3 if some files could not be corrected, and with 2 if none could.
+    """
+    from arkaudit.audits.corrected_files import WorkTrees, reason_to_leave, write_corrected
+    from arkaudit.audits.fixing import Wanted, fixed_files
+    from arkaudit.output import logs
+    from crawler.model.durable_files import durable_file
+    from crawler.spiders.seeds import Seeds
+    from extractors.corrections.sources import Unfixable
+
+    if is_applied and patch is not None:
+        raise UserMistake("give either --apply or --patch")
+    if (force or no_backup) and not is_applied:
+        raise UserMistake("--force and --no-backup are for --apply")
+    logs.start(None, errors)
+    seeds = Seeds.of(places)
+    if seeds.urls:
+        raise UserMistake(f"only files can be corrected, not {seeds.urls[0]}")
+    kinds = {Kind(token) for token in only} or {*Kind} - OPTIONAL
+    wanted = Wanted(kinds, likely)
+    checks = None
+    if store_file is not None:
+        from arkaudit.audits.checked_corrections import checks_of
+
+        checks = checks_of(store_file)
+    elif only and kinds - UNCHECKED:
+        raise UserMistake(f"--only {min(kinds - UNCHECKED)} needs --store, because it rests on checks")
+    trees, total, output = WorkTrees(), _Total(), _Output(form, is_applied=is_applied)
+    for file in fixed_files(seeds.files, wanted, jobs=jobs or cores(), checks=checks):
+        if file.is_unread:
+            say(f"{file.path}: {file.problem}")
+            total.unread.append(str(file.path))
+            continue
+        try:
+            if file.corrections and not file.problem:
+                data = file.path.read_bytes()
+                file.problem = reason_to_leave(file.path)
+                if is_applied and not force:
+                    file.problem = file.problem or trees.reason_to_leave(file.path)
+            if file.corrections and not file.problem:
+                backup = write_corrected(file, with_backup=not no_backup) if is_applied else None
+                if backup is not None:
+                    say(f"{file.path}: the former content is in {backup.name}")
+                output.add(file, data, to_patch=patch is not None)
+        except (OSError, Unfixable) as problem:
+            file.problem = getattr(problem, "strerror", None) or str(problem)
+        if file.problem:
+            say(f"{file.path}: not corrected: {file.problem}", level=logging.WARNING)
+            total.problems += 1
+        else:
+            total.files += bool(file.corrections)
+            total.corrections += len(file.corrections)
+            output.add_others(file)
+            total.likely += sum(one.is_likely for one in file.others)
+    output.end()
+    if patch is not None:
+        with durable_file(patch) as to:
+            to.write(b"".join(output.diffs))
+    if total.unread and len(total.unread) == len(seeds.files):
+        end_unread("nothing", total.unread)
+    say(total.words(is_made=is_applied or patch is not None))
+    if total.files and not is_applied and patch is None:
+        say(next_words(command("fix", *places, *_options(store_file, only, is_likely=likely), "--apply")))
+    if total.problems:
+        sys.exit(EXIT_UNFINISHED if total.files else EXIT_MISTAKE)
+
+
+def _options(store_file: Path | None, only: Iterable[str], *, is_likely: bool) -> Iterator[str]:
+    """Yield the options that choose the same corrections."""
+    if store_file is not None:
+        yield from ("--store", str(store_file))
+    for kind in only:
+        yield from ("--only", kind)
+    if is_likely:
+        yield "--likely"
+
+
+@dataclass(slots=True)
+class _Total:
+    files: int = 0
+    corrections: int = 0
+    likely: int = 0
+    problems: int = 0
+    unread: list[str] = field(default_factory=list)
+
+    def words(self, *, is_made: bool) -> str:
+        """Return the line of totals.
+
+        >>> _Total(files=2, corrections=3, likely=1).words(is_made=True)
+        '3 citations corrected in 2 files; 1 more is only likely (--likely)'
+        """
+        done = f"{count_noun(self.corrections, 'citation')} {'corrected' if is_made else 'to correct'}"
+        parts = [f"{done} in {count_noun(self.files, 'file')}" if self.files else "nothing to correct"]
+        if self.likely:
+            parts.append(f"{count_noun(self.likely, 'more is', 'more are')} only likely (--likely)")
+        if self.problems:
+            parts.append(f"{count_noun(self.problems, 'file')} not corrected")
+        return "; ".join(parts)
+
+
+class _Output:
+    """Prints corrections in one of the formats."""
+
+    def __init__(self, form: str, *, is_applied: bool) -> None:
+        self._form = form
+        self._is_applied = is_applied
+        self.diffs: list[bytes] = []
+        self._results: list[tuple[Path, bytes, str, str, list[Replacement]]] = []
+
+    def add(self, file: FixedFile, data: bytes, *, to_patch: bool) -> None:
+        """Print the corrections of a file, or keep them for the patch."""
+        edits = [(edit.start, edit.end, edit.new) for one in file.corrections for edit in one.edits]
+        is_text = not file.is_package and 0 not in data
+        if to_patch and is_text:
+            self.diffs.append(unified_diff(_name_in_patch(file.path), data, edits))
+        if self._form == "jsonl":
+            self._print_rows(file, file.corrections)
+        elif self._form == "sarif":
+            for one in file.corrections if is_text else ():
+                replacements = [(edit.start, edit.end, edit.new) for edit in one.edits]
+                message = f"{one.written} should be {one.correct}: {one.because}."
+                self._results.append((file.path, data, one.proposals[0].kind, escape_invisible(message), replacements))
+        elif is_text and not (self._is_applied or to_patch):
+            self._write(unified_diff(_name_in_patch(file.path), data, edits))
+        else:
+            self._print_lines(file, file.corrections)
+
+    def add_others(self, file: FixedFile) -> None:
+        """Print the corrections of a file that are not made; the likely ones only as rows."""
+        if self._form == "jsonl":
+            self._print_rows(file, file.others)
+        elif self._form == "diff":
+            self._print_lines(file, [one for one in file.others if not one.is_likely])
+
+    def end(self) -> None:
+        """Print the formats that need all corrections."""
+        if self._form == "sarif":
+            rows.write(json.dumps(sarif(self._results), indent=2) + "\n", sys.stdout)
+
+    def _print_lines(self, file: FixedFile, corrections: Iterable[Correction]) -> None:
+        for one in corrections:
+            refusal = f"; not made: {one.refusal}" if one.refusal else ""
+            line = f"{file.path}: {one.place}: {one.written} -> {one.correct} ({one.kinds}: {one.because}){refusal}"
+            rows.write(escape_invisible(line) + "\n", sys.stdout)
+
+    def _print_rows(self, file: FixedFile, corrections: Iterable[Correction]) -> None:
+        for one in corrections:
+            row = {
+                "document": str(file.path),
+                "place": one.place,
+                "as_written": one.written,
+                "correct": one.correct,
+                "ark": one.ark,
+                "kinds": [proposal.kind for proposal in one.proposals],
+                "because": one.because,
+                "is_certain": one.is_certain,
+                "not_made": one.refusal or None,
+            }
+            rows.write(json.dumps(row) + "\n", sys.stdout)
+
+    def _write(self, diff: bytes) -> None:
+        if sys.stdout.isatty():
+            lines = diff.decode("utf-8", "replace").split("\n")
+            rows.write("\n".join(map(escape_invisible, lines)), sys.stdout)
+        else:
+            sys.stdout.flush()
+            rows.write(diff, sys.stdout.buffer)
+
+
+def _name_in_patch(path: Path) -> str:
+    """Return a path as `git apply` takes it in the current folder."""
+    try:
+        return path.absolute().relative_to(Path.cwd()).as_posix()
+    except ValueError:
+        return os.path.relpath(path).replace(os.sep, "/")

@@ -1,0 +1,323 @@
+"""The source of a document: its parts, the places where a written text stands in them, and edits that keep the rest."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from w3lib.encoding import read_bom
+
+from extractors.corrections.packages import changed_package
+from extractors.corrections.proposals import Edit
+from extractors.model.decoding import decode
+from extractors.model.errors import ArkauditError
+from extractors.model.formats import FORMATS, Format, format_of, package_format
+from extractors.model.offset_map import Change, OffsetMap
+from extractors.readers.office.package import Package
+
+
+class Unfixable(ArkauditError):
+    """Raised if a document can't be corrected, with the reason as message."""
+
+
+class NotEditable(Unfixable):
+    """Raised for a format that is only read."""
+
+
+@dataclass(frozen=True, slots=True)
+class ByteEdit:
+    """A replacement of bytes in a part of a document."""
+
+    part: str
+    """A member of a package; empty for a document without parts."""
+    start: int
+    end: int
+    new: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Syntax:
+    """The tokens of a format that stand for other characters than themselves."""
+
+    tokens: re.Pattern[str] | None
+    text_of: Callable[[str], str] = str
+    tags: re.Pattern[str] | None = None
+    """The tokens outside of attributes, with tags."""
+    escape: Callable[[str], str] = str
+    """Escapes a new text."""
+
+
+_ENTITY = r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][0-9A-Za-z]{1,30});"
+_TAG = r"<!--.*?-->|<!\[CDATA\[|\]\]>|<[/!?A-Za-z][^<>]*>"
+#: Elements without content that readers take for characters, by their local names.
+_CHARACTERS = {
+    "br": "\n", "cr": "\n", "lb": "\n", "break": "\n", "line-break": "\n", "pb": "\n", "cb": "\n", "s": " ", "tab": "\t",
+    "noBreakHyphen": "\N{NON-BREAKING HYPHEN}", "softHyphen": "\N{SOFT HYPHEN}",
+}  # fmt: skip
+_ELEMENT = re.compile(r"<(?:[\w.-]+:)?([\w.-]+)[^<>]*?(/?)>")
+_TEX_CHARACTERS = {
+    "textunderscore": "_", "textasciitilde": "~", "textendash": "\N{EN DASH}", "textemdash": "\N{EM DASH}", "slash": "/",
+    "colon": ":", "hyp": "-",
+}  # fmt: skip
+_TEX = (
+    r"%\r?\n[ \t]*|\\discretionary(?:\{[^{}\n]*\}){2}\{[^{}\n]*\}|\\[A-Za-z]+\*?(?:\{\}|[ \t]+)?|\\[^A-Za-z\r\n]|[{}]"
+)
+
+
+def _text_of_markup(token: str) -> str:
+    if token.startswith("&"):
+        return html.unescape(token)
+    element = _ELEMENT.fullmatch(token)
+    return _CHARACTERS.get(element[1], "") if element and (element[2] or element[1].lower() == "br") else ""
+
+
+def _text_of_tex(token: str) -> str:
+    if token == "\\\\":
+        return "\n"
+    if token.startswith("\\discretionary"):
+        return token[token.rindex("{") + 1 : -1]
+    name = token.strip("\\{} \t")
+    return _TEX_CHARACTERS.get(name, "") if name.isalpha() else "" if token[0] in "%{}" or name == "-" else name
+
+
+def _text_of_json(token: str) -> str:
+    return str(json.loads(f'"{token}"'))
+
+
+def _escape_tex(text: str) -> str:
+    return re.sub(r"(?<!\\)([%#&_])", r"\\\1", text)
+
+
+_MARKUP = _Syntax(
+    re.compile(_ENTITY), _text_of_markup, re.compile(f"{_ENTITY}|{_TAG}", re.DOTALL), lambda text: html.escape(text)
+)
+_MARKDOWN = _Syntax(
+    re.compile(rf"{_ENTITY}|\\[!-/:-@\[-`{{-~]"),
+    lambda token: token[1:] if token[0] == "\\" else _text_of_markup(token),
+    re.compile(rf"{_ENTITY}|\\[!-/:-@\[-`{{-~]|{_TAG}", re.DOTALL),
+)
+_SYNTAXES: Mapping[Format, _Syntax] = {
+    Format.HTML: _MARKUP,
+    Format.XML: _MARKUP,
+    Format.MARKDOWN: _MARKDOWN,
+    Format.RESTRUCTURED: _Syntax(re.compile(r"\\[!-/:-@\[-`{-~]"), lambda token: token[1:]),
+    Format.LATEX: _Syntax(re.compile(_TEX), _text_of_tex, escape=_escape_tex),
+    Format.BIBTEX: _Syntax(re.compile(_TEX), _text_of_tex),
+    Format.TABULAR: _Syntax(None),
+    Format.PLAIN: _Syntax(None),
+    **dict.fromkeys(
+        (Format.JSON, Format.JSON_LINES),
+        _Syntax(
+            re.compile(r"\\u[0-9A-Fa-f]{4}|\\[\"\\/bfnrt]"), _text_of_json, escape=lambda text: json.dumps(text)[1:-1]
+        ),
+    ),
+    **dict.fromkeys((each for each in FORMATS if FORMATS[each].is_package), _MARKUP),
+}
+_DECLARED = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?([\w.:-]{2,40})", re.IGNORECASE)
+_XML_PART = re.compile(r"\.(?:xml|rels|x?html?|opf|ncx|vml)\Z", re.IGNORECASE)
+_SIGNATURES = re.compile(r"_xmlsignatures/|META-INF/(?:documentsignatures|signatures)\.xml")
+_HUNK = re.compile(rb"^@@ -[0-9]+(?:,[0-9]+)? \+[0-9]+(?:,[0-9]+)? @@", re.MULTILINE)
+_RUN_CHARACTER = re.compile(r"<((?:[\w.-]+:)?)noBreakHyphen\b[^<>]*/>")
+_TEXT_BEGINS = re.compile(r"<((?:[\w.-]+:)?t)(?: [^<>]*)?>")
+_PIECE = re.compile(r"\s+|\S+")
+
+
+@dataclass(slots=True)
+class _Part:
+    """A part of a document as characters."""
+
+    name: str
+    data: bytes
+    syntax: _Syntax
+    text: str = ""
+    charset: str = "utf-8"
+    mark: bytes = b""
+    _maps: dict[bool, OffsetMap] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        declared = _DECLARED.search(self.data[:1024]) if self.syntax.tags else None
+        self.charset = decode(self.data, declared[1].decode() if declared else None).charset
+        self.mark = read_bom(self.data)[1] or b""
+        try:
+            self.text = self.data[len(self.mark) :].decode(self.charset, "surrogateescape")
+            is_kept = self.mark + self.bytes_of(self.text) == self.data
+        except UnicodeError:
+            is_kept = False
+        if not is_kept:
+            raise Unfixable(f"its encoding ({self.charset}) can't be kept")
+
+    def bytes_of(self, text: str) -> bytes:
+        """Return *text* in the charset of the part."""
+        return text.encode(self.charset, "surrogateescape")
+
+    def offset_map(self, *, with_tags: bool) -> OffsetMap:
+        """Return the characters that readers see, with or without the tags."""
+        if with_tags in self._maps:
+            return self._maps[with_tags]
+        tokens = self.syntax.tokens if with_tags else self.syntax.tags or self.syntax.tokens
+        pieces: list[str] = []
+        changes: list[Change] = []
+        done = length = 0
+        for token in tokens.finditer(self.text) if tokens else ():
+            shown = self.syntax.text_of(token[0])
+            pieces += (self.text[done : token.start()], shown)
+            length += token.start() - done
+            changes.append(Change(length, len(shown), token.start(), token.end(), None))
+            length += len(shown)
+            done = token.end()
+        pieces.append(self.text[done:])
+        starts = tuple([change.start for change in changes])
+        self._maps[with_tags] = OffsetMap(self.text, "".join(pieces), tuple(changes), starts)
+        return self._maps[with_tags]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place where a written text stands."""
+
+    part: _Part
+    offsets: OffsetMap
+    bounds: tuple[tuple[int, int, int, int], ...]
+    """For each word and each gap of the written text: its range there, and its range in the text of *offsets*."""
+
+    @property
+    def start(self) -> int:
+        """Its offset in the part."""
+        return self.offsets.source_offset(self.bounds[0][2])
+
+    @property
+    def line(self) -> int:
+        """The number of its line in the part, from 1."""
+        return self.part.text.count("\n", 0, self.start) + 1
+
+    def byte_edits(self, edits: Iterable[Edit]) -> Iterator[ByteEdit]:
+        """Yield the edits of the source that make *edits* of the written text; tags inside stay."""
+        for edit in edits:
+            text = self.part.syntax.escape(edit.text)
+            for start, end in self._source_spans(edit.start, edit.end):
+                if text and (character := _RUN_CHARACTER.fullmatch(self.part.text, start, end)):
+                    text = f"<{character[1]}t>{text}</{character[1]}t>"
+                if "wbr" not in self.part.text[start:end]:
+                    yield self._byte_edit(start, end, text)
+                text = ""
+
+    def _source_spans(self, start: int, end: int) -> list[tuple[int, int]]:
+        first, last = self._offset(start, is_end=False), self._offset(end, is_end=True)
+        if first < last:
+            return self.offsets.source_spans(first, last)
+        at = self.offsets.source_end(first) if start else self.offsets.source_offset(first)
+        return [(at, at)]
+
+    def _offset(self, at: int, *, is_end: bool) -> int:
+        """Return the offset in the text of the source for one in the written text."""
+        for start, end, first, last in self.bounds:
+            if start <= at < end or (at == end and is_end):
+                return last if at == end else first + at - start
+        return self.bounds[-1][3]
+
+    def _byte_edit(self, start: int, end: int, text: str) -> ByteEdit:
+        part = self.part
+        if not text:
+            start, end = _with_ends_of_text(part.text, start, end)
+        first = len(part.mark) + len(part.bytes_of(part.text[:start]))
+        try:
+            new = text.encode(part.charset)
+        except UnicodeError:
+            raise Unfixable(f"its encoding ({part.charset}) has no {text!r}") from None
+        return ByteEdit(part.name, first, first + len(part.bytes_of(part.text[start:end])), new)
+
+
+def _with_ends_of_text(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the range of an element of a Word run, with the ends of the texts around it, so that they become one text.
+
+    >>> _with_ends_of_text("<w:t>a</w:t><w:br/><w:t>b</w:t>", 12, 19)
+    (6, 24)
+    """
+    after = _TEXT_BEGINS.match(text, end) if text.startswith("<", start) else None
+    close = f"</{after[1]}>" if after else ""
+    if not after or not text.endswith(close, 0, start):
+        return start, end
+    begins = text.rfind(f"<{after[1]}", 0, start - len(close))
+    is_alike = after[0] in (text[begins : text.find(">", begins) + 1], f"<{after[1]}>")
+    return (start - len(close), after.end()) if is_alike else (start, end)
+
+
+class Source:
+    """The source of one document. Raises `Unfixable` for a format whose bytes can't be changed safely."""
+
+    def __init__(self, data: bytes, name: str) -> None:
+        self._data = data
+        package = package_format(data)
+        self.is_package = package is not None
+        """True for a document with parts."""
+        its_format = package or format_of(data, name=name)
+        syntax = _SYNTAXES.get(its_format)
+        if syntax is None:
+            raise NotEditable(f"{FORMATS[its_format].title} files can't be corrected in place")
+        if its_format is Format.PLAIN and _HUNK.search(data):
+            raise NotEditable("a diff can't be corrected: its lines must match other files")
+        self._syntax = syntax
+
+    @cached_property
+    def _parts(self) -> list[_Part]:
+        if not self.is_package:
+            return [_Part("", self._data, self._syntax)]
+        package = Package(self._data)
+        if any(map(_SIGNATURES.match, package.names)):
+            raise Unfixable("it is signed, and a correction would break the signature")
+        names = [name for name in package.names if _XML_PART.search(name)]
+        return [_Part(name, package.read(name), self._syntax) for name in names]
+
+    def places(self, written: str, *, is_text: bool) -> list[Place]:
+        """Return the places where *written* stands, in order: in running text, else in attributes or values."""
+        shown = self._find(written, with_tags=False)
+        if is_text or self._syntax.tags is None:
+            return shown
+        in_text = {(place.part.name, place.start) for place in shown}
+        inside = [
+            place for place in self._find(written, with_tags=True) if (place.part.name, place.start) not in in_text
+        ]
+        return inside or shown
+
+    def _find(self, written: str, *, with_tags: bool) -> list[Place]:
+        """Return all places of *written*, where gaps may have other blanks; those that end a word, if there are any."""
+        pieces = list(_PIECE.finditer(written))
+        pattern = re.compile(
+            "".join(r"(\s+)" if piece[0].isspace() else f"({re.escape(piece[0])})" for piece in pieces)
+        )
+        places: list[tuple[Place, bool]] = []
+        for part in self._parts:
+            offsets = part.offset_map(with_tags=with_tags)
+            for found in pattern.finditer(offsets.text):
+                bounds = tuple((*piece.span(), *found.span(at)) for at, piece in enumerate(pieces, start=1))
+                goes_on = offsets.text[found.end() : found.end() + 1].isalnum()
+                places.append((Place(part, offsets, bounds), goes_on))
+        return [place for place, goes_on in places if not goes_on] or [place for place, _ in places]
+
+    def apply(self, edits: Iterable[ByteEdit]) -> bytes:
+        """Return the document after *edits*; all other bytes are the same."""
+        by_part: dict[str, list[ByteEdit]] = {}
+        for edit in sorted(set(edits), key=lambda edit: (edit.part, edit.start)):
+            if (others := by_part.setdefault(edit.part, [])) and others[-1].end > edit.start:
+                raise Unfixable("two corrections overlap")
+            others.append(edit)
+        changed = {part.name: _splice(part.data, by_part[part.name]) for part in self._parts if part.name in by_part}
+        if not self.is_package:
+            return changed.get("", self._data)
+        try:
+            return changed_package(self._data, changed)
+        except ValueError as problem:
+            raise Unfixable(f"it is an unusual package: {problem}") from None
+
+
+def _splice(data: bytes, edits: Iterable[ByteEdit]) -> bytes:
+    pieces: list[bytes] = []
+    done = 0
+    for edit in edits:
+        pieces += (data[done : edit.start], edit.new)
+        done = edit.end
+    return b"".join((*pieces, data[done:]))
