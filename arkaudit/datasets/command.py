@@ -27,7 +27,7 @@ from arkaudit.datasets.storage import SCRATCH, InputFile, Storage, is_object, ob
 from arkaudit.output.exits import EXIT_FINDING, EXIT_UNFINISHED, after_dataset, end, say
 from arkaudit.output.progress import Progress
 from crawler.spiders.seeds import Seeds
-from extractors.documents import document_name, unwritable_reason
+from extractors.documents import TRIAL_PREFIX, document_name, unwritable_reason
 from extractors.model.errors import PartsFailed, StorageFailed, UserMistake
 from reports.languages.display import count_noun
 
@@ -195,7 +195,7 @@ def _check_place(storage: Storage) -> None:
 
 def _is_empty(storage: Storage) -> bool:
     """Return True if the place only holds files of a command that was killed before it had a plan."""
-    if storage.names("") or set(storage.folders("")) - {"work"}:
+    if storage.names("") or any(name != "work" and not name.startswith(TRIAL_PREFIX) for name in storage.folders("")):
         return False
     in_work = set(storage.names("work")) | set(storage.folders("work"))
     return in_work <= {"lock", "scratch", "plans"} and all(map(DATASET_FILES.fullmatch, storage.names(SCRATCH)))
