@@ -10,6 +10,7 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
+from functools import cache
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -84,7 +85,10 @@ def starts_processes(*functions: Callable[..., Any]) -> bool:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that start processes, and begin with the files that have most of them: others fill the gaps."""
+    """Mark the tests that start processes, and begin with the files of those that one process must run.
+
+    Tests that may run anywhere follow, and fill the gaps; the tests without processes fill them last.
+    """
     tiers: dict[tuple[Callable[..., Any], ...], bool] = {}
     count: Counter[Path] = Counter()
     for item in items:
@@ -96,7 +100,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if tiers[functions]:
                 item.add_marker(pytest.mark.process)
                 count[item.path] += 1
-    items.sort(key=lambda item: -count[item.path])
+    items.sort(key=lambda item: (not count[item.path], may_be_shared(item.path), -count[item.path]))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -139,6 +143,26 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     if report.skipped and "CI" in os.environ and not hasattr(report, "wasxfail"):
         report.outcome, report.longrepr = ("failed", f"skipped, which nothing may be in CI: {report.longrepr}")
     return report
+
+
+@cache
+def may_be_shared(file: Path) -> bool:
+    """Return True if several processes may run the tests of a file: they start processes, and share no fixture."""
+    text = file.read_text("utf-8")
+    return "from tests.loopback import" in text and 'scope="module"' not in text
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Return the scheduling of `--dist loadfile`, but for the files that several processes may share."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return nodeid.partition("[")[0] if may_be_shared(config.rootpath / file) else file
+
+    return Scheduling(config, log)
 
 
 @pytest.hookimpl(optionalhook=True)
