@@ -58,17 +58,7 @@ def dataset(folder: Path) -> None:
 
 
 def report(folder: Path) -> None:
-    arkaudit(
-        "report",
-        "--store",
-        str(folder.parent / "made.db"),
-        "--format",
-        "html",
-        "--format",
-        "csv",
-        "--out",
-        str(folder / "out"),
-    )
+    arkaudit("report", "--store", str(folder.parent / "made.db"), "--format", "csv", "--out", str(folder / "out"))
 
 
 def copy_store(folder: Path) -> None:

@@ -202,13 +202,17 @@ def run_command(
     stdout: int | None = None,
     encoding: str = "utf-8",
     timeout_s: float = PATIENCE_S,
+    program: str | None = None,
+    first: Callable[[], None] | None = None,
+    folder: Path | None = None,
     **environment: str,
 ) -> subprocess.CompletedProcess[str]:
-    """Run `arkaudit` with these arguments as a process; its output may go to a file descriptor."""
+    """Run `arkaudit`, or another *program*, with these arguments as a process, as `preloaded.run` does."""
     told = {**clean_environment(), "PYTHONIOENCODING": encoding, **environment}
     return preloaded.run(
-        [str(each) for each in arguments], environment=told, stdin=stdin, stdout=stdout, timeout_s=timeout_s
-    )
+        [str(each) for each in arguments], environment=told, stdin=stdin, stdout=stdout, timeout_s=timeout_s,
+        program=program, first=first, folder=folder,
+    )  # fmt: skip
 
 
 def start_command(*arguments: str | Path, **how: Any) -> subprocess.Popen[str]:
@@ -244,9 +248,10 @@ def clean_environment() -> dict[str, str]:
     return {**inherited, "ARKAUDIT_CACHE": cache_folder().name}
 
 
-#: Options of every test that sends requests: all traffic stays on loopback, without waiting.
+#: Options of every test that sends requests: all traffic stays on loopback, without waiting. On a busy machine a server
+#: of the tests may need long for an answer.
 ON_LOOPBACK = (
-    "--delay", "0", "--backoff", "0", "--timeout", "5", "--only-routed", "--allow-address", "127.0.0.0/8",
+    "--delay", "0", "--backoff", "0", "--timeout", "30", "--only-routed", "--allow-address", "127.0.0.0/8",
 )  # fmt: skip
 
 

@@ -93,13 +93,16 @@ def run(
     *,
     environment: Mapping[str, str],
     program: str | None = None,
+    first: Callable[[], None] | None = None,
+    folder: Path | None = None,
     stdin: str = "",
     stdout: int | None = None,
     timeout_s: float = PATIENCE_S,
 ) -> subprocess.CompletedProcess[str]:
     """Return the result of ``python -m arkaudit`` with these arguments, as `subprocess.run` would.
 
-    Another *program* may run instead, as by ``python -c``.
+    Another *program* may run instead, as by ``python -c``. The process calls *first*, which must be importable,
+    before anything else. It works in *folder*, or else in that of the tests.
 
     Its streams have the encoding ``PYTHONIOENCODING`` of the *environment*; its output may go to the file descriptor
     *stdout* instead. Raises `subprocess.TimeoutExpired`.
@@ -109,8 +112,8 @@ def run(
         given.write(stdin.encode(encoding))
         given.seek(0)
         streams = [given.fileno(), printed.fileno() if stdout is None else stdout, said.fileno()]
-        command = _Command(list(arguments), dict(environment), streams, program)
-        process = _FORKS.Process(target=command)
+        command = _Command(list(arguments), dict(environment), streams, program, folder)
+        process = _FORKS.Process(target=_run, args=(command, first))
         process.start()
         process.join(timeout_s)
         if process.exitcode is None:
@@ -128,11 +131,16 @@ class _Command:
     """A command for the fork; its streams are sent with it."""
 
     def __init__(
-        self, arguments: list[str], environment: dict[str, str], streams: list[int], program: str | None = None
+        self,
+        arguments: list[str],
+        environment: dict[str, str],
+        streams: list[int],
+        program: str | None = None,
+        folder: Path | None = None,
     ) -> None:
         self._arguments, self._environment, self._streams = arguments, environment, streams
         self._program = program
-        self._folder = Path.cwd()
+        self._folder = folder or Path.cwd()
 
     def __getstate__(self) -> tuple[Any, ...]:
         return (

@@ -47,7 +47,12 @@ def full_disk(folder: Path) -> Iterator[Path]:
 
 
 def as_anybody() -> None:
-    """Make file modes hold for this process, even as root; called in a child before its program begins."""
-    drop, rights = 24, (1, 2)  # PR_CAPBSET_DROP of CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH
+    """Make file modes hold for this process and those that it starts, even as root; called before its program begins."""
+    libc, rights = ctypes.CDLL(None), (1, 2)  # CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH
+    header, sets = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()  # _LINUX_CAPABILITY_VERSION_3
+    libc.capget(header, sets)
     for right in rights:
-        ctypes.CDLL(None).prctl(drop, right, 0, 0, 0)
+        libc.prctl(24, right, 0, 0, 0)  # PR_CAPBSET_DROP
+        for place in range(3):  # effective, permitted, inheritable
+            sets[place] &= ~(1 << right)
+    libc.capset(header, sets)

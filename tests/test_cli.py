@@ -11,7 +11,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -31,6 +30,7 @@ from tests.loopback import (
 )
 from tests.read_only import as_anybody
 from tests.test_pdf_reader import pages
+from tests.waiting import PATIENCE_S
 
 ROW = {
     "document", "ark", "as_written", "repaired", "role", "page", "place", "spans", "context", "repairs", "resolver",
@@ -82,17 +82,13 @@ def test_extract_reads_standard_input_and_folders(letter: Path) -> None:
     ]
 
 
-def run_process(command: list[str], folder: Path, **how: Any) -> subprocess.CompletedProcess[str]:
-    """Run *command* in *folder*, with this arkaudit on the path."""
+def run_in_shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run arkaudit with the arguments and redirections of *command* in *folder*."""
     environment = {**clean_environment(), "PYTHONPATH": str(Path(__file__).parents[1])}
+    shell = ["bash", "-c", f"{shlex.quote(sys.executable)} -m arkaudit {command}"]
     return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False, **how
+        shell, cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
-
-
-def arkaudit_as_anybody(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command in *folder* as a user for whom file modes hold."""
-    return run_process([sys.executable, "-m", "arkaudit", *arguments], folder, preexec_fn=as_anybody)
 
 
 @pytest.fixture
@@ -135,7 +131,7 @@ def test_hidden_files_are_reported_and_read_when_named(tmp_path: Path) -> None:
 
 
 def test_unreadable_files_of_a_folder_are_reported(locked_folder: Path) -> None:
-    done = arkaudit_as_anybody(locked_folder, "extract", "--findings", "findings.jsonl", ".")
+    done = run_command("extract", "--findings", "findings.jsonl", ".", folder=locked_folder, first=as_anybody)
     assert [row["document"] for row in json_lines(done.stdout)] == ["a.txt"]
     findings = json_lines((locked_folder / "findings.jsonl").read_text())
     assert [(row["document"], row["kind"]) for row in findings] == [
@@ -154,7 +150,7 @@ def test_unreadable_files_of_a_folder_are_reported(locked_folder: Path) -> None:
     ],
 )
 def test_unreadable_argument_is_a_mistake_in_one_line(locked_folder: Path, arguments: tuple[str, ...]) -> None:
-    done = arkaudit_as_anybody(locked_folder, *arguments)
+    done = run_command(*arguments, folder=locked_folder, first=as_anybody)
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
     assert "closed" in done.stderr
     assert "Permission denied" in done.stderr
@@ -309,16 +305,14 @@ def test_closed_stdout_is_no_failure(
 def test_run_survives_closed_stderr(tmp_path: Path, said: str) -> None:
     with RawServer(lambda _: reply(body="<p>ark:/12345/x5")) as server:
         run = ["run", *ON_LOOPBACK, server.url, "--store", "a.db", "--out", "out", "--format", "json"]
-        command = shlex.join([sys.executable, "-m", "arkaudit", *run])
-        done = run_process(["bash", "-c", f"{command} {said}"], tmp_path)
+        done = run_in_shell(f"{shlex.join(run)} {said}", tmp_path)
     assert done.returncode == 0
     assert "1 document " in done.stdout
     assert (tmp_path / "out" / "report.json").exists()
 
 
 def test_discarded_results_are_no_failure(tmp_path: Path) -> None:
-    command = shlex.join([sys.executable, "-m", "arkaudit", "check", "ark:/12345/x5", "--store", "a.db"])
-    done = run_process(["bash", "-c", f"{command} <&- >&-"], tmp_path)
+    done = run_in_shell("check ark:/12345/x5 --store a.db <&- >&-", tmp_path)
     assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stderr
 
 
@@ -583,22 +577,17 @@ def test_source_with_only_dead_documents_is_an_unread_seed(kind: str, tmp_path: 
     pages: dict[str, Page] = {"/source": source_list(kind, *urls), "/live": "ark:/12345/x5"}
     with Web({"w.example": pages}) as web:
         source = f"{kind}:http://w.example/source"
-        alone, beside, fail = (
-            run_command("run", *ON_LOOPBACK, *web.routes, source, *more, "--store", tmp_path / f"{number}.db")
-            for number, more in enumerate(
-                [(), ("http://w.example/live",), ("http://w.example/live", "--fail-on", "unreadable")]
-            )
-        )
-        crawl = run_command("crawl", *ON_LOOPBACK, *web.routes, source, "--store", tmp_path / "c.db")
+        crawl = ("crawl", *ON_LOOPBACK, *web.routes, source)
+        run = ("run", *crawl[1:], "--fail-on", "unreadable")
+        alone = run_command(*crawl, "--store", tmp_path / "a.db")
+        beside = run_command(*crawl, "http://w.example/live", "--store", tmp_path / "b.db")
+        fail = run_command(*run, "http://w.example/live", "--store", tmp_path / "c.db")
         pages["/1"] = "a page"
-        live = run_command(
-            "run", *ON_LOOPBACK, *web.routes, source, "--fail-on", "unreadable", "--store", tmp_path / "l.db"
-        )
-    assert alone.returncode == crawl.returncode == 3
+        live = run_command(*run, "--store", tmp_path / "d.db")
     assert alone.stderr.splitlines()[-1] == (
         "arkaudit: no seed could be read: " + ", ".join(f"{url} (404)" for url in urls)
     )
-    assert (beside.returncode, fail.returncode, live.returncode) == (0, 1, 0)
+    assert [done.returncode for done in (alone, beside, fail, live)] == [3, 0, 1, 0]
 
 
 def test_an_index_of_sitemaps_of_dead_documents_is_a_seed_that_could_not_be_read(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ from arkaudit.datasets.storage import LocalStorage
 from arkaudit.output.exits import code_of
 from extractors.processes.worker import WorkerExecutor
 from tests.dataset_world import VERSION, content_of, extracted_rows, files_of, make, rows_in, write_documents
+from tests.interrupted import Command
 from tests.loopback import ON_LOOPBACK, clean_environment, run_command
 from tests.waiting import wait_until
 
@@ -120,17 +121,16 @@ def test_a_command_that_is_killed_goes_on(tmp_path: Path) -> None:
         path.write_text(path.read_text() * 20)  # so that processes are at work
     whole = run_command("extract", tmp_path / "papers", "--out", tmp_path / "whole", "--part-size", "1")
     assert whole.returncode == 0, whole.stderr
-    command = [sys.executable, "-m", "arkaudit", "extract", "--jobs", "2", "--part-size", "1"]
-    command += [str(tmp_path / "papers"), "--out", str(tmp_path / "ds")]
+    command = ["extract", "--jobs", "2", "--part-size", "1", tmp_path / "papers", "--out", tmp_path / "ds"]
     ends = []
     for _ in range(3):
-        with subprocess.Popen(command, stderr=subprocess.DEVNULL, env=clean_environment(), cwd=ROOT) as process:
-            wait_until(lambda p=process: (tmp_path / "ds" / "work").exists() or p.poll() is not None, "a beginning")  # type: ignore[misc]
+        with Command(command) as running:
+            wait_until(lambda one=running: (tmp_path / "ds" / "work").exists() or not one.is_running, "a beginning")  # type: ignore[misc]
             time.sleep(chance.uniform(0, 0.4))
-            process.send_signal(signal.SIGKILL)
-            ends.append(process.wait())
+            running.kill()
+            ends.append(running.exit_code())
     assert ends[0] == -signal.SIGKILL, "later ones may have come to their end"
-    done = subprocess.run(command, stderr=subprocess.PIPE, text=True, env=clean_environment(), cwd=ROOT, check=False)
+    done = run_command(*command)
     assert done.returncode == 0, done.stderr
     assert content_of(tmp_path / "ds") == content_of(tmp_path / "whole")
 
@@ -342,7 +342,8 @@ def test_one_command_at_a_time_makes_a_dataset(tmp_path: Path) -> None:
     from filelock import FileLock
 
     (tmp_path / "a.txt").write_text("text")
-    (tmp_path / "ds" / "work").mkdir(parents=True)
+    for left_by_a_kill in ("work", ".arkaudit-k2x9"):
+        (tmp_path / "ds" / left_by_a_kill).mkdir(parents=True)
     with FileLock(tmp_path / "ds" / "work" / "lock"):
         done = run_command("extract", tmp_path / "a.txt", "--out", tmp_path / "ds")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 
 from reports.hints import MOST_FAULTS, MOST_PLACES, Fault, fault_lines
 from reports.languages import LANGUAGES
-from tests.loopback import ON_LOOPBACK, RawServer, clean_environment, json_lines, reply, run_command
+from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
 from tests.read_only import read_only
 
 GONE, SILENT, FINE = "gone", "silent", "fine"
@@ -224,9 +223,7 @@ main()
 
 def test_check_ends_with_3_and_judges_the_other_arks_after_an_error_of_its_own(site: Site) -> None:
     arguments = ["check", *ON_LOOPBACK, *ONCE[:2], *(f"{site.url}/ark:/12x45/{name}" for name in (FINE, "faulty"))]
-    done = subprocess.run(
-        [sys.executable, "-c", FAULTY, *arguments], capture_output=True, text=True, env=clean_environment(), timeout=90
-    )
+    done = run_command(*arguments, program=FAULTY)
     assert done.returncode == 3, done.stderr
     assert "1 answer or document could not be processed, which is a bug of arkaudit: LookupError" in done.stderr
     rows = {row["ark"].rpartition("/")[2]: row["object"]["outcome"] for row in json_lines(done.stdout)}

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,11 +13,11 @@ from typing import Any, Self
 import pytest
 import trustme
 
-from tests.loopback import RawServer, accept_connections, json_lines, outcomes, reply, select, tunnel_to
+from tests.loopback import RawServer, accept_connections, json_lines, outcomes, reply, run_command, select, tunnel_to
 from tests.vectors import FOLDER
 
 ARK = "ark:/12x45/x5"
-QUICK = ("--delay", "0", "--backoff", "0", "--attempts", "1", "--timeout", "5")
+QUICK = ("--delay", "0", "--backoff", "0", "--attempts", "1", "--timeout", "60")
 #: Notations of addresses of this machine, and hosts that become one when a URL is prepared for sending.
 LITERALS = [
     row["host"] for row in json.loads((FOLDER / "addresses.json").read_text("utf-8"))
@@ -46,6 +43,8 @@ def look_up(host, port, *args, **kwargs):
     given = answers[name].pop(0) if len(answers[name]) > 1 else answers[name][0]
     return [found for address in given for found in real(address, port, *args, **kwargs)]
 socket.getaddrinfo = look_up
+from crawler.wire.endpoints import ReportingResolver
+ReportingResolver.__init__.__kwdefaults__["getaddrinfo"] = look_up  # the preloaded process has the real one
 from arkaudit.cli import main
 main(sys.argv[1:])
 """
@@ -87,12 +86,8 @@ def private() -> Iterator[Private]:
 
 
 def with_names(names: dict[str, list[list[str]]], *arguments: str | Path, stdin: str = "", **environment: str) -> Any:
-    clean = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
-    return subprocess.run(
-        [sys.executable, "-c", LOOK_UPS, json.dumps(names), *map(str, arguments)],
-        capture_output=True, text=True, check=False, timeout=120, input=stdin,
-        env={**clean, "ARKAUDIT_CACHE": "/no/such/folder", **environment},
-    )  # fmt: skip
+    told = {"ARKAUDIT_CACHE": "/no/such/folder", **environment}
+    return run_command(json.dumps(names), *arguments, program=LOOK_UPS, stdin=stdin, **told)
 
 
 def an_object(target: str) -> bytes:

@@ -25,7 +25,7 @@ from arkaudit.datasets.storage import ObjectStorage, objects_of, open_object, op
 from extractors.model.errors import PartsFailed, StorageFailed, UserMistake
 from tests.cutting_proxy import cut_connections
 from tests.dataset_world import VERSION, content_of, make, write_documents
-from tests.loopback import clean_environment
+from tests.loopback import run_command
 
 _SECRET = "wJalrXUtnFEMI-K7MDENG-bPxRfiCYEXAMPLEKEY"
 ROOT = Path(__file__).parent.parent
@@ -164,21 +164,20 @@ def test_a_connection_that_is_lost_in_a_file_is_tried_again_and_no_damage(
 def test_a_command_reads_and_writes_there(tmp_path: Path, bucket: Any) -> None:
     put_documents(bucket, tmp_path / "papers")
     (tmp_path / "list").write_text("s3://bucket/papers/1-000.txt\ns3://bucket/papers/1-001.txt\n")
-    command = [sys.executable, "-m", "arkaudit", "extract", "--from", str(tmp_path / "list"), "--out", "s3://bucket/ds"]
-    environment = {**clean_environment(), **{name: os.environ[name] for name in os.environ if name.startswith("AWS_")}}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=ROOT, check=False, timeout=120)
+    command = ("extract", "--from", tmp_path / "list", "--out", "s3://bucket/ds")
+    done = run_command(*command)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (0, "", 2), done.stderr
     assert "next: arkaudit check --from s3://bucket/ds" in done.stderr
     assert len(rows_there("s3://bucket/ds", tmp_path)["documents"]) == 2
-    dry = [sys.executable, "-m", "arkaudit", "check", "--from", "s3://bucket/ds", "--dry-run"]
-    done = subprocess.run(dry, capture_output=True, text=True, env=environment, cwd=ROOT, check=False, timeout=120)
+    dry = ("check", "--from", "s3://bucket/ds", "--dry-run")
+    done = run_command(*dry)
     assert (done.returncode, done.stderr) == (0, "")
     assert "n2t.net" in done.stdout
-    environment["AWS_ENDPOINT_URL"] = "http://127.0.0.1:9"
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=ROOT, check=False, timeout=120)
+    nowhere = {"AWS_ENDPOINT_URL": "http://127.0.0.1:9"}
+    done = run_command(*command, **nowhere)
     assert (done.returncode, done.stderr.count("\n")) == (3, 1), done.stderr
     assert _SECRET not in done.stderr
-    done = subprocess.run(dry, capture_output=True, text=True, env=environment, cwd=ROOT, check=False, timeout=120)
+    done = run_command(*dry, **nowhere)
     assert (done.returncode, done.stderr.count("\n")) == (3, 1), done.stderr
 
 
@@ -209,8 +208,7 @@ def test_a_report_on_objects_is_that_on_files(tmp_path: Path, bucket: Any) -> No
     make_there(["s3://bucket/papers/"], "s3://bucket/ds")
     bucket.get("bucket/ds", str(tmp_path / "ds"), recursive=True)
     for place, out in (("s3://bucket/ds/", "there"), (str(tmp_path / "ds"), "here")):
-        command = [sys.executable, "-m", "arkaudit", "report", "--dataset", place, "--out", str(tmp_path / out)]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=120)
+        done = run_command("report", "--dataset", place, "--out", tmp_path / out)
         assert done.returncode == 0, done.stderr
     tables = [
         {path.name: path.read_bytes() for path in (tmp_path / out / "tables").iterdir()} for out in ("there", "here")

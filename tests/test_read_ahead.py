@@ -126,7 +126,7 @@ def test_a_crawl_of_files_keeps_the_same_with_any_number_of_processes(tmp_path: 
 
 _PROSE = "<p>Forty leaves, with drawings of the harbour of Livorno, and a map that is folded.</p>\n" * 1_000
 _PDFS = [
-    typeset(*([(72, 700 - 14 * line, f"See ark:/12148/bpt6k10{number}73{line:02}t.") for line in range(40)],) * 4)
+    typeset(*([(72, 700 - 14 * line, f"See ark:/12148/bpt6k10{number}73{line:02}t.") for line in range(40)],) * 2)
     for number in range(5)
 ]
 
@@ -146,7 +146,7 @@ def site(target: str) -> bytes:
         cited = f"See ark:/12148/bpt6k10{number}7371t and <a href='/ark:/12148/btv1b8{number}'>it</a>."
         return reply(body=f"<title>Page {number}</title>{_PROSE}{cited}{further}")
     if target == "/list.txt":
-        lines = "".join(f"http://127.0.0.1/nothing/{each}\n" for each in range(4_000))
+        lines = "".join(f"http://127.0.0.1/nothing/{each:0200}\n" for each in range(400))
         return reply(media_type="text/plain", body=lines)
     if target == "/bad.pdf":
         return reply(media_type="application/pdf", body="%PDF-1.7 which it is not")

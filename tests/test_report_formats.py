@@ -85,15 +85,13 @@ def test_an_empty_store_has_a_report_in_every_format(empty: Report, name: str) -
 
 
 def test_renderings_are_identical_for_any_row_order(tmp_path: Path) -> None:
-    places = [tmp_path / folder / "audit.db" for folder in ("first", "one", "two")]
+    places = [tmp_path / folder / "audit.db" for folder in ("first", "other")]
     for place in places:
         place.parent.mkdir()
     first = write_world(places[0])
-    others = [shuffle(first, place, seed) for seed, place in enumerate(places[1:], start=1)]
-    one, *reports = (Report.of(load_frames(path)) for path in (first, first, *others))
+    one, other = (Report.of(load_frames(path)) for path in (first, shuffle(first, places[1], 1)))
     for name in ("csv", "json", "html"):
-        expected = content(one, name)
-        assert all(content(each, name) == expected for each in reports), name
+        assert content(other, name) == content(one, name), name
 
 
 def shuffle(store: Path, to: Path, seed: int) -> Path:

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ import pytest
 from arkaudit.configuration.schedule import Schedule
 from arkaudit.schedules.ledger import Due, Ledger, Running, ScheduledRun, due_now
 from extractors.model.errors import UserMistake
+from tests.interrupted import Command
 from tests.loopback import RawServer, reply, run_command, select
 from tests.read_only import full_disk
 from tests.waiting import PATIENCE_S
@@ -392,12 +393,9 @@ def test_three_at_once_run_once_and_the_losers_end_with_0(tmp_path: Path) -> Non
     with RawServer(lambda _: PAGE) as server:
         config = write_configuration(tmp_path, server)
         seen_long_ago(tmp_path)
-        command = [sys.executable, "-m", "arkaudit", "schedule", "due", "-c", str(config)]
-        all_at_once = [
-            subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for _ in range(3)
-        ]
-        said = [one.communicate(timeout=PATIENCE_S)[1] for one in all_at_once]
-    assert [one.returncode for one in all_at_once] == [0, 0, 0], said
+        with ExitStack() as stack:
+            all_at_once = [stack.enter_context(Command(["schedule", "due", "-c", config])) for _ in range(3)]
+            assert [one.exit_code() for one in all_at_once] == [0, 0, 0], [one.errors for one in all_at_once]
     assert [entry["exit_code"] for entry in entries(tmp_path)] == [0]
     assert runs_of(tmp_path) == ["finished"]
 

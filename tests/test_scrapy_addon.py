@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -14,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.library import pdf
-from tests.loopback import RawServer, clean_environment, reply
+from tests.loopback import RawServer, reply, run_command
+from tests.test_scrapy_project import SCRAPY
 
 HOST = "library.example"
 SPIDER = """
@@ -89,10 +88,7 @@ def crawl(library: Library, folder: Path, *urls: str, **settings: object) -> tup
         **settings,
     }
     (folder / "own.py").write_text(SPIDER.format(settings=given, urls=urls))
-    command = [sys.executable, "-m", "scrapy", "runspider", "own.py", "-O", "items.jsonl"]
-    done = subprocess.run(
-        command, cwd=folder, env=clean_environment(), capture_output=True, text=True, timeout=120, check=False
-    )
+    done = run_command("runspider", "own.py", "-O", "items.jsonl", program=SCRAPY, folder=folder)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr, done.stderr
     return [json.loads(line) for line in (folder / "items.jsonl").read_text("utf-8").splitlines()], done.stderr

@@ -23,8 +23,10 @@ from scrapy.utils.misc import load_object
 
 from crawler.process import command_settings
 from crawler.spiders.items import CheckedArk, Citation
-from tests.loopback import RawServer, clean_environment, read_csv, reply, select
+from tests.loopback import RawServer, clean_environment, read_csv, reply, run_command, select
 
+#: The command of Scrapy, which has the folder in which it works on its path.
+SCRAPY = "import sys; sys.path.insert(0, ''); from scrapy.cmdline import execute; execute()"
 OURS = Path(__file__).parent.parent
 HOST = "library.example"
 #: A foreign project, with a spider, a pipeline and values of its own.
@@ -110,10 +112,7 @@ def scrapy(project: Path, site: RawServer, *arguments: str | Path) -> subprocess
         "ARKAUDIT_BACKOFF": "0",
     }
     options = [each for name, value in settings.items() for each in ("-s", f"{name}={value}")]
-    command = [sys.executable, "-m", "scrapy", *map(str, arguments), *options]
-    done = subprocess.run(
-        command, cwd=project, env=clean_environment(), capture_output=True, text=True, timeout=120, check=False
-    )
+    done = run_command(*arguments, *options, program=SCRAPY, folder=project)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr, done.stderr
     return done

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import pytest
@@ -272,28 +272,47 @@ def killed_at(module: str, function: str, moment: str) -> None:
     setattr(where, function, killed)
 
 
-@pytest.mark.parametrize("ending", ENDINGS, ids=" ".join)
-def test_a_run_that_is_killed_at_its_end_finds_out_the_same(ending: tuple[str, str, str], tmp_path: Path) -> None:
-    (tmp_path / "letters").mkdir()
+class Letters(NamedTuple):
+    """A run over letters that nothing disturbed."""
+
+    command: list[str | Path]
+    server: RawServer
+    asked: list[str]
+    counts: dict[str, int]
+    tables: dict[str, pd.DataFrame]
+
+
+@pytest.fixture(scope="module")
+def letters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Letters]:
+    folder = tmp_path_factory.mktemp("undisturbed")
     for world, (written, _) in WORLDS.items():  # but for the one of two hosts: who answers first may differ there
         if "12x49" in written:
             continue
-        (tmp_path / "letters" / f"{world}.txt").write_text(f"See http://r.example/ark:/{written} and more")
+        (folder / f"{world}.txt").write_text(f"See http://r.example/ark:/{written} and more")
     with RawServer(respond) as server:
         route = f"--connect-to=r.example:80=127.0.0.1:{server.port}"
-        command = ["run", *ON_LOOPBACK, route, str(tmp_path / "letters")]
-        done = run_command(*command, "--store", tmp_path / "whole.db")
+        command: list[str | Path] = ["run", *ON_LOOPBACK, route, folder]
+        store = folder.with_suffix(".db")
+        done = run_command(*command, "--store", store)
         assert done.returncode == 0, done.stderr
-        asked = list(server.targets)
-        store = ["--store", str(tmp_path / "a.db")]
-        with Command([*command, *store], first=partial(killed_at, *ending)) as running:
-            assert running.exit_code() == -signal.SIGKILL, running.errors
-        with Command([*command, *store]) as running:
-            assert running.exit_code() == 0, running.errors
-        assert sorted(server.targets[len(asked) :]) == sorted(asked), "nothing is asked twice, nothing else is asked"
-    assert counts(tmp_path / "a.db") == counts(tmp_path / "whole.db")
+        yield Letters(command, server, server.targets, counts(store), tables(store))
+
+
+@pytest.mark.parametrize("ending", ENDINGS, ids=" ".join)
+def test_a_run_that_is_killed_at_its_end_finds_out_the_same(
+    ending: tuple[str, str, str], letters: Letters, tmp_path: Path
+) -> None:
+    before = len(letters.server.targets)
+    command = [*letters.command, "--store", tmp_path / "a.db"]
+    with Command(command, first=partial(killed_at, *ending)) as running:
+        assert running.exit_code() == -signal.SIGKILL, running.errors
+    done = run_command(*command)
+    assert done.returncode == 0, done.stderr
+    asked = letters.server.targets[before:]
+    assert sorted(asked) == sorted(letters.asked), "nothing is asked twice, nothing else is asked"
+    assert counts(tmp_path / "a.db") == letters.counts
     found = tables(tmp_path / "a.db")
-    for table, expected in tables(tmp_path / "whole.db").items():
+    for table, expected in letters.tables.items():
         pd.testing.assert_frame_equal(found[table], expected, obj=table)
 
 

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,8 @@ from crawler.store.store import Store
 from reports.store.frames import load_frames
 from reports.tables.politeness import hosts
 from tests.dask_world import children_of
-from tests.loopback import ON_LOOPBACK, RawServer, clean_environment, reply, run_command, select, start_command
+from tests.interrupted import Command, with_room_for
+from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command, select, start_command
 from tests.waiting import PATIENCE_S, wait_until
 
 PAGE = reply(body="<title>An object</title>")
@@ -32,15 +34,12 @@ def arks(server: RawServer, *, count: int) -> list[str]:
 def test_after_one_ctrl_c_nothing_more_is_sent(tmp_path: Path, number: signal.Signals) -> None:
     with RawServer(lambda _: PAGE) as server:
         command = ["check", *ON_LOOPBACK, "--delay", "0.2", "--store", tmp_path / "a.db", *arks(server, count=60)]
-        with start_command(
-            *command,
-            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # the parent of the tests may ignore it
-        ) as running:
+        heard = partial(signal.signal, signal.SIGHUP, signal.SIG_DFL)  # the parent of the tests may ignore it
+        with Command(command, first=heard) as running:
             wait_until(lambda: len(server.targets) >= 3, "three requests")
-            running.send_signal(number)
+            running.send(number)
             sent = len(server.targets)
-            running.communicate(timeout=PATIENCE_S)
-        assert running.returncode == 130
+            assert running.exit_code() == 130, running.errors
         assert len(server.targets) <= sent + 2, "queued requests are not sent"
     assert select(tmp_path / "a.db", "select state from run") == [("interrupted",)]
     observed = select(tmp_path / "a.db", "select count(*) from observation where question = 'object'")[0][0]
@@ -50,36 +49,20 @@ def test_after_one_ctrl_c_nothing_more_is_sent(tmp_path: Path, number: signal.Si
 @pytest.mark.promise
 def test_after_one_ctrl_c_no_attempt_is_waited_for(tmp_path: Path) -> None:
     with RawServer(lambda _: reply("503 Service Unavailable", Retry_After="40")) as server:
-        with start_command("check", *ON_LOOPBACK, f"{server.url}/ark:/12x45/x5") as running:
+        with Command(["check", *ON_LOOPBACK, f"{server.url}/ark:/12x45/x5"]) as running:
             wait_until(lambda: server.targets, "a request")
             time.sleep(0.5)
-            running.send_signal(signal.SIGINT)
-            running.communicate(timeout=PATIENCE_S)
+            running.send(signal.SIGINT)
+            running.exit_code()
         assert len(server.targets) == 1, "it would have been asked again after 40 s"
-
-
-SMALL = """
-import crawler.store.store as s, sys
-before = s._set_pragmas
-def small(connection, record):
-    before(connection, record)
-    pages = connection.execute('pragma page_count').fetchone()[0]
-    connection.execute(f'pragma max_page_count={pages + 4}')
-s._set_pragmas = small
-from arkaudit.cli import main
-main(sys.argv[1:])
-"""
 
 
 def test_after_a_full_disk_nothing_more_is_sent(tmp_path: Path) -> None:
     Store.open(tmp_path / "a.db").close()
     page = reply(body=f"<title>An object</title>{'forty leaves ' * 600}")
     with RawServer(lambda _: page) as server:
-        done = subprocess.run(
-            [sys.executable, "-c", SMALL, "check", *ON_LOOPBACK, "--delay", "0.1", "--store", tmp_path / "a.db",
-             *arks(server, count=100)],
-            capture_output=True, text=True, check=False, timeout=120,
-        )  # fmt: skip
+        command = ("check", *ON_LOOPBACK, "--delay", "0.1", "--store", tmp_path / "a.db", *arks(server, count=100))
+        done = run_command(*command, first=partial(with_room_for, 4))
         assert done.returncode == 3, done.stderr
         assert len(server.targets) < 40
     assert "kept" in done.stderr
@@ -89,10 +72,8 @@ def test_full_disk_ends_the_crawl_with_3_and_keeps_observations(tmp_path: Path) 
     Store.open(tmp_path / "a.db").close()
     text = " ".join(f"ark:/12x45/x{number}" for number in range(60))
     with RawServer(lambda target: reply(body=f"{text} <a href='{target}a/'>on</a>")) as server:
-        command = ["crawl", *ON_LOOPBACK, "--depth", "30", server.url, "--store", str(tmp_path / "a.db")]
-        done = subprocess.run(
-            [sys.executable, "-c", SMALL, *command], capture_output=True, text=True, check=False, timeout=120
-        )
+        command = ("crawl", *ON_LOOPBACK, "--depth", "30", server.url, "--store", tmp_path / "a.db")
+        done = run_command(*command, first=partial(with_room_for, 4))
     assert done.returncode == 3, done.stderr
     assert "kept" in done.stderr
     assert select(tmp_path / "a.db", "pragma integrity_check")[0] == ("ok",)
@@ -104,15 +85,11 @@ def test_pending_retry_is_no_failure_after_an_interrupt(tmp_path: Path) -> None:
 
     with RawServer(busy) as server:
         command = ["check", *ON_LOOPBACK, "--backoff", "30", "--store", tmp_path / "a.db", *arks(server, count=2)]
-        with start_command(*command) as running:
+        with Command(command) as running:
             wait_until(lambda: [target for target in server.targets if "x1" in target], "a request for x1")
             time.sleep(1)  # for all that can be asked of the other
-            running.send_signal(signal.SIGINT)
-            try:
-                told, said = running.communicate(timeout=PATIENCE_S)
-            finally:
-                running.kill()
-    assert (running.returncode, "x1" in told) == (130, False), said
+            running.send(signal.SIGINT)
+            assert (running.exit_code(), "x1" in running.output) == (130, False), running.errors
     assert select(tmp_path / "a.db", "select count(*) from verdict where request_url like '%x1'")[0] == (0,)
 
 
@@ -147,9 +124,8 @@ def test_a_loop_that_is_stopped_leaves_no_thread_that_keeps_the_process_waiting(
         return PAGE
 
     with RawServer(silent) as server:
-        command = [sys.executable, "-c", STOPPED_LOOP, "check", *ON_LOOPBACK, *arks(server, count=1)]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+            done = run_command("check", *ON_LOOPBACK, *arks(server, count=1), program=STOPPED_LOOP)
         finally:
             is_over.set()
     assert (done.returncode, "a thread has begun" in done.stdout) == (130, True), done.stderr
@@ -225,7 +201,7 @@ def test_requests_of_killed_processes_and_for_rules_are_counted(tmp_path: Path) 
         lines = [f"{server.url}/ark:/12x45/{name}" for name in ("x5", "x6", "slow")]
         command = ["check", *ON_LOOPBACK, "--timeout", "60", "--store", tmp_path / "a.db"]
         command += [*lines, f"{silent.url}/ark:/12x45/x7"]
-        with start_command(*command) as running:
+        with Command(command) as running:
             wait_until(lambda: any(target.endswith("/slow") for target in server.targets), "the slow page")
             with closing(sqlite3.connect(tmp_path / "a.db")) as raw:
                 counted = "select sum(requests) from host_traffic"  # a moment after it was sent, it is on record
@@ -236,7 +212,6 @@ def test_requests_of_killed_processes_and_for_rules_are_counted(tmp_path: Path) 
                     "all requests on record",
                 )
             running.kill()
-            running.communicate(timeout=PATIENCE_S)
         is_slow.clear()
         done = run_command(*command)
         assert done.returncode == 0, done.stderr
@@ -279,7 +254,7 @@ def test_ctrl_c_ends_a_long_reading(verb: str, tmp_path: Path) -> None:
 
 
 _SLOW_PIPELINE = """
-import asyncio, os, signal, sys
+import asyncio, os, signal, sys, types
 import crawler.spiders.settings
 from arkaudit.__main__ import main
 
@@ -293,7 +268,7 @@ class Slow:
         await asyncio.sleep(0.5)
         return item
 
-sys.modules["slow"] = sys.modules["__main__"]
+sys.modules["slow"] = types.SimpleNamespace(Slow=Slow)
 crawler.spiders.settings.ITEM_PIPELINES = {**crawler.spiders.settings.ITEM_PIPELINES, "slow.Slow": 1}
 main()
 """
@@ -301,15 +276,14 @@ main()
 
 def test_an_interrupt_while_the_row_of_a_file_is_recorded_ends_the_crawl(tmp_path: Path) -> None:
     """Scrapy 2.19 waits for ever for items that no response was for, unless it is made to look."""
-    for number in range(30):
+    for number in range(10):
         (tmp_path / f"{number}.txt").write_text(f"see ark:/12x45/b{number}")
     store = tmp_path / "a.db"
-    command = [sys.executable, "-c", _SLOW_PIPELINE, "crawl", "--store", str(store), str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, env=clean_environment(), check=False)
+    done = run_command("crawl", "--store", store, tmp_path, program=_SLOW_PIPELINE)
     assert (done.returncode, done.stderr.splitlines()[-2]) == (
         130,
         "arkaudit: interrupted; all observations until then are kept",
     )
     again = run_command("crawl", "--store", store, tmp_path)
     assert again.returncode == 0, again.stderr
-    assert "30 citations" in again.stderr
+    assert "10 citations" in again.stderr

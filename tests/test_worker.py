@@ -144,7 +144,7 @@ def test_after_any_end_the_next_call_is_answered(deed, error, message):
 
 @pytest.mark.promise
 def test_a_call_that_takes_too_long_is_killed():
-    with Worker(act, timeout_s=1.0) as worker:
+    with Worker(act, timeout_s=4.0) as worker:
         first = worker.call("pid")
         with pytest.raises(WorkerTimeout):
             worker.call("sleep", LONG_S)
@@ -153,7 +153,7 @@ def test_a_call_that_takes_too_long_is_killed():
 
 
 def test_the_time_limit_holds_while_arguments_are_on_their_way():
-    with Worker(act, timeout_s=1.0) as worker:
+    with Worker(act, timeout_s=4.0) as worker:
         os.kill(worker.call("pid"), signal.SIGSTOP)  # it doesn't read, and the pipe is full long before the end
         with pytest.raises(WorkerTimeout):
             worker.call("length", bytes(10_000_000))
@@ -205,7 +205,7 @@ def test_threads_take_turns():
 
 def test_workers_die_side_by_side():
     def lives_and_dies(_):
-        with Worker(act, timeout_s=1.0) as worker:
+        with Worker(act, timeout_s=4.0) as worker:
             for deed in (["abort"], ["sleep", LONG_S], ["exit", 1]):
                 with pytest.raises(WorkerError):
                     worker.call(*deed)
@@ -236,7 +236,7 @@ def test_neither_files_nor_processes_are_left():
     gc.collect()
     before = open_files()
     for _ in range(3):
-        with Worker(act, timeout_s=1.0) as worker:
+        with Worker(act, timeout_s=4.0) as worker:
             for deed in (["abort"], ["sleep", LONG_S], ["raise", "oh"], ["nothing"]):
                 try:
                     worker.call(*deed)
