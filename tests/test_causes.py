@@ -12,6 +12,7 @@ from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome, Questio
 from crawler.verdicts.verdict import WAYS
 from reports.remediation.causes import ADVICE, FAULT_OF, Cause, CauseContext, Failure, Fault, diagnose, pattern
 from reports.tables.wording import CAUSE_NAMES, FAULT_NAMES
+from tests.growth import LINEAR, growth
 from tests.vectors import vectors
 
 URL = "https://r.example/ark:/12148/x5"
@@ -32,6 +33,10 @@ def test_a_failure_has_the_cause_the_fault_and_the_repair(vector: dict[str, Any]
     assert told.host == vector.get("host", told.host)
     assert told.pattern == vector.get("pattern", told.pattern)
     assert bool(told.because) == (told.should_be is not None)
+
+
+def test_name_is_looked_for_in_linear_time() -> None:
+    assert growth(lambda size: pattern(f"http://l.example/-{'a' * size}", f"ark:12148/{'a' * size}b"), 4000) < LINEAR
 
 
 def test_every_cause_occurs_among_the_cases() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from urllib.parse import quote, urlsplit
+from urllib.parse import unquote_to_bytes, urlsplit
 
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome, Question
 from extractors.model.ark import Ark
@@ -386,15 +386,36 @@ def _names(ark: str) -> tuple[str, ...]:
 
 #: An ARK without qualifier that has only one spelling.
 _PLAIN_ARK = re.compile("ark:[0-9a-z]+/(([0-9A-Za-z]+))")
+#: An octet that is percent-encoded, or one character.
+_OCTETS = re.compile("%[0-9A-Fa-f]{2}|.", re.DOTALL)
 #: Characters of a URL that show that a name may be spelled differently from the normal form.
 _MAY_BE_SPELLED = re.compile("[-%A-Z]")
 
 
 def _find_spelling(address: str, name: str) -> tuple[str, str, str]:
-    """Return the text before a name, the name, and the text after it, ignoring hyphens and percent-encoding."""
-    characters = (f"(?:{re.escape(char)}|{re.escape(quote(char, safe=''))})" for char in name)
-    spelling = re.search("(?:-|%2D)*".join(characters), address, re.IGNORECASE)
-    return (address[: spelling.start()], spelling[0], address[spelling.end() :]) if spelling else (address, "", "")
+    """Return the text before a name, the name, and the text after it, ignoring hyphens, case and percent-encoding.
+
+    >>> _find_spelling("/a/%62T-v1/x", "btv1")
+    ('/a/', '%62T-v1', '/x')
+    """
+    octets, spans = _plain_octets(address)
+    wanted, _ = _plain_octets(name)
+    at = octets.find(wanted) if wanted else -1
+    if at < 0:
+        return address, "", ""
+    start, end = spans[at][0], spans[at + len(wanted) - 1][1]
+    return address[:start], address[start:end], address[end:]
+
+
+def _plain_octets(text: str) -> tuple[bytes, list[tuple[int, int]]]:
+    """Return *text* in lower case, percent-decoded, without hyphens; and the place of each octet in *text*."""
+    octets, spans = bytearray(), []
+    for written in _OCTETS.finditer(text):
+        plain = unquote_to_bytes(written[0].encode("utf-8", "surrogatepass")).lower()
+        if plain != b"-":
+            octets += plain
+            spans += [written.span()] * len(plain)
+    return bytes(octets), spans
 
 
 def _with_wildcard(url: str) -> str:
