@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractors.extraction import extraction_of
-from extractors.mentions.mention import relative_resolver
+from extractors.mentions.mention import relative_resolvers
 from extractors.model.ark import Ark
 from extractors.model.check_characters import CheckCharacter, check_character
 from extractors.wraps.evidence import Evidence, Fit, Shapes
@@ -73,9 +73,9 @@ def test_a_document_gives_its_arks(vector: dict[str, Any]) -> None:
 
 def test_address_relative_to_its_scheme_takes_that_of_its_page() -> None:
     extraction = extraction_of(b"<a href='//r.example:8080/q/ark:/12148/bpt6k40719286'>map</a>", name="a.html")
-    [mention] = extraction.mentions
-    assert relative_resolver(mention, extraction.reading, "http://page.example/a") == "http://r.example:8080/q/"
-    assert relative_resolver(mention, extraction.reading, "https://page.example/a") == "https://r.example:8080/q/"
+    for scheme in ("http", "https"):
+        resolvers = relative_resolvers(extraction.mentions, extraction.reading, f"{scheme}://page.example/a")
+        assert list(resolvers) == [f"{scheme}://r.example:8080/q/"]
 
 
 @given(st.lists(st.tuples(names, st.sampled_from(["", "\n", "-\n", ", ", "\n14 ", "Maps ", "\\\n"])), max_size=6))

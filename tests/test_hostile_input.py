@@ -7,6 +7,7 @@ import io
 import json
 import zipfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,13 +17,14 @@ from crawler.sources.links import Traps, header_links
 from extractors import isolated
 from extractors.archives.members import ArchiveMember
 from extractors.archives.walk import members
-from extractors.extraction import extraction_of
-from extractors.find import MOST_WITHIN
+from extractors.extraction import Extraction, extraction_of
+from extractors.find import MOST_WITHIN, find_arks
 from extractors.isolated import inline_extraction, may_stay_inline
+from extractors.mentions.mention import relative_resolvers
 from extractors.model.documents import Finding
 from extractors.model.formats import parse_content_type
 from extractors.readers.structured_data import read_tabular
-from tests.growth import LINEAR, growth
+from tests.growth import LINEAR, growth, seconds
 from tests.loopback import run_command
 
 ARK = "ark:/12148/bpt6k107371t"
@@ -78,6 +80,16 @@ def labels(size: int) -> None:
     assert {finding.kind for finding in found.findings} == {"malformed-ark"}
 
 
+@cache
+def page_of_relative_links(size: int) -> Extraction:
+    return extraction_of("".join(f"<a href=/ark:/12148/x{number}>" for number in range(size)).encode(), name="a.html")
+
+
+def relative_links(size: int) -> None:
+    page = page_of_relative_links(size)
+    assert set(relative_resolvers(page.mentions, page.reading, "http://a.example/b")) == {"http://a.example/"}
+
+
 def nested_links(size: int) -> None:
     traps = Traps(2026)
     for number in range(size):
@@ -92,15 +104,22 @@ def nested_links(size: int) -> None:
         (lambda size: walk(PAGE + b"\nWARC/" * size), 50_000),
         (labels, 1000),
         (nested_links, 500),
+        (relative_links, 500),
         (lambda size: read_tabular((f"a,{ARK}," + "," * 9).encode() * size), 3000),
         (lambda size: retry_after_s("0h" + " " * size + "x", at=AT), 50_000),
         (lambda size: parse_content_type('text/html; a="' + ";" * size), 50_000),
         (lambda size: list(header_links("<a>; a=" + '"\\' * size)), 20_000),
     ],
-    ids=["WARC marks", "labels", "links", "wide row", "Retry-After", "Content-Type", "Link"],
+    ids=["WARC marks", "labels", "links", "relative links", "wide row", "Retry-After", "Content-Type", "Link"],
 )
 def test_hostile_input_takes_time_in_line_with_its_length(work: Callable[[int], object], size: int) -> None:
     assert growth(work, size) < LINEAR
+
+
+def test_text_after_an_ark_costs_nothing() -> None:
+    arks = "".join(f"see ark:/12148/b{number}-\n{number % 7} " for number in range(100))
+    more = arks + "x y " * 2_000_000
+    assert seconds(lambda: find_arks(more)) < LINEAR * seconds(lambda: find_arks(arks), 2)
 
 
 def test_labels_within_an_ark_are_read_a_few_times_only() -> None:

@@ -28,7 +28,7 @@ from extractors.archives.members import INSIDE, ArchiveMember
 from extractors.documents import Document, document_name, documents_in, documents_in_file, mention_row, whole_arks
 from extractors.extraction import Extraction
 from extractors.isolated import KILLED, batches, part_weight, run_batches
-from extractors.mentions.mention import relative_resolver
+from extractors.mentions.mention import relative_resolvers
 from extractors.model.ark import shoulder_of
 from extractors.model.documents import Finding
 from extractors.processes.codec import from_json, to_json
@@ -185,8 +185,8 @@ def read_of(part: two_passes.Part, extraction: Extraction | None) -> _ReadDocume
     if isinstance(part, ArchiveMember):
         resolvers: dict[int, str] = {}
         if extraction is not None and part.url is not None:
-            for index, mention in enumerate(extraction.mentions):
-                resolver = relative_resolver(mention, extraction.reading, part.url)
+            found = relative_resolvers(extraction.mentions, extraction.reading, part.url)
+            for index, resolver in enumerate(found):
                 if resolver is not None:
                     resolvers[index] = resolver
         digest = hashlib.sha256(part.data).hexdigest()

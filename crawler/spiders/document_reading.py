@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
@@ -34,7 +34,7 @@ from extractors.isolated import (
     may_stay_inline,
     part_weight,
 )
-from extractors.mentions.mention import relative_resolver
+from extractors.mentions.mention import relative_resolvers
 from extractors.model.documents import NOTHING_READ, Finding
 from extractors.model.formats import parse_content_type
 from extractors.processes.worker import WorkerError, WorkerExecutor
@@ -217,10 +217,9 @@ class MemberReading:
     @classmethod
     def of(cls, member: ArchiveMember, extraction: Extraction, page_url: str | None) -> MemberReading:
         """Return the reading of *member*, which is, or was, at *page_url* on the web."""
-        resolvers = (
-            relative_resolver(mention, extraction.reading, page_url) if page_url is not None else None
-            for mention in extraction.mentions
-        )
+        resolvers: Iterable[str | None] = (None,) * len(extraction.mentions)
+        if page_url is not None:
+            resolvers = relative_resolvers(extraction.mentions, extraction.reading, page_url)
         digest = hashlib.sha256(member.data).hexdigest()
         return cls(member.name, member.url, len(member.data), digest, extraction, tuple(resolvers))
 

@@ -137,7 +137,7 @@ def clean_mention(block: Block, first: int, start: int, end: int, zones: Zones) 
     last = found.end("chars")
     if (at - 2 < start and start) or (block.page is not None and not _may_be_on_page(block, found)):
         return None
-    if block.is_recognized or (block.following and last >= len(text.rstrip())):
+    if block.is_recognized or (block.following and block.is_blank_after(last)):
         return None
     if block.seams or (block.page_breaks and any(at < page_break < last for page_break in block.page_breaks)):
         return None

@@ -230,22 +230,29 @@ def _resolver(written: str, label_at: int) -> WrittenResolver:
 # The targets of relative links.
 
 
-def relative_resolver(mention: Mention, reading: Reading, page_url: str) -> str | None:
-    """Return the resolver of an ARK in a relative link (``/ark:/12148/x``, ``//host/ark:/…``); None for other mentions.
+def relative_resolvers(mentions: Iterable[Mention], reading: Reading, page_url: str) -> Iterator[str | None]:
+    """Yield the resolver of each ARK in a relative link (``/ark:/12148/x``, ``//host/ark:/…``); None for other mentions.
 
     *reading* is the content of the page, *page_url* its URL on the web, now or formerly.
     """
-    if mention.role is not Role.LINK_TARGET:
-        return None
     base = urljoin(page_url, reading.base or "")
-    if mention.resolver is not None:
-        return web_url(base, mention.resolver) if mention.resolver.startswith("//") else None
+    targets: dict[int | None, list[str]] = defaultdict(list)
     for block in reading.blocks:
-        before, written, _ = block.text.strip().partition(mention.as_written)
-        is_relative = before.endswith("/") and "?" not in before and ":" not in before
-        if block.role is Role.LINK_TARGET and written and is_relative:
-            return web_url(base, before)
-    return None
+        if block.role is Role.LINK_TARGET:
+            targets[block.link].append(block.text.strip())
+    for mention in mentions:
+        resolver = None
+        if mention.role is Role.LINK_TARGET and mention.resolver is None:
+            resolver = next(filter(None, (_before_ark(mention, text) for text in targets[mention.link])), None)
+        elif mention.role is Role.LINK_TARGET and mention.resolver is not None and mention.resolver.startswith("//"):
+            resolver = mention.resolver
+        yield None if resolver is None else web_url(base, resolver)
+
+
+def _before_ark(mention: Mention, target: str) -> str | None:
+    """Return the text before the ARK of *mention* in a relative link *target*; None if it is another target."""
+    before, written, _ = target.partition(mention.as_written)
+    return before if written and before.endswith("/") and "?" not in before and ":" not in before else None
 
 
 def web_url(base: str, link: str) -> str | None:

@@ -95,7 +95,7 @@ _MARKUP_RUN = "*_~$=@+"
 _TAIL = "./-:,!"
 #: A slash at the end of a URL, perhaps before final punctuation.
 _SLASH = re.compile(r"/[.:,!]*")
-_INVISIBLE = " \r\n\N{ZERO WIDTH SPACE}\N{WORD JOINER}"
+_VISIBLE = re.compile("[^ \r\n\N{ZERO WIDTH SPACE}\N{WORD JOINER}]")
 CONTEXT_CHARS = 60
 #: A longer name with its qualifier is not an ARK: its URL would exceed `URL_LIMIT`.
 MOST_NAME_CHARS = 2**13
@@ -482,7 +482,7 @@ class MentionReader:
             notes.is_beyond_name |= bool(ark.qualifier)
         for reason, is_true in (
             (Reason.RECOGNIZED_TEXT, block.is_recognized),
-            (Reason.ENDS_AT_PAGE_END, is_page and not block.text[end:].strip(_INVISIBLE)),
+            (Reason.ENDS_AT_PAGE_END, is_page and not _VISIBLE.search(block.text, end)),
             (Reason.ENDS_AT_UNIT_END, self._may_go_on_elsewhere(end)),
             (Reason.LINK_TARGET_LONGER, self._linked is not None and is_cut_from(ark, self._linked)),
         ):
@@ -517,7 +517,7 @@ class MentionReader:
 
     def _may_go_on_elsewhere(self, end: int) -> bool:
         """Return True if the block, or a literal in a list, ends with the ARK, and the next may be the rest of it."""
-        following = self._block.following if not self._block.text[end:].strip() else ""
+        following = self._block.following if self._block.is_blank_after(end) else ""
         literal = _NEXT_LITERAL.match(self._block.text, end) if self._block.role is Role.TEXT else None
         if literal:
             following = literal["next"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from enum import StrEnum
 from operator import attrgetter
 
 _CONTEXT_CHARS = 60
+_NOT_BLANK = re.compile(r"\S")
 
 
 class Role(StrEnum):
@@ -75,6 +77,10 @@ class Block:
     def page_at(self, at: int) -> int | None:
         """Return the page of the character at *at*."""
         return self.page if self.page is None else self.page + bisect_right(self.page_breaks, at)
+
+    def is_blank_after(self, at: int) -> bool:
+        """Return True if nothing but white space follows the code point *at*."""
+        return _NOT_BLANK.search(self.text, at) is None
 
     def context(self, start: int, end: int) -> str:
         """Return the text between two offsets with its surroundings, on one line."""
