@@ -8,21 +8,16 @@ ArkauditError
 │   ├── ConfigError             an invalid configuration, with the key or the line
 │   ├── KeyUnusable, ValueError a file without a private key, or readable by others
 │   └── Running                 a named audit is already running
-├── CheckFailed                 `check`: its process ended without verdicts
 ├── PartsFailed                 parts of a dataset failed, maybe temporarily
 ├── StorageFailed               object storage failed
 ├── AnotherWorker               a worker of a cluster has other versions
 ├── RunInterrupted              a signal ended a run; its observations are kept
 │   └── AuditInterrupted        the same, with the id of the run
 ├── StoreError                  a store can't be used
-│   ├── StoreUnopenable         the path can't hold a store
-│   │   ├── NotOurStore         the file is not a store
-│   │   ├── UnknownStoreVersion another version of arkaudit wrote the store
-│   │   └── StoreBusy           another process uses the store
+│   ├── StoreUnopenable         the file is not a store of this version, or another process uses it
 │   ├── StoreUnwritable         the disk is full, or the file was removed
 │   └── StoreDamaged            the content can't be read
 ├── StoreUnreadable             `load_report`: there is no such store or run
-├── UnknownTable, KeyError      `AuditFrames.table`: the report has no such table
 ├── UnknownWord, ValueError     a column holds a word outside its vocabulary
 ├── InventoryUnreadable         an inventory is invalid
 ├── ReportUnwritable            a report can't be written
@@ -31,28 +26,23 @@ ArkauditError
 │   The registry of NAANs:
 ├── NotARegistry, ValueError    a file is not a copy of the registry
 ├── RegistryRefused             the fetched registry is smaller than the known one
-├── CacheUnwritable             the copy can't be stored
 │
 │   In a crawl, as the failure of a request:
-├── AddressRefused              a forbidden address, such as a private one
-├── NameNotRouted               a name without a route under ``only_routed``
-├── NameFailure                 the name has no address
-│   ├── NameNotFound            the name does not exist
-│   ├── NameServerFailed        the name server failed
-│   ├── NameServerSilent        the name server did not answer
-│   └── LookUpNotBegun          this machine was too slow
+├── AddressRefused              a forbidden address, or a name without a route under ``only_routed``
+├── NameNotFound                the name does not exist
+├── NameServerFailed            the name server failed
+├── NameServerSilent            the name server did not answer
+├── LookUpNotBegun              this machine was too slow
 ├── HostGivenUp                 a host that was given up, or a run that has ended
 ├── ProxyFailed                 a proxy failed, not the host
 ├── BadLocation, ValueError     a redirect to an invalid URL
-├── BadRoute, ValueError        an invalid ``connect_to``
 ├── TooSlow                     a regular expression of the user takes too long
 │
-└── WorkerError                 a parser in its own process failed
+└── WorkerError                 a parser in its own process failed, or raised an exception
     ├── WorkerDied              it crashed
     │   └── WorkerKilled        it was killed twice
     ├── WorkerTimeout           it took too long
-    ├── WorkerOutOfMemory       it needed too much memory
-    └── WorkerFailed            it raised an exception
+    └── WorkerOutOfMemory       it needed too much memory
 """
 
 from extractors.lazy import lazy_names

@@ -25,7 +25,7 @@ from crawler.wire.credentialed import verifying_policy
 from crawler.wire.failures import STOPPED, body_faults
 from crawler.wire.handlers import ExactDownloadHandler
 from crawler.wire.middlewares import chain_of, header_of
-from extractors.model.errors import ArkauditError
+from extractors.model.errors import ArkauditError, UserMistake
 from extractors.model.naan import NotARegistry, Registry, read_registry
 
 #: The public registry. The README of its predecessor, CDLUC3/naan_reg_public, links to it.
@@ -34,10 +34,6 @@ REGISTRY_URL = "https://cdluc3.github.io/naan_reg_priv/naan_records.json"
 
 class RegistryRefused(ArkauditError):
     """Raised by `update` if no registry could be fetched; the copy in the cache is unchanged."""
-
-
-class CacheUnwritable(ArkauditError):
-    """Raised by `update` if the copy can't be written to the cache; the old one is unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +50,7 @@ class RegistryUpdate:
 def update(source: str | Path, folder: Path, *, now: datetime, settings: Mapping[str, Any]) -> RegistryUpdate:
     """Replace the copy in *folder* by the registry at *source*, a URL or a file, if it differs.
 
-    *settings* are Scrapy's for the request. Raises `RegistryRefused` or `CacheUnwritable`, and for a URL also
+    *settings* are Scrapy's for the request. Raises `RegistryRefused` or `UserMistake`, and for a URL also
     `extractors.model.errors.RunInterrupted`. A process can request a URL only once.
     """
     if isinstance(source, Path):
@@ -198,4 +194,4 @@ def _put(path: Path, data: bytes) -> None:
         with durable_file(path) as file:
             file.write(data)
     except OSError as problem:
-        raise CacheUnwritable(f"{path} can't be written: {problem.strerror or problem}") from None
+        raise UserMistake(f"{path} can't be written: {problem.strerror or problem}") from None

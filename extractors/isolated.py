@@ -25,7 +25,6 @@ from extractors.processes.worker import (
     WorkerDied,
     WorkerError,
     WorkerExecutor,
-    WorkerFailed,
     WorkerKilled,
     WorkerOutOfMemory,
     WorkerTimeout,
@@ -112,7 +111,7 @@ def _extraction_within(cpu_s: float, member: ArchiveMember, **wanted: bool) -> E
     except MemoryError:  # about this process, not about the document
         raise
     except Exception as failure:
-        failed = WorkerFailed(type(failure).__name__, str(failure))
+        failed = WorkerError(f"{type(failure).__name__}: {failure}")
         extraction = failed_extraction(failed, member.media_type)
     return extraction_of_member(extraction, member)
 

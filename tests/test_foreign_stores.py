@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler.store import NotOurStore, StoreBusy, StoreDamaged, StoreUnopenable
+from crawler.store import StoreDamaged, StoreUnopenable
 from crawler.store.files import real_path
 from crawler.store.store import Store
 from reports.store.frames import StoreUnreadable, load_frames, read_store
@@ -110,9 +110,9 @@ def test_store_reached_by_a_link_has_its_log_and_its_lock(store: Path, tmp_path:
         opened.begin_run(command="x", at=AT, version="", resolver="", user_agent="", seeds=[])
         count = read_store(link, lambda one: one.exec_driver_sql("select count(*) from run").scalar())
         assert count == 2, "the newest run is in the log, which lies next to the store"
-        with pytest.raises(StoreBusy):
+        with pytest.raises(StoreUnopenable):
             Store.open(link)
-    with Store.open(link) as opened, pytest.raises(StoreBusy):
+    with Store.open(link) as opened, pytest.raises(StoreUnopenable):
         Store.open(store)
     assert [one.name for one in link.parent.iterdir()] == ["link.db"]
 
@@ -123,7 +123,7 @@ def test_hard_link_is_refused_in_one_line(store: Path, tmp_path: Path) -> None:
         done = run_command(*verb, "--store", tmp_path / "b.db")
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
         assert "has 2 names on its disk (hard links)" in done.stderr
-    with pytest.raises(NotOurStore):
+    with pytest.raises(StoreUnopenable):
         Store.open(store)
 
 
@@ -165,7 +165,7 @@ def test_obstacle_is_one_line_of_the_command(store: Path, tmp_path: Path) -> Non
 def test_circle_of_links_is_no_store(tmp_path: Path) -> None:
     (tmp_path / "a.db").symlink_to(tmp_path / "b.db")
     (tmp_path / "b.db").symlink_to(tmp_path / "a.db")
-    with pytest.raises(NotOurStore):
+    with pytest.raises(StoreUnopenable):
         real_path(tmp_path / "a.db")
 
 

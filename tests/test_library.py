@@ -23,7 +23,7 @@ from arkaudit.demo.show import loopback_audit
 from crawler.model.observations import ObjectOutcome
 from extractors.model.errors import SourceUnreadable
 from extractors.model.normalize import NotAnArk
-from reports.tables.report_tables import TABLES, UnknownTable
+from reports.tables.report_tables import TABLES, UserMistake
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 from tests.test_reading import zip_of
 from tests.waiting import wait_until
@@ -224,7 +224,7 @@ def test_a_report_is_frames_and_tables(tmp_path: Path) -> None:
     for table in TABLES:
         assert list(audit.table(table.name).columns) == [column.name for column in table.columns]
     assert "2 ARKs, 2 verdicts" in repr(audit)
-    with pytest.raises(UnknownTable, match="did you mean 'naans'"):
+    with pytest.raises(UserMistake, match="did you mean 'naans'"):
         audit.table("naan")
     with pytest.raises(KeyError):
         audit.table("xxxxxxx")

@@ -17,7 +17,7 @@ import pytest
 import trustme
 
 from crawler.model.registry import REGISTRY_LIMIT, load
-from crawler.registry_update import CacheUnwritable, RegistryRefused, RegistryUpdate, update
+from crawler.registry_update import RegistryRefused, RegistryUpdate, UserMistake, update
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
@@ -350,7 +350,7 @@ def test_unwritable_cache_is_reported(tmp_path: Path) -> None:
     source = tmp_path / "new.json"
     source.write_text(NEW, "utf-8")
     (tmp_path / "file").write_text("in the way", "utf-8")
-    with pytest.raises(CacheUnwritable, match="can't be written"):
+    with pytest.raises(UserMistake, match="can't be written"):
         put(source, tmp_path / "file")
     done = run_command("registry", "update", source, ARKAUDIT_CACHE=str(tmp_path / "file" / "cache"))
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)

@@ -16,7 +16,7 @@ import pytest
 
 from extractors.extraction import extraction_of
 from extractors.processes.sandbox import _REFUSED, SandboxMeasure, active_measures
-from extractors.processes.worker import Worker, WorkerFailed
+from extractors.processes.worker import Worker, WorkerError
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 LANDLOCK = LIBC.syscall(444, None, 0, 1) if sys.platform.startswith("linux") else -1
@@ -98,8 +98,8 @@ def outcome(function: Callable[[str], object], argument: str) -> str:
     with Worker(function, timeout_s=60.0, memory_bytes=2**30) as worker:
         try:
             worker.call(argument)
-        except WorkerFailed as failure:
-            return failure.exception
+        except WorkerError as failure:
+            return str(failure).partition(":")[0]
     return "done"
 
 

@@ -29,7 +29,7 @@ from crawler.model.observations import (
 )
 from crawler.model.schema import SCHEMA_VERSION
 from crawler.spiders.runs import judge_run
-from crawler.store import NotOurStore, StoreUnopenable, StoreUnwritable, UnknownStoreVersion
+from crawler.store import StoreUnopenable, StoreUnwritable
 from crawler.store.database import row_of
 from crawler.store.store import Store
 from extractors.find import find_arks
@@ -178,7 +178,7 @@ def test_other_files_are_refused_and_left_as_they_are(tmp_path: Path) -> None:
     text_file.write_text("This is not a database, but it is longer than a hundred bytes. " * 4)
     for path in (database, text_file):
         before = path.read_bytes()
-        with pytest.raises(NotOurStore):
+        with pytest.raises(StoreUnopenable):
             Store.open(path)
         assert path.read_bytes() == before
 
@@ -190,7 +190,7 @@ def test_a_store_of_another_version_is_refused_and_left_as_it_is(tmp_path: Path)
     with sqlite3.connect(path) as raw:
         raw.execute(f"pragma user_version={version}")
     before = path.read_bytes()
-    with pytest.raises(UnknownStoreVersion, match=f"schema {version}; this one reads {SCHEMA_VERSION}"):
+    with pytest.raises(StoreUnopenable, match=f"schema {version}; this one reads {SCHEMA_VERSION}"):
         Store.open(path)
     assert path.read_bytes() == before
 

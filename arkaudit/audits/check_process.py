@@ -27,10 +27,6 @@ _CHILD = (sys.executable, "-P", "-m", "arkaudit.audits.check_process")
 _MAX_QUOTED = 100
 
 
-class CheckFailed(ArkauditError):
-    """Raised by `check` if its process ended without verdicts."""
-
-
 @overload
 def check(  # type: ignore[overload-overlap]  # a str is an iterable of str, too
     arks: str | Ark,
@@ -72,7 +68,7 @@ def check(
 
     Raises:
         extractors.model.normalize.NotAnArk: One of *arks* holds no ARK. Nothing was requested.
-        ArkauditError: `ConfigError` for a setting, `StoreError` for the store, `CheckFailed` for the process.
+        ArkauditError: `ConfigError` for a setting, `StoreError` for the store, the base class if the process failed.
         KeyboardInterrupt: The check was interrupted. The *store* holds the observations until then.
     """
     asked = [str(arks)] if isinstance(arks, str | Ark) else [str(ark) for ark in arks]
@@ -102,7 +98,7 @@ def _check_in_child(request: Mapping[str, Any]) -> list[Verdict]:
     try:
         outcome = pickle.loads(answer)
     except Exception:
-        raise CheckFailed(f"the process of the check ended with {child.returncode} and without verdicts") from None
+        raise ArkauditError(f"the process of the check ended with {child.returncode} and without verdicts") from None
     if isinstance(outcome, BaseException):
         raise outcome
     verdicts: list[Verdict] = outcome

@@ -33,7 +33,7 @@ def update_copy(source: str | None, config: Config) -> None:
 
     Exits with 3 if the URL has no usable registry. Raises `UserMistake` for an unusable file or cache.
     """
-    from crawler.registry_update import REGISTRY_URL, CacheUnwritable, RegistryRefused, update
+    from crawler.registry_update import REGISTRY_URL, RegistryRefused, update
 
     named = source or REGISTRY_URL
     if is_folder(Path(named)):
@@ -46,8 +46,6 @@ def update_copy(source: str | None, config: Config) -> None:
         if isinstance(path, Path):
             raise UserMistake(str(refused)) from None
         end(EXIT_UNFINISHED, f"{refused}; the copy in the cache is unchanged")
-    except CacheUnwritable as failure:
-        raise UserMistake(str(failure)) from None
     naans = {entry.naan for entry in done.registry.entries if entry.naan}
     shoulders = sum(bool(entry.shoulder) for entry in done.registry.entries)
     faulty = sum(bool(entry.faults) for entry in done.registry.entries)

@@ -13,8 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from extractors.model.errors import ArkauditError
-
 #: The ports that go without saying.
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -75,10 +73,6 @@ _CONNECT_TO = re.compile(
     r"(?P<host>[^:=\s]+|\[[0-9a-fA-F:.]+\]):(?P<port>\d{1,5})"
     r"=(?P<address>[^:=\s]+|\[[0-9a-fA-F:.]+\]):(?P<to_port>\d{1,5})\Z"
 )
-
-
-class BadRoute(ArkauditError, ValueError):
-    """Raised for an invalid ``HOST:PORT=ADDR:PORT``, with the reason as message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,14 +195,14 @@ class Routes:
 
     @classmethod
     def parse(cls, texts: Iterable[str], *, only: bool = False) -> Routes:
-        """Return the routes written as ``HOST:PORT=ADDR:PORT``. Raises `BadRoute`.
+        """Return the routes written as ``HOST:PORT=ADDR:PORT``. Raises ValueError.
 
         >>> Routes.parse(["n2t.net:443=127.0.0.1:8443"]).target("N2T.net", 443)
         ('127.0.0.1', 8443)
         >>> Routes.parse(["n2t.net=127.0.0.1"])
         Traceback (most recent call last):
         ...
-        crawler.model.addresses.BadRoute: not of the form HOST:PORT=ADDR:PORT: 'n2t.net=127.0.0.1'
+        ValueError: not of the form HOST:PORT=ADDR:PORT: 'n2t.net=127.0.0.1'
         """
         return cls(dict(_route(text) for text in texts), only)
 
@@ -220,15 +214,15 @@ class Routes:
 def _route(text: str) -> tuple[tuple[str, int], tuple[str, int]]:
     match = _CONNECT_TO.match(text.strip())
     if not match:
-        raise BadRoute(f"not of the form HOST:PORT=ADDR:PORT: {text!r}")
+        raise ValueError(f"not of the form HOST:PORT=ADDR:PORT: {text!r}")
     address = "127.0.0.1" if match["address"] == "localhost" else match["address"].strip("[]")
     try:
         address = str(ipaddress.ip_address(address))
     except ValueError:
-        raise BadRoute(f"a connection can be routed to an IP address only, not to {address!r}: {text!r}") from None
+        raise ValueError(f"a connection can be routed to an IP address only, not to {address!r}: {text!r}") from None
     ports = int(match["port"]), int(match["to_port"])
     if not all(0 < port < 65536 for port in ports):
-        raise BadRoute(f"not a port number: {text!r}")
+        raise ValueError(f"not a port number: {text!r}")
     return (match["host"].lower().strip("[]"), ports[0]), (address, ports[1])
 
 

@@ -13,18 +13,6 @@ class StoreUnopenable(StoreError):
     """Raised by `Store.open` if no store can be opened at the path; nothing has been changed."""
 
 
-class NotOurStore(StoreUnopenable):
-    """Raised on opening a file that is not a store of arkaudit."""
-
-
-class UnknownStoreVersion(StoreUnopenable):
-    """Raised on opening a store with the tables of another version of arkaudit."""
-
-
-class StoreBusy(StoreUnopenable):
-    """Raised on opening a store that another process has open. Only one process may write to a store."""
-
-
 class StoreUnwritable(StoreError):
     """Raised when an open store becomes unwritable, for example on a full disk; its contents stay intact."""
 

@@ -23,7 +23,7 @@ from sqlalchemy.dialects import sqlite as dialect
 from sqlalchemy.pool import NullPool
 
 from crawler.model import schema
-from crawler.store import NotOurStore, StoreBusy, StoreDamaged, StoreUnopenable, StoreUnwritable, UnknownStoreVersion
+from crawler.store import StoreDamaged, StoreUnopenable, StoreUnwritable
 from crawler.store.database import unreadable_rows
 from crawler.store.stored_values import Execute, wrong_values
 from extractors.model.files import NO_FILES, is_file, is_folder, path_exists
@@ -76,7 +76,7 @@ _LEAST_BYTES = 512
 def real_path(path: Path) -> Path:
     """Return the path of a store with symbolic links resolved; the log and the lock of a store use this name.
 
-    Raises `NotOurStore` if the store or a file next to it is not a regular file, or has several hard links. Nothing
+    Raises `StoreUnopenable` if the store or a file next to it is not a regular file, or has several hard links. Nothing
     has been read then.
     """
     try:
@@ -90,10 +90,10 @@ def real_path(path: Path) -> Path:
             continue
         for kind in (kind for kind, is_kind in NO_FILES.items() if is_kind(status.st_mode)):
             if one == real:
-                raise NotOurStore(f"{path} is {kind}, not a store")
-            raise NotOurStore(f"{one} is {kind}, where a file of the store {path} belongs: remove it")
+                raise StoreUnopenable(f"{path} is {kind}, not a store")
+            raise StoreUnopenable(f"{one} is {kind}, where a file of the store {path} belongs: remove it")
         if status.st_nlink > 1:
-            raise NotOurStore(
+            raise StoreUnopenable(
                 f"{one} has {status.st_nlink} names on its disk (hard links), but a store may have only one, because "
                 "its log and its lock are found by it; copy the store"
             )
@@ -101,10 +101,10 @@ def real_path(path: Path) -> Path:
 
 
 def refuse_cut_off(path: Path, name: Path) -> None:
-    """Raise `NotOurStore` if a file ends within the first page of a database."""
+    """Raise `StoreUnopenable` if a file ends within the first page of a database."""
     head = path.read_bytes() if path.stat().st_size < _LEAST_BYTES else b"-"
     if _MAGIC.startswith(head[: len(_MAGIC)]):
-        raise NotOurStore(f"{name} is not a store of arkaudit yet: it was begun and cut off; delete it")
+        raise StoreUnopenable(f"{name} is not a store of arkaudit yet: it was begun and cut off; delete it")
 
 
 def distrust(connection: sqlite3.Connection) -> None:
@@ -114,15 +114,15 @@ def distrust(connection: sqlite3.Connection) -> None:
 
 
 def require_our_schema(execute: Execute, path: Path) -> None:
-    """Raise `NotOurStore` or `UnknownStoreVersion` unless the open database is a store of this version."""
+    """Raise `StoreUnopenable` unless the open database is a store of this version."""
     if _is_only_begun(execute):
-        raise NotOurStore(f"{path} is not a store of arkaudit yet: it was begun and cut off before it had tables")
+        raise StoreUnopenable(f"{path} is not a store of arkaudit yet: it was begun and cut off before it had tables")
     [(application,)] = execute("PRAGMA application_id")
     if application != schema.APPLICATION_ID:
-        raise NotOurStore(f"{path} is not a store of arkaudit")
+        raise StoreUnopenable(f"{path} is not a store of arkaudit")
     [(version,)] = execute("PRAGMA user_version")
     if version != schema.SCHEMA_VERSION:
-        raise UnknownStoreVersion(
+        raise StoreUnopenable(
             f"{path} was written by another version of arkaudit (schema {version}; "
             f"this one reads {schema.SCHEMA_VERSION})"
         )
@@ -256,7 +256,7 @@ def refuse_foreign(path: Path) -> None:
         if is_ours(path):
             kind = StoreDamaged if is_damage(problem) else StoreUnopenable
             raise kind(f"{path} can't be read: {problem}") from problem
-        raise NotOurStore(f"{path} is not a store of arkaudit: {problem}") from problem
+        raise StoreUnopenable(f"{path} is not a store of arkaudit: {problem}") from problem
 
 
 def _is_only_begun(execute: Execute) -> bool:
@@ -303,7 +303,9 @@ def lock_store(path: Path) -> FileLock:
         except Timeout:
             # Some file systems report this when the lock file can't be created.
             Path(lock.lock_file).touch()
-            raise StoreBusy(f"another arkaudit is at work on {path}; wait for its end, or take another store") from None
+            raise StoreUnopenable(
+                f"another arkaudit is at work on {path}; wait for its end, or take another store"
+            ) from None
     except OSError as problem:
         if problem.errno in (errno.ENOSPC, errno.EDQUOT):
             raise StoreUnwritable(f"{path}: {problem.strerror}") from problem

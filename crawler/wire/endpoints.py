@@ -45,10 +45,6 @@ class NoAnswerInTime(DownloadTimeoutError):
     """Raised if the timeout came after the connection and before any answer."""
 
 
-class NameNotRouted(ArkauditError):
-    """Raised if only routed names are allowed and this name has no route; it has not been looked up."""
-
-
 def refusal_before_lookup(host: str, port: int, routes: Routes, guard: AddressGuard) -> Exception | None:
     """Return why *host* must not be reached, as far as known without a look-up, or None."""
     if routes.target(host, port) is not None:
@@ -57,7 +53,7 @@ def refusal_before_lookup(host: str, port: int, routes: Routes, guard: AddressGu
     if refusal:
         return AddressRefused(refusal)
     if routes.only and not guard.allows(host):
-        return NameNotRouted(f"{host}:{port} has no route, and only routed names may be reached")
+        return AddressRefused(f"{host}:{port} has no route, and only routed names may be reached")
     return None
 
 
@@ -65,8 +61,8 @@ def refusal_before_lookup(host: str, port: int, routes: Routes, guard: AddressGu
 class GuardedEndpoint:
     """An endpoint for a host's name or address: at its route, or else at an allowed address.
 
-    Raises `NameNotRouted`, or `AddressRefused` for a host that is written as an address. `connect` fails with
-    `AddressRefused` if no address of the name is allowed.
+    Raises `AddressRefused` for a name without a route, if only routed names are allowed, and for a host that is
+    written as a forbidden address. `connect` fails with `AddressRefused` if no address of the name is allowed.
     """
 
     def __init__(
@@ -149,23 +145,19 @@ class _Sieve:
 SILENT_AFTER_S = 4.0
 
 
-class NameFailure(ArkauditError):
-    """The base of errors about a name; the message is the name."""
-
-
-class NameNotFound(NameFailure):
+class NameNotFound(ArkauditError):
     """Raised for a name that doesn't exist or has no address."""
 
 
-class NameServerFailed(NameFailure):
+class NameServerFailed(ArkauditError):
     """Raised if the name servers answered with an error."""
 
 
-class NameServerSilent(NameFailure):
+class NameServerSilent(ArkauditError):
     """Raised if no name server answered in time."""
 
 
-class LookUpNotBegun(NameFailure):
+class LookUpNotBegun(ArkauditError):
     """Raised if the timeout came before the look-up began; the delay was local."""
 
 
@@ -181,11 +173,11 @@ class ReportingResolver(CachingHostnameResolver):
         resolver: Any = GAIResolver(threads, getaddrinfo=look_up)
         self.original_resolver = resolver
         self._getaddrinfo = getaddrinfo
-        self._failures: dict[str, NameFailure] = {}
+        self._failures: dict[str, ArkauditError] = {}
         self._under_way: Counter[str] = Counter()
         """The number of threads looking up each name at present."""
 
-    def failure(self, host: str) -> NameFailure | None:
+    def failure(self, host: str) -> ArkauditError | None:
         """Return why the last look-up of *host* found no address, or None if unknown."""
         return self._failures.get(host.lower())
 
@@ -211,7 +203,7 @@ class ReportingResolver(CachingHostnameResolver):
         return addresses
 
 
-def name_failure(host: str, code: int | None, elapsed_s: float) -> NameFailure:
+def name_failure(host: str, code: int | None, elapsed_s: float) -> ArkauditError:
     """Return the failure that a getaddrinfo error *code* means after *elapsed_s* seconds.
 
     >>> name_failure("missing.invalid", socket.EAI_NONAME, 0.1), name_failure("n2t.net", socket.EAI_AGAIN, 10.0)

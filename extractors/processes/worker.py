@@ -6,8 +6,7 @@ After each of these errors, the next call starts a new process:
     ├── WorkerDied          the process aborted or crashed
     │   └── WorkerKilled    it was killed twice, as the system does when memory runs out
     ├── WorkerTimeout       the call exceeded `cpu_s` of CPU time or `timeout_s`, and was killed
-    ├── WorkerOutOfMemory   the function needed more than `memory_bytes`
-    └── WorkerFailed        the function raised any other exception
+    └── WorkerOutOfMemory   the function needed more than `memory_bytes`
 
 The limits contain accidents and bombs. Where the kernel supports it (`sandbox.py`), the process can neither access
 files other than Python's, nor the network, nor start programs; elsewhere it has all rights of its user.
@@ -70,7 +69,7 @@ _EXIT_WAIT_S = 5.0
 
 
 class WorkerError(ArkauditError):
-    """A call without a result."""
+    """A call without a result; the message has the class and message of an exception that the function raised."""
 
 
 class WorkerDied(WorkerError):
@@ -91,15 +90,6 @@ class WorkerTimeout(WorkerError):
 
 class WorkerOutOfMemory(WorkerError):
     """The function needed more memory than allowed."""
-
-
-class WorkerFailed(WorkerError):
-    """The function raised an exception: its class and message."""
-
-    def __init__(self, exception: str, message: str) -> None:
-        super().__init__(f"{exception}: {message}")
-        self.exception = exception
-        self.message = message
 
 
 #: The values that the parent shares with this process.
@@ -224,7 +214,7 @@ class Worker(Generic[P, R]):
         except ValueError as error:  # the answer is not of the return type
             child.process.kill()
             self._end_child()
-            raise WorkerFailed("ValueError", str(error)) from None
+            raise WorkerError(f"ValueError: {error}") from None
         except (EOFError, OSError):
             status = self._end_child()
             if child.timed_out:
@@ -242,7 +232,7 @@ class Worker(Generic[P, R]):
         if child.timed_out or is_last:  # killed just after its answer, or near its CPU limit
             self._end_child()
         if has_raised:
-            raise WorkerFailed(*outcome)
+            raise WorkerError("{}: {}".format(*outcome))
         return outcome
 
     def _end_child(self) -> int | None:

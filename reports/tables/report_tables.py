@@ -12,7 +12,7 @@ import pandas as pd
 
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
-from extractors.model.errors import ArkauditError
+from extractors.model.errors import UserMistake
 from reports.languages import LanguageChoice
 from reports.store.frames import Frames, load_frames
 from reports.store.inventory import read_inventory
@@ -105,13 +105,6 @@ class Report:
 # A report for notebooks: the frames of a store, and every table of the report.
 
 
-class UnknownTable(ArkauditError, KeyError):
-    """Raised by `AuditFrames.table` for an unknown table name."""
-
-    # KeyError would show its text in quotes.
-    __str__ = Exception.__str__
-
-
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AuditFrames(Frames):
     """The frames of an audit, with the tables of its report."""
@@ -119,14 +112,14 @@ class AuditFrames(Frames):
     def table(self, name: str) -> pd.DataFrame:
         """Return the table *name* of the report, with the columns that ``docs/data-dictionary.md`` describes.
 
-        Raises `UnknownTable` with a suggestion or the list of names.
+        Raises `UserMistake` with a suggestion or the list of names.
         """
         tables = Tables(self)
         if name in tables:
             return tables[name]
         meant = get_close_matches(name, tables, 1)
         hint = f"did you mean {meant[0]!r}?" if meant else f"there are: {', '.join(tables)}"
-        raise UnknownTable(f"the report has no table {name!r}; {hint}")
+        raise UserMistake(f"the report has no table {name!r}; {hint}")
 
 
 def load_report(
