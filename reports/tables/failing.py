@@ -84,8 +84,9 @@ def _judged_verdicts(frames: Frames) -> pd.DataFrame:
 
 def _way(remarks: str) -> str | None:
     """Return the other way that reached the object, from the remarks of the verdict, or None."""
-    remarked = remarks.split(JOINT)
-    return next((way.value for way, (_, remark) in WAYS.items() if remark in remarked), None)
+    # A remark may contain the separator.
+    joined = f"{JOINT}{remarks}{JOINT}"
+    return next((way.value for way, (_, remark) in WAYS.items() if f"{JOINT}{remark}{JOINT}" in joined), None)
 
 
 def _evidence(frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame) -> Callable[[Failure], CauseContext]:
