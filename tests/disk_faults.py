@@ -71,6 +71,15 @@ def triage(folder: Path) -> None:
     arkaudit("triage", "ignore", *meant, "--store", store)
 
 
+def write_letters(folder: Path) -> None:
+    for name in ("a.txt", "b.html", "c.tex"):
+        (folder / name).write_text(f"see ark:/12148/bpt6k10\n7371t in {name}\n")
+
+
+def fix(folder: Path) -> None:
+    arkaudit("fix", str(folder), "--apply", "--jobs", "1")
+
+
 def arkaudit(*arguments: str) -> None:
     sys.argv = ["arkaudit", *arguments]
     command()
@@ -121,11 +130,22 @@ def report_wrong(folder: Path, whole: Any) -> str | None:
     return f"torn files of the report: {torn[:3]}" if torn else None
 
 
+def letters(folder: Path) -> dict[str, str]:
+    return {name: (folder / name).read_text() for name in ("a.txt", "b.html", "c.tex")}
+
+
+def letters_wrong(folder: Path, whole: dict[str, str]) -> str | None:
+    former = {name: text.replace("107371t", "10\n7371t") for name, text in whole.items()}
+    lost = [name for name, text in letters(folder).items() if text not in (whole[name], former[name])]
+    return f"lost: {lost}" if lost else None
+
+
 SCENARIOS = [
     Scenario("store", crawl, store_content, store_wrong),
     Scenario("dataset", dataset, lambda folder: content_of(folder / "ds"), dataset_wrong),
     Scenario("report", report, report_content, report_wrong),
     Scenario("triage", triage, store_content, store_wrong, copy_store),
+    Scenario("fix", fix, letters, letters_wrong, write_letters),
 ]
 
 

@@ -27,6 +27,7 @@ IMPORTED = (
     "arkaudit.commands.audit_command",
     "arkaudit.commands.check_command",
     "arkaudit.commands.extract_command",
+    "arkaudit.commands.fix_command",
     "arkaudit.commands.report_command",
     "arkaudit.datasets.command",
     "arkaudit.datasets.connection",

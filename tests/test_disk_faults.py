@@ -32,7 +32,7 @@ def faults(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("scenario", ["store", "dataset", "report", "triage"])
+@pytest.mark.parametrize("scenario", ["store", "dataset", "report", "triage", "fix"])
 def test_files_stay_whole_after_any_disk_failure_and_the_command_resumes(scenario: str, faults: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.disk_faults", faults, scenario],

@@ -1,8 +1,12 @@
 """`arkaudit fix`: what it proposes, that a break is undone byte for byte, and that no file is ever lost."""
 
+import hashlib
 import json
+import shutil
+import subprocess
 import zipfile
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -10,9 +14,15 @@ from typing import Any
 import pytest
 
 from arkaudit.audits.fixing import FixedFile, Wanted, fixed_files
+from crawler.model import schema
 from extractors.corrections.proposals import OPTIONAL, Kind
+from tests.loopback import run_command
+from tests.read_only import read_only
+from tests.report_world import ark_row, hop, mention_row, observation_row, write_store
+from tests.vectors import vectors
+from tests.waiting import PATIENCE_S
 
-CASES = json.loads((Path(__file__).parent / "vectors" / "fixes.json").read_text("utf-8"))
+CASES = [vector.values[0] for vector in vectors("fixes")]
 
 #: Documents of each format around a citation.
 DOCUMENTS: Mapping[str, str] = {
@@ -139,9 +149,246 @@ def test_fix_restores_the_document_before_the_break(
     assert fixed == before, file.others
 
 
-@pytest.mark.parametrize(("number", "case"), enumerate(CASES), ids=[case["why"] for case in CASES])
-def test_fix_case(broken: dict[str, tuple[bytes, FixedFile]], number: int, case: dict[str, Any]) -> None:
-    fixed, file = broken[f"{number}/{case['name']}"]
+@pytest.mark.parametrize("case", vectors("fixes"))
+def test_fix_case(broken: dict[str, tuple[bytes, FixedFile]], case: dict[str, Any]) -> None:
+    fixed, file = broken[f"{CASES.index(case)}/{case['name']}"]
     assert fixed == as_bytes(case, "after" if "after" in case else "before"), file.others
     if "refusal" in case:
         assert case["refusal"] in [file.problem, *(one.refusal for one in file.others)]
+
+
+BROKEN = "Voir ark:/12148/bpt6k10\n7371t (BnF).\n"
+WHOLE = "Voir ark:/12148/bpt6k107371t (BnF).\n"
+
+
+def git(folder: Path, *words: str) -> str:
+    names = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "core.autocrlf=false")
+    return subprocess.run(["git", *names, *words], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+def test_fix_apply_keeps_the_mode_leaves_backups_and_is_idempotent(tmp_path: Path) -> None:
+    letter = tmp_path / "letter.txt"
+    letter.write_text(BROKEN)
+    letter.chmod(0o640)
+    shown = run_command("fix", tmp_path)
+    assert (shown.returncode, letter.read_text()) == (0, BROKEN)
+    assert f"-{BROKEN.splitlines()[0]}\n" in shown.stdout
+    done = run_command("fix", tmp_path, "--apply")
+    assert done.returncode == 0, done.stderr
+    assert "1 citation corrected in 1 file" in done.stderr
+    backup = tmp_path / "letter.txt.before-fix"
+    assert (letter.read_text(), backup.read_text()) == (WHOLE, BROKEN)
+    assert letter.stat().st_mode & 0o777 == 0o640
+    again = run_command("fix", tmp_path, "--apply")
+    assert (again.returncode, sorted(path.name for path in tmp_path.iterdir())) == (0, [letter.name, backup.name])
+    letter.write_text(BROKEN)
+    assert run_command("fix", letter, "--apply").returncode == 0
+    assert backup.read_text() == (tmp_path / "letter.txt.2.before-fix").read_text() == BROKEN
+
+
+def test_fix_patch_is_for_git_apply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    texts = {
+        "a letter.txt": BROKEN.encode(),
+        "sub/crlf.txt": BROKEN.replace("\n", "\r\n").encode(),
+        "sub/latin.tex": ("D\xe9j\xe0 vu\n" * 9 + BROKEN + "Fin\n" * 9 + BROKEN.strip()).encode("cp1252"),
+    }
+    chapter = Path("sub/c.docx")
+    for folder in (Path("applied"), Path()):
+        (folder / "sub").mkdir(parents=True)
+        for name, data in texts.items():
+            (folder / name).write_bytes(data)
+    assert run_command("fix", "applied", "--apply", "--no-backup").returncode == 0
+    chapter.write_bytes(document("chapter.docx", BREAKS["dash"][0]))
+    git(tmp_path, "init", "--quiet")
+    done = run_command("fix", *texts, chapter, "--patch", "fix.patch")
+    assert done.returncode == 0, done.stderr
+    assert "sub/c.docx: body: " in done.stdout
+    git(tmp_path, "apply", "fix.patch")
+    for name in texts:
+        assert Path(name).read_bytes() == Path("applied", name).read_bytes() != texts[name]
+    assert sorted(path.name for path in Path("applied").rglob("*.*")) == sorted(Path(name).name for name in texts)
+
+
+def test_fix_leaves_files_alone_that_it_must_not_replace(tmp_path: Path) -> None:
+    for name in ("good.txt", "only-read.txt", "target.txt", "one.txt"):
+        (tmp_path / name).write_text(BROKEN)
+    (tmp_path / "only-read.txt").chmod(0o444)
+    (tmp_path / "link.txt").symlink_to("target.txt")
+    (tmp_path / "two.txt").hardlink_to(tmp_path / "one.txt")
+    bad = [tmp_path / name for name in ("only-read.txt", "link.txt", "two.txt")]
+    done = run_command("fix", *bad, tmp_path / "good.txt", "--apply")
+    assert done.returncode == 3
+    assert (tmp_path / "good.txt").read_text() == WHOLE
+    assert {path.read_text() for path in bad} == {BROKEN}
+    for path, reason in zip(bad, ("read-only", "a symbolic link", "several names"), strict=True):
+        assert f"{path}: not corrected: it {'has' if path.name == 'two.txt' else 'is'} {reason}" in done.stderr
+    assert run_command("fix", *bad, "--apply").returncode == 2
+    assert not [path for path in tmp_path.iterdir() if path.name.endswith(".before-fix") and "good" not in path.name]
+    with read_only(tmp_path):
+        (again,) = {run_command("fix", tmp_path / "target.txt", "--apply").returncode}
+    assert (again, (tmp_path / "target.txt").read_text()) == (2, BROKEN)
+
+
+def test_fix_leaves_a_dirty_work_tree_alone_without_force(tmp_path: Path) -> None:
+    letter, other = tmp_path / "letter.txt", tmp_path / "other.txt"
+    git(tmp_path, "init", "--quiet")
+    letter.write_text(BROKEN)
+    other.write_text("committed\n")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "--quiet", "--message", "x")
+    other.write_text("changed\n")
+    refused = run_command("fix", letter, "--apply")
+    assert (refused.returncode, letter.read_text()) == (2, BROKEN)
+    assert "has uncommitted changes; commit them, or give --force" in refused.stderr
+    assert run_command("fix", letter, "--apply", "--force").returncode == 0
+    assert letter.read_text() == WHOLE
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--apply", "--patch", "x"], "give either --apply or --patch"),
+        (["--force"], "--force and --no-backup are for --apply"),
+        (["--only", "moved"], "--only moved needs --store, because it rests on checks"),
+        (["--store", "none.db"], "none.db"),
+        (["https://n2t.net/"], "only files can be corrected, not https://n2t.net/"),
+    ],
+)
+def test_fix_explains_mistakes_in_one_line(options: list[str], message: str, tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text(BROKEN)
+    done = run_command("fix", tmp_path / "letter.txt", *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+# With a store.
+
+MOVED, DEAD, SHORT_DEAD, PLAIN, TYPED, OLD_FORM = (f"ark:/12148/btv1b8449{number}" for number in range(100, 106))
+
+
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a store with a check of one ARK of each kind, and two earlier checks of one whose resolver is dead."""
+    at = datetime(2026, 11, 1, tzinfo=UTC)
+    resolvers = {MOVED: "old", DEAD: "dead", SHORT_DEAD: "dead", PLAIN: "plain", TYPED: "museum", OLD_FORM: "classic"}
+    urls = {ark: f"http://{host}.example/{ark}" for ark, host in resolvers.items()}
+    at_n2t = {ark: f"https://n2t.net/{ark}" for ark in (MOVED, DEAD, SHORT_DEAD)}
+    numbers = {ark: number for number, ark in enumerate(urls, start=1)}
+    observations = [
+        observation_row(numbers[ark], url, "object", [hop(url, 404)])
+        for ark, url in urls.items()
+        if ark in (MOVED, TYPED)
+    ]
+    observations += [
+        observation_row(numbers[ark], urls[ark], "object", [hop(urls[ark], None, error="no address")], chain_end="dns")
+        for ark in (DEAD, SHORT_DEAD)
+    ]
+    observations += [observation_row(numbers[ark], urls[ark], "at global", [hop(url)]) for ark, url in at_n2t.items()]
+    urls[OLD_FORM] = urls[OLD_FORM].replace("ark:/", "ark:")
+    slashed = observation_row(
+        numbers[OLD_FORM], urls[OLD_FORM], "other label form", [hop(f"http://classic.example/{OLD_FORM}")]
+    )
+    observations.append(slashed)
+    secure = urls[PLAIN].replace("http:", "https:")
+    observations.append(observation_row(numbers[PLAIN], urls[PLAIN], "object", [hop(urls[PLAIN], 301), hop(secure)]))
+    elsewhere = {"object": "works-elsewhere", "remarks": ["the resolver as written fails; the global resolver works"]}
+    outcomes: dict[str, dict[str, Any]] = {
+        **dict.fromkeys(at_n2t, elsewhere),
+        PLAIN: {"object": "resolved"},
+        TYPED: {
+            "object": "broken",
+            "did_you_mean": {"ark": "ark:12148/btv1b8449194", "url": "http://museum.example/ark:/12148/btv1b8449194"},
+        },
+        OLD_FORM: {"object": "resolved", "remarks": ["the resolver knows only the other form of the label"]},
+    }
+    verdicts = [{"ark_id": numbers[ark], "request_url": urls[ark], **row} for ark, row in outcomes.items()]
+    verdicts += [{**verdicts[1], "run_id": run, "verdict_id": 90 + run} for run in (4, 5)]
+    runs = [
+        {"run_id": run, "started_at": (at - timedelta(days=days)).isoformat("T", "milliseconds")}
+        for run, days in ((2, 0), (4, 8), (5, 4))
+    ]
+    return write_store(
+        tmp_path_factory.mktemp("checked") / "audit.db",
+        {
+            schema.run: runs,
+            schema.ark: [ark_row(number, ark) for ark, number in numbers.items()],
+            schema.document: [
+                {"document_id": 1, "url": "known.txt", "body_sha256": hashlib.sha256(b"before").hexdigest()}
+            ],
+            schema.mention: [mention_row(1, number, number, urls[ark]) for ark, number in numbers.items()],
+            schema.observation: observations,
+            schema.verdict: verdicts,
+        },
+    )
+
+
+def test_fix_with_a_store(checked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = Path("page.html")
+    cited = {MOVED: "old", DEAD: "dead", SHORT_DEAD: "dead", PLAIN: "plain", TYPED: "museum"}
+    lines = [
+        f"<p><a href='http://{host}.example/{ark}'>http://{host}.example/{ark}</a>\n" for ark, host in cited.items()
+    ]
+    page.write_text("".join(lines))
+    done = run_command("fix", page, "--store", checked, "--apply")
+    assert done.returncode == 0, done.stderr
+    expected = {
+        MOVED: f"https://n2t.net/{MOVED}",
+        DEAD: f"https://n2t.net/{DEAD}",
+        SHORT_DEAD: f"http://dead.example/{SHORT_DEAD}",
+        PLAIN: f"https://plain.example/{PLAIN}",
+        TYPED: "http://museum.example/ark:/12148/btv1b8449194",
+    }
+    assert page.read_text() == "".join(f"<p><a href='{url}'>{url}</a>\n" for url in expected.values()), done.stdout
+    assert "2 more are only likely" in done.stderr
+
+
+def test_fix_leaves_a_file_alone_that_the_store_does_not_know_as_it_is(
+    checked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("known.txt").write_text(f"now http://old.example/{MOVED} here\n")
+    Path("other.txt").write_text("ark:/12148/bpt6k10\n7371t here\n")
+    done = run_command("fix", "known.txt", "other.txt", "--store", checked, "--apply")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert (
+        "known.txt: not corrected: it has changed since it was checked; run arkaudit run on it again\n" in done.stderr
+    )
+    assert (
+        f"other.txt: not corrected: {checked} has no check of its ARKs; run arkaudit run on it first\n" in done.stderr
+    )
+
+
+def test_fix_label_is_optional_and_asks_for_evidence_about_the_resolver(
+    checked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text(f"{MOVED} and http://classic.example/{OLD_FORM} and http://plain.example/{PLAIN} here\n")
+    assert run_command("fix", "a.txt").stdout == ""
+    assert run_command("fix", "a.txt", "--only", "label", "--likely", "--store", checked, "--apply").returncode == 0
+    [line] = Path("a.txt").read_text().splitlines()
+    new = MOVED.replace("ark:/", "ark:")
+    plain = f"http://plain.example/{PLAIN.replace('ark:/', 'ark:')}"
+    assert line == f"{new} and http://classic.example/{OLD_FORM} and {plain} here"
+
+
+@pytest.mark.skipif(shutil.which("soffice") is None, reason="needs LibreOffice")
+@pytest.mark.parametrize("name", ["text.docx", "inventory.xlsx"])
+def test_libreoffice_opens_a_corrected_document(name: str, tmp_path: Path) -> None:
+    source = (Path(__file__).parent / "fixtures" / "office" / name).read_bytes()
+    fixed, file = corrected(tmp_path, {name: source}, likely=True)[name]
+    assert len(file.corrections) > 3
+    if zipfile.is_zipfile(BytesIO(source)):
+        with zipfile.ZipFile(BytesIO(source)) as old, zipfile.ZipFile(BytesIO(fixed)) as new:
+            assert old.namelist() == new.namelist()
+            changed = {member for member in old.namelist() if old.read(member) != new.read(member)}
+        assert changed == {edit.part for one in file.corrections for edit in one.edits}
+    (tmp_path / name).write_bytes(fixed)
+    profile = f"-env:UserInstallation={(tmp_path / 'profile').as_uri()}"
+    kind, suffix = ("txt:Text", ".txt") if name == "text.docx" else ("html", ".html")
+    command = ["soffice", profile, "--headless", "--convert-to", kind, name]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, timeout=PATIENCE_S)
+    text = (tmp_path / name).with_suffix(suffix).read_text("utf-8")
+    assert file.corrections[0].correct in text

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from sqlalchemy import Connection, select
 
-from arkaudit.audits.fixing import Checks
 from crawler.model.observations import Family
 from crawler.model.resolving import GLOBAL_RESOLVER, request_url
 from crawler.model.schema import document
@@ -21,13 +20,13 @@ from reports.remediation.causes import Cause
 from reports.remediation.correcting import Place, Why, correction
 from reports.store.frames import load_frames
 from reports.store.store_reading import read_store
-from reports.tables.actions import checked_places
+from reports.tables.actions import checked_places, lasting_detours
 
 _BECAUSE_HTTPS = "the resolver redirects http to https"
 
 
 @dataclass(frozen=True, slots=True)
-class StoreChecks(Checks):
+class StoreChecks:
     """The checks of a store, by ARK and URL."""
 
     store: Path
@@ -36,6 +35,8 @@ class StoreChecks(Checks):
     """The URLs that were checked for each ARK."""
     answered: frozenset[str]
     """URLs that gave any answer."""
+    lasting: frozenset[str]
+    """ARKs whose resolver has given no answer for as long as confirms a failure."""
     secured: frozenset[str]
     """URLs with http that were redirected to the same URL with https, which answered."""
     modern: frozenset[str]
@@ -87,26 +88,20 @@ class StoreChecks(Checks):
         )
         is_relative = mention.role is Role.LINK_TARGET and mention.resolver is None
         found = correction(place)
-        is_sure = mention.confidence is Confidence.CERTAIN
+        ark, is_alive = str(mention.ark), url in self.answered
         if found is not None and found.correct and not is_relative:
-            match found.why:
-                case Why.DID_YOU_MEAN:
-                    meant = _with_label_of(mention.as_written, found.correct)
-                    yield replace_text(
-                        mention, meant, Kind.SPELLING, known.meant_ark or "", found.because, is_certain=True
-                    )
-                case Why.OTHER_FORM:
-                    yield replace_text(
-                        mention, found.correct, Kind.SPELLING, str(mention.ark), found.because, is_certain=is_sure
-                    )
-                case Why.OTHER_RESOLVER:
-                    kind = Kind.MOVED if url in self.answered else Kind.RESOLVER
-                    yield replace_text(
-                        mention, found.correct, kind, str(mention.ark), found.because, is_certain=is_sure
-                    )
-        if known.family is Family.WORKS and url in self.secured and mention.as_written.startswith("http://"):
+            meant = _with_label_of(mention.as_written, found.correct)
+            # Without an answer it may be an outage.
+            detour = (Kind.MOVED if is_alive else Kind.RESOLVER, found.correct, ark, is_alive or ark in self.lasting)
+            kind, correct, ark, is_certain = {
+                Why.DID_YOU_MEAN: (Kind.SPELLING, meant, known.meant_ark or "", True),
+                Why.OTHER_FORM: (Kind.SPELLING, found.correct, ark, True),
+            }.get(found.why, detour)
+            yield replace_text(mention, correct, kind, ark, found.because, is_certain=is_certain)
+        is_secure = known.family is Family.WORKS and url in self.secured and not place.is_ambiguous
+        if is_secure and mention.as_written.startswith("http://"):
             secure = "https" + mention.as_written.removeprefix("http")
-            yield replace_text(mention, secure, Kind.HTTPS, str(mention.ark), _BECAUSE_HTTPS, is_certain=is_sure)
+            yield replace_text(mention, secure, Kind.HTTPS, str(mention.ark), _BECAUSE_HTTPS, is_certain=True)
 
 
 def _with_label_of(written: str, correct: str) -> str:
@@ -137,6 +132,7 @@ def checks_of(store: Path) -> StoreChecks:
         places,
         urls,
         answered,
+        lasting_detours(frames),
         frozenset(url for url in answered if url.startswith("http://") and f"https{url[4:]}" in answered),
         frozenset(modern),
         frozenset(classic),

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from arkaudit.output.progress import Progress
 from extractors.archives.members import INSIDE, ArchiveMember
@@ -18,6 +18,9 @@ from extractors.documents import Document, documents_in_file
 from extractors.mentions.mention import Mention
 from extractors.model.documents import Finding, Role
 from extractors.two_passes import RenderedDocument, TwoPasses
+
+if TYPE_CHECKING:
+    from arkaudit.audits.checked_corrections import StoreChecks
 
 #: Corrections of a file that are tried one by one if all together can't be verified.
 _MOST_TRIALS = 200
@@ -39,11 +42,6 @@ class Correction:
     edits: tuple[ByteEdit, ...] = ()
     refusal: str = ""
     """Why it was not made; empty if it was."""
-
-    @property
-    def is_certain(self) -> bool:
-        """True if all of its proposals are certain."""
-        return all(proposal.is_certain for proposal in self.proposals)
 
     @property
     def ark(self) -> str:
@@ -109,20 +107,8 @@ class Wanted:
         return ONLY_LIKELY
 
 
-class Checks(Protocol):
-    """What is known of ARKs from checks."""
-
-    def revised(self, mention: Mention, proposals: Iterable[Proposal]) -> list[Proposal]:
-        """Return *proposals* for a mention as checks confirm or refute them, and those that rest on checks."""
-        ...
-
-    def problem(self, path: Path, sha256: str, mentions: Sequence[Mention]) -> str:
-        """Return why the checks don't hold for a file, by its digest and mentions; empty if they do."""
-        ...
-
-
 def fixed_files(
-    files: Iterable[Path], wanted: Wanted, *, jobs: int, checks: Checks | None = None
+    files: Iterable[Path], wanted: Wanted, *, jobs: int, checks: StoreChecks | None = None
 ) -> Iterator[FixedFile]:
     """Yield each file with corrections to make or to list, and each that can't be corrected.
 
@@ -221,7 +207,7 @@ def _is_unclear(file: FixedFile) -> bool:
 
 
 def _file_of(
-    document: RenderedDocument[tuple[Mention, ...]], wanted: Wanted, checks: Checks | None
+    document: RenderedDocument[tuple[Mention, ...]], wanted: Wanted, checks: StoreChecks | None
 ) -> FixedFile | None:
     """Return the file of a document with the corrections to verify; None if there is nothing to correct or to list."""
     name, mentions = document.summary.name, document.value

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
+import difflib
 import logging
 import os
+import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +17,6 @@ import click
 from arkaudit.commands.options import FILE, flag, jobs_option, repeatable, store_file_option
 from arkaudit.output import output_rows as rows
 from arkaudit.output.exits import EXIT_MISTAKE, EXIT_UNFINISHED, command, end_unread, errors, say
-from arkaudit.output.patches import Replacement, sarif, unified_diff
 from extractors.corrections.proposals import OPTIONAL, UNCHECKED, Kind
 from extractors.model.budget import cores
 from extractors.model.errors import UserMistake
@@ -44,14 +44,6 @@ _KINDS = [kind.value for kind in Kind]
 @flag("--no-backup", help="With --apply: keep no backup (NAME.before-fix) next to each file.")
 @flag("--force", help="With --apply: also correct files in a git work tree with uncommitted changes.")
 @click.option("--patch", type=FILE, help="Write the corrections of text files to this file, for git apply.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["diff", "jsonl", "sarif"]),
-    default="diff",
-    show_default=True,
-    help="diff: of text files, and a list of places in others; jsonl: a line for each correction; sarif: for code hosts.",
-)
 @jobs_option
 def fix(
     places: tuple[str, ...],
@@ -62,7 +54,6 @@ def fix(
     no_backup: bool,
     force: bool,
     patch: Path | None,
-    form: str,
     jobs: int | None,
 ) -> None:
     """Correct citations where they stand, in files and folders.
@@ -101,7 +92,7 @@ def fix(
         checks = checks_of(store_file)
     elif only and kinds - UNCHECKED:
         raise UserMistake(f"--only {min(kinds - UNCHECKED)} needs --store, because it rests on checks")
-    trees, total, output = WorkTrees(), _Total(), _Output(form, is_applied=is_applied)
+    trees, total, output = WorkTrees(), _Total(), _Output(is_preview=patch is None and not is_applied)
     for file in fixed_files(seeds.files, wanted, jobs=jobs or cores(), checks=checks):
         if file.is_unread:
             say(f"{file.path}: {file.problem}")
@@ -117,7 +108,7 @@ def fix(
                 backup = write_corrected(file, with_backup=not no_backup) if is_applied else None
                 if backup is not None:
                     say(f"{file.path}: the former content is in {backup.name}")
-                output.add(file, data, to_patch=patch is not None)
+                output.add(file, data)
         except (OSError, Unfixable) as problem:
             file.problem = getattr(problem, "strerror", None) or str(problem)
         if file.problem:
@@ -126,9 +117,8 @@ def fix(
         else:
             total.files += bool(file.corrections)
             total.corrections += len(file.corrections)
-            output.add_others(file)
+            output.list(file, (one for one in file.others if not one.is_likely))
             total.likely += sum(one.is_likely for one in file.others)
-    output.end()
     if patch is not None:
         with durable_file(patch) as to:
             to.write(b"".join(output.diffs))
@@ -136,19 +126,9 @@ def fix(
         end_unread("nothing", total.unread)
     say(total.words(is_made=is_applied or patch is not None))
     if total.files and not is_applied and patch is None:
-        say(next_words(command("fix", *places, *_options(store_file, only, is_likely=likely), "--apply")))
+        say(next_words(command(*sys.argv[1:], "--apply")))
     if total.problems:
         sys.exit(EXIT_UNFINISHED if total.files else EXIT_MISTAKE)
-
-
-def _options(store_file: Path | None, only: Iterable[str], *, is_likely: bool) -> Iterator[str]:
-    """Yield the options that choose the same corrections."""
-    if store_file is not None:
-        yield from ("--store", str(store_file))
-    for kind in only:
-        yield from ("--only", kind)
-    if is_likely:
-        yield "--likely"
 
 
 @dataclass(slots=True)
@@ -175,72 +155,53 @@ class _Total:
 
 
 class _Output:
-    """Prints corrections in one of the formats."""
+    """Prints corrections: of text files as a diff in a preview, all others as a list of places."""
 
-    def __init__(self, form: str, *, is_applied: bool) -> None:
-        self._form = form
-        self._is_applied = is_applied
+    def __init__(self, *, is_preview: bool) -> None:
+        self._is_preview = is_preview
         self.diffs: list[bytes] = []
-        self._results: list[tuple[Path, bytes, str, str, list[Replacement]]] = []
 
-    def add(self, file: FixedFile, data: bytes, *, to_patch: bool) -> None:
+    def add(self, file: FixedFile, data: bytes) -> None:
         """Print the corrections of a file, or keep them for the patch."""
-        edits = [(edit.start, edit.end, edit.new) for one in file.corrections for edit in one.edits]
-        is_text = not file.is_package and 0 not in data
-        if to_patch and is_text:
-            self.diffs.append(unified_diff(_name_in_patch(file.path), data, edits))
-        if self._form == "jsonl":
-            self._print_rows(file, file.corrections)
-        elif self._form == "sarif":
-            for one in file.corrections if is_text else ():
-                replacements = [(edit.start, edit.end, edit.new) for edit in one.edits]
-                message = f"{one.written} should be {one.correct}: {one.because}."
-                self._results.append((file.path, data, one.proposals[0].kind, escape_invisible(message), replacements))
-        elif is_text and not (self._is_applied or to_patch):
-            self._write(unified_diff(_name_in_patch(file.path), data, edits))
+        if file.is_package or 0 in data:
+            self.list(file, file.corrections)
+            return
+        diff = unified_diff(_name_in_patch(file.path), data, file.new_data(data))
+        if not self._is_preview:
+            self.diffs.append(diff)
+            self.list(file, file.corrections)
+        elif sys.stdout.isatty():
+            lines = diff.decode("utf-8", "replace").split("\n")
+            rows.write("\n".join(map(escape_invisible, lines)), sys.stdout)
         else:
-            self._print_lines(file, file.corrections)
+            rows.write(diff, sys.stdout.buffer)
 
-    def add_others(self, file: FixedFile) -> None:
-        """Print the corrections of a file that are not made; the likely ones only as rows."""
-        if self._form == "jsonl":
-            self._print_rows(file, file.others)
-        elif self._form == "diff":
-            self._print_lines(file, [one for one in file.others if not one.is_likely])
-
-    def end(self) -> None:
-        """Print the formats that need all corrections."""
-        if self._form == "sarif":
-            rows.write(json.dumps(sarif(self._results), indent=2) + "\n", sys.stdout)
-
-    def _print_lines(self, file: FixedFile, corrections: Iterable[Correction]) -> None:
+    def list(self, file: FixedFile, corrections: Iterable[Correction]) -> None:
+        """Print a line for each of *corrections*."""
         for one in corrections:
             refusal = f"; not made: {one.refusal}" if one.refusal else ""
             line = f"{file.path}: {one.place}: {one.written} -> {one.correct} ({one.kinds}: {one.because}){refusal}"
             rows.write(escape_invisible(line) + "\n", sys.stdout)
 
-    def _print_rows(self, file: FixedFile, corrections: Iterable[Correction]) -> None:
-        for one in corrections:
-            row = {
-                "document": str(file.path),
-                "place": one.place,
-                "as_written": one.written,
-                "correct": one.correct,
-                "ark": one.ark,
-                "kinds": [proposal.kind for proposal in one.proposals],
-                "because": one.because,
-                "is_certain": one.is_certain,
-                "not_made": one.refusal or None,
-            }
-            rows.write(json.dumps(row) + "\n", sys.stdout)
 
-    def _write(self, diff: bytes) -> None:
-        if sys.stdout.isatty():
-            lines = diff.decode("utf-8", "replace").split("\n")
-            rows.write("\n".join(map(escape_invisible, lines)), sys.stdout)
-        else:
-            sys.stdout.flush()
-            rows.write(diff, sys.stdout.buffer)
+def unified_diff(name: str, old: bytes, new: bytes) -> bytes:
+    r"""Return the diff of two contents of a file for `git apply`; lines end with LF, and CR is a part of a line.
+
+    >>> print(unified_diff("a.txt", b"one\ntwo\nthree", b"one two\nthree").decode(), end="")
+    --- a/a.txt
+    +++ b/a.txt
+    @@ -1,3 +1,2 @@
+    -one
+    -two
+    +one two
+     three
+    \ No newline at end of file
+    """
+    # Names with blanks end with a tab.
+    names = [os.fsencode(f"{side}/{name}" + ("\t" if " " in name else "")) for side in "ab"]
+    contents = [re.findall(rb"[^\n]*\n|[^\n]+", content) for content in (old, new)]
+    lines = difflib.diff_bytes(difflib.unified_diff, contents[0], contents[1], names[0], names[1])
+    return b"".join(line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n" for line in lines)
 
 
 def _name_in_patch(path: Path) -> str:

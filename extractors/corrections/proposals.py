@@ -198,7 +198,9 @@ def _faults(mention: Mention) -> Sequence[_Fault]:
         elif escape := _PERCENT.match(text, at):
             if repaired.startswith(plain := unquote(escape[0].replace("%25", "%")), done):
                 done += len(plain)
-                faults += _percent_fault(mention, start, escape[0], plain)
+                if mention.role is Role.TEXT and mention.resolver is None:  # in a URL it is right
+                    edit = Edit(start, escape.end() - at + start, plain)
+                    faults.append(_Fault(Kind.SPELLING, edit, "an escape (percent-encoding)", is_certain=False))
                 at = escape.end()
                 continue
             return ()
@@ -217,11 +219,3 @@ def _fault(change: Change, text: str, *, is_certain: bool = True) -> _Fault:
     words = f"an escape ({repair})" if is_escape else _WORDS.get(repair, repair)
     # An escape may be right in an example of code.
     return _Fault(kind, Edit(change.source_start, change.source_end, text), words, is_certain and not is_escape)
-
-
-def _percent_fault(mention: Mention, start: int, escape: str, plain: str) -> Iterator[_Fault]:
-    """Yield the fault of a percent-encoded ARK in prose; in a URL it is right."""
-    before = mention.context.partition(mention.as_written)[0][-1:]
-    if mention.role is Role.TEXT and mention.resolver is None and before not in ("=", "/", "&", "?", "%"):
-        edit = Edit(start, start + len(escape), plain)
-        yield _Fault(Kind.SPELLING, edit, "an escape (percent-encoding)", is_certain=False)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from io import BytesIO
+from zipfile import BadZipFile, ZipFile
 
 from w3lib.encoding import read_bom
 
-from extractors.corrections.packages import changed_package
 from extractors.corrections.proposals import Edit
 from extractors.model.decoding import decode
 from extractors.model.errors import ArkauditError
@@ -181,13 +182,14 @@ class Place:
 
     part: _Part
     offsets: OffsetMap
-    bounds: tuple[tuple[int, int, int, int], ...]
-    """For each word and each gap of the written text: its range there, and its range in the text of *offsets*."""
+    starts: Sequence[int]
+    """For each character of the written text, where it begins in the text of *offsets*."""
+    ends: Sequence[int]
 
     @property
     def start(self) -> int:
         """Its offset in the part."""
-        return self.offsets.source_offset(self.bounds[0][2])
+        return self.offsets.source_offset(self.starts[0])
 
     @property
     def line(self) -> int:
@@ -197,27 +199,18 @@ class Place:
     def byte_edits(self, edits: Iterable[Edit]) -> Iterator[ByteEdit]:
         """Yield the edits of the source that make *edits* of the written text; tags inside stay."""
         for edit in edits:
+            if edit.start < edit.end:
+                spans = self.offsets.source_spans(self.starts[edit.start], self.ends[edit.end - 1])
+            else:
+                at = self.offsets.source_end(self.ends[edit.start - 1]) if edit.start else self.start
+                spans = [(at, at)]
             text = self.part.syntax.escape(edit.text)
-            for start, end in self._source_spans(edit.start, edit.end):
+            for start, end in spans:
                 if text and (character := _RUN_CHARACTER.fullmatch(self.part.text, start, end)):
                     text = f"<{character[1]}t>{text}</{character[1]}t>"
                 if "wbr" not in self.part.text[start:end]:
                     yield self._byte_edit(start, end, text)
                 text = ""
-
-    def _source_spans(self, start: int, end: int) -> list[tuple[int, int]]:
-        first, last = self._offset(start, is_end=False), self._offset(end, is_end=True)
-        if first < last:
-            return self.offsets.source_spans(first, last)
-        at = self.offsets.source_end(first) if start else self.offsets.source_offset(first)
-        return [(at, at)]
-
-    def _offset(self, at: int, *, is_end: bool) -> int:
-        """Return the offset in the text of the source for one in the written text."""
-        for start, end, first, last in self.bounds:
-            if start <= at < end or (at == end and is_end):
-                return last if at == end else first + at - start
-        return self.bounds[-1][3]
 
     def _byte_edit(self, start: int, end: int, text: str) -> ByteEdit:
         part = self.part
@@ -285,17 +278,20 @@ class Source:
 
     def _find(self, written: str, *, with_tags: bool) -> list[Place]:
         """Return all places of *written*, where gaps may have other blanks; those that end a word, if there are any."""
-        pieces = list(_PIECE.finditer(written))
-        pattern = re.compile(
-            "".join(r"(\s+)" if piece[0].isspace() else f"({re.escape(piece[0])})" for piece in pieces)
-        )
+        pieces = _PIECE.findall(written)
+        pattern = re.compile("".join(r"(\s+)" if piece.isspace() else f"({re.escape(piece)})" for piece in pieces))
         places: list[tuple[Place, bool]] = []
         for part in self._parts:
             offsets = part.offset_map(with_tags=with_tags)
             for found in pattern.finditer(offsets.text):
-                bounds = tuple((*piece.span(), *found.span(at)) for at, piece in enumerate(pieces, start=1))
+                starts: list[int] = []
+                ends: list[int] = []
+                for group, piece in enumerate(pieces, start=1):
+                    first, last = found.span(group)
+                    starts += [first] * len(piece) if piece.isspace() else range(first, last)
+                    ends += [last] * len(piece) if piece.isspace() else range(first + 1, last + 1)
                 goes_on = offsets.text[found.end() : found.end() + 1].isalnum()
-                places.append((Place(part, offsets, bounds), goes_on))
+                places.append((Place(part, offsets, starts, ends), goes_on))
         return [place for place, goes_on in places if not goes_on] or [place for place, _ in places]
 
     def apply(self, edits: Iterable[ByteEdit]) -> bytes:
@@ -306,12 +302,22 @@ class Source:
                 raise Unfixable("two corrections overlap")
             others.append(edit)
         changed = {part.name: _splice(part.data, by_part[part.name]) for part in self._parts if part.name in by_part}
-        if not self.is_package:
-            return changed.get("", self._data)
-        try:
-            return changed_package(self._data, changed)
-        except ValueError as problem:
-            raise Unfixable(f"it is an unusual package: {problem}") from None
+        return _changed_package(self._data, changed) if self.is_package else changed.get("", self._data)
+
+
+def _changed_package(data: bytes, changed: Mapping[str, bytes]) -> bytes:
+    """Return the package *data* with new content for the members in *changed*, by name; the others keep theirs."""
+    package = BytesIO()
+    try:
+        with ZipFile(BytesIO(data)) as old, ZipFile(package, "w") as new:
+            if not data.startswith(b"PK") or len(set(old.namelist())) < len(old.namelist()):
+                raise Unfixable("it is an unusual package")
+            new.comment = old.comment
+            for member in old.infolist():
+                new.writestr(member, changed.get(member.filename) or old.read(member))
+    except (BadZipFile, NotImplementedError, RuntimeError, ValueError, OSError) as problem:
+        raise Unfixable(f"it is a damaged package: {problem}") from None
+    return package.getvalue()
 
 
 def _splice(data: bytes, edits: Iterable[ByteEdit]) -> bytes:

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from crawler.history.ark_status import ArkState
-from crawler.model.observations import Family
+from crawler.model.observations import Family, ObjectOutcome
 from extractors.model.documents import Role
 from reports.remediation.causes import ADVICE, Cause, Fault, grade
 from reports.remediation.correcting import Place, correction
@@ -286,6 +286,18 @@ def checked_places(frames: Frames) -> dict[tuple[str, str], Place]:
     rows = rows.assign(family=families(rows["object"]), confidence="certain", role=Role.TEXT.value)
     rows = rows.assign(**dict.fromkeys(("as_written", "repaired", "repairs", "resolver"), ""))
     return {(row["ark"], row["request_url"]): _place(row) for row in records_of(rows)}
+
+
+def lasting_detours(frames: Frames) -> frozenset[str]:
+    """Return the ARKs that only another resolver has resolved for as long as confirms a failure: no mere outage."""
+    policy = frames.timeline.policy
+    now = frames.verdicts.loc[frames.verdicts["object"].eq(ObjectOutcome.WORKS_ELSEWHERE), ["ark_id", "ark"]]
+    checks = frames.history.merge(now.drop_duplicates(), on="ark_id")
+    last = checks.sort_values("started_at").groupby("ark").tail(policy.strikes)
+    by_ark = last.assign(is_detour=last["object"].eq(ObjectOutcome.WORKS_ELSEWHERE)).groupby("ark")
+    spans = by_ark["started_at"].max() - by_ark["started_at"].min()
+    has_lasted = by_ark["is_detour"].sum().ge(policy.strikes) & spans.ge(pd.Timedelta(days=policy.days))
+    return frozenset(has_lasted.index[has_lasted])
 
 
 CORRECTIONS = TableDefinition(
