@@ -1,9 +1,10 @@
-"""Check a store, and export its runs."""
+"""Check a store, prune its old runs, and export its runs."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 from sqlalchemy import Connection, exists, func, select
@@ -12,14 +13,16 @@ from arkaudit.output.exits import EXIT_FINDING, say
 from crawler.history.latest import DERIVED, rebuild_beside
 from crawler.model import schema
 from crawler.model.observations import ObjectOutcome
-from crawler.store import StoreDamaged
+from crawler.store import StoreDamaged, StoreUnopenable
 from crawler.store.database import unreadable_rows
+from crawler.store.pruning import prune
+from crawler.store.store import Store
 from crawler.store.stored_values import wrong_values
 from extractors.model.ark import Ark
-from extractors.model.files import is_folder, path_exists
+from extractors.model.files import is_file, is_folder, path_exists
 from extractors.model.normalize import NotAnArk
 from reports.exports import ReportUnwritable
-from reports.languages.display import escape_invisible
+from reports.languages.display import count_noun, escape_invisible
 from reports.store.frames import read_store
 from reports.store_export import export
 
@@ -86,7 +89,7 @@ def _contradictions(connection: Connection) -> Iterator[str]:
     for row in connection.execute(select(schema.verdict).where(*unfounded)):
         yield f"verdict {row.verdict_id} ({row.object} at {row.request_url}) has no observation to support it"
     hops = func.json_array_length(observation.hops)
-    miscounted = observation.hop_count != func.max(hops - 1, 0)
+    miscounted = (hops > 0) & (observation.hop_count != hops - 1)
     for key in connection.scalars(select(observation.observation_id).where(miscounted)):
         yield f"observation {key} has a wrong number of redirects"
 
@@ -106,6 +109,21 @@ def _history(connection: Connection) -> Iterator[str]:
             differences += [f"{words} {tuple(row)}" for row in rows]
         if differences:
             yield f"{table.name} does not follow from the runs: {'; '.join(differences)}"
+
+
+def prune_store(store_file: Path, *, runs: int | None, days: int | None) -> None:
+    """Prune old runs of a store. Raises `crawler.store.StoreUnopenable` and `crawler.store.StoreUnwritable`."""
+    if not is_file(store_file):
+        raise StoreUnopenable(f"there is no store {store_file}")
+    before = store_file.stat().st_size
+    with Store.open(store_file) as store:
+        pruned = list(prune(store, now=datetime.now(UTC), runs=runs, days=days))
+        store.shrink()  # also after an earlier call was interrupted
+    if not pruned:
+        say(f"{store_file}: no run is old enough to be pruned")
+        return
+    freed = max(before - store_file.stat().st_size, 0) / 1e6
+    say(f"{store_file}: {count_noun(len(pruned), 'run', 'runs')} pruned, {freed:,.1f} MB freed")
 
 
 def export_store(store_file: Path, out: Path) -> None:

@@ -20,6 +20,7 @@ from sqlalchemy import (
     bindparam,
     delete,
     exists,
+    false,
     func,
     select,
     text,
@@ -51,6 +52,8 @@ from crawler.model import schema
 from crawler.model.observations import ACCESS, DocumentOutcome, Family, ObjectOutcome, moment
 from extractors.model.urls import authority_of
 
+#: The kind of the finding that marks a pruned run.
+PRUNED = "pruned"
 _document, _latest, _observation = schema.document.c, schema.latest.c, schema.observation.c
 _run, _verdict = schema.run.c, schema.verdict.c
 # -- contacts with hosts, and the assessment of a run
@@ -99,6 +102,8 @@ def _misses(connection: Connection, run_id: int, hosts: Iterable[str]) -> dict[s
 
 #: Columns of `latest` that are written once, when an ARK is first seen.
 _KEPT = ("ark_id", "request_url", "host", "first_seen_at")
+#: The derived tables that a pruned run keeps.
+_OF_HOSTS = (schema.contact, schema.assessment)
 #: The derived tables; referenced tables come first.
 DERIVED = (schema.contact, schema.assessment, schema.latest, schema.event)
 #: The number of verdicts processed at a time: a run of a million does not fit in memory.
@@ -158,10 +163,16 @@ def forget_verdicts(connection: Connection, run_id: int) -> None:
     """Delete the verdicts of a run, and their effect on the history."""
     connection.exec_driver_sql("PRAGMA defer_foreign_keys=ON")  # of `latest`, which is rebuilt
     done = connection.execute(delete(schema.verdict).where(_verdict.run_id == run_id))
-    for table in (schema.contact, schema.assessment):
+    for table in _OF_HOSTS:
         connection.execute(delete(table).where(table.c.run_id == run_id))
     if done.rowcount:
         rebuild(connection)
+
+
+def is_pruned() -> ColumnElement[bool]:
+    """Return the condition that a run was pruned, so that its contacts can't be derived any more."""
+    finding = schema.finding.c
+    return exists().where(finding.run_id == _run.run_id, finding.kind == PRUNED)
 
 
 def _is_last_under_way(connection: Connection, run_id: int) -> bool:
@@ -193,8 +204,15 @@ def rebuild(
     """
     run = schema.run
     noted = {run_id for (run_id,) in connection.exec_driver_sql("SELECT run_id FROM main.assessment")} | {noting}
+    pruned = select(_run.run_id).where(is_pruned())
     for table in reversed(DERIVED):
-        connection.execute(delete(table))
+        is_lasting = table.c.run_id.in_(pruned) if table in _OF_HOSTS else false()
+        connection.execute(delete(table).where(~is_lasting))
+        if is_beside and table in _OF_HOSTS:
+            columns = ", ".join(column.name for column in table.columns)
+            marked = "SELECT run_id FROM main.finding WHERE kind = ?"
+            copied = f"SELECT {columns} FROM main.{table.name} WHERE run_id IN ({marked})"
+            connection.exec_driver_sql(f"INSERT INTO temp.{table.name} ({columns}) {copied}", (PRUNED,))
     for row in connection.execute(select(run).order_by(run.c.started_at, run.c.run_id)).all():
         if row.ended_at is not None or row.run_id in noted:
             _note_verdicts(connection, row.run_id, is_beside=is_beside)

@@ -20,6 +20,7 @@ from uuid import uuid4
 
 from sqlalchemy import URL, Connection, create_engine, event, select, text, update
 from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import StaticPool
 
 from crawler.answers.mementos import MementoRecord
@@ -214,6 +215,15 @@ class Store(DocumentTables, ArkTables):
                 _update_run(connection, run_id, plan={**plan, "reported": True})
 
     # -- the store as a whole
+
+    def shrink(self) -> None:
+        """Return free space of the file to the disk. Raises `StoreUnwritable`; the store is unchanged then."""
+        try:
+            with self._engine.connect() as connection:
+                connection.execution_options(isolation_level="AUTOCOMMIT").exec_driver_sql("VACUUM")
+                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        except DatabaseError as problem:
+            raise StoreUnwritable(f"{self.path}: {problem.orig}") from problem
 
     def make_private(self) -> None:
         """Make the file of the store, and SQLite's files next to it, readable by their owner only."""

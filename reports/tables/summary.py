@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import pandas as pd
 
+from crawler.history.latest import PRUNED
 from crawler.model.observations import DESCRIBED, CommitmentOutcome, DocumentOutcome, Family
 from reports.languages import ENGLISH, Language
 from reports.store.frames import Frames
@@ -30,7 +31,7 @@ def summary(frames: Frames) -> pd.DataFrame:
     """Return one row per measure; ordered from documents over citations, ARKs and URLs to requests.
 
     Each row also has the values of the previous run and of the chosen run, with the changes. A measure that only an
-    earlier run has is 0 here, and comes last.
+    earlier run has is 0 here, and comes last. A run that was pruned has no number of questions to compare.
     """
     runs = {"value": frames, "previous": frames.previous, "since": frames.since}
     measures = {column: _measures(run) if run else {} for column, run in runs.items()}
@@ -42,6 +43,9 @@ def summary(frames: Frames) -> pd.DataFrame:
         for column, of_run in measures.items()
     }
     table = pd.DataFrame({"measure": notes.keys(), "note": notes.values(), **values})
+    for column, run in runs.items():
+        if run and run is not frames and run.findings["kind"].eq(PRUNED).any():
+            table.loc[table["measure"].isin(("findings", "questions asked", REQUESTS_SENT)), column] = pd.NA
     return table.assign(change=table["value"] - table["previous"], since_change=table["value"] - table["since"])
 
 
