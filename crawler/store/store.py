@@ -217,7 +217,7 @@ class Store(DocumentTables, ArkTables):
     # -- the store as a whole
 
     def shrink(self) -> None:
-        """Return free space of the file to the disk. Raises `StoreUnwritable`; the store is unchanged then."""
+        """Give free space of the file back to the disk. Raises `StoreUnwritable`; the store is unchanged then."""
         try:
             with self._engine.connect() as connection:
                 connection.execution_options(isolation_level="AUTOCOMMIT").exec_driver_sql("VACUUM")
