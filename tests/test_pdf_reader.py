@@ -14,7 +14,7 @@ from extractors.extraction import extraction_of, read_document
 from extractors.find import scan
 from extractors.model.documents import Block, Reading, Role
 from extractors.processes.worker import Worker, WorkerDied
-from extractors.readers.pdf.geometry import Line, without_false_breaks
+from extractors.readers.pdf.geometry import Box, Line, lines_of, order_text, without_false_breaks
 from extractors.readers.pdf.pdf_pages import is_open
 from extractors.readers.pdf.pdf_reader import read_pdf
 from extractors.wraps.evidence import Evidence
@@ -276,6 +276,49 @@ def test_turned_text_is_read_as_upright_text(matrix):
     [block] = [block for block in reading.blocks if block.role is Role.TEXT]
     assert (block.text, block.seams) == (f"see {target.decode()}", ())
     assert [block.text[anchor.start : anchor.end] for anchor in block.anchors] == [block.text]
+
+
+@pytest.mark.parametrize(("matrix", "step"), [(b"0 1 -1 0", 12), (b"0 -1 1 0", -12)])
+def test_lines_on_their_side_are_in_reading_order(matrix, step):
+    lines = (b"see https://n2t.net/ark:", b"/53355/cl0100", b"66723 and on")
+    drawn = (
+        b"BT /F 10 Tf %s %d %d Tm (%s) Tj ET " % (matrix, 300 + step * row, 400, line) for row, line in enumerate(lines)
+    )
+    [text] = read_pdf(pages(b"".join(drawn))).blocks
+    assert text.text.split() == b" ".join(lines).decode().split()
+
+
+class Placed:
+    """Glyphs ten points wide, in rows as drawn from left to right."""
+
+    def __init__(self, rows):
+        self.text = "\r\n".join(row.replace(" ", "") for row in rows)
+        self._boxes = [
+            Box(10 * at, -12 * line, 10 * at + 10, 10 - 12 * line)
+            for line, row in enumerate(rows)
+            for at, char in enumerate((*row, " ", " "))
+            if char != " " or at >= len(row)
+        ]
+
+    def box(self, offset):
+        return self._boxes[offset]
+
+    def boxes(self, offsets):
+        return [self._boxes[offset] for offset in offsets]
+
+
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [
+        (["ark:/53355/cl0100 ואר", "םינש ,66723"], "ראו ark:/53355/cl0100\n66723, שנים"),
+        (["ark:/65665/3c7- .ואר", "ןאכ 9a33"], "ראו . ark:/65665/3c7-\n9a33 כאן"),
+        (["ןאכ 9a33", "ark:/65665/3c7-"], "9a33 כאן\nark:/65665/3c7-"),
+    ],
+    ids=["a comma that is drawn at the left", "a full stop that is drawn at the right", "lines as they are"],
+)
+def test_punctuation_beside_an_ark_belongs_to_the_text_from_right_to_left(rows, text):
+    glyphs = Placed(rows)
+    assert order_text(glyphs.text, lines_of(glyphs.text, glyphs), glyphs).text == text
 
 
 def test_a_raised_footnote_mark_is_parted_from_the_ark_before_it():

@@ -180,7 +180,7 @@ _ARK_LIKE = regex.compile(r"[\p{L}\p{Nd}/.=_~%+@$*?-]|:[\p{L}\p{Nd}]")
 _LIST_MARK = regex.compile(r"[-*\p{Pd}\N{BULLET}\N{MIDDLE DOT}]+\Z")
 _OTHER_SCRIPT = regex.compile(r"[\p{L}--\p{Latin}]", regex.VERSION1)
 _ALPHANUMERIC = regex.compile(r"[\p{L}\p{Nd}]")
-_NEW_IDENTIFIER = regex.compile(
+NEW_IDENTIFIER = regex.compile(
     r"(?:\d{0,3}(?:https?|ftp|ark|doi|urn|hdl|info|isbn|issn|mailto):|www\.|10\.\d{4,}/)", regex.IGNORECASE
 )
 _DATE = regex.compile(r"\d{1,4}(?:([./-])\d{1,2}\1\d{1,4})[.,;:)]*\Z")
@@ -210,7 +210,7 @@ def nothing_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 
 
 def another_identifier(wrap: Wrap, _: Evidence) -> WrapDecision | None:
-    if _NEW_IDENTIFIER.match(wrap.right):
+    if NEW_IDENTIFIER.match(wrap.right):
         return WrapDecision(
             False, Reason.ENDS_BEFORE_IDENTIFIER, Confidence.LIKELY if wrap.is_paged else Confidence.CERTAIN
         )
@@ -254,14 +254,16 @@ def check_character_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | No
         return None
     match evidence.zones.check(left), evidence.zones.check(joined):
         case CheckCharacter.FAILS, CheckCharacter.PASSES:
-            return WrapDecision(True, Reason.CHECK_CHARACTER)
-        case CheckCharacter.PASSES, CheckCharacter.FAILS if (
-            not wrap.hyphen
-            # A piece may pass by chance: bpt6 does, and fails with the text of the next line.
-            and not (wrap.is_wrapped_again and len(left.name) < SHORTEST_CHECKED)
-        ):
-            return WrapDecision(False, Reason.CHECK_CHARACTER)
-    return None
+            join, name = True, joined.name
+        case CheckCharacter.PASSES, CheckCharacter.FAILS if not wrap.hyphen:
+            join, name = False, left.name
+        case _:
+            return None
+    # A piece may pass by chance: bpt6 does, and fails with the text of the next line.
+    is_short = len(name) < SHORTEST_CHECKED
+    if is_short and not join and wrap.is_wrapped_again:
+        return None
+    return WrapDecision(join, Reason.CHECK_CHARACTER, Confidence.LIKELY if is_short else Confidence.CERTAIN)
 
 
 def numbering_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:

@@ -27,12 +27,12 @@ _LINE = re.compile(
     """,
     re.VERBOSE,
 )
-_SLACK = 1.0  # points: links and the text under them are drawn by different rules
+SLACK = 1.0  # points: links and the text under them are drawn by different rules
 _NO_SPACE = 0.16  # of the height of the font: a gap that doesn't separate words
 _FEWEST_LINES = 3  # of a column, for its right edge to be known
 _ENOUGH_LINES = 8  # of a stretch of text, to use it without the rest of its column
 _UPRIGHT = 0.1  # the minimum width of an average character, in heights of its font
-_WIDEST_LEADING = 2.2  # line heights between two lines of one column
+WIDEST_LEADING = 2.2  # line heights between two lines of one column
 
 
 class Box(NamedTuple):
@@ -98,9 +98,16 @@ class Glyphs:
 
     def look_for_turns(self, offsets: Iterable[int]) -> None:
         """Find the turns of the text at *offsets*; from now on each box is turned with its character."""
-        self.turns = frozenset(map(self._turn, offsets)) | {0}
+        self.turns = frozenset(map(self.turn, offsets)) | {0}
 
-    def _turn(self, offset: int) -> int:
+    def in_order(self, origins: Sequence[int]) -> Self:
+        """Return the glyphs of a text with the characters of this one in another order, given their old offsets."""
+        ordered = type(self)(self._page, lambda offset: self._index(origins[offset]))
+        ordered.turns = self.turns
+        return ordered
+
+    def turn(self, offset: int) -> int:
+        """Return the quarter turns of a character."""
         angle = float(pdfium.FPDFText_GetCharAngle(self._page, self._index(offset)))
         return round(angle / (math.pi / 2)) % 4
 
@@ -122,7 +129,7 @@ class Glyphs:
         return self._upright(offset, Box(box.left, box.bottom, box.right, box.top))
 
     def _upright(self, offset: int, box: Box) -> Box:
-        return box if len(self.turns) == 1 else box.turn(self._turn(offset))
+        return box if len(self.turns) == 1 else box.turn(self.turn(offset))
 
     def boxes(self, offsets: Iterable[int]) -> list[Box]:
         """Return the rectangles of several characters."""
@@ -176,7 +183,7 @@ def without_false_breaks(text: str, lines: Lines) -> str:
     for index, (line, following) in enumerate(pairwise(lines)):
         gap = following.left - line.right
         height = max(near.height for near in lines[max(0, index - 2) : min(len(lines), index + 4)])
-        if _is_level(line, following) and -_SLACK < gap < _NO_SPACE * height and text[line.end] != LINE_END_HYPHEN:
+        if _is_level(line, following) and -SLACK < gap < _NO_SPACE * height and text[line.end] != LINE_END_HYPHEN:
             between = following.start - line.end
             pieces += [text[done : line.end], ZERO_WIDTH_SPACE * between]
             done = following.start
@@ -188,10 +195,10 @@ def _is_level(line: Line, following: Line) -> bool:
 
     The ink of a letter lies within the height of the font, or hangs below it (g).
     """
-    line_within = line.bottom > following.bottom - _SLACK and line.top < following.top + _SLACK
-    within_line = following.bottom > line.bottom - _SLACK and following.top < line.top + _SLACK
+    line_within = line.bottom > following.bottom - SLACK and line.top < following.top + SLACK
+    within_line = following.bottom > line.bottom - SLACK and following.top < line.top + SLACK
     overlap = min(line.top, following.top) - max(line.bottom, following.bottom)
-    hangs = following.bottom < line.bottom + _SLACK and 2 * overlap > min(line.height, following.height)
+    hangs = following.bottom < line.bottom + SLACK and 2 * overlap > min(line.height, following.height)
     return line_within or within_line or hangs
 
 
@@ -224,11 +231,11 @@ def _stretches(lines: Lines) -> tuple[list[tuple[int, int]], set[int]]:
     first = 0
     for index, (last, line) in enumerate(pairwise(lines), start=1):
         leading, height = last.bottom - line.bottom, max(line.height, last.height)
-        is_below = _SLACK < leading < _WIDEST_LEADING * height
+        is_below = SLACK < leading < WIDEST_LEADING * height
         if is_below and line.left < last.right and last.left < line.right:
             continue
         overlaps = line.bottom < last.top and last.bottom < line.top and abs(leading) < 0.6 * height
-        if overlaps and line.left >= last.right - _SLACK:
+        if overlaps and line.left >= last.right - SLACK:
             continued.add(index - 1)  # visually one line: PDFium breaks lines at raised footnote marks
             continue
         ranges.append((first, index))
@@ -280,8 +287,8 @@ class Rows:
 
     def under(self, rectangle: Box) -> list[tuple[int, int]]:
         """Return the ranges of the text in *rectangle*, in order, without the blanks around them."""
-        low = bisect_left(self._rows, rectangle.bottom - _SLACK, key=attrgetter("middle"))
-        high = bisect_right(self._rows, rectangle.top + _SLACK, key=attrgetter("middle"))
+        low = bisect_left(self._rows, rectangle.bottom - SLACK, key=attrgetter("middle"))
+        high = bisect_right(self._rows, rectangle.top + SLACK, key=attrgetter("middle"))
         ranges = (self._part(line, rectangle) for line in self._rows[low:high])
         return sorted(span for span in ranges if span is not None)
 
@@ -289,10 +296,10 @@ class Rows:
         if line.right < rectangle.left or rectangle.right < line.left:
             return None
         start, end = line.start, line.end
-        if line.left < rectangle.left - _SLACK:
-            start = bisect_left(range(end), rectangle.left - _SLACK / 2, lo=start, key=self._glyphs.center)
-        if rectangle.right + _SLACK < line.right:
-            end = bisect_left(range(end), rectangle.right + _SLACK / 2, lo=start, key=self._glyphs.center)
+        if line.left < rectangle.left - SLACK:
+            start = bisect_left(range(end), rectangle.left - SLACK / 2, lo=start, key=self._glyphs.center)
+        if rectangle.right + SLACK < line.right:
+            end = bisect_left(range(end), rectangle.right + SLACK / 2, lo=start, key=self._glyphs.center)
         words = self._text[start:end]
         start, end = (start + len(words) - len(words.lstrip()), end - len(words) + len(words.rstrip()))
         return (start, end) if start < end else None
@@ -307,8 +314,12 @@ _LETTER = regex.compile(r"\p{L}")
 _LETTERS = regex.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 #: In a run as drawn, from left to right: characters that begin no URL, and digits after a delimiter at the end.
 _LEFT_OVER = regex.compile(r"[/:.=?&-]+(?=[\p{L}\p{N}])")
+#: In a run as drawn: punctuation of the text around it, which follows it at its left, and precedes it at its right.
+_AT_LEFT = re.compile(r"(?:[^\w ]* )?(?:[,;.!?)\]\u060c]+(?=[\w/:]))?")
+_AT_RIGHT = re.compile(r" [^\w]*\Z")
 _DIGITS_LAST = regex.compile(r"(?<=\p{L}[\p{L}\p{N}]*)[/:](?=\p{N}+\Z)")
 _SHARE = 0.2  # of the letters of a page, above which its lines run from right to left
+_NEAR_ROWS = 5  # that PDFium gives in another order
 _WORD_GAP = 0.12  # of the height of the font
 
 
@@ -353,15 +364,16 @@ def is_right_to_left(text: str) -> bool:
 
 def order_text(text: str, lines: Lines, glyphs: Glyphs) -> OrderedText:
     """Return the *text* of a page with the characters of each of its *lines* in reading order."""
-    rows = [
-        _runs(row, line.height)
-        for line in lines
-        for row in _rows(text, range(line.start, line.end + text.startswith(LINE_END_HYPHEN, line.end)), glyphs)
-    ]
+    placed: list[tuple[list[_Glyph], float]] = []
+    for line in lines:
+        end = line.end + text.startswith(LINE_END_HYPHEN, line.end)
+        for row in _rows(text, range(line.start, end), glyphs):
+            _place(placed, row, line.height)
+    rows = [_runs(row, height) for row, height in placed]
     is_by_line = any(len(runs) > 1 and runs[-1][0].char in "/:" for runs in rows if runs)
     chars: list[str] = []
     places: list[tuple[float, float]] = []
-    ends: list[tuple[int, float, float]] = []
+    ends: list[tuple[int, float, float, float]] = []
     for runs in rows:
         in_order = [glyph for run in (_by_line(runs) if is_by_line else runs) for glyph in run]
         if not in_order:
@@ -372,9 +384,12 @@ def order_text(text: str, lines: Lines, glyphs: Glyphs) -> OrderedText:
             *((glyph.left + glyph.right, glyph.middle) for glyph in in_order),
         ]
         left, right = min(glyph.left for glyph in in_order), max(glyph.right for glyph in in_order)
-        ends.append((len(chars), left, (right - left) / len(in_order)))
-    edge = min((left for _, left, _ in ends), default=0.0)
-    slack = tuple((end, round((left - edge) / width, 2)) for end, left, width in ends if width > 0)
+        ends.append((len(chars), left, right, (right - left) / len(in_order)))
+    slack = tuple(
+        (end, round((left - min(other[1] for other in ends if abs(other[2] - right) < 2 * width)) / width, 2))
+        for end, left, right, width in ends
+        if width > 0
+    )
     return OrderedText("".join(chars), slack, tuple((both / 2, middle) for both, middle in places))
 
 
@@ -397,6 +412,25 @@ def _rows(text: str, offsets: range, glyphs: Glyphs) -> Iterator[list[_Glyph]]:
     yield sorted(row)
 
 
+def _place(rows: list[tuple[list[_Glyph], float]], row: list[_Glyph], height: float) -> None:
+    """Add *row* to *rows*, above the rows that PDFium gives too early, or to a row of which it is the rest."""
+    at = len(rows)
+    for index in range(at - 1, max(-1, at - _NEAR_ROWS), -1):
+        other = rows[index][0]
+        rise = row[0].middle - other[0].middle
+        if (
+            abs(rise) < height / 4
+            and min(abs(row[0].left - other[-1].right), abs(other[0].left - row[-1].right)) < SLACK
+        ):
+            rows[index] = sorted([*other, *row]), max(height, rows[index][1])
+            return
+        if not height / 2 < rise < WIDEST_LEADING * height:
+            break
+        if row[0].left < other[-1].right and other[0].left < row[-1].right:
+            at = index
+    rows.insert(at, (row, height))
+
+
 def _runs(line: Sequence[_Glyph], height: float) -> list[list[_Glyph]]:
     """Return the runs of a *line* (from left to right) in reading order, with a blank for each gap between words."""
     spaced: list[_Glyph] = []
@@ -411,9 +445,10 @@ def _runs(line: Sequence[_Glyph], height: float) -> list[list[_Glyph]]:
         if run[0].is_right_to_left:
             read.append(run[::-1])
             continue
-        words = [at for at, glyph in enumerate(run) if glyph.char != " "]
-        start, end = (words[0], words[-1] + 1) if words else (0, 0)
-        read += filter(None, (run[end:], run[start:end], run[:start]))
+        written = "".join(glyph.char for glyph in run)
+        start, at_right = _AT_LEFT.match(written).end(), _AT_RIGHT.search(written)  # type: ignore[union-attr]
+        end = max(start, at_right.start()) if at_right else len(run)
+        read += filter(None, (run[end:][::-1], run[start:end], run[:start][::-1]))
     return read
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, NamedTuple, TypeVar
 
 import pypdfium2.raw as pdfium
@@ -32,6 +32,7 @@ from extractors.readers.pdf.geometry import (
     order_text,
     without_false_breaks,
 )
+from extractors.readers.pdf.reading_order import in_reading_order
 from extractors.readers.pdf.spacing import Spacing
 
 # The annotations of a page: links with their rectangles, comments, and values of form fields.
@@ -368,7 +369,7 @@ def _with_text(page: PdfiumPage, read: PdfPage, faults: list[str], *, continues:
         if is_right_to_left(text):
             return attempt(faults, "geometry", lambda: _from_right_to_left(read, text_page), read)
         open_ends = open_lines(text)
-        labels = [label.start() for label in _LABEL.finditer(text)][:_MOST_LABELS]
+        labels = _labels_in(text)
         ark_links = {link.uri for link in read.links if may_hold_ark(link.uri)}
         if not (labels or ark_links or continues or open_ends):
             return read
@@ -379,16 +380,21 @@ def _with_text(page: PdfiumPage, read: PdfPage, faults: list[str], *, continues:
             if glyphs is None:
                 return read
             glyphs.look_for_turns(labels)
-            shown, lines = text, lines_of(text, glyphs)
+            shown, glyphs = in_reading_order(text, labels, glyphs)
+            lines = lines_of(shown, glyphs)
             if ZERO_WIDTH_SPACE in text:
-                shown = without_false_breaks(text, lines)
+                shown = without_false_breaks(shown, lines)
                 lines = lines_of(shown, glyphs)
             may_go_on = any(_may_end(lines, after) for after in open_ends)
             sizes = tuple(glyphs.font_size(line.start) for line in lines) if continues or may_go_on else ()
             placed = replace(read, text=shown, lines=lines, font_sizes=sizes, may_go_on=may_go_on)
-            return _with_geometry(placed, labels, ark_links, glyphs)
+            return _with_geometry(placed, labels if shown is text else _labels_in(shown), ark_links, glyphs)
 
         return attempt(faults, "geometry", with_geometry, read)
+
+
+def _labels_in(text: str) -> list[int]:
+    return [label.start() for label in islice(_LABEL.finditer(text), _MOST_LABELS)]
 
 
 def _is_garbled(text: str, text_page: PdfTextPage) -> bool:
