@@ -293,8 +293,9 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
         if block.role is not Role.TEXT:
             by_block[index], searched = _scan_in_time(block, Evidence(), {})
             done += searched
-    in_targets = list(_mentions(chain.from_iterable(by_block)))
-    linked = linked_arks(in_targets)
+    linked = linked_arks(_mentions(chain.from_iterable(by_block)))
+    found = _mentions(chain.from_iterable(by_block))
+    in_targets = [mention for mention in found if mention.confidence is Confidence.CERTAIN]
     targets = frozenset(mention.ark for mention in in_targets)
     evidence = Evidence.of(targets, targets) if targets else Evidence()
     for index in texts:

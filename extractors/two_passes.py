@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Generic, Self, TypeVar, cast
+from typing import IO, Any, BinaryIO, Generic, NamedTuple, Self, TypeVar, cast
 
 from extractors.archives.members import ArchiveMember
 from extractors.documents import (
@@ -176,6 +176,14 @@ def summary_of(part: Part, extraction: Extraction | None) -> DocumentSummary:
     )
 
 
+class WholeArks(NamedTuple):
+    """The ARKs that needed no decision in some document."""
+
+    arks: frozenset[Ark]
+    repeated: frozenset[Ark]
+    """Those of two documents or more, which support each other."""
+
+
 @dataclass(frozen=True, slots=True)
 class RenderedDocument(Generic[R]):
     """A decided document after rendering."""
@@ -207,6 +215,8 @@ class TwoPasses(Generic[R]):
         self._ready: deque[DocumentSummary] = deque()
         self._whole_arks: set[Ark] = set()
         """The whole ARKs of all documents read so far."""
+        self._repeated_arks: set[Ark] = set()
+        """Those of two documents or more of one call: a later call may read a document again."""
 
     def __enter__(self) -> Self:
         return self
@@ -231,6 +241,7 @@ class TwoPasses(Generic[R]):
         An exception of a type in *ends_at* stops the reading: the results so far are yielded, then it is raised. The
         ARKs of an earlier call are evidence, too.
         """
+        whole = set[Ark]()
         read: list[tuple[DocumentSummary, int, int]] = []
         end: BaseException | None = None
         with tempfile.TemporaryFile() as kept:
@@ -238,7 +249,8 @@ class TwoPasses(Generic[R]):
             def keep(summary: DocumentSummary) -> None:
                 at = kept.seek(0, os.SEEK_END)
                 kept.write(summary.encoded)
-                self._whole_arks.update(summary.whole)
+                self._repeated_arks.update(summary.whole & whole)
+                whole.update(summary.whole)
                 bare = replace(summary, whole=frozenset(), encoded=b"")
                 read.append((bare, at, len(summary.encoded)))
                 on_read(summary)
@@ -255,7 +267,9 @@ class TwoPasses(Generic[R]):
                 self._executor.shutdown(cancel_futures=True)
             documents = batches((_read_at(kept, at, size) for _, at, size in read), len)
             is_here = end is not None or not self.has_started
-            values = self._decide(documents, frozenset(self._whole_arks), is_here=is_here)
+            self._whole_arks.update(whole)
+            evidence = WholeArks(frozenset(self._whole_arks), frozenset(self._repeated_arks))
+            values = self._decide(documents, evidence, is_here=is_here)
             for (summary, _, _), (value, findings) in zip(read, values, strict=True):
                 yield RenderedDocument(replace(summary, findings=findings), value)
         if end is not None:
@@ -267,7 +281,7 @@ class TwoPasses(Generic[R]):
             while self._ready:
                 yield self._ready.popleft()  # before the yield, so that an interrupt can't repeat it
 
-    def _decide(self, batched: Iterable[list[bytes]], whole: frozenset[Ark], *, is_here: bool) -> Iterator[Decided[R]]:
+    def _decide(self, batched: Iterable[list[bytes]], whole: WholeArks, *, is_here: bool) -> Iterator[Decided[R]]:
         def here(batch: list[bytes]) -> list[Decided[R]]:
             return _render_batch(batch, whole, self._render)
 
@@ -298,18 +312,16 @@ class BatchDecision(Generic[R]):
         return _render_batch(documents, shared_value(_WHOLE), self.render)
 
 
-def _render_batch(
-    documents: Sequence[bytes], whole: frozenset[Ark], render: Callable[[Document], R]
-) -> list[Decided[R]]:
+def _render_batch(documents: Sequence[bytes], whole: WholeArks, render: Callable[[Document], R]) -> list[Decided[R]]:
     evidence = _evidence(whole)
     all_decided = (from_json(document, Document).decide(evidence) for document in documents)
     return [(render(document), tuple(document.findings)) for document in all_decided]
 
 
 @lru_cache(maxsize=1)
-def _evidence(whole: frozenset[Ark]) -> Evidence:
+def _evidence(whole: WholeArks) -> Evidence:
     """Return the evidence of *whole* ARKs, computed once in each process."""
-    return Evidence.of(whole)
+    return Evidence.of(whole.arks, whole.repeated)
 
 
 def _read_at(kept: IO[bytes], at: int, size: int) -> bytes:

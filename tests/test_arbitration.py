@@ -10,8 +10,17 @@ from hypothesis import strategies as st
 
 from crawler.answers.facts import AnswerFacts
 from crawler.model.observations import Question
-from crawler.verdicts.readings import CandidateReading, Form, FormState, arbitrate, did_you_mean, next_form
+from crawler.verdicts.readings import (
+    CandidateReading,
+    Form,
+    FormState,
+    arbitrate,
+    did_you_mean,
+    evidence_of_targets,
+    next_form,
+)
 from extractors.model.ark import Ark
+from extractors.model.check_characters import check_character
 from tests.test_verdict import facts
 from tests.vectors import vectors
 
@@ -59,3 +68,10 @@ def test_a_suggestion_that_resolves_may_have_been_meant() -> None:
     assert did_you_mean(failing, [unasked, living]) is living
     assert did_you_mean(failing, [unasked]) is None
     assert did_you_mean(form("ark:12x45/x5l", {"end": "dns"}), [living]) is None
+
+
+def test_likely_names_teach_no_zone():
+    names = [f"x6{number}" + check_character(f"54321/x6{number}") for number in range(100, 125)]
+    targets = [(Ark("54321", name), f"https://n2t.net/ark:54321/{name}") for name in names]
+    assert evidence_of_targets(targets, {}).zones.learned
+    assert not evidence_of_targets(targets, {url for _, url in targets}).zones.learned

@@ -23,7 +23,7 @@ from extractors.documents import Document
 from extractors.isolated import BATCH_BYTES, BatchReader, extraction_in_time, extraction_of_short_text
 from extractors.mentions.fast_path import holds_no_label
 from extractors.model.documents import Finding
-from extractors.two_passes import DocumentSummary, Part, ReadParts, TwoPasses, summary_of
+from extractors.two_passes import DocumentSummary, Part, ReadParts, TwoPasses, extract, summary_of
 from tests.dask_world import children_of
 from tests.loopback import clean_environment, run_command
 
@@ -271,3 +271,11 @@ def test_interrupted_local_reading_gives_finished_documents() -> None:
     with pytest.raises(KeyboardInterrupt):
         list(reading.results(items(), len))
     assert [each[0] for some in reading.completed_results() for each in some] == ["S", "B", "C"]
+
+
+@pytest.mark.parametrize(("documents", "confidence"), [(1, "likely"), (2, "certain")])
+def test_two_documents_with_an_intact_name_support_a_broken_one(documents: int, confidence: str) -> None:
+    intact = [b"see ark:/53355/cl010066723 there"] * documents
+    [*_, broken] = extract([*intact, b"see ark:/53355/cl0100\n66723 there"], together=True)
+    [mention] = broken.mentions
+    assert (str(mention.ark), mention.confidence.token) == ("ark:53355/cl010066723", confidence)

@@ -193,7 +193,7 @@ class Conversation:
         self._rules = rules
         self._recall = recall
         self._readings = readings or {}
-        self._evidence = evidence_of_targets(targets())
+        self._evidence = evidence_of_targets(targets(), self._readings)
         self._shoulders = Shoulders.among((ark for ark, _ in targets()), rules.registry)
         self._cases: dict[str, Case] = {}
         """The open cases, and those that were opened as other readings."""

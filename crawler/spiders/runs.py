@@ -81,7 +81,7 @@ def decide_unresolved(store: Store, run_id: int, *, resolver: str) -> int:
     doubtful = list(store.unresolved_mentions(run_id))
     if not doubtful:
         return 0
-    evidence = Evidence.of(store.whole_arks(run_id))
+    evidence = Evidence.of(store.whole_arks(run_id), frozenset(store.whole_arks(run_id, in_documents=2)))
     changed: list[tuple[KeptUnresolvedMention, CitedMention]] = []
     for document_id, in_document in groupby(doubtful, key=attrgetter("document_id")):
         budget = TimeBudget(DECIDING_CPU_S)
@@ -332,7 +332,7 @@ class RunJudge:
         self._shared = shared
         self._tls = {(result.host, result.port): result for result in tls}
         self._background = background or Background()
-        self._evidence = evidence_of_targets(asked)
+        self._evidence = evidence_of_targets(asked, self._background.readings)
         objects: dict[str, set[Ark]] = defaultdict(set)
         for ark, url in asked:
             if url in landed:

@@ -191,9 +191,15 @@ class DocumentTables(Database):
             for row in connection.execution_options(yield_per=PAGE).execute(query):
                 yield ark_of(row)
 
-    def whole_arks(self, run_id: int) -> list[Ark]:
-        """Return the ARKs that have a complete mention in the documents of a run, sorted."""
-        query = _citations(run_id, *ARK_PARTS).where(_mention.reason == Reason.COMPLETE).distinct().order_by(_ark.ark)
+    def whole_arks(self, run_id: int, *, in_documents: int = 1) -> list[Ark]:
+        """Return the ARKs that have a complete mention in a number of documents of a run, or in more, sorted."""
+        query = (
+            _citations(run_id, *ARK_PARTS)
+            .where(_mention.reason == Reason.COMPLETE)
+            .group_by(_ark.ark_id)
+            .having(func.count(_mention.document_id.distinct()) >= in_documents)
+            .order_by(_ark.ark)
+        )
         return [ark_of(row) for row in self.rows(query)]
 
     def unresolved_mentions(self, run_id: int) -> Iterator[KeptUnresolvedMention]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -286,9 +286,9 @@ def readings_of(ark: Ark, url: str, others: Iterable[CandidateReading] = ()) -> 
     return (first, *rest.values())
 
 
-def evidence_of_targets(targets: Iterable[tuple[Ark, str]]) -> Evidence:
-    """Return the evidence about check characters and shapes from the ARKs of a run."""
-    return Evidence.of(ark for ark, _ in targets if not ark.is_skipped)
+def evidence_of_targets(targets: Iterable[tuple[Ark, str]], doubtful: Container[str]) -> Evidence:
+    """Return the evidence about check characters and shapes from the ARKs of a run, except at *doubtful* URLs."""
+    return Evidence.of(ark for ark, url in targets if not ark.is_skipped and url not in doubtful)
 
 
 def meant_by(reading: CandidateReading, evidence: Evidence) -> tuple[CandidateReading, ...]:

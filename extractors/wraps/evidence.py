@@ -227,7 +227,7 @@ class Evidence:
     zones: Zones = KNOWN
     """The zones of their check characters."""
     supported: frozenset[Ark] = frozenset()
-    """ARKs with independent support that makes them certain, such as a complete link target."""
+    """ARKs with independent support that makes them certain: complete link targets, or intact in two documents."""
 
     @classmethod
     def of(cls, arks: Iterable[Ark], supported: frozenset[Ark] = frozenset()) -> Evidence:
@@ -258,5 +258,5 @@ class Evidence:
         return is_whole and self.zones.check(Ark.of_normal_form(form)) is not CheckCharacter.FAILS
 
     def supports(self, ark: Ark) -> bool:
-        """Return True if *ark*, whole elsewhere, has independent support: a passing check character, a link target."""
+        """Return True if *ark*, whole elsewhere, has independent support, such as a check character."""
         return self.zones.check(ark) is CheckCharacter.PASSES or ark in self.supported
