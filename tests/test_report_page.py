@@ -27,7 +27,7 @@ from reports.page import document as pages
 from reports.page import shown_tables
 from reports.page.charts import Chart
 from reports.page.document import CHART_TABLES, SCRIPTS, charts_of, page
-from reports.page.shown_tables import TOPICS, columns_of, pack_rows
+from reports.page.shown_tables import TOPICS, change_lists, columns_of, pack_rows
 from reports.page.translations import WORDS
 from reports.store.frames import Frames, load_frames
 from reports.tables.listings import ARKS
@@ -112,6 +112,33 @@ def test_a_first_audit_has_nothing_to_compare_instead_of_rows_of_new(
     assert "ark:99152/p0v" in only(told.select("details[data-table=changes]")).get_text()
     later = BeautifulSoup(page(replace(frames, previous=frames), {**tables, "changes": new}), "html.parser")
     assert "ark:99152/p0v" in only(later.select("details[data-table=changes]")).get_text()
+
+
+def test_comparison_of_two_runs_lists_each_ark_once(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> None:
+    changes = pd.DataFrame(
+        {
+            "event": ["failing", "failing", "recovered", "gone", *["new"] * 17],
+            "ark": ["ark:1/a", "ark:1/a", "ark:1/b", "ark:1/c\u202e", *(f"ark:1/n{number}" for number in range(17))],
+        }
+    )
+    lists = change_lists(changes, ENGLISH)
+    assert [(each.title, each.number, each.href) for each in lists] == [
+        ("Newly failing", 1, "#changes?event=failing"),
+        ("Recovered", 1, "#changes?event=recovered"),
+        ("Newly cited", 17, "#changes?event=new"),
+        ("No longer cited", 1, "#changes?event=gone"),
+    ]
+    assert lists[3].first == ("ark:1/c[U+202E]",)
+    compared = tables["changes"].reindex([0]).assign(event="confirmed", ark="ark:1/x")
+    soup = BeautifulSoup(page(replace(frames, previous=frames), {**tables, "changes": compared}), "html.parser")
+    shown = [each.get_text(" ", strip=True) for each in soup.select(".change-lists section")]
+    assert shown[0].startswith("Newly confirmed broken 1 ark:")
+    assert shown[1] == "Newly failing 0 No ARK."
+
+
+def test_terms_have_their_meaning_in_order(soup: BeautifulSoup) -> None:
+    terms = [each.text for each in soup.select(".legend dt")]
+    assert terms == ["works", "fails", "no answer today", "not judged", "failing", "confirmed broken"]
 
 
 def test_ids_are_unique_and_every_inner_reference_leads_somewhere(soup: BeautifulSoup) -> None:

@@ -226,7 +226,7 @@ def _page_values(frames: Frames, tables: Mapping[str, pd.DataFrame], texts: Text
         "tiles": tiles_of(summary, texts),
         "terms": [
             (TONES[token], texts.gettext(TOKEN_NAMES[token]), texts.gettext(meaning))
-            for token, meaning in FAMILY_MEANINGS.items() | FAILURE_MEANINGS.items()
+            for token, meaning in {**_FAMILY_TERMS, **FAILURE_MEANINGS}.items()
         ],
         "known": known_sentence(summary, texts),
         "also": [
@@ -300,6 +300,7 @@ def _compared_runs(frames: Frames, language: Language) -> str:
     )
 
 
+_FAMILY_TERMS = {str(family): meaning for family, meaning in FAMILY_MEANINGS.items()}
 _WORTH_A_LOOK = {
     f"URLs: {ObjectOutcome.WORKS_ELSEWHERE}": Forms(
         "{number} URL that failed, although another resolver found the object.",
