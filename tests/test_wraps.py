@@ -20,7 +20,7 @@ from extractors.model.check_characters import CheckCharacter
 from extractors.model.documents import Anchor, Block, Role
 from extractors.wraps.evidence import Evidence, Fit, Shapes
 from extractors.wraps.reasons import Reason
-from extractors.wraps.rules import RULES, Wrap, WrapDecision, decide
+from extractors.wraps.rules import RULES, Wrap, WrapDecision, decide, is_numbered, slack_in_text
 from tests.vectors import vectors
 
 ROWS = vectors("wraps")
@@ -307,3 +307,56 @@ def test_any_break_of_a_name_with_a_whole_occurrence_is_repaired(stem: str, data
     [mention] = find_arks(f"see ark:/76543/{ark.name[:at]}{end}{ark.name[at:]} there", evidence=Evidence.of([ark]))
     assert mention.ark == ark
     assert "line wrap" in mention.repairs
+
+
+X = "a b\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "why"),
+    [
+        ("1. a\n2. b ark:x|\n3. end", True, "the next number of a list"),
+        ("(1) a ark:x|\n(2) b", True, "a number in brackets"),
+        ("1 a\r\n2 b ark:x|\r\n3 c", True, "line ends of Windows"),
+        ("1 a\n2 b ark:x|\n3c d", False, "a word that begins with a digit"),
+        ("see ark:x|\n3 maps", False, "no other number"),
+        ("ark:x|", False, "the text ends"),
+        ("1 a\nb ark:x|\n2 c\n3 d", True, "between two numbers of a list with long items"),
+        ("1 a\nb ark:x|\n2 c\nd", False, "no number follows"),
+        ("a\nb ark:x|\n2 c\n3 d", False, "no number before"),
+        ("1 a\n" + X * 10 + "b ark:x|\n2 c\n" + X * 10 + "3 d", True, "the most distant lines that count"),
+        ("1 a\n" + X * 11 + "b ark:x|\n2 c\n3 d", False, "too far before"),
+        ("1 a\nb ark:x|\n2 c\n" + X * 11 + "3 d", False, "too far behind"),
+        ("5 a\n b ark:x|\n10 c\nd\n15 e", True, "each fifth line has its number"),
+        ("10 a\n b ark:x|\n20 c\nd\n30 e", True, "each tenth line has its number"),
+        ("5 a\n b ark:x|\n10 c\nd\n20 e", False, "steps of different sizes"),
+        ("5 a\n b ark:x|\n10 c", False, "a step without a second one"),
+        ("1 NAME x\n2 NOTE ark:x|\n1 SOUR y\n0 TRLR", True, "levels of GEDCOM"),
+        ("1 A\n3 NOTE ark:x|\n1 B\n1 C", True, "levels that differ by two"),
+        ("1 A\n4 NOTE ark:x|\n1 B\n1 C", False, "numbers that are no levels"),
+        ("1 A\n1 NOTE ark:x|\n1 B\n1 C", False, "one number, again and again"),
+        ("A\n2 NOTE ark:x|\n1 B\n1 C", False, "a neighbour without a number"),
+        ("1 A\n2 NOTE ark:x|\n1 B\nC", False, "a neighbour behind without a number"),
+    ],
+)
+def test_a_number_may_continue_the_numbering_of_its_neighbours(text: str, expected: bool, why: str) -> None:
+    assert is_numbered(text.replace("|", ""), text.index("|")) == expected, why
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "why"),
+    [
+        ("The quick brown fox\njumps over|\nthe lazy dog and the\nfoxes that are\n", 10, "the longest line is 20"),
+        ("The quick brown fox|\njumps over\nthe lazy dog\nfoxes that", 0, "no line is longer"),
+        ("The quick \njumps ov|er the   \nthe lazy dog\nfoxes that", 0, "blanks at the ends of lines"),
+        ("a b c\na b|\na b c d", None, "three lines are too few"),
+        ("a b c\na b|\na b c d\nhttps://example.org/", None, "a line without a blank does not count"),
+        ("a b\na b|\na b\na b", None, "items of one length"),
+        ("a b c\n" + X * 11 + "a b|\na b\na b", 2, "the most distant line before that counts"),
+        ("a b c\n" + X * 12 + "a b|\na b\na b", None, "too far before"),
+        ("a b|\n" + X * 11 + "a b c\n", 2, "the most distant line behind that counts"),
+        ("a b|\n" + X * 12 + "a b c\n", None, "too far behind"),
+    ],
+)
+def test_slack_of_a_line_is_measured_at_its_neighbours(text: str, expected: int | None, why: str) -> None:
+    assert slack_in_text(text.replace("|", ""), text.index("|")) == expected, why
