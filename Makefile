@@ -3,6 +3,7 @@
 # make picture   updates the pictures of the README and the documentation, with Chromium
 # make test   sets up .venv and runs the tests that take minutes; ARGS='-k verdict' selects among them
 # make test-all  runs all tests
+# make coverage  measures the branches that the tests take, and fails below the floors
 # make properties  searches for new counterexamples to property tests
 # make fuzz   searches for failing inputs, guided by coverage; SECONDS=60 is the time of each target
 # make audit  checks the installed versions for known vulnerabilities (needs a network)
@@ -24,7 +25,7 @@ PYTEST := $(BIN)/python $(COVERED) -m pytest -q -n auto --dist loadfile --no-loa
 # Tests and benchmarks start the program many times, so Python must keep its bytecode.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo demo-anew examples picture catalogues test test-all ark-server pywb properties fuzz audit lock bench lint format docs man build clean
+.PHONY: demo demo-anew examples picture catalogues test test-rest test-all coverage ark-server pywb properties fuzz audit lock bench lint format docs man build clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/installed
@@ -47,8 +48,25 @@ catalogues: $(VENV)/installed
 test: $(VENV)/compiled
 	$(PYTEST) -m "not process or promise" $(ARGS)
 
+# All tests that `make test` leaves out.
+test-rest: $(VENV)/compiled
+	$(PYTEST) -m "process and not promise" --hypothesis-profile=thorough $(ARGS)
+
 test-all: $(VENV)/compiled
 	$(PYTEST) --hypothesis-profile=thorough $(ARGS)
+
+# The floor of all tests is in pyproject.toml. From Python 3.14 on, measuring takes little time; before, twice the time.
+COVERAGE := $(BIN)/python -m coverage
+COVERAGE_FLOOR_OF_TEST ?= 0
+
+coverage: $(VENV)/compiled
+	$(COVERAGE) erase
+	$(MAKE) test COVERED='-m coverage run'
+	$(COVERAGE) combine --quiet
+	$(COVERAGE) report --fail-under=$(COVERAGE_FLOOR_OF_TEST) | tail -n 1
+	$(MAKE) test-rest COVERED='-m coverage run'
+	$(COVERAGE) combine --quiet --append
+	$(COVERAGE) report
 
 properties: $(VENV)/installed
 	$(BIN)/python -m pytest -q --hypothesis-profile=search -m hypothesis
