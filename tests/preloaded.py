@@ -31,6 +31,7 @@ IMPORTED = (
     "arkaudit.commands.report_command",
     "arkaudit.datasets.command",
     "arkaudit.datasets.connection",
+    "arkaudit.datasets.report_tables",
     "arkaudit.output.explaining",
     "arkaudit.output.logs",
     "arkaudit.output.reporting",

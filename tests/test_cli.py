@@ -302,13 +302,15 @@ def test_closed_stdout_is_no_failure(
 
 
 @pytest.mark.parametrize("said", ["2>/dev/full", "2>&-", "2> >(true)", "2>/dev/full --log-file /dev/full"])
-def test_run_survives_closed_stderr(tmp_path: Path, said: str) -> None:
-    with RawServer(lambda _: reply(body="<p>ark:/12345/x5")) as server:
-        run = ["run", *ON_LOOPBACK, server.url, "--store", "a.db", "--out", "out", "--format", "json"]
-        done = run_in_shell(f"{shlex.join(run)} {said}", tmp_path)
+def test_crawl_and_report_survive_closed_stderr(tmp_path: Path, said: str) -> None:
+    (tmp_path / "a.txt").write_text("ark:/12345/x5")
+    done = run_in_shell(f"crawl a.txt --store a.db {said}", tmp_path)
     assert done.returncode == 0
-    assert "1 document " in done.stdout
-    assert (tmp_path / "out" / "report.json").exists()
+    assert select(tmp_path / "a.db", "select state from run") == [("finished",)]
+    if said == "2>/dev/full":
+        done = run_in_shell(f"run a.txt --only-routed --store b.db --out out --format badge {said}", tmp_path)
+        assert (done.returncode, "1 document " in done.stdout) == (0, True)
+        assert any((tmp_path / "out").iterdir())
 
 
 def test_discarded_results_are_no_failure(tmp_path: Path) -> None:

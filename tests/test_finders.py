@@ -184,7 +184,7 @@ def test_it_makes_no_difference_whether_a_page_or_a_sitemap_is_answered_last(
 ) -> None:
     late = HeldBack(*held)
     with Web({WWW: late.of(PAGES), MAPS: late.of({"/map.xml": LISTED})}, robots=ROBOTS) as web:
-        web.crawl("--timeout", "5", HOME, store=tmp_path / "a.db")  # an answer is held back for longer
+        web.crawl("--timeout", "15", HOME, store=tmp_path / "a.db")  # an answer is held back for longer
     assert late.asked.is_set(), "the order was not the one that is meant"
     assert found_on(tmp_path / "a.db") == FOUND_ON
 
@@ -195,7 +195,7 @@ def test_a_record_of_two_harvests_was_found_in_the_one_that_was_named_first(tmp_
     listed = records(record("oai:r:1", f"{HOME}item", text="ark:/12148/r1"))
     pages: dict[str, Page] = {f"/{name}?verb=ListRecords&metadataPrefix=oai_dc": listed for name in "ab"}
     with Web({WWW: answers.of(pages | {"/item": "ark:/12148/i1"})}) as web:
-        web.crawl("--timeout", "5", f"oai:{HOME}a", f"oai:{HOME}b", store=tmp_path / "a.db")
+        web.crawl("--timeout", "15", f"oai:{HOME}a", f"oai:{HOME}b", store=tmp_path / "a.db")
     assert answers.asked.is_set()
     found = dict(select(tmp_path / "a.db", FINDERS))
     assert found["oai:r:1"] == f"{HOME}a?verb=ListRecords&metadataPrefix=oai_dc"

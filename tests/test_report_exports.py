@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 from arkaudit.output.exits import exit_on
 from arkaudit.output.output_rows import csv_line
 from arkaudit.output.reporting import report_on
-from reports.exports import ReportUnwritable, check_out, write_report
+from reports.exports import ReportPaths, ReportUnwritable, check_out, write_report
 from reports.formats.table_files import csv_text
 from reports.languages.display import neutralize_formula
 from reports.store.frames import Frames, load_frames
 from reports.tables.definitions import rows_of
-from reports.tables.report_tables import TABLES, Tables
+from reports.tables.report_tables import TABLES, Report
 from tests.read_only import read_only
 from tests.report_world import write_store, write_world
 
@@ -34,20 +34,31 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
 
-def test_a_report_is_a_page_and_a_file_for_each_table(tmp_path: Path, frames: Frames) -> None:
-    paths = write_report(frames, tmp_path / "report")
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a report, which had no parents before."""
+    return tmp_path_factory.mktemp("written") / "a" / "report"
+
+
+@pytest.fixture(scope="module")
+def written(out: Path, frames: Frames) -> ReportPaths:
+    return write_report(frames, out)
+
+
+def test_a_report_is_a_page_and_a_file_for_each_table(written: ReportPaths, out: Path) -> None:
     expected = {"index.html", *(f"tables/{table.name}.csv" for table in TABLES)}
-    assert set(files(tmp_path / "report")) == expected
-    assert paths.index == tmp_path / "report" / "index.html"
-    assert list(paths.tables) == [table.name for table in TABLES]
-    assert all(path.is_file() for path in paths.tables.values())
+    assert set(files(out)) == expected
+    assert written.index == out / "index.html"
+    assert list(written.tables) == [table.name for table in TABLES]
+    assert all(path.is_file() for path in written.tables.values())
 
 
-def test_the_same_store_gives_the_same_bytes(tmp_path: Path) -> None:
-    store = write_world(tmp_path / "world.sqlite")
-    write_report(load_frames(store), tmp_path / "one")
-    write_report(load_frames(store), tmp_path / "two")
-    assert files(tmp_path / "one") == files(tmp_path / "two")
+def test_the_same_store_gives_the_same_bytes(
+    written: ReportPaths, out: Path, world_store: Path, tmp_path: Path
+) -> None:
+    write_report(load_frames(world_store), tmp_path)
+    assert written.files
+    assert files(tmp_path) == files(out)
 
 
 def test_a_page_that_cannot_be_made_costs_the_page_alone(
@@ -71,15 +82,13 @@ def test_a_page_that_cannot_be_made_costs_the_page_alone(
 
 
 def test_run_with_failed_page_sends_news_and_ends_with_3(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    world_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    store = write_world(tmp_path / "world.sqlite")
-
     def failing(*_: object, **__: object) -> Iterator[bytes]:
         raise ValueError("not\nthe same")
 
     monkeypatch.setattr("reports.exports.page_pieces", failing)
-    reported = report_on(store, tmp_path / "report", formats=["html", "csv"])
+    reported = report_on(world_store, tmp_path / "report", formats=["html", "csv"])
     [line] = [line for line in capsys.readouterr().err.splitlines() if "could not be made" in line]
     assert line.endswith("as html, which is a bug of arkaudit: ValueError: not the same")
     assert reported.tokens
@@ -95,15 +104,14 @@ def test_an_empty_store_gives_a_whole_report(tmp_path: Path) -> None:
     assert paths.tables["findings"].read_text("utf-8") == '"subject","kind","detail"\n'
 
 
-def test_a_file_is_utf8_with_lf_and_iso_moments(tmp_path: Path, frames: Frames) -> None:
-    paths = write_report(frames, tmp_path / "report")
-    naans = paths.tables["naans"].read_bytes()
+def test_a_file_is_utf8_with_lf_and_iso_moments(written: ReportPaths) -> None:
+    naans = written.tables["naans"].read_bytes()
     assert naans.startswith(b'"naan","organization","arks"')
     assert '"12148","Bibliothèque nationale de France",2,3,2,2,0,0,0,1,1,'.encode() in naans
-    assert all(b"\r" not in path.read_bytes() for path in paths.tables.values())
-    requests = pd.read_csv(paths.tables["requests"])
+    assert all(b"\r" not in path.read_bytes() for path in written.tables.values())
+    requests = pd.read_csv(written.tables["requests"])
     assert set(requests["at"]) == {"2026-11-20T10:00:00.123Z"}
-    resolvers = list(csv.DictReader(paths.tables["resolvers"].open(encoding="utf-8", newline="")))
+    resolvers = list(csv.DictReader(written.tables["resolvers"].open(encoding="utf-8", newline="")))
     assert [row["http_only"] for row in resolvers if row["role"] == "resolver"] == [
         "false",
         "false",
@@ -113,9 +121,8 @@ def test_a_file_is_utf8_with_lf_and_iso_moments(tmp_path: Path, frames: Frames) 
     ]
 
 
-def test_a_title_that_is_a_formula_is_defused(tmp_path: Path, frames: Frames) -> None:
-    paths = write_report(frames, tmp_path / "report")
-    titles = pd.read_csv(paths.tables["documents"])["title"]
+def test_a_title_that_is_a_formula_is_defused(written: ReportPaths) -> None:
+    titles = pd.read_csv(written.tables["documents"])["title"]
     assert titles[0] == '\'=HYPERLINK("http://evil.example/")'
 
 
@@ -209,10 +216,6 @@ def test_an_older_report_is_replaced_and_foreign_files_are_left_alone(tmp_path: 
     assert len(found) == 1 + len(TABLES)
 
 
-def test_parents_are_made(tmp_path: Path, frames: Frames) -> None:
-    assert write_report(frames, tmp_path / "a" / "b").index.is_file()
-
-
 def test_a_file_where_the_folder_belongs_is_refused(tmp_path: Path, frames: Frames) -> None:
     out = tmp_path / "report"
     out.write_text("a letter")
@@ -281,10 +284,9 @@ def test_when_the_disk_is_full_nothing_half_written_stays(
     assert list(tmp_path.rglob("*")) == ([] if is_new else [out, out / "index.html"])
 
 
-def test_tables_on_the_page_and_in_files_are_the_same_tables(tmp_path: Path, frames: Frames) -> None:
-    paths = write_report(frames, tmp_path / "report")
-    for name, table in Tables(frames).items():
-        assert paths.tables[name].read_bytes() == csv_text(table).encode()
+def test_tables_on_the_page_and_in_files_are_the_same_tables(written: ReportPaths, report: Report) -> None:
+    for name, table in report.tables.items():
+        assert written.tables[name].read_bytes() == csv_text(table).encode()
 
 
 def test_files_of_a_killed_report_are_cleared_unless_in_use(tmp_path: Path, frames: Frames) -> None:

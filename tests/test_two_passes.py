@@ -184,7 +184,7 @@ def test_interrupted_reading_gives_finished_documents() -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in /proc")
 def test_killed_processes_cost_no_row_and_leave_nothing_behind(tmp_path: Path) -> None:
-    for each in members(400):
+    for each in members(250):
         (tmp_path / each.name).write_bytes(each.data)
     whole = run_command("extract", "--jobs", "2", tmp_path).stdout
     command = [sys.executable, "-m", "arkaudit", "extract", "--jobs", "2", str(tmp_path)]
