@@ -3,8 +3,6 @@
 Both come from PyPI into an environment of their own (``make ark-server``); nothing of them is imported here.
 """
 
-from __future__ import annotations
-
 import csv
 import os
 import shutil

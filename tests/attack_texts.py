@@ -3,8 +3,6 @@
 A pattern of the module `regex` is read as a similar one of `re`, which is enough to find texts.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """A real headless Chromium, spoken to in the DevTools protocol through two pipes: no port, no driver."""
 
-from __future__ import annotations
-
 import atexit
 import fcntl
 import json

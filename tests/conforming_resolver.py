@@ -1,7 +1,5 @@
 """A resolver on loopback that does all that the specification asks for, or all but one thing."""
 
-from __future__ import annotations
-
 import json
 import re
 import ssl

@@ -1,7 +1,5 @@
 """A relay on loopback that resets connections in the middle of a download."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import socket

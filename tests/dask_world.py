@@ -1,7 +1,5 @@
 """A Dask cluster on loopback, of processes that can be killed, and drivers that make datasets with it."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Documents for datasets, the content of a dataset, and commands that make one and are killed at every step."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """Growth of time with size: linear work takes about twice as long for twice the size, on any machine."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

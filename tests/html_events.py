@@ -1,7 +1,5 @@
 """A page read the slow way, event by event and without skipping; the reader must agree with it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from lxml import etree

@@ -1,7 +1,5 @@
 """A small world on loopback of several hosts, the same whenever it is asked, and commands that are killed in it."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """A library on loopback: a site with sitemaps and feeds, a repository, IIIF, landing pages, PDFs on another host."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """Servers on loopback that answer with raw bytes, the command run as a user runs it, and the rows of its store."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

@@ -1,7 +1,5 @@
 """Packages for tests: ZIP archives of a few members, whole or damaged as a test wants them."""
 
-from __future__ import annotations
-
 import re
 import zipfile
 from collections.abc import Iterable, Mapping

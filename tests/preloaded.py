@@ -4,8 +4,6 @@ A short command spends nine tenths of its time on imports. Here a server process
 every command is a fork of it, with its own arguments, environment and streams.
 """
 
-from __future__ import annotations
-
 import gc
 import multiprocessing
 import os

@@ -3,8 +3,6 @@
 It comes from PyPI into an environment of its own (``make pywb``); nothing of it is imported here.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

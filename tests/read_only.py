@@ -1,7 +1,5 @@
 """A folder that is read-only even for root; and a root without its privileges on files."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import subprocess

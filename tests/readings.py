@@ -1,7 +1,5 @@
 """Views of readings, and properties of every reading of any bytes, which fuzz tests check."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from hypothesis import strategies as st

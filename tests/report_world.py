@@ -1,7 +1,5 @@
 """A small world for the report tests: stores written row by row, and one audit with a bit of everything."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

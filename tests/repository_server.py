@@ -3,8 +3,6 @@
 Run as a program, with the password and a file for its log, it prints its port; `Repository` does that for a test.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The address guard and the routes, without a network."""
 
-from __future__ import annotations
-
 import ipaddress
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Answers are read in a process with a budget: an answer that exceeds it is lost alone."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Facts read from a body on arrival: content, similarity, and the data that supports judgements."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """Which reading of a damaged ARK lives, and which is asked about next."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Archived copies in a run: a real archive (pywb), archives that are down or hostile, and the report on them."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Callable, Iterator

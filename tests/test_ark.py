@@ -1,7 +1,5 @@
 """Identity: the parts of an ARK, the ARKs that it implies, and ignored differences; by vectors and by properties."""
 
-from __future__ import annotations
-
 from itertools import islice, pairwise
 from typing import Any
 

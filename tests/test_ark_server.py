@@ -1,7 +1,5 @@
 """A second resolver that we did not write: CERTIC's ARK server, as it is, on PostgreSQL."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

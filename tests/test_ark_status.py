@@ -1,7 +1,5 @@
 """Status over time: the state and the events that follow from a history of dated verdicts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise

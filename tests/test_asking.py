@@ -1,7 +1,5 @@
 """How ARKs are asked about over real sockets: again, elsewhere, in other readings, and never more than needed."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

@@ -1,7 +1,5 @@
 """Whether and when a question is asked again: a table, and the forms of a Retry-After."""
 
-from __future__ import annotations
-
 import asyncio
 from types import SimpleNamespace
 from typing import Any

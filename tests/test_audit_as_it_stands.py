@@ -1,7 +1,5 @@
 """The subject of `report` without --run: the present state of an audit, after any smaller runs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The CPU time of one document: mentions found before it is up are kept, and a finding names the place."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable

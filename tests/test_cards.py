@@ -1,7 +1,5 @@
 """The cards of causes to act on: letters in plain words, addressees, and commands that keep their promise."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

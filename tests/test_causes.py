@@ -1,7 +1,5 @@
 """Why an ARK fails and whose fault that is: a table of cases, and properties of all of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

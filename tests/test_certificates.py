@@ -1,7 +1,5 @@
 """A host's certificate is probed once a day for all runs of a store, and every run keeps the result it used."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

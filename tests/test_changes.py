@@ -1,7 +1,5 @@
 """Differences between two checks of a working ARK, and differences that do not count."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from crawler.answers.likeness import sketch

@@ -1,7 +1,5 @@
 """The output of `arkaudit check`: the reasons of a verdict in plain words, and output to difficult streams."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

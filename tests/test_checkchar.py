@@ -1,7 +1,5 @@
 """Check characters: the arithmetic, the zones that are known, and those that are learned."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

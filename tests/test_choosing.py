@@ -1,7 +1,5 @@
 """A part of a run: by NAAN, document, outcome, state, event or cause; every table is about that part alone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A link and its visible text are one citation; where they disagree, or can't be followed, that is a finding."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

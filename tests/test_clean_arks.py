@@ -1,7 +1,5 @@
 """Clean ARKs are read by one pattern: its mentions equal those of the full reader, field by field, in any text."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from collections.abc import Iterator

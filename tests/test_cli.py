@@ -1,7 +1,5 @@
 """The command's contract: rows, streams and exit codes, as a user meets them."""
 
-from __future__ import annotations
-
 import csv
 import io
 import os

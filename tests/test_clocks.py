@@ -1,7 +1,5 @@
 """Runs whose clock was ahead: they keep their order, and neither reports nor checks wait for their time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

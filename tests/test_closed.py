@@ -1,7 +1,5 @@
 """Collections that are meant to be closed: to be refused there is as expected, and no proof of an object by itself."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

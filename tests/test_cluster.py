@@ -1,7 +1,5 @@
 """Datasets by Dask: the rows of one process, whichever worker, driver or scheduler is killed."""
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Conformance of resolvers: one that does all, and others that break one requirement each, over real sockets."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

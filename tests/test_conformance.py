@@ -1,7 +1,5 @@
 """Remarks on the spelling of an ARK, which lose no information."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

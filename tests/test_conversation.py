@@ -1,7 +1,5 @@
 """The conversation with resolvers, question by question, without a network."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Extraction reaches its floors on the labelled corpus, and the labels of the corpus are true."""
 
-from __future__ import annotations
-
 import html
 import importlib.util
 import re

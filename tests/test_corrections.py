@@ -1,7 +1,5 @@
 """Corrections proposed to editors and keepers of resolvers: only certain ones, place by place."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whole crawls of every kind of source over real sockets: each document is found once, in a stated order."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

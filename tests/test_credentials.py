@@ -1,7 +1,5 @@
 """Credentials reach only their own host: no other host, no file, no line on a screen."""
 
-from __future__ import annotations
-
 import base64
 import datetime
 import gzip

@@ -1,7 +1,5 @@
 """Stores that are damaged, foreign or out of reach: one line and a documented exit code, never a traceback."""
 
-from __future__ import annotations
-
 import os
 import random
 import re

@@ -1,7 +1,5 @@
 """The data dictionary is made from the definitions, and describes every column that is stored or published."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

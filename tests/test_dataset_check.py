@@ -1,7 +1,5 @@
 """`arkaudit check --from DATASET`: the distinct ARKs of a dataset, checked and reported like those of a crawl."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

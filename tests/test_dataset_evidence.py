@@ -1,7 +1,5 @@
 """The evidence of a dataset, from a file of names: the same as that of the ARKs themselves."""
 
-from __future__ import annotations
-
 import pickle
 import random
 from pathlib import Path

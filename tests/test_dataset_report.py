@@ -1,7 +1,5 @@
 """Reports on datasets equal, row by row, reports on a store of the same unchecked documents."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

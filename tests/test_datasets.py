@@ -1,7 +1,5 @@
 """Datasets: the rows of `arkaudit extract`, whatever is killed, and whatever comes later."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

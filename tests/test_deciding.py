@@ -1,7 +1,5 @@
 """Documents that are read together are evidence for one another, whatever their order."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from itertools import permutations

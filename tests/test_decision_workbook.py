@@ -1,7 +1,5 @@
 """Decisions in the workbook of a report: written as a sheet, edited by people and programs, and read back."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Callable

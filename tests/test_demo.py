@@ -1,7 +1,5 @@
 """The main job, end to end: real documents, a real resolver, odd ones, over real sockets on loopback."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

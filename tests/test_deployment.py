@@ -1,7 +1,5 @@
 """How arkaudit is run by others: the image, the action, the hook, the workflows."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

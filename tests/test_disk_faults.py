@@ -1,7 +1,5 @@
 """A disk that fails at any change, is full, or loses power: files are whole, or name the missing parts."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Columns that are worked out once for each different value equal those that are worked out cell by cell."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 

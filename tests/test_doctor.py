@@ -1,7 +1,5 @@
 """The report of `arkaudit doctor` on this machine."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from datetime import UTC, datetime, timedelta

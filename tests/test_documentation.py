@@ -1,7 +1,5 @@
 """The documentation as a site, and as manual pages."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

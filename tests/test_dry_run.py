@@ -1,7 +1,5 @@
 """`--dry-run` forecasts the hosts, requests and duration of a run; nothing is sent or written."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Durable writes: a file is complete or absent, and names stay in their folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

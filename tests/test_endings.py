@@ -1,7 +1,5 @@
 """The end of a command for people: problems with places, one line of totals, one hint; silent with --quiet."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

@@ -1,7 +1,5 @@
 """Records: every point of the ERC (draft-kunze-ark-10, 7), and the other forms of metadata."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

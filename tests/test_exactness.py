@@ -1,7 +1,5 @@
 """Exactness on the wire: every inflection and every odd character, over http, https, redirects and proxies."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -1,7 +1,5 @@
 """A whole document: its complete ARKs settle its broken ones."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Kinds of failures, and the reasons why a name had no address."""
 
-from __future__ import annotations
-
 import socket
 
 import pytest

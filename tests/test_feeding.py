@@ -1,7 +1,5 @@
 """Waiting entries are handed out in bounded parts, hosts in turn, until every entry has its outcome."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable

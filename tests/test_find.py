@@ -1,7 +1,5 @@
 """Finding and repairing: marked-up texts state what must be found, and properties hold for any text."""
 
-from __future__ import annotations
-
 import re
 import time
 import unicodedata

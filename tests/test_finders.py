@@ -1,7 +1,5 @@
 """The finder of a document follows from the links between documents, not from the order of answers."""
 
-from __future__ import annotations
-
 import random
 import threading
 import time

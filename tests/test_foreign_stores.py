@@ -1,7 +1,5 @@
 """Stores of strangers: values that no store holds, links, pipes and devices next to one, and stores cut off."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3

@@ -1,7 +1,5 @@
 """The frontier: pending requests of a run are recorded once, in the order of their discovery."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any

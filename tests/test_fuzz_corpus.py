@@ -1,7 +1,5 @@
 """The seeds and the finds of fuzzing, run through the same targets without atheris."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """URLs at the gate: traps and honest lists, scope, content hosts, and the wishes of a page."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import re

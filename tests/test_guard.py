@@ -1,7 +1,5 @@
 """No connection to forbidden addresses: by name, in any notation, by redirect, by rebinding."""
 
-from __future__ import annotations
-
 import json
 import socket
 import threading

@@ -1,7 +1,5 @@
 """The verdict in one sentence, and as a badge: all its forms, with the numbers of the tables."""
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import date

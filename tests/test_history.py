@@ -1,7 +1,5 @@
 """The history of an ARK in the store, and as `arkaudit history` prints it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """A host that answers with whatever takes time or memory to read, next to two sound ones, over real sockets."""
 
-from __future__ import annotations
-
 import gzip
 from contextlib import ExitStack
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Bodies made to keep their reader busy: the cost of half a megabyte is bounded for every kind."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Each hostile answer to a page or a file gives exactly one row about that document, with the reason."""
 
-from __future__ import annotations
-
 import gzip
 import sqlite3
 import struct

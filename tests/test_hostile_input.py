@@ -1,7 +1,5 @@
 """Hostile input is read in time and memory bounded by its size, and one file harms no other."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

@@ -1,7 +1,5 @@
 """A site that writes for terminals, spreadsheets and browsers, through a whole audit: nothing of it runs anywhere."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

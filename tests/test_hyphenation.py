@@ -1,7 +1,5 @@
 """The other way to read a hyphen at a line's end names the same ARK, and is found only where there is one."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Signed requests as a host sees them, verified by code that shares nothing with the signer."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """The institution's own list of its ARKs: read strictly, and compared with a store without false alarms."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

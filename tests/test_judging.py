@@ -1,7 +1,5 @@
 """From a run's observations to verdicts and findings: attempts, controls of the right shoulder, neighbours."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An ARK that takes too long to judge is undetermined with that reason, and delays no other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Places of labels: the cheap scan misses no label that the patterns after it would find."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

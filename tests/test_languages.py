@@ -1,7 +1,5 @@
 """Reports in four languages: catalogues without a gap, letters with the same facts, a page that speaks all of them."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

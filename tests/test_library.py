@@ -1,7 +1,5 @@
 """The library for scripts and notebooks: its imports, their cost, and its differences from the command."""
 
-from __future__ import annotations
-
 import asyncio
 import importlib
 import io

@@ -1,7 +1,5 @@
 """Endless answers of a hostile host end by the limits of `docs/security.md`, one limit at a time."""
 
-from __future__ import annotations
-
 import gzip
 import socket
 import threading

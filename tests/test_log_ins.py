@@ -1,7 +1,5 @@
 """Logging in at one's own repository by its form: once, with its tokens, at that host alone, and nothing of it kept."""
 
-from __future__ import annotations
-
 import json
 import stat
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The log: one line for each event, for people or for programs, with the facts that a bug report needs."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging

@@ -1,7 +1,5 @@
 """The tests themselves leave no files on the disk."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

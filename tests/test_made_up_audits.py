@@ -1,7 +1,5 @@
 """Made-up audits: whatever hosts answer, there is a report, in all languages, whose parts agree with each other."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Mail as mail programs write it: made by the standard library, and by hand where programs are worse."""
 
-from __future__ import annotations
-
 import mailbox
 import quopri
 from email.message import EmailMessage

@@ -1,7 +1,5 @@
 """The Maptr procedure, in tables and against a name server on loopback."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Iterator

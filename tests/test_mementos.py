@@ -1,7 +1,5 @@
 """Archived copies by the Memento protocol: the searches, decided from the answers of archives."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any

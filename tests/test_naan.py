@@ -1,7 +1,5 @@
 """The NAAN registry as a value: its copies, even dirty ones, and the target that it gives for an ARK."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from datetime import UTC, date, datetime

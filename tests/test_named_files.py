@@ -1,7 +1,5 @@
 """Files that a configuration names: a path of another kind is refused at once, in one line."""
 
-from __future__ import annotations
-
 import os
 import socket
 from collections.abc import Callable

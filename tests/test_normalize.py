@@ -1,7 +1,5 @@
 """Normalization under the three specifications, by vectors and by laws."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

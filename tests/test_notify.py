@@ -1,7 +1,5 @@
 """Notifications of changes by a run: by a file, a command, a real mail server; repeated after a failure."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from dataclasses import replace

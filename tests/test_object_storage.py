@@ -1,7 +1,5 @@
 """Datasets on object storage, over HTTP on loopback: the rows of local files, whatever fails."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

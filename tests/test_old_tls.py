@@ -1,7 +1,5 @@
 """Servers with a TLS of another age are asked and observed like any other, and so is their certificate."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Was it the hosts or our own network? When a run is suspect, exactly."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The amount of output of every command: --quiet, --verbose, --color."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

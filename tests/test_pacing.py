@@ -1,7 +1,5 @@
 """The pace of one host: causes of delays and pauses, and states that no sequence of events can reach."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The built wheel, installed in an environment of its own, and run from folders that try to mislead it."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

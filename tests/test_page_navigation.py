@@ -1,7 +1,5 @@
 """Where the links of the page lead: each arrives at its heading, at any width, whatever grows on the way."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Decisions on each request of a page in a browser, and on each answer, made without a browser."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The texts and elements of a page are those of Beautiful Soup."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

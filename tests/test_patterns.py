@@ -1,7 +1,5 @@
 """Every pattern takes time that is linear in the length of its text, also over texts that are made to hurt it."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import pkgutil

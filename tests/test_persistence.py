@@ -1,7 +1,5 @@
 """Persistence over time: survival compared with published examples, spells with the status itself."""
 
-from __future__ import annotations
-
 import math
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Our requests in the logs of hosts: intervals are kept by all processes, for every purpose."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Messages on a run in progress, and on its interruption."""
 
-from __future__ import annotations
-
 from itertools import count
 
 import pytest

@@ -1,7 +1,5 @@
 """Docstrings, comments, messages and pages are plain English, and what they say of the code is so."""
 
-from __future__ import annotations
-
 import ast
 import io
 import re

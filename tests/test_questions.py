@@ -1,7 +1,5 @@
 """The next question about an ARK, and its host: decided without a network."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Concurrent iterators give their items in the order in which the iterators began."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import os

@@ -1,7 +1,5 @@
 """Due ARKs, their times and their order: even load, the oldest check first, no host before its turn."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from dataclasses import replace

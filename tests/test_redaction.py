@@ -1,7 +1,5 @@
 """Secrets are removed from all texts that repeat them, in each possible form."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import html

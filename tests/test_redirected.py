@@ -1,7 +1,5 @@
 """A document that redirects also reach is recorded once, in any order of arrival, with all redirects to it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """The copy of the NAAN registry: fetched from real servers on loopback, never replaced by less, shown as it is."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Tapes: damage of typesetting to characters is undone, and every character keeps its source position."""
 
-from __future__ import annotations
-
 import unicodedata
 from itertools import pairwise
 

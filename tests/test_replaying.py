@@ -1,7 +1,5 @@
 """Replaying a run asks the questions that its answers leave open, and no settled ones."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 from crawler.answers.answer import read_answer

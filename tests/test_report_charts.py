@@ -1,7 +1,5 @@
 """The charts over time of several runs: their data, their words and numbers, and their drawing."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A report as files: the same bytes every time, whole or not at all, and safe to open in a spreadsheet."""
 
-from __future__ import annotations
-
 import csv
 import io
 import os

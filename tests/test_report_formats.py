@@ -1,7 +1,5 @@
 """Every format from one definition: its content, readable by other programs, without anything that can run."""
 
-from __future__ import annotations
-
 import gc
 import io
 import json

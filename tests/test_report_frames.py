@@ -1,7 +1,5 @@
 """From the store to typed frames: one run, every dtype, and stores that can't be read."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3

@@ -1,7 +1,5 @@
 """The page: its content and words, its limits, and its behaviour in a real browser."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib

@@ -1,7 +1,5 @@
 """Costs of an audit for its hosts, their treatment, and omissions: pauses, limits, links, dead hosts."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

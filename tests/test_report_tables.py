@@ -1,7 +1,5 @@
 """Every table as literal small data, and sums that agree from table to table whatever the world."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from itertools import groupby

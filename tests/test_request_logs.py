@@ -1,7 +1,5 @@
 """Logs of web servers as a source: request targets and referrers, without personal data."""
 
-from __future__ import annotations
-
 import gzip
 import os
 from collections.abc import Callable, Iterator

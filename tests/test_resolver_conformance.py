@@ -1,7 +1,5 @@
 """Treatment of other spellings by resolvers: the questions, the conclusions, and the table of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

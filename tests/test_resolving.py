@@ -1,7 +1,5 @@
 """Decisions about requests: the request target, the target of a redirect, and the next step."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A run that was ended at any instant is gone on with: nothing is lost or kept twice, and its report is the same."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

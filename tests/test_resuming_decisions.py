@@ -1,7 +1,5 @@
 """The run that a command resumes: the same command its own run, --resume any run that it doesn't contradict."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """robots.txt as RFC 9309 has it, also where it can't be had."""
 
-from __future__ import annotations
-
 import codecs
 import gzip
 import random

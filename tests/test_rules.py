@@ -1,7 +1,5 @@
 """The rules of verdicts: complete, each reached, and the page about them as it should be."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The rights of a parser in its process, where the kernel can restrict them."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import platform

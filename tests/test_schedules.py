@@ -1,7 +1,5 @@
 """Named audits that are run when they are due, by real processes: once each, alone, and on after a kill."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """A foreign spider, with our add-on and our middleware in its project."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -1,7 +1,5 @@
 """The spiders run by Scrapy's own commands, in our project and in a foreign one with arkaudit installed."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import signal

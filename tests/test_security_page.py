@@ -1,7 +1,5 @@
 """The limits in `docs/security.md` are true: each value is compared with the one in the code."""
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 from importlib.util import find_spec

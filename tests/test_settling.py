@@ -1,7 +1,5 @@
 """Doubtful and mistyped ARKs over real sockets: which reading lives is found out, kept, and shown."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import re

@@ -1,7 +1,5 @@
 """The severities of ``--fail-on``: three separate orders, without a rank between them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

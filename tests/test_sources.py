@@ -1,7 +1,5 @@
 """Documents as sources and their lists of URLs: sitemaps, OAI-PMH, feeds, IIIF, lists."""
 
-from __future__ import annotations
-
 import gzip
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Each command imports only the modules that it uses."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

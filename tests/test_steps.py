@@ -1,7 +1,5 @@
 """Each step of an explanation holds the question, the answer and the conclusion, and nothing more."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """After one Ctrl-C, or on a full disk, sending stops and all observations are kept."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sqlite3

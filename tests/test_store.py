@@ -1,7 +1,5 @@
 """The store: records are kept, once each, and foreign files are never written to."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from contextlib import closing

@@ -1,7 +1,5 @@
 """`arkaudit store`: integrity checks, and exports for other programs."""
 
-from __future__ import annotations
-
 import signal
 import sqlite3
 import subprocess

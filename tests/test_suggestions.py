@@ -1,7 +1,5 @@
 """Suggestions: ARKs that may have been meant where a check character fails."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

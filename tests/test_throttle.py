@@ -1,7 +1,5 @@
 """Turns at hosts, granted in one process and among several: only ever later than asked, never sooner."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -1,7 +1,5 @@
 """Every row of a report leads to its requests, and every request to its purpose."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Decisions of people on known problems: their scope and duration; reports count them and raise the rest."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A run over real sockets, decisions, and a second report: known problems are counted, and others raised."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Reading on all cores: the same results for any number of processes, whatever becomes of one of them."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

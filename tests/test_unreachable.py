@@ -1,7 +1,5 @@
 """Failures over real sockets, each with its own outcome and a clear reason."""
 
-from __future__ import annotations
-
 import datetime
 import socket
 import sqlite3

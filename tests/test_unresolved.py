@@ -1,7 +1,5 @@
 """Doubtful mentions are kept with the text around them, and decided again when more is known."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The decision table: from answers to a verdict, without a network."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from functools import cache

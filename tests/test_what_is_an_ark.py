@@ -1,7 +1,5 @@
 """ARKs and texts that only look like one: templates, queries, shoulders, escapes, a label without its colon."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

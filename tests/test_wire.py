@@ -1,7 +1,5 @@
 """Requests on the wire, read from raw sockets: a guard of the download handler's private seam."""
 
-from __future__ import annotations
-
 import datetime
 import threading
 import time

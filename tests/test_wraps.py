@@ -1,7 +1,5 @@
 """Does an ARK go on behind a line wrap? Each rule in both directions, and which one speaks first."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """A year of rechecking with simulated time: the right status each day, and no strike for failures of others."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

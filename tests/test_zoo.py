@@ -1,7 +1,5 @@
 """Every animal of the zoo gets the verdict that it deserves, and every verdict the requests that led to it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

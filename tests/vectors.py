@@ -1,7 +1,5 @@
 """Vectors are data: each has a ``why`` that becomes the test's name."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Bounded waits, long enough for a busy machine."""
 
-from __future__ import annotations
-
 import sqlite3
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A simulated year: the answers of each ARK of a small world on each day, for the tests of status."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta

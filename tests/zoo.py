@@ -5,8 +5,6 @@ An animal lives at ``NAME.example`` and at every name below it. Its answers are 
 ``//host/target``. An inflection that is not listed gets the answer for the object, as with most software.
 """
 
-from __future__ import annotations
-
 import datetime
 import gzip
 import socket

@@ -4,8 +4,6 @@ As a command it writes every verdict of the zoo, sorted, so that two runs can be
 ``python -m tests.zoo_visit verdicts.json``; verdicts other than the expected ones are listed on stderr.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess
