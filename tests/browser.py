@@ -20,14 +20,9 @@ from crawler.rendering import find_browser
 #: The file descriptors that Chromium reads commands from and writes answers to.
 COMMANDS_FD, ANSWERS_FD = 3, 4
 _FLAGS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--remote-debugging-pipe",
-)
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+    "--disable-background-networking", "--remote-debugging-pipe",
+)  # fmt: skip
 
 
 def chromium() -> str | None:

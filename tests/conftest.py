@@ -44,17 +44,9 @@ settings.load_profile("quick")
 
 #: A test that reaches one of these modules starts a process, a server or a browser.
 PROCESS_MODULES = {
-    "arkaudit.audits.check_process",
-    "arkaudit.demo.web",
-    "extractors.isolated",
-    "extractors.processes.worker",
-    "extractors.two_passes",
-    "http.server",
-    "multiprocessing",
-    "socket",
-    "subprocess",
-    "tests.preloaded",
-}
+    "arkaudit.audits.check_process", "arkaudit.demo.web", "extractors.isolated", "extractors.processes.worker",
+    "extractors.two_passes", "http.server", "multiprocessing", "socket", "subprocess", "tests.preloaded",
+}  # fmt: skip
 
 
 def names_in(code: CodeType) -> Iterator[str]:

@@ -167,16 +167,9 @@ def write_world(path: Path) -> Path:
                 ark_row(number, text)
                 for number, text in enumerate(
                     [
-                        "ark:12148/btv1b8449691v",
-                        "ark:12148/bpt6k107371t",
-                        "ark:53355/cl010120339",
-                        "ark:13960/t2s47dp7t",
-                        "ark:61903/1:1:C4H82DW2",
-                        "ark:12345/x6np1wh8k",
-                        "ark:99999/fk4ks86n31",
-                        "ark:99152/p0v",
-                        "ark:88435/x5",
-                        "ark:29072/old",
+                        "ark:12148/btv1b8449691v", "ark:12148/bpt6k107371t", "ark:53355/cl010120339",
+                        "ark:13960/t2s47dp7t", "ark:61903/1:1:C4H82DW2", "ark:12345/x6np1wh8k", "ark:99999/fk4ks86n31",
+                        "ark:99152/p0v", "ark:88435/x5", "ark:29072/old",
                     ],
                     start=1,
                 )
@@ -313,4 +306,4 @@ def write_world(path: Path) -> Path:
                 },
             ],
         },
-    )
+    )  # fmt: skip

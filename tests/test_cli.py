@@ -401,22 +401,11 @@ def test_check_answers_each_line_in_its_order(tmp_path: Path) -> None:
         assert all(
             set(row)
             == {
-                "asked",
-                "ark",
-                "object",
-                "metadata",
-                "commitment",
-                "final_url",
-                "hops",
-                "requests",
-                "rests_on",
-                "did_you_mean",
-                "archived_copy",
-                "naan_policy",
-                "remarks",
+                "asked", "ark", "object", "metadata", "commitment", "final_url", "hops", "requests", "rests_on",
+                "did_you_mean", "archived_copy", "naan_policy", "remarks",
             }
             for row in rows
-        )
+        )  # fmt: skip
         assert [row["requests"] for row in rows][3:] == [0, 0]
 
 
@@ -835,14 +824,9 @@ def test_the_help_of_a_run_has_its_options_in_groups_and_the_tokens_by_themselve
     text = CliRunner().invoke(cli, ["run", "--help"], terminal_width=100).output
     headings = [line for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
     assert headings == [
-        "Options:",
-        "Crawling:",
-        "Requests:",
-        "Network:",
-        "Report:",
-        "Messages and log:",
+        "Options:", "Crawling:", "Requests:", "Network:", "Report:", "Messages and log:",
         "Tokens of --fail-on, the most severe of each kind first:",
-    ]
+    ]  # fmt: skip
     [option] = [block for block in text.split("\n  --") if block.startswith("fail-on")]
     assert "soft-404" not in option
     assert "soft-404" in text[text.index(headings[-1]) :]

@@ -28,11 +28,8 @@ from tests.library import (
 from tests.loopback import ON_LOOPBACK, json_lines, reply, run_command, select
 
 WWW, REPOSITORY, IMAGES, FILES = (
-    "www.library.example",
-    "oai.library.example",
-    "iiif.library.example",
-    "cdn.files.example",
-)
+    "www.library.example", "oai.library.example", "iiif.library.example", "cdn.files.example",
+)  # fmt: skip
 HOME = f"http://{WWW}/"
 MANIFEST = {
     "@context": "http://iiif.io/api/presentation/3/context.json", "type": "Manifest", "id": f"http://{IMAGES}/m1",

@@ -154,11 +154,8 @@ def test_the_main_table_is_printed_and_the_page_holds_the_chart(demo: DemoRun) -
     page = (demo.report / "index.html").read_text("utf-8")
     assert 'id="picture-arks-by-naan"' in page
     assert {path.name for path in (demo.report / "tables").iterdir()} >= {
-        "naans.csv",
-        "resolvers.csv",
-        "documents.csv",
-        "arks.csv",
-    }
+        "naans.csv", "resolvers.csv", "documents.csv", "arks.csv",
+    }  # fmt: skip
 
 
 def test_demo_output_fits_on_a_screen_and_names_failures(demo: DemoRun) -> None:

@@ -13,25 +13,12 @@ from extractors.model.urls import authority_of
 from reports.tables.definitions import bases_of, by_identity, hosts_of, map_distinct, tally, values_of
 
 URLS = [
-    "https://n2t.net/ark:12148/x5",
-    "https://N2T.net:443/ark:/12148/x5?info",
-    "http://example.org:8080/a/b",
-    "http://example.org:8080",
-    "https://example.org?x=http://other.example/",
-    "https://user:secret@example.org/x",
-    "https://[2001:db8::1]:444/x",
-    "https://[broken/",
-    "https://bücher.example/x",
-    "https://İstanbul.example/x",
-    "https://host.example:99999/x",
-    "https://host.example\n/x/",
-    "HTTPS://EXAMPLE.ORG/x",
-    "mailto:someone@example.org",
-    "ark:12148/x5",
-    "x://y//z",
-    "//example.org/x",
-    "",
-]
+    "https://n2t.net/ark:12148/x5", "https://N2T.net:443/ark:/12148/x5?info", "http://example.org:8080/a/b",
+    "http://example.org:8080", "https://example.org?x=http://other.example/", "https://user:secret@example.org/x",
+    "https://[2001:db8::1]:444/x", "https://[broken/", "https://bücher.example/x", "https://İstanbul.example/x",
+    "https://host.example:99999/x", "https://host.example\n/x/", "HTTPS://EXAMPLE.ORG/x", "mailto:someone@example.org",
+    "ark:12148/x5", "x://y//z", "//example.org/x", "",
+]  # fmt: skip
 ARKS = ["ark:12148/btv1b84", "ark:12148/btv1b84/f29.item", "ark:12148/x5.v2", "ark:13960/t5:8d.x", "ark:99999/fk4"]
 _TEXTS = st.one_of(st.sampled_from(URLS), st.text("htps:/[]@?#.-azAZ09é\n", max_size=24))
 

@@ -138,11 +138,8 @@ def test_where_redirects_lead_is_theirs_unless_it_was_found_before_or_is_asked_f
         frontier = Frontier(store, run_id, DOCUMENTS)
         frontier.add([before, way, after])
         assert [frontier.arrive(crawl_request) for crawl_request in (before, after, new, new)] == [
-            False,
-            False,
-            True,
-            False,
-        ]
+            False, False, True, False,
+        ]  # fmt: skip
         states = (FrontierState.WAITING, FrontierState.CLAIMED)
         assert [frontier.take_over(before, state, by=way) for state in states] == [False, False], "found before"
         assert [frontier.take_over(new, state, by=way) for state in states] == [False, False], "they are there already"

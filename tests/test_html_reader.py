@@ -169,18 +169,10 @@ INLINE = ["a", "b", "br", "i", "span", "sup", "wbr", "my-x"]
 OTHERS = ["body", "div", "frameset", "head", "hr", "html", "img", "li", "option", "p", "select", "svg", "table", "td"]
 RAW = ["iframe", "noscript", "script", "style", "template", "textarea", "title"]
 ATTRIBUTES = [
-    "href=ark:/12345/x5",
-    "href='/x'",
-    "href=''",
-    "href='https://n2t.net/ark:/12345/x5?a=1&amp;b=2'",
-    "data-a='ark%3A%2F12345%2Fx5'",
-    "title='a>b \"ark:/1/x\" <b>'",
-    'title="x href="',
-    "class=dark:x",
-    "alt='\x02ark:/1/x'",
-    '=x "',
-    "hidden",
-]
+    "href=ark:/12345/x5", "href='/x'", "href=''", "href='https://n2t.net/ark:/12345/x5?a=1&amp;b=2'",
+    "data-a='ark%3A%2F12345%2Fx5'", "title='a>b \"ark:/1/x\" <b>'", 'title="x href="', "class=dark:x",
+    "alt='\x02ark:/1/x'", '=x "', "hidden",
+]  # fmt: skip
 PIECES = ["a", "r", "k", ":", "/", "ARK", "ark:/12345/x5", "ark:/12148/b8", "12", " ", "\n", "see", "Copy", "dark: "]
 PIECES += ["&#58;", "&colon;", "%3A", "%253a", "&amp;#58;", "&amp;colon;", "&shy;", "&nbsp;", "&lt;", "&amp;", "&"]
 PIECES += [

@@ -94,11 +94,8 @@ def test_bytes_files_and_several_sources_are_read(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("ark:/12148/ax5")
     sources = [b"ark:/12148/bx5", io.BytesIO(b"ark:/12148/cx5"), str(tmp_path / "a.txt"), tmp_path / "a.txt"]
     assert [str(ark) for each in extract(sources) for ark in each.arks] == [
-        "ark:12148/bx5",
-        "ark:12148/cx5",
-        "ark:12148/ax5",
-        "ark:12148/ax5",
-    ]
+        "ark:12148/bx5", "ark:12148/cx5", "ark:12148/ax5", "ark:12148/ax5",
+    ]  # fmt: skip
 
 
 def test_declared_properties_of_bytes_are_used() -> None:

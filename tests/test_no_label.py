@@ -89,22 +89,11 @@ def test_page_judged_without_label_has_no_label(source):
 ELEMENTS = st.sampled_from(["b", "div", "p", "li", "td", "wbr", "br", "option", "svg", "x-y"])
 UNITS = st.sampled_from(
     [
-        "<X>",
-        "<X>|<X><Y>",
-        "</X>",
-        "<X>t</X>",
-        '<X|a="</X>">',
-        "<X|a='<Y>t</Y>'>",
-        "<X><!--|</X>|-->",
-        '<X|a="q>t</X>">',
-        '<X|a="b>t</X>',
-        "<X><Y></X></Y>",
-        '<X><script>"</X>"</script>',
-        '<br|title="</X>">',
-        "<X/>t</X>",
-        "<textarea></X></textarea>",
+        "<X>", "<X>|<X><Y>", "</X>", "<X>t</X>", '<X|a="</X>">', "<X|a='<Y>t</Y>'>", "<X><!--|</X>|-->",
+        '<X|a="q>t</X>">', '<X|a="b>t</X>', "<X><Y></X></Y>", '<X><script>"</X>"</script>', '<br|title="</X>">',
+        "<X/>t</X>", "<textarea></X></textarea>",
     ]
-)
+)  # fmt: skip
 
 
 @given(st.lists(UNITS, min_size=1, max_size=4), ELEMENTS, ELEMENTS, st.integers(1, 4500))
@@ -163,35 +152,11 @@ GAPS += [
     "\u2028",
 ]
 TEXT_SIGNS = [
-    ":",
-    "\uff1a",
-    " :",
-    "\xa0:",
-    "%3a",
-    "&colon;",
-    "\\u003a",
-    "+=",
-    "/+",
-    "+",
-    "_",
-    "/",
-    "\\:",
-    "-\n:",
-    "\n 12 :",
-]
+    ":", "\uff1a", " :", "\xa0:", "%3a", "&colon;", "\\u003a", "+=", "/+", "+", "_", "/", "\\:", "-\n:", "\n 12 :",
+]  # fmt: skip
 BESIDE = [
-    "/12148/bpt6k10",
-    "12148/btv1b84",
-    "_12148_x5",
-    "see ",
-    "info:",
-    "mark",
-    "Park ",
-    "work: ",
-    "dark:",
-    "12",
-    "1 ",
-]
+    "/12148/bpt6k10", "12148/btv1b84", "_12148_x5", "see ", "info:", "mark", "Park ", "work: ", "dark:", "12", "1 ",
+]  # fmt: skip
 BESIDE += [
     "  2\n",
     "\n",

@@ -18,17 +18,8 @@ DASHES = regex.findall(r"[[\p{Dash}\N{HYPHEN BULLET}]--\-]", EVERY_CHARACTER, re
 INVISIBLE = regex.findall(r"\p{Default_Ignorable_Code_Point}", EVERY_CHARACTER)
 BLANKS = regex.findall(r"[\p{Zs}--\ ]", EVERY_CHARACTER, regex.VERSION1)
 LINE_BREAKS = [
-    "\n",
-    "\r\n",
-    "\r",
-    "\v",
-    "\x1c",
-    "\x1d",
-    "\x1e",
-    "\x85",
-    "\N{LINE SEPARATOR}",
-    "\N{PARAGRAPH SEPARATOR}",
-]
+    "\n", "\r\n", "\r", "\v", "\x1c", "\x1d", "\x1e", "\x85", "\N{LINE SEPARATOR}", "\N{PARAGRAPH SEPARATOR}",
+]  # fmt: skip
 
 
 def named_params(chars: list[str]) -> list[object]:

@@ -111,12 +111,8 @@ def test_a_file_is_utf8_with_lf_and_iso_moments(written: ReportPaths) -> None:
     assert set(requests["at"]) == {"2026-11-20T10:00:00.123Z"}
     resolvers = list(csv.DictReader(written.tables["resolvers"].open(encoding="utf-8", newline="")))
     assert [row["http_only"] for row in resolvers if row["role"] == "resolver"] == [
-        "false",
-        "false",
-        "",
-        "true",
-        "false",
-    ]
+        "false", "false", "", "true", "false",
+    ]  # fmt: skip
 
 
 def test_a_title_that_is_a_formula_is_defused(written: ReportPaths) -> None:

@@ -354,19 +354,8 @@ def test_a_table_is_embedded_column_by_column_with_every_text_once() -> None:
 def test_texts_are_embedded_as_they_are() -> None:
     columns = tuple(column for column in ARKS.columns if column.name == "ark")
     texts = [
-        "plain",
-        'a "quote"',
-        "back\\slash",
-        "é",
-        "\N{GRINNING FACE}",
-        "del\x7f",
-        "tab\t",
-        "",
-        "~",
-        " ",
-        None,
-        "plain",
-    ]
+        "plain", 'a "quote"', "back\\slash", "é", "\N{GRINNING FACE}", "del\x7f", "tab\t", "", "~", " ", None, "plain",
+    ]  # fmt: skip
     shown = ["plain", 'a "quote"', "back\\slash", "é", "\N{GRINNING FACE}", "del[U+007F]", "tab[U+0009]", "", "~", " "]
     table = pd.DataFrame({"ark": pd.Series(texts, dtype="str")})
     assert unpack(pack_rows(table, columns))["columns"] == [{"d": shown, "i": [*range(10), -1, 0]}]
@@ -601,17 +590,8 @@ def test_saved_view_neutralizes_formulas_like_other_files(page_and_files: tuple[
     browser.open(index)
     signs = "=+-@\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH HYPHEN-MINUS}"
     before = [
-        "",
-        " ",
-        "\t",
-        "a;",
-        "a;\t ",
-        'b\r\n"',
-        "\N{NO-BREAK SPACE}",
-        "\N{ZERO WIDTH NO-BREAK SPACE}",
-        "a",
-        "\x0b;;",
-    ]
+        "", " ", "\t", "a;", "a;\t ", 'b\r\n"', "\N{NO-BREAK SPACE}", "\N{ZERO WIDTH NO-BREAK SPACE}", "a", "\x0b;;",
+    ]  # fmt: skip
     texts = [f"{first}{sign}1+1" for first in before for sign in signs] + ["-3,5", "é\u2028=x", "\\1'$1", '"', ""]
     browser.value(f"window.texts = {json.dumps(texts)}; null")
     script = """arkaudit.load('arks').then(table => {

@@ -74,11 +74,8 @@ def rows_as_tuples(table: pd.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
 def test_the_order_of_preference_holds_every_outcome_once_and_keeps_families_together() -> None:
     assert sorted(BEST_FIRST) == sorted(ObjectOutcome)
     assert [family for family, _ in groupby(FAMILY_OF[outcome] for outcome in BEST_FIRST)] == [
-        Family.WORKS,
-        Family.UNREACHABLE,
-        Family.NOT_JUDGED,
-        Family.FAILS,
-    ]
+        Family.WORKS, Family.UNREACHABLE, Family.NOT_JUDGED, Family.FAILS,
+    ]  # fmt: skip
 
 
 def test_every_token_has_words() -> None:
