@@ -27,6 +27,7 @@ from extractors.wraps.rules import (
     check_character_decides,
     decide,
     first_decision,
+    is_next_item,
     is_numbered,
     no_name_yet,
     nothing_follows,
@@ -239,6 +240,8 @@ class Gaps:
         if len(self._notes.decisions) >= _MOST_GAPS:
             return False
         gap, wrap = self._text[pos], self._wrap(pos)
+        if gap == WRAP and not wrap.hyphen and is_next_item(self._block.text, self._offsets.source_offset(pos)):
+            return False
         decision = self._over_wrap(wrap) if gap == WRAP else self._over_blank(wrap, pos)
         if gap == WRAP and RIGHT_TO_LEFT.search(self._text, max(0, pos - _NEAR_CHARS), pos + _NEAR_CHARS):
             self._notes.mark_likely(Reason.RIGHT_TO_LEFT_LINE_END)

@@ -30,6 +30,8 @@ _BREAK_AFTER = "/.=_:~+@%&?-"
 NEAR_CHARS = 2500
 _NEAR_LINES = 12
 _LINE_NUMBER = regex.compile(r"\s{0,40}\(?(\d{1,4})(?:[.):]*(?=\s)|\Z)")
+#: The number of an item in a list.
+_ITEM = regex.compile(r"[ \t]{0,8}(?P<open>[(\[]?)(\d{1,3})(?P<close>[.)\]])[ \t]+(?=\S)")
 _FEWEST_LINES = 4
 
 
@@ -155,6 +157,22 @@ def is_numbered(text: str, at: int) -> bool:
         return True
     near = {*map(_line_number, before[-2:]), *numbers_after[:2]}  # levels of GEDCOM
     return len(near) > 1 and all(other is not None and abs(other - number) < 3 for other in near)
+
+
+def is_next_item(text: str, at: int) -> bool:
+    r"""Return True if the line after the break at *at* begins the item after the one before it in a numbered list.
+
+    >>> text = "1. see\nark:/12148/x5.\n2. end"
+    >>> is_next_item(text, text.index("\n2")), is_next_item("1. see ark:/12148/x5.\n3. end", 21)
+    (True, False)
+    """
+    following = _ITEM.match(text, at + 1 + text.startswith("\r\n", at), at + NEAR_CHARS)
+    if following is None:
+        return False
+    lines = reversed(text[max(0, at - NEAR_CHARS) : at].split("\n"))
+    item = next(filter(None, map(_ITEM.match, lines)), None)
+    marks = following["open"], following["close"]
+    return item is not None and (item["open"], item["close"]) == marks and int(item[2]) + 1 == int(following[2])
 
 
 def _line_number(line: str) -> int | None:
