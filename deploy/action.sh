@@ -12,14 +12,20 @@ while IFS= read -r token; do
     [ -z "$token" ] || options+=(--fail-on "$token")
 done <<<"${INPUT_FAIL_ON:-}"
 seeds=()
+files=()
 while IFS= read -r seed; do
     [ -z "$seed" ] || seeds+=("$seed")
+    [ -z "$seed" ] || [ ! -e "$seed" ] || files+=("$seed")
 done <<<"${INPUT_SEEDS:-}"
 
 # An older report is not the report of this run.
 started=$(mktemp)
 code=0
 arkaudit run "${options[@]}" -- ${seeds[@]+"${seeds[@]}"} || code=$?
+# A file without a correction is no failure of the audit.
+if [ -n "${INPUT_PATCH:-}" ] && [ ${#files[@]} -gt 0 ]; then
+    arkaudit fix --store "${INPUT_STORE:-audit.db}" --patch "$INPUT_PATCH" -- "${files[@]}" || true
+fi
 if [ "$report/report.md" -nt "$started" ] && [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
     cat "$report/report.md" >>"$GITHUB_STEP_SUMMARY"
 fi

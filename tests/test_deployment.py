@@ -121,14 +121,20 @@ def site(target: str) -> bytes:
 
 @pytest.mark.promise
 def test_action_audits_reports_and_fails_as_configured(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("see ark:/12345/x5\N{EN DASH}b\n")
     with RawServer(site) as server:
         code, summary, outputs = run_action(
-            tmp_path, config=config_on_loopback(tmp_path), seeds=f"\n{server.url}/page\n", fail_on="broken\n"
+            tmp_path,
+            config=config_on_loopback(tmp_path),
+            seeds=f"\n{server.url}/page\nletter.txt\n",
+            fail_on="broken\n",
+            patch="fix.patch",
         )
     assert code == 1
     assert "ark:12x45/gone" in summary
     assert (tmp_path / outputs["report"] / "index.html").is_file()
     assert (tmp_path / "audit.db").is_file()
+    assert "+see ark:/12345/x5-b\n" in (tmp_path / "fix.patch").read_text()
     # The next step fails before it writes a report: that of the last step is not its own.
     (tmp_path / "outputs").unlink()
     assert run_action(tmp_path, seeds="missing.html") == (2, summary, {})
@@ -150,7 +156,23 @@ def test_action_never_executes_its_inputs(tmp_path: Path, inputs: dict[str, str]
     assert not list(tmp_path.rglob("made"))
 
 
-# -- the hook of pre-commit
+# -- the hooks of pre-commit
+
+
+def run_hook(folder: Path, name: str, *files: str) -> subprocess.CompletedProcess[str]:
+    hooks = {hook["id"]: hook["entry"] for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}
+    words = [str(TOOLS / "arkaudit"), *shlex.split(hooks[name])[1:], *files]
+    return subprocess.run(words, cwd=folder, env=clean_environment(), capture_output=True, text=True, check=False)
+
+
+def test_fix_hook_corrects_staged_files_and_leaves_no_backups(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    (tmp_path / "-a file.md").write_text("see ark:/12148/btv1b8\N{EN DASH}449691v\n")
+    subprocess.run(["git", "add", "."], cwd=tmp_path, check=True)
+    done = run_hook(tmp_path, "arkaudit-fix", "-a file.md")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "-a file.md").read_text() == "see ark:/12148/btv1b8-449691v\n"
+    assert {path.name for path in tmp_path.iterdir()} == {".git", "-a file.md"}
 
 
 @pytest.mark.parametrize(
@@ -162,16 +184,8 @@ def test_action_never_executes_its_inputs(tmp_path: Path, inputs: dict[str, str]
     ],
 )
 def test_the_hook_fails_for_an_ark_that_was_never_assigned(tmp_path: Path, text: str, code: int) -> None:
-    [hook] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
     (tmp_path / "-a file.md").write_text(f"# A title\n\n{text}")
-    done = subprocess.run(
-        [TOOLS / "arkaudit", *shlex.split(hook["entry"])[1:], "-a file.md"],
-        cwd=tmp_path,
-        env=clean_environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_hook(tmp_path, "arkaudit-mistyped", "-a file.md")
     assert done.returncode == code, done.stderr
     wrong = "arkaudit: -a file.md:3: ark:/12148/btv1b8449691x: its check character is wrong; did you mean "
     assert done.stdout == ""

@@ -146,6 +146,8 @@ def _are_apart(one: Edit, other: Edit) -> bool:
 def _faults(mention: Mention) -> Sequence[_Fault]:
     """Return the faults in the written text, by comparing it with the repaired one; empty if they can't be aligned."""
     written, repaired = mention.as_written, mention.repaired
+    if repaired.startswith(written):
+        return ()
     resolver_chars = len(mention.resolver or "")
     offsets = offset_map(written)
     text = offsets.text

@@ -6,7 +6,7 @@ import html
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
 from zipfile import BadZipFile, ZipFile
@@ -124,6 +124,9 @@ _SIGNATURES = re.compile(r"_xmlsignatures/|META-INF/(?:documentsignatures|signat
 _HUNK = re.compile(rb"^@@ -[0-9]+(?:,[0-9]+)? \+[0-9]+(?:,[0-9]+)? @@", re.MULTILINE)
 _RUN_CHARACTER = re.compile(r"<((?:[\w.-]+:)?)noBreakHyphen\b[^<>]*/>")
 _TEXT_BEGINS = re.compile(r"<((?:[\w.-]+:)?t)(?: [^<>]*)?>")
+_WORD = re.compile("[0-9A-Za-z]+")
+#: Characters around a word that may belong to the same ARK, with their markup.
+_AROUND = 2_000
 _PIECE = re.compile(r"\s+|\S+")
 
 
@@ -137,7 +140,6 @@ class _Part:
     text: str = ""
     charset: str = "utf-8"
     mark: bytes = b""
-    _maps: dict[bool, OffsetMap] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         declared = _DECLARED.search(self.data[:1024]) if self.syntax.tags else None
@@ -155,25 +157,39 @@ class _Part:
         """Return *text* in the charset of the part."""
         return text.encode(self.charset, "surrogateescape")
 
-    def offset_map(self, *, with_tags: bool) -> OffsetMap:
-        """Return the characters that readers see, with or without the tags."""
-        if with_tags in self._maps:
-            return self._maps[with_tags]
+    def windows(self, written: str) -> Iterator[tuple[int, int]]:
+        """Yield the ranges in which *written* may stand, by its longest word, and last the whole text."""
+        word = max(_WORD.findall(written), key=len)
+        start = end = -1
+        for found in re.finditer(re.escape(word), self.text):
+            if end < 0 or found.start() - _AROUND > end:
+                if end >= 0:
+                    yield start, end
+                start = max(0, found.start() - _AROUND)
+                for opening, closing in (("<", ">"), ("<!--", "-->")) if self.syntax.tags else ():
+                    begins = self.text.rfind(opening, 0, start)
+                    start = begins if begins > self.text.rfind(closing, 0, start) else start
+            end = found.end() + _AROUND
+        if end >= 0:
+            yield start, min(end, len(self.text))
+        yield 0, len(self.text)
+
+    def offset_map(self, start: int, end: int, *, with_tags: bool) -> OffsetMap:
+        """Return the characters that readers see in a range, with or without the tags."""
         tokens = self.syntax.tokens if with_tags else self.syntax.tags or self.syntax.tokens
         pieces: list[str] = []
         changes: list[Change] = []
-        done = length = 0
-        for token in tokens.finditer(self.text) if tokens else ():
+        done, length = start, 0
+        for token in tokens.finditer(self.text, start, end) if tokens else ():
             shown = self.syntax.text_of(token[0])
             pieces += (self.text[done : token.start()], shown)
             length += token.start() - done
             changes.append(Change(length, len(shown), token.start(), token.end(), None))
             length += len(shown)
             done = token.end()
-        pieces.append(self.text[done:])
+        pieces.append(self.text[done:end])
         starts = tuple([change.start for change in changes])
-        self._maps[with_tags] = OffsetMap(self.text, "".join(pieces), tuple(changes), starts)
-        return self._maps[with_tags]
+        return OffsetMap(self.text, "".join(pieces), tuple(changes), starts, start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,16 +298,19 @@ class Source:
         pattern = re.compile("".join(r"(\s+)" if piece.isspace() else f"({re.escape(piece)})" for piece in pieces))
         places: list[tuple[Place, bool]] = []
         for part in self._parts:
-            offsets = part.offset_map(with_tags=with_tags)
-            for found in pattern.finditer(offsets.text):
-                starts: list[int] = []
-                ends: list[int] = []
-                for group, piece in enumerate(pieces, start=1):
-                    first, last = found.span(group)
-                    starts += [first] * len(piece) if piece.isspace() else range(first, last)
-                    ends += [last] * len(piece) if piece.isspace() else range(first + 1, last + 1)
-                goes_on = offsets.text[found.end() : found.end() + 1].isalnum()
-                places.append((Place(part, offsets, starts, ends), goes_on))
+            for start, end in part.windows(written):
+                if end - start == len(part.text) and any(place.part is part for place, _ in places):
+                    continue
+                offsets = part.offset_map(start, end, with_tags=with_tags)
+                for found in pattern.finditer(offsets.text):
+                    starts: list[int] = []
+                    ends: list[int] = []
+                    for group, piece in enumerate(pieces, start=1):
+                        first, last = found.span(group)
+                        starts += [first] * len(piece) if piece.isspace() else range(first, last)
+                        ends += [last] * len(piece) if piece.isspace() else range(first + 1, last + 1)
+                    goes_on = offsets.text[found.end() : found.end() + 1].isalnum()
+                    places.append((Place(part, offsets, starts, ends), goes_on))
         return [place for place, goes_on in places if not goes_on] or [place for place, _ in places]
 
     def apply(self, edits: Iterable[ByteEdit]) -> bytes:
