@@ -328,7 +328,7 @@ def sent_requests(store: Path) -> Counter[tuple[str, str]]:
 #: Columns of the published tables that hold times or the load of hosts; no table has a key of the store.
 _OF_TIME_OR_COST = (
     "all_requests", "pauses_kept", "given_up", "at", "elapsed_s", "since", "judged_at", "good_at", "started_at",
-    "ended_at", "began", "ended", "date", "first_at", "last_at",
+    "ended_at", "began", "ended", "date", "first_at", "last_at", "failing_since",
 )  # fmt: skip
 #: Durations of attempts in the evidence of a verdict.
 HOW_LONG = r"(?<=times) (?:over \d+ s|within a second)"
