@@ -295,7 +295,7 @@ class Source:
     def _find(self, written: str, *, with_tags: bool) -> list[Place]:
         """Return all places of *written*, where gaps may have other blanks; those that end a word, if there are any."""
         pieces = _PIECE.findall(written)
-        pattern = re.compile("".join(r"(\s+)" if piece.isspace() else f"({re.escape(piece)})" for piece in pieces))
+        pattern = re.compile("".join(r"(\s++)" if piece.isspace() else f"({re.escape(piece)})" for piece in pieces))
         places: list[tuple[Place, bool]] = []
         for part in self._parts:
             for start, end in part.windows(written):
