@@ -53,13 +53,13 @@ class _Syntax:
 
 
 _ENTITY = r"&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][0-9A-Za-z]{1,30});"
-_TAG = r"<!--.*?-->|<!\[CDATA\[|\]\]>|<[/!?A-Za-z][^<>]*>"
+_TAG = r"<!--.*?(?:-->|\Z)|<!\[CDATA\[|\]\]>|<[/!?A-Za-z][^<>]*>"
 #: Elements without content that readers take for characters, by their local names.
 _CHARACTERS = {
     "br": "\n", "cr": "\n", "lb": "\n", "break": "\n", "line-break": "\n", "pb": "\n", "cb": "\n", "s": " ", "tab": "\t",
     "noBreakHyphen": "\N{NON-BREAKING HYPHEN}", "softHyphen": "\N{SOFT HYPHEN}",
 }  # fmt: skip
-_ELEMENT = re.compile(r"<(?:[\w.-]+:)?([\w.-]+)[^<>]*?(/?)>")
+_ELEMENT = re.compile(r"<(?:[\w.-]++:)?([\w.-]++)[^<>]*?(/?)>")
 _TEX_CHARACTERS = {
     "textunderscore": "_", "textasciitilde": "~", "textendash": "\N{EN DASH}", "textemdash": "\N{EM DASH}", "slash": "/",
     "colon": ":", "hyp": "-",
