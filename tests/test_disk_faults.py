@@ -35,7 +35,7 @@ def test_files_stay_whole_after_any_disk_failure_and_the_command_resumes(scenari
     done = subprocess.run(
         [sys.executable, "-m", "tests.disk_faults", faults, scenario],
         env={**clean_environment(), "LD_PRELOAD": str(faults / "faults.so")},
-        cwd=ROOT, capture_output=True, text=True, check=False, timeout=PATIENCE_S,
+        cwd=ROOT, capture_output=True, text=True, check=False, timeout=5 * PATIENCE_S,  # for twenty commands
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == []
