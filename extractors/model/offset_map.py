@@ -33,7 +33,7 @@ _SPECIAL = regex.compile(
     rf"""
       (?P<soft_end>  \N{{SOFT HYPHEN}}++ (?= {_BLANKS} {_BREAK} ) )   # a soft hyphen that was used
     | (?P<soft_gap>  \N{{SOFT HYPHEN}}++ \ {{1,3}} (?=\S) )        # the same, and a blank for the line's end
-    | (?P<continued> [\\¬] (?= {_BLANKS} {_BREAK} ) )               # Rust, TOML, YAML; transcriptions of prints
+    | (?P<continued> [\\¬⏎↩↵] (?= {_BLANKS} {_BREAK} ) )            # Rust, TOML, YAML; prints, editors
     | (?P<page>      (?: {_BLANKS} \r?\n )++ (?: {_BLANKS} \d{{1,4}} {_BLANKS} \r?\n (?: {_BLANKS} \r?\n )*+ )?+
                      \f (?: [^\n\f]{{1,80}} (?: \r?\n ){{2,}}+ )? )   # the running foot and head of a text with pages
     | (?P<wrap>      (?<![^\S\n\r]) (?: {_BLANKS} {_BREAK} )++ {_BLANKS} )

@@ -45,10 +45,12 @@ _NAMED = {
     "textunderscore": "_", "textasciitilde": "~", "textendash": "\N{EN DASH}", "textemdash": "\N{EM DASH}",
     "textbackslash": "\\", "slash": "/", "colon": ":", "hyp": "-",
 }  # fmt: skip
-#: Commands in a URL that represent a character, and commands without output.
+#: Commands in a URL that represent a character, commands without output, and commands of the author.
 _COMMAND = re.compile(
-    rf"\\(?:(?P<named>{'|'.join(name for name in _NAMED if name != 'slash')})(?![A-Za-z])(?:\{{\}}|\s+)?"
-    r"|[hv]space\*?\{[^{}]*\}|(?:penalty|hskip)\s?-?[0-9.]+(?:[a-z]{2})?|(?:url|\w*break|slash|string|protect|relax)(?![A-Za-z])\s*)"
+    rf"\\(?:(?P<named>{'|'.join(_NAMED)})(?![A-Za-z])(?:\{{\}}|\s+)?|char`\\?(?P<char>.)"
+    r"|discretionary\{[^{}]*\}\{[^{}]*\}\{(?P<unbroken>[^{}]*)\}|[hv]space\*?\{[^{}]*\}"
+    r"|(?:penalty|hskip)\s?(?:-?[0-9.]+(?:[a-z]{2})?|\\[A-Za-z]+) ?"
+    r"|(?:\w*break\[\d\]|(?:url|\w*break|string|protect|relax)(?![A-Za-z]))\s*|(?P<unknown>[A-Za-z]{2,}))"
 )
 #: Inline commands; the text in their braces belongs to the line.
 _INLINE = re.compile(
@@ -166,9 +168,15 @@ def _target(written: str, line_end: str = "") -> str:
     >>> _target("https://n2t.net/ark\\%3A/12345/%\n  x{\\_}5")
     'https://n2t.net/ark%3A/12345/x_5'
     """
-    plain = _COMMAND.sub(lambda command: _NAMED.get(command["named"], ""), written)
+
+    def shown(command: re.Match[str]) -> str:
+        if command["unknown"]:  # a variable: not a part of the name
+            return f"${{{command['unknown']}}}"
+        return _NAMED.get(command["named"]) or command["char"] or command["unbroken"] or ""
+
+    plain = _COMMAND.sub(shown, written)
     joined = re.sub(r"%?(?:(?<![ \t])[ \t]++)?+\n[ \t]*+", line_end, plain)
-    return re.sub(r"[{}]", "", _unescape(joined)).strip()
+    return re.sub(r"(\$\{\w+\})|[{}]", r"\1", _unescape(joined)).strip()
 
 
 def _write_latex(source: str, out: RunningText, location: str) -> None:
