@@ -1,5 +1,7 @@
 """How arkaudit is run by others: the image, the action, the hook, the workflows."""
 
+from __future__ import annotations
+
 import json
 import os
 import re
@@ -121,7 +123,7 @@ def site(target: str) -> bytes:
 
 @pytest.mark.promise
 def test_action_audits_reports_and_fails_as_configured(tmp_path: Path) -> None:
-    (tmp_path / "letter.txt").write_text("see ark:/12345/x5\N{EN DASH}b\n")
+    (tmp_path / "letter.txt").write_text("see ark:/12148/btv1b8\N{EN DASH}449691v\n")
     with RawServer(site) as server:
         code, summary, outputs = run_action(
             tmp_path,
@@ -134,7 +136,7 @@ def test_action_audits_reports_and_fails_as_configured(tmp_path: Path) -> None:
     assert "ark:12x45/gone" in summary
     assert (tmp_path / outputs["report"] / "index.html").is_file()
     assert (tmp_path / "audit.db").is_file()
-    assert "+see ark:/12345/x5-b\n" in (tmp_path / "fix.patch").read_text()
+    assert "+see ark:/12148/btv1b8-449691v\n" in (tmp_path / "fix.patch").read_text()
     # The next step fails before it writes a report: that of the last step is not its own.
     (tmp_path / "outputs").unlink()
     assert run_action(tmp_path, seeds="missing.html") == (2, summary, {})
