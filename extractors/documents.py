@@ -9,8 +9,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -122,6 +122,20 @@ _UNREADABLE = NOTHING_READ - {"empty"} | {"not-fetched"}
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """The source of a document in a dataset."""
+
+    source: str
+    """The archive or file."""
+    url: str | None = None
+    size: int | None = None
+    """Size in bytes; None for a folder or an archive itself."""
+    sha256: str | None = None
+    link_resolvers: Mapping[int, str] = field(default_factory=dict)
+    """Resolvers of relative links, by the index of the mention."""
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """One document with its mentions; for a folder or an archive itself, only findings."""
 
@@ -137,6 +151,9 @@ class Document:
     title: str = ""
     is_folder: bool = False
     """True for a folder, which has findings but is not a document."""
+    changed: tuple[int, ...] = ()
+    """Indexes of the mentions that the evidence of all documents changed."""
+    origin: Origin | None = None
 
     @classmethod
     def of(cls, name: str, read: Extraction) -> Document:
@@ -169,7 +186,13 @@ class Document:
         with use_budget(budget):
             mentions = with_evidence(self.mentions, self.unresolved, evidence)
         findings = tuple(dict.fromkeys((*self.findings, *budget.findings)))
-        return replace(self, mentions=mentions, unresolved=(), findings=findings)
+        changed = tuple(
+            doubt.index
+            for doubt in self.unresolved
+            for before, after in [(self.mentions[doubt.index], mentions[doubt.index])]
+            if (before.ark, before.reason) != (after.ark, after.reason)
+        )
+        return replace(self, mentions=mentions, unresolved=(), findings=findings, changed=changed)
 
     def __repr__(self) -> str:
         return f"<Document {self.name!r}: {len(self.mentions)} mentions, {len(self.findings)} findings>"

@@ -51,6 +51,7 @@ _FOLLOWING_CHARS = 80
 _OPEN_END = " \r\n\t./-:=,_~*+@$%!"
 _COMPARED_CHARS = 8
 _NO_SUGGESTIONS = "suggestions were not computed for every ARK whose check character fails"
+_NOT_ALL_DECIDED = "not every doubtful ARK was decided by the evidence of other documents"
 _CUT = frozenset({"archive-limit", "cut-off", "damaged"})
 
 
@@ -212,16 +213,24 @@ def with_evidence(
     If the time budget runs out, the others stay as they are, and the budget notes it.
     """
     again = list(mentions)
-    for unresolved in doubtful:
-        if not may_decide():
-            break
-        again[unresolved.index] = decide_again(unresolved, again[unresolved.index], evidence)
+    for index, mention in changed_mentions(((each, mentions[each.index]) for each in doubtful), evidence):
+        again[index] = mention
     return _annotate_all(again, evidence)
 
 
-def may_decide() -> bool:
-    """Return True if there is time to decide one more doubtful mention; otherwise the budget notes it."""
-    return has_time(ReadingStage.FINDING, "not every doubtful ARK was decided by the evidence of other documents")
+def changed_mentions(
+    doubtful: Iterable[tuple[UnresolvedMention, Mention]], evidence: Evidence
+) -> Iterator[tuple[int, Mention]]:
+    """Yield index and new reading of each *doubtful* mention that the *evidence* of all documents changes.
+
+    This is the second pass over files, archives, datasets and crawls. It ends if the time budget runs out.
+    """
+    for unresolved, mention in doubtful:
+        if not has_time(ReadingStage.FINDING, _NOT_ALL_DECIDED):
+            return
+        again = decide_again(unresolved, mention, evidence)
+        if again is not mention:
+            yield unresolved.index, again
 
 
 def _annotate_all(

@@ -13,10 +13,10 @@ import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Generic, NamedTuple, Self, TypeVar, cast
+from typing import IO, Any, BinaryIO, Generic, Self, TypeVar, cast
 
 from extractors.archives.members import ArchiveMember
 from extractors.documents import (
@@ -61,7 +61,7 @@ _FIRST_PASS = {"with_links": False, "with_suggestions": False}
 R = TypeVar("R")
 S = TypeVar("S")
 
-_WHOLE = "whole ARKs"
+_EVIDENCE = "evidence of all documents"
 
 #: A document to read, or a `Document` that only holds findings.
 Part = ArchiveMember | Document
@@ -160,28 +160,24 @@ class DocumentSummary:
     encoded: bytes
     """The document as plain data (`extractors.processes.codec`)."""
 
+    @classmethod
+    def of(cls, document: Document) -> DocumentSummary:
+        """Return the summary of *document*."""
+        return cls(
+            document.name,
+            document.findings,
+            len(document.mentions),
+            document.is_unreadable,
+            document.is_read_in_part,
+            document.is_folder,
+            frozenset(whole_arks(document)),
+            to_json(document),
+        )
+
 
 def summary_of(part: Part, extraction: Extraction | None) -> DocumentSummary:
     """Return the summary of the document of *part* and its *extraction*."""
-    document = document_of(part, extraction)
-    return DocumentSummary(
-        document.name,
-        document.findings,
-        len(document.mentions),
-        document.is_unreadable,
-        document.is_read_in_part,
-        document.is_folder,
-        frozenset(whole_arks(document)),
-        to_json(document),
-    )
-
-
-class WholeArks(NamedTuple):
-    """The ARKs that needed no decision in some document."""
-
-    arks: frozenset[Ark]
-    repeated: frozenset[Ark]
-    """Those of two documents or more, which support each other."""
+    return DocumentSummary.of(document_of(part, extraction))
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,11 +261,11 @@ class TwoPasses(Generic[R]):
                     keep(summary)
                 # Don't wait for the batches that are still running.
                 self._executor.shutdown(cancel_futures=True)
-            documents = batches((_read_at(kept, at, size) for _, at, size in read), len)
-            is_here = end is not None or not self.has_started
+            documents = (_read_at(kept, at, size) for _, at, size in read)
+            executor = None if end is not None or not self.has_started else self._executor
             self._whole_arks.update(whole)
-            evidence = WholeArks(frozenset(self._whole_arks), frozenset(self._repeated_arks))
-            values = self._decide(documents, evidence, is_here=is_here)
+            evidence = Evidence.of(self._whole_arks, frozenset(self._repeated_arks))
+            values = decided_documents(documents, evidence, self._render, executor)
             for (summary, _, _), (value, findings) in zip(read, values, strict=True):
                 yield RenderedDocument(replace(summary, findings=findings), value)
         if end is not None:
@@ -281,24 +277,28 @@ class TwoPasses(Generic[R]):
             while self._ready:
                 yield self._ready.popleft()  # before the yield, so that an interrupt can't repeat it
 
-    def _decide(self, batched: Iterable[list[bytes]], whole: WholeArks, *, is_here: bool) -> Iterator[Decided[R]]:
-        def here(batch: list[bytes]) -> list[Decided[R]]:
-            return _render_batch(batch, whole, self._render)
-
-        if is_here:
-            yield from chain.from_iterable(map(here, batched))
-            return
-        self._executor.share(_WHOLE, whole)
-        decided = run_batches(self._executor, BatchDecision(self._render), batched, here)
-        yield from chain.from_iterable(decided)
-
 
 # The second pass.
 
 
+def decided_documents(
+    documents: Iterable[bytes], evidence: Evidence, render: Callable[[Document], R], executor: WorkerExecutor | None
+) -> Iterator[Decided[R]]:
+    """Yield each of the encoded *documents*, decided on the *evidence* of all and rendered, in order.
+
+    The processes of *executor* share the evidence; without one, this process decides.
+    """
+    here = partial(_render_batch, evidence=evidence, render=render)
+    batched = batches(documents, len)
+    if executor is None:
+        return chain.from_iterable(map(here, batched))
+    executor.share(_EVIDENCE, evidence)
+    return chain.from_iterable(run_batches(executor, BatchDecision(render), batched, here))
+
+
 @dataclass(frozen=True, slots=True)
 class BatchDecision(Generic[R]):
-    """Decides encoded documents by the ARKs that all processes share, and renders them, in a worker process."""
+    """Decides encoded documents by the evidence that all processes share, and renders them, in a worker process."""
 
     render: Callable[[Document], R]
 
@@ -309,19 +309,12 @@ class BatchDecision(Generic[R]):
 
     def __call__(self, documents: Sequence[bytes]) -> list[Decided[R]]:
         """Return the rendered *documents* with their findings."""
-        return _render_batch(documents, shared_value(_WHOLE), self.render)
+        return _render_batch(documents, shared_value(_EVIDENCE), self.render)
 
 
-def _render_batch(documents: Sequence[bytes], whole: WholeArks, render: Callable[[Document], R]) -> list[Decided[R]]:
-    evidence = _evidence(whole)
+def _render_batch(documents: Sequence[bytes], evidence: Evidence, render: Callable[[Document], R]) -> list[Decided[R]]:
     all_decided = (from_json(document, Document).decide(evidence) for document in documents)
     return [(render(document), tuple(document.findings)) for document in all_decided]
-
-
-@lru_cache(maxsize=1)
-def _evidence(whole: WholeArks) -> Evidence:
-    """Return the evidence of *whole* ARKs, computed once in each process."""
-    return Evidence.of(whole.arks, whole.repeated)
 
 
 def _read_at(kept: IO[bytes], at: int, size: int) -> bytes:

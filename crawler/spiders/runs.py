@@ -50,8 +50,7 @@ from crawler.verdicts.verdict import (
     judge,
     skipped_verdict,
 )
-from extractors.extraction import annotate, may_decide
-from extractors.find import decide_again
+from extractors.extraction import annotate, changed_mentions
 from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
 from extractors.model.budget import DECIDING_CPU_S, OverBudget, TimeBudget, cpu_limit, use_budget
@@ -84,9 +83,15 @@ def decide_unresolved(store: Store, run_id: int, *, resolver: str) -> int:
     evidence = Evidence.of(store.whole_arks(run_id), frozenset(store.whole_arks(run_id, in_documents=2)))
     changed: list[tuple[KeptUnresolvedMention, CitedMention]] = []
     for document_id, in_document in groupby(doubtful, key=attrgetter("document_id")):
+        by_index = {kept.unresolved.index: kept for kept in in_document}
         budget = TimeBudget(DECIDING_CPU_S)
         with use_budget(budget):
-            changed += _changed_mentions(in_document, evidence, resolver)
+            for index, mention in changed_mentions(
+                ((kept.unresolved, kept.mention) for kept in by_index.values()), evidence
+            ):
+                kept, again = by_index[index], annotate(mention, evidence)
+                url = url_again(kept.mention, again, kept.request_url, resolver=resolver)
+                changed.append((kept, CitedMention(again, url, decided=DecidedOn.TOGETHER)))
         if budget.findings:
             store.record_findings(run_id, store.document_url(document_id), budget.findings)
     store.record_decisions(changed)
@@ -108,19 +113,6 @@ def record_registry_findings(store: Store, run_id: int, registry: Registry) -> N
     for ark in sorted(shoulders):
         said = f"{ark} names a shoulder, not an object, in {registry.title}"
         store.record_findings(run_id, str(ark), [Finding("namespace-mention", said)])
-
-
-def _changed_mentions(
-    doubtful: Iterable[KeptUnresolvedMention], evidence: Evidence, resolver: str
-) -> Iterator[tuple[KeptUnresolvedMention, CitedMention]]:
-    for mention in doubtful:
-        if not may_decide():
-            return
-        again = annotate(decide_again(mention.unresolved, mention.mention, evidence), evidence)
-        if (again.ark, again.reason) == (mention.mention.ark, mention.mention.reason):
-            continue
-        url = url_again(mention.mention, again, mention.request_url, resolver=resolver)
-        yield mention, CitedMention(again, url, decided=DecidedOn.TOGETHER)
 
 
 def url_again(before: Mention, again: Mention, url: str, *, resolver: str) -> str:

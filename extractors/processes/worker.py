@@ -264,6 +264,8 @@ class WorkerExecutor(Executor):
 
     def share(self, name: str, value: Any) -> None:
         """Share *value* with each process, for functions to read by `shared_value`; it is sent once, before the next call."""
+        if self._values.get(name) is value:
+            return
         self._values = {**self._values, name: value}
         values = shared_values(self._values)
         for worker in self._workers:
