@@ -81,7 +81,7 @@ _COMMANDS = {
     "check": ("check_command", "Check the three services of ARKs: object, metadata, commitment."),
     "conform": ("conform_command", "Test a resolver against the specification."),
     "crawl": ("audit_command", "Crawl documents and record the ARKs that they cite."),
-    "dataset": ("upkeep_commands", "Verify the checksums of a dataset."),
+    "dataset": ("dataset_command", "Make a dataset of very many documents, or verify one."),
     "demo": ("upkeep_commands", "Run a whole audit on this machine's loopback."),
     "doctor": ("upkeep_commands", "Show whether all that an audit needs is installed and reachable."),
     "extract": ("extract_command", "Find and repair the ARKs that documents cite."),

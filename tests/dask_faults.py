@@ -16,15 +16,15 @@ from distributed import get_client, get_worker
 
 import arkaudit.datasets.plan
 from arkaudit.datasets.build import PartWorker
-from arkaudit.datasets.passes import ReadRecord, read_record_file
+from arkaudit.datasets.passes import READ
 from arkaudit.datasets.plan import Part
 
 _read = PartWorker.read
 
 
-def read_with_faults(self: PartWorker, place: str, part: Part, folder: str) -> ReadRecord:
+def read_with_faults(self: PartWorker, place: str, part: Part, folder: str) -> str:
     """Read *part* as always, but slowly, and never a file with poison in its name."""
-    if Path(place, read_record_file(part.key)).exists():  # whose answer got lost with a worker
+    if any(Path(place, READ).glob(f"{part.key}-*")):  # whose answer got lost with a worker
         if is_due("again", part.key):
             raise RuntimeError("not now")
         return _read(self, place, part, folder)
@@ -35,9 +35,9 @@ def read_with_faults(self: PartWorker, place: str, part: Part, folder: str) -> R
         os.kill(os.getpid(), signal.SIGKILL)
     kill_if_due("begun", part.key)
     time.sleep(float(os.environ.get("FAULTS_SECONDS", "0")))
-    record = _read(self, place, part, folder)
-    kill_if_due("recorded", part.key)
-    return record
+    made = _read(self, place, part, folder)
+    kill_if_due("published", part.key)
+    return made
 
 
 def wait_for_nanny() -> None:

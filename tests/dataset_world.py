@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 
 from arkaudit.datasets.build import DatasetMaker, PartWorker
 from arkaudit.datasets.columns import MENTIONS
-from arkaudit.datasets.plan import Manifest, extend_plan
-from arkaudit.datasets.storage import InputFile, LocalStorage, digest_of_file
+from arkaudit.datasets.plan import Manifest, Plan
+from arkaudit.datasets.storage import InputFile, Storage, digest_of_file
 from extractors.documents import MENTION_COLUMNS
 
 VERSION = "0"
@@ -89,15 +89,21 @@ def files_of(paths: list[Path]) -> list[InputFile]:
     return [InputFile(str(path), path.stat().st_size, "") for path in paths]
 
 
-def make(out: Path, paths: list[Path], storage: LocalStorage | None = None, *, part_bytes: int = 1_500) -> None:
+def plan_of(storage: Storage, files: list[InputFile], *, part_bytes: int = 1_500) -> Plan:
+    """Return the plan in a storage, extended by *files*, in small parts."""
+    plan = Plan(storage, [f"arkaudit {VERSION}"])
+    plan.extend(files, part_bytes=part_bytes)
+    return plan
+
+
+def make(out: Path, paths: list[Path], storage: Storage | None = None, *, part_bytes: int = 1_500) -> None:
     """Make a dataset in this process, in small parts."""
-    storage = storage or LocalStorage(out)
-    parts = extend_plan(storage, files_of(paths), made_by=[f"arkaudit {VERSION}"], part_bytes=part_bytes)
+    plan = plan_of(storage or Storage(out), files_of(paths), part_bytes=part_bytes)
     with PartWorker(1) as worker:
-        DatasetMaker(storage, parts, worker, VERSION).make()
+        DatasetMaker(plan, worker).make()
 
 
-class _DyingStorage(LocalStorage):
+class _DyingStorage(Storage):
     """A storage whose process is gone before, or just after, it has changed something for the n-th time."""
 
     def __init__(self, folder: Path, dies_at: int) -> None:
@@ -114,11 +120,6 @@ class _DyingStorage(LocalStorage):
         is_made = super().create(name, data)
         self._step()
         return is_made
-
-    def replace(self, name: str, data: bytes) -> None:
-        self._step()
-        super().replace(name, data)
-        self._step()
 
     def put(self, scratch: Path, name: str) -> None:
         self._step()
@@ -159,10 +160,10 @@ def _ends_at(out: Path, paths: list[Path], step: int) -> bool:
     child = os.fork()
     if not child:
         storage = _DyingStorage(out, step)
-        parts = extend_plan(storage, files_of(paths), made_by=[f"arkaudit {VERSION}"], part_bytes=1_500)
+        plan = plan_of(storage, files_of(paths))
         worker = PartWorker(1)
-        worker._storages[storage.place] = storage
-        DatasetMaker(storage, parts, worker, VERSION).make()
+        worker._storage = lambda _: storage  # type: ignore[assignment]
+        DatasetMaker(plan, worker).make()
         os._exit(0)
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)

@@ -54,7 +54,8 @@ def crawl(folder: Path) -> None:
 
 
 def dataset(folder: Path) -> None:
-    arkaudit("extract", str(folder.parent / "papers"), "--out", str(folder / "ds"), "--part-size", "1", "--jobs", "1")
+    places = (str(folder.parent / "papers"), "--out", str(folder / "ds"))
+    arkaudit("dataset", "make", *places, "--part-size", "1", "--jobs", "1")
 
 
 def report(folder: Path) -> None:

@@ -126,7 +126,7 @@ def audits(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CheckedDocument
         report = ("--format", "csv", "--out")
         _done("run", folder / "papers", "--store", folder / "run.db", *report, folder / "run", *at_once)
         asked = len(server.request_lines)
-        _done("extract", folder / "papers", "--out", folder / "ds", "--part-size", "1")
+        _done("dataset", "make", folder / "papers", "--out", folder / "ds", "--part-size", "1")
         of_dataset = ("--from", folder / "ds", "--store", folder / "ds.db")
         check = _done("check", *of_dataset, *at_once)
         _done("report", "--store", folder / "ds.db", *report, folder / "check")

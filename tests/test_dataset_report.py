@@ -55,7 +55,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     commands = (
         ("crawl", *sources, "--store", "@a.db"),
         ("report", "--store", "@a.db", "--out", "@store", *both),
-        ("extract", "--part-size", "1", "--out", "@ds", *sources),
+        ("dataset", "make", "--part-size", "1", "--out", "@ds", *sources),
         ("report", "--dataset", "@ds", "--out", "@dataset", *both),
     )
     for command in commands:
@@ -164,7 +164,7 @@ def test_two_reports_are_equal_byte_for_byte(folder: Path) -> None:
 
 def test_a_dataset_without_a_mention_has_a_report(tmp_path: Path) -> None:
     (tmp_path / "none.txt").write_text("nothing")
-    assert _run(tmp_path, "extract", "--out", "@ds", "@none.txt").returncode == 0
+    assert _run(tmp_path, "dataset", "make", "--out", "@ds", "@none.txt").returncode == 0
     done = _run(tmp_path, "report", "--dataset", "@ds", "--out", "@out")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "out" / "tables" / "documents.csv").read_text().count("none.txt") == 1

@@ -173,7 +173,7 @@ PLACES = ["below a file", "a folder to read only", *(["/proc"] if Path("/proc/se
     "command",
     [
         pytest.param("demo --out {place}", id="demo"),
-        pytest.param("extract {document} --out {place}", id="a dataset"),
+        pytest.param("dataset make {document} --out {place}", id="a dataset"),
         pytest.param("extract {document} --findings {place}/findings.jsonl", id="findings"),
         pytest.param("run {document} --store {other} --out {place}", id="run"),
         pytest.param("run {document} --store {place}/a.db", id="the store of a run"),

@@ -18,11 +18,11 @@ from moto.server import ThreadedMotoServer
 
 from arkaudit.datasets.build import DatasetMaker, PartWorker
 from arkaudit.datasets.columns import DATASET_TABLES
-from arkaudit.datasets.plan import extend_plan, manifest_in
+from arkaudit.datasets.plan import manifest_in
 from arkaudit.datasets.storage import ObjectStorage, objects_of, open_object, open_storage
 from extractors.model.errors import PartsFailed, StorageFailed, UserMistake
 from tests.cutting_proxy import cut_connections
-from tests.dataset_world import VERSION, content_of, make, write_documents
+from tests.dataset_world import content_of, make, plan_of, write_documents
 from tests.loopback import run_command
 
 _SECRET = "wJalrXUtnFEMI-K7MDENG-bPxRfiCYEXAMPLEKEY"
@@ -70,10 +70,9 @@ def put_documents(files: Any, folder: Path) -> list[Path]:
 
 
 def make_there(places: list[str], out: str, *, part_bytes: int = 1_500) -> None:
-    storage = open_storage(out)
-    parts = extend_plan(storage, objects_of(places), made_by=[f"arkaudit {VERSION}"], part_bytes=part_bytes)
+    plan = plan_of(open_storage(out), objects_of(places), part_bytes=part_bytes)
     with PartWorker(1) as worker:
-        DatasetMaker(storage, parts, worker, VERSION).make()
+        DatasetMaker(plan, worker).make()
 
 
 def rows_there(out: str, tmp_path: Path) -> dict[str, list[str]]:
@@ -111,7 +110,7 @@ def test_first_writer_of_an_object_wins(bucket: Any) -> None:
     assert not storage.create("work/a.json", b"second")
     assert storage.create("work/a.json", b"first")  # asked once more, for its answer got lost
     assert storage.read("work/a.json") == b"first"
-    assert (storage.names("work"), storage.folders(""), storage.names("none")) == (["a.json"], ["work"], [])
+    assert (storage.names("work"), storage.names(""), storage.names("none")) == (["a.json"], ["work/"], [])
     assert storage.digest("work/a.json") == hashlib.sha256(b"first").hexdigest()
     storage.remove("work/a.json")
     assert (storage.read("work/a.json"), storage.digest("work/a.json")) == (None, None)
@@ -162,7 +161,7 @@ def test_a_connection_that_is_lost_in_a_file_is_tried_again_and_no_damage(
 def test_a_command_reads_and_writes_there(tmp_path: Path, bucket: Any) -> None:
     put_documents(bucket, tmp_path / "papers")
     (tmp_path / "list").write_text("s3://bucket/papers/1-000.txt\ns3://bucket/papers/1-001.txt\n")
-    command = ("extract", "--from", tmp_path / "list", "--out", "s3://bucket/ds")
+    command = ("dataset", "make", "--from", tmp_path / "list", "--out", "s3://bucket/ds")
     done = run_command(*command)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (0, "", 2), done.stderr
     assert "next: arkaudit check --from s3://bucket/ds" in done.stderr

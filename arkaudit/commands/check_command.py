@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     "--from",
     "from_file",
     metavar="FILE|DATASET|LOG",
-    help="Read ARKs from a file (one per line), a dataset (arkaudit extract --out) or an access log (log:FILE).",
+    help="Read ARKs from a file (one per line), a dataset (arkaudit dataset make) or an access log (log:FILE).",
 )
 @access_log_option
 @inventory_option

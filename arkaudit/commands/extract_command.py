@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import logging
-import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from itertools import chain
@@ -13,9 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
-from click.core import ParameterSource
 
-from arkaudit.commands.options import asked_level, config_of, flag, jobs_option, repeatable, request_options
+from arkaudit.commands.options import (
+    asked_level,
+    config_of,
+    flag,
+    from_places_option,
+    jobs_option,
+    listed_places,
+    repeatable,
+    request_options,
+)
 from arkaudit.output.exits import EXIT_FINDING, NEVER, after_extract, end_unread, errors, exit_on, print_ending, say
 from crawler.model.outcomes import DocumentOutcome
 from extractors.model.budget import cores
@@ -25,32 +32,13 @@ if TYPE_CHECKING:
     from extractors.documents import Document
 
 
-_MOST_WORKERS = 256
 #: The value of --fail-on for ARKs with a wrong check character.
 _MISTYPED = "mistyped"
 
 
 @click.command()
 @click.argument("places", metavar="PATH|URL…", nargs=-1)
-@click.option(
-    "--from",
-    "from_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Read paths or URLs from a file, one per line; it may be compressed (.gz).",
-)
-@click.option(
-    "--out", metavar="FOLDER|s3://…", help="Make a dataset (Parquet, for very many documents) there, or resume it."
-)
-@click.option(
-    "--part-size", type=click.IntRange(min=1), metavar="MB", help="With --out: size of a part.  [default: 128]"
-)
-@click.option(
-    "--workers",
-    callback=lambda _, __, given: _workers(given),
-    metavar="N|ADDRESS",
-    help="With --out: number of Dask workers on this machine, or a scheduler (tcp://…, tls://…).",
-)
-@flag("--dry-run", help="With --out: print the number and size of the files without reading them.")
+@from_places_option
 @click.option(
     "--format",
     "form",
@@ -74,10 +62,6 @@ _MISTYPED = "mistyped"
 def extract(
     places: tuple[str, ...],
     from_file: Path | None,
-    out: str | None,
-    part_size: int | None,
-    workers: str | None,
-    dry_run: bool,
     form: str | None,
     all_columns: bool,
     unique: bool,
@@ -89,13 +73,13 @@ def extract(
 ) -> None:
     """Find and repair the ARKs that documents cite, and print them with their place and spelling.
 
-    Documents are files, folders, URLs, or - for standard input. Exits with 3 if all of them are unreadable.
+    Documents are files, folders, URLs, or - for standard input. Exits with 3 if all of them are unreadable. For very
+    many documents, make a dataset (`arkaudit dataset make`).
 
     \b
     arkaudit extract thesis.pdf
     arkaudit extract --unique papers/ > arks.txt
     arkaudit extract --format csv papers/ > arks.csv
-    arkaudit extract papers/ --out dataset/
     """
     from arkaudit.audits.extracting import CountedDocument, ExtractTotal, documents, report_findings
     from arkaudit.output import logs
@@ -103,18 +87,9 @@ def extract(
     from crawler.spiders.seeds import Seeds
     from extractors.documents import MAIN_COLUMNS, MENTION_COLUMNS, mention_rows
 
-    if from_file is not None:
-        from arkaudit.datasets.command import lines_of
-
-        places = (*places, *lines_of(from_file))
+    places = (*places, *listed_places(from_file)) if from_file is not None else places
     if not places:
         raise UserMistake("nothing to read: give files, folders or URLs, or --from FILE")
-    if out is not None:
-        _extract_into(out, places, part_size, workers, dry_run, fail_on, jobs, config_file, options)
-        return
-    for given, name in ((part_size, "--part-size"), (workers, "--workers"), (dry_run, "--dry-run")):
-        if given:
-            raise UserMistake(f"{name} is for datasets: it needs --out")
     if unique and form:
         raise UserMistake("--unique is a format of its own: give it without --format")
     if all_columns and form != "csv":
@@ -177,55 +152,6 @@ def extract(
     exit_on([token for token in fail_on if token != _MISTYPED], unread)
     if is_failing:
         sys.exit(EXIT_FINDING)
-
-
-def _extract_into(
-    out: str,
-    places: Sequence[str],
-    part_size: int | None,
-    workers: str | None,
-    dry_run: bool,
-    fail_on: Sequence[str],
-    jobs: int | None,
-    config_file: Path | None,
-    options: dict[str, Any],
-) -> None:
-    """Make a dataset."""
-    from arkaudit.datasets.command import make_dataset, print_amount
-    from arkaudit.datasets.plan import PART_BYTES
-
-    if _MISTYPED in fail_on:
-        raise UserMistake(f"--fail-on {_MISTYPED} is not for datasets: their mentions have the column 'check'")
-    context = click.get_current_context()
-    for name, option in (("form", "--format"), ("unique", "--unique"), ("findings", "--findings")):
-        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            raise UserMistake(f"{option} is not for datasets: they are Parquet, and have a table of findings")
-    if workers and jobs:
-        raise UserMistake("give either --jobs (processes on this machine) or --workers (Dask)")
-    if "-" in places:
-        raise UserMistake("a dataset is made of files, not of standard input")
-    config = config_of(config_file, options)
-    part_bytes = part_size * 2**20 if part_size else PART_BYTES
-    if dry_run:
-        print_amount(places, out, part_bytes=part_bytes)
-        return
-    made = make_dataset(places, out, jobs=jobs or config.jobs or cores(), workers=workers, part_bytes=part_bytes)
-    if not made.manifest.inputs.files or 0 < made.unreadable == made.manifest.tables["documents"].rows:
-        end_unread("nothing", made.first_unreadable)
-    exit_on(fail_on, [DocumentOutcome.UNREADABLE.value] * bool(made.unreadable))
-
-
-def _workers(given: str | None) -> str | None:
-    """Return *given* if it is a number of workers or the address of a scheduler. Raises `click.BadParameter`."""
-    if (
-        given is None
-        or re.fullmatch(r"[a-z]+://[^\s/]+", given)
-        or (given.isdecimal() and 0 < int(given) <= _MOST_WORKERS)
-    ):
-        return given
-    raise click.BadParameter(
-        f"{given!r} is neither a number from 1 to {_MOST_WORKERS} nor the address of a scheduler (tcp://…)"
-    )
 
 
 def _writable(path: Path) -> TextIO:

@@ -12,6 +12,7 @@ import click
 
 from arkaudit.configuration.nearest_words import suggest_nearest
 from arkaudit.output.exits import NEVER, errors
+from extractors.model.errors import UserMistake
 
 if TYPE_CHECKING:
     from arkaudit.configuration.config import Config
@@ -26,7 +27,8 @@ file_option = partial(click.option, type=FILE)
 config_option = partial(file_option, "-c", "--config", "config_file")
 store_file_option = partial(file_option, "--store", "store_file")
 
-_CONFIG = config_option(help="The configuration (arkaudit.toml).")
+optional_config_option = config_option(help="The configuration (arkaudit.toml).")
+"""The option of commands that may read a configuration."""
 required_config_option = config_option(required=True, help="The configuration.")
 """The option of commands that need a configuration."""
 _RESOLVER = click.option("--resolver", help="Resolver for compact ARKs.  [default: https://n2t.net/]")
@@ -164,10 +166,10 @@ def with_options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]
     return decorate
 
 
-request_options = with_options(_CONFIG, *_REQUESTS, _VERBOSE)
+request_options = with_options(optional_config_option, *_REQUESTS, _VERBOSE)
 """Adds the options of every command that sends requests."""
 asking_options = with_options(
-    _CONFIG, *(option for option in _REQUESTS if option not in (_RESOLVER, _DIRECT)), _VERBOSE
+    optional_config_option, *(option for option in _REQUESTS if option not in (_RESOLVER, _DIRECT)), _VERBOSE
 )
 """Adds these options except those that choose the resolver."""
 
@@ -216,6 +218,31 @@ jobs_option = click.option(
     help="Number of processes that read documents; results don't depend on it.  [default: number of cores]",
 )
 """The option for the number of processes that read documents."""
+
+
+from_places_option = click.option(
+    "--from",
+    "from_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Read the names of documents from a file, one per line; it may be compressed (.gz).",
+)
+"""The option for a file that names documents."""
+
+
+def listed_places(path: Path) -> list[str]:
+    """Return the non-empty lines of a file, which may be compressed by gzip. Raises `UserMistake`."""
+    import gzip
+    import zlib
+
+    try:
+        data = path.read_bytes()
+        text = (gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data).decode("utf-8-sig", "surrogateescape")
+    except (OSError, EOFError, zlib.error) as problem:
+        raise UserMistake(f"{path} can't be read: {getattr(problem, 'strerror', None) or problem}") from None
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        raise UserMistake(f"{path} is empty")
+    return lines
 
 
 access_log_option = click.option(

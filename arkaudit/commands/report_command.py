@@ -27,9 +27,7 @@ from extractors.model.errors import UserMistake
 @click.command(cls=GroupedCommand)
 @store_option
 @click.option(
-    "--dataset",
-    metavar="FOLDER",
-    help="Report on the citations of a dataset (extract --out) by tables only, as csv or parquet.",
+    "--dataset", metavar="FOLDER", help="Report on the citations of a dataset by tables only, as csv or parquet."
 )
 @file_option("--out", help="Write the report into this folder; - for standard output.")
 @click.option("--run", "run_id", type=int, help="Report only this run.  [default: the current state of the audit]")

@@ -1,4 +1,4 @@
-"""The commands `doctor`, `demo`, `identity`, `registry`, `store` and `dataset`."""
+"""The commands `doctor`, `demo`, `identity`, `registry` and `store`."""
 
 from __future__ import annotations
 
@@ -244,27 +244,3 @@ def store_export(store_file: Path, out: Path) -> None:
     from arkaudit.upkeep.stores import export_store
 
     export_store(store_file, out)
-
-
-@click.group()
-def dataset() -> None:
-    """Verify a dataset, which `extract --out` makes.
-
-    \b
-    arkaudit dataset check dataset/
-    """
-
-
-@dataset.command("check", short_help="Verify the checksums of a dataset.")
-@click.argument("place", metavar="DATASET")
-def dataset_check(place: str) -> None:
-    """Verify each file of a dataset (a folder, or s3://…), and print missing and damaged ones.
-
-    Exits with 1 if there are any. The same `arkaudit extract … --out DATASET` makes them again.
-
-    \b
-    arkaudit dataset check dataset/
-    """
-    from arkaudit.datasets.command import check_dataset
-
-    check_dataset(place)

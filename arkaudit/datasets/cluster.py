@@ -25,7 +25,6 @@ from arkaudit.datasets.storage import reason_of
 from arkaudit.output.exits import say
 from crawler.model.addresses import addresses_in
 from extractors.model.errors import ArkauditError, PartsFailed, UserMistake
-from reports.languages.display import count_noun
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -40,7 +39,7 @@ _SILENT_S = 60.0
 _ANSWERS_WITHIN_S = 10.0
 #: Seconds to wait for an answer before the next check.
 _WAIT_S = 0.5
-#: Seconds without a worker before each warning.
+#: Seconds without a worker before each warning: the parts wait.
 _ALONE_S = 20.0
 
 
@@ -108,7 +107,6 @@ def remote_engine(address: str) -> Iterator[DaskEngine]:
     except (OSError, TimeoutError, ValueError, TypeError) as problem:
         raise UserMistake(f"the Dask scheduler at {address} can't be used: {reason_of(problem)}") from None
     with client:
-        _check(client)
         yield DaskEngine(client)
 
 
@@ -123,31 +121,6 @@ def _is_this_machine(address: str) -> bool:
     return host == "localhost" or (bool(addresses) and all(resolved.is_loopback for resolved in addresses))
 
 
-class WorkerWatch:
-    """Warns about a cluster without workers, whose parts would wait silently.
-
-    >>> watch = WorkerWatch()
-    >>> [watch.seen(workers, at_s) for workers, at_s in ((2, 0), (0, 10), (0, 35), (0, 40), (3, 50))]
-    [None, None, 'the cluster has no worker: waiting for one', None, 'the cluster has 3 workers again']
-    """
-
-    def __init__(self) -> None:
-        self._said_at: float | None = None
-        self._is_said = False
-
-    def seen(self, workers: int, at_s: float) -> str | None:
-        """Return a message, or None, for the number of *workers* at a time in seconds."""
-        if workers:
-            was_said, self._said_at, self._is_said = self._is_said, None, False
-            return f"the cluster has {count_noun(workers, 'worker')} again" if was_said else None
-        if self._said_at is None:
-            self._said_at = at_s
-        if at_s - self._said_at < _ALONE_S:
-            return None
-        self._said_at, self._is_said = at_s, True
-        return "the cluster has no worker: waiting for one"
-
-
 class DaskEngine:
     """Runs calls on Dask workers, and keeps one more queued per worker."""
 
@@ -155,8 +128,7 @@ class DaskEngine:
         self._client = client
         self._workers = 1
         self._looked_at = -_LOOK_EVERY_S
-        self._seen_at = time.monotonic()
-        self._watch = WorkerWatch()
+        self._answered_at = self._had_workers_at = time.monotonic()
         self._look()
 
     def answers(self, calls: Iterable[Call]) -> Iterator[Answer]:
@@ -209,35 +181,25 @@ class DaskEngine:
             workers = self._client.sync(self._client.scheduler.ncores, callback_timeout=_ANSWERS_WITHIN_S)
         # It may be busy. TimeoutError is an OSError.
         except TimeoutError:
-            if self._client.status != "running" or time.monotonic() - self._seen_at > _SILENT_S:
+            if self._client.status != "running" or time.monotonic() - self._answered_at > _SILENT_S:
                 raise PartsFailed(_GONE) from None
         except OSError:
             raise PartsFailed(_GONE) from None
         else:
             self._workers = max(1, sum(workers.values()))
-            self._seen_at = time.monotonic()
-            if (words := self._watch.seen(len(workers), self._seen_at)) is not None:
-                say(words, level=logging.WARNING)
+            self._answered_at = time.monotonic()
+            is_late = self._answered_at - self._had_workers_at >= _ALONE_S
+            if not workers and is_late:
+                say("the cluster has no worker: waiting for one", level=logging.WARNING)
+            if workers or is_late:
+                self._had_workers_at = self._answered_at
 
 
 def answer_as(call: Call, expected: tuple[str, ...]) -> Any:
-    """Run *call* in a worker, and return its record. Raises `AnotherWorker` if versions differ from *expected*."""
+    """Run *call* in a worker, and return its result. Raises `AnotherWorker` if versions differ from *expected*."""
     if fingerprint() != expected:
         raise AnotherWorker(difference(expected, fingerprint()))
-    return own_worker().record(call)
-
-
-def _check(client: Client) -> None:
-    """Raise `UserMistake` if a worker has other versions. Later workers are checked at each call."""
-    try:
-        fingerprints: dict[str, tuple[str, ...]] = client.run(fingerprint, on_error="raise")
-    except ModuleNotFoundError as problem:
-        raise UserMistake(f"a worker of the cluster has no arkaudit: {problem}") from None
-    except (OSError, TimeoutError) as problem:
-        raise UserMistake(f"the workers of the cluster can't be reached: {reason_of(problem)}") from None
-    for worker, versions in fingerprints.items():
-        if versions != fingerprint():
-            raise UserMistake(f"the worker {worker} has {difference(fingerprint(), versions)}")
+    return own_worker().result(call)
 
 
 def _waited_for(fetched: SimpleQueue[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:

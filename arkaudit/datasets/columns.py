@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -131,7 +131,9 @@ FINDINGS = DatasetTable(
 )
 DATASET_TABLES = (DOCUMENTS, MENTIONS, FINDINGS)
 
+#: Rows, and bytes if they are known, that are written together.
 _ROWS_A_GROUP = 20_000
+_GROUP_BYTES = 2**23
 _TYPES = {
     ColumnKind.TEXT: pa.string(),
     ColumnKind.NUMBER: pa.int32(),
@@ -164,37 +166,40 @@ def wrong_column(table: DatasetTable, schema: pa.Schema) -> str | None:
 
 
 class ParquetFile:
-    """Writes rows, each a sequence of cells in the order of the columns, into a file of a table."""
+    """Writes rows, each a sequence of cells in the order of the columns, into a file."""
 
-    def __init__(self, table: DatasetTable, path: Path) -> None:
-        self.rows = 0
-        self._schema = schema_of(table)
+    def __init__(self, schema: pa.Schema, path: Path) -> None:
+        self._schema = schema
         self._rows: list[Sequence[Any]] = []
-        self._writer = pq.ParquetWriter(path, self._schema, compression="zstd", write_page_checksum=True)
+        self._weight = 0
+        self._writer = pq.ParquetWriter(path, schema, compression="zstd", write_page_checksum=True)
 
-    def add(self, rows: Iterable[Sequence[Any]]) -> None:
-        """Add *rows*, and write full row groups."""
-        for row in rows:
-            self._rows.append(row)
-            self.rows += 1
-            if len(self._rows) >= _ROWS_A_GROUP:
-                self._flush()
+    def __enter__(self) -> Self:
+        return self
 
-    def close(self) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Write the last rows, and close the file."""
         try:
-            self._flush()
+            if kind is None:
+                self._flush()
             self._writer.close()
         finally:
             # Otherwise its destructor prints a traceback on a full disk.
             self._writer.is_open = False
+
+    def add(self, rows: Iterable[Sequence[Any]], weight: int = 0) -> None:
+        """Add *rows* of this *weight* in bytes, and write full row groups."""
+        self._rows += rows
+        self._weight += weight
+        if len(self._rows) >= _ROWS_A_GROUP or self._weight >= _GROUP_BYTES:
+            self._flush()
 
     def _flush(self) -> None:
         if self._rows:
             columns = zip(*self._rows, strict=True)
             arrays = [_array(cells, field.type) for cells, field in zip(columns, self._schema, strict=True)]
             self._writer.write_table(pa.table(arrays, schema=self._schema))
-            self._rows = []
+            self._rows, self._weight = [], 0
 
 
 def _array(cells: Sequence[Any], kind: pa.DataType) -> pa.Array:

@@ -1,8 +1,7 @@
-"""Make or resume a dataset for `arkaudit extract --out`, and verify one."""
+"""Make or resume a dataset for `arkaudit dataset make`, and verify one."""
 
 from __future__ import annotations
 
-import gzip
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,15 +9,17 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from arkaudit import __version__
-from arkaudit.datasets.build import DATASET_FILES, DatasetMaker, Engine, FinishedDataset, Listener, PartWorker
-from arkaudit.datasets.passes import DecidedRecord, ReadRecord
+from arkaudit.datasets.build import DATASET_FILES, DatasetMaker, Engine, FinishedDataset, PartWorker
+from arkaudit.datasets.columns import DATASET_TABLES
+from arkaudit.datasets.connection import require_duckdb
+from arkaudit.datasets.passes import EVIDENCE, READ
 from arkaudit.datasets.plan import (
     PART_BYTES,
+    PLANS,
     FolderFinding,
     Part,
+    Plan,
     damage_in,
-    extend_plan,
     fingerprint,
     manifest_in,
     parts_of,
@@ -31,7 +32,6 @@ from extractors.documents import TRIAL_PREFIX, document_name, unwritable_reason
 from extractors.model.errors import PartsFailed, StorageFailed, UserMistake
 from reports.languages.display import count_noun
 
-_GZIP = b"\x1f\x8b"
 #: Bytes (compressed) that a core reads per second, by suffix of the file name; the first match counts. Rates of WARC and
 #: WET files were measured in November 2026 on one core of a server; the others are guesses. Other names count as PDF.
 _RATES = (
@@ -63,19 +63,6 @@ def inputs_of(places: Iterable[str], out: str) -> Inputs:
     return files, folders
 
 
-def lines_of(path: Path) -> list[str]:
-    """Return the non-empty lines of a file, which may be compressed by gzip. Raises `UserMistake`."""
-    try:
-        data = path.read_bytes()
-        text = (gzip.decompress(data) if data.startswith(_GZIP) else data).decode("utf-8-sig", "surrogateescape")
-    except (OSError, EOFError, gzip.zlib.error) as problem:  # type: ignore[attr-defined]
-        raise UserMistake(f"{path} can't be read: {getattr(problem, 'strerror', None) or problem}") from None
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if not lines:
-        raise UserMistake(f"{path} is empty")
-    return lines
-
-
 def estimate(parts: Sequence[Part]) -> str:
     """Return a phrase with the number of files, bytes and parts, and the estimated time to read them.
 
@@ -102,8 +89,6 @@ def _input(path: Path) -> InputFile:
     return InputFile(str(path), stat.st_size, str(stat.st_mtime_ns))
 
 
-#: Number of unreadable documents that a message names.
-_MOST_NAMES = 3
 _LOCK = "work/lock"
 
 
@@ -121,16 +106,30 @@ def make_dataset(
     It is made in this process, with *jobs* others for documents, or by *workers*: a number of Dask workers, or the
     address of a scheduler. Raises `UserMistake`, and OSError for an unusable folder; exits with 3 if parts failed.
     """
+    require_duckdb()
     if not is_object(out) and (why := unwritable_reason(Path(out))) is not None:
         raise UserMistake(why)
-    inputs = inputs_of(places, out)
+    files, folders = inputs_of(places, out)
     storage = open_storage(out)
     _check_place(storage)
-    with _engine(workers, jobs) as engine, _alone_in(out), DatasetProgress() as progress:
-        made = _make(storage, inputs, engine, progress, part_bytes)
-    for folder, finding in inputs[1]:
+    with _engine(workers, jobs) as engine, _alone_in(out), Progress() as progress:
+        try:
+            plan = Plan(storage, fingerprint())
+            plan.extend(files, folders, part_bytes=part_bytes)
+            made = DatasetMaker(plan, engine, progress).make()
+        except (PartsFailed, StorageFailed, OSError) as problem:
+            end(EXIT_UNFINISHED, f"the dataset is not finished: {problem}; the same command resumes it")
+    for folder, finding in folders:
         say(f"{folder}: {finding.kind}: {finding.detail}")
-    _print_total(made, out)
+    tables = made.manifest.tables
+    mentions = count_noun(tables["mentions"].rows, "mention of an ARK", "mentions of ARKs")
+    documents = count_noun(tables["documents"].rows, "document")
+    say(f"{out}: {documents}, {mentions}, {count_noun(made.manifest.parts, 'part')}")
+    if made.unreadable:
+        names = ", ".join(made.first_unreadable)
+        say(f"{count_noun(made.unreadable, 'document')} could not be read (reasons: table findings): {names}")
+    if tables["mentions"].rows:
+        say(after_dataset(out))
     return made
 
 
@@ -159,46 +158,22 @@ def _engine(workers: str | None, jobs: int) -> Iterator[Engine]:
         yield engine
 
 
-def _make(
-    storage: Storage, inputs: Inputs, engine: Engine, progress: DatasetProgress, part_bytes: int
-) -> FinishedDataset:
-    try:
-        parts = extend_plan(storage, *inputs, made_by=fingerprint(), part_bytes=part_bytes)
-        return DatasetMaker(storage, parts, engine, __version__, progress).make()
-    except (PartsFailed, StorageFailed, OSError) as problem:
-        end(EXIT_UNFINISHED, f"the dataset is not finished: {problem}; the same command resumes it")
-
-
-def _print_total(made: FinishedDataset, out: str) -> None:
-    tables = made.manifest.tables
-    mentions = count_noun(tables["mentions"].rows, "mention of an ARK", "mentions of ARKs")
-    say(
-        f"{out}: {count_noun(tables['documents'].rows, 'document')}, {mentions}, {count_noun(made.manifest.parts, 'part')}"
-    )
-    if made.unreadable:
-        names = ", ".join(made.first_unreadable[:_MOST_NAMES])
-        say(f"{count_noun(made.unreadable, 'document')} could not be read (reasons: table findings): {names}")
-    if tables["mentions"].rows:
-        say(after_dataset(out))
-
-
 def _check_place(storage: Storage) -> None:
     """Raise `UserMistake` if the place holds other files than a dataset, or a folder of it is a symbolic link."""
-    if not storage.names("work/plans") and not _is_empty(storage):
+    if not storage.names(PLANS) and not _is_empty(storage):
         raise UserMistake(f"{storage.place} is neither empty nor a dataset")
-    if not is_object(storage.place):
-        folders = ("work", *(f"work/{name}" for name in storage.folders("work")), *storage.folders(""))
-        for name in folders:
-            if Path(storage.place, name).is_symlink():
-                raise UserMistake(f"{storage.place}/{name} is a link, which a dataset must not contain")
+    for name in ("work", PLANS, READ, EVIDENCE, SCRATCH, *(table.name for table in DATASET_TABLES)):
+        if not is_object(storage.place) and Path(storage.place, name).is_symlink():
+            raise UserMistake(f"{storage.place}/{name} is a link, which a dataset must not contain")
 
 
 def _is_empty(storage: Storage) -> bool:
     """Return True if the place only holds files of a command that was killed before it had a plan."""
-    if storage.names("") or any(name != "work" and not name.startswith(TRIAL_PREFIX) for name in storage.folders("")):
-        return False
-    in_work = set(storage.names("work")) | set(storage.folders("work"))
-    return in_work <= {"lock", "scratch", "plans"} and all(map(DATASET_FILES.fullmatch, storage.names(SCRATCH)))
+    return (
+        all(name == "work/" or (name.startswith(TRIAL_PREFIX) and name.endswith("/")) for name in storage.names(""))
+        and set(storage.names("work")) <= {"lock", "scratch/", "plans/"}
+        and all(map(DATASET_FILES.fullmatch, storage.names(SCRATCH)))
+    )
 
 
 @contextmanager
@@ -214,42 +189,3 @@ def _alone_in(out: str) -> Iterator[None]:
             yield
     except Timeout:
         raise UserMistake(f"{out} is being made by another command") from None
-
-
-class DatasetProgress(Progress, Listener):
-    """Shows the progress of a dataset: parts read and decided, and unreadable documents."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._parts_done = self._bytes_done = self._mentions = self._unreadable = 0
-
-    def show_plan(self, parts: Sequence[Part], done: Sequence[Part]) -> None:
-        """Show all *parts*, and those that were *done* by an earlier command."""
-        self.stage("parts read", len(parts), done=len(done))
-        self._parts_done, self._bytes_done = len(done), sum(part.size for part in done)
-        if done:
-            say(f"resuming: {len(done):,} of {count_noun(len(parts), 'part')} had been read")
-
-    def count_read(self, part: Part, record: ReadRecord) -> None:
-        """Count a part that was read."""
-        self._parts_done += 1
-        self._bytes_done += part.size
-        self._mentions += record.mentions
-        self._unreadable += record.unreadable
-        mentions = count_noun(self._mentions, "mention of an ARK", "mentions of ARKs")
-        unread = f", {count_noun(self._unreadable, 'document')} could not be read" if self._unreadable else ""
-        self.show(self._parts_done, f", {self._bytes_done / 1e6:,.1f} MB, {mentions}{unread}")
-
-    def set_back(self, part: Part, reason: str) -> None:
-        """Report a part that failed."""
-        say(f"part {part.key}: {reason}")
-
-    def begin_deciding(self, parts: int, done: int) -> None:
-        """Begin the second pass over *parts* parts."""
-        self.stage("parts decided", parts, done=done)
-        self._parts_done = done
-
-    def count_decided(self, record: DecidedRecord) -> None:
-        """Count a part that was decided."""
-        self._parts_done += 1
-        self.show(self._parts_done)

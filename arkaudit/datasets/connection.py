@@ -6,19 +6,21 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import pyarrow as pa
 
 from arkaudit.datasets.columns import DATASET_TABLES, wrong_column
 from arkaudit.datasets.plan import Manifest, damage_in, manifest_in
 from arkaudit.datasets.storage import is_object, object_files, open_storage
-from extractors.model.errors import UserMistake
+from extractors.model.budget import cores
+from extractors.model.errors import StorageFailed, UserMistake
 
 if TYPE_CHECKING:
     import duckdb
+    import pandas as pd
 
 
 #: DuckDB's memory limit, beyond which it uses temporary files. The process needs a little more.
@@ -26,6 +28,7 @@ MEMORY = "1GB"
 #: Maximum number of groups of files, each of which is counted by one query.
 _MOST_GROUPS = 100
 ROWS_AT_ONCE = 50_000
+_DICTS_AT_ONCE = 2_048
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,6 +54,12 @@ class OpenDataset:
         with _as_unreadable():
             return self.connection.sql(query).to_arrow_reader().schema
 
+    def dicts(self, query: str) -> Iterator[dict[str, Any]]:
+        """Yield the rows of *query* by column. Raises `UserMistake`."""
+        with _as_unreadable():
+            for batch in self.connection.sql(query).to_arrow_reader(_DICTS_AT_ONCE):
+                yield from batch.to_pylist()
+
     def frames(self, query: str) -> Iterator[pd.DataFrame]:
         """Yield the result of *query* in frames of `ROWS_AT_ONCE`, at least one. Raises `UserMistake`."""
         with _as_unreadable():
@@ -67,7 +76,7 @@ class OpenDataset:
         self.run(query_of("counts"))
         size = -(-len(self.mention_files) // _MOST_GROUPS)
         for first in range(0, len(self.mention_files), size):
-            files = _parquet(self.mention_files[first : first + size])
+            files = parquet(self.mention_files[first : first + size])
             self.run(f"CREATE OR REPLACE TEMP VIEW mentions_of_files AS SELECT * FROM {files}")
             self.run(query_of("count_files"))
 
@@ -84,39 +93,56 @@ def query_of(name: str) -> str:
 
 
 @contextmanager
-def open_dataset(place: str, *, threads: int, memory: str = MEMORY) -> Iterator[OpenDataset]:
-    """Open the dataset in the folder *place*.
+def connect(place: str, *, threads: int, memory: str = MEMORY) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Connect to DuckDB for queries of files at *place*, a folder or a URL prefix.
+
+    Raises `UserMistake` if DuckDB is missing, and `StorageFailed` if a query fails, for example on a full disk.
+    """
+    require_duckdb()
+    import duckdb
+
+    settings = {"memory_limit": memory, "threads": str(threads), "preserve_insertion_order": "false"}
+    with (
+        tempfile.TemporaryDirectory(prefix="arkaudit-duckdb-") as spilled,
+        duckdb.connect(":memory:", config={**settings, "temp_directory": spilled}) as connection,
+    ):
+        if is_object(place):
+            connection.register_filesystem(object_files())
+        try:
+            yield connection
+        except duckdb.Error as problem:
+            raise StorageFailed(f"{place}: {str(problem).splitlines()[0]}") from None
+
+
+def require_duckdb() -> None:
+    """Raise `UserMistake` if DuckDB is missing."""
+    if find_spec("duckdb") is None:
+        raise UserMistake("datasets need DuckDB: pip install 'arkaudit[duckdb]'")
+
+
+@contextmanager
+def open_dataset(
+    place: str, *, threads: int | None = None, memory: str = MEMORY, verify: bool = True
+) -> Iterator[OpenDataset]:
+    """Open the dataset at *place*, and *verify* its files in a folder; those on object storage would be sent twice.
 
     Raises:
         UserMistake: There is no finished dataset, a file is missing or damaged, or DuckDB is missing.
     """
-    try:
-        import duckdb
-    except ModuleNotFoundError:
-        raise UserMistake("a report on a dataset needs DuckDB: pip install 'arkaudit[duckdb]'") from None
+    require_duckdb()
     storage = open_storage(place)
     manifest = manifest_in(storage)
-    folder = place.rstrip("/") if is_object(place) else str(Path(place).absolute())
-    paths = {name: [f"{folder}/{file}" for file in table.files] for name, table in manifest.tables.items()}
-    # Files on object storage would be transferred twice.
-    if not is_object(place):
-        for damage in damage_in(storage):
-            raise UserMistake(f"{folder}/{damage}: repeat the command that made the dataset")
-    settings = {"memory_limit": memory, "threads": str(threads), "preserve_insertion_order": "false"}
-    with tempfile.TemporaryDirectory(prefix="arkaudit-report-") as spilled:
-        connection = duckdb.connect(":memory:", config={**settings, "temp_directory": spilled})
-        try:
-            if is_object(place):
-                connection.register_filesystem(object_files())
-            dataset = OpenDataset(connection, manifest, paths["mentions"])
-            for table in DATASET_TABLES:
-                files = paths[table.name]
-                if why := wrong_column(table, dataset.schema(f"SELECT * FROM {_parquet(files[:1])} LIMIT 0")):
-                    raise UserMistake(f"{files[0]}: {why}")
-                dataset.run(f"CREATE VIEW {table.name} AS SELECT * FROM {_parquet(files)}")
-            yield dataset
-        finally:
-            connection.close()
+    for damage in damage_in(storage) if verify and not is_object(place) else ():
+        raise UserMistake(f"{place} can't be read: {damage}: repeat the command that made the dataset")
+    paths = {name: [f"{storage.place}/{file}" for file in table.files] for name, table in manifest.tables.items()}
+    with connect(place, threads=threads or cores(), memory=memory) as connection:
+        dataset = OpenDataset(connection, manifest, paths["mentions"])
+        for table in DATASET_TABLES:
+            files = paths[table.name]
+            if why := wrong_column(table, dataset.schema(f"SELECT * FROM {parquet(files[:1])} LIMIT 0")):
+                raise UserMistake(f"{files[0]}: {why}")
+            dataset.run(f"CREATE VIEW {table.name} AS SELECT * FROM {parquet(files)}")
+        yield dataset
 
 
 @contextmanager
@@ -129,7 +155,7 @@ def _as_unreadable() -> Iterator[None]:
         raise UserMistake(f"the dataset can't be read: {str(problem).splitlines()[0]}") from None
 
 
-def _parquet(files: Sequence[str]) -> str:
+def parquet(files: Sequence[str]) -> str:
     """Return the table function for *files*. A parent folder called `naan=…` must not become a column."""
     options = "hive_partitioning = false, union_by_name = false, filename = false, file_row_number = false"
     return f"read_parquet({_sql_list(files)}, {options}, binary_as_string = false)"

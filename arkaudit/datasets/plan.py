@@ -25,7 +25,6 @@ from extractors.processes.codec import from_json, to_json, to_plain
 _READERS = (
     "beautifulsoup4", "ijson", "lxml", "markdown-it-py", "pikepdf", "pymarc", "pypdfium2", "regex",
 )  # fmt: skip
-_MISSING = "missing"
 
 
 @cache
@@ -40,14 +39,8 @@ def fingerprint() -> tuple[str, ...]:
     # A slow import.
     from importlib import metadata
 
-    def installed_version(package: str) -> str:
-        try:
-            return metadata.version(package)
-        except metadata.PackageNotFoundError:
-            return _MISSING
-
     python = ".".join(platform.python_version_tuple()[:2])
-    versions = (f"{name} {installed_version(name)}" for name in _READERS)
+    versions = (f"{name} {metadata.version(name)}" for name in _READERS)
     return (
         f"arkaudit {__version__}",
         f"code {code_digest(Path(extractors.__file__).parent, Path(__file__).parent)}",
@@ -66,32 +59,22 @@ def code_digest(*folders: Path) -> str:
     return digest.hexdigest()[:12]
 
 
-def difference(expected: Iterable[str], actual: Iterable[str]) -> str:
+def difference(expected: Sequence[str], actual: Sequence[str]) -> str:
     """Return a phrase about versions in *actual* that differ from *expected*.
 
     >>> difference(("arkaudit 1", "lxml 6"), ("arkaudit 1", "lxml 5"))
     'lxml 5 instead of lxml 6'
-    >>> difference(("arkaudit 1", "code 2b"), ("arkaudit 1",))
-    'another code'
     """
-    here, there = (dict(entry.split(" ", 1) for entry in some) for some in (expected, actual))
-    words = [
-        f"{name} {there[name]} instead of {name} {here[name]}"
-        for name in here
-        if there.get(name, here[name]) != here[name]
-    ]
-    # The names depend on the code.
-    if here.keys() != there.keys():
-        words.append("another code")
-    return ", ".join(words)
+    here = [entry for entry in expected if entry not in actual]
+    there = [entry for entry in actual if entry not in expected]
+    return f"{', '.join(there)} instead of {', '.join(here)}" if here or there else ""
 
 
 #: Compressed bytes of a part, and its maximum number of files.
 PART_BYTES = 128 * 2**20
 PART_FILES = 1_000
 
-_PLANS = "work/plans"
-_HALVED = "work/halved"
+PLANS = "work/plans"
 _FORMAT = "arkaudit dataset plan 1"
 _KEY = re.compile(r"p[0-9]{6,}")
 
@@ -102,10 +85,10 @@ FolderFinding = tuple[str, Finding]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Files that are processed and committed together."""
+    """Files that are processed together."""
 
     key: str
-    """``p000001``; its halves are ``p000001a`` and ``p000001b``."""
+    """``p000001``."""
     files: tuple[InputFile, ...]
     folders: tuple[FolderFinding, ...] = ()
 
@@ -113,12 +96,6 @@ class Part:
     def size(self) -> int:
         """Total size of its files in bytes."""
         return sum(file.size for file in self.files)
-
-    @property
-    def halves(self) -> tuple[Part, Part]:
-        """Two parts with half of its files each."""
-        middle = (len(self.files) + 1) // 2
-        return Part(f"{self.key}a", self.files[:middle], self.folders), Part(f"{self.key}b", self.files[middle:])
 
 
 def parts_of(
@@ -129,7 +106,7 @@ def parts_of(
     part_bytes: int = PART_BYTES,
     part_files: int = PART_FILES,
 ) -> list[Part]:
-    """Divide *files*, sorted by name, into parts of about *part_bytes*.
+    """Divide *files*, sorted by name, into parts of about *part_bytes*; the *first* part has the findings.
 
     >>> some = [InputFile(name, size, "") for name, size in (("c", 5), ("a", 60), ("b", 70), ("d", 200))]
     >>> [[file.name for file in part.files] for part in parts_of(some, part_bytes=100)]
@@ -143,69 +120,12 @@ def parts_of(
             size = 0
         groups[-1].append(file)
         size += file.size
-    if folders and not groups:
+    if not groups and (folders or first == 1):
         groups.append([])
     return [
         Part(f"p{number:06}", tuple(group), tuple(folders) if number == first else ())
         for number, group in enumerate(groups, first)
     ]
-
-
-def extend_plan(
-    storage: Storage,
-    files: Sequence[InputFile],
-    folders: Sequence[FolderFinding] = (),
-    *,
-    made_by: Sequence[str],
-    part_bytes: int = PART_BYTES,
-) -> list[Part]:
-    """Add parts for new *files* to the plan in *storage*, and return all parts.
-
-    Raises `UserMistake` if planned files have changed, or if the plan was made by another `fingerprint` than *made_by*.
-    """
-    while True:
-        names = storage.names(_PLANS)
-        parts = [part for name in names for part in _parts_in(storage, name, made_by)]
-        more = _more(storage, parts, files, folders, part_bytes)
-        if not more:
-            return list(_split_halved(storage, parts))
-        # If another process has added a plan of this name, the next loop reads it.
-        lines = (to_json(line) + b"\n" for line in (_PlanHead(_FORMAT, list(made_by)), *more))
-        storage.create(f"{_PLANS}/{len(names) + 1:05}.jsonl", b"".join(lines))
-
-
-def _more(
-    storage: Storage,
-    parts: Sequence[Part],
-    files: Sequence[InputFile],
-    folders: Sequence[FolderFinding],
-    part_bytes: int,
-) -> list[Part]:
-    """Return parts for files and findings that are not planned yet. Raises `UserMistake` if a file has changed."""
-    planned_files = {file.name: file for part in parts for file in part.files}
-    said = {finding for part in parts for finding in part.folders}
-    new = []
-    for file in {file.name: file for file in files}.values():
-        before = planned_files.get(file.name)
-        if before is None:
-            new.append(file)
-        elif before != file:
-            raise UserMistake(f"{file.name} has changed since {storage.place} was planned: make a new dataset")
-    new_folders = [finding for finding in dict.fromkeys(folders) if finding not in said]
-    first = 1 + max((int(part.key[1:]) for part in parts), default=0)
-    return parts_of(new, new_folders, first=first, part_bytes=part_bytes)
-
-
-def mark_halved(storage: Storage, part: Part) -> None:
-    """Record that *part* is read as two halves from now on."""
-    storage.create(f"{_HALVED}/{part.key}.json", b"{}\n")
-
-
-def _split_halved(storage: Storage, parts: Iterable[Part]) -> Iterator[Part]:
-    """Yield *parts*, with halved ones replaced by their halves."""
-    marked = {name.removesuffix(".json") for name in storage.names(_HALVED)}
-    for part in parts:
-        yield from _split_halved(storage, part.halves) if part.key in marked else [part]
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,27 +136,78 @@ class _PlanHead:
     made_by: list[str]
 
 
-def _parts_in(storage: Storage, name: str, made_by: Sequence[str]) -> Iterator[Part]:
-    """Yield the parts of one plan. Raises `UserMistake` for an invalid plan, or one of another version."""
-    try:
-        lines = io.BytesIO(storage.read(f"{_PLANS}/{name}") or b"")
-        head = from_json(lines.readline(), _PlanHead)
-        if head.format != _FORMAT:
-            raise ValueError("it has another format")
-        if another := difference(made_by, head.made_by):
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The parts of the dataset in *storage*, the same for one process and for a cluster."""
+
+    storage: Storage
+    made_by: Sequence[str]
+    """The `fingerprint` of the programs that may work on it."""
+
+    def parts(self) -> list[Part]:
+        """Return the parts in order. A later part with the files of an earlier one replaces it. Raises `UserMistake`."""
+        parts = [part for name in self.storage.names(PLANS) for part in self._parts_in(name)]
+        keys = {file.name: part.key for part in parts for file in part.files}
+        return [part for part in parts if all(keys[file.name] == part.key for file in part.files)]
+
+    def extend(
+        self, files: Sequence[InputFile], folders: Sequence[FolderFinding] = (), *, part_bytes: int = PART_BYTES
+    ) -> None:
+        """Add parts for new *files*. Raises `UserMistake` if planned files have changed or the programs differ."""
+        while True:
+            number = len(self.storage.names(PLANS))
+            parts = self.parts()
+            planned = {file.name: file for part in parts for file in part.files}
+            for file in files:
+                if planned.get(file.name, file) != file:
+                    raise UserMistake(
+                        f"{file.name} has changed since {self.storage.place} was planned: make a new dataset"
+                    )
+            said = {finding for part in parts for finding in part.folders}
+            new_files = {file.name: file for file in files if file.name not in planned}
+            new_folders = [finding for finding in dict.fromkeys(folders) if finding not in said]
+            new = parts_of(new_files.values(), new_folders, first=_next_number(parts), part_bytes=part_bytes)
+            # If another process has added a plan of this name, the next loop reads it.
+            if not new or self._add(number, new):
+                return
+
+    def split(self, part: Part) -> list[Part]:
+        """Replace *part* by a part for each of its files, and return these."""
+        while True:
+            number, first = len(self.storage.names(PLANS)), _next_number(self.parts())
+            new = parts_of(part.files, part.folders, first=first, part_files=1)
+            if self._add(number, new):
+                return new
+
+    def _add(self, number: int, parts: Iterable[Part]) -> bool:
+        lines = (to_json(line) + b"\n" for line in (_PlanHead(_FORMAT, list(self.made_by)), *parts))
+        return self.storage.create(f"{PLANS}/{number + 1:05}.jsonl", b"".join(lines))
+
+    def _parts_in(self, name: str) -> Iterator[Part]:
+        """Yield the parts of one file. Raises `UserMistake` for an invalid one, or one of other programs."""
+        try:
+            lines = io.BytesIO(self.storage.read(f"{PLANS}/{name}") or b"")
+            head = from_json(lines.readline(), _PlanHead)
+            if head.format != _FORMAT:
+                raise ValueError("it has another format")
+            if another := difference(self.made_by, head.made_by):
+                raise UserMistake(
+                    f"{self.storage.place} was begun with {another}, which may find other ARKs: "
+                    "resume it with that version, or make a new dataset"
+                )
+            for line in lines:
+                part = from_json(line, Part)
+                if not _KEY.fullmatch(part.key) or any("\0" in file.name for file in part.files):
+                    raise ValueError("it has invalid names")
+                yield part
+        except ValueError:
             raise UserMistake(
-                f"{storage.place} was begun with {another}, which may find other ARKs: "
-                "resume it with that version, or make a new dataset"
-            )
-        for line in lines:
-            part = from_json(line, Part)
-            if not _KEY.fullmatch(part.key) or any("\0" in file.name for file in part.files):
-                raise ValueError("it has invalid names")
-            yield part
-    except ValueError:
-        raise UserMistake(
-            f"this version can't resume the dataset {storage.place}: {_PLANS}/{name} is not a plan"
-        ) from None
+                f"this version can't resume the dataset {self.storage.place}: {PLANS}/{name} is not a plan"
+            ) from None
+
+
+def _next_number(parts: Iterable[Part]) -> int:
+    return 1 + max((int(part.key[1:]) for part in parts), default=0)
 
 
 # -- the manifest, which is written last. Readers use only the files that it lists.
@@ -244,6 +215,16 @@ def _parts_in(storage: Storage, name: str, made_by: Sequence[str]) -> Iterator[P
 MANIFEST = "manifest.json"
 FORMAT = "arkaudit dataset"
 FORMAT_VERSION = 2
+
+
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """A file of one table."""
+
+    name: str
+    """Its name relative to the dataset."""
+    rows: int
+    sha256: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +236,13 @@ class TableFiles:
     """Names relative to the dataset, in the order of the parts; at least one."""
     sha256: tuple[str, ...]
     """Digests in hexadecimal, in the same order."""
+
+    @classmethod
+    def of(cls, files: Sequence[TableFile]) -> TableFiles:
+        """Return the files of one table together."""
+        return cls(
+            sum(file.rows for file in files), tuple(file.name for file in files), tuple(file.sha256 for file in files)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +307,7 @@ def manifest_in(storage: Storage) -> Manifest:
     """Return the manifest of the dataset in *storage*. Raises `UserMistake` if it is missing or invalid."""
     data = storage.read(MANIFEST)
     if data is None:
-        begun = " yet: the command that makes it has not finished" if storage.names("work/plans") else ""
+        begun = " yet: the command that makes it has not finished" if storage.names(PLANS) else ""
         raise UserMistake(f"{storage.place} is not a dataset{begun}")
     try:
         return Manifest.of_bytes(data)

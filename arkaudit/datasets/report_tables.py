@@ -24,7 +24,6 @@ from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
 from crawler.model.resolving import GLOBAL_RESOLVER, mention_url
 from extractors.model.ark import SKIPPED_NAANS
-from extractors.model.budget import cores
 from extractors.model.errors import UserMistake
 from extractors.model.naan import SHARED_NAANS
 from extractors.model.urls import authority_of
@@ -191,7 +190,7 @@ def report_on_dataset(folder: str, out: Path | None, formats: Sequence[str], lan
         raise UserMistake(f"formats of a report on a dataset are {', '.join(TABLE_FORMATS)}, not {unknown[0]}")
     if out is not None:
         check_out(out, formats)
-    with open_dataset(folder, threads=cores()) as dataset:
+    with open_dataset(folder) as dataset:
         count(dataset)
         [summary] = frames_of(sums.SUMMARY, dataset)
         naans = pd.concat(frames_of(overviews.NAANS, dataset))

@@ -1,10 +1,9 @@
-"""The storage of a dataset: atomic writes of files, and records that only one process can create."""
+"""The storage of a dataset, whose files appear whole under their names, and input files on object storage."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import io
 import os
 import secrets
 import tempfile
@@ -37,135 +36,43 @@ def is_object(name: str) -> bool:
     return name.lower().startswith(f"{_SCHEME}://")
 
 
-class ObjectStorage:
-    """The objects below a prefix as the storage of a dataset; methods as in `LocalStorage`."""
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """An input file of a dataset."""
 
-    def __init__(self, url: str) -> None:
-        self.place = require_valid_url(url).rstrip("/")
-        self._prefix = self.place.partition("://")[2]
-        self._scratch = tempfile.TemporaryDirectory(prefix="arkaudit-")
-
-    def create(self, name: str, data: bytes) -> bool:
-        """Create an object unless it exists; return True if this call created it."""
-        with _raise_storage_failed(self.place), contextlib.suppress(FileExistsError):
-            object_files().pipe_file(self._key(name), data, mode="create")
-            return True
-        # It has this content if it was created, but the answer was lost and the request repeated.
-        return self.read(name) == data
-
-    def replace(self, name: str, data: bytes) -> None:
-        """Create or replace an object."""
-        with _raise_storage_failed(self.place):
-            object_files().pipe_file(self._key(name), data)
-
-    def scratch(self) -> contextlib.AbstractContextManager[Path]:
-        """Give the path of a temporary local file."""
-        return _scratch_in(Path(self._scratch.name))
-
-    def put(self, scratch: Path, name: str) -> None:
-        """Upload a local file."""
-        with _raise_storage_failed(self.place):
-            object_files().put_file(str(scratch), self._key(name))
-
-    def read(self, name: str) -> bytes | None:
-        """Return the content of an object, or None."""
-        with _raise_storage_failed(self.place), contextlib.suppress(FileNotFoundError):
-            return bytes(object_files().cat_file(self._key(name)))
-        return None
-
-    @contextlib.contextmanager
-    def local(self, name: str) -> Iterator[Path]:
-        """Give a local copy, which is removed afterwards."""
-        with self.scratch() as path:
-            with _raise_storage_failed(self.place):
-                object_files().get_file(self._key(name), str(path))
-            yield path
-
-    def digest(self, name: str) -> str | None:
-        """Return the SHA-256 of an object, or None."""
-        digest = hashlib.sha256()
-        try:
-            with open_object(f"{self.place}/{name}") as stream:
-                while piece := stream.read(_BLOCK_BYTES):
-                    digest.update(piece)
-        except FileNotFoundError:
-            return None
-        return digest.hexdigest()
-
-    def names(self, folder: str) -> list[str]:
-        """Return the names of the objects in a folder."""
-        return [name for name, kind in self._list_folder(folder) if kind == "file"]
-
-    def folders(self, folder: str) -> list[str]:
-        """Return the names of the folders in a folder."""
-        return [name for name, kind in self._list_folder(folder) if kind == "directory"]
-
-    def remove(self, name: str) -> None:
-        """Remove an object."""
-        with _raise_storage_failed(self.place), contextlib.suppress(FileNotFoundError):
-            object_files().rm_file(self._key(name))
-
-    def remove_folder(self, folder: str) -> None:
-        """Do nothing: empty folders don't exist on object storage."""
-
-    def _key(self, name: str) -> str:
-        return f"{self._prefix}/{name}".rstrip("/")
-
-    def _list_folder(self, folder: str) -> list[tuple[str, str]]:
-        key = self._key(folder)
-        with _raise_storage_failed(self.place), contextlib.suppress(FileNotFoundError):
-            entries = object_files().ls(key, detail=True)
-            return sorted(
-                (entry["name"].rpartition("/")[2], entry["type"]) for entry in entries if entry["name"] != key
-            )
-        return []
-
-
-class WatchedStream(io.BufferedIOBase):
-    """The content of an object. It remembers the first failure, which its reader may take for damage."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-        self.failure: Exception | None = None
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        return bytes(self._remember_failure(self._stream.read, -1 if size is None else size))
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        return int(self._remember_failure(self._stream.seek, offset, whence))
-
-    def tell(self) -> int:
-        return int(self._stream.tell())
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def close(self) -> None:
-        self._stream.close()
-        super().close()
-
-    def _remember_failure(self, call: Any, *arguments: Any) -> Any:
-        try:
-            return call(*arguments)
-        except Exception as problem:
-            self.failure = self.failure or problem
-            raise
+    name: str
+    """Path or URL, as given."""
+    size: int
+    """Size in bytes, compressed."""
+    stamp: str
+    """The time of the last change, or the entity tag of an object."""
 
 
 @contextlib.contextmanager
 def open_object(url: str) -> Iterator[BinaryIO]:
-    """Give the content of an object. Raises FileNotFoundError, and `StorageFailed` after any failure to read it."""
+    """Give the content of an object. Raises FileNotFoundError, and `StorageFailed` after any failure to read it.
+
+    The failure is remembered, because a reader of archives may take it for damage.
+    """
+    failures: list[Exception] = []
     with _raise_storage_failed(url):
-        stream = WatchedStream(object_files().open(url, "rb", cache_type="readahead", block_size=_BLOCK_BYTES))
+        stream = object_files().open(url, "rb", cache_type="readahead", block_size=_BLOCK_BYTES)
+    fetch_from_network = stream.cache.fetcher
+
+    def fetch(start: int, end: int) -> bytes:
+        try:
+            return bytes(fetch_from_network(start, end))
+        except Exception as problem:
+            failures.append(problem)
+            raise
+
+    stream.cache.fetcher = fetch
     try:
         with stream:
             yield cast("BinaryIO", stream)
     finally:
-        if stream.failure is not None:
-            raise StorageFailed(f"{url} could not be read to its end: {reason_of(stream.failure)}") from None
+        if failures:
+            raise StorageFailed(f"{url} could not be read to its end: {reason_of(failures[0])}") from None
 
 
 def objects_of(places: Iterable[str]) -> list[InputFile]:
@@ -174,21 +81,26 @@ def objects_of(places: Iterable[str]) -> list[InputFile]:
     Raises `UserMistake` for a place without objects, and `StorageFailed`.
     """
     inputs: list[InputFile] = []
-    folders: dict[str, dict[str, Any]] = {}
+
+    # A long list may name many objects of one folder.
+    @cache
+    def entries_in(folder: str) -> dict[str, Any]:
+        with contextlib.suppress(FileNotFoundError):
+            return {entry["name"]: entry for entry in object_files().ls(folder, detail=True)}
+        return {}
+
     for url in places:
         key = require_valid_url(url).partition("://")[2]
         with _raise_storage_failed(url):
-            if _WILD & set(key):
+            is_pattern = bool(_WILD & set(key))
+            at_key = entries_in(key.rpartition("/")[0]).get(key) if "/" in key and not is_pattern else None
+            if is_pattern:
                 some = object_files().glob(key, detail=True).values()
+            elif at_key is not None and at_key["type"] == "file":
+                some = [at_key]
             else:
-                parent = key.rpartition("/")[0]
-                # A long list may name many objects of one folder.
-                if parent not in folders:
-                    folders[parent] = {entry["name"]: entry for entry in _entries(parent)} if "/" in key else {}
-                at_key = folders[parent].get(key)
-                is_file = at_key is not None and at_key["type"] == "file"
-                some = [at_key] if is_file else object_files().find(key.rstrip("/"), detail=True).values()
-            objects = [_input(entry) for entry in some if entry and entry["type"] == "file"]
+                some = object_files().find(key.rstrip("/"), detail=True).values()
+            objects = [_input(entry) for entry in some if entry["type"] == "file"]
         if not objects:
             raise UserMistake(f"there is no object at {url}")
         inputs += objects
@@ -204,13 +116,6 @@ def require_valid_url(url: str) -> str:
     if find_spec("s3fs") is None:
         raise UserMistake(f"{url} needs s3fs: pip install 'arkaudit[s3]'")
     return url
-
-
-def _entries(folder: str) -> list[dict[str, Any]]:
-    try:
-        return list(object_files().ls(folder, detail=True))
-    except FileNotFoundError:
-        return []
 
 
 def _input(entry: dict[str, Any]) -> InputFile:
@@ -242,38 +147,17 @@ def reason_of(problem: BaseException) -> str:
     return f"{type(problem).__name__}: {problem}".partition("\n")[0][:300]
 
 
-@contextlib.contextmanager
-def _scratch_in(folder: Path) -> Iterator[Path]:
-    """Give the path of a new file in *folder*, and remove the file afterwards if it is still there."""
-    path = folder / secrets.token_hex(8)
-    try:
-        yield path
-    finally:
-        path.unlink(missing_ok=True)
-
+# -- the storage of a dataset
 
 #: The folder of files that are still being written.
 SCRATCH = "work/scratch"
 
 
-@dataclass(frozen=True, slots=True)
-class InputFile:
-    """An input file of a dataset."""
+class Storage:
+    """Files below a local or shared folder by names with slashes, and scratch files, which `put` moves to their place.
 
-    name: str
-    """Path or URL, as given."""
-    size: int
-    """Size in bytes, compressed."""
-    stamp: str
-    """The time of the last change, or the entity tag of an object."""
-
-
-class LocalStorage:
-    """Files below a local or shared folder, by names with slashes.
-
-    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     storage = LocalStorage(Path(folder))
+    ...     storage = Storage(Path(folder))
     ...     storage.create("a/b", b"first"), storage.create("a/b", b"second"), storage.read("a/b"), storage.names("a")
     (True, False, b'first', ['b'])
     """
@@ -282,12 +166,10 @@ class LocalStorage:
         self._folder = folder.absolute()
         self.place = str(self._folder)
         """The folder or URL, for another process that opens it."""
+        self.scratch_folder = self._folder / SCRATCH
 
     def create(self, name: str, data: bytes) -> bool:
-        """Create a durable file unless it exists; return True if this call created it.
-
-        A hard link to a complete scratch file fails if the name exists.
-        """
+        """Create a durable file unless it exists; return True if this call created it."""
         with self.scratch() as scratch:
             scratch.write_bytes(data)
             try:
@@ -297,26 +179,9 @@ class LocalStorage:
                 return scratch.stat().st_nlink == 2
         return True
 
-    def replace(self, name: str, data: bytes) -> None:
-        """Create or replace a durable file atomically."""
-        with self.scratch() as scratch:
-            scratch.write_bytes(data)
-            self.put(scratch, name)
-
-    def scratch(self) -> contextlib.AbstractContextManager[Path]:
-        """Give the path of a scratch file on the same file system, for `put`."""
-        folder = self._folder / SCRATCH
-        folder.mkdir(parents=True, exist_ok=True)
-        return _scratch_in(folder)
-
     def put(self, scratch: Path, name: str) -> None:
-        """Move a scratch file to its place, durably."""
+        """Move a scratch file to its place, atomically and durably."""
         put_in_place((scratch, self._target(name)))
-
-    def read(self, name: str) -> bytes | None:
-        """Return the content of a regular file, or None."""
-        path = self._folder / name
-        return path.read_bytes() if is_file(path) else None
 
     @contextlib.contextmanager
     def local(self, name: str) -> Iterator[Path]:
@@ -326,33 +191,43 @@ class LocalStorage:
             raise FileNotFoundError(path)
         yield path
 
-    def digest(self, name: str) -> str | None:
-        """Return the SHA-256 of a file in hexadecimal, or None."""
-        path = self._folder / name
-        return digest_of_file(path) if is_file(path) else None
-
     def names(self, folder: str) -> list[str]:
-        """Return the sorted names of the files in a folder, without its path; empty if there is no such folder."""
-        return sorted(entry.name for entry in self._list_folder(folder) if entry.is_file())
-
-    def folders(self, folder: str) -> list[str]:
-        """Return the sorted names of the folders in a folder."""
-        return sorted(entry.name for entry in self._list_folder(folder) if entry.is_dir())
-
-    def _list_folder(self, folder: str) -> list[os.DirEntry[str]]:
-        try:
-            return list(os.scandir(self._folder / folder))
-        except (FileNotFoundError, NotADirectoryError):
-            return []
+        """Return the sorted names in a folder, without its path; those of folders end with a slash."""
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(self._folder / folder) as entries:
+            return sorted(entry.name + "/" * entry.is_dir() for entry in entries)
+        return []
 
     def remove(self, name: str) -> None:
         """Remove a file, if it exists."""
         (self._folder / name).unlink(missing_ok=True)
 
-    def remove_folder(self, folder: str) -> None:
-        """Remove a folder, if it is empty."""
-        with contextlib.suppress(OSError):
-            (self._folder / folder).rmdir()
+    @contextlib.contextmanager
+    def scratch(self) -> Iterator[Path]:
+        """Give the path of a new file, and remove the file afterwards if it is still there."""
+        self.scratch_folder.mkdir(parents=True, exist_ok=True)
+        path = self.scratch_folder / secrets.token_hex(8)
+        try:
+            yield path
+        finally:
+            path.unlink(missing_ok=True)
+
+    def replace(self, name: str, data: bytes) -> None:
+        """Create or replace a file."""
+        with self.scratch() as scratch:
+            scratch.write_bytes(data)
+            self.put(scratch, name)
+
+    def read(self, name: str) -> bytes | None:
+        """Return the content of a file, or None."""
+        with contextlib.suppress(FileNotFoundError), self.local(name) as path:
+            return path.read_bytes()
+        return None
+
+    def digest(self, name: str) -> str | None:
+        """Return the SHA-256 of a file in hexadecimal, or None."""
+        with contextlib.suppress(FileNotFoundError), self.local(name) as path:
+            return digest_of_file(path)
+        return None
 
     def _target(self, name: str) -> Path:
         target = self._folder / name
@@ -360,13 +235,58 @@ class LocalStorage:
         return target
 
 
+class ObjectStorage(Storage):
+    """The same below a prefix of object storage."""
+
+    def __init__(self, url: str) -> None:
+        self.place = require_valid_url(url).rstrip("/")
+        self._prefix = self.place.partition("://")[2]
+        self._temporary = tempfile.TemporaryDirectory(prefix="arkaudit-")
+        self.scratch_folder = Path(self._temporary.name)
+
+    def create(self, name: str, data: bytes) -> bool:
+        """Create an object unless it exists; return True if this call created it."""
+        with _raise_storage_failed(self.place), contextlib.suppress(FileExistsError):
+            object_files().pipe_file(self._key(name), data, mode="create")
+            return True
+        # It has this content if it was created, but the answer was lost and the request repeated.
+        return self.read(name) == data
+
+    def put(self, scratch: Path, name: str) -> None:
+        """Upload a local file."""
+        with _raise_storage_failed(self.place):
+            object_files().put_file(str(scratch), self._key(name))
+
+    @contextlib.contextmanager
+    def local(self, name: str) -> Iterator[Path]:
+        """Give a local copy, which is removed afterwards."""
+        with self.scratch() as path:
+            with _raise_storage_failed(self.place):
+                object_files().get_file(self._key(name), str(path))
+            yield path
+
+    def names(self, folder: str) -> list[str]:
+        """Return the sorted names in a folder."""
+        key = self._key(folder)
+        with _raise_storage_failed(self.place), contextlib.suppress(FileNotFoundError):
+            entries = object_files().ls(key, detail=True)
+            names = ((entry["name"].rpartition("/")[2], entry) for entry in entries if entry["name"] != key)
+            return sorted(name + "/" * (entry["type"] == "directory") for name, entry in names)
+        return []
+
+    def remove(self, name: str) -> None:
+        """Remove an object."""
+        with _raise_storage_failed(self.place), contextlib.suppress(FileNotFoundError):
+            object_files().rm_file(self._key(name))
+
+    def _key(self, name: str) -> str:
+        return f"{self._prefix}/{name}".rstrip("/")
+
+
 def digest_of_file(path: Path) -> str:
     """Return the SHA-256 of the file at *path* in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-Storage = LocalStorage | ObjectStorage
 
 
 def open_storage(name: str) -> Storage:
@@ -378,4 +298,4 @@ def open_storage(name: str) -> Storage:
     folder = Path(name)
     if path_exists(folder) and not is_folder(folder):
         raise UserMistake(f"{name} is not a folder, which a dataset needs")
-    return LocalStorage(folder)
+    return Storage(folder)

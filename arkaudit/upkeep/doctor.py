@@ -74,9 +74,9 @@ def _fault(name: str, words: str) -> Diagnosis:
 
 #: The extras of pyproject.toml: the module that each installs, and its purpose.
 EXTRAS: Mapping[str, tuple[str, str]] = {
-    "duckdb": ("duckdb", "report --dataset"),
+    "duckdb": ("duckdb", "datasets"),
     "dns": ("dns", "resolve.maptr, the historical look-up of NAANs"),
-    "cluster": ("distributed", "extract --workers"),
+    "cluster": ("distributed", "dataset make --workers"),
     "render": ("playwright", "pages that only a browser shows"),
     "s3": ("s3fs", "documents and datasets on object storage"),
     "schedule": ("cronsim", "audits on a schedule"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import mimetypes
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
@@ -226,7 +226,7 @@ class Evidence:
     """The words in their qualifiers."""
     zones: Zones = KNOWN
     """The zones of their check characters."""
-    supported: frozenset[Ark] = frozenset()
+    supported: Container[Ark] = frozenset()
     """ARKs with independent support that makes them certain: complete link targets, or intact in two documents."""
 
     @classmethod
