@@ -80,7 +80,7 @@ EXTRAS: Mapping[str, tuple[str, str]] = {
     "render": ("playwright", "pages that only a browser shows"),
     "s3": ("s3fs", "documents and datasets on object storage"),
     "schedule": ("cronsim", "audits on a schedule"),
-    "xlsx": ("xlsxwriter", "report --format xlsx"),
+    "xlsx": ("xlsxwriter", "report --format xlsx, triage import"),
     "notify": ("apprise", "notifications by mail, chat and webhooks"),
     "identity": ("http_message_signatures", "signed requests ([identity])"),
     "demo": ("arklet", "demo"),

@@ -55,16 +55,12 @@ def decision_rows(report: Report) -> pd.DataFrame:
     failures, frames = report.tables["failures"], report.frames
     checked = frames.latest[[*PAIR, "state", "checked_at"]].merge(frames.arks[["ark_id", "ark"]], on="ark_id")
     rows = failures.merge(checked, on=["ark", "request_url"], how="left")
-    cited = frames.mentions.groupby("ark")["citation_id"].nunique()
-    last = rows.groupby("ark")["checked_at"].max()
+    # A sheet has seconds; the decision must not come before the check.
+    rows = rows.assign(checked_at=rows.groupby("ark")["checked_at"].transform("max").dt.ceil("s"))
     rows = rows.drop_duplicates("ark").reset_index(drop=True)
+    cited = frames.mentions.groupby("ark")["citation_id"].nunique().reindex(rows["ark"], fill_value=0)
     numbers = [f"{number} of {len(rows)}" for number in range(1, len(rows) + 1)]
-    return rows.assign(
-        row=numbers,
-        citations=rows["ark"].map(cited).fillna(0).astype("Int64"),
-        # A sheet has seconds; the decision must not come before the check.
-        checked_at=rows["ark"].map(last).dt.ceil("s"),
-    ).reindex(columns=[*COLUMNS])
+    return rows.assign(row=numbers, citations=cited.astype("Int64").array).reindex(columns=[*COLUMNS])
 
 
 def add_decision_sheet(book: Any, report: Report, head: Any) -> None:
