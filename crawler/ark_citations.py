@@ -43,7 +43,7 @@ class ArkCitations(CrawlerPart):
         async for item in result:
             yield item
         hops = chain_of(response.request)[0] if response.request is not None else ()
-        async for row in self._reader.rows(DocumentSource.of(response, hops)):
+        async for row in self._reader.rows(DocumentSource.from_response(response, hops)):
             self._count("documents")
             for citation in citations(row.record):
                 self._count("citations")

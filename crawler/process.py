@@ -95,7 +95,7 @@ def run_stages(
     most = _most_at_once(_files_at_once())
     every.set("CONCURRENT_REQUESTS", min(every.getint("CONCURRENT_REQUESTS"), most), priority="cmdline")
     process = _Process(every)
-    throttle = HostThrottle.of(every, HostFiles(cache_folder() / "hosts"))
+    throttle = HostThrottle.from_settings(every, HostFiles(cache_folder() / "hosts"))
     failures: list[BaseException] = []
     bugs: list[BaseException] = []
 

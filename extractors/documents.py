@@ -156,7 +156,7 @@ class Document:
     origin: Origin | None = None
 
     @classmethod
-    def of(cls, name: str, read: Extraction) -> Document:
+    def from_extraction(cls, name: str, read: Extraction) -> Document:
         """Return the document for the extraction *read*."""
         return cls(name, read.mentions, read.findings, read.unresolved, read.reading.media_type, read.reading.title)
 

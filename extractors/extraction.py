@@ -306,7 +306,7 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
     found = _mentions(chain.from_iterable(by_block))
     in_targets = [mention for mention in found if mention.confidence is Confidence.CERTAIN]
     targets = frozenset(mention.ark for mention in in_targets)
-    evidence = Evidence.of(targets, targets) if targets else Evidence()
+    evidence = Evidence.from_arks(targets, targets) if targets else Evidence()
     for index in texts:
         by_block[index], searched = _scan_in_time(blocks[index], evidence, linked)
         done += searched
@@ -319,7 +319,7 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
     cut = cut_links(_mentions(chain.from_iterable(by_block)), linked)
     targets = frozenset(mention.ark for mention in in_targets if mention.link not in cut)
     whole = targets | {mention.ark for mention in unbroken if mention.is_complete}
-    evidence = Evidence.of(whole, targets)
+    evidence = Evidence.from_arks(whole, targets)
     for index in texts:
         if not _all_whole(by_block[index]):
             again, _ = _scan_in_time(blocks[index], evidence, linked)

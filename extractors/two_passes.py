@@ -142,7 +142,7 @@ def document_of(part: Part, extraction: Extraction | None) -> Document:
     if isinstance(part, Document):
         return part
     assert extraction is not None
-    return Document.of(part.name, extraction)
+    return Document.from_extraction(part.name, extraction)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,7 @@ class TwoPasses(Generic[R]):
 
     >>> member = ArchiveMember("a.txt", "a.txt", b"see ark:/12148/bpt6k107371t")
     >>> with TwoPasses(repr, jobs=2) as passes:
-    ...     [each.value for each in passes.of([member])]
+    ...     [each.value for each in passes.results([member])]
     ["<Document 'a.txt': 1 mentions, 0 findings>"]
     """
 
@@ -225,7 +225,7 @@ class TwoPasses(Generic[R]):
     def __exit__(self, *_: object) -> None:
         self._executor.shutdown(cancel_futures=True)
 
-    def of(
+    def results(
         self,
         parts: Iterable[Part],
         *,
@@ -264,7 +264,7 @@ class TwoPasses(Generic[R]):
             documents = (_read_at(kept, at, size) for _, at, size in read)
             executor = None if end is not None or not self.has_started else self._executor
             self._whole_arks.update(whole)
-            evidence = Evidence.of(self._whole_arks, frozenset(self._repeated_arks))
+            evidence = Evidence.from_arks(self._whole_arks, frozenset(self._repeated_arks))
             values = decided_documents(documents, evidence, self._render, executor)
             for (summary, _, _), (value, findings) in zip(read, values, strict=True):
                 yield RenderedDocument(replace(summary, findings=findings), value)
@@ -365,7 +365,7 @@ def extract(
 
 def _decided_together(documents: Iterable[Document]) -> Iterator[Document]:
     with TwoPasses(_same_document, jobs=1) as passes:
-        for decided in passes.of(documents):
+        for decided in passes.results(documents):
             yield decided.value
 
 
@@ -398,7 +398,7 @@ def _documents_at(
                     continue
                 if not isinstance(source, Path) and part.name == name:  # not a member with a type of its own
                     part = replace(part, media_type=media_type, charset=charset)
-                yield Document.of(part.name, read_member(worker, part, with_links=False))
+                yield Document.from_extraction(part.name, read_member(worker, part, with_links=False))
 
 
 def _parts_of(source: Path | BinaryIO, name: str) -> Iterator[ArchiveMember | Document]:

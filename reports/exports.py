@@ -146,7 +146,7 @@ def write_report(report: Report | Frames, out: Path, formats: Sequence[str] = DE
     wanted = sorted(dict.fromkeys(formats), key=lambda name: name == "html")
     check_out(out, wanted)
     with staging_folder(out) as folder:
-        whole = report if isinstance(report, Report) else Report.of(report)
+        whole = report if isinstance(report, Report) else Report.from_frames(report)
         failed = write_formats(whole, {name: FORMATS[name] for name in wanted}, folder, VERDICT_TABLES)
         for path in (path for name in failed for path in FORMATS[name].paths):
             for place in (folder, out):

@@ -115,7 +115,7 @@ def report(world_store: Path) -> Report:
     from reports.store.frames import load_frames
     from reports.tables.report_tables import Report
 
-    return Report.of(load_frames(world_store))
+    return Report.from_frames(load_frames(world_store))
 
 
 @pytest.fixture(scope="session")

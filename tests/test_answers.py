@@ -259,7 +259,7 @@ def test_phrases_that_share_their_beginning_are_found_as_if_each_stood_alone(nam
 
 
 def test_words_shared_with_the_control_do_not_count() -> None:
-    phrases = Phrases.of(["is closed", "is restricted"])
+    phrases = Phrases.from_texts(["is closed", "is restricted"])
     text = "The reading room is closed. This item is restricted."
     assert sure_words(phrases, text) == "is closed"
     assert sure_words(phrases, text, PageWords(text="The reading room  IS closed.")) == "is restricted"

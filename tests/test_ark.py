@@ -37,7 +37,7 @@ def test_parts(vector: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("vector", vectors("written"))
 def test_parts_as_written(vector: dict[str, Any]) -> None:
-    written = WrittenArk.of(vector["written"])
+    written = WrittenArk.parse(vector["written"])
     assert written is not None
     keys = ("resolver", "label", "body", "query", "fragment", "inflection")
     assert {key: getattr(written, key) for key in keys} == {key: vector[key] for key in keys}
@@ -46,7 +46,7 @@ def test_parts_as_written(vector: dict[str, Any]) -> None:
 @given(resolvers, labels, st.text("0x/.-?#%ark:"))
 def test_the_written_parts_are_the_text_again(resolver: str, label: str, rest: str) -> None:
     text = resolver + label + rest
-    assert str(WrittenArk.of(text)) == text
+    assert str(WrittenArk.parse(text)) == text
 
 
 @given(arks())
@@ -139,6 +139,6 @@ def test_other_naans_are_not_skipped(naan: str) -> None:
 )
 def test_plain_names_have_the_remarks_of_all_rules(resolver: str, label: str, naan: str, name: str) -> None:
     text = f"{resolver}{label}{naan}/x{name}"
-    written, ark = WrittenArk.of(text), Ark.parse(text)
+    written, ark = WrittenArk.parse(text), Ark.parse(text)
     assert written is not None
     assert remarks(text, ark) == tuple(remark for remark, applies in RULES.items() if applies(written, ark))

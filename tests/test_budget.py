@@ -128,7 +128,7 @@ def test_suggestions_have_their_own_time_budget(monkeypatch: pytest.MonkeyPatch)
     member = ArchiveMember("a.txt", "a.txt", names.encode())
     monkeypatch.setattr(documents, "DECIDING_CPU_S", 0.0)
     with TwoPasses(suggestion_counts, jobs=1) as passes:
-        [rendered] = passes.of([member])
+        [rendered] = passes.results([member])
     assert len(rendered.value) == 300
     assert sum(map(bool, rendered.value)) < 150
     details = {finding.detail.partition(":")[0] for finding in rendered.summary.findings}

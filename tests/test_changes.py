@@ -3,7 +3,13 @@
 from itertools import pairwise
 
 from crawler.answers.likeness import sketch
-from crawler.history.ark_status import ObjectFeatures, commitment_to_compare, compare, metadata_to_compare, place
+from crawler.history.ark_status import (
+    ObjectFeatures,
+    commitment_to_compare,
+    comparable_landing_url,
+    compare,
+    metadata_to_compare,
+)
 
 WORDS = "the river has a bridge of seven arches that was built when the town was still inside its walls"
 
@@ -79,5 +85,5 @@ def test_records_without_erc_fields_are_compared_as_wholes() -> None:
 
 
 def test_non_url_is_its_own_place() -> None:
-    assert place("http://[broken/x") == "http://[broken/x"
-    assert place("urn:isbn:1") == "urn:isbn:1"
+    assert comparable_landing_url("http://[broken/x") == "http://[broken/x"
+    assert comparable_landing_url("urn:isbn:1") == "urn:isbn:1"

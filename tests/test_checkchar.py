@@ -101,8 +101,8 @@ def test_the_chance_of_few_names_is_the_binomial_tail() -> None:
 @pytest.mark.parametrize("zone", Zone)
 def test_a_zone_is_learned_from_enough_names(zone: Zone) -> None:
     arks = mint_names(zone, "54321", "4", ENOUGH_NAMES)
-    assert Zones.of(arks).learned == {("54321", "4"): CheckCharacterRule(zone, ENOUGH_NAMES, ENOUGH_NAMES)}
-    zones = Zones.of(arks)
+    assert Zones.from_arks(arks).learned == {("54321", "4"): CheckCharacterRule(zone, ENOUGH_NAMES, ENOUGH_NAMES)}
+    zones = Zones.from_arks(arks)
     fresh = with_check(zone, "54321", "4BCDF" if zone is Zone.UPPER_CASE else "4bcdf")
     assert zones.check(fresh) is CheckCharacter.PASSES
     assert zones.check(mistype(fresh)) is CheckCharacter.FAILS
@@ -112,7 +112,7 @@ def test_a_zone_is_learned_from_enough_names(zone: Zone) -> None:
 @pytest.mark.parametrize(("names", "typos"), [(6, 0), (8, 1), (40, 3), (40, 5)])
 def test_zone_is_learned_from_a_bibliography_with_typos(names: int, typos: int) -> None:
     arks = mint_names(Zone.NAME, "54321", "x5", names)
-    zones = Zones.of([*map(mistype, arks[:typos]), *arks[typos:]])
+    zones = Zones.from_arks([*map(mistype, arks[:typos]), *arks[typos:]])
     assert [zones.check(mistype(ark)) for ark in arks[:typos]] == [CheckCharacter.FAILS] * typos
     assert zones.learned["54321", "x5"] == CheckCharacterRule(Zone.NAME, names, names - typos)
 
@@ -120,27 +120,27 @@ def test_zone_is_learned_from_a_bibliography_with_typos(names: int, typos: int) 
 @pytest.mark.parametrize(("names", "typos"), [(5, 0), (7, 1), (22, 3), (40, 6)])
 def test_too_few_passing_names_teach_nothing(names: int, typos: int) -> None:
     arks = mint_names(Zone.NAME, "54321", "x5", names)
-    assert Zones.of([*map(mistype, arks[:typos]), *arks[typos:]]).learned == {}
+    assert Zones.from_arks([*map(mistype, arks[:typos]), *arks[typos:]]).learned == {}
 
 
 def test_the_same_name_again_teaches_nothing_more() -> None:
     few = mint_names(Zone.NAME, "54321", "x5", 5)
     parts = [Ark(ark.naan, ark.name, "/f1.item") for ark in few]
-    assert Zones.of(few * 3 + parts).learned == {}
+    assert Zones.from_arks(few * 3 + parts).learned == {}
 
 
 def test_mistyped_names_are_tolerated_up_to_the_share() -> None:
     arks = mint_names(Zone.NAME, "54321", "x5", 100)
     allowed = int(100 * (1 - PASSING_SHARE))
     spoilt = [*map(mistype, arks[:allowed]), *arks[allowed:]]
-    assert Zones.of(spoilt).learned["54321", "x5"] == CheckCharacterRule(Zone.NAME, 100, 100 - allowed)
+    assert Zones.from_arks(spoilt).learned["54321", "x5"] == CheckCharacterRule(Zone.NAME, 100, 100 - allowed)
     one_more = [*map(mistype, arks[: allowed + 1]), *arks[allowed + 1 :]]
-    assert Zones.of(one_more).learned == {}
+    assert Zones.from_arks(one_more).learned == {}
 
 
 def test_names_at_chance_level_have_no_check_characters() -> None:
     arks = without_check("67531", "metadc", 200)
-    zones = Zones.of(arks)
+    zones = Zones.from_arks(arks)
     rule = zones.rule_for("67531", "metadc107835")
     assert rule is not None
     assert rule.zone is None
@@ -150,19 +150,19 @@ def test_names_at_chance_level_have_no_check_characters() -> None:
 
 def test_a_mixture_of_both_teaches_nothing() -> None:
     arks = mint_names(Zone.NAME, "54321", "x5", 50) + without_check("54321", "x5", 50)
-    assert Zones.of(arks).learned == {}
+    assert Zones.from_arks(arks).learned == {}
 
 
 def test_shoulders_are_learned_apart() -> None:
     arks = mint_names(Zone.NAAN_AND_NAME, "54321", "x5", 30) + without_check("54321", "qt0", 30)
-    zones = Zones.of(arks)
+    zones = Zones.from_arks(arks)
     assert {zones.check(ark) for ark in arks[:30]} == {CheckCharacter.PASSES}
     assert {zones.check(ark) for ark in arks[30:]} == {CheckCharacter.NONE}
 
 
 def test_a_small_shoulder_takes_the_zone_of_its_naan_if_its_own_names_support_it() -> None:
     arks = [ark for digit in range(10) for ark in mint_names(Zone.NAAN_AND_NAME, "54321", f"t{digit}", 4)]
-    zones = Zones.of(arks)
+    zones = Zones.from_arks(arks)
     assert zones.rule_for("54321", "t7xxxx") == CheckCharacterRule(Zone.NAAN_AND_NAME, 40, 40)
     assert zones.check(mistype(arks[0])) is CheckCharacter.FAILS
     assert zones.check(Ark("54321", "qt0dd8d1c2")) is CheckCharacter.UNKNOWN
@@ -170,7 +170,7 @@ def test_a_small_shoulder_takes_the_zone_of_its_naan_if_its_own_names_support_it
 
 def test_a_small_shoulder_without_check_characters_is_not_taken_along() -> None:
     arks = mint_names(Zone.NAAN_AND_NAME, "54321", "x5", 200) + without_check("54321", "qt0", 2)
-    assert set(Zones.of(arks).learned) == {("54321", "x5")}
+    assert set(Zones.from_arks(arks).learned) == {("54321", "x5")}
 
 
 @given(st.data())
@@ -178,19 +178,19 @@ def test_the_order_of_the_arks_teaches_nothing(data: st.DataObject) -> None:
     arks = mint_names(Zone.NAAN_AND_NAME, "54321", "x5", 25) + mint_names(Zone.NAME, "54321", "t1", 3)
     arks += without_check("54321", "qt0", 30) + without_check("12148", "b", 25)
     shuffled = data.draw(st.permutations(arks))
-    assert list(Zones.of(shuffled).learned.items()) == list(Zones.of(arks).learned.items())
+    assert list(Zones.from_arks(shuffled).learned.items()) == list(Zones.from_arks(arks).learned.items())
 
 
 def test_of_two_claims_the_one_with_more_names_speaks() -> None:
     invented = [Ark("12148", f"bpt6k{number}x") for number in range(1000, 1040)]
-    zones = Zones.of(invented)
+    zones = Zones.from_arks(invented)
     assert zones.learned["12148", "bpt6"].zone is None
     assert zones.check(Ark.parse("ark:/12148/bpt6k107371t")) is CheckCharacter.PASSES
-    no_longer = Zones.of(without_check("13030", "c7", 60))
+    no_longer = Zones.from_arks(without_check("13030", "c7", 60))
     assert no_longer.check(Ark("13030", "c7000001")) is CheckCharacter.NONE
 
 
 @given(st.lists(st.builds(Ark, st.sampled_from(["1", "%C3"]), st.text(min_size=1, max_size=5)), max_size=30))
 def test_learning_from_anything_never_fails(arks: list[Ark]) -> None:
-    zones = Zones.of(arks)
+    zones = Zones.from_arks(arks)
     assert all(zones.check(ark) in CheckCharacter for ark in arks)

@@ -20,7 +20,7 @@ from tests.test_find import cases
 from tests.vectors import FOLDER
 
 #: Names of one shoulder with check characters, so that a zone is learned and "x6" alone is a shoulder.
-LEARNED = Evidence.of(
+LEARNED = Evidence.from_arks(
     [Ark("12345", name) for name in (f"x6{number:03}" for number in range(30))]
     + [Ark("12148", "bpt6k107371t"), Ark("67531", "metadc107835")]
 )

@@ -12,7 +12,7 @@ from extractors.model.ark import Ark
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
 from tests.test_verdict import URL, facts
 
-CLOSED = ClosedCollection.of("12x45/x5", "on site only")
+CLOSED = ClosedCollection.parse("12x45/x5", "on site only")
 
 
 def judge_object(
@@ -45,7 +45,7 @@ def test_answers_without_refusal_are_judged_as_usual(answer: dict[str, Any]) -> 
 
 
 def test_the_longest_beginning_counts() -> None:
-    naan, shoulder = (ClosedCollection.of("98765", "all"), ClosedCollection.of("ark:/98765/k3", "some"))
+    naan, shoulder = (ClosedCollection.parse("98765", "all"), ClosedCollection.parse("ark:/98765/k3", "some"))
     assert closed_for(Ark.parse("ark:98765/k3x7"), [naan, shoulder]) == shoulder
     assert closed_for(Ark.parse("ark:98765/b3x7"), [naan, shoulder]) == naan
     assert closed_for(Ark.parse("ark:98764/k3x7"), [naan, shoulder]) is None

@@ -211,11 +211,11 @@ def test_credentials_in_a_url_of_the_user_are_a_mistake(arguments: tuple[str, ..
 def test_a_password_in_basic_is_looked_for_in_each_of_its_forms() -> None:
     credential = Credential({"Authorization": "Basic bWU6b3Blbi1zZXNhbWU="})
     for told in ("Basic bWU6b3Blbi1zZXNhbWU=", "bWU6b3Blbi1zZXNhbWU=", "me:open-sesame", "open-sesame"):
-        assert Redactor.of(credential.secrets).bytes(json.dumps(told).encode()) == b'"[secret]"'
+        assert Redactor.for_secrets(credential.secrets).bytes(json.dumps(told).encode()) == b'"[secret]"'
 
 
 def test_a_short_word_is_left_in_the_pages_that_hold_it_by_chance() -> None:
-    assert Redactor.of(Credential(cookies={"seen": "1"}).secrets).bytes(b"at 1 o'clock") == b"at 1 o'clock"
+    assert Redactor.for_secrets(Credential(cookies={"seen": "1"}).secrets).bytes(b"at 1 o'clock") == b"at 1 o'clock"
 
 
 @pytest.mark.parametrize(
@@ -224,4 +224,4 @@ def test_a_short_word_is_left_in_the_pages_that_hold_it_by_chance() -> None:
 def test_a_password_of_more_than_ascii_is_taken_out_as_well(password: str, encoding: str) -> None:
     token = base64.b64encode(f"me:{password}".encode()).decode()
     credential = Credential({"Authorization": f"Basic {token}"})
-    assert Redactor.of(credential.secrets).bytes(f"you are {password}".encode(encoding)) == b"you are [secret]"
+    assert Redactor.for_secrets(credential.secrets).bytes(f"you are {password}".encode(encoding)) == b"you are [secret]"

@@ -38,7 +38,7 @@ def learned(arks: Iterable[Ark]) -> tuple[pa.Table, Evidence]:
 @given(ARKS)
 def test_evidence_from_names_is_that_of_the_arks(arks: list[Ark]) -> None:
     _, evidence = learned(arks)
-    expected = Evidence.of(arks, frozenset(ark for ark in arks if arks.count(ark) > 1))
+    expected = Evidence.from_arks(arks, frozenset(ark for ark in arks if arks.count(ark) > 1))
     assert parts_of(evidence) == parts_of(expected)
     assert [ark in evidence.supported for ark in arks] == [ark in expected.supported for ark in arks]
     for form in [*map(str, arks), "ark:12148/b", "ark:"]:
@@ -51,7 +51,7 @@ def test_evidence_from_names_is_that_of_the_arks(arks: list[Ark]) -> None:
 def test_learned_zones_do_not_depend_on_order(seed: int) -> None:
     chance = random.Random(seed)
     arks = {_random_ark(chance, seed) for _ in range(chance.choice([15, 40, 200]))}
-    assert parts_of(learned(arks)[1]) == parts_of(Evidence.of(arks))
+    assert parts_of(learned(arks)[1]) == parts_of(Evidence.from_arks(arks))
 
 
 def _random_ark(chance: random.Random, seed: int) -> Ark:
@@ -71,7 +71,7 @@ def test_a_file_of_evidence_is_mapped_and_looked_up(tmp_path: Path, count: int) 
     names, evidence = learned(arks)
     write_evidence(names, evidence, tmp_path / "evidence.arrow")
     kept = read_evidence(tmp_path / "evidence.arrow")
-    assert parts_of(kept) == parts_of(Evidence.of(arks))
+    assert parts_of(kept) == parts_of(Evidence.from_arks(arks))
     assert kept.holds("ark:76543/btv1b00001") == (count > 0)
     assert not kept.holds("ark:76543/btv1b0000")
     assert len(kept.whole) == count

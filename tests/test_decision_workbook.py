@@ -39,7 +39,7 @@ def store_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def workbook(store_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    report = Report.of(load_frames(store_file))
+    report = Report.from_frames(load_frames(store_file))
     return write_report(report, tmp_path_factory.mktemp("report"), ["xlsx"]).files[0]
 
 

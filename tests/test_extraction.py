@@ -84,4 +84,4 @@ def test_failing_name_is_never_certain_and_never_evidence(parts: list[tuple[str,
         if mention.check is CheckCharacter.FAILS:
             assert mention.confidence < Confidence.CERTAIN
             assert mention.ark not in extraction.whole
-            assert not Evidence.of([mention.ark]).holds(str(mention.ark))
+            assert not Evidence.from_arks([mention.ark]).holds(str(mention.ark))

@@ -39,11 +39,16 @@ class Crawl:
         self.lost.append(entry.crawl_request.url)
         self.settle(entry)
 
-    def settle(self, entry: FrontierEntry, leads: Iterable[CrawlRequest] = ()) -> None:
+    def settle(self, entry: FrontierEntry, new_requests: Iterable[CrawlRequest] = ()) -> None:
         crawl_request = entry.crawl_request
         self.recorder.add(
             DocumentRecord(
-                crawl_request.url, None, AT, DocumentOutcome.READ, leads=tuple(leads), settles=crawl_request.canonical
+                crawl_request.url,
+                None,
+                AT,
+                DocumentOutcome.READ,
+                new_requests=tuple(new_requests),
+                settles=crawl_request.canonical,
             )
         )
         self.feed.note_outcome(crawl_request.canonical)
@@ -60,9 +65,9 @@ class Crawl:
         self.recorder.commit()
 
 
-def run_crawl(store: Store, work: Work, leads: Iterable[CrawlRequest], bounds: Bounds | None = None) -> Crawl:
+def run_crawl(store: Store, work: Work, new_requests: Iterable[CrawlRequest], bounds: Bounds | None = None) -> Crawl:
     crawl = Crawl(store, bounds or Bounds())
-    crawl.frontier.add(leads)
+    crawl.frontier.add(new_requests)
     asyncio.run(crawl.run(work))
     return crawl
 
@@ -120,12 +125,12 @@ def test_entries_and_their_links_are_handed_out_once() -> None:
 
 
 def test_a_big_host_does_not_hold_up_the_others() -> None:
-    leads = [
+    new_requests = [
         *(page("big.example", number) for number in range(500)),
         *(page(f"s{each}.example", 0) for each in range(9)),
     ]
     with Store.open(None) as store:
-        crawl = run_crawl(store, answer, leads)
+        crawl = run_crawl(store, answer, new_requests)
     first = [url.split("/")[2] for url in crawl.order[:20]]
     assert {f"s{each}.example" for each in range(9)} <= set(first)
 
@@ -142,18 +147,18 @@ def test_of_a_host_that_does_not_answer_only_a_few_entries_are_out() -> None:
         crawl.settle(entry)
 
     out: list[int] = []
-    leads = [page(host, number) for number in range(40) for host in ("slow.example", "quick.example")]
+    new_requests = [page(host, number) for number in range(40) for host in ("slow.example", "quick.example")]
     with Store.open(None) as store:
-        run_crawl(store, work, leads, Bounds(per_host=3))
+        run_crawl(store, work, new_requests, Bounds(per_host=3))
     assert max(out) <= 3
 
 
 @pytest.mark.parametrize("hosts", [1, 30, 300])
 def test_memory_is_bounded_and_the_rest_waits_in_the_store(hosts: int) -> None:
     bounds = Bounds(in_hand=50, per_host=4, waiting=100, hosts=20, share=40, least_share=4)
-    leads = [page(f"h{number % hosts}.example", number) for number in range(1500)]
+    new_requests = [page(f"h{number % hosts}.example", number) for number in range(1500)]
     with Store.open(None) as store:
-        crawl = run_crawl(store, answer, leads, bounds)
+        crawl = run_crawl(store, answer, new_requests, bounds)
     assert len(crawl.order) == 1500
     assert crawl.most_in_hand <= 50
     assert crawl.most_waiting <= 100
@@ -162,10 +167,10 @@ def test_memory_is_bounded_and_the_rest_waits_in_the_store(hosts: int) -> None:
 
 @pytest.mark.parametrize("hosts", [1, 3, 50])
 def test_limit_holds_for_any_number_of_hosts_without_files(hosts: int) -> None:
-    leads = [page(f"h{number % hosts}.example", number) for number in range(100)]
+    new_requests = [page(f"h{number % hosts}.example", number) for number in range(100)]
     files = [CrawlRequest.to_file(f"{number}.pdf") for number in range(5)]
     with Store.open(None) as store:
-        crawl = run_crawl(store, answer, [*leads, *files], Bounds(most=20))
+        crawl = run_crawl(store, answer, [*new_requests, *files], Bounds(most=20))
         assert len([url for url in crawl.order if url.startswith("http")]) == 20
         assert len([url for url in crawl.order if url.endswith(".pdf")]) == 5
         assert crawl.feed.is_full

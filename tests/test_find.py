@@ -100,7 +100,7 @@ def test_whole_ark_in_a_link_settles_a_broken_one_in_the_text() -> None:
     text = "As ark:/67531/metadc\n107835\n19 leaves"
     link = Ark.parse("ark:67531/metadc107835")
     for supported, confidence in ((frozenset({link}), "certain"), (frozenset[Ark](), "likely")):
-        [mention] = scan(Block(text), Evidence.of([link], supported))
+        [mention] = scan(Block(text), Evidence.from_arks([link], supported))
         assert isinstance(mention, Mention)
         assert (mention.ark, mention.confidence.token) == (link, confidence)
 

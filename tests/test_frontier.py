@@ -61,15 +61,15 @@ def test_urls_are_the_same_by_their_canonical_form_and_are_sent_as_they_were_fou
 
 
 def test_each_octet_of_an_arks_url_counts() -> None:
-    leads = [
+    new_requests = [
         CrawlRequest.to_ark(Ark("12x45", "x5"), f"{SITE}/ark:/12x45/x5{query}")
         for query in ("", "?b=1&a=2", "?a=2&b=1")
     ]
     with Store.open(None) as store:
         frontier = Frontier(store, begin_run(store), ARKS)
-        frontier.add(leads)
-        assert list(frontier.requests()) == leads
-        assert [entry.crawl_request for entry in frontier.claim({"library.example": 9})] == leads
+        frontier.add(new_requests)
+        assert list(frontier.requests()) == new_requests
+        assert [entry.crawl_request for entry in frontier.claim({"library.example": 9})] == new_requests
 
 
 def test_runs_and_spiders_have_each_their_own() -> None:
@@ -87,9 +87,14 @@ def test_links_and_completion_are_recorded_with_the_document() -> None:
         [seed] = pages("")
         frontier.add([seed])
         frontier.claim({"library.example": 1})
-        leads = tuple(page_requests([f"{SITE}/b", f"{SITE}/a", f"{SITE}/b#x"], depth=1, found_on=seed.url))
+        new_requests = tuple(page_requests([f"{SITE}/b", f"{SITE}/a", f"{SITE}/b#x"], depth=1, found_on=seed.url))
         store.record(
-            run_id, [DocumentRecord(seed.url, None, AT, DocumentOutcome.READ, leads=leads, settles=seed.canonical)]
+            run_id,
+            [
+                DocumentRecord(
+                    seed.url, None, AT, DocumentOutcome.READ, new_requests=new_requests, settles=seed.canonical
+                )
+            ],
         )
         assert frontier.counts() == {FrontierState.WAITING: 2, FrontierState.CLAIMED: 0, FrontierState.DONE: 1}
         found = frontier.claim({"library.example": 9})
@@ -109,10 +114,15 @@ def test_when_a_document_can_not_be_recorded_nothing_of_it_is(tmp_path: Path) ->
         with store.transaction() as connection:
             count = connection.exec_driver_sql("pragma page_count").scalar_one()
         store._engine.raw_connection().execute(f"pragma max_page_count={count + 2}")
-        leads = tuple(page_requests((f"{SITE}/{n}" for n in range(1000)), depth=1, found_on=seed.url))
+        new_requests = tuple(page_requests((f"{SITE}/{n}" for n in range(1000)), depth=1, found_on=seed.url))
         with pytest.raises(StoreUnwritable, match="full"):
             store.record(
-                run_id, [DocumentRecord(seed.url, None, AT, DocumentOutcome.READ, leads=leads, settles=seed.canonical)]
+                run_id,
+                [
+                    DocumentRecord(
+                        seed.url, None, AT, DocumentOutcome.READ, new_requests=new_requests, settles=seed.canonical
+                    )
+                ],
             )
         assert frontier.counts() == {FrontierState.WAITING: 0, FrontierState.CLAIMED: 1, FrontierState.DONE: 0}
         assert store.counts(run_id)["documents"] == 0

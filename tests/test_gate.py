@@ -154,7 +154,7 @@ def test_turning_a_page_is_no_step(url: str, to: str, is_turned: bool) -> None:
 def gate(
     *seeds: str, rules: Rules | None = None, extent: Extent = Extent.SITE, content_hosts: tuple[str, ...] = ()
 ) -> Gate:
-    scope = Scope.of(seeds or [HOME], extent=extent, content_hosts=content_hosts)
+    scope = Scope.from_seeds(seeds or [HOME], extent=extent, content_hosts=content_hosts)
     return Gate(scope, rules or Rules(), Traps(2026))
 
 
@@ -173,7 +173,7 @@ def from_page(
 
 
 def urls(passed: GateResult) -> list[str]:
-    return [crawl_request.url.removeprefix(HOME) for crawl_request in passed.leads]
+    return [crawl_request.url.removeprefix(HOME) for crawl_request in passed.new_requests]
 
 
 def kinds(passed: GateResult) -> list[str]:
@@ -200,7 +200,7 @@ def test_link_adds_one_step_and_paging_adds_zero() -> None:
         crawl_request=CrawlRequest.to_page(at, found_on=HOME, depth=3),
         url=at,
     )
-    assert [(crawl_request.url.removeprefix(HOME), crawl_request.depth) for crawl_request in passed.leads] == [
+    assert [(crawl_request.url.removeprefix(HOME), crawl_request.depth) for crawl_request in passed.new_requests] == [
         ("browse?page=2", 3),
         ("item/1", 4),
     ]
@@ -221,7 +221,7 @@ def test_depth_limit_against_traps_is_reported() -> None:
         "<a href='/a'>a</a><a href='/b'>b</a>",
         crawl_request=CrawlRequest.to_page(HOME, found_on=HOME, depth=MOST_DEPTH),
     )
-    assert passed.leads == ()
+    assert passed.new_requests == ()
     [finding] = passed.findings
     assert (finding.kind, finding.detail.partition(":")[2].split(",")[0]) == ("trap-depth", " 2")
 
@@ -229,7 +229,7 @@ def test_depth_limit_against_traps_is_reported() -> None:
 def test_of_a_page_with_too_many_links_the_first_are_followed_and_the_others_counted() -> None:
     html = "".join(f"<a href='/{n}'>{n}</a>" for n in range(MOST_LINKS + 5))
     passed = from_page(html)
-    assert len(passed.leads) == MOST_LINKS
+    assert len(passed.new_requests) == MOST_LINKS
     [finding] = passed.findings
     assert finding.kind == "trap-links"
     assert finding.detail.startswith(f"links not followed: 5, the first {HOME}{MOST_LINKS}: ")
@@ -253,7 +253,7 @@ def test_nofollow_page_is_not_followed_and_reported(told: str) -> None:
     else:
         headers = Headers(x_robots_tag=("nofollow" if told == "header" else "otherbot: all", "arkaudit: none"))
     passed = from_page(html, headers=headers)
-    assert passed.leads == ()
+    assert passed.new_requests == ()
     [finding] = [finding for finding in passed.findings if finding.kind == "nofollow-page"]
     assert "2, as the page asks" in finding.detail
     followed = from_page(html, headers=headers, at=gate(rules=Rules(follows_nofollow=True)))
@@ -295,17 +295,18 @@ def test_the_scope_is_a_site_a_host_or_a_path_and_documents_beside_it_belong_to_
     seed = HOME + "maps/index.html"
     passed = from_page(html, at=gate(seed, extent=extent), url=seed)
     assert urls(passed) == followed
-    reaches = {crawl_request.url: crawl_request.reach for crawl_request in passed.leads}
+    reaches = {crawl_request.url: crawl_request.reach for crawl_request in passed.new_requests}
     within = Reach.SITE if extent is Extent.SITE else Reach.LEAF
     assert reaches["https://files.library.example/d.pdf"] is within
 
 
 def test_from_a_content_host_everything_is_fetched_and_nothing_followed() -> None:
     here = gate(content_hosts=("CDN.example",))
-    [crawl_request] = from_page("<a href='https://cdn.example/bitstream/1'>1</a>", at=here).leads
+    [crawl_request] = from_page("<a href='https://cdn.example/bitstream/1'>1</a>", at=here).new_requests
     assert crawl_request.reach is Reach.LEAF
     assert (
-        from_page("<a href='/more'>more</a>", at=here, crawl_request=crawl_request, url=crawl_request.url).leads == ()
+        from_page("<a href='/more'>more</a>", at=here, crawl_request=crawl_request, url=crawl_request.url).new_requests
+        == ()
     )
 
 
@@ -321,20 +322,20 @@ def test_a_landing_page_leads_to_its_documents_and_nowhere_else() -> None:
         url=landing,
         headers=headers,
     )
-    assert [crawl_request.url.removeprefix("https://") for crawl_request in passed.leads] == [
+    assert [crawl_request.url.removeprefix("https://") for crawl_request in passed.new_requests] == [
         "repository.elsewhere.example/item/7/docx",
         "repository.elsewhere.example/bitstream/7",
         "repository.elsewhere.example/item/thesis.pdf",
         "files.elsewhere.example/data.CSV",
     ]
-    assert {crawl_request.reach for crawl_request in passed.leads} == {Reach.LEAF}
+    assert {crawl_request.reach for crawl_request in passed.new_requests} == {Reach.LEAF}
 
 
 def test_a_landing_page_that_goes_on_by_itself_stays_a_landing_page() -> None:
     crawl_request = CrawlRequest.to_page("https://r.example/1", found_on="x", depth=1, reach=Reach.ITEM)
     [further] = from_page(
         "<meta http-equiv=refresh content='0; url=/2'>", crawl_request=crawl_request, url=crawl_request.url
-    ).leads
+    ).new_requests
     assert (further.reach, further.depth) == (Reach.ITEM, 1)
 
 
@@ -348,19 +349,21 @@ def test_urls_of_a_named_source_pass_everywhere_and_its_parts_come_first() -> No
     passed = gate().source(CrawlRequest.to_page(HOME + "feed"), read)
     assert [
         (crawl_request.url, crawl_request.reach, crawl_request.depth, crawl_request.part)
-        for crawl_request in passed.leads
+        for crawl_request in passed.new_requests
     ] == [
         (HOME + "feed?p=2", Reach.ITEM, 0, 1),
         ("https://elsewhere.example/1", Reach.ITEM, 1, 0),
         (HOME + "2", Reach.ITEM, 1, 0),
     ]
-    assert passed.leads[0].source is SourceKind.FEED
+    assert passed.new_requests[0].source is SourceKind.FEED
 
 
 def test_a_source_that_a_crawl_comes_upon_stays_in_its_scope() -> None:
     read = SourceReading(SourceKind.SITEMAP, (ListedItem("https://elsewhere.example/1"), ListedItem(HOME + "2")))
     passed = gate().source(CrawlRequest.to_page(HOME + "sitemap.xml", found_on=HOME, depth=1), read)
-    assert [(crawl_request.url, crawl_request.reach) for crawl_request in passed.leads] == [(HOME + "2", Reach.SITE)]
+    assert [(crawl_request.url, crawl_request.reach) for crawl_request in passed.new_requests] == [
+        (HOME + "2", Reach.SITE)
+    ]
 
 
 def test_links_of_a_record_that_are_not_its_own_place_are_followed_in_scope_only() -> None:
@@ -370,7 +373,7 @@ def test_links_of_a_record_that_are_not_its_own_place_are_followed_in_scope_only
     )
     read = SourceReading(SourceKind.OAI, (*items, ListedItem(HOME + "galley/1", "r:1", is_elsewhere=False)))
     passed = gate().source(CrawlRequest.to_page(HOME + "oai", source=SourceKind.OAI), read)
-    assert [(crawl_request.url, crawl_request.found_on) for crawl_request in passed.leads] == [
+    assert [(crawl_request.url, crawl_request.found_on) for crawl_request in passed.new_requests] == [
         ("https://doi.example/1", "r:1"), (HOME + "galley/1", "r:1"),
     ]  # fmt: skip
 
@@ -396,7 +399,8 @@ def test_no_link_and_no_header_is_too_odd(links: list[str], header: str) -> None
     told = Headers((header,), (header,), (header,))
     passed = gate().page(CrawlRequest.to_page(HOME), reading, url=HOME, headers=told)
     assert all(
-        crawl_request.url.isascii() and crawl_request.url.startswith(("http", "HTTP")) for crawl_request in passed.leads
+        crawl_request.url.isascii() and crawl_request.url.startswith(("http", "HTTP"))
+        for crawl_request in passed.new_requests
     )
 
 
@@ -410,7 +414,9 @@ def test_a_pattern_that_takes_too_long_is_a_finding_and_no_hang() -> None:
         kinds = {finding.kind: finding.detail for finding in passed.findings}
         assert kinds["slow-pattern"].startswith("links not followed: 30")
         assert "a pattern of --include or --exclude takes too long" in kinds["slow-pattern"]
-        assert [crawl_request.url for crawl_request in passed.leads] == ([f"{HOME}item/b"] if rules.include else [])
+        assert [crawl_request.url for crawl_request in passed.new_requests] == (
+            [f"{HOME}item/b"] if rules.include else []
+        )
 
 
 def test_a_pattern_that_was_cut_off_some_times_is_searched_for_no_more() -> None:

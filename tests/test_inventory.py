@@ -181,7 +181,7 @@ def test_each_line_of_the_inventory_is_compared_with_the_store(tmp_path: Path) -
     }  # fmt: skip
     words = "Of 6 ARKs of the inventory: 1 elsewhere, 1 wrongly-open, 1 never-seen, 1 never-checked."
     assert words in sentences(tables["summary"])
-    text = markdown(Report.of(frames))
+    text = markdown(Report.from_frames(frames))
     assert words in text
     assert "ark:12148/never" in text.partition("## The inventory")[2].partition("##")[0]
     assert "ark:13960" not in text.partition("## The inventory")[2].partition("##")[0]

@@ -198,7 +198,9 @@ def test_of_a_host_that_gives_a_new_cookie_with_each_answer_the_last_ones_are_se
 # -- forms
 
 
-LOG_IN = LogIn(Origin.of("https://repo.example/"), "https://repo.example/in", {"user": "me", "pw": "p w&ö"}, ("p w&ö",))
+LOG_IN = LogIn(
+    Origin.parse("https://repo.example/"), "https://repo.example/in", {"user": "me", "pw": "p w&ö"}, ("p w&ö",)
+)
 
 
 def test_fields_are_sent_with_the_hidden_ones_of_their_form() -> None:

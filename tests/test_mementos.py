@@ -17,7 +17,7 @@ from crawler.answers.mementos import (
     MementoRecord,
     capture_search,
     capture_wish,
-    is_due,
+    may_search_again,
     memento_links,
 )
 from crawler.model.observations import ChainEnd, Hop
@@ -171,4 +171,6 @@ def test_an_archive_is_asked_again_when_its_answer_is_old(
 ) -> None:
     worked_at = None if worked_days is None else NOW - timedelta(days=worked_days)
     asked_at = NOW - timedelta(days=days)
-    assert is_due(MementoOutcome(outcome), asked_at, now=NOW, max_age_s=30 * 86_400, worked_at=worked_at) is due
+    assert (
+        may_search_again(MementoOutcome(outcome), asked_at, now=NOW, max_age_s=30 * 86_400, worked_at=worked_at) is due
+    )

@@ -136,7 +136,7 @@ def test_every_text_has_a_host_or_none(text: str) -> None:
         host = origin_of(url)
         assert host == origin_of(host)
         is_own(host, Routes(), AddressGuard())
-        assert Allowances().of(host) == Allowance()
+        assert Allowances().for_host(host) == Allowance()
 
 
 def test_a_host_is_named_by_name_by_port_or_by_scheme_the_nearest_first() -> None:
@@ -147,13 +147,13 @@ def test_a_host_is_named_by_name_by_port_or_by_scheme_the_nearest_first() -> Non
     }
     allowances = Allowances(1.0, hosts)
     named = ("http://library.example", "http://library.example:8080", "https://library.example:8080")
-    assert [allowances.of(host).concurrency for host in named] == [1, 2, 3]
+    assert [allowances.for_host(host).concurrency for host in named] == [1, 2, 3]
 
 
 def test_a_host_of_others_is_never_asked_more_than_once_a_second() -> None:
-    assert Allowances(0.0).of("https://n2t.net") == Allowance(1.0, 1)
-    assert Allowances(5.0).of("https://n2t.net") == Allowance(5.0, 1)
-    assert Allowances(0.0).of("http://127.0.0.1:8080", is_own=True) == Allowance(0.0, 1)
+    assert Allowances(0.0).for_host("https://n2t.net") == Allowance(1.0, 1)
+    assert Allowances(5.0).for_host("https://n2t.net") == Allowance(5.0, 1)
+    assert Allowances(0.0).for_host("http://127.0.0.1:8080", is_own=True) == Allowance(0.0, 1)
 
 
 @pytest.mark.parametrize(

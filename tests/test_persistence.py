@@ -137,7 +137,7 @@ def rows(table: pd.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
 
 
 def test_run_by_run_one_reads_how_it_stood_then(store_path: Path) -> None:
-    table = persistence.RUNS.of(load_frames(store_path))
+    table = persistence.RUNS.table(load_frames(store_path))
     assert rows(table, "run_id", "suspect", "checked", "working", "failing", "confirmed_broken") == [
         (1, False, 2, 2, 0, 0),
         (2, False, 2, 1, 1, 0),
@@ -150,7 +150,7 @@ def test_run_by_run_one_reads_how_it_stood_then(store_path: Path) -> None:
 
 
 def test_the_one_that_died_died_on_the_day_of_its_first_failure(store_path: Path) -> None:
-    table = persistence.SURVIVAL.of(load_frames(store_path))
+    table = persistence.SURVIVAL.table(load_frames(store_path))
     assert rows(table[table["grouping"] == "all"], "days", "at_risk", "failed", "censored", "survival") == [
         (30, 2, 1, 0, 0.5),
         (46, 1, 0, 1, 0.5),
@@ -163,7 +163,7 @@ def test_survival_counts_the_arks_that_never_worked(tmp_path: Path) -> None:
     with Store.open(path) as store:
         for day in (0, 30, 60):
             audit(store, day, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: 200, OTHER: 404})
-    table = persistence.SURVIVAL.of(load_frames(path))
+    table = persistence.SURVIVAL.table(load_frames(path))
     counts = rows(table, "group", "at_risk", "survival", "never_worked")
     assert counts == [("all", 1, 1, 1), ("12x45", 1, 1, 1), ("a.example", 1, 1, 0)]
     chart = survival_of(table, "naan", ENGLISH)
@@ -172,12 +172,12 @@ def test_survival_counts_the_arks_that_never_worked(tmp_path: Path) -> None:
 
 
 def test_failures_and_recoveries_have_their_medians(store_path: Path) -> None:
-    table = persistence.PERSISTENCE.of(load_frames(store_path))
+    table = persistence.PERSISTENCE.table(load_frames(store_path))
     [row] = rows(table[table["grouping"] == "all"], "watched", "died", "days_to_failure", "spells", "recovered")
     assert row == (2, 1, 30, 1, 0)
     with Store.open(store_path) as store:
         audit(store, 50, answers={ONE: 200, OTHER: 200}, seeds=[])
-    table = persistence.PERSISTENCE.of(load_frames(store_path))
+    table = persistence.PERSISTENCE.table(load_frames(store_path))
     [row] = rows(table[table["grouping"] == "all"], "spells", "confirmed", "recovered", "days_to_recovery")
     assert row == (1, 1, 1, 20)
 
@@ -186,7 +186,7 @@ def test_outage_lasts_from_first_silence_to_next_answer(store_path: Path) -> Non
     with Store.open(store_path) as store:
         for day, answer in ((60, None), (61, None), (64, 200)):
             audit(store, day, answers={ONE: answer, OTHER: 200}, seeds=[])
-    table = persistence.OUTAGES.of(load_frames(store_path))
+    table = persistence.OUTAGES.table(load_frames(store_path))
     assert rows(table, "host", "runs", "days", "is_over", "failure") == [("a.example", 2, 1.0, True, "timeout")]
     assert str(table["until"][0])[:10] == "2026-03-06"
 
@@ -197,7 +197,7 @@ def test_place_to_correct_names_the_last_working_target(store_path: Path) -> Non
 
 
 def test_the_statement_gives_shares_with_dates_and_denominators(store_path: Path) -> None:
-    table = persistence.PERSISTENCE.of(load_frames(store_path))
+    table = persistence.PERSISTENCE.table(load_frames(store_path))
     assert rows(table, "grouping", "group", "arks", "judged", "resolving", "confirmed_broken", "permanent") == [
         ("all", "all", 2, 2, 1, 1, 0),
         ("naan", "12x45", 2, 2, 1, 1, 0),
@@ -214,10 +214,10 @@ def test_the_statement_gives_shares_with_dates_and_denominators(store_path: Path
 
 def test_an_earlier_run_is_reported_as_it_was_then(store_path: Path) -> None:
     then = load_frames(store_path, run_id=3)
-    assert len(persistence.RUNS.of(then)) == 3
-    assert rows(persistence.PERSISTENCE.of(then), "resolving", "failing", "confirmed_broken")[0] == (1, 1, 0)
+    assert len(persistence.RUNS.table(then)) == 3
+    assert rows(persistence.PERSISTENCE.table(then), "resolving", "failing", "confirmed_broken")[0] == (1, 1, 0)
     now = load_frames(store_path)
-    assert rows(persistence.PERSISTENCE.of(now), "resolving", "failing", "confirmed_broken")[0] == (1, 0, 1)
+    assert rows(persistence.PERSISTENCE.table(now), "resolving", "failing", "confirmed_broken")[0] == (1, 0, 1)
     assert [path.name for path in store_path.parent.iterdir()] == ["audit.db"], "and nothing is written for it"
 
 
@@ -226,10 +226,10 @@ def test_without_history_the_tables_are_empty_and_have_their_columns(make: str, 
     store = write_store(tmp_path / "a.db", {}) if make == "empty" else write_world(tmp_path / "a.db")
     frames = load_frames(store)
     for definition in OVER_TIME:
-        table = definition.of(frames)
+        table = definition.table(frames)
         assert list(table.columns) == [column.name for column in definition.columns]
         assert table.empty
-        assert table.dtypes.equals(definition.of(load_frames(kept_dtypes(tmp_path))).dtypes)
+        assert table.dtypes.equals(definition.table(load_frames(kept_dtypes(tmp_path))).dtypes)
 
 
 def kept_dtypes(folder: Path) -> Path:

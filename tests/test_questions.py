@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 from arkaudit.output.explaining import Step
 from crawler.answers.facts import AnswerFacts
 from crawler.asking.probes import Shoulders, control_ark, control_url
-from crawler.asking.questions import AskingContext, Places, label_place, next_question, question_url, reached_answer
+from crawler.asking.questions import (
+    AskingContext,
+    FallbackUrls,
+    label_place,
+    next_question,
+    question_url,
+    reached_answer,
+)
 from crawler.model.observations import ACCESS, ChainEnd, Hop, Observation, Question
 from crawler.model.resolving import same_host
 from crawler.spiders.conversation import is_worth_asking
@@ -28,7 +35,7 @@ GLOBAL = "https://n2t.net/"
 REGISTRY = Registry(
     (RegistryEntry("12x45", targets=(ResolverTarget("https://registered.example/ark:/${content}"),)),), "a test"
 )
-EVERYWHERE = Places("https://registered.example/ark:/12x45/x5", "https://n2t.net/ark:/12x45/x5")
+EVERYWHERE = FallbackUrls("https://registered.example/ark:/12x45/x5", "https://n2t.net/ark:/12x45/x5")
 
 
 def answer(told: str | int, *, question: Question = Question.OBJECT, url: str = URL, at: str = "") -> AnswerFacts:
@@ -41,7 +48,11 @@ def answer(told: str | int, *, question: Question = Question.OBJECT, url: str = 
 
 
 def questions_asked(
-    given: Mapping[str, str | int], *, known: AskingContext | None = None, places: Places = EVERYWHERE, url: str = URL
+    given: Mapping[str, str | int],
+    *,
+    known: AskingContext | None = None,
+    places: FallbackUrls = EVERYWHERE,
+    url: str = URL,
 ) -> list[str]:
     """Return the questions in order, each answered as *given* by its token, or else with 404."""
     answers: dict[Question, AnswerFacts] = {}
@@ -55,7 +66,7 @@ def questions_asked(
 @pytest.mark.parametrize("vector", vectors("questions"))
 def test_questions_follow_vectors(vector: dict[str, Any]) -> None:
     known = AskingContext(**vector.get("known", {}))
-    places = EVERYWHERE if "places" not in vector else Places(**vector["places"])
+    places = EVERYWHERE if "places" not in vector else FallbackUrls(**vector["places"])
     url = vector.get("url", URL)
     assert questions_asked(vector["told"], known=known, places=places, url=url) == vector["asked"]
 
@@ -95,7 +106,7 @@ def test_questions_to_a_host_that_got_the_ark_by_redirect(vector: dict[str, Any]
     url, at = vector["url"], vector["at"]
     answers = {Question.OBJECT: answer(vector["status"], url=url, at=at)}
     known = AskingContext(**vector.get("known", {}))
-    places = EVERYWHERE if "places" not in vector else Places(**vector["places"])
+    places = EVERYWHERE if "places" not in vector else FallbackUrls(**vector["places"])
     following = []
     while (question := next_question(answers, known, places, first_url=url)) is not None:
         following.append(question.value)
@@ -146,17 +157,19 @@ def test_hosts_differ_by_name_and_addresses_by_port() -> None:
     ("url", "places"),
     [
         (URL, EVERYWHERE),
-        ("https://n2t.net/ark:/12x45/x5", Places(EVERYWHERE.at_registry, None)),
-        ("http://www.n2t.net/ark:/12x45/x5", Places(EVERYWHERE.at_registry, "https://n2t.net/ark:/12x45/x5")),
-        ("https://registered.example/ark:/12x45/x5", Places(None, EVERYWHERE.at_global, is_target=True)),
+        ("https://n2t.net/ark:/12x45/x5", FallbackUrls(EVERYWHERE.at_registry, None)),
+        ("http://www.n2t.net/ark:/12x45/x5", FallbackUrls(EVERYWHERE.at_registry, "https://n2t.net/ark:/12x45/x5")),
+        ("https://registered.example/ark:/12x45/x5", FallbackUrls(None, EVERYWHERE.at_global, is_target=True)),
     ],
 )
-def test_an_ark_is_not_asked_for_twice_in_one_place(url: str, places: Places) -> None:
-    assert Places.of(ARK, url, registry=REGISTRY, global_resolver=GLOBAL) == places
+def test_an_ark_is_not_asked_for_twice_in_one_place(url: str, places: FallbackUrls) -> None:
+    assert FallbackUrls.for_ark(ARK, url, registry=REGISTRY, global_resolver=GLOBAL) == places
 
 
 def test_the_global_resolver_is_given_the_ark_as_it_was_found() -> None:
-    places = Places.of(ARK, "https://gone.example/r/ark:12x45/x-5", registry=REGISTRY, global_resolver=GLOBAL)
+    places = FallbackUrls.for_ark(
+        ARK, "https://gone.example/r/ark:12x45/x-5", registry=REGISTRY, global_resolver=GLOBAL
+    )
     assert places.at_global == "https://n2t.net/ark:12x45/x-5"
 
 
@@ -218,7 +231,7 @@ def test_a_target_without_a_label_has_a_control_too() -> None:
 def test_a_lone_name_has_no_shoulder_of_its_own_and_a_registered_one_has() -> None:
     registry = Registry((RegistryEntry("12x45", "b9"),), "a test")
     shoulders = Shoulders.among([Ark("12x45", name) for name in ("b9x", "c2x", "d3a", "d3b", "d3c")], registry)
-    assert [shoulders.of(Ark("12x45", name)) for name in ("b9x", "c2x", "d3a")] == ["b9", "", "d3"]
+    assert [shoulders.shoulder_of(Ark("12x45", name)) for name in ("b9x", "c2x", "d3a")] == ["b9", "", "d3"]
 
 
 @pytest.mark.parametrize(
@@ -240,5 +253,5 @@ def test_which_policies_are_asked_for(policy: str, is_asked: bool) -> None:
 
 def test_a_step_quotes_what_a_refusing_page_says_and_when_to_ask_again() -> None:
     told = {"chain": [429], "headers": {"Retry-After": "2.7"}, "type": "text/html", "body": "<p>Come back later."}
-    came = " ".join(Step.of(observation(Question.OBJECT, told)).came)
+    came = " ".join(Step.from_observation(observation(Question.OBJECT, told)).came)
     assert "says “Come back later.”; it asks to wait (Retry-After: 2.7)" in came

@@ -38,7 +38,7 @@ STATES = st.sampled_from([state for state in ArkState if state is not ArkState.S
 def test_every_interval_is_half_to_one_and_a_half_the_first_time_and_exact_ever_after(
     number: int, state: ArkState, days_ago: float
 ) -> None:
-    days = POLICY.intervals("12148", "a.example").of(state)
+    days = POLICY.intervals("12148", "a.example").for_state(state)
     assert days is not None
     first = due_at(known_ark(number, state=state, days_ago=days_ago), POLICY)
     assert first is not None

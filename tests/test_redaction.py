@@ -122,7 +122,7 @@ def _unescape(text: str) -> str:
 )
 def test_a_secret_is_taken_out_in_each_form(encoding: Callable[[str], str], secret: str) -> None:
     told = encoding(secret)
-    quiet = Redactor.of([secret])
+    quiet = Redactor.for_secrets([secret])
     for text in (told, f"<a href='/x?tok={told}&y=1'>", f'{{"a": "{told}"}}'):
         cleaned = quiet.text(text)
         assert HIDDEN in cleaned, text
@@ -155,7 +155,7 @@ def secret_and_spelling(draw: st.DrawFn) -> tuple[str, str]:
 @example(("0041secret", "0041secret"), "\\u", "")
 def test_no_mixture_of_forms_shows_a_secret(told: tuple[str, str], before: str, behind: str) -> None:
     secret, written = told
-    cleaned = Redactor.of([secret]).text(before + written + behind)
+    cleaned = Redactor.for_secrets([secret]).text(before + written + behind)
     assert written not in cleaned
     assert HIDDEN in cleaned
 
@@ -165,29 +165,29 @@ def test_a_secret_is_found_in_any_bytes(data: bytes, at: int, charset: str) -> N
     page = data.replace(b"\0", b"") if charset == "utf-8" else data.hex().encode().decode().encode(charset)
     at = min(at, len(page)) // 2 * 2
     told = TOKEN.encode(charset.replace("utf-16", "utf-16-le") if charset == "utf-16" else charset)
-    assert told not in Redactor.of([TOKEN]).bytes(page[:at] + told + page[at:])
+    assert told not in Redactor.for_secrets([TOKEN]).bytes(page[:at] + told + page[at:])
 
 
 def test_a_page_in_utf_16_stays_one() -> None:
     page = f"<title>\u00e9 {TOKEN}</title> ark:/12148/x5 {quote(TOKEN)} \u00e9"
     for charset in ("utf-16-le", "utf-16-be"):
-        assert Redactor.of([TOKEN]).bytes(page.encode(charset)).decode(charset) == (
+        assert Redactor.for_secrets([TOKEN]).bytes(page.encode(charset)).decode(charset) == (
             f"<title>\u00e9 {HIDDEN}</title> ark:/12148/x5 {HIDDEN} \u00e9"
         )
 
 
 @given(st.text(max_size=200))
 def test_nothing_else_is_changed(text: str) -> None:
-    assert Redactor.of(["S3cr3t-of-nobody"]).text(text) == text
+    assert Redactor.for_secrets(["S3cr3t-of-nobody"]).text(text) == text
     data = text.encode("utf-8", "surrogatepass")
-    assert Redactor.of(["S3cr3t-of-nobody"]).bytes(data) is data
+    assert Redactor.for_secrets(["S3cr3t-of-nobody"]).bytes(data) is data
 
 
 def test_secret_cut_at_the_edge_of_an_excerpt_is_removed() -> None:
-    quiet = Redactor.of(["S3cr3t-open-sesame"])
+    quiet = Redactor.for_secrets(["S3cr3t-open-sesame"])
     assert quiet.text("your token is S3cr3t-open-se") == f"your token is {HIDDEN}"
     assert quiet.text("pen-sesame is your token") == f"{HIDDEN} is your token"
-    escaped = Redactor.of(["Bearer S3cr3t/42+x"])
+    escaped = Redactor.for_secrets(["Bearer S3cr3t/42+x"])
     assert escaped.text("see Bearer%20S3cr3t%2") == escaped.text("see Bearer%2520S3cr3t%2") == f"see {HIDDEN}"
     assert escaped.text("2F42%2Bx and so on") == "2F42%2Bx and so on"  # too short to count
     assert escaped.text("r%20S3cr3t%2F42%2Bx and") == f"{HIDDEN} and"
@@ -205,7 +205,7 @@ def test_secret_cut_at_the_edge_of_an_excerpt_is_removed() -> None:
     ],
 )
 def test_parts_of_a_value_are_secrets_as_well(value: str, secret: str) -> None:
-    quiet = Redactor.of(Credential({"Authorization": value}).secrets)
+    quiet = Redactor.for_secrets(Credential({"Authorization": value}).secrets)
     assert not shows(quiet.text(f"you are {secret}, or {quote(secret, safe='')}"), secret)
 
 
@@ -229,7 +229,7 @@ def test_records_are_kept_without_the_secrets_of_their_hosts() -> None:
         "http://own.example/w", None, "", DocumentOutcome.READ, (hop,), title="S3cr3t/42+x", settles="S3cr3t/42+x"
     )
     document = DocumentRecord(
-        "http://own.example/a", None, "", DocumentOutcome.READ, (hop,), leads=(crawl_request,), led_by=way,
+        "http://own.example/a", None, "", DocumentOutcome.READ, (hop,), new_requests=(crawl_request,), led_by=way,
         findings=(Finding("x", "S3cr3t&#47;42+x"),),
     )  # fmt: skip
     recorded = withheld(document)

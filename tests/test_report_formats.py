@@ -38,7 +38,7 @@ DOCS = HERE.parent / "docs"
 
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    return Report.of(load_frames(write_store(tmp_path_factory.mktemp("empty") / "empty.sqlite", {})))
+    return Report.from_frames(load_frames(write_store(tmp_path_factory.mktemp("empty") / "empty.sqlite", {})))
 
 
 def content(report: Report, name: str) -> dict[str, bytes]:
@@ -61,7 +61,7 @@ def test_written_tables_are_released_from_memory(report: Report, tmp_path: Path)
     left = {name for name, table in made.items() if table() is not None} - {"inventory"}  # cached
     assert list(made) == [table.name for table in TABLES]
     assert left == {"naans", *FORMATS["badge"].needs} == {"naans", "summary", "changes", "causes"}
-    assert report.tables["arks"].equals(ARKS.of(report.frames))
+    assert report.tables["arks"].equals(ARKS.table(report.frames))
 
 
 def test_csv_for_excel_begins_with_a_byte_order_mark(report: Report) -> None:
@@ -87,7 +87,7 @@ def test_renderings_are_identical_for_any_row_order(tmp_path: Path) -> None:
     for place in places:
         place.parent.mkdir()
     first = write_world(places[0])
-    one, other = (Report.of(load_frames(path)) for path in (first, shuffle(first, places[1], 1)))
+    one, other = (Report.from_frames(load_frames(path)) for path in (first, shuffle(first, places[1], 1)))
     for name in ("csv", "json", "html"):
         assert content(other, name) == content(one, name), name
 

@@ -86,7 +86,7 @@ def told_of(table: pd.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
 
 def test_pauses_are_summed_by_host_over_schemes(frames: Frames) -> None:
     columns = ("host", "requests", "pauses_asked", "pauses_kept", "paused_s")
-    assert told_of(politeness.HOSTS.of(frames), *columns) == [
+    assert told_of(politeness.HOSTS.table(frames), *columns) == [
         ("n2t.net", 2, 1, 2, 12.5),
         ("dead.example", 1, 0, 0, 0.0),
     ]
@@ -94,14 +94,14 @@ def test_pauses_are_summed_by_host_over_schemes(frames: Frames) -> None:
 
 def test_host_row_has_treatment_and_reason_of_giving_up(frames: Frames) -> None:
     columns = ("host", "all_requests", "interval_s", "crawl_delay_s", "given_up")
-    assert told_of(politeness.HOSTS.of(frames), *columns) == [
+    assert told_of(politeness.HOSTS.table(frames), *columns) == [
         ("n2t.net", 11, 2.0, 5.0, None),
         ("dead.example", 6, 1.0, None, DEAD_WORDS),
     ]
 
 
 def test_refused_links_and_limits_are_counted(frames: Frames) -> None:
-    rows = told_of(politeness.LEFT_OUT.of(frames), "reason", "what", "place", "number")
+    rows = told_of(politeness.LEFT_OUT.table(frames), "reason", "what", "place", "number")
     assert rows == [
         ("incomplete", "document", "library.example", 1),
         ("max-pages", "document", "", 1),
@@ -111,13 +111,13 @@ def test_refused_links_and_limits_are_counted(frames: Frames) -> None:
 
 
 def test_omissions_have_an_example_and_a_reason(frames: Frames) -> None:
-    [calendar] = told_of(politeness.LEFT_OUT.of(frames).tail(1), "example", "note")
+    [calendar] = told_of(politeness.LEFT_OUT.table(frames).tail(1), "example", "note")
     assert calendar[0] == "https://a.example/"
     assert calendar[1].startswith("a calendar: more than two years ahead")
 
 
 def test_old_run_without_these_records_has_empty_table(frames: Frames) -> None:
-    assert politeness.HOSTS.of(load_empty(frames)).empty
+    assert politeness.HOSTS.table(load_empty(frames)).empty
 
 
 def load_empty(frames: Frames) -> Frames:
@@ -181,7 +181,7 @@ def blocked_frames(tmp_path: Path) -> Frames:
 
 def test_blocking_host_has_attempts_and_unjudged_arks(blocked_frames: Frames) -> None:
     columns = ("host", "arks_not_judged", "tried", "signed_by")
-    rows = told_of(politeness.HOSTS.of(blocked_frames), *columns)
+    rows = told_of(politeness.HOSTS.table(blocked_frames), *columns)
     assert [row for row in rows if row[1]] == [
         ("closed.example", 3, "2 answered 403, 1 a robot check: Cloudflare", "kpr0")
     ]
@@ -189,7 +189,7 @@ def test_blocking_host_has_attempts_and_unjudged_arks(blocked_frames: Frames) ->
 
 @pytest.mark.parametrize("code", list(LANGUAGES))
 def test_its_operator_gets_a_letter_that_names_each_way_to_let_us_in(code: str, blocked_frames: Frames) -> None:
-    [door] = closed_doors(blocked_frames, politeness.HOSTS.of(blocked_frames), 12, LANGUAGES[code])
+    [door] = closed_doors(blocked_frames, politeness.HOSTS.table(blocked_frames), 12, LANGUAGES[code])
     assert (door.host, door.arks) == ("closed.example", "3")
     assert "closed.example" in door.letter.subject
     assert "3" in door.letter.subject
@@ -213,12 +213,12 @@ def test_its_operator_gets_a_letter_that_names_each_way_to_let_us_in(code: str, 
 )  # fmt: skip
 def test_a_letter_is_signed_by_the_contact_of_the_auditors(agent: str, sender: str, blocked_frames: Frames) -> None:
     blocked_frames.run["user_agent"] = agent
-    [door] = closed_doors(blocked_frames, politeness.HOSTS.of(blocked_frames), 12)
+    [door] = closed_doors(blocked_frames, politeness.HOSTS.table(blocked_frames), 12)
     assert door.letter.body.rstrip().endswith(sender)
 
 
 def test_the_page_has_these_hosts_in_a_table_of_their_own(blocked_frames: Frames) -> None:
-    shown = page(blocked_frames, Report.of(blocked_frames).tables)
+    shown = page(blocked_frames, Report.from_frames(blocked_frames).tables)
     table = shown.partition('<h3 id="closed-doors">')[2].partition("</table>")[0]
     assert "closed.example" in table
     assert "a robot check: Cloudflare" in table
@@ -227,4 +227,4 @@ def test_the_page_has_these_hosts_in_a_table_of_their_own(blocked_frames: Frames
 
 
 def test_page_without_blocking_host_omits_the_section(frames: Frames) -> None:
-    assert 'id="closed-doors"' not in page(frames, Report.of(frames).tables)
+    assert 'id="closed-doors"' not in page(frames, Report.from_frames(frames).tables)

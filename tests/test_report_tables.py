@@ -60,7 +60,7 @@ def test_the_note_of_a_measure_is_that_of_this_run_and_not_of_the_one_before(fra
 
     before = with_known("acknowledged", "acknowledged", "known", None)
     now = with_known("ignored", "ignored", "a new server", "2199-01-01")
-    table = SUMMARY.of(replace(now, previous=before))
+    table = SUMMARY.table(replace(now, previous=before))
     assert "1 known: 1 ignored until 2199-01-01." in sentences(table)
 
 
@@ -421,7 +421,7 @@ def test_sums_agree_across_tables(world: Mapping[str, Any]) -> None:
 @settings(max_examples=5)
 @given(worlds)
 def test_an_ark_fails_only_when_every_url_that_was_asked_fails(world: Mapping[str, Any]) -> None:
-    naans = overviews.NAANS.of(frames_of(world))
+    naans = overviews.NAANS.table(frames_of(world))
     outcomes: dict[int, set[Family]] = {}
     for (ark, _), services in world["verdicts"].items():
         outcomes.setdefault(ark, set()).add(FAMILY_OF[ObjectOutcome(services["object"])])

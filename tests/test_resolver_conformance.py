@@ -120,7 +120,7 @@ def test_table_has_a_row_for_each_form_of_resolving_arks(tmp_path: Path) -> None
             schema.observation: rows,
         },
     )
-    table = SPELLING_TABLE.of(load_frames(store, run_id=2))
+    table = SPELLING_TABLE.table(load_frames(store, run_id=2))
     assert list(table.columns) == [column.name for column in SPELLING_TABLE.columns]
     told = [(row[0], row[1], row[2], row[5], row[7], row[8]) for row in rows_of(table)]
     assert told == [
@@ -130,4 +130,4 @@ def test_table_has_a_row_for_each_form_of_resolving_arks(tmp_path: Path) -> None
 
 
 def test_a_run_that_asked_no_forms_has_an_empty_table(tmp_path: Path) -> None:
-    assert len(SPELLING_TABLE.of(load_frames(write_store(tmp_path / "a.db", {schema.run: [RUN]})))) == 0
+    assert len(SPELLING_TABLE.table(load_frames(write_store(tmp_path / "a.db", {schema.run: [RUN]})))) == 0

@@ -20,7 +20,9 @@ def config(**options: Any) -> Config:
 
 
 def run(number: int, state: str, *, seeds: list[str] = SEEDS, **options: Any) -> Run:
-    return Run(number, "run", "2026-11-21T00:00:00.000+00:00", state, RunPlan.of(seeds, config(**options)).json)
+    return Run(
+        number, "run", "2026-11-21T00:00:00.000+00:00", state, RunPlan.from_command(seeds, config(**options)).json
+    )
 
 
 @pytest.mark.parametrize("state", ["running", "interrupted", "failed"])

@@ -51,7 +51,7 @@ MEANINGS: list[tuple[str, Question, dict[str, Any], str]] = [
     ("question", "told", "means"), [case[1:] for case in MEANINGS], ids=[case[0] for case in MEANINGS]
 )
 def test_meaning(question: Question, told: dict[str, Any], means: str) -> None:
-    step = Step.of(observation(question, told))
+    step = Step.from_observation(observation(question, told))
     assert means in step.means
     assert step.came
 
@@ -63,16 +63,16 @@ def test_every_question_has_words_and_every_answer_a_meaning() -> None:
         *({"end": end.value} for end in ChainEnd if end is not ChainEnd.ANSWERED),
     ]
     for question, told in product(_ASKED, answers):
-        step = Step.of(observation(question, told))
+        step = Step.from_observation(observation(question, told))
         assert step.asked.endswith(".")
         assert step.means.endswith(".")
         assert "{" not in step.asked
 
 
 def test_further_attempts_and_readings_are_named() -> None:
-    again = Step.of(observation(Q.OBJECT, {"chain": [503], "attempt": 2}))
+    again = Step.from_observation(observation(Q.OBJECT, {"chain": [503], "attempt": 2}))
     assert again.asked == "We asked r.example for the object, once more: the failure may be temporary (attempt 2)."
-    other = Step.of(observation(Q.OBJECT, {"text": "Map"}, URL + "y"), is_for_another=True)
+    other = Step.from_observation(observation(Q.OBJECT, {"text": "Map"}, URL + "y"), is_for_another=True)
     assert other.asked == "We asked r.example for ark:12x45/x5y, which may have been meant."
 
 

@@ -33,7 +33,7 @@ def test_suggestions_can_be_left_to_the_second_pass() -> None:
     [mention] = extraction_of(b"see ark:/12148/bpt6k107371u there").mentions
     assert mention.suggestions
     assert first.mentions[0].suggestions == ()
-    assert Document.of("a.txt", first).decide(Evidence()).mentions == (mention,)
+    assert Document.from_extraction("a.txt", first).decide(Evidence()).mentions == (mention,)
 
 
 @pytest.mark.parametrize("vector", vectors("suggestions"))
@@ -135,7 +135,7 @@ def test_a_wrong_digit_is_looked_for_among_digits_first() -> None:
 
 
 def test_small_letters_of_a_zone_for_capitals() -> None:
-    zones = Zones.of(mint_names(Zone.UPPER_CASE, "67375", "6H6", 20))
+    zones = Zones.from_arks(mint_names(Zone.UPPER_CASE, "67375", "6H6", 20))
     written = Ark.parse("ark:/67375/6h6-n49f7frr-q")
     assert suggestions(written, zones=zones)[0] == Suggestion(Ark("67375", "6H6N49F7FRRQ"), Edit.LETTER_CASE)
 

@@ -23,7 +23,7 @@ from crawler.history.triage import (
     TriageDecision,
     TriageTarget,
     target_of,
-    triage_state,
+    triage_effect,
 )
 from crawler.spiders.runs import judge_run
 from crawler.store.store import Store
@@ -60,7 +60,7 @@ def test_scope_of_decisions_follows_vectors(vector: dict[str, Any]) -> None:
     assert ark_status is not None
     life = [TriageCheck(each.at, each.object) for each in checks]
     problem = Problem(life[-1], ark_status.state, ark_status.since, life)
-    found = triage_state(map(decision, vector["decisions"]), problem, life[-1].at.date())
+    found = triage_effect(map(decision, vector["decisions"]), problem, life[-1].at.date())
     assert (PARTICIPLES[found.action] if found.action else None) == vector["treatment"], found.words
     assert vector.get("words", "") in found.words
     assert not found.words or vector.get("words") != ""
@@ -71,8 +71,8 @@ def test_scope_of_decisions_follows_vectors(vector: dict[str, Any]) -> None:
 def test_order_of_decisions_does_not_matter(order: list[str]) -> None:
     life = [TriageCheck(day(number), check("0 broken").object) for number in (0, 3, 7, 50)]
     problem = Problem(life[-1], None, None, life)
-    expected = triage_state(map(decision, sorted(order)), problem, date(2026, 3, 1))
-    assert triage_state(map(decision, order), problem, date(2026, 3, 1)) == expected
+    expected = triage_effect(map(decision, sorted(order)), problem, date(2026, 3, 1))
+    assert triage_effect(map(decision, order), problem, date(2026, 3, 1)) == expected
 
 
 @pytest.mark.parametrize(

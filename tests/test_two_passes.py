@@ -64,7 +64,7 @@ def test_every_number_of_processes_gives_the_same() -> None:
     results = []
     for jobs in (1, 3):
         with TwoPasses(facts_of, jobs=jobs) as passes:
-            results.append([(each.summary.name, each.summary.mentions, each.value) for each in passes.of(some)])
+            results.append([(each.summary.name, each.summary.mentions, each.value) for each in passes.results(some)])
     assert results[0] == results[1]
     assert [name for name, _, _ in results[0]] == [part.name for part in some]
     assert sum(mentions for _, mentions, _ in results[0]) > 1_000
@@ -73,10 +73,10 @@ def test_every_number_of_processes_gives_the_same() -> None:
 def test_little_is_read_here_and_gives_the_same() -> None:
     some = members(5)
     with TwoPasses(facts_of, jobs=2) as passes:
-        here = [each.value for each in passes.of(some)]
+        here = [each.value for each in passes.results(some)]
         assert not passes.has_started
     with TwoPasses(facts_of, jobs=2) as passes:
-        elsewhere = [each.value for each in passes.of([*some, *members(90)[5:]])]
+        elsewhere = [each.value for each in passes.results([*some, *members(90)[5:]])]
         assert passes.has_started
     assert len(here) == 5
     assert all("ark:12148" in each for each in here + elsewhere)
@@ -88,7 +88,7 @@ def test_a_document_that_ends_its_process_costs_nothing_but_itself() -> None:
     some[21] = ArchiveMember("big.txt", "big.txt", b"much ark:/12148/x5")
     some[139] = ArchiveMember("last.txt", "last.txt", b"abort ark:/12148/x5")
     with TwoPasses(facts_of, jobs=2, read=dying) as passes:
-        found = list(passes.of(some))
+        found = list(passes.results(some))
     kinds = {each.summary.name: [finding.kind for finding in each.summary.findings] for each in found}
     assert [each.summary.name for each in found] == [part.name for part in some]
     assert (kinds["bad.txt"], kinds["last.txt"]) == (["parser-crashed"], ["parser-crashed"])
@@ -101,13 +101,13 @@ def test_texts_that_cite_nothing_are_read_here_in_their_places() -> None:
         part for member in members(150) for part in (replace(member, data=b"nothing"), member, Document("d", (), ()))
     ]
     with TwoPasses(facts_of, jobs=2, read=dying) as passes:
-        found = list(passes.of(some))
+        found = list(passes.results(some))
         assert passes.has_started
     assert [each.summary.name for each in found] == [part.name for part in some]
     assert [each.summary.mentions > 0 for each in found] == [False, True, False] * 150
     with TwoPasses(facts_of, jobs=2, read=dying) as passes:
         nothing = [part for part in some if isinstance(part, ArchiveMember) and part.data == b"nothing"]
-        assert len(list(passes.of(nothing))) == 150
+        assert len(list(passes.results(nothing))) == 150
         assert not passes.has_started
 
 
@@ -161,7 +161,7 @@ def test_interrupted_reading_gives_finished_documents() -> None:
 
     found = []
     with TwoPasses(facts_of, jobs=1) as passes, pytest.raises(KeyboardInterrupt):
-        found.extend(passes.of(interrupted(), ends_at=(KeyboardInterrupt,)))
+        found.extend(passes.results(interrupted(), ends_at=(KeyboardInterrupt,)))
     assert 64 <= len(found) <= 500
     assert [each.summary.name for each in found] == [f"{number:03}.txt" for number in range(len(found))]
 

@@ -19,8 +19,8 @@ BROKEN = "see ark:/76543/pf5\nb4x there"
 LONG = Ark.parse("ark:76543/pf5b4x")
 SHORT = Ark.parse("ark:76543/pf5")
 #: Evidence that settles it.
-JOINS = Evidence.of([LONG], frozenset({LONG}))
-ENDS = Evidence.of([SHORT], frozenset({SHORT}))
+JOINS = Evidence.from_arks([LONG], frozenset({LONG}))
+ENDS = Evidence.from_arks([SHORT], frozenset({SHORT}))
 WHOLE_TARGET = Ark.parse("ark:81985/x5k3b4q7")
 
 _NUMBERS = st.integers(0, 99)
@@ -87,7 +87,7 @@ def test_certain_mentions_stay_unchanged() -> None:
 
 def test_a_shape_that_other_documents_have_decides() -> None:
     extraction = extraction_of(b"see ark:/76543/pf5\nqqqq there", name="a.txt")
-    shapes = Evidence.of([Ark("76543", name) for name in ("pf1kq8x", "pf2m3zv", "pf9tt4w")])
+    shapes = Evidence.from_arks([Ark("76543", name) for name in ("pf1kq8x", "pf2m3zv", "pf9tt4w")])
     [mention] = with_evidence(extraction.mentions, extraction.unresolved, shapes)
     assert (str(mention.ark), mention.reason) == ("ark:76543/pf5qqqq", "name-shape")
 
@@ -112,7 +112,7 @@ def test_each_of_many_doubts_is_about_its_own_mention() -> None:
     text = "\n\n".join(f"see ark:/76543/pf{at}\nb{at}x there" for at in range(100, 140))
     mentions, unresolved = unresolved_about(Block(text))
     assert [each.index for each in unresolved] == list(range(40))
-    evidence = Evidence.of([Ark("76543", f"pf{at}b{at}x") for at in range(100, 140)])
+    evidence = Evidence.from_arks([Ark("76543", f"pf{at}b{at}x") for at in range(100, 140)])
     again = [decide_again(each, mentions[each.index], evidence) for each in unresolved]
     assert [mention.ark.name for mention in again] == [f"pf{at}b{at}x" for at in range(100, 140)]
     assert all(text[slice(mention.spans[0][0], mention.spans[-1][1])] == mention.as_written for mention in again)

@@ -58,7 +58,7 @@ def wrap_of(row: Mapping[str, Any]) -> Wrap:
 
 def evidence_of(row: Mapping[str, Any]) -> Evidence:
     """The ARKs that a vector's document has whole."""
-    return Evidence.of(Ark.parse(written) for written in row.get("whole", ()))
+    return Evidence.from_arks(Ark.parse(written) for written in row.get("whole", ()))
 
 
 def direction(decision: WrapDecision | None) -> str | None:
@@ -161,17 +161,17 @@ arks = st.builds(Ark, st.sampled_from(["12148", "13960", "76543"]), names, st.sa
 def test_evidence_does_not_depend_on_order_or_repetition(seen: list[Ark], random: Any) -> None:
     again = [*seen, *seen[:3]]
     random.shuffle(again)
-    assert Evidence.of(again) == Evidence.of(seen)
+    assert Evidence.from_arks(again) == Evidence.from_arks(seen)
 
 
 def test_a_few_arks_in_any_order_give_the_same_evidence() -> None:
     seen = [Ark.parse(f"ark:/76543/pf{rest}") for rest in ("1kq8x", "2m3zv", "9tt4w/c3", "77")]
-    assert len({repr(Evidence.of(order)) for order in permutations(seen)}) == 1
+    assert len({repr(Evidence.from_arks(order)) for order in permutations(seen)}) == 1
 
 
 @given(st.lists(arks, max_size=20), arks)
 def test_whole_arks_are_found_by_each_of_their_prefixes(seen: list[Ark], other: Ark) -> None:
-    evidence = Evidence.of(seen)
+    evidence = Evidence.from_arks(seen)
     for ark in (*seen, other):
         is_evidence = evidence.zones.check(ark) is not CheckCharacter.FAILS
         assert evidence.holds(str(ark)) is (ark in seen and is_evidence)
@@ -185,7 +185,7 @@ def test_a_zone_learned_from_whole_names_decides_a_wrap_under_an_unknown_naan() 
     broken, *whole = minted
     text = f"see ark:/76543/{broken.name[:4]}\n{broken.name[4:]} there"
     [unknown] = find_arks(text)
-    [learned] = find_arks(text, evidence=replace(Evidence.of(whole), shapes=Shapes()))
+    [learned] = find_arks(text, evidence=replace(Evidence.from_arks(whole), shapes=Shapes()))
     assert (learned.ark, learned.reason) == (broken, "check-character")
     assert unknown.reason != "check-character"
 
@@ -232,14 +232,14 @@ def test_shapes_are_learned_from_names_that_agree(whole: list[str], name: str, f
 def test_the_words_of_other_arks_qualifiers_are_learned() -> None:
     text = "see ark:/67531/metadc2846/front\nispiece there"
     [unknown] = find_arks(text)
-    [known] = find_arks(text, evidence=Evidence.of([Ark.parse("ark:67531/metadc107835/frontispiece")]))
+    [known] = find_arks(text, evidence=Evidence.from_arks([Ark.parse("ark:67531/metadc107835/frontispiece")]))
     assert str(unknown.ark) == "ark:67531/metadc2846/front"
     assert str(known.ark) == "ark:67531/metadc2846/frontispiece"
 
 
 def test_ark_over_three_lines_is_joined_by_a_whole_occurrence() -> None:
     [mention] = find_arks(
-        "see ark:/67531/metadc1\n07\n835 leaves", evidence=Evidence.of([Ark.parse("ark:67531/metadc107835")])
+        "see ark:/67531/metadc1\n07\n835 leaves", evidence=Evidence.from_arks([Ark.parse("ark:67531/metadc107835")])
     )
     assert (str(mention.ark), mention.confidence.token) == ("ark:67531/metadc107835", "likely")
 
@@ -259,7 +259,7 @@ LINKED = Ark.parse("ark:67531/metadc107835")
 )
 def test_a_links_own_target_decides(text: str) -> None:
     block = Block(text, anchors=(Anchor(0, len("https://n2t.net/ark:/67531/metadc107835"), 3),))
-    [mention] = scan(block, Evidence.of([LINKED]), {3: LINKED})
+    [mention] = scan(block, Evidence.from_arks([LINKED]), {3: LINKED})
     assert isinstance(mention, Mention)
     assert (mention.ark, mention.confidence.token, mention.link) == (LINKED, "certain", 3)
 
@@ -302,7 +302,9 @@ def test_any_break_of_a_name_with_a_whole_occurrence_is_repaired(stem: str, data
     ark = Ark("76543", "x5" + stem)
     at = data.draw(st.integers(1, len(ark.name) - 1))
     end = data.draw(st.sampled_from(["\n", "\r\n", "\n    ", "-\n", "\N{SOFT HYPHEN}\n", "\N{HYPHEN}\n", "\ufffe"]))
-    [mention] = find_arks(f"see ark:/76543/{ark.name[:at]}{end}{ark.name[at:]} there", evidence=Evidence.of([ark]))
+    [mention] = find_arks(
+        f"see ark:/76543/{ark.name[:at]}{end}{ark.name[at:]} there", evidence=Evidence.from_arks([ark])
+    )
     assert mention.ark == ark
     assert "line wrap" in mention.repairs
 

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 def crawl_plan(config: Config, seeds: Seeds) -> CrawlPlan:
     """Return the plan of a crawl from *seeds* that starts today."""
     crawl = config.crawl
-    return CrawlPlan.of(
+    return CrawlPlan.from_urls(
         seeds.urls,
         seeds.orders,
         year=datetime.now(UTC).year,

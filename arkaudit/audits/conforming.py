@@ -75,7 +75,7 @@ class ComparisonTest(ConformanceTest):
     new: str
 
     @classmethod
-    def of(cls, new: str, old: str, named: Iterable[str]) -> ComparisonTest:
+    def parse(cls, new: str, old: str, named: Iterable[str]) -> ComparisonTest:
         """Return the comparison of two resolvers by ARKs. Raises `UserMistake`."""
         try:
             resolver_url(old)

@@ -57,7 +57,7 @@ def documents(
     with TwoPasses(render, jobs=jobs) as passes, Progress() as progress:
         progress.stage("documents read")
         parts = _parts(seeds, standard_input=standard_input, config=config)
-        yield from passes.of(parts, ends_at=(KeyboardInterrupt, RunInterrupted), on_read=count)
+        yield from passes.results(parts, ends_at=(KeyboardInterrupt, RunInterrupted), on_read=count)
 
 
 def _parts(seeds: Seeds, *, standard_input: bool, config: Config | None) -> Iterator[ArchiveMember | Document]:
@@ -141,7 +141,7 @@ class CountedDocument:
     mistyped: tuple[MistypedArk, ...]
 
     @classmethod
-    def of(cls, render: Callable[[Document], Any], document: Document) -> CountedDocument:
+    def from_document(cls, render: Callable[[Document], Any], document: Document) -> CountedDocument:
         """Render and count a document. It is a method of a module-level class, so that another process can run it."""
         mentions, name = document.mentions, document.name
         failing = (one for one in mentions if one.check is CheckCharacter.FAILS)

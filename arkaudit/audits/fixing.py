@@ -117,7 +117,7 @@ def fixed_files(
     with TwoPasses(_mentions_of, jobs=jobs) as passes, Progress() as progress:
         progress.stage("documents read")
         pending: list[FixedFile] = []
-        rendered = passes.of(chain.from_iterable(map(documents_in_file, files)))
+        rendered = passes.results(chain.from_iterable(map(documents_in_file, files)))
         for number, document in enumerate(rendered, start=1):
             progress.show(number, "")
             file = _file_of(document, wanted, checks)
@@ -184,7 +184,7 @@ def _differences(
             except (Unfixable, OSError) as problem:
                 yield Document(name, (), (Finding("unreadable", str(problem)),))
 
-    for attempt, document in zip(attempts, passes.of(members()), strict=True):
+    for attempt, document in zip(attempts, passes.results(members()), strict=True):
         file, corrections = attempt
         expected = {one.index: Expected(one.correct, one.ark) for one in corrections}
         if document.summary.is_unreadable:

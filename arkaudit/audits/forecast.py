@@ -230,16 +230,16 @@ def _asked_at(targets: Sequence[tuple[Ark, str]], config: Config) -> list[tuple[
     """Return ARKs with the URLs of their first requests: with ``--direct``, maybe the registry's target."""
     if not config.resolve.direct:
         return list(targets)
-    from crawler.asking.questions import Places
+    from crawler.asking.questions import FallbackUrls
     from crawler.model.registry import cache_folder
     from crawler.model.registry import load as load_registry
 
     registry = load_registry(cache_folder())
     asked = []
     for ark, url in targets:
-        places = Places.of(ark, url, registry=registry, global_resolver=config.resolver)
-        is_direct = places.at_registry is not None and places.at_global is None
-        asked.append((ark, places.at_registry if is_direct and places.at_registry else url))
+        fallbacks = FallbackUrls.for_ark(ark, url, registry=registry, global_resolver=config.resolver)
+        is_direct = fallbacks.at_registry is not None and fallbacks.at_global is None
+        asked.append((ark, fallbacks.at_registry if is_direct and fallbacks.at_registry else url))
     return asked
 
 

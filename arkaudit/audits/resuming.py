@@ -34,7 +34,7 @@ class RunPlan:
     """Settings by dotted name."""
 
     @classmethod
-    def of(cls, seeds: Sequence[str], config: Config) -> RunPlan:
+    def from_command(cls, seeds: Sequence[str], config: Config) -> RunPlan:
         """Return the plan of a command."""
         # Hosts may answer signed requests differently.
         signed_by = str(config.identity.signer) if config.identity else None
@@ -87,7 +87,7 @@ def decide(runs: Sequence[Run], seeds: Sequence[str], config: Config, *, resume:
     If *resume* is None, the newest run with the same plan is resumed if it is unfinished or unreported. If it is
     True, the command may omit settings of that run; `UserMistake` is raised if it contradicts one.
     """
-    plan = RunPlan.of(seeds, config)
+    plan = RunPlan.from_command(seeds, config)
     if resume is False:
         return ResumeDecision(plan, None)
     plans = ((run, RunPlan.read(run.plan)) for run in runs if run.plan is not None)
@@ -154,7 +154,7 @@ class OpenRun:
 
     def seeds(self, named: Seeds) -> Seeds:
         """Return the *named* seeds or, if there are none, those of the run."""
-        return named if named.names else Seeds.of(self.decision.plan.seeds, takes_logs=True)
+        return named if named.names else Seeds.parse(self.decision.plan.seeds, takes_logs=True)
 
 
 @contextmanager

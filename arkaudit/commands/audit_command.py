@@ -167,7 +167,7 @@ def run(
             formats=formats,
             run_id=run_id,
             inventory=config.inventory,
-            language_choice=LanguageChoice.of(lang or config.report.lang),
+            language_choice=LanguageChoice.parse(lang or config.report.lang),
             is_ending=True,
         )
         if config.notify.is_wanted:
@@ -213,4 +213,4 @@ def _seeds(texts: Sequence[str], *, resume: bool | None) -> Seeds:
         raise UserMistake("nothing to crawl: give a SEED, or seeds in the configuration")
     from crawler.spiders.seeds import Seeds
 
-    return Seeds.of(texts, takes_logs=True)
+    return Seeds.parse(texts, takes_logs=True)

@@ -80,7 +80,7 @@ def conform(
     config = config_of(config_file, {**options, "resolver": tested})
     config = with_own_resolver(config, tested) if own else config
     named = [*arks, *lines_of(from_file).values()]
-    comparison = ComparisonTest.of(tested, old, named) if old is not None else None
+    comparison = ComparisonTest.parse(tested, old, named) if old is not None else None
     test = comparison or conformance_test(tested, named, gone, sections, is_own=own)
     if dry_run:
         for probe in test.probes:

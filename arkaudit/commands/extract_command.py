@@ -95,7 +95,7 @@ def extract(
     if all_columns and form != "csv":
         raise UserMistake("--all-columns is for --format csv")
     form = "unique" if unique else form or ("table" if sys.stdout.isatty() else "jsonl")
-    seeds = Seeds.of(path for path in places if path != "-")
+    seeds = Seeds.parse(path for path in places if path != "-")
     is_plain = config_file is None and asked_level() is None and all(value in (None, ()) for value in options.values())
     config = None
     if is_plain and not seeds.urls:
@@ -109,7 +109,7 @@ def extract(
         to_findings = stack.enter_context(_writable(findings)) if findings else None
 
         def read(render: Callable[[Document], Any]) -> Iterator[Any]:
-            counted = partial(CountedDocument.of, render)
+            counted = partial(CountedDocument.from_document, render)
             for rendered in documents(seeds, counted, standard_input="-" in places, jobs=processes, config=config):
                 document = rendered.summary
                 report_findings(document.name, document.findings, to_findings)

@@ -80,7 +80,7 @@ def fix(
     if (force or no_backup) and not is_applied:
         raise UserMistake("--force and --no-backup are for --apply")
     logs.start(None, errors)
-    seeds = Seeds.of(places)
+    seeds = Seeds.parse(places)
     if seeds.urls:
         raise UserMistake(f"only files can be corrected, not {seeds.urls[0]}")
     kinds = {Kind(token) for token in only} or {*Kind} - OPTIONAL

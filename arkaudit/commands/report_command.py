@@ -94,7 +94,7 @@ def report(
         since=since,
         choice=choice,
         inventory=inventory,
-        language_choice=LanguageChoice.of(lang),
+        language_choice=LanguageChoice.parse(lang),
     )
     report_idle_in(store_file, config, is_read_only=True)
     exit_on(fail_on, summary.tokens, is_whole=summary.is_whole)
@@ -118,7 +118,7 @@ def _report_on_dataset(
     if out == Path("-"):
         raise UserMistake("a report on a dataset has several files: name a folder by --out")
     is_default = context.get_parameter_source("formats") in (None, ParameterSource.DEFAULT)
-    report_on_dataset(dataset, out, ("csv",) if is_default else formats, LanguageChoice.of(lang).language)
+    report_on_dataset(dataset, out, ("csv",) if is_default else formats, LanguageChoice.parse(lang).language)
 
 
 @click.command()

@@ -426,7 +426,7 @@ class Config(_Section):
     def allowance(self, host: str) -> Allowance:
         """Return the configured rate for *host* (scheme, name and port), before it asks for less itself."""
         hosts = {name: Allowance(own.interval, own.concurrency) for name, own in self.hosts.items()}
-        return Allowances(self.politeness.delay, hosts).of(host, is_own=self.owns(host))
+        return Allowances(self.politeness.delay, hosts).for_host(host, is_own=self.owns(host))
 
     def owns(self, host: str) -> bool:
         """Return True if *host* is the operator's own: under ``hosts``, routed, or an allowed private address."""
@@ -438,7 +438,7 @@ class Config(_Section):
     @property
     def closed_collections(self) -> tuple[ClosedCollection, ...]:
         """The collections without public access."""
-        return tuple(ClosedCollection.of(collection.arks, collection.reason) for collection in self.closed)
+        return tuple(ClosedCollection.parse(collection.arks, collection.reason) for collection in self.closed)
 
     def settings(self) -> dict[str, Any]:
         """Return the Scrapy settings for this configuration."""

@@ -135,7 +135,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 def _ark_beginning(text: str) -> None:
     try:
-        ClosedCollection.of(text)
+        ClosedCollection.parse(text)
     except NotAnArk:
         raise ValueError(f"{text!r} is neither a NAAN nor the beginning of ARKs") from None
 
@@ -189,7 +189,7 @@ def of_own_hosts(hosts: dict[str, Any]) -> dict[str, Any]:
         if not _HOST.fullmatch(name):
             raise ValueError(f"{name!r} is not a host: give a name, with port or scheme if needed")
         login = hosts[name].login
-        if login is not None and Origin.of(login.url) != Origin.from_name(name):
+        if login is not None and Origin.parse(login.url) != Origin.from_name(name):
             raise ValueError(f"{name}: its log-in form has another host or scheme: {login.url}")
     return {name.lower(): settings for name, settings in hosts.items()}
 

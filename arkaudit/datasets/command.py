@@ -52,7 +52,7 @@ def inputs_of(places: Iterable[str], out: str) -> Inputs:
     """Return the files in *places* except those of the dataset *out* itself. Raises `UserMistake`."""
     places = list(places)
     objects = [name for name in places if is_object(name)]
-    seeds = Seeds.of(name for name in places if not is_object(name))
+    seeds = Seeds.parse(name for name in places if not is_object(name))
     if seeds.urls:
         raise UserMistake(f"a dataset is made of files, not of URLs: {seeds.urls[0]}")
     own = Path(out).resolve()

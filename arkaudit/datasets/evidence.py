@@ -24,7 +24,7 @@ DIGEST_DIGITS = 16
 class SortedNames(Sequence[str]):
     """A sequence of sorted texts in two buffers, without a Python object for each text.
 
-    >>> names = SortedNames.of(["ark:1/b", "ark:1/a"])
+    >>> names = SortedNames.from_names(["ark:1/b", "ark:1/a"])
     >>> names[0], len(names), list(names)
     ('ark:1/a', 2, ['ark:1/a', 'ark:1/b'])
     """
@@ -34,7 +34,7 @@ class SortedNames(Sequence[str]):
         self._text = memoryview(text).cast("B")[: self._offsets[-1]]
 
     @classmethod
-    def of(cls, names: Iterable[str]) -> SortedNames:
+    def from_names(cls, names: Iterable[str]) -> SortedNames:
         """Return distinct *names*, sorted. UTF-8 bytes have the order of code points."""
         return cls.of_table(names_table(names))
 
@@ -88,11 +88,11 @@ def names_table(names: Iterable[str]) -> pa.Table:
 
 
 def evidence_of(names: pa.Table, bases: pa.Table) -> Evidence:
-    """Return the same as `Evidence.of` for ARKs and their *bases*, without an object for each ARK at the same time.
+    """Return the same as `Evidence.from_arks` for ARKs and their *bases*, without an object for each ARK at the same time.
 
     >>> arks = [Ark("12148", "btv1b84", "/f1.item"), Ark("12148", "btv1b84")]
     >>> names, bases = names_table(map(str, arks)), names_table(str(ark.base) for ark in arks)
-    >>> found, expected = evidence_of(names, bases), Evidence.of(arks)
+    >>> found, expected = evidence_of(names, bases), Evidence.from_arks(arks)
     >>> list(found.whole) == list(expected.whole), found.qualifiers == expected.qualifiers
     (True, True)
     """

@@ -154,7 +154,7 @@ class Step:
     means: str
 
     @classmethod
-    def of(cls, observation: Observation, *, is_for_another: bool = False) -> Step:
+    def from_observation(cls, observation: Observation, *, is_for_another: bool = False) -> Step:
         """Return the step for an observation; *is for another* if it is about an alternative reading of the ARK."""
         label = "ark:/" if "ark:/" in observation.asked_url.lower() else "ark:"
         words = _ASKED_FOR_ANOTHER if is_for_another else _ASKED[observation.question]
@@ -362,7 +362,9 @@ def _details(
     for form in forms:
         # Other forms are only requested after the plain ARK.
         assert plain is not None
-        judgement = judge_form(form.question, SpellingAnswer.of(form), SpellingAnswer.of(plain))
+        judgement = judge_form(
+            form.question, SpellingAnswer.from_observation(form), SpellingAnswer.from_observation(plain)
+        )
         conclusions.append(f"Requested with {FORMS[form.question]} ({judgement.treatment}): {judgement.reason}.")
     if verdict.remarks:
         conclusions.append(f"Also noticed: {'; '.join(verdict.remarks)}.")
@@ -376,7 +378,7 @@ def _steps(observations: Iterable[Observation], request_url: str) -> Iterator[St
     for observation in observations:
         is_object = observation.question is Question.OBJECT
         is_for_another = is_object and observation.request_url != request_url
-        step = Step.of(observation, is_for_another=is_for_another)
+        step = Step.from_observation(observation, is_for_another=is_for_another)
         if before is not None:
             last, first = before
             if first.means == step.means and _is_same_page(last, observation):

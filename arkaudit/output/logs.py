@@ -68,7 +68,7 @@ def start(config: Config | None, console: Callable[[], Console]) -> None:
     file = log.file if log is not None else None
     name: str = (log.level if log is not None else None) or ("info" if file else "warning")
     level = logging.getLevelNamesMapping()[name.upper()]
-    redactor = Redactor.of(config.secrets if config is not None else ())
+    redactor = Redactor.for_secrets(config.secrets if config is not None else ())
 
     def quiet(line: str) -> str:
         """Redact secrets in a line, in any encoding."""

@@ -97,9 +97,9 @@ def report_on(
         say(f"no ARK of this run matches {wanted.words}")
     if to_stdout:
         with _read_as_far_as_wanted():
-            write(text_of(Report.of(frames, wanted, language_choice), formats[0]), sys.stdout)
+            write(text_of(Report.from_frames(frames, wanted, language_choice), formats[0]), sys.stdout)
         return WrittenReport(list(_tokens(frames)))
-    report = Report.of(frames, wanted, language_choice) if out else None
+    report = Report.from_frames(frames, wanted, language_choice) if out else None
     paths = write_report(report, out, formats) if report and out else None
     language = (language_choice or LanguageChoice()).language
     console = Console()
@@ -264,7 +264,7 @@ def main_table(frames: Frames, language: Language = ENGLISH) -> Table:
     """Return the table of the largest NAANs with their ARKs by family and the share of working ones among judged."""
     counted = dict(zip(FAMILY_COLUMNS.values(), map(language.gettext, HEADINGS.values()), strict=True))
     headings = {"arks": "ARKs", **counted, "share_works": language.gettext("share")}
-    return naan_table(overviews.NAANS.of(frames), headings, MOST_NAANS, language)
+    return naan_table(overviews.NAANS.table(frames), headings, MOST_NAANS, language)
 
 
 def naan_table(naans: pd.DataFrame, headings: Mapping[str, str], most: int, language: Language) -> Table:

@@ -265,7 +265,7 @@ def send_news(config: Config, store_file: Path, run_id: int, *, is_dry: bool = F
     With *is_dry*, only print the message and its targets.
     """
     frames = load_frames(store_file, run_id=run_id)
-    language = LanguageChoice.of(config.report.lang).language
+    language = LanguageChoice.parse(config.report.lang).language
     new = message(
         news_of(frames, language),
         kinds=config.notify.on,

@@ -273,7 +273,7 @@ def diagnose_run(audits: Mapping[str | None, Config], store: Path | None) -> Ite
     for name, config in (named or audits).items():
         store_file = store or config.store or Path("audit.db")
         checks: dict[str, Callable[[], object]] = {**checks_before_run(config, store_file, config.out)}
-        checks["seeds"] = partial(Seeds.of, config.seeds, takes_logs=True)
+        checks["seeds"] = partial(Seeds.parse, config.seeds, takes_logs=True)
         for topic, check in checks.items():
             try:
                 if topic != "store":

@@ -38,7 +38,7 @@ def update_copy(source: str | None, config: Config) -> None:
     named = source or REGISTRY_URL
     if is_folder(Path(named)):
         raise UserMistake(f"{named!r} is a folder, not a file of the registry")
-    seeds = Seeds.of([named])
+    seeds = Seeds.parse([named])
     path = seeds.urls[0] if seeds.urls else seeds.files[0]
     try:
         done = update(path, cache_folder(), now=datetime.now(UTC), settings=config.settings())

@@ -275,10 +275,10 @@ def _promises(words: str) -> bool:
     return bool((_BEYOND_USE if _OF_USE.search(words) else _OF_PERMANENCE).search(spoken))
 
 
-def tells_too_little(what: str) -> bool:
-    """Return True if a statement has few words, without one about permanence.
+def is_uninformative(what: str) -> bool:
+    """Return True if a statement of commitment is short and has no word about permanence.
 
-    >>> tells_too_little("Under construction"), tells_too_little("Kept forever"), tells_too_little("Not Guaranteed")
+    >>> is_uninformative("Under construction"), is_uninformative("Kept forever"), is_uninformative("Not Guaranteed")
     (True, False, False)
     """
     return len(what.split()) <= _FEW_WORDS and not _promises(what) and _OF_TIME.search(what) is None
@@ -299,7 +299,7 @@ def _bare(words: str) -> str:
     return without_marks(plain(_TAG.sub(" ", words)))
 
 
-def points_somewhere(statement: Mapping[str, str]) -> bool:
-    """Return True if a statement without ``what`` has the address of the commitment and its guarantor."""
+def has_address_and_guarantor(statement: Mapping[str, str]) -> bool:
+    """Return True if a commitment without ``what`` has a guarantor and the address of a page about it."""
     where, who = statement.get("where", ""), statement.get("who", "")
     return "what" not in statement and where.startswith("http") and bool(who) and not missing_code(who)

@@ -288,7 +288,7 @@ class AnswerFacts:
     def signs_of_absence(self) -> tuple[str, ...]:
         """The signs, in words, that it is an error page. One sign alone means little."""
         signs, words = [], self.words
-        in_title, in_text = words.absence_in_title, words.absence_in_opening
+        in_title, in_text = words.not_found_in_title, words.not_found_in_opening
         if in_title:
             signs.append(f"the page's title says {in_title!r}")
             is_more = words.is_titled_by_word or self.own_places or words.says_more(words.body)
@@ -296,8 +296,8 @@ class AnswerFacts:
                 signs.append("which is all of its text")
         if in_text and in_text != in_title:
             signs.append(f"the page's text says {in_text!r}")
-        if not signs and words.idle_host and not self.tells_of_object:
-            signs.append(f"the page of the idle host says {words.idle_host!r}")
+        if not signs and words.unused_host and not self.tells_of_object:
+            signs.append(f"the page of the idle host says {words.unused_host!r}")
         if not signs and words.is_only_fault:
             signs.append(f"the page says only {words.body.strip()!r}")
         if not signs and words.withdrawn:
@@ -327,7 +327,7 @@ class AnswerFacts:
         words = self.words
         if self._ends_at_home_page or words.is_titled_absent or words.is_only_fault:
             return True
-        says_so = words.idle_host is not None or quirks().not_found.is_in_plain(words.beginning)
+        says_so = words.unused_host is not None or quirks().not_found.is_in_plain(words.beginning)
         return words.is_short and says_so
 
     @property
@@ -361,15 +361,15 @@ class AnswerFacts:
         return runs and not self.record and self.words.is_loading
 
     @property
-    def passing_fault(self) -> str | None:
-        """The words by which a success reports only a temporary fault or a pause of its site."""
+    def temporary_fault(self) -> str | None:
+        """The words of a successful answer that report only a temporary fault or a pause of its site, or None."""
         tells = self.kernel_values or self.record
-        return None if tells else self.words.passing_fault
+        return None if tells else self.words.temporary_fault
 
     @property
-    def pause_of_site(self) -> str | None:
-        """The words by which a not-found reports a pause of its whole site, and no absence."""
-        return None if self.record else self.words.pause_of_site
+    def site_pause(self) -> str | None:
+        """The words of a not-found answer that report a pause of its whole site but no absence, or None."""
+        return None if self.record else self.words.site_pause
 
     # -- the subject
 

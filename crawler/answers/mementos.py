@@ -357,13 +357,13 @@ def capture_wish(
     return CaptureWish(ark, request_url, tuple(urls), worked_at)
 
 
-def is_due(
+def may_search_again(
     outcome: MementoOutcome, asked_at: datetime, *, now: datetime, max_age_s: float, worked_at: datetime | None
 ) -> bool:
-    """Return True if a search is repeated: the result is old or unknown, or the ARK has worked since.
+    """Return True if an archive may be searched again: the result is old or unknown, or the ARK has worked since.
 
     >>> then, now = datetime(2026, 11, 1, tzinfo=UTC), datetime(2026, 11, 20, tzinfo=UTC)
-    >>> is_due(MementoOutcome.NO_CAPTURE, then, now=now, max_age_s=30 * 86_400, worked_at=None)
+    >>> may_search_again(MementoOutcome.NO_CAPTURE, then, now=now, max_age_s=30 * 86_400, worked_at=None)
     False
     """
     if outcome is MementoOutcome.NOT_TOLD or (worked_at is not None and worked_at > asked_at):

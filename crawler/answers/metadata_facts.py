@@ -105,8 +105,8 @@ class MetadataFacts:
     # -- the same answer for any name
 
     @cached_property
-    def is_everybodys(self) -> bool:
-        """True if a name that can't exist gets the same answer."""
+    def equals_control(self) -> bool:
+        """True if the control, a name that can't exist, gets the same answer."""
         if self.control is None:
             return False
         record, other = self.answer.record, self.control.record
@@ -164,7 +164,7 @@ class MetadataFacts:
 
     @cached_property
     def answered_questions(self) -> tuple[str, ...]:
-        """The questions that the record answers."""
+        """The questions (who, what, when, where) that the record answers."""
         return tuple(one for one in QUESTIONS if says_something(self.answers.get(one, "")))
 
     @cached_property

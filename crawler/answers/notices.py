@@ -101,12 +101,12 @@ class PageWords:
         return self.beginning[max(0, phrase.start - _LEADING_WORDS) : phrase.end]
 
     @cached_property
-    def absence_in_title(self) -> str | None:
+    def not_found_in_title(self) -> str | None:
         """The words that report an absence in its title."""
         return says_not_found(self.title)
 
     @cached_property
-    def absence_in_opening(self) -> str | None:
+    def not_found_in_opening(self) -> str | None:
         """The words that report an absence in its opening."""
         return says_not_found(self.opening)
 
@@ -178,8 +178,8 @@ class PageWords:
         return sum(map(str.isalpha, rest)) <= 2 * _FEW_LETTERS
 
     @cached_property
-    def idle_host(self) -> str | None:
-        """The words in its title, or in its opening if it is short, which say that the host serves nothing."""
+    def unused_host(self) -> str | None:
+        """The words of a default page ("It works!", "parked") in its title, or in the opening of a short page."""
         return quirks().idle.first_in(plain(_HOST.sub(" ", self.beginning if self.is_short else self.title)))
 
     @cached_property
@@ -190,12 +190,12 @@ class PageWords:
     # -- faults and closed pages
 
     @cached_property
-    def passing_fault(self) -> str | None:
+    def temporary_fault(self) -> str | None:
         """The words about a fault or pause of its site, if it reports no absence."""
         return self._instead_of_absence(quirks().passing)
 
     @cached_property
-    def pause_of_site(self) -> str | None:
+    def site_pause(self) -> str | None:
         """The words about a pause of its whole site, if it reports no absence."""
         return self._instead_of_absence(quirks().about_request.pause)
 
@@ -236,7 +236,7 @@ class PageWords:
         phrase = _absence(plain_text)
         if phrase is None:
             is_empty = sum(map(str.isalpha, plain_text)) <= _FEW_LETTERS
-            return self.absence_in_title if self.is_titled_absent and is_empty else None
+            return self.not_found_in_title if self.is_titled_absent and is_empty else None
         parts = (*self.title_parts, *self.headings)
         absent = (part for part in parts if _absence(part) is not None)
         if any(_beside_absence(part) > _FEW_LETTERS for part in absent):

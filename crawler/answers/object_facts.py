@@ -191,14 +191,14 @@ class ObjectFacts:
         if self.answer.challenge:
             return self.answer.challenge
         title = self.answer.challenge_in_title
-        is_everybodys = self.control is not None and self.control.challenge_in_title == title
-        return title if is_everybodys and not self.declares_itself else None
+        equals_control = self.control is not None and self.control.challenge_in_title == title
+        return title if equals_control and not self.declares_itself else None
 
     # -- the subject of the page
 
     @cached_property
-    def knows_itself(self) -> tuple[str, ...]:
-        """The places in which it names its own ARK, without those in which the control's page echoes its name."""
+    def unechoed_own_places(self) -> tuple[str, ...]:
+        """The places in which it names its own ARK, except those where the control's page names the control."""
         places = self.answer.own_places
         if self.control is None or not places:
             return places
@@ -211,7 +211,7 @@ class ObjectFacts:
     @cached_property
     def declares_itself(self) -> bool:
         """True if it names its own ARK in a place that identifies a page."""
-        return declares(self.knows_itself)
+        return declares(self.unechoed_own_places)
 
     @cached_property
     def is_particular(self) -> bool:
@@ -265,7 +265,7 @@ class ObjectFacts:
         answer = self.answer
         if self.is_site:
             return False
-        is_moved = answer.is_redirected or answer.words.is_titled_absent or answer.words.idle_host is not None
+        is_moved = answer.is_redirected or answer.words.is_titled_absent or answer.words.unused_host is not None
         return is_moved and self.reply in (ControlContrast.REFUSED_BEFORE, ControlContrast.NOTHING)
 
     @cached_property
@@ -360,7 +360,7 @@ class ObjectFacts:
 
     @cached_property
     def regional(self) -> str | None:
-        """The words that say that the object, not the whole site, may not be shown in our region, or None."""
+        """The words that forbid showing the object, not the whole site, in our region, or None."""
         answer = self.answer
         if not answer.words.is_short or answer.is_record or answer.tells_of_object:
             return None

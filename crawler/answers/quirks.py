@@ -47,11 +47,11 @@ class PhraseMatch:
 class Phrases:
     """Phrases of many languages. Case, accents and white space are ignored, and `` ... `` stands for a few words.
 
-    >>> next(Phrases.of(["nicht gefunden"]).all_in("Seite NICHT  gefunden"))
+    >>> next(Phrases.from_texts(["nicht gefunden"]).all_in("Seite NICHT  gefunden"))
     PhraseMatch(words='nicht gefunden', start=6, end=20)
-    >>> next(Phrases.of(["niet ... vinden"]).all_in("Deze pagina kunnen we niet meer vinden")).words
+    >>> next(Phrases.from_texts(["niet ... vinden"]).all_in("Deze pagina kunnen we niet meer vinden")).words
     'niet meer vinden'
-    >>> next(Phrases.of(["bulunamad\N{LATIN SMALL LETTER DOTLESS I}"]).all_in("SAYFA BULUNAMADI")).words
+    >>> next(Phrases.from_texts(["bulunamad\N{LATIN SMALL LETTER DOTLESS I}"]).all_in("SAYFA BULUNAMADI")).words
     'bulunamadi'
     """
 
@@ -59,7 +59,7 @@ class Phrases:
     """The phrases without accents, longest first, so that the longest match wins."""
 
     @classmethod
-    def of(cls, phrases: Iterable[str]) -> Phrases:
+    def from_texts(cls, phrases: Iterable[str]) -> Phrases:
         """Return an object that finds *phrases*, at the beginning of a word in scripts with spaces between words."""
         return cls(tuple(sorted(map(bare, phrases), key=len, reverse=True)))
 
@@ -126,9 +126,9 @@ def _tree(phrases: Iterable[Sequence[str]]) -> str:
 def _phrases(section: Mapping[str, Any] | Iterable[str]) -> Phrases:
     """Return the phrases in a list, or in the lists of several languages."""
     if not isinstance(section, Mapping):
-        return Phrases.of(section)
+        return Phrases.from_texts(section)
     lists = (phrases for phrases in section.values() if isinstance(phrases, list))
-    return Phrases.of(chain.from_iterable(lists))
+    return Phrases.from_texts(chain.from_iterable(lists))
 
 
 PhraseList = Annotated[Phrases, BeforeValidator(_phrases)]
@@ -183,7 +183,7 @@ class ObjectWords(_Section):
     @cached_property
     def things(self) -> Phrases:
         """Words for things that may be absent: pages, addresses, objects."""
-        return Phrases.of((*self.object, *self.page.phrases))
+        return Phrases.from_texts((*self.object, *self.page.phrases))
 
 
 class RequestWords(_Section):
@@ -277,19 +277,21 @@ class Quirks(_Section):
     def saying(self) -> Phrases:
         """Words around the words of absence: auxiliary verbs, "this", "the"."""
         around = (word for key in ("aux", "this", "the", "noun") for word in self.withdrawal[key])
-        return Phrases.of((*self.this_object.saying.phrases, *around))
+        return Phrases.from_texts((*self.this_object.saying.phrases, *around))
 
     @cached_property
     def elsewise(self) -> Phrases:
         """Words of withdrawal that `crawler.answers.withdrawals` can't analyse, for lack of a grammar."""
         gone = [bare(part) for parts in self.withdrawal["gone"].values() for part in parts]
-        return Phrases.of(phrase for phrase in self.withdrawn.phrases if not any(part in phrase for part in gone))
+        return Phrases.from_texts(
+            phrase for phrase in self.withdrawn.phrases if not any(part in phrase for part in gone)
+        )
 
     @cached_property
     def words_of_withdrawal(self) -> Phrases:
         """Words of withdrawal, for any withdrawn thing."""
         parts = chain.from_iterable(self.withdrawal["gone"].values())
-        return Phrases.of((*parts, *self.withdrawn.phrases, *self.gone.phrases))
+        return Phrases.from_texts((*parts, *self.withdrawn.phrases, *self.gone.phrases))
 
     def challenge_in_headers(self, headers: Mapping[str, str]) -> str | None:
         """Return the name of the challenge in the headers of a hop, or None."""

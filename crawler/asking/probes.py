@@ -61,7 +61,7 @@ class Shoulders:
 
         >>> arks = [Ark("12148", f"btv1b{number}") for number in range(3)] + [Ark("12148", "cb1z")]
         >>> shoulders = Shoulders.among(arks, Registry.builtin())
-        >>> [shoulders.of(ark) for ark in arks[2:]]
+        >>> [shoulders.shoulder_of(ark) for ark in arks[2:]]
         ['btv1', '']
         """
         names_by_shoulder = Counter((ark.naan, shoulder) for ark in set(arks) if (shoulder := shoulder_of(ark.name)))
@@ -69,7 +69,7 @@ class Shoulders:
             registry, frozenset(shoulder_ for shoulder_, names in names_by_shoulder.items() if names >= ENOUGH_NAMES)
         )
 
-    def of(self, ark: Ark) -> str:
+    def shoulder_of(self, ark: Ark) -> str:
         """Return the shoulder of *ark*, or an empty string if none is known."""
         entry = self.registry.entry(ark)
         if entry is not None and entry.shoulder:
@@ -79,7 +79,7 @@ class Shoulders:
 
     def neighbourhood(self, url: str, ark: Ark) -> Neighbourhood:
         """Return the neighbourhood that a control for *ark*, requested at *url*, is valid for."""
-        return Neighbourhood(place_of(url), ark.naan, self.of(ark))
+        return Neighbourhood(place_of(url), ark.naan, self.shoulder_of(ark))
 
 
 def place_of(url: str) -> str:
@@ -255,7 +255,7 @@ class SpellingAnswer:
     body_bytes: int | None = None
 
     @classmethod
-    def of(cls, observation: Observation) -> SpellingAnswer:
+    def from_observation(cls, observation: Observation) -> SpellingAnswer:
         """Return the fields of *observation*."""
         return cls(**{column.name: getattr(observation, column.name) for column in fields(cls)})
 

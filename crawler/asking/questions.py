@@ -58,8 +58,8 @@ def at_path(url: str, path: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
-    """Alternative places to request an ARK from, if the written resolver doesn't know it or is dead."""
+class FallbackUrls:
+    """URLs to request an ARK from if the written resolver doesn't know it or doesn't answer."""
 
     at_registry: str | None = None
     """The registry's target, if it is on another host than the first URL."""
@@ -71,10 +71,10 @@ class Places:
     """True if the location of the resolver can only be learned from its host."""
 
     @classmethod
-    def of(cls, ark: Ark, url: str, *, registry: Registry, global_resolver: str) -> Places:
-        """Return the other places for *ark*, which is first requested at *url*.
+    def for_ark(cls, ark: Ark, url: str, *, registry: Registry, global_resolver: str) -> FallbackUrls:
+        """Return the fallback URLs of *ark*, which is first requested at *url*.
 
-        >>> Places.of(Ark.parse("ark:12148/x5"), "https://gone.example/ark:/12148/x5", registry=Registry.builtin(),
+        >>> FallbackUrls.for_ark(Ark.parse("ark:12148/x5"), "https://gone.example/ark:/12148/x5", registry=Registry.builtin(),
         ...           global_resolver="https://n2t.net/").at_global
         'https://n2t.net/ark:/12148/x5'
         """
@@ -115,7 +115,7 @@ class AskingContext:
 
 
 def next_question(
-    answers: AnswersByQuestion, context: AskingContext, places: Places, *, first_url: str
+    answers: AnswersByQuestion, context: AskingContext, fallbacks: FallbackUrls, *, first_url: str
 ) -> Question | None:
     """Return the next question after *answers*, or None if further answers would change nothing.
 
@@ -133,7 +133,7 @@ def next_question(
         # A resolver that explains that an object is gone may still have its metadata.
         is_gone = asked.is_answered and asked.status == 410
         is_known = is_gone and ObjectFacts(asked, context.control).explanation is not None
-        elsewhere = None if is_known else _next_place(answers, context, places, first_url)
+        elsewhere = None if is_known else _next_place(answers, context, fallbacks, first_url)
         if elsewhere is not None:
             return elsewhere
         is_closed = asked.is_answered and not asked.is_unknown and not asked.is_failing
@@ -142,7 +142,7 @@ def next_question(
     if living is asked:
         if _is_open(Question.HYPHENS, answers, first_url) and seems_absent(living):
             return Question.HYPHENS
-        if context.is_soft and (elsewhere := next_place_elsewhere(answers, places)) is not None:
+        if context.is_soft and (elsewhere := next_place_elsewhere(answers, fallbacks)) is not None:
             return elsewhere
     # a target of the registry with a query of its own can't be inflected
     return None if "?" in living.asked_url else _next_inflection(answers, context)
@@ -158,7 +158,9 @@ def seems_absent(answer: AnswerFacts) -> bool:
     return not (facts.withdrawal or facts.tombstone or facts.regional)
 
 
-def _next_place(answers: AnswersByQuestion, context: AskingContext, places: Places, first_url: str) -> Question | None:
+def _next_place(
+    answers: AnswersByQuestion, context: AskingContext, fallbacks: FallbackUrls, first_url: str
+) -> Question | None:
     """Return the next way to request the object, after all earlier ways have failed."""
     asked = answers[Question.OBJECT]
     if not (asked.is_unknown or asked.is_failing):
@@ -167,25 +169,28 @@ def _next_place(answers: AnswersByQuestion, context: AskingContext, places: Plac
         return spelling
     if not asked.is_resolvers_own:  # a host that only passes the ARK on, such as a moved one, need not know it
         is_passed_on = _is_heard(_written_ark(first_url).rstrip("/"), asked)
-        return next_place_elsewhere(answers, places) if is_passed_on else None
+        return next_place_elsewhere(answers, fallbacks) if is_passed_on else None
     if asked.is_unknown:
-        if places.needs_path and not context.has_asked_path:
+        if fallbacks.needs_path and not context.has_asked_path:
             return Question.WELL_KNOWN
         if context.own_path and Question.AT_PATH not in answers and at_path(first_url, context.own_path):
             return Question.AT_PATH
-    if places.at_registry and Question.AT_REGISTRY not in answers:
+    if fallbacks.at_registry and Question.AT_REGISTRY not in answers:
         return Question.AT_REGISTRY
-    if places.at_global and not {Question.AT_GLOBAL, Question.CONFIRMED} & set(answers):
-        return Question.CONFIRMED if places.is_target and asked.is_unknown else Question.AT_GLOBAL
+    if fallbacks.at_global and not {Question.AT_GLOBAL, Question.CONFIRMED} & set(answers):
+        return Question.CONFIRMED if fallbacks.is_target and asked.is_unknown else Question.AT_GLOBAL
     return None
 
 
-def next_place_elsewhere(answers: AnswersByQuestion, places: Places) -> Question | None:
+def next_place_elsewhere(answers: AnswersByQuestion, fallbacks: FallbackUrls) -> Question | None:
     """Return the next place other than the written resolver, unless the chain has already passed it."""
-    if places.is_target:
+    if fallbacks.is_target:
         return None
     hops = answers[Question.OBJECT].hops
-    for question, resolver in ((Question.AT_REGISTRY, places.at_registry), (Question.AT_GLOBAL, places.at_global)):
+    for question, resolver in (
+        (Question.AT_REGISTRY, fallbacks.at_registry),
+        (Question.AT_GLOBAL, fallbacks.at_global),
+    ):
         is_open = resolver and question not in answers
         if is_open and not any(same_host(resolver or "", hop.url) for hop in hops):
             return question
@@ -253,17 +258,22 @@ def _next_inflection(answers: AnswersByQuestion, context: AskingContext) -> Ques
 
 
 def question_url(
-    question: Question, first_url: str, answers: AnswersByQuestion, places: Places, *, own_path: str | None = None
+    question: Question,
+    first_url: str,
+    answers: AnswersByQuestion,
+    fallbacks: FallbackUrls,
+    *,
+    own_path: str | None = None,
 ) -> str:
     """Return the URL for *question*: inflections are asked where the object was reached.
 
-    >>> question_url(Question.INFO, "https://n2t.net/ark:/12148/x5", {}, Places())
+    >>> question_url(Question.INFO, "https://n2t.net/ark:/12148/x5", {}, FallbackUrls())
     'https://n2t.net/ark:/12148/x5?info'
     """
-    if question is Question.AT_REGISTRY and places.at_registry:
-        return places.at_registry
-    if question in (Question.AT_GLOBAL, Question.CONFIRMED) and places.at_global:
-        return places.at_global
+    if question is Question.AT_REGISTRY and fallbacks.at_registry:
+        return fallbacks.at_registry
+    if question in (Question.AT_GLOBAL, Question.CONFIRMED) and fallbacks.at_global:
+        return fallbacks.at_global
     if question is Question.AT_PATH and own_path and (moved := at_path(first_url, own_path)):
         return moved
     if question is Question.WELL_KNOWN:
@@ -313,7 +323,7 @@ class LabelForms:
                 self._taken[resolver].add(label_of(asked))
 
     def note_attempt(self, url: str, answer: AnswerFacts | None) -> None:
-        """Note an attempt with the other form, after *answer* at *url*."""
+        """Count a request with the other form of the label, sent because of *answer* at *url*."""
         self._tried[label_place(url, answer), label_of(url)] += 1
 
     def is_settled(self, url: str, answer: AnswerFacts | None) -> bool:

@@ -88,12 +88,12 @@ class Answers:
         """Judge whether the form of *question* is treated like the ARK itself."""
         plain, reply = self[Question.OBJECT].seen, self[question].seen
         form = question if question in NOT_EQUAL else Question.EXTRA_HYPHEN
-        judgement = judge_form(form, SpellingAnswer.of(reply), SpellingAnswer.of(plain))
+        judgement = judge_form(form, SpellingAnswer.from_observation(reply), SpellingAnswer.from_observation(plain))
         control = self[Question.CONTROL].seen
         is_same = judgement.conforms or same_answer(reply, plain)
         if is_same and same_answer(plain, control) and question is not Question.LONG_NAME:
             return Finding(None, "a name that can't exist is answered so, too")
-        if reply.end in _ENDLESS and SpellingAnswer.of(plain).succeeds:
+        if reply.end in _ENDLESS and SpellingAnswer.from_observation(plain).succeeds:
             return Finding(False, f"no answer: {reply.end.value}")
         if judgement.treatment is not SpellingTreatment.OTHER:
             return Finding(judgement.conforms, judgement.reason)

@@ -161,10 +161,10 @@ def commitment_to_compare(outcome: str, parsed: Mapping[str, Any]) -> MetadataVa
     return {} if outcome in _UNSTATED else None
 
 
-def place(url: str) -> str:
-    """Return a landing URL without scheme, default port, trailing slash, fragment and session parameters.
+def comparable_landing_url(url: str) -> str:
+    """Return a landing URL in a form for comparison: without scheme, default port, last slash, fragment, session.
 
-    >>> place("http://A.example:80/view/7/?sid=9&page=2"), place("https://a.example/view/7?page=2")
+    >>> comparable_landing_url("http://A.example:80/view/7/?sid=9&page=2"), comparable_landing_url("https://a.example/view/7?page=2")
     ('a.example/view/7?page=2', 'a.example/view/7?page=2')
     """
     host = authority_of(url)
@@ -187,7 +187,7 @@ def compare(
     """
     differences: list[Event] = []
     before, now = last_good.landing, current.landing
-    if before is not None and now is not None and place(before) != place(now):
+    if before is not None and now is not None and comparable_landing_url(before) != comparable_landing_url(now):
         differences.append(Event(EventKind.MOVED, f"from {before} to {now}"))
     words = _other_object(last_good, current, least_likeness)
     if words:

@@ -25,7 +25,7 @@ class Intervals:
     blocked: float = 7.0
     undetermined: float = 7.0
 
-    def of(self, state: ArkState) -> float | None:
+    def for_state(self, state: ArkState) -> float | None:
         """Return the days between two checks in this state; None if it is never checked."""
         if state is ArkState.SKIPPED:
             return None
@@ -53,7 +53,7 @@ class RecheckPolicy:
 
 @dataclass(frozen=True, slots=True)
 class KnownArk:
-    """An ARK at one URL in a store."""
+    """An ARK in a store with one of its request URLs, its state and its last check."""
 
     ark: str
     naan: str
@@ -78,7 +78,7 @@ def due_at(known_ark: KnownArk, policy: RecheckPolicy) -> datetime | None:
     of one day is spread over the next interval, and then recurs once per interval. The first time, between a half and
     one and a half intervals pass.
     """
-    days = policy.intervals(known_ark.naan, known_ark.host).of(known_ark.state)
+    days = policy.intervals(known_ark.naan, known_ark.host).for_state(known_ark.state)
     if days is None:
         return None
     if known_ark.wanted_at is not None:
@@ -105,13 +105,13 @@ def due_arks(known_arks: Iterable[KnownArk], policy: RecheckPolicy, now: datetim
 
 
 def without_times_ahead(known_ark: KnownArk, now: datetime) -> KnownArk:
-    """Return the ARK as never checked if its check lies in the future, because the clock was ahead."""
+    """Return *known_ark* as never checked if its last check is after *now*: the clock was ahead then."""
     is_ahead = known_ark.checked_at is not None and known_ark.checked_at > now
     return replace(known_ark, checked_at=None) if is_ahead else known_ark
 
 
 def interleave_hosts(known_arks: Iterable[KnownArk]) -> list[KnownArk]:
-    """Return all ARKs in the order of `due_arks`."""
+    """Return all ARKs, due or not: requested checks first, then the least recently checked; hosts take turns."""
     hosts: defaultdict[str, list[KnownArk]] = defaultdict(list)
     for known_ark in known_arks:
         hosts[known_ark.host].append(known_ark)

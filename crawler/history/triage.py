@@ -57,7 +57,7 @@ PARTICIPLES = {
 
 @dataclass(frozen=True, slots=True)
 class TriageDecision:
-    """A person's decision about some ARKs."""
+    """A person's decision to acknowledge, ignore, assign or recheck the problems of some ARKs."""
 
     action: TriageAction
     kind: TriageTarget
@@ -133,7 +133,7 @@ class TriageCheck:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """An ARK at one URL, with its checks."""
+    """An ARK at one request URL, with the results of all its checks."""
 
     now: TriageCheck
     """The check that the report is about."""
@@ -146,8 +146,8 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class TriageState:
-    """The effect of all decisions about a problem."""
+class TriageEffect:
+    """The result of all decisions about one problem: whether it is reported, why, and who is in charge."""
 
     action: TriageAction | None = None
     """The decision that makes it known (acknowledge or ignore); None if it is to be reported."""
@@ -164,8 +164,8 @@ class TriageState:
 _LASTING = frozenset({ArkState.FAILING, ArkState.CONFIRMED_BROKEN, ArkState.FLAPPING})
 
 
-def triage_state(decisions: Iterable[TriageDecision], problem: Problem, today: date) -> TriageState:
-    """Return the effect on a day of *decisions* that all match this ARK."""
+def triage_effect(decisions: Iterable[TriageDecision], problem: Problem, today: date) -> TriageEffect:
+    """Return the effect of *decisions* about *problem* on the day *today*; all of them match its ARK."""
     latest = sorted(decisions, key=lambda decision: (decision.at, decision.key), reverse=True)
     assigning, ignoring, acknowledging = (
         [decision for decision in latest if decision.action is action]
@@ -178,19 +178,19 @@ def triage_state(decisions: Iterable[TriageDecision], problem: Problem, today: d
         longest = max(in_force, key=lambda one: one.until or today)
         words = f"ignored until {longest.until}{_because(longest.reason)}"
         action = TriageAction.IGNORE if is_problem else None
-        return TriageState(action, words, longest.reason, longest.until, assignee, is_silent=True)
+        return TriageEffect(action, words, longest.reason, longest.until, assignee, is_silent=True)
     if not is_problem:
-        return TriageState(assignee=assignee)
+        return TriageEffect(assignee=assignee)
     reasons = []
     for decision in acknowledging:
         worse = worse_since(decision.at, problem)
         words = f"acknowledged on {decision.at:%Y-%m-%d}"
         if worse is None:
             words += _because(decision.reason)
-            return TriageState(TriageAction.ACKNOWLEDGE, words, decision.reason, None, assignee)
+            return TriageEffect(TriageAction.ACKNOWLEDGE, words, decision.reason, None, assignee)
         reasons.append(f"{words}, but {worse}")
     passed = [f"ignored until {one.until}, which has passed{_because(one.reason)}" for one in ignoring]
-    return TriageState(None, "; ".join((*reasons[:1], *passed[:1])), assignee=assignee)
+    return TriageEffect(None, "; ".join((*reasons[:1], *passed[:1])), assignee=assignee)
 
 
 def worse_since(at: datetime, problem: Problem) -> str | None:
@@ -305,12 +305,12 @@ class TriageDecisions:
 
     @property
     def asks_for_documents(self) -> bool:
-        """True if the documents that cite an ARK matter."""
+        """True if some decision selects ARKs by the documents that cite them."""
         return bool(self._documents)
 
     @property
     def asks_for_hosts(self) -> bool:
-        """True if the hosts where chains end matter."""
+        """True if some decision selects ARKs by the hosts where redirects end."""
         return any(kind is TriageTarget.HOST for kind, _ in self._exact)
 
     def about(self, ark: str, urls: Iterable[str]) -> Iterator[TriageDecision]:

@@ -21,10 +21,10 @@ from crawler.history.triage import (
     TriageCheck,
     TriageDecision,
     TriageDecisions,
-    TriageState,
+    TriageEffect,
     TriageTarget,
     known_words,
-    triage_state,
+    triage_effect,
 )
 from crawler.model import schema
 from crawler.model.observations import ObjectOutcome, Question, moment
@@ -43,10 +43,10 @@ _AT_ONCE = 500
 class TriagedArk:
     """The effect of the decisions about an ARK at one URL."""
 
-    whole: TriageState
+    whole: TriageEffect
     """The effect in all documents."""
     is_problem: bool
-    in_documents: Mapping[str, TriageState] = field(default_factory=dict)
+    in_documents: Mapping[str, TriageEffect] = field(default_factory=dict)
     """The effect in single documents where it differs."""
 
     @property
@@ -158,11 +158,11 @@ def _together(
     whole: Sequence[TriageDecision], in_documents: Mapping[str, Sequence[TriageDecision]], problem: Problem, today: date
 ) -> TriagedArk:
     """Combine the decisions about an ARK for all documents and for single ones; an effect in each is one in all."""
-    everywhere = triage_state(whole, problem, today)
+    everywhere = triage_effect(whole, problem, today)
     is_problem = problem.now.severity > Severity.FINE
     if not any(in_documents.values()):
         return TriagedArk(everywhere, is_problem)
-    single = {url: triage_state([*whole, *more], problem, today) for url, more in in_documents.items()}
+    single = {url: triage_effect([*whole, *more], problem, today) for url, more in in_documents.items()}
     first = next(iter(single.values()))
     is_known = all(of_one.action is not None or of_one.is_silent for of_one in single.values())
     whole_state = first if everywhere.action is None and is_known else everywhere

@@ -260,10 +260,12 @@ class Outlinks:
         return cls(found_on, keys.hex())
 
 
-def outlinks_of(leads: Iterable[CrawlRequest]) -> tuple[Outlinks, ...]:
-    """Return *leads* as links, grouped by the place where they were found."""
+def outlinks_of(new_requests: Iterable[CrawlRequest]) -> tuple[Outlinks, ...]:
+    """Return *new_requests* as links, grouped by the place where they were found."""
     return by_place(
-        (crawl_request.found_on, crawl_request.key) for crawl_request in leads if crawl_request.found_on is not None
+        (crawl_request.found_on, crawl_request.key)
+        for crawl_request in new_requests
+        if crawl_request.found_on is not None
     )
 
 
@@ -401,7 +403,9 @@ class Scope:
     """Hosts whose documents belong to the sites too."""
 
     @classmethod
-    def of(cls, seeds: Iterable[str], *, extent: Extent = Extent.SITE, content_hosts: Iterable[str] = ()) -> Scope:
+    def from_seeds(
+        cls, seeds: Iterable[str], *, extent: Extent = Extent.SITE, content_hosts: Iterable[str] = ()
+    ) -> Scope:
         """Return the scope of some seeds: the registered domain of each, or the part that *extent* selects."""
         urls = list(seeds)
         places = []
@@ -415,10 +419,10 @@ class Scope:
     def holds(self, url: str) -> bool:
         """Return True if *url* is http or https and within the scope, so that its links are followed.
 
-        >>> scope = Scope.of(["https://www.bnf.fr/"])
+        >>> scope = Scope.from_seeds(["https://www.bnf.fr/"])
         >>> scope.holds("https://gallica.bnf.fr/x"), scope.holds("https://n2t.net/"), scope.holds("ftp://bnf.fr/")
         (True, False, False)
-        >>> scope = Scope.of(["https://www.bnf.fr/maps/index.html"], extent=Extent.PATH)
+        >>> scope = Scope.from_seeds(["https://www.bnf.fr/maps/index.html"], extent=Extent.PATH)
         >>> scope.holds("http://www.bnf.fr/maps/x"), scope.holds("https://www.bnf.fr/")
         (True, False)
         """
@@ -434,7 +438,7 @@ class Scope:
     def holds_document(self, url: str) -> bool:
         """Return True if a document at *url* belongs to the sites, even if its links are not followed.
 
-        >>> scope = Scope.of(["https://www.bnf.fr/"], extent=Extent.HOST, content_hosts=["cdn.example"])
+        >>> scope = Scope.from_seeds(["https://www.bnf.fr/"], extent=Extent.HOST, content_hosts=["cdn.example"])
         >>> scope.holds_document("https://files.bnf.fr/x.pdf"), scope.holds_document("https://a.example/x.pdf")
         (True, False)
         """
@@ -446,7 +450,7 @@ class Scope:
     def is_content_host(self, url: str) -> bool:
         """Return True if *url* is on a host that was named for its documents.
 
-        >>> Scope.of([], content_hosts=["CDN.example"]).is_content_host("https://cdn.example/bitstream/1")
+        >>> Scope.from_seeds([], content_hosts=["CDN.example"]).is_content_host("https://cdn.example/bitstream/1")
         True
         """
         try:

@@ -35,7 +35,8 @@ def durable_file(path: Path, *, replaces: bool = True, mode: int = 0o666) -> Ite
 def put_in_place(*moves: tuple[Path, Path], replaces: bool = True) -> None:
     """Move finished files to their paths on the same file system, in this order; all are durable on return.
 
-    Each is a pair of a file and its path. If it *replaces* nothing, it becomes a link. Raises OSError.
+    Each move is a pair of a file and its new path. Without *replaces*, an existing path raises FileExistsError. Raises
+    OSError.
     """
     for part, _ in moves:
         make_durable(part)

@@ -452,7 +452,7 @@ class DocumentRecord:
     body_sha256: str | None = None
     mentions: tuple[CitedMention, ...] = ()
     findings: tuple[Finding, ...] = ()
-    leads: tuple[CrawlRequest, ...] = ()
+    new_requests: tuple[CrawlRequest, ...] = ()
     """The links that the crawl follows, added to the frontier in the transaction that records the document."""
     settles: str | None = None
     """The entry of the frontier that this row completes, by `CrawlRequest.canonical`."""

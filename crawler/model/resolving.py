@@ -214,7 +214,7 @@ def same_host(one: str, other: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Follow:
-    """Continue at this URL."""
+    """The decision to follow a redirect to a URL."""
 
     url: str
 

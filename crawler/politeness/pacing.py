@@ -53,11 +53,11 @@ class Allowances:
     hosts: Mapping[str, Allowance] = field(default_factory=dict)
     """By name, by name and port, or by scheme, name and port. The most specific entry wins."""
 
-    def of(self, host: str, *, is_own: bool = False) -> Allowance:
+    def for_host(self, host: str, *, is_own: bool = False) -> Allowance:
         """Return the allowance of *host*; *is_own* marks an unnamed host of the operator.
 
         >>> allowances = Allowances(0.2, {"library.example": Allowance(0.0, 4)})
-        >>> allowances.of("https://library.example").concurrency, allowances.of("https://n2t.net").interval_s
+        >>> allowances.for_host("https://library.example").concurrency, allowances.for_host("https://n2t.net").interval_s
         (4, 1.0)
         """
         least_s = self.interval_s if is_own else max(self.interval_s, LEAST_INTERVAL_S)

@@ -119,7 +119,7 @@ class HostThrottle:
         """The rules in robots.txt by host; each file is requested once per run."""
 
     @classmethod
-    def of(cls, settings: BaseSettings, files: HostFiles | None = None) -> HostThrottle:
+    def from_settings(cls, settings: BaseSettings, files: HostFiles | None = None) -> HostThrottle:
         """Return the throttle that Scrapy's *settings* describe."""
         hosts = {
             name: Allowance(float(options["interval"]), int(options["concurrency"]))
@@ -160,7 +160,7 @@ class HostThrottle:
         """Return the number of requests to take from a queue for *host*: one more than may be in flight."""
         host_state = self._hosts.get(host)
         if host_state is None:
-            return self._allowances.of(host, is_own=self._is_own(host)).concurrency + 1
+            return self._allowances.for_host(host, is_own=self._is_own(host)).concurrency + 1
         if host_state.pace.state is HostState.GIVEN_UP:
             return host_state.pace.allowance.concurrency + 50
         if host_state.pace.is_held(self._clock(), self._patience):
@@ -222,7 +222,7 @@ class HostThrottle:
         host_state = self._hosts.get(name)
         if host_state is None:
             is_own = self._is_own(name)
-            host_state = self._hosts[name] = _Host(name, Pace(self._allowances.of(name, is_own=is_own)))
+            host_state = self._hosts[name] = _Host(name, Pace(self._allowances.for_host(name, is_own=is_own)))
             is_slower = self._allowances.interval_s < LEAST_INTERVAL_S and not is_own
             if is_slower and self._allowances.find_by_name(name) is None and not self._has_warned_of_interval:
                 self._has_warned_of_interval = True
@@ -400,11 +400,11 @@ def install_throttle(crawler: Crawler, throttle: HostThrottle) -> None:
 
 def share_pace(crawler: Crawler, settings: BaseSettings, cache: Path) -> None:
     """Give *crawler* a throttle that shares its pace with all audits of this machine, by files in *cache*."""
-    install_throttle(crawler, HostThrottle.of(settings, HostFiles(cache / "hosts")))
+    install_throttle(crawler, HostThrottle.from_settings(settings, HostFiles(cache / "hosts")))
 
 
 def throttle_of(crawler: Crawler) -> HostThrottle:
     """Return the throttle of *crawler*; create one from its settings, for this process alone, if it has none."""
     if crawler not in _THROTTLES:
-        install_throttle(crawler, HostThrottle.of(crawler.settings))
+        install_throttle(crawler, HostThrottle.from_settings(crawler.settings))
     return _THROTTLES[crawler]

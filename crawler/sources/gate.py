@@ -115,7 +115,7 @@ ABOUT_LINKS = frozenset({"noindex", "nofollow-page", *map(str, Rule)})
 
 
 #: The values of a request: URL, finder, depth, reach, source and part.
-_Lead = tuple[str, str, int, Reach, SourceKind | None, int]
+_NewRequest = tuple[str, str, int, Reach, SourceKind | None, int]
 #: A link to a recorded document: its finder, and the key of the document.
 _RecordedLink = tuple[str, bytes]
 
@@ -138,13 +138,13 @@ class Rules:
 class GateResult:
     """The requests that a document leads to, and the findings about refused links."""
 
-    leads: tuple[CrawlRequest, ...] = ()
+    new_requests: tuple[CrawlRequest, ...] = ()
     """In order, without duplicates; some may be known already."""
     findings: tuple[Finding, ...] = ()
     listed: str | None = None
     """The digest of its list, if it is a source."""
     outlinks: tuple[Outlinks, ...] = ()
-    """All followed links, with those to recorded documents, which *leads* omits."""
+    """All followed links, with those to recorded documents, which *new_requests* omits."""
 
 
 #: Refused links, by rule.
@@ -180,17 +180,17 @@ class Gate:
         """Note the digests of sources' lists (`GateResult.listed`) in a resumed crawl."""
         self._listed.update(digests)
 
-    def note_recorded(self, leads: Iterable[CrawlRequest]) -> None:
-        """Note that *leads* are recorded, so that links to them need no further decision."""
+    def note_recorded(self, new_requests: Iterable[CrawlRequest]) -> None:
+        """Note that *new_requests* are recorded, so that links to them need no further decision."""
         if len(self._recorded_keys) >= MOST_KNOWN:
             self._recorded_keys.clear()
-        self._recorded_keys.update((crawl_request.url, crawl_request.key) for crawl_request in leads)
+        self._recorded_keys.update((crawl_request.url, crawl_request.key) for crawl_request in new_requests)
 
     def sitemaps(self, urls: Iterable[str], *, robots: str) -> tuple[CrawlRequest, ...]:
         """Return the sitemaps in a *robots* file. They belong to the site on any host, but their pages may not."""
         if self._rules.depth == 0:
             return ()
-        return _leads_and_links(
+        return _requests_and_links(
             (url, robots, 0, Reach.SITE, SourceKind.SITEMAP, 1) for url in absolute_urls(robots, urls)
         )[0]
 
@@ -210,8 +210,8 @@ class Gate:
             words = f"links not followed: {len(reached)}, as the page asks ({nofollow})"
             findings.append(Finding("nofollow-page", f"{words}; --ignore-nofollow is for your own sites"))
             self.left_out["nofollow-page"] += len(reached)
-        leads, refused = self._follow(crawl_request, [] if nofollow else reached, url)
-        return self._result(leads, refused, findings)
+        new_requests, refused = self._follow(crawl_request, [] if nofollow else reached, url)
+        return self._result(new_requests, refused, findings)
 
     def source(self, crawl_request: CrawlRequest, read: SourceReading) -> GateResult:
         """Return the links of a source: its further parts first, then its list, in order.
@@ -229,20 +229,22 @@ class Gate:
         if fault is not None:
             findings.append(fault)
             further = []
-        leads: list[_Lead | _RecordedLink] = [
+        new_requests: list[_NewRequest | _RecordedLink] = [
             (url, crawl_request.url, crawl_request.depth, reach, read.kind, crawl_request.part + 1) for url in further
         ]
-        leads += ((crawl_request.url, document_key(held.name)) for held in read.records)
+        new_requests += ((crawl_request.url, document_key(held.name)) for held in read.records)
         refused: _Refused = defaultdict(list)
         for item in read.items:
             is_in_reach = (reach is Reach.ITEM and item.is_elsewhere) or self._is_near(item.url)
             if is_in_reach and self._is_wanted(item.url) and not self._is_refused(item.url, refused):
-                leads.append((item.url, item.found_on or crawl_request.url, crawl_request.depth + 1, reach, None, 0))
-        return self._result(leads, refused, findings, listed)
+                new_requests.append(
+                    (item.url, item.found_on or crawl_request.url, crawl_request.depth + 1, reach, None, 0)
+                )
+        return self._result(new_requests, refused, findings, listed)
 
     def _result(
         self,
-        links: Iterable[_Lead | _RecordedLink],
+        links: Iterable[_NewRequest | _RecordedLink],
         refused: _Refused,
         findings: Iterable[Finding],
         listed: str | None = None,
@@ -259,8 +261,8 @@ class Gate:
                 if len(first) > _LENGTH_OF_EXAMPLE:
                     first = f"{first[:_LENGTH_OF_EXAMPLE]}…"
                 refusals.append(Finding(rule, refusal_text(rule, len(urls), first)))
-        leads, outlinks = _leads_and_links(links)
-        return GateResult(leads, (*findings, *refusals), listed, outlinks)
+        new_requests, outlinks = _requests_and_links(links)
+        return GateResult(new_requests, (*findings, *refusals), listed, outlinks)
 
     def _fault_of_chain(
         self, crawl_request: CrawlRequest, read: SourceReading, further: Sequence[str], listed: str | None
@@ -286,9 +288,9 @@ class Gate:
 
     def _follow(
         self, crawl_request: CrawlRequest, targets: Sequence[tuple[LinkTarget, Reach]], url: str
-    ) -> tuple[list[_Lead | _RecordedLink], _Refused]:
+    ) -> tuple[list[_NewRequest | _RecordedLink], _Refused]:
         refused: _Refused = defaultdict(list)
-        leads: list[_Lead | _RecordedLink] = []
+        new_requests: list[_NewRequest | _RecordedLink] = []
         for target, reach in targets[:MOST_LINKS]:
             depth = crawl_request.depth if target.is_part or turns_page(url, target.url) else crawl_request.depth + 1
             if target.is_nofollow and not self._rules.follows_nofollow:
@@ -296,11 +298,11 @@ class Gate:
             elif depth > MOST_DEPTH and self._rules.depth is None:
                 refused[Rule.DEPTH].append(target.url)
             elif (key := self._recorded_keys.get(target.url)) is not None:
-                leads.append((crawl_request.url, key))
+                new_requests.append((crawl_request.url, key))
             elif not self._is_refused(target.url, refused):
-                leads.append((target.url, crawl_request.url, depth, reach, None, 0))
+                new_requests.append((target.url, crawl_request.url, depth, reach, None, 0))
         refused[Rule.LINKS] += (target.url for target, _ in targets[MOST_LINKS:])
-        return leads, refused
+        return new_requests, refused
 
     def _reach(self, crawl_request: CrawlRequest, target: LinkTarget, url: str) -> Reach | None:
         """Return the reach of a link of the page at *url*; None if it isn't followed, without a finding."""
@@ -391,12 +393,14 @@ def _file_name(url: str) -> str:
         return ""
 
 
-def _leads_and_links(links: Iterable[_Lead | _RecordedLink]) -> tuple[tuple[CrawlRequest, ...], tuple[Outlinks, ...]]:
+def _requests_and_links(
+    links: Iterable[_NewRequest | _RecordedLink],
+) -> tuple[tuple[CrawlRequest, ...], tuple[Outlinks, ...]]:
     """Return the requests in order without duplicates, compared in canonical form, and all links.
 
     Invalid URLs are left out.
     """
-    leads: dict[str, CrawlRequest] = {}
+    new_requests: dict[str, CrawlRequest] = {}
     keys: list[tuple[str, bytes]] = []
     for target in links:
         if len(target) == 2:
@@ -409,12 +413,12 @@ def _leads_and_links(links: Iterable[_Lead | _RecordedLink]) -> tuple[tuple[Craw
                 )
             except ValueError:
                 continue
-            if crawl_request.canonical in leads:
+            if crawl_request.canonical in new_requests:
                 continue
-            leads[crawl_request.canonical] = crawl_request
+            new_requests[crawl_request.canonical] = crawl_request
             key = crawl_request.key
         keys.append((found_on, key))
-    return tuple(leads.values()), by_place(keys)
+    return tuple(new_requests.values()), by_place(keys)
 
 
 def _digest(read: SourceReading) -> str | None:
@@ -457,14 +461,14 @@ class CrawlPlan:
     max_time_s: float | None = None
 
     @classmethod
-    def of(cls, urls: Iterable[str], orders: Mapping[str, SourceKind], **options: Any) -> CrawlPlan:
+    def from_urls(cls, urls: Iterable[str], orders: Mapping[str, SourceKind], **options: Any) -> CrawlPlan:
         """Return the plan of a crawl from *urls* as the user wrote them, converted to the form for requests."""
         sent = {sendable(name) if "://" in name else name: order for name, order in orders.items()}
         return cls(urls=tuple(map(sendable, urls)), orders=sent, **options)
 
     def gate(self) -> Gate:
         """Return a new gate for the URLs that the crawl discovers."""
-        scope = Scope.of(self.urls, extent=self.extent, content_hosts=self.content_hosts)
+        scope = Scope.from_seeds(self.urls, extent=self.extent, content_hosts=self.content_hosts)
         return Gate(scope, self.rules, Traps(self.year))
 
     def seeds(self) -> Iterable[CrawlRequest]:

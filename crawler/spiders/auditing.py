@@ -230,7 +230,7 @@ class AuditSpider(scrapy.Spider):
     # For type checkers only: feeds read every attribute of a spider, which fails with the metaclass ABCMeta.
     @abstractmethod
     def begin(self) -> AsyncIterator[Any]:
-        """Yield the first requests and records, as the entries of `feed` come."""
+        """Yield the first request or record of each frontier entry, as `feed` yields the entries."""
 
     def on_lost(self, entry: FrontierEntry) -> None:
         """Record an outcome for an entry without one although all requests have ended, which is a bug."""

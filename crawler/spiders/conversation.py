@@ -25,8 +25,8 @@ from crawler.asking.probes import (
 )
 from crawler.asking.questions import (
     AskingContext,
+    FallbackUrls,
     LabelForms,
-    Places,
     next_place_elsewhere,
     next_question,
     question_url,
@@ -130,7 +130,7 @@ class Case:
     request_url: str
     first_url: str
     """The first URL to request: the request URL, or the registry's target."""
-    places: Places
+    fallbacks: FallbackUrls
     readings: tuple[CandidateReading, ...] = ()
     """The readings of its mention, itself first; empty if it is only a reading of another mention."""
     meant: tuple[CandidateReading, ...] = ()
@@ -310,11 +310,11 @@ class Conversation:
         return self._ask(case, Question.OBJECT, case.first_url)
 
     def _case(self, ark: Ark, url: str) -> Case:
-        places = Places.of(ark, url, registry=self._rules.registry, global_resolver=self._rules.resolver)
+        fallbacks = FallbackUrls.for_ark(ark, url, registry=self._rules.registry, global_resolver=self._rules.resolver)
         first_url = url
-        if self._rules.direct and places.at_registry and not places.at_global:
-            first_url, places = places.at_registry, Places(at_global=url, is_target=True)
-        return Case(ark, url, first_url, places)
+        if self._rules.direct and fallbacks.at_registry and not fallbacks.at_global:
+            first_url, fallbacks = fallbacks.at_registry, FallbackUrls(at_global=url, is_target=True)
+        return Case(ark, url, first_url, fallbacks)
 
     def _ask(
         self, case: Case, question: Question, url: str, *, after: Observation | None = None, wait_s: float = 0.0
@@ -353,7 +353,7 @@ class Conversation:
             # Only the control can show whether to request the object elsewhere.
             self._wait_for(self._neighbourhood(case), case)
             return
-        following = next_question(case.answers, self._context(case), case.places, first_url=case.first_url)
+        following = next_question(case.answers, self._context(case), case.fallbacks, first_url=case.first_url)
         if following is not Question.HYPHENS and case.answers.keys().isdisjoint(INFLECTED):
             reading, is_awaited = self._next_reading(case)
             if reading is not None or is_awaited:
@@ -378,7 +378,7 @@ class Conversation:
             self._asked.add((self._neighbourhood(case), Question.DOUBLE))
         own_path = self._paths.get(origin_of(case.first_url))
         yield self._ask(
-            case, following, question_url(following, case.first_url, case.answers, case.places, own_path=own_path)
+            case, following, question_url(following, case.first_url, case.answers, case.fallbacks, own_path=own_path)
         )
 
     def _wait_for(self, subject: Hashable, case: Case) -> None:
@@ -395,7 +395,7 @@ class Conversation:
             living is not None
             and not case.is_guess
             and living is case.answers.get(Question.OBJECT)
-            and next_place_elsewhere(case.answers, case.places) is not None
+            and next_place_elsewhere(case.answers, case.fallbacks) is not None
             and seems_absent(living)
         )
 

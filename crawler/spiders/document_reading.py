@@ -60,7 +60,7 @@ class DocumentSource:
     """The flags of its response: whether and why only a part has arrived."""
 
     @classmethod
-    def of(
+    def from_response(
         cls, response: Response, hops: Chain, *, name: str | None = None, found_on: str | None = None
     ) -> DocumentSource:
         """Return the body of *response*, after *hops*; its *name* is the URL, unless another one is given."""
@@ -89,7 +89,7 @@ class DocumentSource:
 
 
 def whole_lines(response: Response) -> bytes:
-    """Return the body. A truncated body loses its last line if it has several, because half a URL leads elsewhere."""
+    """Return the body without the last line of a truncated text, because half a URL is another URL."""
     if INCOMPLETE.isdisjoint(response.flags):
         return response.body
     return response.body[: response.body.rfind(b"\n") + 1] or response.body
@@ -106,7 +106,7 @@ def headers_of(response: Response) -> Headers:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The row about a document, with its extraction; None for an archive itself."""
+    """The row of a document with its extraction, which is None for an archive."""
 
     record: DocumentRecord
     extraction: Extraction | None
@@ -215,7 +215,7 @@ class MemberReading:
     """The resolver of each mention's page, if a relative link refers to it."""
 
     @classmethod
-    def of(cls, member: ArchiveMember, extraction: Extraction, page_url: str | None) -> MemberReading:
+    def from_member(cls, member: ArchiveMember, extraction: Extraction, page_url: str | None) -> MemberReading:
         """Return the reading of *member*, which is, or was, at *page_url* on the web."""
         resolvers: Iterable[str | None] = (None,) * len(extraction.mentions)
         if page_url is not None:
@@ -240,7 +240,7 @@ def read_members(
         if isinstance(part, ArchiveMember):
             is_page = part.name == own and page_url is not None
             extraction = extraction_in_time(part)
-            member = MemberReading.of(part, extraction, page_url if is_page else part.url)
+            member = MemberReading.from_member(part, extraction, page_url if is_page else part.url)
             kept = replace(extraction.reading, blocks=(), links=extraction.reading.links if is_page else ())
             readings.append(replace(member, extraction=replace(extraction, reading=kept)))
         else:
@@ -256,14 +256,16 @@ def _read_here(source: DocumentSource, part: ArchiveMember | Finding) -> MemberR
     if extraction is None:
         return None
     page_url = source.page_url if part.name == source.name else part.url
-    return MemberReading.of(part, extraction, page_url)
+    return MemberReading.from_member(part, extraction, page_url)
 
 
 def _unread(part: ArchiveMember | Finding, failure: WorkerError) -> MemberReading | Finding:
     """Return the reading of a document whose process ended."""
     if isinstance(part, Finding):
         return part
-    return MemberReading.of(part, extraction_of_member(failed_extraction(failure, part.media_type), part), None)
+    return MemberReading.from_member(
+        part, extraction_of_member(failed_extraction(failure, part.media_type), part), None
+    )
 
 
 def redirect_record(crawl_request: CrawlRequest, hops: Chain, there: CrawlRequest) -> DocumentRecord:
@@ -299,7 +301,7 @@ def unfetched_record(
 
 
 def source_record(source: DocumentSource, *, is_faulty: bool) -> DocumentRecord:
-    """Return the row about a document that only contains others with their own rows: an answer of OAI-PMH."""
+    """Return the row of an OAI-PMH answer. Each document in it has a row of its own."""
     record = _archive_record(source, source.hops[-1].at if source.hops else now(), (), True)
     outcome = DocumentOutcome.UNREADABLE if is_faulty else DocumentOutcome.READ
     return replace(record, outcome=outcome, media_type=source.media_type)

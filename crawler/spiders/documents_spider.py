@@ -124,12 +124,12 @@ class DocumentsSpider(AuditSpider):
     def begin_run(cls, crawler: Crawler, given: Mapping[str, Any]) -> tuple[OwnRun, dict[str, Any]]:
         """Begin a crawl of ``seeds``, separated by blanks; ``scope``, ``include`` and ``exclude`` are as for the command."""
         others = dict(given)
-        seeds = Seeds.of(str(others.pop("seeds", "")).split())
+        seeds = Seeds.parse(str(others.pop("seeds", "")).split())
         if not seeds.urls and not seeds.files:
             logger.warning("there is nothing to crawl: give -a seeds=URL")
         include, exclude = (LinkPatterns(str(others.pop(name, "")).split()) for name in ("include", "exclude"))
         depth = crawler.settings.getint("DEPTH_LIMIT") or None
-        plan = CrawlPlan.of(
+        plan = CrawlPlan.from_urls(
             seeds.urls,
             seeds.orders,
             year=datetime.now(UTC).year,
@@ -159,7 +159,7 @@ class DocumentsSpider(AuditSpider):
         assert request is not None
         hops, _, _ = chain_of(request)
         name = CrawlRequest.to_page(response.url).url
-        async for row in self._reader.rows(DocumentSource.of(response, hops, name=name)):
+        async for row in self._reader.rows(DocumentSource.from_response(response, hops, name=name)):
             for citation in citations(self.redact(row.record)):
                 yield citation
 
@@ -218,7 +218,7 @@ class DocumentsSpider(AuditSpider):
         super().on_recorded(items)
         for item in items:
             if isinstance(item, DocumentRecord):
-                self._gate.note_recorded(item.leads)
+                self._gate.note_recorded(item.new_requests)
 
     def _request(self, crawl_request: CrawlRequest, *, attempt: int = 1, earlier: Chain = ()) -> Request:
         """Return the request for a document; *earlier* are the hops of earlier attempts."""
@@ -275,7 +275,7 @@ class DocumentsSpider(AuditSpider):
                 record = replace(record, findings=(*record.findings, *faults))
             url = request.url if response is None else response.url
             sitemaps = tuple(self._sitemaps_for(crawl_request, url))
-            record = replace(record, leads=sitemaps, outlinks=outlinks_of(sitemaps))
+            record = replace(record, new_requests=sitemaps, outlinks=outlinks_of(sitemaps))
             for item in self._items(record):
                 yield item
 
@@ -299,7 +299,7 @@ class DocumentsSpider(AuditSpider):
         if crawl_request.source is not None or may_be_source(response.body):
             return None
         there = crawl_request.led_to(hops[-1].url)
-        return self._reader.begin(DocumentSource.of(response, hops, name=there.url, found_on=there.found_on))
+        return self._reader.begin(DocumentSource.from_response(response, hops, name=there.url, found_on=there.found_on))
 
     async def _landed(
         self, crawl_request: CrawlRequest, response: Response, hops: Chain, begun: BegunReading | None
@@ -330,7 +330,7 @@ class DocumentsSpider(AuditSpider):
                 elif is_ours or way is None:
                     yield replace(record, led_by=way)
                 else:
-                    way = replace(way, leads=record.leads, listed=record.listed, outlinks=record.outlinks)
+                    way = replace(way, new_requests=record.new_requests, listed=record.listed, outlinks=record.outlinks)
         if way is not None and not is_ours:
             yield way
 
@@ -354,7 +354,7 @@ class DocumentsSpider(AuditSpider):
     ) -> AsyncIterator[DocumentRecord]:
         """Yield the rows about a document and its members; its own row comes last, with its links."""
         read = await self._read(crawl_request, response)
-        source = DocumentSource.of(response, hops, name=crawl_request.url, found_on=crawl_request.found_on)
+        source = DocumentSource.from_response(response, hops, name=crawl_request.url, found_on=crawl_request.found_on)
         if read is None or read.is_document:
             async for row in self._reader.rows(source, begun):
                 if row.is_member:
@@ -394,7 +394,7 @@ class DocumentsSpider(AuditSpider):
         passed = self._gate.page(crawl_request, row.extraction.reading, url=response.url, headers=headers_of(response))
         sitemaps = self._sitemaps_for(crawl_request, response.url)
         outlinks = (*passed.outlinks, *outlinks_of(sitemaps))
-        return replace(passed, leads=(*passed.leads, *sitemaps), outlinks=outlinks)
+        return replace(passed, new_requests=(*passed.new_requests, *sitemaps), outlinks=outlinks)
 
     def _sitemaps_for(self, crawl_request: CrawlRequest, url: str) -> Sequence[CrawlRequest]:
         """Return the sitemaps in the robots.txt of the site at *url*, if *crawl_request* is a seed and a site."""
@@ -472,5 +472,10 @@ def _led(record: DocumentRecord, passed: GateResult, canonical: str) -> Document
     """Return the row about a document with its links, which completes its entry of the frontier."""
     findings = (*record.findings, *passed.findings)
     return replace(
-        record, findings=findings, leads=passed.leads, settles=canonical, listed=passed.listed, outlinks=passed.outlinks
+        record,
+        findings=findings,
+        new_requests=passed.new_requests,
+        settles=canonical,
+        listed=passed.listed,
+        outlinks=passed.outlinks,
     )

@@ -80,7 +80,7 @@ def decide_unresolved(store: Store, run_id: int, *, resolver: str) -> int:
     doubtful = list(store.unresolved_mentions(run_id))
     if not doubtful:
         return 0
-    evidence = Evidence.of(store.whole_arks(run_id), frozenset(store.whole_arks(run_id, in_documents=2)))
+    evidence = Evidence.from_arks(store.whole_arks(run_id), frozenset(store.whole_arks(run_id, in_documents=2)))
     changed: list[tuple[KeptUnresolvedMention, CitedMention]] = []
     for document_id, in_document in groupby(doubtful, key=attrgetter("document_id")):
         by_index = {kept.unresolved.index: kept for kept in in_document}
@@ -139,7 +139,7 @@ def settle_readings(store: Store, run_id: int) -> int:
     if not others:
         return 0
     urls = dict.fromkeys(url for first, rest in others.items() for url in (first, *(reading.url for reading in rest)))
-    shared = AnswerSets.of(store.observations(run_id, SHARED))
+    shared = AnswerSets.from_observations(store.observations(run_id, SHARED))
     answer_sets = shared.with_those_about(store.observations_about(run_id, list(urls)))
     by_url: dict[str, list[KeptMention]] = defaultdict(list)
     for reading in kept:
@@ -229,7 +229,7 @@ def verdicts_of_run(
     none. Only the observations of a few hundred ARKs are in memory at a time.
     """
     asked = list(targets)
-    shared = AnswerSets.of(store.observations(run_id, SHARED))
+    shared = AnswerSets.from_observations(store.observations(run_id, SHARED))
     run_judge = RunJudge(shared, store.tls_results(run_id), background, asked, store.landings(run_id))
     remaining = (one for one in asked if one[1] not in recorded)
     while some := list(islice(remaining, _AT_A_TIME)):
@@ -294,8 +294,8 @@ def judge_settled(
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedTarget:
-    """A target with its other readings."""
+class TargetReadings:
+    """An ARK at a request URL, with the readings of a doubtful mention that may be meant instead."""
 
     ark: Ark
     url: str
@@ -332,14 +332,14 @@ class RunJudge:
         self._objects = {url: arks for url, arks in objects.items() if len(arks) > 1}
         """The objects whose ARKs are redirected to one URL; parts of one object count once."""
 
-    def case(self, ark: Ark, url: str) -> JudgedTarget:
+    def case(self, ark: Ark, url: str) -> TargetReadings:
         """Return a target with its readings, or without readings if it is skipped."""
         if ark.is_skipped:
-            return JudgedTarget(ark, url)
+            return TargetReadings(ark, url)
         readings = readings_of(ark, url, self._background.readings.get(url, ()))
-        return JudgedTarget(ark, url, readings, meant_by(readings[0], self._evidence))
+        return TargetReadings(ark, url, readings, meant_by(readings[0], self._evidence))
 
-    def verdict(self, case: JudgedTarget, answer_sets: AnswerSets) -> Verdict | None:
+    def verdict(self, case: TargetReadings, answer_sets: AnswerSets) -> Verdict | None:
         """Return the verdict on one target, or None if its object was never requested."""
         ark = case.ark
         if ark.is_skipped:
@@ -361,7 +361,7 @@ class RunJudge:
                 }
             )
 
-    def _judge(self, case: JudgedTarget, answer_sets: AnswerSets, answer_set: AnswerSet) -> Verdict | None:
+    def _judge(self, case: TargetReadings, answer_sets: AnswerSets, answer_set: AnswerSet) -> Verdict | None:
         context = self._context(case.ark, answer_set)
         if context is None:
             return None
@@ -396,7 +396,7 @@ class RunJudge:
         )
 
 
-def _intended_ark(case: JudgedTarget, answer_sets: AnswerSets) -> tuple[IntendedArk | None, list[str]]:
+def _intended_ark(case: TargetReadings, answer_sets: AnswerSets) -> tuple[IntendedArk | None, list[str]]:
     """Return the ARK that was probably meant instead of a target, and the URLs that were requested to find it."""
     forms, suggested = (list(map(answer_sets.form, some)) for some in (case.readings, case.suggested))
     asked = [form for form in (*forms, *suggested) if form.answer is not None]

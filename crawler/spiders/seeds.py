@@ -45,7 +45,7 @@ class Seeds:
         return [*self.urls, *map(document_name, [*self.files, *map(Path, logs)])]
 
     @classmethod
-    def of(cls, texts: Iterable[str], *, takes_logs: bool = False) -> Seeds:
+    def parse(cls, texts: Iterable[str], *, takes_logs: bool = False) -> Seeds:
         """Return the seeds in *texts*; a folder stands for all files in it, sorted.
 
         Logs are allowed only with *takes_logs*. A missing path is an unreadable file. Raises `UserMistake` if all are

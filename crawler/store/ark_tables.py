@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, func, select, update
 from sqlalchemy.dialects.sqlite import Insert, insert
 
-from crawler.answers.mementos import CaptureWish, MementoOutcome, MementoRecord, capture_wish, is_due
+from crawler.answers.mementos import CaptureWish, MementoOutcome, MementoRecord, capture_wish, may_search_again
 from crawler.history import latest, triaging
 from crawler.history.ark_status import ArkState, StatusPolicy
 from crawler.history.rechecking import KnownArk
@@ -295,7 +295,7 @@ class ArkTables(Database):
                 .limit(1)
             )
             last_answer = next(iter(self.rows(answers)), None)
-            if last_answer is None or is_due(
+            if last_answer is None or may_search_again(
                 MementoOutcome(last_answer.outcome),
                 datetime.fromisoformat(last_answer.at),
                 now=now,

@@ -335,8 +335,8 @@ class Feed:
                 self._hosts.setdefault(host)
 
     def _on_commit(self, items: Sequence[Recordable]) -> None:
-        leads = (crawl_request for item in items for crawl_request in getattr(item, "leads", ()))
-        self._wait_at(dict.fromkeys(crawl_request.host for crawl_request in leads))
+        new_requests = (crawl_request for item in items for crawl_request in getattr(item, "new_requests", ()))
+        self._wait_at(dict.fromkeys(crawl_request.host for crawl_request in new_requests))
         self._changed.set()
 
     # -- waiting

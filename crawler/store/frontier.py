@@ -49,10 +49,10 @@ class SettledEntry:
     """The digest of the documents that it lists, if it is a source."""
 
 
-def add_requests(connection: Connection, run_id: int, spider: str, leads: Sequence[CrawlRequest]) -> None:
-    """Append *leads*, within a transaction of the store."""
-    if leads:
-        rows = [_waiting_row(run_id, spider, crawl_request) for crawl_request in leads]
+def add_requests(connection: Connection, run_id: int, spider: str, new_requests: Sequence[CrawlRequest]) -> None:
+    """Append *new_requests* within the transaction of *connection*."""
+    if new_requests:
+        rows = [_waiting_row(run_id, spider, crawl_request) for crawl_request in new_requests]
         connection.execute(insert_if_new(frontier), rows)
 
 
@@ -117,12 +117,12 @@ class Frontier:
         self._run_id = run_id
         self._spider = spider
 
-    def add(self, leads: Iterable[CrawlRequest]) -> None:
-        """Append *leads* in batches; requests that are already there stay unchanged.
+    def add(self, new_requests: Iterable[CrawlRequest]) -> None:
+        """Append *new_requests* in batches; requests that are already there stay unchanged.
 
         Raises `crawler.store.StoreUnwritable`.
         """
-        left = iter(leads)
+        left = iter(new_requests)
         while piece := list(islice(left, PAGE)):
             with self._store.transaction() as connection:
                 add_requests(connection, self._run_id, self._spider, piece)
@@ -137,7 +137,7 @@ class Frontier:
             return connection.execute(insert_if_new(frontier), values).rowcount > 0
 
     def take_over(self, crawl_request: CrawlRequest, state: FrontierState, *, by: CrawlRequest) -> bool:
-        """Claim the target of a redirect of *by* if it is in this *state* and was found after *by*.
+        """Let the redirecting request *by* handle the target of its redirect, if that is in *state* and was found later.
 
         The result does not depend on the order of answers. Raises `crawler.store.StoreUnwritable`.
         """

@@ -130,7 +130,7 @@ class Store(DocumentTables, ArkTables):
         for item in items:
             of_kind[type(item)].append(item)
         documents: list[DocumentRecord] = [row for record in of_kind[DocumentRecord] for row in record.rows]
-        leads = [crawl_request for row in documents for crawl_request in row.leads]
+        new_requests = [crawl_request for row in documents for crawl_request in row.new_requests]
         settled = [SettledEntry(DOCUMENTS, row.settles, row.listed) for row in documents if row.settles is not None]
         statements = {
             TlsResult: insert_if_new(schema.tls_probe),
@@ -148,7 +148,7 @@ class Store(DocumentTables, ArkTables):
                 rows = [{"run_id": run_id, **asdict(record)} for record in of_kind[kind]]
                 if rows:
                     connection.execute(statement, rows)
-            add_requests(connection, run_id, DOCUMENTS, leads)
+            add_requests(connection, run_id, DOCUMENTS, new_requests)
             settle(connection, run_id, [*settled, *of_kind[SettledEntry]])
 
     # -- runs

@@ -106,8 +106,8 @@ def _grounds(facts: ObjectFacts) -> tuple[str, ...]:
         grounds.append(f"a name that can't exist gets the same page ({control.asked_url})")
         if worth(facts) is _OPEN:
             grounds.append("so this answer proves nothing")
-    if facts.knows_itself:
-        grounds.append(f"the page names this ARK ({', '.join(facts.knows_itself[:3])})")
+    if facts.unechoed_own_places:
+        grounds.append(f"the page names this ARK ({', '.join(facts.unechoed_own_places[:3])})")
     if facts.is_told_apart and control is not None:
         grounds.append(f"a name that can't exist is answered {control.status}")
     if reply is ControlContrast.ANOTHER:
@@ -240,7 +240,7 @@ _SPECIAL_PAGES = (
     ),
     _success(
         "several objects got one answer, and the control, requested again, gets it too or no usable answer",
-        lambda facts: facts.wall is not None and facts.answer.passing_fault is None,
+        lambda facts: facts.wall is not None and facts.answer.temporary_fault is None,
         ObjectOutcome.BLOCKED,
         _wall_evidence,
     ),
@@ -275,9 +275,9 @@ _SPECIAL_PAGES = (
     ),
     _success(
         "the page reports a temporary fault, and does not declare this ARK",
-        lambda facts: facts.answer.passing_fault is not None and not facts.declares_itself,
+        lambda facts: facts.answer.temporary_fault is not None and not facts.declares_itself,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: [f"the page reports a temporary fault: {facts.answer.passing_fault!r}", *_grounds(facts)],
+        lambda facts: [f"the page reports a temporary fault: {facts.answer.temporary_fault!r}", *_grounds(facts)],
     ),
     _success(
         "the title reports that nothing was found, and nothing shows that this is the title of an object",
@@ -373,9 +373,9 @@ _REFUSALS = (
     ),
     _refusal(
         "the last status is 404, and the page reports a pause of the whole site",
-        lambda facts: facts.answer.status == 404 and facts.answer.pause_of_site is not None,
+        lambda facts: facts.answer.status == 404 and facts.answer.site_pause is not None,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: f"the page reports a pause of the whole site: {facts.answer.pause_of_site!r}",
+        lambda facts: f"the page reports a pause of the whole site: {facts.answer.site_pause!r}",
     ),
     _refusal(
         "the last status is 404 or 410, and the page has a record of this ARK",

@@ -74,7 +74,7 @@ class AnswerSets:
     """The last answers of landing hosts to second controls, by the pattern of the URL asked."""
 
     @classmethod
-    def of(cls, observations: Iterable[Observation]) -> AnswerSets:
+    def from_observations(cls, observations: Iterable[Observation]) -> AnswerSets:
         """Group *observations*, which may come in any order."""
         answer_sets = cls({}, {}, {}, {}, {}, {}, {})
         for observation in observations:
@@ -104,7 +104,7 @@ class AnswerSets:
 
     def with_those_about(self, observations: Iterable[Observation]) -> AnswerSets:
         """Return the answers of *observations* about single ARKs, with the shared answers of this group."""
-        return replace(self, about=AnswerSets.of(observations).about)
+        return replace(self, about=AnswerSets.from_observations(observations).about)
 
     def answer(self, url: str) -> AnswerFacts | None:
         """Return the answer for the object at *url*, or None."""

@@ -12,11 +12,11 @@ from typing import Any
 
 from crawler.answers.claims import (
     Level,
+    has_address_and_guarantor,
     is_placeholder,
+    is_uninformative,
     level_of,
-    points_somewhere,
     policy_link,
-    tells_too_little,
     template_in,
 )
 from crawler.answers.erc import ON_PURPOSE, missing_code, parse_dates
@@ -46,7 +46,7 @@ class StatementFacts:
 
     @cached_property
     def template(self) -> str | None:
-        """The guarantor or place in it that only a template names, or None."""
+        """The guarantor or address of the commitment that is a placeholder of a template, or None."""
         return template_in(self.statement, self.at)
 
     @property
@@ -149,7 +149,7 @@ def _statement_evidence(facts: StatementFacts) -> str:
     return f"{facts.asked} states {facts.level.value if facts.level else 'a commitment'}{by}{since}: {facts.what}"
 
 
-STATEMENT_RULES: RuleTable[StatementFacts, CommitmentOutcome] = RuleTable.of(
+STATEMENT_RULES: RuleTable[StatementFacts, CommitmentOutcome] = RuleTable.from_rules(
     "A statement of commitment",
     VerdictRule(
         "it declares by a code such as (:unap) that there is none",
@@ -168,7 +168,7 @@ STATEMENT_RULES: RuleTable[StatementFacts, CommitmentOutcome] = RuleTable.of(
     ),
     VerdictRule(
         "it names no level, but the guarantor and the address of the full statement",
-        lambda facts: not facts.what and points_somewhere(facts.statement),
+        lambda facts: not facts.what and has_address_and_guarantor(facts.statement),
         CommitmentOutcome.STATED,
         lambda facts: f"{facts.asked} names no level, but the address of the commitment: {facts.statement['where']}",
         _as_given,
@@ -183,7 +183,7 @@ STATEMENT_RULES: RuleTable[StatementFacts, CommitmentOutcome] = RuleTable.of(
     ),
     VerdictRule(
         "it has few words, without one about permanence, and no address of the full statement",
-        lambda facts: tells_too_little(facts.what) and policy_link(facts.statement) is None,
+        lambda facts: is_uninformative(facts.what) and policy_link(facts.statement) is None,
         CommitmentOutcome.UNDETERMINED,
         lambda facts: f"{facts.asked} returned a statement that is too short to judge: {facts.what!r}",
         _as_given,
@@ -209,7 +209,7 @@ def _of_statement(
 
 
 #: The rules for the provider's promise, by its genuine answers.
-COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable.of(
+COMMITMENT_RULES: RuleTable[CommitmentFacts, CommitmentOutcome] = RuleTable.from_rules(
     "The commitment",
     VerdictRule(
         "no inflection was requested", lambda facts: not facts.asked, CommitmentOutcome.NOT_ASKED, lambda facts: ()

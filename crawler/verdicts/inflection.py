@@ -186,10 +186,10 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                 ),
                 VerdictRule(
                     "the page reports a temporary fault",
-                    lambda facts: facts.answer.passing_fault is not None,
+                    lambda facts: facts.answer.temporary_fault is not None,
                     MetadataOutcome.UNDETERMINED,
                     lambda facts: (
-                        f"{facts.asked} returned a page that reports a temporary fault: {facts.answer.passing_fault!r}"
+                        f"{facts.asked} returned a page that reports a temporary fault: {facts.answer.temporary_fault!r}"
                     ),
                 ),
             ),
@@ -239,7 +239,7 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                 ),
                 VerdictRule(
                     "a name that can't exist gets the same",
-                    lambda facts: facts.is_everybodys,
+                    lambda facts: facts.equals_control,
                     MetadataOutcome.ANSWERS_ANYTHING,
                     _everybodys,
                 ),

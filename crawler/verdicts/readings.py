@@ -218,7 +218,7 @@ def other_hyphenation(as_written: str, repaired: str) -> str | None:
     if label is None or _NO_SIGN.sub("", written) != _NO_SIGN.sub("", repaired):
         return None
     other, changed = repaired, False
-    typeset = offsets.places("soft hyphen", 0, len(written))
+    typeset = offsets.repair_offsets("soft hyphen", 0, len(written))
     for wrap in reversed(list(_HYPHEN_AT_WRAP.finditer(written))):
         at = _place(repaired, len(_NO_SIGN.sub("", written[: wrap.start()])))
         if "/" not in repaired[label.end() : at] or wrap.start() in typeset:
@@ -288,7 +288,7 @@ def readings_of(ark: Ark, url: str, others: Iterable[CandidateReading] = ()) -> 
 
 def evidence_of_targets(targets: Iterable[tuple[Ark, str]], doubtful: Container[str]) -> Evidence:
     """Return the evidence about check characters and shapes from the ARKs of a run, except at *doubtful* URLs."""
-    return Evidence.of(ark for ark, url in targets if not ark.is_skipped and url not in doubtful)
+    return Evidence.from_arks(ark for ark, url in targets if not ark.is_skipped and url not in doubtful)
 
 
 def meant_by(reading: CandidateReading, evidence: Evidence) -> tuple[CandidateReading, ...]:

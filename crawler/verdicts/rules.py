@@ -62,7 +62,7 @@ class RuleTable(Generic[Facts, OutcomeT]):
     groups: tuple[RuleGroup[Facts, OutcomeT], ...]
 
     @classmethod
-    def of(cls, title: str, *rules: VerdictRule[Facts, OutcomeT]) -> RuleTable[Facts, OutcomeT]:
+    def from_rules(cls, title: str, *rules: VerdictRule[Facts, OutcomeT]) -> RuleTable[Facts, OutcomeT]:
         """Return a table of rules without a common condition."""
         return cls(title, (RuleGroup("always", always, rules),))
 

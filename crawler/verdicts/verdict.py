@@ -62,12 +62,12 @@ class ClosedCollection:
     reason: str = ""
 
     @classmethod
-    def of(cls, arks: str, reason: str = "") -> ClosedCollection:
+    def parse(cls, arks: str, reason: str = "") -> ClosedCollection:
         """Return the collection of the ARKs that begin with *arks*: a NAAN, or a NAAN and the beginning of a name.
 
         Raises `extractors.model.normalize.NotAnArk`.
 
-        >>> ClosedCollection.of("ark:/98765/k3-", "reading room only").holds(Ark.parse("ark:98765/k3x7"))
+        >>> ClosedCollection.parse("ark:/98765/k3-", "reading room only").holds(Ark.parse("ark:98765/k3x7"))
         True
         """
         return cls(*naan_and_name(arks), reason)
@@ -104,7 +104,7 @@ class ClosedFacts:
 
 
 #: A refusal shows that an object exists if a name that can't exist is not found.
-CLOSED_RULES: RuleTable[ClosedFacts, ObjectOutcome] = RuleTable.of(
+CLOSED_RULES: RuleTable[ClosedFacts, ObjectOutcome] = RuleTable.from_rules(
     "A refusal by a collection that is closed on purpose",
     VerdictRule(
         "there is no answer for a name that can't exist",
@@ -196,7 +196,7 @@ def _unasked_metadata(family: Family, words: str) -> VerdictRule[ObjectAccess, M
 
 
 #: The rules about metadata if no inflection was requested, by the object's outcome.
-UNASKED_RULES: RuleTable[ObjectAccess, MetadataOutcome] = RuleTable.of(
+UNASKED_RULES: RuleTable[ObjectAccess, MetadataOutcome] = RuleTable.from_rules(
     "The metadata, if no inflection was requested",
     *(_unasked_metadata(family, words) for family, words in _UNASKED_METADATA.items()),
 )

@@ -86,7 +86,7 @@ class Sessions:
     def log_in(self, url: str) -> LogIn | None:
         """Return the log-in for the origin of *url*, or None."""
         try:
-            return self.log_ins.get(Origin.of(url)) if self.log_ins else None
+            return self.log_ins.get(Origin.parse(url)) if self.log_ins else None
         except ValueError:
             return None
 
@@ -293,7 +293,7 @@ class Redaction:
         if to_proxy:
             sent.append(Credential({"Proxy-Authorization": to_proxy.decode("latin-1")}))
         for credential in sent:
-            quiet = Redactor.of(credential.secrets)
+            quiet = Redactor.for_secrets(credential.secrets)
             for name, values in response.headers.items():
                 response.headers[name] = [quiet.bytes(value) for value in values]
             if "log_in" not in request.meta:  # a log-in's answers are not stored, and its form needs its own values
@@ -325,7 +325,7 @@ class RecordRedactor:
             if (origin_and_credential := self._credentials.find(url))
             for secret in origin_and_credential[1].secrets
         }
-        quiet = Redactor.of((*secrets, *self._of_proxies))
+        quiet = Redactor.for_secrets((*secrets, *self._of_proxies))
         match item:
             case Observation():
                 return quiet.record(item, kept=frozenset({"ark", "request_url", "asked_url"}))

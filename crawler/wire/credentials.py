@@ -112,7 +112,7 @@ class Credentials:
         if not self.by_origin:
             return None
         try:
-            origin = Origin.of(url)
+            origin = Origin.parse(url)
         except ValueError:
             return None
         credential = self.by_origin.get(origin)
@@ -182,7 +182,7 @@ def fill_form(page: bytes, url: str, log_in: LogIn) -> Form:
 
     Raises `NoLogIn` if there is no such form, or if it uses another host, method or encoding.
 
-    >>> origin = Origin.of("https://repo.example/")
+    >>> origin = Origin.parse("https://repo.example/")
     >>> log_in = LogIn(origin, "https://repo.example/in", {"user": "me", "pw": "open sesame"}, ("open sesame",))
     >>> fill_form(b'<form method=post action=go><input name=t type=hidden value=1><input name=user><input name=pw>',
     ...             "https://repo.example/in", log_in)
@@ -201,7 +201,7 @@ def fill_form(page: bytes, url: str, log_in: LogIn) -> Form:
         raise NoLogIn(f"the form at {url} wants another encoding than {_ENCODING}")
     try:
         target = resolved_location(url, form.get("action") or url)
-        origin = Origin.of(target)
+        origin = Origin.parse(target)
     except (BadLocation, ValueError):
         raise NoLogIn(f"the form at {url} leads nowhere") from None
     if origin != log_in.origin:
@@ -222,7 +222,7 @@ _ENCODING = "application/x-www-form-urlencoded"
 def require_success(log_in: LogIn, status: int, cookies: Collection[str], page: str) -> None:
     """Raise `NoLogIn` unless status, cookies and page of the answer to the form show success.
 
-    >>> log_in = LogIn(Origin.of("https://repo.example/"), "", {}, (), status=302, cookie="session")
+    >>> log_in = LogIn(Origin.parse("https://repo.example/"), "", {}, (), status=302, cookie="session")
     >>> require_success(log_in, 302, ["session"], "")
     >>> require_success(log_in, 200, ["session"], "")
     Traceback (most recent call last):

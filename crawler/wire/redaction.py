@@ -46,7 +46,7 @@ _BYTE_GROUPS, _DECIMAL, _NAMED = (2, 5), 6, 8
 class Redactor:
     """Removes some secrets from bytes, text and records. Without secrets it is false, and changes nothing.
 
-    >>> quiet = Redactor.of(["S3cr3t/42+x"])
+    >>> quiet = Redactor.for_secrets(["S3cr3t/42+x"])
     >>> quiet.text('?tok=S3cr3t%2F42%2Bx {"tok": "S3cr3t\\\\/42\\\\u002bx"} &#83;3cr3t&sol;42&plus;x')
     '?tok=[secret] {"tok": "[secret]"} [secret]'
     """
@@ -54,7 +54,7 @@ class Redactor:
     words: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, secrets: Iterable[str]) -> Redactor:
+    def for_secrets(cls, secrets: Iterable[str]) -> Redactor:
         """Return a redactor of *secrets*, without those of fewer than six characters."""
         words = (word for secret in secrets for word in (secret, _decode_text(secret)))
         kept = dict.fromkeys(word for word in words if len(word) >= LEAST_CHARS)

@@ -299,7 +299,7 @@ class Gaps:
         """
         text = self._text
         self._note_typewritten_dash(start, end)
-        for at in self._offsets.places("look-alike hyphen", start, end):
+        for at in self._offsets.repair_offsets("look-alike hyphen", start, end):
             is_dash = self._offsets.written_at(at) in _DASHES
             if not is_dash or not (self._builder.name or "/" in text[start:at]):
                 continue

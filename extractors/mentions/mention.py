@@ -393,12 +393,12 @@ def citation_findings(mentions: Sequence[Mention], blocks: Sequence[Block]) -> t
         for shown in shown_here
         if targets[link] and all(_differ(shown.ark, target.ark) for target in targets[link])
     }
-    leads = _targets_of_links(blocks)
+    link_targets = _targets_of_links(blocks)
     findings |= {
         Finding("dead-link", f"browsers can't follow {mention.repaired}")
         for mention in mentions
         if mention.role in _TARGETS and mention.resolver is None and _BARE_SCHEME.match(mention.as_written)
-        and _is_whole_target(mention, leads)
+        and _is_whole_target(mention, link_targets)
     }  # fmt: skip
     if any(block.anchors for block in blocks):
         findings |= {
@@ -446,17 +446,17 @@ def _differ(shown: Ark, target: Ark) -> bool:
 
 def _targets_of_links(blocks: Sequence[Block]) -> dict[int | None, list[str]]:
     """Return the targets of each link, sorted; those outside of links are under ``None``."""
-    leads: dict[int | None, list[str]] = defaultdict(list)
+    link_targets: dict[int | None, list[str]] = defaultdict(list)
     for block in blocks:
         if block.role in _TARGETS:
-            leads[block.link].append(block.text.strip())
-    for targets in leads.values():
+            link_targets[block.link].append(block.text.strip())
+    for targets in link_targets.values():
         targets.sort()
-    return leads
+    return link_targets
 
 
-def _is_whole_target(mention: Mention, leads: Mapping[int | None, Sequence[str]]) -> bool:
+def _is_whole_target(mention: Mention, link_targets: Mapping[int | None, Sequence[str]]) -> bool:
     """Return True if a target begins with the written form of *mention*."""
-    targets = leads.get(mention.link, ())
+    targets = link_targets.get(mention.link, ())
     at = bisect_left(targets, mention.as_written)
     return at < len(targets) and targets[at].startswith(mention.as_written)

@@ -157,7 +157,7 @@ _INFLECTIONS = frozenset({"", "?", "info"})
 class WrittenArk:
     """The parts of an ARK exactly as written; joined, they give the text again (draft-kunze-ark-38, 2).
 
-    >>> WrittenArk.of("https://n2t.net/ark:/12148/btv1-b84?info#top")
+    >>> WrittenArk.parse("https://n2t.net/ark:/12148/btv1-b84?info#top")
     WrittenArk(resolver='https://n2t.net/', label='ark:/', body='12148/btv1-b84', query='info', fragment='top')
     """
 
@@ -172,10 +172,10 @@ class WrittenArk:
     """The text after the first ``#``; kept, never requested."""
 
     @classmethod
-    def of(cls, text: str) -> WrittenArk | None:
+    def parse(cls, text: str) -> WrittenArk | None:
         """Return the parts of *text*; None if no label is at its beginning or after a slash.
 
-        >>> WrittenArk.of("bulwark:/12345/x5") is None
+        >>> WrittenArk.parse("bulwark:/12345/x5") is None
         True
         """
         form = without_resolver(text)
@@ -196,7 +196,7 @@ class WrittenArk:
     def inflection(self) -> str:
         """``?info``, ``??`` or ``?`` if that is the whole query, else empty (draft-kunze-ark-38, 1.2).
 
-        >>> [WrittenArk.of(f"ark:12345/x{query}").inflection for query in ("?info", "??", "?", "?INFO", "?info&a=b")]
+        >>> [WrittenArk.parse(f"ark:12345/x{query}").inflection for query in ("?info", "??", "?", "?INFO", "?info&a=b")]
         ['?info', '??', '?', '', '']
         """
         return f"?{self.query}" if self.query in _INFLECTIONS else ""
@@ -291,7 +291,7 @@ def remarks(written: str, ark: Ark, *, url_goes_on: bool = False) -> tuple[Remar
     >>> [remark.value for remark in remarks(written, Ark.parse(written))]
     ['plain-http', 'classic-label', 'outside-repertoire', 'hyphen']
     """
-    parts = WrittenArk.of(written) or WrittenArk.of(str(ark))
+    parts = WrittenArk.parse(written) or WrittenArk.parse(str(ark))
     assert parts is not None, "an ARK in normal form begins with its label"
     is_plain = not ark.qualifier and parts.body == f"{ark.naan}/{ark.name}" and _PLAIN_BODY.fullmatch(parts.body)
     due = [remark for remark, applies in (_RULES_OF_PLAIN if is_plain else RULES).items() if applies(parts, ark)]

@@ -136,7 +136,7 @@ def as_time_allows(items: Iterable[Item], of: str, *, each: bool = False) -> Ite
 
 
 def has_time(stage: ReadingStage, otherwise: str) -> bool:
-    """Return True if there is time left for *stage*; otherwise note *otherwise* in the budget."""
+    """Return True if time is left for *stage* in the current budget; otherwise add the finding *otherwise*."""
     budget = _current.get()
     if budget is None or not budget.is_spent(stage):
         return True

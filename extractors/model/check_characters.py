@@ -269,7 +269,7 @@ class Zones:
     """By NAAN and the first two characters of a name; None for every name."""
 
     @classmethod
-    def of(cls, arks: Iterable[Ark]) -> Zones:
+    def from_arks(cls, arks: Iterable[Ark]) -> Zones:
         """Return the known rules together with those that *arks* show."""
         return cls(learn_zones(dict.fromkeys(ark.base for ark in arks)))
 
@@ -431,7 +431,7 @@ def lower_case_form(written: str, ark: Ark) -> Ark | None:
     >>> lower_case_form("ark:/67375/6H6-N49F7FRR-Q", Ark.parse("ark:/67375/6H6-N49F7FRR-Q")) is None
     True
     """
-    label = parts.label if (parts := WrittenArk.of(written)) else ""
+    label = parts.label if (parts := WrittenArk.parse(written)) else ""
     return Ark.parse(str(ark).lower()) if label.isupper() and (ark.name + ark.qualifier).isupper() else None
 
 

@@ -142,8 +142,8 @@ class OffsetMap:
                 names.append(change.repair)
         return names
 
-    def places(self, repair: str, start: int, end: int) -> list[int]:
-        """Return the offsets in the repaired text, between two others, where *repair* was made."""
+    def repair_offsets(self, repair: str, start: int, end: int) -> list[int]:
+        """Return the offsets from *start* to *end* of the repaired text at which *repair* was made."""
         first = bisect_right(self.starts, start - 1)
         last = bisect_right(self.starts, end - 1)
         return [change.start for change in self.changes[first:last] if change.repair == repair]

@@ -33,10 +33,10 @@ class Origin:
     """None for a scheme without a default port, if the URL has no port."""
 
     @classmethod
-    def of(cls, url: str) -> Origin:
+    def parse(cls, url: str) -> Origin:
         """Return the origin of an http or https URL. Raises ValueError for other texts.
 
-        >>> Origin.of("https://Repository.example/x")
+        >>> Origin.parse("https://Repository.example/x")
         Origin(scheme='https', host='repository.example', port=443)
         """
         origin = find_origin(url)
@@ -51,7 +51,7 @@ class Origin:
         >>> str(Origin.from_name("repository.example")), str(Origin.from_name("http://localhost:8000"))
         ('https://repository.example', 'http://localhost:8000')
         """
-        return cls.of(name if "://" in name else f"https://{name}")
+        return cls.parse(name if "://" in name else f"https://{name}")
 
     @property
     def authority(self) -> str:

@@ -230,10 +230,10 @@ class Evidence:
     """ARKs with independent support that makes them certain: complete link targets, or intact in two documents."""
 
     @classmethod
-    def of(cls, arks: Iterable[Ark], supported: frozenset[Ark] = frozenset()) -> Evidence:
+    def from_arks(cls, arks: Iterable[Ark], supported: frozenset[Ark] = frozenset()) -> Evidence:
         """Return the evidence of whole *arks* for those that may be broken; their order doesn't matter.
 
-        >>> Evidence.of([Ark.parse("ark:12148/btv1b84/f1.item"), Ark.parse("ark:12148/btv1b84")]).whole
+        >>> Evidence.from_arks([Ark.parse("ark:12148/btv1b84/f1.item"), Ark.parse("ark:12148/btv1b84")]).whole
         ('ark:12148/btv1b84', 'ark:12148/btv1b84/f1.item')
         """
         distinct = sorted(set(arks), key=attrgetter("naan", "name", "qualifier"))  # faster than comparing ARKs
@@ -245,7 +245,7 @@ class Evidence:
     def begins_whole_ark(self, form: str) -> bool:
         """Return True if *form* is the beginning of an ARK that is whole elsewhere.
 
-        >>> Evidence.of([Ark.parse("ark:12148/bpt6k107371t")]).begins_whole_ark("ark:12148/bpt6k10")
+        >>> Evidence.from_arks([Ark.parse("ark:12148/bpt6k107371t")]).begins_whole_ark("ark:12148/bpt6k10")
         True
         """
         at = bisect_left(self.whole, form)

@@ -246,7 +246,7 @@ class LanguageChoice:
     """True if the user chose it; else the page follows the reader's browser if it has that language."""
 
     @classmethod
-    def of(cls, word: str | None) -> LanguageChoice:
+    def parse(cls, word: str | None) -> LanguageChoice:
         """Return the choice for a value of `--lang` or the configuration: a code, `AUTO`, or None."""
         if word == AUTO:
             return cls(language_of_environment())

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from urllib.parse import unquote
 
-from crawler.history.ark_status import place
+from crawler.history.ark_status import comparable_landing_url
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
 from crawler.model.resolving import sendable
 
@@ -77,7 +77,7 @@ def same_object(one: str, other: str) -> bool:
 def _canonical(url: str) -> str:
     plain = _ESCAPE.sub(_unescape_plain, sendable(url.strip()))
     as_one = _ARK.sub(lambda ark_path: "/ark:" + ark_path[1].replace("-", ""), plain)
-    return place(as_one).removeprefix("www.")
+    return comparable_landing_url(as_one).removeprefix("www.")
 
 
 def _unescape_plain(escape: re.Match[str]) -> str:

@@ -71,7 +71,7 @@ class TableDefinition:
     is_listing: bool = False
     """True if it lists single items instead of counts: too long to print."""
 
-    def of(self, frames: Frames) -> pd.DataFrame:
+    def table(self, frames: Frames) -> pd.DataFrame:
         """Return the table of one run, sorted."""
         rows = self.function(frames)
         return self.select_columns(in_order(rows, *self.order) if self.order else rows)

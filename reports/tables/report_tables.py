@@ -43,7 +43,7 @@ class Tables(Mapping[str, pd.DataFrame]):
 
     def __getitem__(self, name: str) -> pd.DataFrame:
         if name not in self._made:
-            self._made[name] = _BY_NAME[name].of(self._frames)
+            self._made[name] = _BY_NAME[name].table(self._frames)
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -97,7 +97,9 @@ class Report:
     """The language of human-readable output; machine-readable output is always in English."""
 
     @classmethod
-    def of(cls, frames: Frames, choice: Choice | None = None, language_choice: LanguageChoice | None = None) -> Report:
+    def from_frames(
+        cls, frames: Frames, choice: Choice | None = None, language_choice: LanguageChoice | None = None
+    ) -> Report:
         """Return the report on a run; *choice* names the part of the run that *frames* contains."""
         return cls(frames, Tables(frames), choice or Choice(), language_choice or LanguageChoice())
 

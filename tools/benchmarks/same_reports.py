@@ -53,7 +53,7 @@ def digests(name: str) -> Iterator[tuple[str, str]]:
     formats = [form for form in FORMATS if store.stat().st_size < LARGE or form not in _SLOW]
     for title, loading, choice, language_choice in _ways(store):
         try:
-            report = Report.of(_part(load_frames(store, **loading), choice), choice, language_choice)
+            report = Report.from_frames(_part(load_frames(store, **loading), choice), choice, language_choice)
         except Exception as problem:
             yield title, f"{type(problem).__name__}: {problem}"
             continue
@@ -83,7 +83,7 @@ def _ways(store: Path) -> Iterator[tuple[str, Mapping[str, Any], Any, Any]]:
     with closing(sqlite3.connect(f"{store.as_uri()}?mode=ro", uri=True)) as raw:
         runs = [run for (run,) in raw.execute("SELECT run_id FROM run ORDER BY run_id")]
         naans = tuple(naan for (naan,) in raw.execute("SELECT naan FROM ark ORDER BY ark_id LIMIT 1"))
-    yield "in German", {}, every, LanguageChoice.of("de")
+    yield "in German", {}, every, LanguageChoice.parse("de")
     yield "one NAAN", {}, Choice(naans=naans), english
     for run in dict.fromkeys((runs[0], runs[-1])) if runs else ():
         yield f"run {run} alone", {"run_id": run}, every, english

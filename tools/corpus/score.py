@@ -160,7 +160,7 @@ def _strings(value: object) -> list[str]:
 def mentions_in(corpus: Iterable[Document]) -> dict[str, tuple[Mention, ...]]:
     """Return the mentions of each document by path, decided as by ``arkaudit extract``."""
     read = {document.path: extraction_of(document.file.read_bytes(), name=document.file.name) for document in corpus}
-    evidence = Evidence.of(ark for extraction in read.values() for ark in extraction.whole)
+    evidence = Evidence.from_arks(ark for extraction in read.values() for ark in extraction.whole)
     return {path: with_evidence(each.mentions, each.unresolved, evidence) for path, each in read.items()}
 
 

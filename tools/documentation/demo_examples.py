@@ -38,7 +38,7 @@ def examples(store: Path) -> Mapping[str, str]:
     All dates are replaced by one. Columns that vary, numbers of requests and attempts, and the tables `LEFT_OUT` are
     left out.
     """
-    report = Report.of(load_frames(store))
+    report = Report.from_frames(load_frames(store))
     tables = {
         f"{definition.name}.csv": csv_text(_without_chance(report, definition))
         for definition in TABLES

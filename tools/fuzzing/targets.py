@@ -216,7 +216,7 @@ def _require_one_line(words: str) -> None:
 
 def redaction(data: bytes) -> None:
     """Redact a secret between any bytes."""
-    cleaned = Redactor.of([_SECRET]).bytes(data + _SECRET.encode() + data)
+    cleaned = Redactor.for_secrets([_SECRET]).bytes(data + _SECRET.encode() + data)
     assert _SECRET.encode() not in cleaned
     assert HIDDEN.encode() in cleaned or b"[\0s\0" in cleaned
 

@@ -258,7 +258,7 @@ def _blocks(run: Sequence[Part], aside: Sequence[Part], numbers: Iterator[int]) 
             for text in texts if cited.ranges else ():
                 ranges = text.ranges(page, cited)
                 if ranges:
-                    link, is_new = text.link_number(cited.uri, ranges, numbers)
+                    link, is_new = text.add_link(cited.uri, ranges, numbers)
                     break
             if is_new:
                 targets.append(Block(cited.uri, Role.LINK_ANNOTATION, page.number, cited.place, link=link))
@@ -292,8 +292,8 @@ class _Text:
         moved = ((part.offset_in_part(start), part.offset_in_part(end)) for start, end in cited.ranges)
         return [(base + start, base + end) for start, end in moved if start is not None and end is not None]
 
-    def link_number(self, uri: str, ranges: Sequence[tuple[int, int]], numbers: Iterator[int]) -> tuple[int, bool]:
-        """Return the number of a link over this text, and True if it is new, not continued from the page before."""
+    def add_link(self, uri: str, ranges: Sequence[tuple[int, int]], numbers: Iterator[int]) -> tuple[int, bool]:
+        """Add a link over *ranges* of this text; return its number, and False if it continues from the page before."""
         last = self._last_of_uri.get(uri)
         goes_on = last is not None and _is_continuous(self.text, [(last.start, last.end)], ranges)
         number = last.link if last is not None and goes_on else next(numbers)

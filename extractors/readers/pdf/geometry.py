@@ -112,7 +112,7 @@ class Glyphs:
         return round(angle / (math.pi / 2)) % 4
 
     @classmethod
-    def of(cls, text_page: PdfTextPage, text: str) -> Self | None:
+    def from_page(cls, text_page: PdfTextPage, text: str) -> Self | None:
         """Return the glyphs of *text*, the whole text of the page; None if its offsets don't match PDFium's."""
         count = text_page.count_chars()
         if count == len(text):

@@ -376,7 +376,7 @@ def _with_text(page: PdfiumPage, read: PdfPage, faults: list[str], *, continues:
         read = replace(read, is_recognized=_is_invisible(page))
 
         def with_geometry() -> PdfPage:
-            glyphs = Glyphs.of(text_page, text)
+            glyphs = Glyphs.from_page(text_page, text)
             if glyphs is None:
                 return read
             glyphs.look_for_turns(labels)
@@ -411,7 +411,7 @@ def _is_garbled(text: str, text_page: PdfTextPage) -> bool:
 
 def _from_right_to_left(read: PdfPage, text_page: PdfTextPage) -> PdfPage:
     """Return *read* with its text in reading order, from right to left."""
-    glyphs = Glyphs.of(text_page, read.text)
+    glyphs = Glyphs.from_page(text_page, read.text)
     if glyphs is None:
         return read
     in_order = order_text(read.text, lines_of(read.text, glyphs), glyphs)
