@@ -302,7 +302,9 @@ class MarkupPage:
                 if anchor.link not in self._written_links:
                     self._written_links.add(anchor.link)
                     self._blocks.append(targets[anchor.link])
-            self._blocks.append(replace(block, following=decode_references(following["text"]) if following else ""))
+            if following:
+                block = replace(block, following=decode_references(following["text"]))
+            self._blocks.append(block)
         return pos
 
     def _enter_link(
