@@ -197,16 +197,18 @@ class DatasetMaker:
         lost = self._finish(map(call, left.values()), take)
         # A lost part killed its workers, or waited at a worker that another part killed. So it is tried alone, then
         # file by file. A file that is lost alone is the cause.
+        is_alone = len(left) == 1
         while lost:
             answer = lost.pop(0)
             part = parts[answer.call.key]
-            if again := self._finish([answer.call], take):
-                if len(part.files) > 1:
-                    pieces = self.plan.split(part)
-                    parts.update((piece.key, piece) for piece in pieces)
-                    lost += [Answer(call(piece)) for piece in pieces]
-                else:
-                    take(part.key, give_up_part(self.plan.storage, part, again[0].lost))
+            again = [answer] if is_alone else self._finish([answer.call], take)
+            is_alone = False
+            if again and len(part.files) > 1:
+                pieces = self.plan.split(part)
+                parts.update((piece.key, piece) for piece in pieces)
+                lost += [Answer(call(piece)) for piece in pieces]
+            elif again:
+                take(part.key, give_up_part(self.plan.storage, part, again[0].lost))
         return {part.key: done[part.key] for part in self.plan.parts()}
 
     def _evidence(self, files: Sequence[str]) -> tuple[str, int, list[str]]:
