@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import re
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -237,7 +239,7 @@ def _file_of(
         if chosen and not file.problem:
             source = Source(data, file.path.name)
             file.is_package = source.is_package
-            _place_corrections(file, source, chosen)
+            _place_corrections(file, source, data, chosen)
     except OSError as problem:
         file.problem = problem.strerror or str(problem)
     except NotEditable as problem:
@@ -247,24 +249,30 @@ def _file_of(
     return file if file._candidates or file.others or file.problem else None
 
 
-def _place_corrections(file: FixedFile, source: Source, chosen: Sequence[Correction]) -> None:
+def _place_corrections(file: FixedFile, source: Source, data: bytes, chosen: Sequence[Correction]) -> None:
     """Add the corrections with their places in *source*."""
     groups: dict[tuple[str, bool], list[int]] = {}
     for index, mention in enumerate(file._mentions):
         groups.setdefault((mention.as_written, mention.role is Role.TEXT), []).append(index)
+    source.index(one.written for one in chosen)
+    by_group: dict[tuple[str, bool], list[Correction]] = {}
     for one in chosen:
-        is_text = file._mentions[one.index].role is Role.TEXT
-        same = groups[one.written, is_text]
-        places = source.places(one.written, is_text=is_text)
-        if not places:
-            file.others.append(replace(one, refusal="its place in the source was not found"))
-        if len(places) == len(same):
-            places = [places[same.index(one.index)]]
-        for place in places[:_MOST_TRIALS]:
-            edits = tuple(place.byte_edits(chain.from_iterable(each.edits for each in one.proposals)))
-            if edits:
-                where = one.place if source.is_package else f"line {place.line}"
-                file._candidates.append(replace(one, edits=edits, place=where))
+        by_group.setdefault((one.written, file._mentions[one.index].role is Role.TEXT), []).append(one)
+    for group, corrections in by_group.items():
+        places = source.places(group[0], is_text=group[1])
+        of_mention = dict(zip(groups[group], places, strict=False)) if len(places) == len(groups[group]) else {}
+        for one in corrections:
+            if not places:
+                file.others.append(replace(one, refusal="its place in the source was not found"))
+            for place in [of_mention[one.index]] if of_mention else places[:_MOST_TRIALS]:
+                edits = tuple(place.byte_edits(chain.from_iterable(each.edits for each in one.proposals)))
+                if edits:
+                    file._candidates.append(replace(one, edits=edits))
+    if not source.is_package:
+        line_ends = [end.end() for end in re.finditer(b"\n", data)]
+        file._candidates = [
+            replace(one, place=f"line {bisect_right(line_ends, one.edits[0].start) + 1}") for one in file._candidates
+        ]
 
 
 def _correction(index: int, mention: Mention, proposals: Sequence[Proposal], refusal: str = "") -> Correction:

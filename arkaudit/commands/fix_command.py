@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import logging
 import os
 import re
 import sys
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +18,7 @@ from arkaudit.commands.options import FILE, flag, jobs_option, repeatable, store
 from arkaudit.output import output_rows as rows
 from arkaudit.output.exits import EXIT_MISTAKE, EXIT_UNFINISHED, command, end_unread, errors, say
 from extractors.corrections.proposals import OPTIONAL, UNCHECKED, Kind
+from extractors.corrections.sources import ByteEdit, splice
 from extractors.model.budget import cores
 from extractors.model.errors import UserMistake
 from reports.hints import next_words
@@ -26,6 +27,8 @@ from reports.languages.display import count_noun, escape_invisible
 if TYPE_CHECKING:
     from arkaudit.audits.fixing import Correction, FixedFile
 
+_CONTEXT = 3
+_LINE = re.compile(rb"[^\n]*\n|[^\n]+")
 _KINDS = [kind.value for kind in Kind]
 
 
@@ -166,7 +169,7 @@ class _Output:
         if file.is_package or 0 in data:
             self.list(file, file.corrections)
             return
-        diff = unified_diff(_name_in_patch(file.path), data, file.new_data(data))
+        diff = unified_diff(_name_in_patch(file.path), data, (edit for one in file.corrections for edit in one.edits))
         if not self._is_preview:
             self.diffs.append(diff)
             self.list(file, file.corrections)
@@ -184,10 +187,10 @@ class _Output:
             rows.write(escape_invisible(line) + "\n", sys.stdout)
 
 
-def unified_diff(name: str, old: bytes, new: bytes) -> bytes:
-    r"""Return the diff of two contents of a file for `git apply`; lines end with LF, and CR is a part of a line.
+def unified_diff(name: str, old: bytes, edits: Iterable[ByteEdit]) -> bytes:
+    r"""Return the diff that makes *edits* in a file, for `git apply`; lines end with LF, and CR is a part of a line.
 
-    >>> print(unified_diff("a.txt", b"one\ntwo\nthree", b"one two\nthree").decode(), end="")
+    >>> print(unified_diff("a.txt", b"one\ntwo\nthree", [ByteEdit("", 3, 4, b" ")]).decode(), end="")
     --- a/a.txt
     +++ b/a.txt
     @@ -1,3 +1,2 @@
@@ -197,11 +200,30 @@ def unified_diff(name: str, old: bytes, new: bytes) -> bytes:
      three
     \ No newline at end of file
     """
+    ends = [0, *(line.end() for line in _LINE.finditer(old))]
     # Names with blanks end with a tab.
-    names = [os.fsencode(f"{side}/{name}" + ("\t" if " " in name else "")) for side in "ab"]
-    contents = [re.findall(rb"[^\n]*\n|[^\n]+", content) for content in (old, new)]
-    lines = difflib.diff_bytes(difflib.unified_diff, contents[0], contents[1], names[0], names[1])
-    return b"".join(line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n" for line in lines)
+    blank = "\t" if " " in name else ""
+    pieces = [os.fsencode(f"--- a/{name}{blank}\n+++ b/{name}{blank}\n")]
+    shift, groups = 0, list[list[Any]]()
+    for edit in sorted(set(edits), key=lambda edit: edit.start):
+        first = min(bisect_right(ends, edit.start), len(ends) - 1)
+        # If the end of a line goes, the next line belongs to the change.
+        last = min(bisect_right(ends, edit.end), len(ends) - 1)
+        if not groups or first > groups[-1][1] + 2 * _CONTEXT:
+            groups.append([first, last, []])
+        groups[-1][1] = max(groups[-1][1], last)
+        groups[-1][2].append(edit)
+    for first, last, group in groups:
+        start, end = ends[max(0, first - 1 - _CONTEXT)], ends[min(len(ends) - 1, last + _CONTEXT)]
+        changed = splice(old[: ends[last]], group, start=ends[first - 1])
+        parts = ((b" ", old[start : ends[first - 1]]), (b"-", old[ends[first - 1] : ends[last]]), (b"+", changed))
+        lines = [sign + line for sign, part in (*parts, (b" ", old[ends[last] : end])) for line in _LINE.findall(part)]
+        removed, added = (sum(line[:1] in (b" ", sign) for line in lines) for sign in (b"-", b"+"))
+        before = max(1, first - _CONTEXT)
+        pieces.append(b"@@ -%d,%d +%d,%d @@\n" % (before, removed, before + shift, added))
+        pieces += [line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n" for line in lines]
+        shift += added - removed
+    return b"".join(pieces)
 
 
 def _name_in_patch(path: Path) -> str:

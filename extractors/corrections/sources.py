@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from io import BytesIO
 from zipfile import BadZipFile, ZipFile
@@ -140,6 +140,9 @@ class _Part:
     text: str = ""
     charset: str = "utf-8"
     mark: bytes = b""
+    _starts: dict[str, list[int]] = field(default_factory=dict)
+    _last: tuple[int, int] = (0, 0)
+    _whole: dict[bool, OffsetMap] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         declared = _DECLARED.search(self.data[:1024]) if self.syntax.tags else None
@@ -157,22 +160,34 @@ class _Part:
         """Return *text* in the charset of the part."""
         return text.encode(self.charset, "surrogateescape")
 
+    def index(self, words: Collection[str]) -> None:
+        """Note where each of *words* stands, in one pass."""
+        self._starts = {word: [] for word in words}
+        for found in _WORD.finditer(self.text):
+            if found[0] in self._starts:
+                self._starts[found[0]].append(found.start())
+
     def windows(self, written: str) -> Iterator[tuple[int, int]]:
-        """Yield the ranges in which *written* may stand, by its longest word, and last the whole text."""
-        word = max(_WORD.findall(written), key=len)
+        """Yield the ranges around the longest word of *written*."""
         start = end = -1
-        for found in re.finditer(re.escape(word), self.text):
-            if end < 0 or found.start() - _AROUND > end:
+        for at in self._starts.get(longest_word(written), ()):
+            if end < 0 or at - _AROUND > end:
                 if end >= 0:
                     yield start, end
-                start = max(0, found.start() - _AROUND)
+                start = max(0, at - _AROUND)
                 for opening, closing in (("<", ">"), ("<!--", "-->")) if self.syntax.tags else ():
                     begins = self.text.rfind(opening, 0, start)
                     start = begins if begins > self.text.rfind(closing, 0, start) else start
-            end = found.end() + _AROUND
+            end = min(len(self.text), at + _AROUND)
         if end >= 0:
-            yield start, min(end, len(self.text))
-        yield 0, len(self.text)
+            yield start, end
+
+    def byte_offset(self, at: int) -> int:
+        """Return the offset in bytes of a character, counted from the last one that was asked for."""
+        last, offset = self._last
+        offset += len(self.bytes_of(self.text[last:at])) - len(self.bytes_of(self.text[at:last]))
+        self._last = at, offset
+        return len(self.mark) + offset
 
     def offset_map(self, start: int, end: int, *, with_tags: bool) -> OffsetMap:
         """Return the characters that readers see in a range, with or without the tags."""
@@ -191,6 +206,12 @@ class _Part:
         starts = tuple([change.start for change in changes])
         return OffsetMap(self.text, "".join(pieces), tuple(changes), starts, start)
 
+    def whole_map(self, *, with_tags: bool) -> OffsetMap:
+        """Return the characters of the whole part."""
+        if with_tags not in self._whole:
+            self._whole[with_tags] = self.offset_map(0, len(self.text), with_tags=with_tags)
+        return self._whole[with_tags]
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -206,11 +227,6 @@ class Place:
     def start(self) -> int:
         """Its offset in the part."""
         return self.offsets.source_offset(self.starts[0])
-
-    @property
-    def line(self) -> int:
-        """The number of its line in the part, from 1."""
-        return self.part.text.count("\n", 0, self.start) + 1
 
     def byte_edits(self, edits: Iterable[Edit]) -> Iterator[ByteEdit]:
         """Yield the edits of the source that make *edits* of the written text; tags inside stay."""
@@ -232,12 +248,17 @@ class Place:
         part = self.part
         if not text:
             start, end = _with_ends_of_text(part.text, start, end)
-        first = len(part.mark) + len(part.bytes_of(part.text[:start]))
         try:
             new = text.encode(part.charset)
         except UnicodeError:
             raise Unfixable(f"its encoding ({part.charset}) has no {text!r}") from None
-        return ByteEdit(part.name, first, first + len(part.bytes_of(part.text[start:end])), new)
+        return ByteEdit(part.name, part.byte_offset(start), part.byte_offset(end), new)
+
+
+def longest_word(written: str) -> str:
+    """Return the longest run of letters and digits."""
+    words: list[str] = _WORD.findall(written)
+    return max(words, key=len)
 
 
 def _with_ends_of_text(text: str, start: int, end: int) -> tuple[int, int]:
@@ -281,6 +302,12 @@ class Source:
         names = [name for name in package.names if _XML_PART.search(name)]
         return [_Part(name, package.read(name), self._syntax) for name in names]
 
+    def index(self, texts: Iterable[str]) -> None:
+        """Prepare to find the places of *texts*."""
+        words = set(map(longest_word, texts))
+        for part in self._parts:
+            part.index(words)
+
     def places(self, written: str, *, is_text: bool) -> list[Place]:
         """Return the places where *written* stands, in order: in running text, else in attributes or values."""
         shown = self._find(written, with_tags=False)
@@ -296,22 +323,38 @@ class Source:
         """Return all places of *written*, where gaps may have other blanks; those that end a word, if there are any."""
         pieces = _PIECE.findall(written)
         pattern = re.compile("".join(r"(\s++)" if piece.isspace() else f"({re.escape(piece)})" for piece in pieces))
-        places: list[tuple[Place, bool]] = []
+        places: dict[tuple[str, int], tuple[Place, bool]] = {}
         for part in self._parts:
-            for start, end in part.windows(written):
-                if end - start == len(part.text) and any(place.part is part for place, _ in places):
-                    continue
-                offsets = part.offset_map(start, end, with_tags=with_tags)
-                for found in pattern.finditer(offsets.text):
-                    starts: list[int] = []
-                    ends: list[int] = []
-                    for group, piece in enumerate(pieces, start=1):
-                        first, last = found.span(group)
-                        starts += [first] * len(piece) if piece.isspace() else range(first, last)
-                        ends += [last] * len(piece) if piece.isspace() else range(first + 1, last + 1)
-                    goes_on = offsets.text[found.end() : found.end() + 1].isalnum()
-                    places.append((Place(part, offsets, starts, ends), goes_on))
-        return [place for place, goes_on in places if not goes_on] or [place for place, _ in places]
+            self._add_places(
+                places,
+                part,
+                pieces,
+                pattern,
+                (part.offset_map(*window, with_tags=with_tags) for window in part.windows(written)),
+            )
+        for part in () if places else self._parts:
+            self._add_places(places, part, pieces, pattern, [part.whole_map(with_tags=with_tags)])
+        return [place for place, goes_on in places.values() if not goes_on] or [place for place, _ in places.values()]
+
+    @staticmethod
+    def _add_places(
+        places: dict[tuple[str, int], tuple[Place, bool]],
+        part: _Part,
+        pieces: Sequence[str],
+        pattern: re.Pattern[str],
+        maps: Iterable[OffsetMap],
+    ) -> None:
+        """Add the places in a part, and if the word goes on after each."""
+        for offsets in maps:
+            for found in pattern.finditer(offsets.text):
+                starts: list[int] = []
+                ends: list[int] = []
+                for group, piece in enumerate(pieces, start=1):
+                    first, last = found.span(group)
+                    starts += [first] * len(piece) if piece.isspace() else range(first, last)
+                    ends += [last] * len(piece) if piece.isspace() else range(first + 1, last + 1)
+                place = Place(part, offsets, starts, ends)
+                places[part.name, place.start] = (place, offsets.text[found.end() : found.end() + 1].isalnum())
 
     def apply(self, edits: Iterable[ByteEdit]) -> bytes:
         """Return the document after *edits*; all other bytes are the same."""
@@ -320,7 +363,7 @@ class Source:
             if (others := by_part.setdefault(edit.part, [])) and others[-1].end > edit.start:
                 raise Unfixable("two corrections overlap")
             others.append(edit)
-        changed = {part.name: _splice(part.data, by_part[part.name]) for part in self._parts if part.name in by_part}
+        changed = {part.name: splice(part.data, by_part[part.name]) for part in self._parts if part.name in by_part}
         return _changed_package(self._data, changed) if self.is_package else changed.get("", self._data)
 
 
@@ -339,10 +382,10 @@ def _changed_package(data: bytes, changed: Mapping[str, bytes]) -> bytes:
     return package.getvalue()
 
 
-def _splice(data: bytes, edits: Iterable[ByteEdit]) -> bytes:
+def splice(data: bytes, edits: Iterable[ByteEdit], start: int = 0) -> bytes:
+    """Return *data* from *start* on, after *edits*, which are in order."""
     pieces: list[bytes] = []
-    done = 0
     for edit in edits:
-        pieces += (data[done : edit.start], edit.new)
-        done = edit.end
-    return b"".join((*pieces, data[done:]))
+        pieces += (data[start : edit.start], edit.new)
+        start = edit.end
+    return b"".join((*pieces, data[start:]))
