@@ -10,12 +10,15 @@ from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from arkaudit.audits.fixing import FixedFile, Wanted, fixed_files
 from crawler.model import schema
 from extractors.corrections.proposals import OPTIONAL, Kind
+from extractors.corrections.sources import Source
+from tests.growth import LINEAR, growth
 from tests.loopback import run_command
 from tests.read_only import read_only
 from tests.report_world import ark_row, hop, mention_row, observation_row, write_store
@@ -157,6 +160,18 @@ def test_fix_case(broken: dict[str, tuple[bytes, FixedFile]], case: dict[str, An
         assert case["refusal"] in [file.problem, *(one.refusal for one in file.others)]
 
 
+def test_places_of_many_citations_are_found_in_linear_time() -> None:
+    def find(count: int) -> None:
+        citations = [f"ark:/99152/x{number:07}" for number in range(count)]
+        source = Source("".join(f"<p title='a'>{each}</p>\n<!-- " for each in citations).encode(), "a.html")
+        source.index(citations)
+        assert len(source.places(citations[0], is_text=True)) == 1
+        for citation in citations[1:]:
+            source.places(citation, is_text=True)
+
+    assert growth(find, 150) <= LINEAR
+
+
 BROKEN = "Voir ark:/12148/bpt6k10\n7371t (BnF).\n"
 WHOLE = "Voir ark:/12148/bpt6k107371t (BnF).\n"
 
@@ -173,13 +188,13 @@ def test_fix_apply_keeps_the_mode_leaves_backups_and_is_idempotent(tmp_path: Pat
     shown = run_command("fix", tmp_path)
     assert (shown.returncode, letter.read_text()) == (0, BROKEN)
     assert f"-{BROKEN.splitlines()[0]}\n" in shown.stdout
-    done = run_command("fix", tmp_path, "--apply")
+    done = run_command("fix", tmp_path, letter, "--apply")
     assert done.returncode == 0, done.stderr
     assert "1 citation corrected in 1 file" in done.stderr
     backup = tmp_path / "letter.txt.before-fix"
     assert (letter.read_text(), backup.read_text()) == (WHOLE, BROKEN)
     assert letter.stat().st_mode & 0o777 == 0o640
-    again = run_command("fix", tmp_path, "--apply")
+    again = run_command("fix", tmp_path, letter, "--apply")
     assert (again.returncode, sorted(path.name for path in tmp_path.iterdir())) == (0, [letter.name, backup.name])
     letter.write_text(BROKEN)
     assert run_command("fix", letter, "--apply").returncode == 0
@@ -331,7 +346,8 @@ def test_fix_with_a_store(checked: Path, tmp_path: Path, monkeypatch: pytest.Mon
     lines = [
         f"<p><a href='http://{host}.example/{ark}'>http://{host}.example/{ark}</a>\n" for ark, host in cited.items()
     ]
-    page.write_text("".join(lines))
+    in_query = f"<a href='https://p.example/?u=http%3A%2F%2Fold.example%2F{quote(MOVED, safe='')}'>x</a>"
+    page.write_text("".join(lines) + in_query)
     done = run_command("fix", page, "--store", checked, "--apply")
     assert done.returncode == 0, done.stderr
     expected = {
@@ -341,7 +357,8 @@ def test_fix_with_a_store(checked: Path, tmp_path: Path, monkeypatch: pytest.Mon
         PLAIN: f"https://plain.example/{PLAIN}",
         TYPED: "http://museum.example/ark:/12148/btv1b8449194",
     }
-    assert page.read_text() == "".join(f"<p><a href='{url}'>{url}</a>\n" for url in expected.values()), done.stdout
+    links = "".join(f"<p><a href='{url}'>{url}</a>\n" for url in expected.values())
+    assert page.read_text() == links + in_query, done.stdout
     assert "2 more are only likely" in done.stderr
 
 

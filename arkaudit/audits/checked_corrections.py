@@ -54,7 +54,8 @@ class StoreChecks:
             for each in proposals
             if not (each.kind is Kind.LABEL and host in self.classic)
         ]
-        url = self._url(mention)
+        # In the query of another URL, a correction would have to be encoded, too.
+        url = None if "percent-encoding" in mention.repairs else self._url(mention)
         return own if url is None else [*own, *self._of_place(mention, url)]
 
     def problem(self, path: Path, sha256: str, mentions: Sequence[Mention]) -> str:

@@ -86,6 +86,7 @@ def fix(
     seeds = Seeds.parse(places)
     if seeds.urls:
         raise UserMistake(f"only files can be corrected, not {seeds.urls[0]}")
+    files = {path.absolute(): path for path in seeds.files}.values()
     kinds = {Kind(token) for token in only} or {*Kind} - OPTIONAL
     wanted = Wanted(kinds, likely)
     checks = None
@@ -96,7 +97,7 @@ def fix(
     elif only and kinds - UNCHECKED:
         raise UserMistake(f"--only {min(kinds - UNCHECKED)} needs --store, because it rests on checks")
     trees, total, output = WorkTrees(), _Total(), _Output(is_preview=patch is None and not is_applied)
-    for file in fixed_files(seeds.files, wanted, jobs=jobs or cores(), checks=checks):
+    for file in fixed_files(files, wanted, jobs=jobs or cores(), checks=checks):
         if file.is_unread:
             say(f"{file.path}: {file.problem}")
             total.unread.append(str(file.path))
@@ -125,7 +126,7 @@ def fix(
     if patch is not None:
         with durable_file(patch) as to:
             to.write(b"".join(output.diffs))
-    if total.unread and len(total.unread) == len(seeds.files):
+    if total.unread and len(total.unread) == len(files):
         end_unread("nothing", total.unread)
     say(total.words(is_made=is_applied or patch is not None))
     if total.files and not is_applied and patch is None:

@@ -127,6 +127,7 @@ _TEXT_BEGINS = re.compile(r"<((?:[\w.-]+:)?t)(?: [^<>]*)?>")
 _WORD = re.compile("[0-9A-Za-z]+")
 #: Characters around a word that may belong to the same ARK, with their markup.
 _AROUND = 2_000
+_LONGEST_TAG = 2**16
 _PIECE = re.compile(r"\s+|\S+")
 
 
@@ -176,8 +177,9 @@ class _Part:
                     yield start, end
                 start = max(0, at - _AROUND)
                 for opening, closing in (("<", ">"), ("<!--", "-->")) if self.syntax.tags else ():
-                    begins = self.text.rfind(opening, 0, start)
-                    start = begins if begins > self.text.rfind(closing, 0, start) else start
+                    first = max(0, start - _LONGEST_TAG)
+                    begins = self.text.rfind(opening, first, start)
+                    start = begins if begins > self.text.rfind(closing, first, start) else start
             end = min(len(self.text), at + _AROUND)
         if end >= 0:
             yield start, end
