@@ -174,7 +174,7 @@ def card(soup: BeautifulSoup, cause: str) -> Tag:
 def test_cause_has_words_remedy_and_evidence(soup: BeautifulSoup) -> None:
     told = card(soup, "unknown-naan")
     said = [part.get_text(" ", strip=True) for part in told.find_all(["h3", "p", "dl"], recursive=False)]
-    facts = "Affects 2 citations of 1 ARK in 2 documents Responsible the resolver: museum.example"
+    facts = "Urgency low Affects 2 citations of 1 ARK in 2 documents Responsible the resolver: museum.example"
     assert said == [
         "the resolver resolves no ARK of this NAAN: museum.example",
         "Find out which resolver serves this NAAN; cite the ARKs there.",
