@@ -360,6 +360,8 @@ def test_fix_with_a_store(checked: Path, tmp_path: Path, monkeypatch: pytest.Mon
     links = "".join(f"<p><a href='{url}'>{url}</a>\n" for url in expected.values())
     assert page.read_text() == links + in_query, done.stdout
     assert "2 more are only likely" in done.stderr
+    again = run_command("fix", page, "--store", checked, "--apply")
+    assert (again.returncode, page.read_text()) == (0, links + in_query)
 
 
 def test_fix_leaves_a_file_alone_that_the_store_does_not_know_as_it_is(

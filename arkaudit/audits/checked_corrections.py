@@ -58,12 +58,12 @@ class StoreChecks:
         url = None if "percent-encoding" in mention.repairs else self._url(mention)
         return own if url is None else [*own, *self._of_place(mention, url)]
 
-    def problem(self, path: Path, sha256: str, mentions: Sequence[Mention]) -> str:
-        """Return why the checks don't hold for a file; empty if they do."""
+    def problem(self, path: Path, sha256: str | None, mentions: Sequence[Mention]) -> str:
+        """Return why the checks don't hold for a file; empty if they do. *sha256* is None if nothing is to correct."""
         checked = self.digests.get(str(path)) or self.digests.get(str(path.absolute()))
-        if checked and sha256 != checked:
+        if checked and sha256 not in (None, checked):
             return "it has changed since it was checked; run arkaudit run on it again"
-        if any(self._url(mention) is not None for mention in mentions):
+        if any(str(mention.ark) in self.urls for mention in mentions):
             return ""
         return f"{self.store} has no check of its ARKs; run arkaudit run on it first"
 

@@ -233,7 +233,7 @@ def _file_of(
     try:
         data = file.path.read_bytes()
         file.sha256 = hashlib.sha256(data).hexdigest()
-        file.problem = checks.problem(file.path, file.sha256, mentions) if checks else ""
+        file.problem = checks.problem(file.path, file.sha256 if chosen else None, mentions) if checks else ""
         if member and chosen:
             raise NotEditable(f"it is inside an archive ({member})")
         if chosen and not file.problem:
