@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from arkaudit.audits.audit import Audit, AuditInterrupted, Target
 from arkaudit.audits.resuming import OpenRun, fingerprint, open_run
 from arkaudit.configuration.config import Config
 from arkaudit.output import output_rows as rows
+from arkaudit.output.baseline import RaisedTokens, Subject
 from arkaudit.output.exits import say
 from arkaudit.output.explaining import RunObservations, explanation
 from crawler.answers.mementos import MementoRecord
@@ -51,8 +52,8 @@ class CheckResult:
     rows: Sequence[dict[str, Any]]
     """One row for each line of input, in order; after an interruption only lines with a verdict."""
     was_interrupted: bool
-    raised: tuple[str, ...] = ()
-    """Object outcomes of the rows, without those of known problems."""
+    raised: RaisedTokens = field(default_factory=RaisedTokens)
+    """Object outcomes of the rows."""
     known: str = ""
     """A phrase with the number of known problems."""
     faults: tuple[Fault, ...] = ()
@@ -213,21 +214,25 @@ def _result(
 ) -> CheckResult:
     """Return the result of a check from each line with its verdict, or with the reason why it holds no ARK."""
     printed: list[dict[str, Any]] = []
-    raised: list[str] = []
+    outcomes: dict[Subject, str] = {}
+    raised: list[tuple[Subject, str]] = []
     texts: defaultdict[Pair, dict[str, None]] = defaultdict(dict)
     distinct: dict[Pair, Verdict] = {}
     for text, verdict in judged:
         is_known = False
         if isinstance(verdict, Verdict):
             pair = _pair(verdict)
+            subject = Subject(ark=pair[0], url=pair[1])
             printed.append(_row(text, verdict, run))
             is_known = _is_known(verdict, run.decided)
             distinct[pair] = verdict
             texts[pair][text] = None
         else:
             printed.append(rows.invalid_row(text, verdict))
+            subject = Subject(line=text)
+        outcome = outcomes[subject] = printed[-1]["object"]["outcome"]
         if not is_known:
-            raised.append(printed[-1]["object"]["outcome"])
+            raised.append((subject, outcome))
     problems = _problems(distinct.values(), run.decided)
 
     def fault(verdict: Verdict) -> Fault:
@@ -241,7 +246,7 @@ def _result(
     return CheckResult(
         printed,
         run.was_interrupted,
-        tuple(raised),
+        RaisedTokens(outcomes, raised),
         count_words(run.decided),
         faults=tuple(map(fault, problems[:MOST_FAULTS])),
         fault_count=len(problems),

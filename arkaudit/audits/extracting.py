@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
 import sys
 import tempfile
@@ -13,10 +14,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeVar
 
+from arkaudit.output.baseline import READ, UNREADABLE, RaisedTokens, Subject
 from arkaudit.output.exits import say
 from arkaudit.output.progress import Progress
+from crawler.model.outcomes import MISTYPED
 from crawler.spiders.seeds import Seeds
-from extractors.archives.members import ArchiveMember
+from extractors.archives.members import INSIDE, ArchiveMember
 from extractors.documents import STANDARD_INPUT, Document, document_name, documents_in, documents_in_file
 from extractors.model.check_characters import CheckCharacter
 from extractors.model.documents import ABOUT_CITATIONS, Finding
@@ -103,6 +106,11 @@ class MistypedArk:
     suggestions: tuple[str, ...]
 
     @property
+    def subject(self) -> Subject:
+        """The citation in a baseline."""
+        return Subject(self.document, self.as_written)
+
+    @property
     def words(self) -> str:
         """A message with the place and the suggested ARKs."""
         line = 0 if self.page else _line_of(self.document, self.as_written)
@@ -164,12 +172,39 @@ class ExtractTotal:
     """Documents without a byte."""
     unread: list[str] = field(default_factory=list)
     mistyped: list[MistypedArk] = field(default_factory=list)
+    outcomes: dict[Subject, str] = field(default_factory=dict)
+    """The outcome of each document that was not read as a whole; with a baseline, of all documents."""
 
-    def add(self, counts: CountedDocument) -> None:
-        """Count what one document cites."""
+    def add(self, document: DocumentSummary, counts: CountedDocument, *, keeps_name: bool) -> None:
+        """Count one document and its citations; *keeps_name* also if it was read as a whole."""
+        is_empty = False
+        self.in_part += document.is_read_in_part
+        if document.is_unreadable:
+            self.unread.append(document.name)
+        elif not document.is_folder:
+            self.read += 1
+            is_empty = any(finding.kind == "empty" for finding in document.findings)
+            self.empty += is_empty
+        is_whole = not (document.is_unreadable or document.is_read_in_part or is_empty)
+        if keeps_name or not is_whole:
+            self.outcomes[Subject(document.name)] = READ if is_whole else UNREADABLE
         self.citations += counts.citations
         self.repaired += counts.repaired
         self.mistyped += counts.mistyped
+
+    @property
+    def raised(self) -> RaisedTokens:
+        """The tokens for `--fail-on`."""
+        outcomes = self.outcomes | dict.fromkeys((one.subject for one in self.mistyped), MISTYPED)
+        return RaisedTokens(outcomes, [pair for pair in outcomes.items() if pair[1] != READ])
+
+    def is_gone(self, subject: Subject) -> bool:
+        """Return True if a citation is no longer in its document, or the file of the document no longer exists."""
+        if subject.ark and self.outcomes.get(Subject(subject.document)) == READ:
+            return True
+        file = subject.document.partition(INSIDE)[0]
+        # A name with escaped bytes is not the name of its file.
+        return file not in ("", STANDARD_INPUT) and "://" not in file and "\\" not in file and not os.path.lexists(file)
 
     @property
     def faults(self) -> list[Fault]:

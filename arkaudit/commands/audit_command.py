@@ -14,6 +14,7 @@ import click
 from arkaudit.commands.options import (
     GroupedCommand,
     audit_option,
+    baseline_options,
     config_of,
     crawl_options,
     dry_run_option,
@@ -100,6 +101,7 @@ def crawl(
 @audit_option
 @click.option("--scheduled", type=click.DateTime(["%Y-%m-%dT%H:%M:%S%z"]), hidden=True)
 @fail_on_option
+@baseline_options
 @crawl_options
 @request_options
 def run(
@@ -113,6 +115,8 @@ def run(
     audit: str | None,
     scheduled: datetime | None,
     fail_on: tuple[str, ...],
+    baseline: Path | None,
+    write_baseline: Path | None,
     config_file: Path | None,
     **options: Any,
 ) -> None:
@@ -128,13 +132,15 @@ def run(
     """
     from arkaudit.audits.audit import Audit
     from arkaudit.audits.resuming import note_reported, open_run
+    from arkaudit.output.baseline import UNREADABLE, Baseline, RaisedTokens, Subject
     from arkaudit.output.reporting import report_on
     from arkaudit.schedules.notification import send_news
     from arkaudit.upkeep.preflight import checks_before_run
     from arkaudit.upkeep.triage_file import apply_to, report_idle, triage_of
-    from crawler.model.outcomes import DocumentOutcome
     from reports.languages import LanguageChoice
 
+    accepted = Baseline.read(baseline, write_baseline)
+    fail_on = tuple(accepted.fail_on(fail_on))
     config = config_of(config_file, options, audit=audit)
     decided = triage_of(config, now=datetime.now(UTC))
     seeds = seeds or tuple(config.seeds)
@@ -175,8 +181,11 @@ def run(
         note_reported(store_file, run_id)
         if not is_read:
             end_unread("no seed", unread)
-        tokens = [*reported.tokens, *(DocumentOutcome.UNREADABLE.value for _ in dead_sources)]
-        exit_on(fail_on, tokens, is_whole=reported.is_whole)
+        dead = [(Subject(url), UNREADABLE) for url in dead_sources]
+        found = RaisedTokens({**reported.raised.outcomes, **dict(dead)}, [*reported.raised.raised, *dead])
+        is_whole = UNREADABLE not in found.outcomes.values() and not (config.crawl.max_pages or config.crawl.max_time)
+        new = accepted.without_accepted(found, fail_on, lambda one: is_whole and (bool(one.url) or not one.ark))
+        exit_on(fail_on, new.tokens, is_whole=reported.is_whole)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import click
 from arkaudit.commands.options import (
     GroupedCommand,
     access_log_option,
+    baseline_options,
     config_of,
     dry_run_option,
     fail_on_option,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 @repeatable("--naan", "chosen_naans", metavar="NAAN", help="With --inventory: only ARKs under this NAAN. Repeatable.")
 @repeatable("--prefix", "prefixes", metavar="ARK", help="With --inventory: only ARKs that begin so. Repeatable.")
 @fail_on_option
+@baseline_options
 @request_options
 def check(
     arks: tuple[str, ...],
@@ -68,6 +70,8 @@ def check(
     chosen_naans: tuple[str, ...],
     prefixes: tuple[str, ...],
     fail_on: tuple[str, ...],
+    baseline: Path | None,
+    write_baseline: Path | None,
     config_file: Path | None,
     **options: Any,
 ) -> None:
@@ -81,9 +85,12 @@ def check(
     arkaudit check --inventory ours.csv --store audit.db
     arkaudit check --inventory ours.csv --prefix ark:12148/bpt6
     """  # fmt: skip
+    from arkaudit.output.baseline import Baseline
     from crawler.spiders.seeds import split_arks
 
     require_readable_form(form, explain=explain)
+    accepted = Baseline.read(baseline, write_baseline)
+    fail_on = tuple(accepted.fail_on(fail_on))
     config = config_of(config_file, {**options, "conformance": conformance, "conformance_from": 1})
     dataset = _dataset(from_file)
     selection = selection_of(chosen_naans, prefixes, ())
@@ -121,7 +128,7 @@ def check(
             lines[text].append(str(inventory))
         done = check_lines(asked, config, store_file, lines=lines, explain=explain, resume=resume)
     print_check(done, form, config, store_file, config_file, explain=explain)
-    exit_on(fail_on, done.raised)
+    exit_on(fail_on, accepted.without_accepted(done.raised, fail_on).tokens)
 
 
 def require_readable_form(form: str | None, *, explain: bool) -> None:

@@ -15,6 +15,7 @@ import click
 
 from arkaudit.commands.options import (
     asked_level,
+    baseline_options,
     config_of,
     flag,
     from_places_option,
@@ -23,17 +24,13 @@ from arkaudit.commands.options import (
     repeatable,
     request_options,
 )
-from arkaudit.output.exits import EXIT_FINDING, NEVER, after_extract, end_unread, errors, exit_on, print_ending, say
-from crawler.model.outcomes import DocumentOutcome
+from arkaudit.output.exits import NEVER, after_extract, end_unread, errors, exit_on, print_ending, say
+from crawler.model.outcomes import MISTYPED, DocumentOutcome
 from extractors.model.budget import cores
 from extractors.model.errors import UserMistake
 
 if TYPE_CHECKING:
     from extractors.documents import Document
-
-
-#: The value of --fail-on for ARKs with a wrong check character.
-_MISTYPED = "mistyped"
 
 
 @click.command()
@@ -54,9 +51,10 @@ _MISTYPED = "mistyped"
 )
 @repeatable(
     "--fail-on",
-    type=click.Choice([NEVER, DocumentOutcome.UNREADABLE.value, _MISTYPED]),
+    type=click.Choice([NEVER, DocumentOutcome.UNREADABLE.value, MISTYPED]),
     help="Exit with 1 if a document or a part of it is unreadable, or cites a mistyped ARK. Repeatable.",
 )
+@baseline_options
 @jobs_option
 @request_options
 def extract(
@@ -67,6 +65,8 @@ def extract(
     unique: bool,
     findings: Path | None,
     fail_on: tuple[str, ...],
+    baseline: Path | None,
+    write_baseline: Path | None,
     jobs: int | None,
     config_file: Path | None,
     **options: Any,
@@ -84,16 +84,19 @@ def extract(
     from arkaudit.audits.extracting import CountedDocument, ExtractTotal, documents, report_findings
     from arkaudit.output import logs
     from arkaudit.output import output_rows as rows
+    from arkaudit.output.baseline import Baseline
     from crawler.spiders.seeds import Seeds
     from extractors.documents import MAIN_COLUMNS, MENTION_COLUMNS, mention_rows
 
     places = (*places, *listed_places(from_file)) if from_file is not None else places
     if not places:
         raise UserMistake("nothing to read: give files, folders or URLs, or --from FILE")
+    accepted = Baseline.read(baseline, write_baseline)
     if unique and form:
         raise UserMistake("--unique is a format of its own: give it without --format")
     if all_columns and form != "csv":
         raise UserMistake("--all-columns is for --format csv")
+    fail_on = tuple(accepted.fail_on(fail_on, (MISTYPED, DocumentOutcome.UNREADABLE.value)))
     form = "unique" if unique else form or ("table" if sys.stdout.isatty() else "jsonl")
     seeds = Seeds.parse(path for path in places if path != "-")
     is_plain = config_file is None and asked_level() is None and all(value in (None, ()) for value in options.values())
@@ -113,13 +116,7 @@ def extract(
             for rendered in documents(seeds, counted, standard_input="-" in places, jobs=processes, config=config):
                 document = rendered.summary
                 report_findings(document.name, document.findings, to_findings)
-                total.in_part += document.is_read_in_part
-                if document.is_unreadable:
-                    total.unread.append(document.name)
-                elif not document.is_folder:
-                    total.read += 1
-                    total.empty += any(finding.kind == "empty" for finding in document.findings)
-                total.add(rendered.value)
+                total.add(document, rendered.value, keeps_name=bool(accepted))
                 yield rendered.value.made
 
         if form == "table":
@@ -138,9 +135,11 @@ def extract(
             rows.write_all(read(partial(rows.mention_lines, is_utf8=rows.is_utf8(sys.stdout))), sys.stdout)
     if not total.read:
         end_unread("nothing", total.unread)
-    is_failing = _MISTYPED in fail_on and bool(total.mistyped)
+    new = accepted.without_accepted(total.raised, fail_on, total.is_gone, names_new=False)
+    is_failing = MISTYPED in fail_on and MISTYPED in new.tokens
     for mistyped in total.mistyped if is_failing else ():
-        say(mistyped.words, level=logging.WARNING)
+        if (mistyped.subject, MISTYPED) in new.raised:
+            say(mistyped.words, level=logging.WARNING)
     faults = [] if is_failing else total.faults
     print_ending(
         faults,
@@ -148,10 +147,7 @@ def extract(
         total.words,
         after_extract(places, config_file) if total.citations else None,
     )
-    unread = [DocumentOutcome.UNREADABLE.value] * (len(total.unread) + total.in_part + total.empty)
-    exit_on([token for token in fail_on if token != _MISTYPED], unread)
-    if is_failing:
-        sys.exit(EXIT_FINDING)
+    exit_on(fail_on, new.tokens)
 
 
 def _writable(path: Path) -> TextIO:

@@ -280,6 +280,13 @@ def fail_on_option(command: Command) -> Command:
     )(command)
 
 
+baseline_options = with_options(
+    file_option("--baseline", help="Exit with 1 only for problems that this file does not hold."),
+    file_option("--write-baseline", help="Write the problems that --fail-on names into this file, for --baseline."),
+)
+"""The options for the problems that a CI job accepts."""
+
+
 def format_option(command: Command) -> Command:
     """Add the option for the formats of a report."""
     from reports.tables.wording import DEFAULT_FORMATS, FORMAT_MODULES, FORMATS

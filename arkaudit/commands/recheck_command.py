@@ -80,7 +80,7 @@ def recheck(
 
     done = recheck_arks(arks, config, store_file, explain=explain)
     print_check(done, form, config, store_file, config_file, explain=explain)
-    exit_on(fail_on, done.raised)
+    exit_on(fail_on, done.raised.tokens)
 
 
 def _arks_to_check(

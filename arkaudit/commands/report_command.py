@@ -97,7 +97,7 @@ def report(
         language_choice=LanguageChoice.parse(lang),
     )
     report_idle_in(store_file, config, is_read_only=True)
-    exit_on(fail_on, summary.tokens, is_whole=summary.is_whole)
+    exit_on(fail_on, summary.raised.tokens, is_whole=summary.is_whole)
 
 
 def _report_on_dataset(

@@ -16,9 +16,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from arkaudit.output.baseline import READ, UNREADABLE, RaisedTokens, Subject
 from arkaudit.output.exits import EXIT_FINDING, OutputClosed, after_run, also_in, forget, print_ending, say
 from arkaudit.output.output_rows import whole, write, write_json
-from crawler.model.observations import DocumentOutcome, Family
+from crawler.model.observations import Family
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
 from crawler.store.document_tables import LIVE
@@ -50,7 +51,7 @@ logger.addHandler(logging.NullHandler())
 class WrittenReport:
     """The result of writing a report."""
 
-    tokens: list[str]
+    raised: RaisedTokens
     """Outcomes, states and events for `--fail-on`."""
     is_whole: bool = True
     """False if a requested format failed."""
@@ -98,7 +99,7 @@ def report_on(
     if to_stdout:
         with _read_as_far_as_wanted():
             write(text_of(Report.from_frames(frames, wanted, language_choice), formats[0]), sys.stdout)
-        return WrittenReport(list(_tokens(frames)))
+        return WrittenReport(_raised(frames))
     report = Report.from_frames(frames, wanted, language_choice) if out else None
     paths = write_report(report, out, formats) if report and out else None
     language = (language_choice or LanguageChoice()).language
@@ -122,7 +123,7 @@ def report_on(
         why = " ".join(f"{type(problem).__name__}: {problem}".split())[:_LONGEST_REASON]
         words = f"the report could not be made as {name}, which is a bug of arkaudit: {why}"
         say(words, level=logging.ERROR)
-    return WrittenReport(list(_tokens(frames)), is_whole=not failed)
+    return WrittenReport(_raised(frames), is_whole=not failed)
 
 
 def load_inventory(inventory: Path | None) -> pd.DataFrame | None:
@@ -142,25 +143,33 @@ def _read_as_far_as_wanted() -> Iterator[None]:
         forget(sys.stdout)
 
 
-def _tokens(frames: Frames) -> Iterator[str]:
-    """Yield every outcome, state and event of the run without those of known problems, as often as it occurs.
+def _raised(frames: Frames) -> RaisedTokens:
+    """Return the outcomes of a run, and every outcome, state and event without those of known problems.
 
-    Documents that are unreadable, read in part or empty, and seeds that could not be fetched, yield `unreadable`.
+    Documents that are unreadable, read in part or empty, and seeds that could not be fetched, are `unreadable`.
     """
-    for tokens in (
-        without_known(frames, frames.verdicts)["object"],
-        without_known(frames, frames.latest)["state"],
-        events_to_report(frames)["event"],
-    ):
-        yield from map(str, tokens)
+    verdicts, names = frames.verdicts, frames.arks.set_index("ark_id")["ark"]
     documents, findings = frames.documents, frames.findings
-    outcomes = documents["outcome"]
-    is_had = outcomes.isin(LIVE)
-    is_unread = outcomes.eq(DocumentOutcome.UNREADABLE.value)
-    is_unread |= documents["found_on"].isna() & ~is_had
+    is_unread = documents["outcome"].eq(UNREADABLE)
+    is_unread |= documents["found_on"].isna() & ~documents["outcome"].isin(LIVE)
     in_part = findings.loc[findings["kind"].isin({*READ_IN_PART, "empty"}), "document_id"]
     is_unread |= documents["document_id"].isin(in_part.dropna())
-    yield from [DocumentOutcome.UNREADABLE.value] * int(is_unread.sum())
+    unread = [(Subject(url), UNREADABLE) for url in documents.loc[is_unread, "url"]]
+
+    def of_arks(rows: pd.DataFrame, column: str) -> Iterator[tuple[Subject, str]]:
+        for ark_id, url, token in rows_of(rows[["ark_id", "request_url", column]]):
+            yield Subject(ark=names.get(ark_id, ""), url=url), str(token)
+
+    read = dict.fromkeys(map(Subject, documents["url"]), READ)
+    return RaisedTokens(
+        read | dict(unread) | dict(of_arks(verdicts, "object")),
+        [
+            *of_arks(without_known(frames, verdicts), "object"),
+            *of_arks(without_known(frames, frames.latest), "state"),
+            *of_arks(events_to_report(frames), "event"),
+            *unread,
+        ],
+    )
 
 
 # -- the history of one ARK

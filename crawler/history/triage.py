@@ -103,6 +103,21 @@ class Severity(IntEnum):
     FAILS = 4
 
 
+def severity_of(outcome: ObjectOutcome, *, is_otherwise: bool = False) -> Severity:
+    """Return the severity of an outcome; *is_otherwise* if the ARK was reached in another way than cited."""
+    if outcome is ObjectOutcome.WORKS_ELSEWHERE:
+        return Severity.OTHERWISE
+    # An example or a test, which is never requested, is no problem.
+    if outcome is ObjectOutcome.SKIPPED:
+        return Severity.FINE
+    return {
+        Family.WORKS: Severity.OTHERWISE if is_otherwise else Severity.FINE,
+        Family.FAILS: Severity.FAILS,
+        Family.UNREACHABLE: Severity.SILENT,
+        Family.NOT_JUDGED: Severity.UNJUDGED,
+    }[outcome.family]
+
+
 @dataclass(frozen=True, slots=True)
 class TriageCheck:
     """The result of one check of an ARK at a URL."""
@@ -119,16 +134,7 @@ class TriageCheck:
         >>> TriageCheck(datetime(2026, 11, 1), ObjectOutcome.DNS).severity.name
         'SILENT'
         """
-        if self.object is ObjectOutcome.WORKS_ELSEWHERE:
-            return Severity.OTHERWISE
-        if self.object is ObjectOutcome.SKIPPED:  # an example or a test, which is never requested: no problem
-            return Severity.FINE
-        return {
-            Family.WORKS: Severity.OTHERWISE if self.is_otherwise else Severity.FINE,
-            Family.FAILS: Severity.FAILS,
-            Family.UNREACHABLE: Severity.SILENT,
-            Family.NOT_JUDGED: Severity.UNJUDGED,
-        }[self.object.family]
+        return severity_of(self.object, is_otherwise=self.is_otherwise)
 
 
 @dataclass(frozen=True, slots=True)

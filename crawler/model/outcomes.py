@@ -81,6 +81,10 @@ SEVERITY: tuple[ObjectOutcome, ...] = (
 )
 
 
+#: The token of `arkaudit extract` for citations with a wrong check character; no other command has it.
+MISTYPED = "mistyped"
+
+
 class MetadataOutcome(StrEnum):
     """The outcome of the requests for a description of the object."""
 

@@ -12,6 +12,7 @@ from crawler.history.ark_status import SEVERITY as STATE_SEVERITY
 from crawler.history.ark_status import ArkState, EventKind
 from crawler.model.observations import SEVERITY as OUTCOME_SEVERITY
 from crawler.model.observations import CommitmentOutcome, DocumentOutcome, Family, MetadataOutcome, ObjectOutcome
+from crawler.model.outcomes import MISTYPED
 from reports.languages import N_, Forms
 from reports.remediation.causes import Cause, Fault, Grade
 
@@ -225,7 +226,7 @@ def at_least(token: str) -> frozenset[str]:
     >>> sorted(at_least("flapping")), sorted(at_least("gone"))
     (['confirmed-broken', 'flapping'], ['confirmed', 'gone'])
     """
-    orders = [tokens[: tokens.index(token) + 1] for tokens in SEVERITY.values() if token in tokens]
+    orders = [tokens[: tokens.index(token) + 1] for tokens in (*SEVERITY.values(), (MISTYPED,)) if token in tokens]
     return frozenset(serious for order in orders for serious in order)
 
 
