@@ -300,7 +300,7 @@ def test_only_plain_web_addresses_are_links(address: str) -> None:
 def test_a_poisoned_store_stays_harmless_and_visible(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> None:
     evil = f"javascript:alert(1)//</style><script>{RIGHT_TO_LEFT_OVERRIDE}\x00\ud800"
     run = frames.run.assign(user_agent=evil.replace("\ud800", ""), resolver=evil.replace("\ud800", ""))
-    ours = {"causes": ("cause", "fault", "advice"), "changes": ("event",), "failures": ("cause", "fault")}
+    ours = {"causes": ("cause", "fault", "advice", "grade"), "changes": ("event",), "failures": ("cause", "fault")}
     everything = {
         name: table.assign(
             **{

@@ -32,8 +32,7 @@ _SURE_LINES = 3
 _CLEAR = 2.5  # times the other blanks of its line: in a justified line all blanks are wide
 _FAR = 3  # heights of the font between two lines of one column, more than in a manuscript with double spacing
 
-#: A resolver that ends with its cell.
-_OPEN = re.compile(r"https?://(?:(?!ark:)\S)*\Z")
+_RESOLVER = re.compile(r"https?://")
 
 Span = tuple[int, int]
 _BREAK = (-1, -1)
@@ -143,8 +142,13 @@ class _Page:
         left = max((gutter for gutter in found if gutter.left < cell.left), default=None)
         right = min((gutter for gutter in found if gutter.left >= cell.left), default=None)
         goes_on = is_last and not (right is not None and self._is_row(at, right))
-        is_from_above = is_first and any(_OPEN.search(self._text, *each[:2]) for each in self._cells(max(0, at - 1)))
+        is_from_above = is_first and any(map(self._ends_with_resolver, self._cells(max(0, at - 1))))
         return [gutter for gutter in (left, right) if gutter is not None] if goes_on or is_from_above else []
+
+    def _ends_with_resolver(self, cell: _Cell) -> bool:
+        """Return True if a URL without an ARK ends with *cell*."""
+        last = self._text[cell.start : cell.end].rpartition(" ")[2]
+        return _RESOLVER.search(last, max(0, last.rfind("ark:"))) is not None
 
     def _is_row(self, at: int, right: _Gutter) -> bool:
         """Return True if no text, or another identifier, follows below a cell of line *at* at the left of a gutter."""
