@@ -1,6 +1,7 @@
 """Check characters: the arithmetic, the zones that are known, and those that are learned."""
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -55,7 +56,7 @@ def test_check_character_over_a_zone(vector: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("vector", vectors("known_zones"))
 def test_zones_known_without_learning(vector: dict[str, Any]) -> None:
-    assert KNOWN.check(Ark.parse(vector["ark"])).value == vector["check"]
+    assert Zones(declared=vector.get("declared", {})).check(Ark.parse(vector["ark"])).value == vector["check"]
 
 
 @given(st.sampled_from([Zone.NAAN_AND_NAME, Zone.NAME]), st.text(BETANUMERIC, min_size=3, max_size=20), st.data())
@@ -107,6 +108,8 @@ def test_a_zone_is_learned_from_enough_names(zone: Zone) -> None:
     assert zones.check(fresh) is CheckCharacter.PASSES
     assert zones.check(mistype(fresh)) is CheckCharacter.FAILS
     assert KNOWN.check(fresh) is CheckCharacter.UNKNOWN
+    assert replace(zones, declared={"54321": True}).rule_for("54321", fresh.name) == zones.rule_for("54321", fresh.name)
+    assert replace(zones, declared={"54321": False}).check(mistype(fresh)) is CheckCharacter.NONE
 
 
 @pytest.mark.parametrize(("names", "typos"), [(6, 0), (8, 1), (40, 3), (40, 5)])
@@ -146,6 +149,7 @@ def test_names_at_chance_level_have_no_check_characters() -> None:
     assert rule.zone is None
     assert chance_of(rule.seen, rule.passed) >= CHANCE_LEVEL
     assert {zones.check(ark) for ark in arks} == {CheckCharacter.NONE}
+    assert CheckCharacter.NONE not in {replace(zones, declared={"67531": True}).check(ark) for ark in arks}
 
 
 def test_a_mixture_of_both_teaches_nothing() -> None:

@@ -160,7 +160,15 @@ def test_each_extra_of_the_package_is_looked_for() -> None:
         pytest.param('seeds = ["none.pdf"]', "seeds", id="missing seed"),
         pytest.param('out = "arkaudit.toml"', "report", id="out is a file"),
         pytest.param('store = "none/a.db"', "store", id="store in a missing folder"),
-        pytest.param('[politeness]\ncontact = "the library"', "configuration", id="contact without address"),
+        pytest.param(
+            '[politeness]\ncontact = "the library"', "no e-mail address and no http", id="contact without address"
+        ),
+        pytest.param('[naans."12148/x"]\ncheck_character = true', "naans.12148/x: .* is not a NAAN", id="no NAAN"),
+        pytest.param('[naans.12148]\ncheck_character = "yes"', "check_character: .* valid boolean", id="no boolean"),
+        pytest.param(
+            "[naans.12148]\ncheck_charcter = true", "no such setting; did you mean 'check_character'", id="misspelled"
+        ),
+        pytest.param("[naans]\n12148 = true", "naans.12148: must be a table", id="no table"),
     ],
 )
 def test_mistake_that_stops_run_is_fault(
@@ -169,8 +177,8 @@ def test_mistake_that_stops_run_is_fault(
     monkeypatch.chdir(tmp_path)
     seeds = "" if topic == "seeds" else 'seeds = ["https://library.example/"]\n'
     (tmp_path / "arkaudit.toml").write_text(f"{seeds}{setting}\n")
-    if topic == "configuration":
-        with pytest.raises(ConfigError, match="no e-mail address and no http"):
+    if " " in topic:
+        with pytest.raises(ConfigError, match=topic):
             load_audits(Path("arkaudit.toml"))
         return
     audits = load_audits(Path("arkaudit.toml"))

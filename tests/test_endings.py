@@ -1,5 +1,6 @@
 """The end of a command for people: problems with places, one line of totals, one hint; silent with --quiet."""
 
+import json
 import re
 import shlex
 import subprocess
@@ -122,6 +123,17 @@ def test_an_extract_names_mistyped_arks_and_the_command_that_asks_for_all(tmp_pa
     none = tmp_path / "none.txt"
     none.write_text("nothing")
     assert ending_lines(run_command("extract", none)) == ["1 document read; 0 citations"]
+
+
+def test_a_declared_check_character_reveals_a_mistyped_ark(tmp_path: Path) -> None:
+    # A process of its own reads XML.
+    (tmp_path / "arks.xml").write_text("<p>ark:/54321/x5k3m7 ark:/54321/x5k7tv ark:/54321/b2w9qz4p</p>")
+    (tmp_path / "a.toml").write_text('[naans."54321"]\ncheck_character = true\n')
+    done = run_command("extract", tmp_path / "arks.xml", "-c", tmp_path / "a.toml")
+    assert [row["check"] for row in map(json.loads, done.stdout.splitlines())] == ["passes", "fails", "passes"]
+    [mistyped, total, _] = ending_lines(done)
+    assert "ark:/54321/x5k7tv: its check character is wrong; did you mean ark:54321/x5k7tv7 or " in mistyped
+    assert total == "1 document read; 3 citations, 1 mistyped"
 
 
 @given(st.lists(st.builds(Fault, st.text(min_size=1), st.lists(st.text(min_size=1), max_size=6)), max_size=14))

@@ -117,6 +117,7 @@ def _answer(request: Mapping[str, Any]) -> list[Verdict] | BaseException:
     from crawler.spiders.seeds import mention_in
     from crawler.store import StoreError
     from extractors.mentions.mention import Mention
+    from extractors.model.check_characters import declare
     from extractors.model.errors import UserMistake
 
     asked: Sequence[str] = request["asked"]
@@ -127,6 +128,7 @@ def _answer(request: Mapping[str, Any]) -> list[Verdict] | BaseException:
     path, store = request["config"], request["store"]
     try:
         config = load(path and Path(path), request["settings"])
+        declare(config.check_characters)
         quiet.is_on = not request["progress"]
         start(config, lambda: Console(stderr=True))
         verdicts, run = judge_lines(asked, mentions, config, store and Path(store))

@@ -95,10 +95,11 @@ def dataset_make(
     if "-" in places:
         raise UserMistake("a dataset is made of files, not of standard input")
     part_bytes = part_size * 2**20
+    config = config_of(config_file, {})
     if dry_run:
         print_amount(places, out, part_bytes=part_bytes)
         return
-    jobs = jobs or config_of(config_file, {}).jobs or cores()
+    jobs = jobs or config.jobs or cores()
     made = make_dataset(places, out, jobs=jobs, workers=workers, part_bytes=part_bytes)
     if not made.manifest.inputs.files or 0 < made.unreadable == made.manifest.tables["documents"].rows:
         end_unread("nothing", made.first_unreadable)

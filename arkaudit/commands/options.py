@@ -359,13 +359,15 @@ store_option = store_file_option(default=Path("audit.db"), show_default=True)
 
 
 def config_of(config_file: Path | None, options: dict[str, Any], *, audit: str | None = None) -> Config:
-    """Return the configuration from a file (or its named *audit*), overridden by *options*, and start its log.
+    """Return the configuration from a file (or its named *audit*), overridden by *options*.
 
-    Raises `arkaudit.configuration.config_files.ConfigError`.
+    It starts the log and declares the check characters for this process. Raises
+    `arkaudit.configuration.config_files.ConfigError`.
     """
     from arkaudit.configuration.config import Crawl, Network, Politeness, Resolve
     from arkaudit.configuration.config_files import load
     from arkaudit.output import logs
+    from extractors.model.check_characters import declare
 
     if options.get("log_level") is None:
         options = {**options, "log_level": asked_level()}
@@ -381,5 +383,6 @@ def config_of(config_file: Path | None, options: dict[str, Any], *, audit: str |
     } | _RENAMED
     values = {names.get(name, name): value for name, value in given.items()}
     config = load(config_file, values, audit=audit)
+    declare(config.check_characters)
     logs.start(config, errors)
     return config

@@ -9,7 +9,7 @@ from string import Template
 from typing import Annotated, Any, Literal, Self
 from urllib.request import getproxies
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, StrictBool, model_validator
 
 from arkaudit import __version__
 from arkaudit.configuration.setting_values import (
@@ -25,6 +25,7 @@ from arkaudit.configuration.setting_values import (
     Headers,
     KeyFile,
     LanguageCode,
+    NaanText,
     NamesLookedUp,
     PagesRendered,
     PageUrl,
@@ -346,6 +347,13 @@ class ReportOptions(_Section):
     to the reader's browser."""
 
 
+class NaanNames(_Section):
+    """Properties of all names of a NAAN."""
+
+    check_character: StrictBool
+    """True if each name ends with a check character, as NOID makes them; False if none does."""
+
+
 class Config(_Section):
     """All settings of a run."""
 
@@ -377,8 +385,14 @@ class Config(_Section):
     render: Render = Render()
     closed: list[ClosedArks] = []
     recheck: Recheck = Recheck()
+    naans: dict[NaanText, NaanNames] = {}
     notify: Notify = Notify()
     report: ReportOptions = ReportOptions()
+
+    @property
+    def check_characters(self) -> dict[str, bool]:
+        """The declarations for `extractors.model.check_characters.declare`."""
+        return {naan: names.check_character for naan, names in self.naans.items()}
 
     @property
     def user_agent(self) -> str:

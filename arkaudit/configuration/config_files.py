@@ -154,13 +154,18 @@ def _require_certificates(path: Path) -> None:
 
 
 def first_fault(problem: ValidationError, section: type[BaseModel]) -> tuple[list[str], str]:
-    """Return the location of the first fault of a *section*, and a message about it and the number of others."""
-    first, *others = problem.errors()
-    location = [str(part) for part in first["loc"]]
+    """Return the location of the first fault of a *section*, and a message about it and the number of others.
+
+    A mistyped name comes before others, since a required setting may only seem to be missing.
+    """
+    first, *others = sorted(problem.errors(), key=lambda error: error["type"] != "extra_forbidden")
+    location = [str(part) for part in first["loc"] if part != "[key]"]
     words = first["msg"].removeprefix("Value error, ")
     if first["type"] == "extra_forbidden":
         near = suggest_nearest(location[-1], _settings_of(section, location[:-1]))
         words = f"there is no such setting{near}"
+    elif first["type"] == "model_type":
+        words = "must be a table"
     return location, words + (f" (and {len(others)} more)" if others else "")
 
 

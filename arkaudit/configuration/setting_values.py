@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from string import Template
@@ -23,6 +24,7 @@ from crawler.sources.request_logs import line_pattern
 from crawler.verdicts.verdict import ClosedCollection
 from crawler.wire.credentials import names_user
 from crawler.wire.identity import read_key
+from extractors.model.naan import naan_and_name
 from extractors.model.normalize import NotAnArk
 from extractors.model.urls import Origin
 from reports.languages import WORDS as LANGUAGE_WORDS
@@ -140,6 +142,15 @@ def _ark_beginning(text: str) -> None:
         raise ValueError(f"{text!r} is neither a NAAN nor the beginning of ARKs") from None
 
 
+def _naan(text: str) -> str:
+    """Return the normal form of a NAAN. Raises ValueError for any other text."""
+    with suppress(NotAnArk):
+        naan, name = naan_and_name(text)
+        if naan == text.lower() and not name:
+            return naan
+    raise ValueError(f"{text!r} is not a NAAN")
+
+
 def _language(word: str | None) -> None:
     if word is not None and word not in LANGUAGE_WORDS:
         there_are = f"; choose from {', '.join(LANGUAGE_WORDS)}"
@@ -232,6 +243,7 @@ Seconds = Annotated[float, BeforeValidator(_seconds)]
 SecondsOrNone = Annotated[float | None, BeforeValidator(_seconds)]
 CronExpression = Annotated[str, _taken_by(_cron)]
 ZoneName = Annotated[str, _taken_by(_zone)]
+NaanText = Annotated[str, AfterValidator(_naan)]
 #: A NAAN, or the beginning of ARKs.
 ArkBeginning = Annotated[str, _taken_by(_ark_beginning)]
 LanguageCode = Annotated[str | None, _taken_by(_language)]

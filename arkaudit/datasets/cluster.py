@@ -10,7 +10,7 @@ import asyncio
 import logging
 import signal
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
@@ -24,6 +24,7 @@ from arkaudit.datasets.plan import difference, fingerprint
 from arkaudit.datasets.storage import reason_of
 from arkaudit.output.exits import say
 from crawler.model.addresses import addresses_in
+from extractors.model.check_characters import DECLARED, declare
 from extractors.model.errors import ArkauditError, PartsFailed, UserMistake
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ class DaskEngine:
             for call in islice(left, max(0, 2 * self._workers - len(futures))):
                 # A new key each time, because a scheduler remembers failed ones.
                 key = f"{call.method}-{call.key}-{time.monotonic_ns():x}"
-                future = self._client.submit(answer_as, call, fingerprint(), key=key, pure=False)
+                future = self._client.submit(answer_as, call, dict(DECLARED), fingerprint(), key=key, pure=False)
                 futures[future] = call
                 self._client.loop.add_callback(fetch, future)
 
@@ -195,8 +196,12 @@ class DaskEngine:
                 self._had_workers_at = self._answered_at
 
 
-def answer_as(call: Call, expected: tuple[str, ...]) -> Any:
-    """Run *call* in a worker, and return its result. Raises `AnotherWorker` if versions differ from *expected*."""
+def answer_as(call: Call, declared: Mapping[str, bool], expected: tuple[str, ...]) -> Any:
+    """Run *call* in a worker with the driver's declarations, and return its result.
+
+    Raises `AnotherWorker` if its versions differ from *expected*.
+    """
+    declare(declared)
     if fingerprint() != expected:
         raise AnotherWorker(difference(expected, fingerprint()))
     return own_worker().result(call)

@@ -17,6 +17,7 @@ import extractors
 from arkaudit import __version__
 from arkaudit.datasets.columns import DATASET_TABLES
 from arkaudit.datasets.storage import InputFile, Storage
+from extractors.model.check_characters import DECLARED
 from extractors.model.documents import Finding
 from extractors.model.errors import UserMistake
 from extractors.processes.codec import from_json, to_json, to_plain
@@ -27,25 +28,32 @@ _READERS = (
 )  # fmt: skip
 
 
-@cache
 def fingerprint() -> tuple[str, ...]:
-    """Return the versions that determine which ARKs are found: arkaudit, its code, Python and reading libraries.
+    """Return what determines which ARKs are found: the user's declarations, and the versions of the programs.
+
+    >>> fingerprint()[0] == f"arkaudit {__version__}", fingerprint()[-1]
+    (True, 'declared check characters: none')
+    """
+    declared = ", ".join(f"{naan} {has_check}".lower() for naan, has_check in sorted(DECLARED.items()))
+    return (*versions(), f"declared check characters: {declared or 'none'}")
+
+
+@cache
+def versions() -> tuple[str, ...]:
+    """Return the versions of arkaudit, its code, Python and the reading libraries.
 
     The code has a digest, because developers change it between versions.
-
-    >>> fingerprint()[0] == f"arkaudit {__version__}"
-    True
     """
     # A slow import.
     from importlib import metadata
 
     python = ".".join(platform.python_version_tuple()[:2])
-    versions = (f"{name} {metadata.version(name)}" for name in _READERS)
+    readers = (f"{name} {metadata.version(name)}" for name in _READERS)
     return (
         f"arkaudit {__version__}",
         f"code {code_digest(Path(extractors.__file__).parent, Path(__file__).parent)}",
         f"Python {python}",
-        *versions,
+        *readers,
     )
 
 

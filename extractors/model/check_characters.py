@@ -1,7 +1,7 @@
 """NOID check characters: offline evidence of a mistyped or badly joined ARK, and corrections.
 
 Which part of an ARK a check character covers is local practice. A failure therefore counts only if the zone is known,
-or was learned from the given ARKs (draft-kunze-ark-38, 2 and 4.6).
+was learned from the given ARKs, or is declared by the user (draft-kunze-ark-38, 2 and 4.6).
 """
 
 from __future__ import annotations
@@ -125,6 +125,9 @@ KNOWN_RULES: Mapping[Key, CheckCharacterRule] = {
     ("13030", "ft"): CheckCharacterRule(Zone.NAAN_AND_NAME, 11, 11),
     ("13030", "tf"): CheckCharacterRule(Zone.NAAN_AND_NAME, 24, 24),
 }
+#: True for each NAAN whose names have check characters, False if they have none: the user's declarations, which hold for
+#: the whole process. Set by `declare`.
+DECLARED: dict[str, bool] = {}
 #: Shoulders whose names have no check characters, or for which this is unknown.
 SHOULDERS = frozenset(
     {
@@ -256,17 +259,25 @@ def _rules(tallies: Mapping[str | None, _Tally]) -> Iterator[tuple[str | None, C
             yield shoulder, rule
 
 
+def declare(naans: Mapping[str, bool]) -> None:
+    """Set the user's declarations for this process and for those that it starts."""
+    DECLARED.clear()
+    DECLARED.update(naans)
+
+
 @dataclass(frozen=True, slots=True)
 class Zones:
-    """Known rules about check characters, and those learned from the given ARKs.
+    """Known rules about check characters, those learned from the given ARKs, and the user's declarations.
 
-    If two rules apply to a name, the one with more evidence wins.
+    If two rules apply to a name, the one with more evidence wins, unless a declaration contradicts it.
     """
 
     learned: Mapping[Key, CheckCharacterRule] = field(default_factory=dict)
     """By NAAN and primordinal shoulder."""
     known: Mapping[Key, CheckCharacterRule] = field(default_factory=lambda: KNOWN_RULES)
     """By NAAN and the first two characters of a name; None for every name."""
+    declared: Mapping[str, bool] = field(default_factory=lambda: DECLARED)
+    """By NAAN: True if its names have check characters, False if they have none."""
 
     @classmethod
     def from_arks(cls, arks: Iterable[Ark]) -> Zones:
@@ -276,14 +287,21 @@ class Zones:
     def rule_for(self, naan: str, name: str) -> CheckCharacterRule | None:
         """Return the rule for a name; None if there is none.
 
+        A declared check character covers the part that is known or learned, otherwise NAAN and name.
+
         >>> Zones().rule_for("13030", "kt4199q42g")
         CheckCharacterRule(zone=<Zone.NAAN_AND_NAME: 'naan-and-name'>, seen=36, passed=35)
+        >>> Zones(declared={"67531": True}).rule_for("67531", "metadc107835").zone
+        <Zone.NAAN_AND_NAME: 'naan-and-name'>
         """
         learned = self.learned.get((naan, shoulder_of(name))) if self.learned else None
         rule = self.known.get((naan, name[:2])) or self.known.get((naan, None))
-        if learned is None or rule is None:
-            return learned or rule
-        return rule if rule.seen > learned.seen else learned
+        if learned is not None and (rule is None or rule.seen <= learned.seen):
+            rule = learned
+        has_check = self.declared.get(naan)
+        if has_check is None or (rule is not None and has_check == (rule.zone is not None)):
+            return rule
+        return CheckCharacterRule(Zone.NAAN_AND_NAME if has_check else None, 0, 0)
 
     def names_shoulder(self, ark: Ark) -> bool:
         """Return True if *ark* is only a known shoulder, so that it names no object.

@@ -38,6 +38,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any, Generic, ParamSpec, Self, TypeVar
 
+from extractors.model.check_characters import DECLARED, declare
 from extractors.model.errors import ArkauditError
 from extractors.processes.codec import from_json, result_type, to_json
 from extractors.processes.sandbox import confine
@@ -174,13 +175,14 @@ class Worker(Generic[P, R]):
                 return self._call_once(message, returns)
 
     def _call_once(self, message: bytes, returns: Any) -> Any:
-        if self._child is not None and self._child.process.poll() is not None:
+        if self._child is not None and (self._child.process.poll() is not None or self._child.declared != DECLARED):
             self._end_child()
         if self._child is None:
             self._child, self._sent = _Child(self._memory_bytes, self._cpu_s), b""
             if self._is_closed:  # checked only now, when `close` can see the child
                 self._end_child()
                 raise RuntimeError("the worker is closed")
+            self._exchange(_pickled((declare, (self._child.declared,), {})), _START_TIMEOUT_S, None)
             self._exchange(_pickled((callable, (self._function,), {})), _START_TIMEOUT_S, bool)
         if (shared := self._shared) is not self._sent:
             self._exchange(shared, _START_TIMEOUT_S, None)
@@ -301,6 +303,7 @@ class _Child:
 
     def __init__(self, memory_bytes: int, cpu_s: int) -> None:
         self.timed_out = False
+        self.declared = dict(DECLARED)
         path = json.dumps([_HOME, *sys.path])
         command = [sys.executable, "-P", "-c", _PROGRAM, path, str(memory_bytes), str(cpu_s)]
         environment = {name: value for name, value in os.environ.items() if name in _ENVIRONMENT}
