@@ -155,6 +155,10 @@ def test_each_extra_of_the_package_is_looked_for() -> None:
         pytest.param('[notify]\nurls = ["nothing://$KEY@x"]', "notify", id="target of an unknown service"),
         pytest.param('[notify]\non = ["confirmed"]', "notify", id="no target"),
         pytest.param('[notify]\nfile = "none/news.md"', "notify", id="file in a missing folder"),
+        pytest.param('[notify]\ncommand = ["./none"]', "notify", id="missing program"),
+        pytest.param('[notify]\ncommand = ["."]', "notify", id="a folder as a program"),
+        pytest.param('[notify]\ncommand = [""]', "notify", id="a program without a name"),
+        pytest.param('[notify]\ncommand = ["cat", "-"]', None, id="a program on the PATH"),
         pytest.param('triage = "none.toml"', "triage", id="missing triage file"),
         pytest.param('inventory = "none.csv"', "inventory", id="missing inventory"),
         pytest.param('seeds = ["none.pdf"]', "seeds", id="missing seed"),
@@ -172,26 +176,26 @@ def test_each_extra_of_the_package_is_looked_for() -> None:
     ],
 )
 def test_mistake_that_stops_run_is_fault(
-    setting: str, topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    setting: str, topic: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     seeds = "" if topic == "seeds" else 'seeds = ["https://library.example/"]\n'
     (tmp_path / "arkaudit.toml").write_text(f"{seeds}{setting}\n")
-    if " " in topic:
+    if topic and " " in topic:
         with pytest.raises(ConfigError, match=topic):
             load_audits(Path("arkaudit.toml"))
         return
     audits = load_audits(Path("arkaudit.toml"))
-    assert {topic} == {
+    assert {topic} - {None} == {
         row.name for row in [*diagnose_run(audits, None), *diagnose_stores(audits)] if row.state == "fault"
     }
 
 
 def test_dry_run_refuses_what_run_refuses(tmp_path: Path) -> None:
-    (tmp_path / "arkaudit.toml").write_text('[notify]\nurls = ["nothing://x"]\n')
+    (tmp_path / "arkaudit.toml").write_text('[notify]\ncommand = ["./no-program"]\n')
     (tmp_path / "page.html").write_text("<p>ark:/12345/x</p>")
     command = ["run", tmp_path / "page.html", "-c", tmp_path / "arkaudit.toml", "--store", tmp_path / "a.db"]
     for refused in (run_command(*command), run_command(*command, "--dry-run")):
         assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
-        assert "Apprise knows no service 'nothing'" in refused.stderr
+        assert "notify.command: there is no program './no-program'" in refused.stderr
     assert not (tmp_path / "a.db").exists()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from shutil import which
 from string import Template
 from typing import Any
 from urllib.parse import quote
@@ -199,6 +200,9 @@ def check_channels(config: Config) -> None:
         return
     for _ in channels(config.notify):
         pass
+    command = config.notify.command
+    if command and which(command[0]) is None:
+        raise UserMistake(f"notify.command: there is no program {command[0]!r} that can be run")
     file = config.notify.file
     if file is not None and (is_folder(file) or not is_folder(file.parent)):
         raise UserMistake(f"notify.file: {file} {'is a folder' if is_folder(file) else 'has no folder'}")
@@ -317,6 +321,7 @@ def send_news_again(config: Config, store_file: Path | None, run_id: int | None,
         raise UserMistake(f"there is no store at {store_file}")
     if not config.notify.is_wanted:
         raise UserMistake(_NO_TARGET)
+    check_channels(config)
     with Store.open(store_file) as store:
         runs = store.run_ids()
     if not runs or (run_id is not None and run_id not in runs):
