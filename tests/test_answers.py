@@ -152,6 +152,15 @@ def test_the_data_about_servers_and_languages_is_well_formed() -> None:
             "Сторінку не знайдено",
         ),
         *(
+            "Tudalen heb ei chanfod",
+            "Ní bhfuarthas an leathanach",
+            "No s'ha pogut trobar la pàgina",
+            "Ez da orria aurkitu",
+        ),
+        *("Non se puido atopar a páxina", "Nu s-a găsit pagina", "Ei hakutuloksia", "Fann ikkje sida"),
+        *("Vi fandt ikke siden", "Böyle bir sayfa yok", "Η σελίδα δε βρέθηκε", "Сторінку не вдалося знайти"),
+        *("該当するページがありません", "未查询到相关数据", "삭제된 페이지입니다", "Invalid object requested"),
+        *(
             "This domain is for sale",
             "Your search returned no results",
             "We can\N{RIGHT SINGLE QUOTATION MARK}t find it",
@@ -163,7 +172,11 @@ def test_many_languages_say_that_something_is_not_there(title: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "title", ["Ms. 404", "404 p. : ill.", "Notebook of Ada Rossi", "Unknown master, about 1500", "10 results"]
+    "title",
+    [
+        *("Ms. 404", "404 p. : ill.", "Notebook of Ada Rossi", "Unknown master, about 1500", "10 results"),
+        *("Clădirea nu mai există", "Ο τάφος δεν έχει βρεθεί", "Ingen træffetid"),
+    ],
 )
 def test_titles_that_only_resemble_notices(title: str) -> None:
     assert says_not_found(title) is None
