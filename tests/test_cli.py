@@ -781,7 +781,7 @@ def test_a_command_that_is_interrupted_while_it_is_being_read_ends_with_one_line
 @pytest.mark.parametrize(
     ("arguments", "config", "words"),
     [
-        (["check", "--fail-on", "brokn", "ark:12345/x"], "", "there is no 'brokn'; did you mean 'broken' or 'confirmed'?"),
+        (["check", "--fail-on", "brokn", "ark:12345/x"], "", "there is no 'brokn'; did you mean 'broken'?"),
         (["report", "--only", "zzz"], "", "there is no 'zzz'; choose from works, fails, "),
         (["crawl", "www.example.org"], "", "did you mean https://www.example.org?"),
         (["crawl", "htp://example.org/a"], "", "did you mean http://example.org/a?"),
