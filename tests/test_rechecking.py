@@ -1,5 +1,6 @@
 """Due ARKs, their times and their order: even load, the oldest check first, no host before its turn."""
 
+import shlex
 import time
 from collections import Counter
 from dataclasses import replace
@@ -17,6 +18,9 @@ from crawler.history.ark_status import ArkState
 from crawler.history.rechecking import Intervals, KnownArk, RecheckPolicy, due_arks, due_at, next_due_at
 from crawler.history.triaging import KnownSelection, beginning_of
 from crawler.store.store import Store
+from reports.page.cards import action_cards
+from reports.store.frames import load_frames
+from reports.tables.report_tables import Tables
 from tests.interrupted import Command
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, reply, run_command, select
 
@@ -279,6 +283,32 @@ def test_stored_arks_are_checked_by_naan_prefix_and_host(tmp_path: Path) -> None
         dry = run_command("recheck", "--store", store, "--naan", "12x45", "--dry-run", *ON_LOOPBACK)
         assert (dry.returncode, len(server.targets)) == (0, before)
         assert "3 known in" in dry.stderr
+
+
+def test_recheck_of_a_card_names_what_works_again(tmp_path: Path) -> None:
+    store, living = tmp_path / "audit.db", {"x5c"}
+
+    def respond(target: str) -> bytes:
+        name = target.rpartition("/")[2].partition("?")[0]
+        return reply(body=f"<title>{name}</title><p>the object {name}") if name in living else reply("404 Not Found")
+
+    with RawServer(respond) as server:
+        urls = [f"{server.url}/ark:/12x45/{name}" for name in ("x5a", "x5b", "x5c")]
+        check_rows("--store", store, *urls)
+        frames = load_frames(store)
+        [card] = action_cards(frames, Tables(frames), 9)
+        _, *words = shlex.split(card.recheck)
+        living |= {"x5a", "x5b"}
+        done = run_command(*words, "--dry-run", *ON_LOOPBACK, folder=tmp_path)
+        assert "2 known in audit.db of cause " in done.stderr
+        done = run_command("recheck", "--store", store, "--ark", "ark:12x45/x-5a", *ON_LOOPBACK)
+        assert [row["ark"] for row in json_lines(done.stdout)] == ["ark:12x45/x5a"]
+        assert f"works again: ark:12x45/x5a, at {urls[0]}" in done.stderr
+        done = run_command(*words, *ON_LOOPBACK, folder=tmp_path)
+        assert [row["ark"] for row in json_lines(done.stdout)] == ["ark:12x45/x5b"]
+        assert f"works again: ark:12x45/x5b, at {urls[1]}" in done.stderr
+        done = run_command(*words, *ON_LOOPBACK, folder=tmp_path)
+        assert (done.returncode, done.stderr.count("\n"), "that fails by the cause" in done.stderr) == (2, 1, True)
 
 
 def test_chosen_arks_of_an_inventory_are_checked(tmp_path: Path) -> None:

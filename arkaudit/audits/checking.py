@@ -16,9 +16,10 @@ from arkaudit.output.baseline import RaisedTokens, Subject
 from arkaudit.output.exits import say
 from arkaudit.output.explaining import RunObservations, explanation
 from crawler.answers.mementos import MementoRecord
+from crawler.history.ark_status import ArkState
 from crawler.history.rechecking import KnownArk
 from crawler.history.triaging import TriagedArk, count_words
-from crawler.model.observations import FAMILY_OF, Family, Verdict
+from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome, Verdict
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
 from crawler.model.resolving import request_url
@@ -142,6 +143,13 @@ def recheck_arks(again: Sequence[KnownArk], config: Config, store_file: Path, *,
     seeds = ["due", fingerprint([f"{ark} {url}" for ark, url in targets])]
     with open_run("check", seeds, config, store_file, resume=None) as begun:
         return _result_by_url(_run(begun, targets, explain=explain))
+
+
+def recovered_arks(again: Iterable[KnownArk], outcomes: Mapping[Subject, str]) -> list[KnownArk]:
+    """Return the ARKs that failed or gave no answer before a check with these *outcomes*, and work now."""
+    ill = (ArkState.FAILING, ArkState.CONFIRMED_BROKEN, ArkState.FLAPPING)
+    now = ((one, outcomes.get(Subject(ark=one.ark, url=one.request_url))) for one in again if one.state in ill)
+    return [one for one, outcome in now if outcome and FAMILY_OF[ObjectOutcome(outcome)] is Family.WORKS]
 
 
 def check_dataset_arks(

@@ -217,12 +217,18 @@ def _arks_of_inventory(path: Path | None, selection: KnownSelection) -> list[str
     return [ark for ark in listed["ark"] if selection.names(ark, ark.partition(":")[2].partition("/")[0])]
 
 
-def selection_of(naans: tuple[str, ...], prefixes: tuple[str, ...], hosts: tuple[str, ...]) -> KnownSelection:
-    """Return the selection of ARKs by NAAN, beginning and host of the request URL. Raises `UserMistake`."""
+def selection_of(
+    naans: tuple[str, ...], prefixes: tuple[str, ...], hosts: tuple[str, ...], arks: tuple[str, ...] = ()
+) -> KnownSelection:
+    """Return the selection of ARKs by NAAN, beginning, host of the request URL, and name. Raises `UserMistake`."""
     from crawler.history.triaging import KnownSelection, beginning_of
+    from extractors.model.ark import Ark
 
     try:
         beginnings = tuple(map(beginning_of, prefixes))
+        named = tuple(str(Ark.parse(ark)) for ark in arks)
     except ValueError as problem:
         raise UserMistake(str(problem)) from None
-    return KnownSelection(tuple(naan.lower() for naan in naans), beginnings, tuple(host.lower() for host in hosts))
+    return KnownSelection(
+        tuple(naan.lower() for naan in naans), beginnings, tuple(host.lower() for host in hosts), named
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +24,7 @@ from arkaudit.commands.options import (
 from arkaudit.output.exits import exit_on, say
 from extractors.model.errors import UserMistake
 from extractors.model.files import is_file
+from reports.languages.display import count_noun
 
 if TYPE_CHECKING:
     from arkaudit.configuration.config import Config
@@ -35,6 +38,14 @@ if TYPE_CHECKING:
 @repeatable("--naan", "chosen_naans", metavar="NAAN", help="Check the ARKs under this NAAN. Repeatable.")
 @repeatable("--prefix", "prefixes", metavar="ARK", help="Check the ARKs that begin with this. Repeatable.")
 @repeatable("--host", "hosts", metavar="HOST", help="Check the ARKs whose request URL has this host. Repeatable.")
+@repeatable("--ark", "named_arks", metavar="ARK", help="Check this ARK. Repeatable.")
+@repeatable(
+    "--cause",
+    "causes",
+    metavar="KEY",
+    help="Check the ARKs that fail by this cause, whose key each card of the page shows; a cause alone, such as "
+    "dead-host, means all hosts. Repeatable.",
+)
 @click.option("--limit", type=click.IntRange(min=1), help="Maximum number of ARKs.")
 @click.option(
     "--format", "form", type=click.Choice(["jsonl", "table"]), help="[default: jsonl; plain text with --explain]"
@@ -49,6 +60,8 @@ def recheck(
     chosen_naans: tuple[str, ...],
     prefixes: tuple[str, ...],
     hosts: tuple[str, ...],
+    named_arks: tuple[str, ...],
+    causes: tuple[str, ...],
     limit: int | None,
     form: str | None,
     explain: bool,
@@ -63,11 +76,14 @@ def recheck(
     arkaudit recheck --store audit.db -c arkaudit.toml
     arkaudit recheck --store audit.db --naan 12148
     arkaudit recheck --store audit.db --host old.example.org --limit 100
+    arkaudit recheck --store audit.db --ark ark:12148/btv1b8449691v
     """  # fmt: skip
     require_readable_form(form, explain=explain)
     config = config_of(config_file, options)
-    selection = selection_of(chosen_naans, prefixes, hosts)
+    selection = selection_of(chosen_naans, prefixes, hosts, named_arks)
     store_file = store_file or config.store or Path("audit.db")
+    if causes:
+        selection = replace(selection, causes=_arks_of_causes(store_file, causes))
     arks = _arks_to_check(store_file, config, selection, is_due=due or not selection, limit=limit, is_dry=dry_run)
     if not arks:
         return
@@ -76,11 +92,38 @@ def recheck(
 
         print_due_forecast(arks, config)
         return
-    from arkaudit.audits.checking import recheck_arks
+    from arkaudit.audits.checking import recheck_arks, recovered_arks
 
     done = recheck_arks(arks, config, store_file, explain=explain)
     print_check(done, form, config, store_file, config_file, explain=explain)
+    _print_recovered(recovered_arks(arks, done.raised.outcomes))
     exit_on(fail_on, done.raised.tokens)
+
+
+#: Number of recovered ARKs that are printed one by one.
+_MOST_SHOWN = 10
+
+
+def _print_recovered(recovered: Sequence[KnownArk]) -> None:
+    for one in recovered[:_MOST_SHOWN]:
+        say(f"works again: {one.ark}, at {one.request_url}")
+    if len(recovered) > _MOST_SHOWN:
+        say(f"works again: {count_noun(len(recovered) - _MOST_SHOWN, 'more ARK')}")
+
+
+def _arks_of_causes(store_file: Path, causes: Sequence[str]) -> dict[str, frozenset[tuple[str, str]]]:
+    """Return the ARKs and URLs of the store that fail by each cause now. Raises `UserMistake` if one has none."""
+    from reports.store.frames import load_frames
+    from reports.tables.actions import arks_of_cause
+
+    if not is_file(store_file):
+        raise UserMistake(f"there is no store at {store_file}")
+    frames = load_frames(store_file)
+    found = {key: arks_of_cause(frames, key) for key in causes}
+    for key, arks in found.items():
+        if not arks:
+            raise UserMistake(f"{store_file} has no ARK that fails by the cause {key!r}; the report lists the causes")
+    return found
 
 
 def _arks_to_check(

@@ -374,9 +374,13 @@ class KnownSelection:
     """Beginnings of normal forms, as `beginning_of` returns them."""
     hosts: tuple[str, ...] = ()
     """Hosts that receive the first request."""
+    arks: tuple[str, ...] = ()
+    """ARKs in normal form."""
+    causes: Mapping[str, frozenset[tuple[str, str]]] = field(default_factory=dict)
+    """The ARKs and request URLs of causes of failures, by the key of the cause."""
 
     def __bool__(self) -> bool:
-        return any((self.naans, self.prefixes, self.hosts))
+        return any((self.naans, self.prefixes, self.hosts, self.arks, self.causes))
 
     @property
     def words(self) -> str:
@@ -385,7 +389,10 @@ class KnownSelection:
         >>> KnownSelection(naans=("12148",), hosts=("n2t.net",)).words
         'NAAN 12148; host n2t.net'
         """
-        parts = (("NAAN", self.naans), ("prefix", self.prefixes), ("host", self.hosts))
+        parts: tuple[tuple[str, Iterable[str]], ...] = (
+            *(("NAAN", self.naans), ("prefix", self.prefixes), ("host", self.hosts)),
+            *(("ARK", self.arks), ("cause", self.causes)),
+        )
         return "; ".join(f"{name} {', '.join(given)}" for name, given in parts if given)
 
     def names(self, ark: str, naan: str) -> bool:
@@ -396,7 +403,11 @@ class KnownSelection:
     def holds(self, known_ark: KnownArk) -> bool:
         """Return True if an ARK of a store is selected."""
         is_at_host = not self.hosts or known_ark.host in self.hosts
-        return is_at_host and self.names(known_ark.ark, known_ark.naan)
+        is_of_cause = not self.causes or any(
+            (known_ark.ark, known_ark.request_url) in pairs for pairs in self.causes.values()
+        )
+        is_named = not self.arks or known_ark.ark in self.arks
+        return is_at_host and is_of_cause and is_named and self.names(known_ark.ark, known_ark.naan)
 
 
 def beginning_of(text: str) -> str:

@@ -20,7 +20,7 @@ from reports.page.letters import MOST_NAMED, ArkProblem, Letter, letter, letter_
 from reports.page.shown_tables import Cell, cell_of
 from reports.remediation.causes import ADVICE, Cause, Fault, Grade
 from reports.store.frames import Frames
-from reports.tables.actions import contacts
+from reports.tables.actions import cause_key, contacts
 from reports.tables.definitions import ARK, TEXT, URL, records_of
 from reports.tables.politeness import blocked_verdicts
 from reports.tables.wording import CAUSE_NAMES, FAULT_NAMES, GRADE_NAMES
@@ -57,6 +57,8 @@ class ActionCard:
     """A ``mailto:`` address, if the registry has one."""
     command: str
     """The command that marks it as a known problem."""
+    recheck: str
+    """The command that checks its ARKs again."""
     item: str
     """Its line in a check-list, as Markdown."""
 
@@ -119,7 +121,7 @@ def _card(
     mailbox = next((address for _, address in named if _MAILBOX.fullmatch(address)), None)
     return ActionCard(
         number=row["number"],
-        key=escape_invisible("|".join(row[part] or "" for part in ("cause", "fault", "host", "rule"))),
+        key=cause_key(row),
         name=language.gettext("{cause}: {host}", host=escape_invisible(row["host"]), cause=name)
         if row["host"]
         else name,
@@ -135,6 +137,7 @@ def _card(
         letter=message,
         mail=f"mailto:{mailbox}?subject={language.apply(quote, message.subject)}" if mailbox else None,
         command=triage_command(row, [failure["ark"] for failure in failures], frames.store),
+        recheck=recheck_command(cause_key(row), frames.store),
         item=f"- [ ] **{name}** ({language.apply(code, responsible.text)}): {counts}. {advice}",
     )
 
@@ -309,6 +312,16 @@ def triage_command(row: Mapping[str, Any], arks: Sequence[str], store: str) -> s
     return (
         f'arkaudit triage acknowledge {words} --reason "…" --store {shlex.quote(escape_invisible(store or "audit.db"))}'
     )
+
+
+def recheck_command(key: str, store: str) -> str:
+    """Return the command that checks the ARKs of a cause again.
+
+    >>> recheck_command("dead-host|resolver|old.example|", "audit.db")
+    "arkaudit recheck --store audit.db --cause 'dead-host|resolver|old.example|'"
+    """
+    words = ("--store", escape_invisible(store or "audit.db"), "--cause", key)
+    return f"arkaudit recheck {shlex.join(words)}"
 
 
 def check_list(title: str, cards: Sequence[ActionCard], language: Language = ENGLISH) -> Iterator[str]:

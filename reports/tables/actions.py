@@ -11,6 +11,7 @@ import pandas as pd
 from crawler.history.ark_status import ArkState
 from crawler.model.observations import Family, ObjectOutcome
 from extractors.model.documents import Role
+from reports.languages.display import escape_invisible
 from reports.remediation.causes import ADVICE, Cause, Fault, grade
 from reports.remediation.correcting import Place, correction
 from reports.store.frames import Frames
@@ -93,6 +94,17 @@ def causes(frames: Frames) -> pd.DataFrame:
         contact=table["naan"].map(partial(_contact, named)),
         naans=table["naan"].map(", ".join),
     )
+
+
+def cause_key(row: Mapping[str, Any]) -> str:
+    """Return the text that identifies a cause in every report on a store."""
+    return escape_invisible("|".join(row[part] or "" for part in _GROUP))
+
+
+def arks_of_cause(frames: Frames, key: str) -> frozenset[tuple[str, str]]:
+    """Return the ARKs and URLs that fail by a cause, given by its key or by its token, which means all hosts."""
+    rows = records_of(diagnosed_failures(frames)[[*_GROUP, "ark", "request_url"]])
+    return frozenset((row["ark"], row["request_url"]) for row in rows if key in (cause_key(row), row["cause"]))
 
 
 def _common(texts: pd.Series) -> str | None:
