@@ -9,6 +9,7 @@ from click.core import ParameterSource
 
 from arkaudit.commands.options import (
     GroupedCommand,
+    WordChoice,
     audit_option,
     choice_options,
     config_of,
@@ -22,6 +23,7 @@ from arkaudit.commands.options import (
 )
 from arkaudit.output.exits import exit_on
 from extractors.model.errors import UserMistake
+from reports.remediation.targets import LAYOUTS
 
 
 @click.command(cls=GroupedCommand)
@@ -36,6 +38,13 @@ from extractors.model.errors import UserMistake
 @inventory_option
 @format_option
 @lang_option
+@click.option(
+    "--targets-for",
+    type=WordChoice(LAYOUTS),
+    metavar="LAYOUT",
+    help="Also write targets.csv: new targets for ARKs whose landing pages have moved, as a table, or as the batch "
+    "updates of ezid or arklet take it.",
+)
 @fail_on_option
 @config_option(help="A configuration with store, inventory and language.")
 @audit_option
@@ -53,6 +62,7 @@ def report(
     inventory: Path | None,
     formats: tuple[str, ...],
     lang: str | None,
+    targets_for: str | None,
     fail_on: tuple[str, ...],
     config_file: Path | None,
     audit: str | None,
@@ -85,6 +95,8 @@ def report(
     from reports.languages import LanguageChoice
     from reports.tables.filters import Choice
 
+    if targets_for is not None and (out is None or out == Path("-")):
+        raise UserMistake("--targets-for writes targets.csv into a folder: name it by --out")
     choice = Choice(naans=naans, documents=documents, only=only)
     summary = report_on(
         store_file,
@@ -95,6 +107,7 @@ def report(
         choice=choice,
         inventory=inventory,
         language_choice=LanguageChoice.parse(lang),
+        targets_for=targets_for,
     )
     report_idle_in(store_file, config, is_read_only=True)
     exit_on(fail_on, summary.raised.tokens, is_whole=summary.is_whole)

@@ -19,6 +19,7 @@ from rich.text import Text
 from arkaudit.output.baseline import READ, UNREADABLE, RaisedTokens, Subject
 from arkaudit.output.exits import EXIT_FINDING, OutputClosed, after_run, also_in, forget, print_ending, say
 from arkaudit.output.output_rows import whole, write, write_json
+from crawler.model.durable_files import durable_file
 from crawler.model.observations import Family
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
@@ -31,7 +32,8 @@ from reports.ark_history import SPARKS, ArkCheck, ArkHistory, UrlHistory, load_a
 from reports.exports import FORMATS, check_out, text_of, write_report
 from reports.hints import failing_arks
 from reports.languages import ENGLISH, N_, Language, LanguageChoice
-from reports.languages.display import escape_invisible
+from reports.languages.display import count_noun, escape_invisible
+from reports.remediation.targets import targets_text
 from reports.store.frames import Frames, load_frames
 from reports.store.inventory import InventoryUnreadable, read_inventory
 from reports.tables import overviews
@@ -42,6 +44,7 @@ from reports.tables.headline import audit_subject, counts_of, headline
 from reports.tables.known import events_to_report, without_known
 from reports.tables.report_tables import Report, Tables
 from reports.tables.summary import sentences
+from reports.tables.targets import moved_targets
 
 logger = logging.getLogger(__name__)
 logger.addHandler(logging.NullHandler())
@@ -74,13 +77,14 @@ def report_on(
     inventory: Path | None = None,
     language_choice: LanguageChoice | None = None,
     is_ending: bool = False,
+    targets_for: str | None = None,
 ) -> WrittenReport:
     """Print the summary of a run and write its report into *out*; if a format fails, the others are still written.
 
     At the end of a run (*is_ending*), failing ARKs and a hint are printed too. With an *inventory*, the report
-    compares its ARKs with the cited ones. If *out* is `-`, only the report is printed. Raises `UserMistake`,
-    `reports.store.frames.StoreUnreadable`, `reports.exports.ReportUnwritable` and
-    `arkaudit.output.output_rows.OutputUnwritable`.
+    compares its ARKs with the cited ones. *targets_for* is the layout of the list of new targets, if it is wanted. If
+    *out* is `-`, only the report is printed. Raises `UserMistake`, `reports.store.frames.StoreUnreadable`,
+    `reports.exports.ReportUnwritable` and `arkaudit.output.output_rows.OutputUnwritable`.
     """
     to_stdout = out == STANDARD_OUTPUT
     if to_stdout:
@@ -102,6 +106,8 @@ def report_on(
         return WrittenReport(_raised(frames))
     report = Report.from_frames(frames, wanted, language_choice) if out else None
     paths = write_report(report, out, formats) if report and out else None
+    if targets_for is not None and out is not None:
+        _write_targets(frames, out / "targets.csv", targets_for)
     language = (language_choice or LanguageChoice()).language
     console = Console()
     verdict, *others = summary_lines(frames, language, report.tables if report else None)
@@ -124,6 +130,16 @@ def report_on(
         words = f"the report could not be made as {name}, which is a bug of arkaudit: {why}"
         say(words, level=logging.ERROR)
     return WrittenReport(_raised(frames), is_whole=not failed)
+
+
+def _write_targets(frames: Frames, path: Path, layout: str) -> None:
+    moves = moved_targets(frames)
+    try:
+        with durable_file(path) as file:
+            file.write(targets_text(moves, layout).encode("utf-8", "backslashreplace"))
+    except OSError as problem:
+        raise UserMistake(f"{path} can't be written: {problem.strerror}") from None
+    say(f"{path} has new targets for {count_noun(len(moves), 'ARK')}")
 
 
 def load_inventory(inventory: Path | None) -> pd.DataFrame | None:

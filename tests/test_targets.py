@@ -1,0 +1,58 @@
+"""New targets for a resolver, from the redirects of landing sites."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports.remediation.targets import TargetMove, target_moves, targets_text
+from tests.loopback import RawServer, check_rows, reply, run_command
+from tests.vectors import vectors
+
+
+@pytest.mark.parametrize("vector", vectors("targets"))
+def test_only_permanent_moves_of_single_pages_are_proposed(vector: dict[str, Any]) -> None:
+    moves = target_moves((ark, [(url, status) for url, status in hops]) for ark, hops in vector["chains"])
+    assert [[one.ark, one.present_target, one.proposed_target] for one in moves] == vector["moves"]
+
+
+def test_layouts_are_those_of_ezid_and_arklet() -> None:
+    moves = [TargetMove("ark:12148/x", "https://m.example/old", "https://m.example/new,1", "why")]
+    assert targets_text(moves, "ezid") == '_id,_target\nark:/12148/x,"https://m.example/new,1"\n'
+    assert targets_text(moves, "arklet") == 'ark,url\nark:12148/x,"https://m.example/new,1"\n'
+    assert targets_text(moves, "table").startswith("ark,present_target,proposed_target,evidence\n")
+
+
+@pytest.mark.promise
+def test_report_writes_targets_that_an_inventory_takes(tmp_path: Path) -> None:
+    store, out = tmp_path / "audit.db", tmp_path / "report"
+
+    def site(target: str) -> bytes:
+        if target.startswith("/old/"):
+            return reply("301 Moved Permanently", location=target.replace("/old/", "/new/"))
+        return reply(body=f"<title>{target}</title>") if target.startswith("/new/x5") else reply("404 Not Found")
+
+    with RawServer(site) as landing:
+
+        def resolve(target: str) -> bytes:
+            name = target.rpartition("/")[2].partition("?")[0]
+            there = f"http://localhost:{landing.url.rpartition(':')[2]}/old/{name}"
+            return reply("302 Found", location=there) if name == "x5" else reply("404 Not Found")
+
+        with RawServer(resolve) as server:
+            routed = ("--connect-to", there_to(landing.url))
+            check_rows("--store", store, *routed, f"{server.url}/ark:/12x45/x5")
+    report = ("report", "--store", store, "--format", "csv", "--targets-for", "ezid")
+    assert run_command(*report).returncode == 2
+    done = run_command(*report, "--out", out)
+    assert "targets.csv has new targets for 1 ARK" in done.stderr
+    [_, row] = (out / "targets.csv").read_text().splitlines()
+    assert row.startswith("ark:/12x45/x5,http://localhost:")
+    assert row.endswith("/new/x5")
+    done = run_command("report", "--store", store, "--inventory", out / "targets.csv", "--out", out)
+    assert done.returncode == 0, done.stderr
+
+
+def there_to(url: str) -> str:
+    port = url.rpartition(":")[2]
+    return f"localhost:{port}=127.0.0.1:{port}"
