@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from reports.remediation.rewriting import rewrite_rules
 from reports.remediation.targets import TargetMove, target_moves, targets_text
 from tests.loopback import RawServer, check_rows, reply, run_command
 from tests.vectors import vectors
@@ -14,6 +15,13 @@ from tests.vectors import vectors
 def test_only_permanent_moves_of_single_pages_are_proposed(vector: dict[str, Any]) -> None:
     moves = target_moves((ark, [(url, status) for url, status in hops]) for ark, hops in vector["chains"])
     assert [[one.ark, one.present_target, one.proposed_target] for one in moves] == vector["moves"]
+
+
+@pytest.mark.parametrize("vector", vectors("rewrites"))
+def test_a_rule_is_proposed_only_with_support(vector: dict[str, Any]) -> None:
+    found = [*rewrite_rules(map(tuple, vector["moves"]), vector["failing"])]
+    assert [words for _, words in found] == ([vector["rule"]] if "rule" in vector else [])
+    assert [rule.target(vector["failing"][0]) for rule, _ in found] == ([vector["target"]] if found else [])
 
 
 def test_layouts_are_those_of_ezid_and_arklet() -> None:
@@ -26,9 +34,10 @@ def test_layouts_are_those_of_ezid_and_arklet() -> None:
 @pytest.mark.promise
 def test_report_writes_targets_that_an_inventory_takes(tmp_path: Path) -> None:
     store, out = tmp_path / "audit.db", tmp_path / "report"
+    names = [f"{start}{end}" for start in ("x5", "x7") for end in "abc"]
 
     def site(target: str) -> bytes:
-        if target.startswith("/old/"):
+        if target.startswith("/old/x5"):
             return reply("301 Moved Permanently", location=target.replace("/old/", "/new/"))
         return reply(body=f"<title>{target}</title>") if target.startswith("/new/x5") else reply("404 Not Found")
 
@@ -37,18 +46,20 @@ def test_report_writes_targets_that_an_inventory_takes(tmp_path: Path) -> None:
         def resolve(target: str) -> bytes:
             name = target.rpartition("/")[2].partition("?")[0]
             there = f"http://localhost:{landing.url.rpartition(':')[2]}/old/{name}"
-            return reply("302 Found", location=there) if name == "x5" else reply("404 Not Found")
+            return reply("302 Found", location=there) if name in names else reply("404 Not Found")
 
         with RawServer(resolve) as server:
             routed = ("--connect-to", there_to(landing.url))
-            check_rows("--store", store, *routed, f"{server.url}/ark:/12x45/x5")
+            check_rows("--store", store, *routed, *(f"{server.url}/ark:/12x45/{name}" for name in names))
     report = ("report", "--store", store, "--format", "csv", "--targets-for", "ezid")
     assert run_command(*report).returncode == 2
     done = run_command(*report, "--out", out)
-    assert "targets.csv has new targets for 1 ARK" in done.stderr
-    [_, row] = (out / "targets.csv").read_text().splitlines()
-    assert row.startswith("ark:/12x45/x5,http://localhost:")
-    assert row.endswith("/new/x5")
+    assert "targets.csv has new targets for 3 ARKs" in done.stderr
+    assert "one rewrite rule explains 3 of 3 known moves, for 3 failing pages of http://localhost:" in done.stderr
+    assert "nginx:  rewrite ^/old/(.+)$ http://localhost:" in done.stderr
+    [_, row, *_] = (out / "targets.csv").read_text().splitlines()
+    assert row.startswith("ark:/12x45/x5a,http://localhost:")
+    assert row.endswith("/new/x5a")
     done = run_command("report", "--store", store, "--inventory", out / "targets.csv", "--out", out)
     assert done.returncode == 0, done.stderr
 

@@ -44,7 +44,7 @@ from reports.tables.headline import audit_subject, counts_of, headline
 from reports.tables.known import events_to_report, without_known
 from reports.tables.report_tables import Report, Tables
 from reports.tables.summary import sentences
-from reports.tables.targets import moved_targets
+from reports.tables.targets import moved_targets, proposed_rules
 
 logger = logging.getLogger(__name__)
 logger.addHandler(logging.NullHandler())
@@ -140,6 +140,10 @@ def _write_targets(frames: Frames, path: Path, layout: str) -> None:
     except OSError as problem:
         raise UserMistake(f"{path} can't be written: {problem.strerror}") from None
     say(f"{path} has new targets for {count_noun(len(moves), 'ARK')}")
+    for rule, support in proposed_rules(frames, moves):
+        say(f"one rewrite rule explains {support}; try it before you use it:")
+        for line in str(rule).splitlines():
+            say(f"  {line}")
 
 
 def load_inventory(inventory: Path | None) -> pd.DataFrame | None:
