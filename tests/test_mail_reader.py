@@ -13,8 +13,11 @@ from hypothesis import strategies as st
 from extractors.archives.members import ArchiveMember
 from extractors.extraction import extract_in_time, extraction_of
 from extractors.isolated import read_member
+from extractors.model.documents import Reading
 from extractors.model.formats import Format, format_of
 from extractors.processes.worker import Worker
+from extractors.readers.mail import read_mail
+from tests.growth import LINEAR, seconds
 from tests.loopback import json_lines, run_command
 
 LONG = "https://gallica.bnf.fr/ark:/12148/bpt6k107371t/f29.item"
@@ -177,3 +180,24 @@ def test_text_around_mime_parts_is_read():
     )
     found = [(str(mention.ark), mention.place) for mention in extraction_of(message, name="a.eml").mentions]
     assert found == [("ark:12345/x5", "preamble"), ("ark:12345/x7", "epilogue"), ("ark:12345/x6", "")]
+
+
+@pytest.mark.parametrize("depth", [40, 2_000])
+def test_parts_within_very_many_others_cost_only_themselves(depth: int) -> None:
+    nested = b"".join(
+        b"Content-Type: multipart/mixed; boundary=b%d\n\nark:/12345/x%d\n--b%d\n" % (level, level, level)
+        for level in range(depth)
+    )
+    read = extraction_of(HEAD + nested + b"\n" + b"text\n" * 1000, name="a.eml")
+    assert {str(mention.ark) for mention in read.mentions} == {f"ark:12345/x{level}" for level in range(11)}
+    assert [finding.kind for finding in read.findings] == ["cut-off"]
+
+
+def test_mail_of_very_many_parts_is_parsed_as_far_as_it_is_read() -> None:
+    head = b"Content-Type: multipart/mixed; boundary=b\n\n"
+
+    def read(parts: int) -> Reading:
+        return read_mail(head + b"--b\n\nx\n" * parts, lambda *_, **__: Reading("text/plain"))
+
+    few, many = seconds(lambda: read(11_000)), seconds(lambda: read(60_000))
+    assert many < LINEAR * few

@@ -6,12 +6,13 @@ document of its own, in any format.
 
 from __future__ import annotations
 
-import email
 import email.policy
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from email.message import Message
+from email.message import EmailMessage, Message
+from email.parser import BytesFeedParser
+from typing import Any
 
 from extractors.mentions.labels import may_hold_ark
 from extractors.model.budget import as_time_allows
@@ -21,8 +22,10 @@ from extractors.model.documents import Block, Finding, Reading, Role, as_part, l
 MEDIA_TYPE = "message/rfc822"
 MAILBOX_MEDIA_TYPE = "application/mbox"
 MOST_BYTES = 64 * 2**20
-_MOST_PARTS = 10_000
+MOST_PARTS = 10_000
 _MOST_DEPTH = 10
+#: The depth at which parsing ends, because the parser compares each line with the boundaries of all outer parts.
+MOST_PARSED_DEPTH = 3 * _MOST_DEPTH
 
 #: A reader of a part: takes its bytes, *media_type*, file *name* and *charset*.
 PartReader = Callable[..., Reading]
@@ -56,8 +59,36 @@ def read_mail(data: bytes, read_part: PartReader) -> Reading:
     return replace(mail.to_reading(MAILBOX_MEDIA_TYPE), title="", findings=(*findings, *mail.findings))
 
 
+class _TooManyParts(Exception):
+    """Raised to end the parsing of a message."""
+
+
 def _parse(data: bytes) -> Message:
-    return email.message_from_bytes(data, policy=email.policy.default)
+    """Return a message, without what follows too many parts or a part that is too deep."""
+    parts: list[EmailMessage] = []
+
+    def begin_part(policy: Any = email.policy.default) -> EmailMessage:
+        if len(parts) > MOST_PARTS or (parts and _depth_of_last(parts[0]) >= MOST_PARSED_DEPTH):
+            raise _TooManyParts
+        parts.append(EmailMessage(policy))
+        return parts[-1]
+
+    parser = BytesFeedParser(begin_part, policy=email.policy.default)
+    parts.clear()  # the parser has tried the function
+    try:
+        parser.feed(data)
+        return parser.close()
+    except _TooManyParts:
+        return parts[0]
+
+
+def _depth_of_last(message: Message) -> int:
+    """Return the number of parts around the last part so far."""
+    depth = 0
+    while children := _subparts(message):
+        message = children[-1]
+        depth += 1
+    return depth
 
 
 class _Mail:
@@ -91,8 +122,8 @@ class _Mail:
 
     def _read_content(self, part: Message, location: str, depth: int) -> None:
         self._parts += 1
-        if self._parts > _MOST_PARTS or depth > _MOST_DEPTH:
-            finding = Finding("cut-off", f"more than {_MOST_PARTS} parts, or parts within {_MOST_DEPTH} others")
+        if self._parts > MOST_PARTS or depth > _MOST_DEPTH:
+            finding = Finding("cut-off", f"more than {MOST_PARTS} parts, or parts within {_MOST_DEPTH} others")
             self.findings += [] if finding in self.findings else [finding]
             return
         kind = part.get_content_type()
