@@ -71,6 +71,8 @@ VALUES = {
     "a day that no month has": "update run set started_at = '2026-02-30T00:00:00.000+00:00'",
     "a moment with a tail": f"update run set ended_at = '{AT}' || char(0) || 'x'",
     "a moment without a zone": "update run set started_at = '2026-02-20T00:00:00'",
+    "a moment of the year 0": "update run set started_at = '0000-01-01T00:00:00.000+00:00'",
+    "a moment before all others": "update run set started_at = '0001-01-01T00:00:00.000+14:00'",
     "a moment that is a number": "update document set fetched_at = '2460000.5'",
 }
 
@@ -95,6 +97,14 @@ def test_key_of_a_stranger_writes_nothing_outside_of_the_export(store: Path) -> 
     checked = run_command("store", "check", "--store", store)
     assert checked.returncode == 1
     assert "provenance row 1: uuid 'x/../../../evil' is not a key of a run" in checked.stdout
+
+
+def test_fault_of_a_long_value_is_a_short_line(store: Path) -> None:
+    change(store, "update triage set until = printf('%.*c', 3000000, 'x')")
+    for verb in (("triage", "list"), ("store", "check")):
+        done = run_command(*verb, "--store", store)
+        assert "triage row 1: can't be read: ValueError: " in done.stdout + done.stderr
+        assert len(done.stdout + done.stderr) < 500
 
 
 # -- one store, one name

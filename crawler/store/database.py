@@ -24,7 +24,7 @@ from crawler.history.latest import status_in
 from crawler.model import schema
 from crawler.model.observations import Hop, Observation, TlsResult
 from crawler.store import StoreUnwritable
-from crawler.store.stored_values import MOST_ROWS, wrong_values
+from crawler.store.stored_values import MOST_ROWS, MOST_SHOWN, wrong_values
 from extractors.find import UnresolvedMention
 from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
@@ -236,7 +236,7 @@ def _bad_rows(connection: Connection, name: str, query: Select[Any], read: Calla
         try:
             read(row)
         except Exception as problem:  # any error: the store never writes a row that it can't read
-            yield f"{name} row {row[0]}: can't be read: {type(problem).__name__}: {problem}"
+            yield f"{name} row {row[0]}: can't be read: {type(problem).__name__}: {str(problem)[:MOST_SHOWN]}"
             count += 1
             if count >= MOST_ROWS:
                 return

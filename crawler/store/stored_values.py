@@ -76,17 +76,17 @@ class Fault(StrEnum):
 _OF_CONTENT = frozenset({Fault.WORD, Fault.KEY, Fault.ARK, Fault.MOMENT})
 #: The longest key of a run; arkaudit's own have 36 characters.
 _MOST_OF_KEY = 64
-#: A date, or a moment with its zone. SQLite's own check accepts more, such as ``now``, and rounds 30 February.
+#: A date, or a moment in UTC. SQLite's own check accepts more, such as ``now`` and the year 0, and rounds 30 February.
 _MOMENT = (
-    "{1} AND date(substr({0}, 1, 10), '+0 days') IS substr({0}, 1, 10) AND (length({0}) = 10 OR (julianday({0}) IS NOT NULL"
-    " AND ({0} GLOB '??????????T??:??:??*[+-]??:??' OR {0} GLOB '??????????T??:??:??*Z')))"
+    "{1} AND {0} > '0001' AND date(substr({0}, 1, 10), '+0 days') IS substr({0}, 1, 10) AND (length({0}) = 10 OR"
+    " (julianday({0}) IS NOT NULL AND ({0} GLOB '??????????T??:??:??*+00:00' OR {0} GLOB '??????????T??:??:??*Z')))"
 )
 #: True if the text holds no NUL: for SQLite, a text ends at its first NUL.
 _ASCII = "length(CAST({0} AS BLOB)) = length({0})"
 #: The number of rows reported for each table: the first few show enough.
 MOST_ROWS = 5
-#: The number of characters shown of a wrong word.
-_MOST_SHOWN = 80
+#: The number of characters shown of a wrong value.
+MOST_SHOWN = 80
 
 
 def wrong_values(execute: Execute) -> Iterator[str]:
@@ -98,7 +98,7 @@ def wrong_values(execute: Execute) -> Iterator[str]:
             shown = ""
             if fault in _OF_CONTENT and fault is not Fault.MOMENT:
                 [(data,)] = execute(f"SELECT CAST({column} AS BLOB) FROM {table.name} WHERE {key} = {number}")
-                shown = f" {data[:_MOST_SHOWN].decode('utf-8', 'replace')!r}"
+                shown = f" {data[:MOST_SHOWN].decode('utf-8', 'replace')!r}"
             yield f"{table.name} row {number}: {column}{shown} {fault}"
 
 
