@@ -105,6 +105,8 @@ def test_fault_of_a_long_value_is_a_short_line(store: Path) -> None:
         done = run_command(*verb, "--store", store)
         assert "triage row 1: can't be read: ValueError: " in done.stdout + done.stderr
         assert len(done.stdout + done.stderr) < 500
+    change(store, "update triage set until = null, target = printf('%.*c', 3000000, 'x')")
+    assert len(run_command("report", "--store", store, "--out", store.parent / "out").stderr) < 10_000
 
 
 # -- one store, one name

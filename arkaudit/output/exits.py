@@ -71,6 +71,9 @@ NEVER = "never"
 #: Number of unreadable documents whose reasons a message lists.
 _MOST_REASONS = 3
 
+#: The length of a printed line; longer ones come from a store with foreign values.
+_MOST_LINE_CHARS = 8_192
+
 #: Errors of a disk.
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 #: Errors of a path that the user named.
@@ -176,7 +179,12 @@ def end_unread(what: str, reasons: Sequence[str]) -> NoReturn:
 
 
 def say(text: str, *, level: int = logging.INFO) -> None:
-    """Print a line on standard error and log it, without terminal escapes; with `--quiet` print only warnings."""
+    """Print a line on standard error and log it, without terminal escapes; with `--quiet` print only warnings.
+
+    A very long line, which quotes a value of a stranger, is cut.
+    """
+    if len(text) > _MOST_LINE_CHARS:
+        text = f"{text[:_MOST_LINE_CHARS]}…"
     logger.log(level, "%s", text, extra={"is_shown": True})
     if quiet.is_on and level < logging.WARNING:
         return
