@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from sqlalchemy import JSON, Boolean, Column, Connection, Float, Integer, Select, Table, Text, select, type_coerce
+from sqlalchemy import JSON, Boolean, Column, Connection, Float, Integer, Select, Table, Text, select
 
 from crawler.model import schema
 from crawler.model.durable_files import durable_file, make_folder, safe_name
@@ -121,7 +121,7 @@ def exported_columns(table: Table) -> dict[str, Column[Any]]:
 
 def _rows(table: Table, columns: dict[str, Column[Any]], run_id: int | None) -> Select[Any]:
     """Return the query for the rows of a run, or of a table without a run; JSON as text."""
-    as_stored = (type_coerce(column, Text) if isinstance(column.type, JSON) else column for column in columns.values())
+    as_stored = (schema.text_of(column) if schema.is_json(column) else column for column in columns.values())
     query = select(*(column.label(name) for name, column in zip(columns, as_stored, strict=True))).select_from(table)
     [key] = table.primary_key
     order: list[Any] = [key]
@@ -139,7 +139,10 @@ def _rows(table: Table, columns: dict[str, Column[Any]], run_id: int | None) -> 
 def _type(column: Column[Any]) -> pa.DataType:
     if column.name == "at" or column.name.endswith("_at"):
         return _MOMENT
-    return next(arrow for kind, arrow in _ARROW.items() if isinstance(column.type, kind))
+    kind = column.type
+    return (
+        pa.string() if isinstance(kind, schema.Shared) else next(_ARROW[one] for one in _ARROW if isinstance(kind, one))
+    )
 
 
 def _arrow(shape: pa.Schema, rows: Sequence[Sequence[Any]]) -> pa.Table:

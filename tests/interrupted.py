@@ -319,8 +319,7 @@ def sent_requests(store: Path) -> Counter[tuple[str, str]]:
     """Return the requests that the store records, by host and target, in all its runs."""
     if not is_made(store):
         return Counter()
-    with sqlite3.connect(store) as raw:
-        rows = [*raw.execute("select hops from observation"), *raw.execute("select hops from document")]
+    rows = [*select(store, "select hops from observation"), *select(store, "select hops from document")]
     urls = [hop["url"] for (hops,) in rows for hop in json.loads(hops) if hop["status"] is not None]
     return Counter((url.split("/")[2], "/" + url.split("/", 3)[3]) for url in urls)
 

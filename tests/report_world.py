@@ -102,7 +102,9 @@ def _insert(connection: Connection, table: Table, rows: Sequence[Mapping[str, An
         "tls_probe": {"means": "the system's authorities"},
     }
     for row in rows:
-        connection.execute(table.insert().values({**defaults.get(table.name, {}), **row}))
+        values = {**defaults.get(table.name, {}), **row}
+        schema.store_contents(connection, table, [values])
+        connection.execute(table.insert().values(values))
 
 
 def ark_row(ark_id: int, text: str) -> dict[str, Any]:

@@ -37,8 +37,9 @@ def _cells(line: str) -> Row:
 
 def stored_type(column: StoredColumn[object]) -> str:
     """Return the type of a stored column as the page writes it."""
-    kind = str(column.type)
-    kind = kind if kind == "JSON" else kind.lower()
+    is_shared = isinstance(column.type, schema.Shared)
+    kind = repr(column.type) if is_shared else str(column.type)
+    kind = (kind if kind == "JSON" else kind.lower()) + ", shared" * is_shared
     return f"{kind}, optional" if column.nullable else kind
 
 

@@ -267,11 +267,11 @@ def test_a_question_without_a_hop_has_no_row(tmp_path: Path) -> None:
 def test_values_of_another_type_are_converted(tmp_path: Path) -> None:
     path = write_world(tmp_path / "world.sqlite")
     with closing(sqlite3.connect(path)) as store, store:
-        store.execute("UPDATE observation SET final_url = 7, title = 7.5 WHERE observation_id = 1")
+        store.execute("UPDATE observation SET asked_url = 7, media_type = 7.5 WHERE observation_id = 1")
         store.execute("UPDATE document SET status = 404.0")
     found = load_frames(path)
     asked = found.observations.set_index("observation_id").loc[1]
-    assert (asked["final_url"], asked["title"]) == ("7", "7.5")
+    assert (asked["asked_url"], asked["media_type"]) == ("7", "7.5")
     assert set(found.documents["status"]) == {404}
 
 

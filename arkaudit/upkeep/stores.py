@@ -88,7 +88,7 @@ def _contradictions(connection: Connection) -> Iterator[str]:
     unfounded = (verdict.object != ObjectOutcome.SKIPPED, ~observed)
     for row in connection.execute(select(schema.verdict).where(*unfounded)):
         yield f"verdict {row.verdict_id} ({row.object} at {row.request_url}) has no observation to support it"
-    hops = func.json_array_length(observation.hops)
+    hops = func.json_array_length(schema.text_of(observation.hops))
     miscounted = (hops > 0) & (observation.hop_count != hops - 1)
     for key in connection.scalars(select(observation.observation_id).where(miscounted)):
         yield f"observation {key} has a wrong number of redirects"

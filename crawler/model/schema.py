@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from hashlib import blake2b
 from typing import Any
 
 from sqlalchemy import (
@@ -10,6 +13,8 @@ from sqlalchemy import (
     Boolean,
     Column,
     ColumnElement,
+    Connection,
+    Dialect,
     Float,
     ForeignKey,
     Index,
@@ -18,19 +23,27 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    TypeDecorator,
     UniqueConstraint,
     and_,
+    case,
+    cast,
+    delete,
+    func,
+    literal,
     select,
     text,
+    type_coerce,
+    union,
 )
-from sqlalchemy.dialects.sqlite import Insert, insert
+from sqlalchemy.dialects.sqlite import Insert, dialect, insert
 
 from crawler.model.observations import DecidedOn
 
 #: ``PRAGMA application_id`` of arkaudit's files ("ARKA"). Foreign SQLite files are refused and never changed.
 APPLICATION_ID = 0x41524B41
 #: ``PRAGMA user_version``, increased by every change to the tables below.
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 tables = MetaData()
 
@@ -72,6 +85,175 @@ def upsert(table: Table, *unique: str) -> Insert:
 def at_one_url(one: Any, other: Any) -> ColumnElement[bool]:
     """Return the condition that rows of two tables are about one ARK at one URL."""
     return and_(one.ark_id == other.ark_id, one.request_url == other.request_url)
+
+
+_DIGEST_BYTES = 16
+
+content = Table(
+    "content",
+    tables,
+    key("content_id", "key; the cells of *shared* columns hold it"),
+    required("digest", LargeBinary, "digest of the value: BLAKE2b, 16 bytes", unique=True),
+    required("value", Text, "text, or JSON as text"),
+    comment="One row per different value of the columns that are marked as *shared*: runs that see the same refer to "
+    "one row.",
+)
+
+
+class Shared(TypeDecorator[Any]):
+    """A text or JSON whose value is a row of `content`, so that a repeated value is stored once.
+
+    The cell holds the key of the row. Queries select the value itself, and compare by the key. Call `store_contents`
+    before a statement writes such values. A cell may also hold its value directly.
+    """
+
+    impl = LargeBinary  # SQLite converts no value of such a column
+    cache_ok = True
+
+    def __init__(self, kind: type[Text] | type[JSON]) -> None:
+        super().__init__()
+        self.kind = kind
+
+    def __repr__(self) -> str:
+        return self.kind.__name__
+
+    def cell(self, value: Any) -> tuple[str, str]:
+        """Return the text that is stored once for a value, and the rest of its cell."""
+        return value if self.kind is Text else json.dumps(value), ""
+
+    def bind_processor(self, _: Dialect) -> Any:
+        return lambda value: None if value is None else digest_of(self.cell(value)[0])
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Any:
+        return None if self.kind is Text else lambda value: None if value is None else json.loads(value)
+
+    def bind_expression(self, bindparam: Any) -> Any:
+        return _key_of(bindparam)
+
+    def column_expression(self, column: Any) -> Any:
+        return type_coerce(self.stored_text(type_coerce(column, Text)), self)
+
+    def key_in(self, cell: Any) -> Any:
+        """Return the expression for the key in a cell; 0 if the cell holds its value directly."""
+        return case((func.typeof(cell) == "integer", cell), else_=0)
+
+    def stored_text(self, cell: Any) -> Any:
+        """Return the expression for the text of a cell."""
+        value = select(content.c.value).where(content.c.content_id == cell)
+        return case((func.typeof(cell) == "integer", value.correlate_except(content).scalar_subquery()), else_=cell)
+
+
+class SharedHops(Shared):
+    """A list of hops whose times are in the cell, and all else in a row of `content`."""
+
+    cache_ok = True
+    _TIMES = ("at", "elapsed_s")
+
+    def __init__(self) -> None:
+        super().__init__(JSON)
+
+    def cell(self, value: Any) -> tuple[str, str]:
+        timeless = [hop | dict.fromkeys(hop.keys() & set(self._TIMES)) for hop in value]
+        times = [hop.get(name) for hop in value for name in self._TIMES]
+        return json.dumps(timeless), json.dumps([0, *times], separators=(",", ":"))[2:]
+
+    def bind_processor(self, _: Dialect) -> Any:
+        def bind(value: Any) -> bytes | None:
+            if value is None:
+                return None
+            text, times = self.cell(value)
+            return digest_of(text) + times.encode()
+
+        return bind
+
+    def bind_expression(self, bindparam: Any) -> Any:
+        key = type_coerce(_key_of(func.substr(bindparam, 1, _DIGEST_BYTES)), Text)
+        return literal("[") + key + cast(func.substr(bindparam, _DIGEST_BYTES + 1), Text)
+
+    def key_in(self, cell: Any) -> Any:
+        return cast(func.substr(cell, 2), Integer)
+
+    def stored_text(self, cell: Any) -> Any:
+        hop = func.json_each(content.c.value).table_valued("key", "value")
+        first = 1 + len(self._TIMES) * hop.c.key
+        times = [
+            part
+            for number, name in enumerate(self._TIMES)
+            for part in (f"$.{name}", func.json_extract(cell, func.printf("$[%d]", first + number)))
+        ]
+        merged = (
+            select(func.json_group_array(func.json_replace(hop.c.value, *times)))
+            .select_from(content.join(hop, text("1")))
+            .where(content.c.content_id == func.json_extract(cell, "$[0]"))
+        )
+        is_shared = and_(cell.op("GLOB")("[[][0-9]*"), func.json_valid(cell) == 1)
+        return case((is_shared, merged.correlate_except(content, hop).scalar_subquery()), else_=cell)
+
+
+def digest_of(text: str) -> bytes:
+    """Return the digest by which `content` finds a text."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).digest()
+
+
+def _key_of(digest: Any) -> Any:
+    return select(content.c.content_id).where(content.c.digest == digest).scalar_subquery()
+
+
+def text_of(column: Any) -> ColumnElement[str]:
+    """Return the expression for the stored text of a column, be it shared or not, and JSON or not."""
+    cell: ColumnElement[str] = type_coerce(column, Text)
+    return type_coerce(column.type.stored_text(cell), Text) if isinstance(column.type, Shared) else cell
+
+
+def sql_of_values(
+    table: Table, columns: Iterable[Column[Any]], place: str | None = None, *, of_bytes: bool = False
+) -> str:
+    """Return the query for the key and the values of *columns* of a table, in the database *place* of a connection."""
+    values = {column.name: text_of(column) for column in columns}
+    cells = (cast(value, LargeBinary) if of_bytes else value for value in values.values())
+    query = select(*table.primary_key, *(cell.label(name) for name, cell in zip(values, cells, strict=True)))
+    places: Any = {"schema_translate_map": {None: place}, "render_schema_translate": True} if place else {}
+    return str(query.compile(dialect=dialect(), compile_kwargs={"literal_binds": True}, **places))
+
+
+def is_json(column: ColumnElement[Any]) -> bool:
+    """Return True if the values of a column are JSON."""
+    return isinstance(column.type, JSON) or (isinstance(column.type, Shared) and column.type.kind is JSON)
+
+
+def shared_columns(table: Table) -> list[tuple[Column[Any], Shared]]:
+    """Return the columns of a table whose values are in `content`, each with its type."""
+    return [(column, column.type) for column in table.columns if isinstance(column.type, Shared)]
+
+
+def views_of_values() -> list[str]:
+    """Return the statements that let one connection read the shared columns of the tables as their values."""
+    sharing = [table for table in tables.sorted_tables if shared_columns(table)]
+    others = {table: [column for column in table.columns if not column.primary_key] for table in sharing}
+    return [f"CREATE TEMP VIEW {table.name} AS {sql_of_values(table, others[table], 'main')}" for table in sharing]
+
+
+def forget_unused_contents(connection: Connection) -> None:
+    """Delete the values that no row refers to any more."""
+    used = [
+        kind.key_in(type_coerce(column, Integer))
+        for table in tables.sorted_tables
+        for column, kind in shared_columns(table)
+    ]
+    connection.execute(delete(content).where(content.c.content_id.not_in(union(*map(select, used)))))
+
+
+def store_contents(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Store the values of shared columns in *rows* of *table* that are not stored yet."""
+    texts = {
+        kind.cell(value)[0]
+        for column, kind in shared_columns(table)
+        for row in rows
+        if (value := row.get(column.name)) is not None
+    }
+    if texts:
+        values = [{"digest": digest_of(text), "value": text} for text in sorted(texts)]
+        connection.execute(insert(content).on_conflict_do_nothing(), values)
 
 
 run = Table(
@@ -119,10 +301,10 @@ document = Table(
         "final_url", Text, "URL at the end of the redirects; of outcome redirected the name of the document's row"
     ),
     optional("media_type", Text, "media type as the reader determined it"),
-    optional("title", Text, "title of the document"),
+    optional("title", Shared(Text), "title of the document"),
     optional("body_bytes", Integer, "size of the received body", "bytes"),
-    optional("body_sha256", Text, "digest of the received body, in hexadecimal"),
-    required("hops", JSON, "every request and redirect", "list of hops"),
+    optional("body_sha256", Shared(Text), "digest of the received body, in hexadecimal"),
+    required("hops", SharedHops(), "every request and redirect", "list of hops"),
     UniqueConstraint("run_id", "url"),
     comment="One row per document that was requested in a run; unique by run and URL.",
 )
@@ -171,8 +353,8 @@ mention = Table(
         "number from 1",
     ),
     reference("ark_id", "ARK that is cited"),
-    required("as_written", Text, "text in the document, unchanged"),
-    required("repaired", Text, "the same, repaired; hyphens, label and resolver as found"),
+    required("as_written", Shared(Text), "text in the document, unchanged"),
+    required("repaired", Shared(Text), "the same, repaired; hyphens, label and resolver as found"),
     optional("request_url", Text, "URL that is requested for this mention; missing if nothing is requested"),
     optional("resolver", Text, "URL before the label, with its final slash; missing for an ARK without one"),
     required("inflection", Text, "?info, ??, ? or empty"),
@@ -186,17 +368,13 @@ mention = Table(
         "position in the reader's block of text: begin and end, several across a gap",
         "list of pairs of code points",
     ),
-    required("context", Text, "text around it"),
+    required("context", Shared(Text), "text around it"),
     required("repairs", JSON, "repairs that were made, in order", "list of text"),
     required("confidence", Text, "certain, likely or ambiguous"),
     required("reason", Text, "reason of the least certain decision, one of the terms under *Reasons*"),
     required("alternatives", JSON, "other ARKs that it may mean", "list of ARKs"),
-    required("remarks", JSON, "deviations of its spelling from the specifications", "list of text"),
-    optional(
-        "doubt",
-        JSON(none_as_null=True),
-        "text around an uncertain mention, with its links and lines; missing for others",
-    ),
+    required("remarks", Shared(JSON), "deviations of its spelling from the specifications", "list of text"),
+    optional("doubt", Shared(JSON), "text around an uncertain mention, with its links and lines; missing for others"),
     optional(
         "asked", Integer, "of a mention in a log: number of requests by people, in the part that was read", "requests"
     ),
@@ -242,33 +420,33 @@ observation = Table(
     required("asked_url", Text, "URL of the first request, byte for byte"),
     required("at", Moment, "end of the chain"),
     required("chain_end", Text, "end of the chain of hops, before any verdict"),
-    required("detail", Text, "words for the end of the chain; may be empty"),
+    required("detail", Shared(Text), "words for the end of the chain; may be empty"),
     optional("status", Integer, "status of the last hop; missing without an answer", "HTTP status"),
-    required("final_url", Text, "URL at the end of the chain"),
+    required("final_url", Shared(Text), "URL at the end of the chain"),
     required("hop_count", Integer, "redirects between the first request and the last", "redirects"),
     required(
         "hops",
-        JSON,
+        SharedHops(),
         "every request: url, method, at, status, location, address, elapsed_s (seconds), headers, error, "
         "sent (true if anything was sent), body_bytes and body_sha256 (as transferred)",
         "list of hops",
     ),
     optional("media_type", Text, "media type of the answer"),
-    optional("title", Text, "title of the page in the answer"),
+    optional("title", Shared(Text), "title of the page in the answer"),
     optional(
         "text",
-        Text,
+        Shared(Text),
         "beginning of the answer's readable text, with folded white space; of a page its title and its own text, "
         "without menus, banners and footers",
     ),
     optional("body_bytes", Integer, "size of the part of the body that was read", "bytes"),
-    optional("body_sha256", Text, "digest of that part, in hexadecimal"),
+    optional("body_sha256", Shared(Text), "digest of that part, in hexadecimal"),
     required("body_complete", Boolean, "whether the body was read to its end"),
-    optional("record", JSON, "parsed metadata of the answer", "mapping"),
-    optional("similarity", Text, "sketch of the whole text, for comparing answers, in hexadecimal"),
+    optional("record", Shared(JSON), "parsed metadata of the answer", "mapping"),
+    optional("similarity", Shared(Text), "sketch of the whole text, for comparing answers, in hexadecimal"),
     required(
         "facts",
-        JSON,
+        Shared(JSON),
         "facts in the page: arks and their places, canonical, refresh, challenge, asks_password, "
         "runs_scripts, signs_on, headings, kernel_values",
         "mapping",
@@ -353,14 +531,16 @@ verdict = Table(
     reference("ark_id", "ARK of the verdict"),
     required("request_url", Text, "URL that was requested for the object"),
     required("object", Text, "outcome of the object service"),
-    required("object_evidence", JSON, "sentences that support it", "list of text"),
+    required("object_evidence", Shared(JSON), "sentences that support it", "list of text"),
     required("metadata", Text, "outcome of the metadata service"),
-    required("metadata_evidence", JSON, "sentences that support it", "list of text"),
-    required("metadata_parsed", JSON, "description of the object, as parsed", "mapping"),
+    required("metadata_evidence", Shared(JSON), "sentences that support it", "list of text"),
+    required("metadata_parsed", Shared(JSON), "description of the object, as parsed", "mapping"),
     required("commitment", Text, "outcome of the commitment service"),
-    required("commitment_evidence", JSON, "sentences that support it", "list of text"),
-    required("commitment_parsed", JSON, "statement of commitment, as parsed: who, what, when, where", "mapping"),
-    optional("final_url", Text, "URL at the end of the object's chain; missing without an answer"),
+    required("commitment_evidence", Shared(JSON), "sentences that support it", "list of text"),
+    required(
+        "commitment_parsed", Shared(JSON), "statement of commitment, as parsed: who, what, when, where", "mapping"
+    ),
+    optional("final_url", Shared(Text), "URL at the end of the object's chain; missing without an answer"),
     required("hop_count", Integer, "redirects between the first request for the object and the last", "redirects"),
     required("request_count", Integer, "requests about this ARK at this URL, each attempt and redirect", "requests"),
     required("remarks", JSON, "what else was noticed", "list of text"),
@@ -376,7 +556,7 @@ verdict = Table(
     ),
     required(
         "naan_policy",
-        JSON,
+        Shared(JSON),
         "policy of the assigner in the NAAN registry: of, organization, practices, org_type, url; may be empty",
         "mapping",
         server_default=text("'{}'"),

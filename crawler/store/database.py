@@ -14,7 +14,7 @@ from typing import Any, TypeVar, get_type_hints
 
 from cattrs import Converter
 from filelock import FileLock
-from sqlalchemy import JSON, Column, Connection, Executable, Row, Select, Table, Text, bindparam, select
+from sqlalchemy import JSON, Column, Connection, CursorResult, Executable, Row, Select, Table, Text, bindparam, select
 from sqlalchemy.dialects.sqlite import Insert, insert
 from sqlalchemy.engine import Engine
 from sqlalchemy.exc import DatabaseError
@@ -108,6 +108,11 @@ class Database:
         self._learn_ark_ids(connection, [ark])
         return self._ark_ids[ark]
 
+    def _insert(self, connection: Connection, statement: Any, rows: Sequence[dict[str, Any]]) -> CursorResult[Any]:
+        """Execute an insert of *rows*, after the values that they share with other rows."""
+        schema.store_contents(connection, statement.table, rows)
+        return connection.execute(statement, rows)
+
     def pages(self, query: Select[Any], key: Column[int], *, after: int = 0) -> Iterator[Sequence[Row[Any]]]:
         """Yield the rows of *query* ordered by *key*, in pages; no read is open between two pages."""
         query = query.where(key > bindparam("last")).order_by(key).limit(PAGE)
@@ -189,16 +194,14 @@ def unreadable_rows(connection: Connection) -> Iterator[str]:
 
 def _bad_cells(connection: Connection, table: Table) -> Iterator[str]:
     """Yield the text cells that are not UTF-8, or not JSON of the expected shape."""
-    key = next(iter(table.primary_key)).name
-    columns = [column for column in table.columns if isinstance(column.type, JSON | Text)]
-    cells_sql = ", ".join(f"CAST({column.name} AS BLOB)" for column in columns)
+    columns = [column for column in table.columns if isinstance(column.type, JSON | Text | schema.Shared)]
     raw = connection.connection.driver_connection
     assert isinstance(raw, sqlite3.Connection)
     if not columns:
         return
     count = 0
     with closing(raw.cursor()) as cursor:
-        for number, *cells in cursor.execute(f"SELECT {key}, {cells_sql} FROM {table.name}"):
+        for number, *cells in cursor.execute(schema.sql_of_values(table, columns, of_bytes=True)):
             for column, data in zip(columns, cells, strict=True):
                 fault = _fault(column, data)
                 if fault:
@@ -216,7 +219,7 @@ def _fault(column: Column[Any], data: bytes | None) -> str:
         text = data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
         return "is not UTF-8"
-    return _json_fault(text, column) if isinstance(column.type, JSON) else ""
+    return _json_fault(text, column) if schema.is_json(column) else ""
 
 
 def _json_fault(text: str, column: Column[Any]) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import URL, Connection, create_engine, event, select, text, update
+from sqlalchemy import URL, Connection, create_engine, delete, event, func, select, text, update
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import StaticPool
@@ -167,10 +167,15 @@ class Store(DocumentTables, ArkTables):
     ) -> int:
         """Record a new run, and return its number.
 
-        *plan* holds the settings that a command must share to resume the run. The *uuid* identifies the run in every
-        store that it is copied to.
+        The requests and links of finished and reported runs, which nothing resumes, are deleted. *plan* holds
+        the settings that a command must share to resume the run. The *uuid* identifies the run in every store that it
+        is copied to.
         """
+        is_reported = func.coalesce(func.json_extract(_run.plan, "$.reported"), 1) == 1
+        done = select(_run.run_id).where(_run.state == FINISHED, is_reported)
         with self.transaction() as connection:
+            for table in (schema.frontier, schema.outlinks):
+                connection.execute(delete(table).where(table.c.run_id.in_(done)))
             values = insert(schema.run).values(
                 command=command,
                 started_at=at,

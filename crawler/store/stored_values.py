@@ -68,6 +68,7 @@ class Fault(StrEnum):
     KEYS = "is not a row of keys"
     WORD = "is not in its vocabulary"
     MOMENT = "is not a moment"
+    SHARED = "refers to no row of content"
     KEY = "is not a key of a run"
     ARK = "is not the normal form of its parts"
 
@@ -129,6 +130,9 @@ def _checks(column: Column[Any]) -> Iterator[tuple[str, Fault]]:
         yield f"typeof({name}) IN ('integer', 'null')", Fault.NUMBER
     elif isinstance(kind, Float):
         yield (f"{name} IS NULL OR (typeof({name}) IN ('integer', 'real') AND abs({name}) < 1e300)", Fault.NUMBER)
+    elif isinstance(kind, schema.Shared):
+        yield f"typeof({name}) IN ('text', 'integer', 'null')", Fault.TEXT
+        yield f"typeof({name}) <> 'integer' OR {name} IN (SELECT content_id FROM content)", Fault.SHARED
     elif isinstance(kind, LargeBinary):
         yield f"typeof({name}) = 'blob' AND length({name}) % {KEY_BYTES} = 0", Fault.KEYS
     else:

@@ -39,6 +39,10 @@ _STORED = f"""## Stored
 The store is one SQLite file. `PRAGMA application_id` is {schema.APPLICATION_ID} ("ARKA"), and `PRAGMA user_version` is
 the version of the schema, now {schema.SCHEMA_VERSION}. Times are text in ISO 8601, in UTC and milliseconds. *Optional*
 columns may be NULL.
+
+A *shared* column refers to a row of `content`, which holds its value once for all runs. To read it:
+`SELECT value FROM observation JOIN content ON content_id = observation.text`. In a shared list of hops, the cell is a
+list of the key and, for each hop, its `at` and `elapsed_s`. `arkaudit store export` writes all values in full.
 """
 _PUBLISHED = """## Published
 
@@ -97,8 +101,9 @@ def _lines(rows: Iterable[Row]) -> Iterator[str]:
 
 
 def _stored_row(column: StoredColumn[object]) -> Row:
-    kind = str(column.type)
-    kind = kind if kind == "JSON" else kind.lower()
+    is_shared = isinstance(column.type, schema.Shared)
+    kind = repr(column.type) if is_shared else str(column.type)
+    kind = (kind if kind == "JSON" else kind.lower()) + ", shared" * is_shared
     unit = "ISO 8601, UTC" if isinstance(column.type, schema.Moment) else column.info.get("unit", "")
     return column.name, f"{kind}, optional" if column.nullable else kind, unit, column.comment or ""
 
