@@ -450,7 +450,7 @@ def test_a_choice_is_kept_and_what_was_done_stays(browser: Page, language_pages:
     table = browser.value("document.querySelector('[data-table=arks]').innerText")
     assert "Rechercher" in table
     assert "fonctionne" in table
-    assert browser.value("document.querySelector('[data-table=arks] input').value") == "gallica"
+    assert browser.value("document.querySelector('[data-table=arks] input[type=search]').value") == "gallica"
     browser.open(language_pages["de"], fragment="#ark=ark:12148/btv1b8449691v")
     assert browser.value("document.documentElement.lang") == "fr"
     browser.wait_for("document.querySelector('dialog[open]').innerText.includes('Redirections vers l’objet')")
