@@ -221,7 +221,7 @@ def test_a_report_is_frames_and_tables(tmp_path: Path) -> None:
     assert "2 ARKs, 2 verdicts" in repr(audit)
     with pytest.raises(UserMistake, match="did you mean 'naans'"):
         audit.table("naan")
-    with pytest.raises(KeyError):
+    with pytest.raises(UserMistake, match="there are: summary"):
         audit.table("xxxxxxx")
     with pytest.raises(ArkauditError):
         load_report(tmp_path / "none.db")
