@@ -177,7 +177,7 @@ def test_ignored_problems_are_never_notified(tmp_path: Path) -> None:
         run = ("run", "-c", config, "--store", tmp_path / "audit.db", "--attempts", "1", "--no-resume", *ON_LOOPBACK)
         assert run_command(*run).returncode == 0
         told = news.read_text("utf-8")
-        assert "1 silent" in told
+        assert "1 without an answer" in told
         assert BUSY in told
         assert GONE not in told
         assert "2 known: 2 ignored until 2199-01-01." in told
