@@ -263,9 +263,9 @@ def test_run_notifies_at_its_end_and_notify_repeats_it(tmp_path: Path) -> None:
         )
         first = run_command("run", "-c", config)
         assert first.returncode == 0, first.stderr
-    assert (tmp_path / "news.md").read_text().count("Fails, not yet confirmed") == 1
+    assert (tmp_path / "news.md").read_text().count("Failing, not yet confirmed") == 1
     again = run_command("notify", "-c", config, "--dry-run")
-    assert (again.returncode, again.stdout.count("Fails, not yet confirmed")) == (0, 1)
+    assert (again.returncode, again.stdout.count("Failing, not yet confirmed")) == (0, 1)
     for arguments, said in ((("--run", "9"), "has no run 9"), (("--store", tmp_path / "b.db"), "there is no store")):
         refused = run_command("notify", "-c", config, *arguments)
         assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
