@@ -166,4 +166,4 @@ def test_one_file_costs_no_other(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert sorted(Path(row["document"]).name for row in rows) == ["2", "d.txt"]
     assert "a.warc" in done.stderr
-    assert "c.eml: unreadable" in done.stderr
+    assert "c.eml: cut-off" in done.stderr
