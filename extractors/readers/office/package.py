@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import posixpath
 import re
-import struct
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from io import BytesIO
 from operator import attrgetter
 from typing import Any
 from urllib.parse import unquote
-from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipInfo
 
 from lxml import etree
 
 from extractors.archives.compression import CUT_OFF, Compression, Lookahead, SizeBudget
-from extractors.archives.stored_files import ENCRYPTED, LOCAL_HEADER, LOCAL_SIGNATURE, SIZE_FOLLOWS, ChecksumStream
+from extractors.archives.stored_files import ENCRYPTED, LOCAL_HEADER, LOCAL_SIGNATURE, SIZE_FOLLOWS, ChecksumStream, zip_directory
 from extractors.model.documents import Finding
 from extractors.readers.markup.recognized import local_name
 from extractors.readers.markup.xml import faults_of, without_surrogates
@@ -160,9 +159,6 @@ _DIRECTORY_ENTRY = b"PK\x01\x02"
 _RECORD = re.compile(rb"PK(?:\x03\x04|\x07\x08|\x01\x02|\x05\x06)")
 _COMPRESSIONS = {ZIP_STORED: Compression.NONE, ZIP_DEFLATED: Compression.DEFLATE}
 
-#: Exceptions of `zipfile` over a damaged directory.
-_DAMAGE = (BadZipFile, NotImplementedError, ValueError, OverflowError, EOFError, OSError, struct.error)
-
 NEEDS_PASSWORD = Finding("encrypted", "it asks for a password")
 
 
@@ -242,15 +238,10 @@ class Package:
         if entries > MOST_MEMBERS:
             self.note(Finding("cut-off", f"only the first {MOST_MEMBERS} of about {entries} members were listed"))
         else:
-            try:
-                with ZipFile(BytesIO(self._data)) as archive:
-                    listed = archive.infolist()
-                # The directory must be that of the whole archive, not of an archive stored in it.
-                first = self._data.find(LOCAL_SIGNATURE)
-                if listed and min(member.header_offset for member in listed) <= first:
-                    return listed
-            except _DAMAGE:
-                pass
+            listed = zip_directory(BytesIO(self._data))
+            # The directory must be that of the whole archive, not of an archive stored in it.
+            if listed and min(member.header_offset for member in listed) <= self._data.find(LOCAL_SIGNATURE):
+                return listed
         met = list(_members_by_headers(self._data))
         if not met:
             self.note(Finding("unreadable", "not a ZIP archive, or damaged beyond repair"))
