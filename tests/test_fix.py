@@ -160,6 +160,24 @@ def test_fix_case(broken: dict[str, tuple[bytes, FixedFile]], case: dict[str, An
         assert case["refusal"] in [file.problem, *(one.refusal for one in file.others)]
 
 
+@pytest.mark.parametrize("damaged", ["word/document.xml", "word/media/map.png"])
+def test_fix_never_rewrites_what_it_could_not_read(damaged: str, tmp_path: Path) -> None:
+    noise = "".join(hashlib.sha256(str(number).encode()).hexdigest() for number in range(999))
+    package = BytesIO(document("chapter.docx", BREAKS["dash"][0] + " " + noise))
+    with zipfile.ZipFile(package, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/media/map.png", noise)
+        member = archive.getinfo(damaged)
+    data = bytearray(package.getvalue())
+    middle = member.header_offset + member.compress_size // 2
+    data[middle : middle + 99] = bytes(99)
+    fixed, file = corrected(tmp_path, {"a.docx": bytes(data)})["a.docx"]
+    if damaged == "word/document.xml":
+        assert (fixed, file.problem[:23]) == (data, "it is a damaged package")
+    else:
+        assert data[member.header_offset :][: member.compress_size] in fixed
+        assert BREAKS["dash"][1].encode() in zipfile.ZipFile(BytesIO(fixed)).read("word/document.xml")
+
+
 def test_places_of_many_citations_are_found_in_linear_time() -> None:
     def find(count: int) -> None:
         citations = [f"ark:/99152/x{number:07}" for number in range(count)]

@@ -9,7 +9,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import cached_property
 from io import BytesIO
-from zipfile import BadZipFile, ZipFile
+from operator import attrgetter
+from zipfile import ZipFile
 
 from w3lib.encoding import read_bom
 
@@ -302,7 +303,11 @@ class Source:
         if any(map(_SIGNATURES.match, package.names)):
             raise Unfixable("it is signed, and a correction would break the signature")
         names = [name for name in package.names if _XML_PART.search(name)]
-        return [_Part(name, package.read(name), self._syntax) for name in names]
+        parts = [_Part(name, package.read(name), self._syntax) for name in names]
+        # A part that was not read as a whole must not be written.
+        if package.findings:
+            raise Unfixable(f"it is a damaged package: {package.findings[0].detail}")
+        return parts
 
     def index(self, texts: Iterable[str]) -> None:
         """Prepare to find the places of *texts*."""
@@ -370,17 +375,21 @@ class Source:
 
 
 def _changed_package(data: bytes, changed: Mapping[str, bytes]) -> bytes:
-    """Return the package *data* with new content for the members in *changed*, by name; the others keep theirs."""
+    """Return the package *data* with new content for the members in *changed*, by name; the others keep their bytes."""
     package = BytesIO()
-    try:
-        with ZipFile(BytesIO(data)) as old, ZipFile(package, "w") as new:
-            if not data.startswith(b"PK") or len(set(old.namelist())) < len(old.namelist()):
-                raise Unfixable("it is an unusual package")
-            new.comment = old.comment
-            for member in old.infolist():
-                new.writestr(member, changed.get(member.filename) or old.read(member))
-    except (BadZipFile, NotImplementedError, RuntimeError, ValueError, OSError) as problem:
-        raise Unfixable(f"it is a damaged package: {problem}") from None
+    with ZipFile(BytesIO(data)) as old, ZipFile(package, "w") as new:
+        new.comment = old.comment
+        members = sorted(old.infolist(), key=attrgetter("header_offset"))
+        ends = [*(member.header_offset for member in members), old.start_dir][1:]
+        for member, end in zip(members, ends, strict=True):
+            if member.filename in changed:
+                new.writestr(member, changed[member.filename])
+                continue
+            # Copied as stored: nothing is decompressed, and damage stays as it is.
+            start, member.header_offset = member.header_offset, package.tell()
+            package.write(data[start:end])
+            new.filelist.append(member)
+            new.start_dir = package.tell()
     return package.getvalue()
 
 
