@@ -171,6 +171,15 @@ def test_other_files_are_no_workbooks(tmp_path: Path, content: bytes | None) -> 
         read_decisions(path, now=NOW)
 
 
+def test_damaged_workbook_is_one_line(workbook: Path, tmp_path: Path) -> None:
+    data = bytearray(workbook.read_bytes())
+    at = data.index(b"xl/workbook.xml") + 40
+    data[at : at + 99] = b"\xff" * 99
+    (tmp_path / "report.xlsx").write_bytes(data)
+    with pytest.raises(UserMistake, match=r"is not an Excel workbook, or it is damaged: .*decompressing"):
+        read_decisions(tmp_path / "report.xlsx", now=NOW)
+
+
 def test_command_imports_decisions_about_the_state_of_the_workbook(
     store_file: Path, workbook: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

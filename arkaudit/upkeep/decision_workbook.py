@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -42,15 +41,11 @@ def read_decisions(path: Path, *, now: datetime) -> SheetContent:
         lines = [list(line) for line in book[SHEET].iter_rows()]
     except OSError as problem:
         raise UserMistake(f"{path} can't be read: {problem.strerror or problem}") from None
-    # A file that is no workbook raises errors of several libraries.
-    except (
-        zipfile.BadZipFile,
-        openpyxl.utils.exceptions.InvalidFileException,
-        KeyError,
-        ValueError,
-        TypeError,
-    ) as problem:
-        raise UserMistake(f"{path} is not an Excel workbook: {problem}") from None
+    except UserMistake:
+        raise
+    # Damage raises any type, from several libraries.
+    except Exception as problem:
+        raise UserMistake(f"{path} is not an Excel workbook, or it is damaged: {problem}") from None
     return _decided(lines, path, now)
 
 
