@@ -4,16 +4,19 @@ import hashlib
 import json
 import shutil
 import subprocess
+import sys
 import zipfile
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
+from arkaudit.audits.corrected_files import write_corrected
 from arkaudit.audits.fixing import FixedFile, Wanted, fixed_files
 from crawler.model import schema
 from extractors.corrections.proposals import OPTIONAL, Kind
@@ -217,6 +220,27 @@ def test_fix_apply_keeps_the_mode_leaves_backups_and_is_idempotent(tmp_path: Pat
     letter.write_text(BROKEN)
     assert run_command("fix", letter, "--apply").returncode == 0
     assert backup.read_text() == (tmp_path / "letter.txt.2.before-fix").read_text() == BROKEN
+
+
+def test_kill_at_any_moment_leaves_each_file_old_or_new(tmp_path: Path) -> None:
+    [(_, file)] = corrected(tmp_path, {"letter.txt": BROKEN.encode()}).values()
+    states: list[dict[str, str]] = []
+
+    def record(*_: object) -> Any:
+        # A kill before this line of code would leave these files, and perhaps a part (a hidden file).
+        states.append({path.name: path.read_text() for path in tmp_path.iterdir() if path.suffix != ".part"})
+        return record
+
+    outer = sys.gettrace()
+    sys.settrace(record)
+    try:
+        backup = write_corrected(file, with_backup=True)
+    finally:
+        sys.settrace(outer)
+    assert backup is not None
+    kept = {backup.name: BROKEN}
+    expected = [{"letter.txt": BROKEN}, {"letter.txt": BROKEN} | kept, {"letter.txt": WHOLE} | kept]
+    assert [state for state, _ in groupby(states)] == expected
 
 
 def test_fix_patch_is_for_git_apply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
