@@ -20,6 +20,7 @@ from extractors.mentions.mention import (
     cut_links,
     linked_arks,
     malformed_findings,
+    resolver_addresses,
 )
 from extractors.model.ark import Ark, Remark, remarks
 from extractors.model.budget import ReadingStage, TimeBudget, current, has_time, use_budget
@@ -306,7 +307,7 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
     found = _mentions(chain.from_iterable(by_block))
     in_targets = [mention for mention in found if mention.confidence is Confidence.CERTAIN]
     targets = frozenset(mention.ark for mention in in_targets)
-    evidence = Evidence.from_arks(targets, targets) if targets else Evidence()
+    evidence = Evidence.from_arks(targets, targets, resolver_addresses(in_targets)) if targets else Evidence()
     for index in texts:
         by_block[index], searched = _scan_in_time(blocks[index], evidence, linked)
         done += searched
@@ -315,11 +316,11 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
         budget.note(f"searched {done:,} of {chars:,} characters")
     if _all_whole(chain.from_iterable(by_block)):
         return by_block, evidence
-    unbroken = _mentions(chain.from_iterable(by_block))
-    cut = cut_links(_mentions(chain.from_iterable(by_block)), linked)
+    every = list(_mentions(chain.from_iterable(by_block)))
+    cut = cut_links(every, linked)
     targets = frozenset(mention.ark for mention in in_targets if mention.link not in cut)
-    whole = targets | {mention.ark for mention in unbroken if mention.is_complete}
-    evidence = Evidence.from_arks(whole, targets)
+    whole = targets | {mention.ark for mention in every if mention.is_complete}
+    evidence = Evidence.from_arks(whole, targets, resolver_addresses(every))
     for index in texts:
         if not _all_whole(by_block[index]):
             again, _ = _scan_in_time(blocks[index], evidence, linked)

@@ -371,7 +371,15 @@ def decide_again(unresolved: UnresolvedMention, mention: Mention, evidence: Evid
             )  # by the links of the window: a store keeps no link numbers
             if (whole.ark, whole.reason) == (mention.ark, mention.reason):
                 return mention
-            return replace(whole.shift(unresolved.offset), link=mention.link, citation=mention.citation)
+            # The resolver was decided by the others of its document, which are not in *evidence*.
+            before, own = mention.resolver or "", whole.repaired.removeprefix(whole.resolver or "")
+            return replace(
+                whole.shift(unresolved.offset),
+                repaired=before + own,
+                resolver=mention.resolver,
+                link=mention.link,
+                citation=mention.citation,
+            )
     return mention
 
 

@@ -70,6 +70,16 @@ def test_more_evidence_decides_a_doubtful_mention(evidence: Evidence, ark: Ark, 
     assert BROKEN[slice(mention.spans[0][0], mention.spans[-1][1])] == as_written
 
 
+def test_more_evidence_keeps_the_resolver_that_the_document_decided() -> None:
+    text = b"at https://r.example/re-ads/ark:/76543/pf7x and https://r.example/re-\nads/ark:/76543/pf5\nb4x there"
+    extraction = extraction_of(text, name="a.txt")
+    mention = with_evidence(extraction.mentions, extraction.unresolved, JOINS)[-1]
+    assert (mention.repaired, mention.resolver) == (
+        "https://r.example/re-ads/ark:/76543/pf5b4x",
+        "https://r.example/re-ads/",
+    )
+
+
 def test_no_more_evidence_changes_nothing() -> None:
     extraction = extraction_of(BROKEN.encode(), name="a.txt")
     assert with_evidence(extraction.mentions, extraction.unresolved, Evidence()) == extraction.mentions

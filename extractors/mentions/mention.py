@@ -7,14 +7,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from urllib.parse import unquote, urljoin
+from urllib.parse import urljoin
 
 import regex
 
+from extractors.mentions.resolvers import KNOWN_RESOLVERS, address_of
 from extractors.model.ark import Ark, Remark
 from extractors.model.check_characters import CheckCharacter
 from extractors.model.documents import Block, Finding, Reading, Role
-from extractors.model.offset_map import ODD_BLANK, WRAP
 from extractors.model.urls import authority_of
 from extractors.wraps.reasons import Reason
 from extractors.wraps.rules import Confidence
@@ -111,122 +111,6 @@ class NamespaceMention:
         return replace(self, span=(self.span[0] + by, self.span[1] + by))
 
 
-# Backward from a label: the resolver of an ARK (draft-kunze-ark-38, 2.1).
-
-#: The end of a resolver: its last slash, or the last letter of an escaped slash.
-_ENDINGS = ("/", "f", "F")
-_LOOK_BACK = 600
-_MOST_LINES = 4
-#: All characters of a URL up to the label, over line wraps.
-_RUN = regex.compile(rf"(?r)(?:[^\s{ODD_BLANK}<>\"“”‘’'«»|\\^`{{}}]|(?<=\S)-?{WRAP})*\Z")
-_GAP = rf"(?:-?{WRAP})?"
-_ESCAPED = "%(?:25)*"
-_SCHEME = regex.compile(
-    rf"{_GAP.join('http')}(?:{_GAP}s)?(?:{_GAP}:{_GAP}/{_GAP}/|{_ESCAPED}3a{_ESCAPED}2f{_ESCAPED}2f)", regex.IGNORECASE
-)
-_ENCODED_SCHEME = regex.compile(r"https?%", regex.IGNORECASE)
-_EARLIER_LABEL = regex.compile(rf"(?r)(?<![\p{{L}}\p{{N}}])ark(?::|{_ESCAPED}3a)", regex.IGNORECASE)
-#: A host with a blank in it: ``https://gallica. bnf.fr/``, ``https://gal lica.bnf.fr/``, ``https://bnf.fr /``.
-_SPACED_HOST = regex.compile(
-    r"(?r)https?://(?:(?:[\w-]+\.)*(?:[\w-]*)[ ](?=[./-])|(?:[\w-]*|(?:[\w-]+\.)+)[ ])[\w.-]*(?::\d+)?/(?:[\w.~-]+/)*\Z",
-    regex.IGNORECASE,
-)
-_SCHEME_AND_HOST = regex.compile(r"https?://(?:[\w-]+\.)+[a-z]{2,}[:/]", regex.IGNORECASE)
-_HOST_ONLY = regex.compile(
-    r"(?<![\w@.:/-])(?://)?(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}(?::\d+)?/(?:[\w.~-]+/)*\Z", regex.IGNORECASE
-)
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenResolver:
-    """The resolver before a label, if there is one."""
-
-    url: str | None
-    """The repaired URL with its final slash; a host without a scheme stays as written; None for a compact ARK."""
-    start: int
-    """Where the mention begins in the repaired text."""
-    repair: str = ""
-    """The gap that was removed from it: a line wrap or a blank."""
-
-
-def resolver_before(text: str, label_at: int) -> WrittenResolver:
-    """Return the resolver that ends before the label at *label_at* of a repaired *text*.
-
-    A URL inside the query of another URL counts alone; a URL with an earlier label belongs to another ARK.
-
-    >>> resolver_before("see https://n2t.net/ark:/12148/x", 20).url
-    'https://n2t.net/'
-    >>> resolver_before("https://a.org/?id=uc2.ark:/13960/x", 22).url is None
-    True
-    """
-    if text[label_at - 1 : label_at] not in (*_ENDINGS, WRAP):
-        return WrittenResolver(None, label_at)
-    run = _RUN.search(text, _first_line(text, label_at), label_at)
-    lines = run[0].split(WRAP) if run else [""]
-    for first in range(len(lines) - 1, max(-1, len(lines) - _MOST_LINES), -1):
-        written = _own_part(WRAP.join(lines[first:]))
-        if written:
-            return _resolver(written, label_at)
-    spaced = _SPACED_HOST.search(text, max(0, label_at - _LOOK_BACK), label_at)
-    if spaced is not None and _SCHEME_AND_HOST.match(url := spaced[0].replace(" ", "")):
-        return WrittenResolver(url, spaced.start(), "blank")
-    host = _HOST_ONLY.search(lines[-1])
-    return WrittenResolver(host[0], label_at - len(host[0])) if host else WrittenResolver(None, label_at)
-
-
-def _first_line(text: str, label_at: int) -> int:
-    """Return the offset to start at, given the maximum length and number of lines of a resolver."""
-    first = max(0, label_at - _LOOK_BACK)
-    at = label_at
-    for _ in range(_MOST_LINES):
-        at = text.rfind(WRAP, first, at)
-        if at < 0:
-            return first
-    return at + 1
-
-
-def _open_bracket(written: str) -> int:
-    """Return the offset after the last bracket of *written* that isn't closed in it; 0 if there is no such bracket.
-
-    >>> _open_bracket("https://a.org](https://b.org/"), _open_bracket("https://[::1]/a(1)/")
-    (15, 0)
-    """
-    depth = 0
-    for offset in range(len(written) - 1, -1, -1):
-        if written[offset] in ")]":
-            depth += 1
-        elif written[offset] in "([":
-            if depth == 0:
-                return offset + 1
-            depth -= 1
-    return 0
-
-
-def _own_part(joined: str) -> str | None:
-    """Return the URL at the end of *joined*, from its scheme on; None if there is none or it holds another ARK."""
-    joined = joined[joined.rfind("__http") + 2 :] if "__http" in joined else joined  # a URL in URL Defense
-    earlier = _EARLIER_LABEL.search(joined)
-    scheme = _SCHEME.search(joined, earlier.end() if earlier else 0)
-    return joined[scheme.start() :] if scheme else None
-
-
-def _resolver(written: str, label_at: int) -> WrittenResolver:
-    written = written[_open_bracket(written) :]
-    if not _SCHEME.match(written):
-        return WrittenResolver(None, label_at)
-    _, question, query = written.partition("?")
-    if question:
-        written = regex.split("[=&?]", query)[-1]
-        if not _SCHEME.match(written):
-            return WrittenResolver(None, label_at)
-    url = written.replace("-" + WRAP, "-").replace(WRAP, "")
-    while _ENCODED_SCHEME.match(url):
-        url = unquote(url)
-    if not url.endswith("/") or "#" in url:
-        return WrittenResolver(None, label_at)
-    return WrittenResolver(url, label_at - len(written), "line wrap" if WRAP in written else "")
-
-
 # The targets of relative links.
 
 
@@ -255,6 +139,16 @@ def _before_ark(mention: Mention, target: str) -> str | None:
     return before if written and before.endswith("/") and "?" not in before and ":" not in before else None
 
 
+def resolver_addresses(mentions: Iterable[Mention]) -> frozenset[str]:
+    """Return the hosts of resolvers, and the hosts with their paths, that no line end breaks in *mentions*."""
+    addresses = {
+        address_of(mention.resolver)
+        for mention in mentions
+        if mention.resolver is not None and mention.resolver in mention.as_written
+    }
+    return frozenset(addresses | {address.partition("/")[0] for address in addresses})
+
+
 def web_url(base: str, link: str) -> str | None:
     """Return the http or https URL of *link*, without its fragment; None for a broken link or another scheme.
 
@@ -273,13 +167,6 @@ def web_url(base: str, link: str) -> str | None:
 # browsers can't follow.
 
 _TARGETS = (Role.LINK_TARGET, Role.LINK_ANNOTATION)
-#: Hosts that are known to resolve ARKs under ``/ark:``.
-_KNOWN_RESOLVERS = frozenset(
-    """
-    n2t.net arks.org ark.bnf.fr catalogue.bnf.fr data.bnf.fr gallica.bnf.fr archive.org digital.library.unt.edu
-    texashistory.unt.edu familysearch.org collections.louvre.fr
-    """.split()  # noqa: SIM905
-)
 _NO_COLON_HINT = "/ark/"
 _NO_COLON = regex.compile(
     r"(?P<resolver>https?://[^\s/<>\"']+/(?:[\w.~-]+/)*?)ark/(?P<naan>[0-9]{5})/(?P<name>[0-9A-Za-z][\w=~*+@$/-]*(?:\.\w+)*)"
@@ -426,9 +313,7 @@ def malformed_findings(reading: Reading, mentions: Iterable[Mention]) -> tuple[F
     texts = [text for text in (*(block.text for block in reading.blocks), *reading.links) if _NO_COLON_HINT in text]
     if not (texts or details):
         return ()
-    hosts = _KNOWN_RESOLVERS | {
-        authority_of(mention.resolver).removeprefix("www.") for mention in mentions if mention.resolver is not None
-    }
+    hosts = KNOWN_RESOLVERS | resolver_addresses(mentions)
     details |= {
         f"{url[0]} has no colon after its label; did you mean {url['resolver']}ark:{url['naan']}/{url['name']}?"
         for text in texts

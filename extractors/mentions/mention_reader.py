@@ -10,7 +10,8 @@ from urllib.parse import unquote
 import regex
 
 from extractors.mentions.gaps import ArkBuilder, Gaps, Notes, mapped_ark
-from extractors.mentions.mention import Mention, NamespaceMention, WrittenResolver, is_cut_from, resolver_before
+from extractors.mentions.mention import Mention, NamespaceMention, is_cut_from
+from extractors.mentions.resolvers import WrittenResolver, resolver_before
 from extractors.model.ark import BETANUMERIC, Ark, Remark
 from extractors.model.check_characters import CheckCharacter, Zones, lower_case_form
 from extractors.model.documents import Block, Role
@@ -131,7 +132,9 @@ class MentionReader:
         self._slash = ""
         """The final slash of a URL, which is part of the request."""
         at = label.start()
-        self._written = WrittenResolver(None, at) if self._mapped else resolver_before(self._text, at)
+        self._written = (
+            WrittenResolver(None, at) if self._mapped else resolver_before(self._text, at, evidence.resolvers)
+        )
         self._start = self._written.start
         self._is_subfield = _SUBFIELD.search(self._text, max(0, self._start - _SUBFIELD_CHARS), self._start) is not None
         self._link = block.link_at(offsets.source_offset(at))
@@ -493,6 +496,8 @@ class MentionReader:
             notes.decisions.append(WrapDecision(True, Reason.CONTINUES_ON_NEXT_PAGE, Confidence.LIKELY))
         if self._zones.check(ark) is CheckCharacter.FAILS:
             notes.mark_likely(Reason.CHECK_CHARACTER_FAILS)
+        if self._written.is_doubtful:
+            notes.mark_likely(Reason.LINE_END_IN_RESOLVER)
         is_open = notes.confidence is Confidence.LIKELY and not notes.is_odd
         borne_out = self._supporting_reason(ark) if is_open else None
         return Mention(

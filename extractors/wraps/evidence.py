@@ -228,9 +228,13 @@ class Evidence:
     """The zones of their check characters."""
     supported: Container[Ark] = frozenset()
     """ARKs with independent support that makes them certain: complete link targets, or intact in two documents."""
+    resolvers: Container[str] = frozenset()
+    """Addresses of resolvers that stand whole in the document."""
 
     @classmethod
-    def from_arks(cls, arks: Iterable[Ark], supported: frozenset[Ark] = frozenset()) -> Evidence:
+    def from_arks(
+        cls, arks: Iterable[Ark], supported: frozenset[Ark] = frozenset(), resolvers: frozenset[str] = frozenset()
+    ) -> Evidence:
         """Return the evidence of whole *arks* for those that may be broken; their order doesn't matter.
 
         >>> Evidence.from_arks([Ark.parse("ark:12148/btv1b84/f1.item"), Ark.parse("ark:12148/btv1b84")]).whole
@@ -240,7 +244,7 @@ class Evidence:
         whole = tuple(sorted(map(str, distinct)))
         bases = dict.fromkeys(ark.base for ark in distinct)
         zones = Zones(learn_zones(bases))
-        return cls(whole, Shapes.learn(bases, zones), qualifier_words(distinct), zones, supported)
+        return cls(whole, Shapes.learn(bases, zones), qualifier_words(distinct), zones, supported, resolvers)
 
     def begins_whole_ark(self, form: str) -> bool:
         """Return True if *form* is the beginning of an ARK that is whole elsewhere.

@@ -64,6 +64,10 @@ class Reason(StrEnum):
 
     # The text around it is ambiguous.
     SPACE_IN_NAME = "space-in-name", "without a space in its name, its check character is valid"
+    LINE_END_IN_RESOLVER = (
+        "line-end-in-resolver",
+        "a line ends in its resolver, and the host or path may be another one",
+    )
     SPACE_IN_HOST = "space-in-host", "a space in the host of its resolver was removed"
     SPACE_AFTER_LABEL = "space-after-label", "a space is between its label and its NAAN"
     NARROW_GAP = "narrow-gap", "a gap on the page may be a space or only wide spacing"
