@@ -30,20 +30,6 @@ def read_only(folder: Path) -> Iterator[Path]:
         subprocess.run(["umount", folder], check=True)
 
 
-@contextmanager
-def full_disk(folder: Path) -> Iterator[Path]:
-    """A file system in memory at *folder* of 200 kB, too small for a store; needs root."""
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", folder], check=False, capture_output=True
-    )
-    if mounted.returncode:
-        pytest.skip("no mount: no disk can be filled")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", folder], check=True)
-
-
 def as_anybody() -> None:
     """Make file modes hold for this process and those that it starts, even as root; called before its program begins."""
     libc, rights = ctypes.CDLL(None), (1, 2)  # CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH

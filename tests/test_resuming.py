@@ -6,7 +6,6 @@ import re
 import shutil
 import signal
 import sqlite3
-import subprocess
 import threading
 import time
 from collections import Counter
@@ -33,6 +32,7 @@ from tests.interrupted import (
 )
 from tests.library import feed, record, records
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command, select
+from tests.small_disk import small_disk
 from tests.waiting import PATIENCE_S, wait_until
 
 Asked = Counter[tuple[str, str]]
@@ -244,29 +244,17 @@ def test_when_the_disk_is_full_the_run_is_unfinished_and_goes_on_when_there_is_r
     assert_same(done, whole)
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """Yield a small file system; skip if none can be made."""
-    place = tmp_path / "small"
-    place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1200k", "tmpfs", place]
-    made = subprocess.run(mount, capture_output=True, check=False)
-    if made.returncode:
-        pytest.skip("no file system can be made here")
-    yield place
-    subprocess.run(["umount", place], check=True)
-
-
-def test_when_a_small_file_system_is_full_nothing_is_lost(world: World, tmp_path: Path, small_disk: Path) -> None:
+def test_when_a_small_file_system_is_full_nothing_is_lost(world: World, tmp_path: Path) -> None:
     arguments = ["run", "http://www.library.example/", *world.configuration(tmp_path)]
     whole = run_whole(world, arguments, tmp_path)
-    with Command([*arguments, "--store", str(small_disk / "a.db")]) as running:
-        assert running.exit_code() == 3, running.errors
-        assert "kept" in running.errors
-    with Command([*arguments, "--store", str(small_disk / "a.db")]) as running:
-        assert running.exit_code() == 3, running.errors
-    for file in small_disk.iterdir():
-        shutil.copy(file, tmp_path)
+    (tmp_path / "small").mkdir()
+    with small_disk(tmp_path / "small", kilobytes=1200) as (content, join):
+        for _ in range(2):
+            with Command([*arguments, "--store", tmp_path / "small" / "a.db"], first=join) as running:
+                assert running.exit_code() == 3, running.errors
+                assert "kept" in running.errors
+        for file in content.iterdir():
+            shutil.copy(file, tmp_path)
     done = DisturbedRun(tmp_path / "a.db")
     done.segments.append((sent_requests(done.store), Counter()))
     with Command(done.arguments(arguments, random.Random(2))) as running:

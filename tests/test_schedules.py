@@ -21,7 +21,7 @@ from arkaudit.schedules.ledger import Due, Ledger, Running, ScheduledRun, due_no
 from extractors.model.errors import UserMistake
 from tests.interrupted import Command
 from tests.loopback import RawServer, reply, run_command, select
-from tests.read_only import full_disk
+from tests.small_disk import small_disk
 from tests.waiting import PATIENCE_S
 
 PAGE = reply(body="<title>An object</title>")
@@ -419,10 +419,11 @@ def test_with_nothing_due_it_ends_without_loading_the_machinery(tmp_path: Path) 
 
 
 def test_full_disk_ends_with_3_and_names_the_store(tmp_path: Path) -> None:
-    with full_disk(tmp_path) as disk:
-        config = write_configuration(disk, None)
+    with small_disk(tmp_path, kilobytes=200) as (content, join):
+        write_configuration(content, None)
         with suppress(OSError):
-            (disk / "filling").write_bytes(bytes(10**6))
-        done = run_command("run", "-c", config, "--audit", "theses", "--only-routed")
+            (content / "filling").write_bytes(bytes(10**6))
+        command = ("run", "-c", tmp_path / "arkaudit.toml", "--audit", "theses", "--only-routed")
+        done = run_command(*command, first=join)
     assert done.returncode == 3
     assert "theses.db: database or disk is full" in done.stderr
