@@ -1,7 +1,6 @@
 """Decisions in the workbook of a report: written as a sheet, edited by people and programs, and read back."""
 
 import shutil
-import subprocess
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -19,6 +18,7 @@ from reports.exports import write_report
 from reports.formats.decision_sheet import HEADINGS, SheetDecision
 from reports.store.frames import load_frames
 from reports.tables.report_tables import Report
+from tests.libreoffice import convert
 from tests.test_history import audit, moment
 
 NOW = datetime(2026, 12, 1, 12, tzinfo=UTC)
@@ -87,12 +87,8 @@ def test_decisions_are_read_back(workbook: Path, tmp_path: Path) -> None:
 def test_decisions_survive_libreoffice_if_it_is_installed(workbook: Path, tmp_path: Path) -> None:
     given = edit(workbook, tmp_path, decided)
     saved = given
-    if shutil.which("soffice"):
-        options = [f"-env:UserInstallation=file://{tmp_path}/profile", "--headless", "--convert-to"]
-        for form in ("ods", "xlsx"):
-            command = ["soffice", *options, form, "--outdir", tmp_path / form, saved]
-            subprocess.run(command, check=True, capture_output=True, timeout=180)
-            saved = tmp_path / form / f"report.{form}"
+    for form in ("ods", "xlsx"):
+        saved = convert(saved, form, tmp_path / form) or saved
     content = read_decisions(saved, now=NOW)
     assert_decided(content.decisions)
     assert content.decisions == read_decisions(given, now=NOW).decisions, "the moments are the same"
