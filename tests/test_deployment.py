@@ -125,13 +125,12 @@ def site(target: str) -> bytes:
 def test_action_audits_reports_and_fails_as_configured(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("see ark:/12148/btv1b8\N{EN DASH}449691v\n")
     with RawServer(site) as server:
-        code, summary, outputs = run_action(
-            tmp_path,
-            config=config_on_loopback(tmp_path),
-            seeds=f"\n{server.url}/page\nletter.txt\n",
-            fail_on="broken\n",
-            patch="fix.patch",
-        )
+        page = f"{server.url}/page"
+        inputs = {"config": config_on_loopback(tmp_path), "fail_on": "broken\n"}
+        accepted = {"ark": "ark:12x45/gone", "url": f"{server.url}/ark:/12x45/gone", "problem": "broken"}
+        (tmp_path / "baseline.json").write_text(json.dumps({"version": 1, "problems": [accepted]}))
+        assert run_action(tmp_path, **inputs, seeds=page, store="other.db", baseline="baseline.json")[0] == 0
+        code, summary, outputs = run_action(tmp_path, **inputs, seeds=f"\n{page}\nletter.txt\n", patch="fix.patch")
     assert code == 1
     assert "ark:12x45/gone" in summary
     assert (tmp_path / outputs["report"] / "index.html").is_file()
