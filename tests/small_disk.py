@@ -1,8 +1,9 @@
-"""A small file system in memory, which only the commands that join its namespaces see; needs no root."""
+"""A small file system in memory, which only the commands that join its namespaces see."""
 
 import ctypes
+import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -18,20 +19,23 @@ def small_disk(folder: Path, *, kilobytes: int) -> Iterator[tuple[Path, Callable
 
     It ends with the process that holds it, so a killed test leaves nothing mounted.
     """
+    # Root can mount without a user namespace, which some machines forbid.
+    kinds = {"mount": "mnt"} if os.geteuid() == 0 else {"user": "user", "mount": "mnt"}
+    options = [*(f"--{kind}" for kind in kinds), *(["--map-root-user"] if "user" in kinds else [])]
     script = f"mount -t tmpfs -o size={kilobytes}k tmpfs '{folder}' && echo mounted && exec cat"
     with subprocess.Popen(
-        ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script],
+        ["unshare", *options, "sh", "-c", script],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     ) as holder:  # fmt: skip
         assert holder.stdout
         if not holder.stdout.readline():
-            pytest.skip("no user namespaces: no small file system can be made")
-        yield Path(f"/proc/{holder.pid}/root{folder}"), partial(_join, holder.pid)
+            pytest.skip("no small file system can be made here")
+        yield Path(f"/proc/{holder.pid}/root{folder}"), partial(_join, holder.pid, list(kinds.values()))
 
 
-def _join(pid: int) -> None:
+def _join(pid: int, kinds: Sequence[str]) -> None:
     """Move this process into the namespaces of another one."""
-    for kind in ("user", "mnt"):
+    for kind in kinds:
         with Path(f"/proc/{pid}/ns/{kind}").open() as namespace:
             if _LIBC.setns(namespace.fileno(), 0):
                 raise OSError(ctypes.get_errno(), f"the {kind} namespace can't be joined")
