@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from crawler.store import StoreDamaged, StoreUnopenable
+from crawler.model.registry import CACHE_VARIABLE
+from crawler.store import StoreDamaged, StoreUnopenable, checked_stores
+from crawler.store.checked_stores import is_remembered, remember, state_of
 from crawler.store.files import real_path
 from crawler.store.store import Store
 from reports.store.frames import StoreUnreadable, load_frames, read_store
@@ -86,6 +88,35 @@ def test_wrong_values_are_refused_by_every_command_with_a_store(statement: str, 
     with pytest.raises(StoreDamaged):
         load_frames(store)
     assert store.read_bytes() == before
+
+
+def test_changed_store_is_checked_although_it_was_remembered(
+    store: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setattr(checked_stores, "LEAST_BYTES", 1)
+    Store.open(store).close()
+    assert is_remembered(store, state_of(store))
+    content = store.read_bytes()
+    change(store, VALUES["an outcome"])
+    wrong = store.read_bytes()
+    for _ in range(2):
+        with pytest.raises(StoreDamaged):
+            Store.open(store)
+    store.write_bytes(content)
+    load_frames(store)
+    assert is_remembered(store, state_of(store))
+    store.write_bytes(wrong)
+    with pytest.raises(StoreDamaged):
+        load_frames(store)
+
+
+def test_remembered_store_is_not_checked_again(store: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setattr(checked_stores, "LEAST_BYTES", 1)
+    change(store, VALUES["an outcome"])
+    remember(store, state_of(store))
+    Store.open(store).close()
 
 
 def test_key_of_a_stranger_writes_nothing_outside_of_the_export(store: Path) -> None:

@@ -48,7 +48,8 @@ class RecheckPolicy:
         >>> RecheckPolicy(naan={"12148": {"healthy": 90}}).intervals("12148", "n2t.net").healthy
         90
         """
-        return replace(self.general, **{**self.naan.get(naan, {}), **self.host.get(host, {})})
+        special = {**self.naan.get(naan, {}), **self.host.get(host, {})}
+        return replace(self.general, **special) if special else self.general
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from crawler.history.latest import status_in
 from crawler.model import schema
 from crawler.model.observations import Hop, Observation, TlsResult
 from crawler.store import StoreUnwritable
+from crawler.store.checked_stores import remember, state_of
 from crawler.store.stored_values import MOST_ROWS, MOST_SHOWN, wrong_values
 from extractors.find import UnresolvedMention
 from extractors.mentions.mention import Mention
@@ -50,9 +51,12 @@ class Database:
         self._writer: Connection | None = None
         """The connection of the transaction in progress, if there is one."""
 
-    def close(self) -> None:
-        """Close the file; all records are in it."""
+    def close(self, *, is_sound: bool = True) -> None:
+        """Close the file; all records are in it. *is_sound* is False if it may hold wrong values."""
         self._engine.dispose()
+        if self.path is not None and is_sound:
+            with suppress(OSError):
+                remember(self.path, state_of(self.path))
         if self._lock is not None:
             with suppress(OSError):
                 Path(self._lock.lock_file).unlink()  # while it is locked; a waiting process notices the removal

@@ -24,6 +24,7 @@ from sqlalchemy.pool import NullPool
 
 from crawler.model import schema
 from crawler.store import StoreDamaged, StoreUnopenable, StoreUnwritable
+from crawler.store.checked_stores import is_remembered, remember, state_of
 from crawler.store.database import unreadable_rows
 from crawler.store.stored_values import Execute, wrong_values
 from extractors.model.files import NO_FILES, is_file, is_folder, path_exists
@@ -131,12 +132,15 @@ def require_our_schema(execute: Execute, path: Path) -> None:
 def require_sound(execute: Execute, path: Path | None, *, checks_values: bool = True) -> None:
     """Raise `StoreDamaged` if the open database has a fault in its schema, its pages or its values.
 
-    Errors of SQLite pass through.
+    Values of a large store that is unchanged since its last check are not checked again. Errors of SQLite pass through.
     """
-    faults = chain(_faults(execute, path), wrong_values(execute) if checks_values else ())
-    for fault in faults:
+    state = "" if path is None else state_of(path)
+    is_checked = not checks_values or (path is not None and is_remembered(path, state))
+    for fault in chain(_faults(execute, path), () if is_checked else wrong_values(execute)):
         raise StoreDamaged(f"{path}: {fault}")
     if path is not None:
+        if not is_checked:
+            remember(path, state)
         _opened[path.absolute()] = None
 
 

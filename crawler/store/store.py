@@ -103,10 +103,10 @@ class Store(DocumentTables, ArkTables):
             if ahead:
                 logger.warning("%s: %s", path, ahead_words(len(ahead)))
         except StoreDamaged:
-            store.close()
+            store.close(is_sound=False)
             raise
         except StoreUnwritable as problem:
-            store.close()
+            store.close(is_sound=False)
             cause = getattr(problem.__cause__, "orig", None)
             if getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
                 raise
