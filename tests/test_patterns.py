@@ -34,7 +34,7 @@ BOUNDED = {
     "crawler.sources.request_logs._DIRECTIVE": "the user writes the format of a log",
     "extractors.extraction._LAST_WORD": "it looks at 300 characters",
     "extractors.mentions.labels._HIDDEN": "it looks at 300 characters",
-    "extractors.mentions.mention._HOST_ONLY": "it looks at 600 characters",
+    "extractors.mentions.resolvers._HOST_ONLY": "it looks at 600 characters",
     "crawler.sources.request_logs._ADDRESS_IN_NAME": "it looks at the name of a host, of 253 characters at most",
     "reports.page.translations._ATTRIBUTE": "it reads our own template",
     "reports.page.translations._TAG": "it reads our own template",

@@ -10,7 +10,7 @@ import re
 
 from extractors.mentions.labels import label_signs
 from extractors.mentions.mention import Mention
-from extractors.mentions.mention_reader import COMPOUND, CONTEXT_CHARS, is_placeholder, shorter_names
+from extractors.mentions.mention_reader import COMPOUND, CONTEXT_CHARS, VARIABLE, is_placeholder, shorter_names
 from extractors.model.ark import Ark
 from extractors.model.check_characters import CheckCharacter, Zones
 from extractors.model.documents import Block, Role
@@ -212,7 +212,7 @@ def may_hide_label(text: str, start: int, end: int) -> bool:
 def _ark(found: re.Match[str], zones: Zones) -> Ark | None:
     """Return the ARK of a match; None for another label, a placeholder, a shoulder or a doubtful name."""
     chars, naan, name, qualifier = found.group("chars", "naan", "name", "qualifier")
-    if "ark" in chars.lower() or is_placeholder(chars):
+    if "ark" in chars.lower() or is_placeholder(chars) or VARIABLE.search(chars):
         return None
     ark = Ark(naan, name.replace("-", ""), qualifier)
     is_compound = "-" in name and COMPOUND.fullmatch(name) is not None

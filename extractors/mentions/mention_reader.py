@@ -49,6 +49,8 @@ _INFLECTION = re.compile(r"\?info(?![\w=&%])|\?\?(?!\?)")
 _BARE_INFLECTION = re.compile(r"\?(?=\Z|#)")
 _FRAGMENT = regex.compile(rf"(?:\?[^\s{ODD_BLANK}#<>\"]*)?#(?P<fragment>[^\s{ODD_BLANK}<>\"”»]*)")
 _ELLIPSIS = re.compile(r"\[?(?:\.{3}|…)")
+#: Signs after a letter that represent its number: ``f***``, ``f___``, ``f…``.
+_WILDCARDS = re.compile(r"\*\*|___|\?{3}|\[?(?:\.{3}|…)")
 #: A shortened text: ``ark:/53355/cl01...ge/12``.
 _SHORTENED = re.compile(r"\.{3}|…")
 #: File types that JabRef writes after a colon.
@@ -65,15 +67,18 @@ _PLACEHOLDER = re.compile(
     r"|(?:ark|your|my|the|some|base)?[_-]?(?:[Nn]ame|I[dD]|[Cc]ode|[Ii]dentifier)|(?:your|my)[_-][A-Za-z_-]+|ark[_-]id)(?=[/.]|\Z)"
 )
 _VARIABLE_NAME = r"(?:\w+[_-])?(?:id|i|n|x|no|nr|num|number|name|page|folio|vue|view|ark|noid|code|identifier)"
-#: A variable of a program or template: ``/$key``, ``f$id``, ``btv1b$1``, ``f%03d``, ``/:id``, ``/@@id@@``, ``/_ID_``.
-#: ``$`` is a character of ARKs, too: ``x5$b``.
-_VARIABLE = re.compile(
+#: A variable of a program or template: ``/$key``, ``f$id``, ``btv1b$1``, ``f%03d``, ``/:id``, ``/@@id@@``, ``/_ID_``,
+#: ``f***``, ``fNNN``. ``$`` is a character of ARKs, too: ``x5$b``.
+VARIABLE = re.compile(
+    r"\*\*|___|(?<=[/.][a-z])(?:[XN]{2,}|[xn]{3,})(?![0-9A-Za-z])|"
     rf"(?<=[/.])\$[A-Za-z_]\w*|\$(?:{_VARIABLE_NAME}\b|[0-9]\Z)|%(?:0[0-9]?)?[sdi](?![0-9A-Za-z])"
     r"|(?<=/)(?::[A-Za-z]\w*|@+[A-Za-z]\w*@*|_[A-Z_]+_)\Z"
 )
-#: A variable in brackets: ``{n}``, ``${i}``, ``{{ id }}``, ``<id>``, ``[id]``, ``%(name)s``; ``{.class}`` is Markdown.
+#: A variable in brackets: ``{n}``, ``${i}``, ``{{ id }}``, ``<id>``, ``[id]``, ``%(name)s``, ``f(n)``, ``f##``; ``{.class}`` is Markdown.
 _VARIABLE_AFTER = re.compile(
-    rf"[$#]?\{{(?![.#:])[^{{}}\s]{{0,40}}\}}|\{{[{{%]|<{_VARIABLE_NAME}>|\[{_VARIABLE_NAME}\]|(?<=%)\(", re.IGNORECASE
+    rf"[$#]?\{{(?![.#:])[^{{}}\s]{{0,40}}\}}|\{{[{{%]|<{_VARIABLE_NAME}>|\[{_VARIABLE_NAME}\]|(?<=%)\(|##"
+    rf"|(?<=[/.][a-z])\({_VARIABLE_NAME}\)",
+    re.IGNORECASE,
 )
 #: A regular expression that continues after the name: ``ark:/53355/cl([0-9]+)``, ``ark:/12148/(.*)``,
 #: ``ark:/88435/dc[0-9]{6}``, ``ark:/88435/dc\d+``; ``[3]`` and ``[3-5]`` are notes.
@@ -417,9 +422,11 @@ class MentionReader:
         chars = self._builder.chars
         if self._linked is not None and (_SHORTENED.search(chars) or _ELLIPSIS.match(self._text, end)):
             return False  # the citation is in the link's target
-        inside = _VARIABLE.search(chars, chars.find("/") + 1) or _SHORTENED.search(chars)
+        inside = VARIABLE.search(chars, chars.find("/") + 1) or _SHORTENED.search(chars)
         tail = self._text[self._builder.end : end]
-        if inside is None and (_VARIABLE_AFTER.match(self._text, end) is None or "/" in tail or "." in tail):
+        if chars[-2] in "/." and _WILDCARDS.match(self._text, self._builder.end):
+            inside = None
+        elif inside is None and (_VARIABLE_AFTER.match(self._text, end) is None or "/" in tail or "." in tail):
             return True
         stem = chars[: inside.start()] if inside else chars.rstrip("$#%")
         cut = max(stem.rfind("/"), stem.rfind("."))
@@ -444,7 +451,8 @@ class MentionReader:
         """
         naan, _, name = self._builder.chars.replace("-", "").partition("/")
         stem = name.rstrip("*")
-        if stem == name or "/" in stem or self._text[self._start - 1 : self._start] == "*":
+        is_starred = stem != name or self._text.startswith("***", self._builder.end)
+        if not is_starred or "/" in stem or self._text[self._start - 1 : self._start] == "*":
             return False
         check = self._zones.check(Ark(naan.lower(), stem)) if stem else CheckCharacter.FAILS
         is_short = len(stem) <= _LONGEST_STEM or not any(map(str.isdigit, stem))

@@ -19,7 +19,14 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipInfo
 from lxml import etree
 
 from extractors.archives.compression import CUT_OFF, Compression, Lookahead, SizeBudget
-from extractors.archives.stored_files import ENCRYPTED, LOCAL_HEADER, LOCAL_SIGNATURE, SIZE_FOLLOWS, ChecksumStream, zip_directory
+from extractors.archives.stored_files import (
+    ENCRYPTED,
+    LOCAL_HEADER,
+    LOCAL_SIGNATURE,
+    SIZE_FOLLOWS,
+    ChecksumStream,
+    zip_directory,
+)
 from extractors.model.documents import Finding
 from extractors.readers.markup.recognized import local_name
 from extractors.readers.markup.xml import faults_of, without_surrogates
