@@ -37,13 +37,13 @@ def place_words(document: str, page: int | None, language: Language = ENGLISH) -
     return language.gettext("{document}, p. {page}", document=document, page=str(page))
 
 
-def failing_words(ark: str, outcome: str, *, is_silent: bool, language: Language = ENGLISH) -> str:
+def failing_words(ark: str, outcome: str, *, is_unreachable: bool, language: Language = ENGLISH) -> str:
     """Describe an ARK that fails, or whose host did not answer.
 
-    >>> failing_words("ark:12148/x5", "timeout", is_silent=True)
+    >>> failing_words("ark:12148/x5", "timeout", is_unreachable=True)
     'ark:12148/x5 gave no answer today (timeout)'
     """
-    if is_silent:
+    if is_unreachable:
         return language.gettext("{ark} gave no answer today ({outcome})", ark=ark, outcome=outcome)
     return language.gettext("{ark} fails ({outcome})", ark=ark, outcome=outcome)
 
@@ -95,7 +95,7 @@ def failing_arks(frames: Frames, language: Language = ENGLISH) -> tuple[list[Fau
         places.setdefault(ark_id, []).append(place_words(document, page, language))
     faults = [
         Fault(
-            failing_words(ark, str(outcome), is_silent=family == Family.UNREACHABLE, language=language),
+            failing_words(ark, str(outcome), is_unreachable=family == Family.UNREACHABLE, language=language),
             places.get(ark_id, ()),
         )
         for ark_id, ark, outcome, family in rows_of(first[["ark_id", "ark", "object", "family"]])

@@ -150,7 +150,7 @@ def test_the_command_makes_it_a_known_problem(world_store: Path, frames: Frames,
     copy = tmp_path / "world.sqlite"
     copy.write_bytes(world_store.read_bytes())
     cards = action_cards(frames, Tables(frames), 9)
-    assert [card.cause for card in cards] == ["unknown-naan", "refused-here", "silent-host"]
+    assert [card.cause for card in cards] == ["unknown-naan", "refused-here", "unreachable-host"]
     for left, card in zip((2, 1, 0), cards, strict=True):
         name, *arguments = shlex.split(card.command)
         assert name == "arkaudit"
@@ -276,6 +276,6 @@ def test_without_scripts_the_page_says_what_to_do_and_offers_no_button_that_does
         browser.call("Emulation.setScriptExecutionDisabled", value=False)
 
 
-def test_a_host_that_is_silent_is_no_culprit_yet(frames: Frames) -> None:
-    [card] = [each for each in action_cards(frames, Tables(frames), 9) if each.cause == "silent-host"]
+def test_an_unreachable_host_is_no_culprit_yet(frames: Frames) -> None:
+    [card] = [each for each in action_cards(frames, Tables(frames), 9) if each.cause == "unreachable-host"]
     assert dict(card.facts)["Responsible"].text == "not yet clear: no answer today from slow.example"

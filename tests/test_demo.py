@@ -187,7 +187,7 @@ def test_no_letter_of_the_demo_contradicts_itself(demo: DemoRun) -> None:
 EXAMPLES = Path(__file__).parent.parent / "docs" / "examples"
 
 
-#: The others also report silent hosts, in words that depend on the time of the requests.
+#: The others also report unreachable hosts, in words that depend on the time of the requests.
 ALWAYS_THE_SAME = ("naans.csv", "citations.csv", "documents.csv", "services.csv")
 
 
@@ -208,7 +208,7 @@ def test_the_causes_are_those_that_the_hosts_were_made_for(demo: DemoRun) -> Non
             "missing.example": "unknown-naan",
             "withdrawn.example": "withdrawn",
             "circle.example": "loop",
-            "slow.example": "silent-host",
+            "slow.example": "unreachable-host",
             "pretend.example": "unknown-naan",
         }.items()
     )

@@ -170,7 +170,7 @@ def test_failures_at_one_host_are_one_cause_and_silence_is_last(tmp_path: Path) 
     assert [tuple(row) for row in rows] == [
         ("a.example", "unknown-naan", 12, ""),
         ("b.example", "unknown-naan", 9, ""),
-        ("silent.example", "silent-host", 20, ""),
+        ("silent.example", "unreachable-host", 20, ""),
     ]
     assert_nothing_dead_is_proposed(tables)
 

@@ -46,14 +46,14 @@ def test_new_problems_come_first_and_known_ones_are_counted() -> None:
 
 
 def test_an_ark_counts_once_as_in_the_report_with_its_document_its_cause_and_a_link_into_the_page() -> None:
-    broken, silent = "ark:12148/x1", "ark:12148/x3"
+    broken, unreachable = "ark:12148/x1", "ark:12148/x3"
     facts = {
         broken: ArkFacts("the resolver knows no ARK of this NAAN (r.example)", ("a.pdf", "b.pdf")),
-        silent: ArkFacts("the host gives no answer (s.example)"),
+        unreachable: ArkFacts("the host gives no answer (s.example)"),
     }
     other = NewsItem("failing", broken, f"https://r.example/{broken}", "", 2)
     said = message(
-        news(item("failing", ark=broken, citations=1), other, item("silent", ark=silent)),
+        news(item("failing", ark=broken, citations=1), other, item("unreachable", ark=unreachable)),
         kinds=["failing"],
         audit="theses",
         report="report/index.html",

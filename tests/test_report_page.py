@@ -105,8 +105,8 @@ def test_a_first_audit_has_nothing_to_compare_instead_of_rows_of_new(
     told = BeautifulSoup(page(frames, {**tables, "changes": new}), "html.parser")
     line = only([line for line in told.select(".table.empty") if line.h3 and line.h3["id"] == "changes"])
     assert line.get_text(" ", strip=True).startswith("Changes Nothing to compare with yet")
-    broke = new.assign(event="broke")  # only a later check can know that
-    told = BeautifulSoup(page(frames, {**tables, "changes": broke}), "html.parser")
+    confirmed = new.assign(event="confirmed")  # only a later check can know that
+    told = BeautifulSoup(page(frames, {**tables, "changes": confirmed}), "html.parser")
     assert "ark:99152/p0v" in only(told.select("details[data-table=changes]")).get_text()
     later = BeautifulSoup(page(replace(frames, previous=frames), {**tables, "changes": new}), "html.parser")
     assert "ark:99152/p0v" in only(later.select("details[data-table=changes]")).get_text()
@@ -217,9 +217,9 @@ def test_a_column_without_a_value_is_not_shown(soup: BeautifulSoup) -> None:
 
 
 def test_suspect_run_is_announced_first(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> None:
-    suspect = frames.run.assign(is_suspect=pd.array([True], dtype="boolean"), suspicion="most hosts were silent")
+    suspect = frames.run.assign(is_suspect=pd.array([True], dtype="boolean"), suspicion="most hosts gave no answer")
     soup = BeautifulSoup(page(replace(frames, run=suspect), tables), "html.parser")
-    told = "The failures of this run prove nothing: most hosts were silent."
+    told = "The failures of this run prove nothing: most hosts gave no answer."
     assert only(soup.select("header .note")).get_text() == told
 
 

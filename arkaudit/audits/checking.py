@@ -245,8 +245,8 @@ def _result(
 
     def fault(verdict: Verdict) -> Fault:
         pair, outcome = _pair(verdict), verdict.object.outcome
-        is_silent = FAMILY_OF[outcome] is Family.UNREACHABLE
-        words = failing_words(str(verdict.ark), outcome.value, is_silent=is_silent)
+        is_unreachable = FAMILY_OF[outcome] is Family.UNREACHABLE
+        words = failing_words(str(verdict.ark), outcome.value, is_unreachable=is_unreachable)
         in_lines = (line for text in texts[pair] for line in lines.get(text, ()))
         in_documents = (place_words(*where) for where in run.places.get(pair, ()))
         return Fault(words, (*in_lines, *in_documents))

@@ -32,7 +32,7 @@ from reports.tables.wording import CAUSE_NAMES
 HEADINGS = {
     "confirmed": N_("Confirmed broken, by several checks over days"),
     "failing": N_("Failing, not yet confirmed"),
-    "silent": N_("No answer, which is not link rot: check again"),
+    "unreachable": N_("No answer, which is not link rot: check again"),
     "moved": N_("Leads to another address than before"),
     "changed": N_("Changed"),
     "gone": N_("No longer cited"),
@@ -44,7 +44,7 @@ _FIRST_HEADINGS = HEADINGS | {"new": N_("Cited in the documents")}
 _COUNTS = {
     "confirmed": Forms("{number} confirmed broken", "{number} confirmed broken"),
     "failing": Forms("{number} failing", "{number} failing"),
-    "silent": Forms("{number} without an answer", "{number} without an answer"),
+    "unreachable": Forms("{number} without an answer", "{number} without an answer"),
     "moved": Forms("{number} moved", "{number} moved"),
     "changed": Forms("{number} changed", "{number} changed"),
     "gone": Forms("{number} no longer cited", "{number} no longer cited"),
@@ -53,7 +53,7 @@ _COUNTS = {
 }
 _FIRST_COUNTS = _COUNTS | {"new": Forms("{number} cited", "{number} cited")}
 #: The kinds of news that `failing` in the configuration selects.
-_FAILING = frozenset({"failing", "silent"})
+_FAILING = frozenset({"failing", "unreachable"})
 #: Number of ARKs of a kind that a message lists.
 MOST_LISTED = 50
 
@@ -149,7 +149,7 @@ def _line(items: Sequence[NewsItem], facts: ArkFacts | None, report: str | None,
             line += " " + language.ngettext("and {number} other document", "and {number} other documents", len(more))
     if first.detail:
         line += f": {_code(first.detail)}"
-    if facts and first.kind in ("confirmed", "failing", "silent"):
+    if facts and first.kind in ("confirmed", "failing", "unreachable"):
         line += f"; {_code(facts.cause)}"
     if report:
         line += "; " + language.gettext("see {address}", address=_code(f"{report}#ark={first.ark}"))

@@ -98,7 +98,7 @@ class Severity(IntEnum):
     """Access was refused, or no verdict was possible."""
     OTHERWISE = 2
     """Reached, but not as cited."""
-    SILENT = 3
+    UNREACHABLE = 3
     """No answer."""
     FAILS = 4
 
@@ -113,7 +113,7 @@ def severity_of(outcome: ObjectOutcome, *, is_otherwise: bool = False) -> Severi
     return {
         Family.WORKS: Severity.OTHERWISE if is_otherwise else Severity.FINE,
         Family.FAILS: Severity.FAILS,
-        Family.UNREACHABLE: Severity.SILENT,
+        Family.UNREACHABLE: Severity.UNREACHABLE,
         Family.NOT_JUDGED: Severity.UNJUDGED,
     }[outcome.family]
 
@@ -132,7 +132,7 @@ class TriageCheck:
         """The severity of the outcome.
 
         >>> TriageCheck(datetime(2026, 11, 1), ObjectOutcome.DNS).severity.name
-        'SILENT'
+        'UNREACHABLE'
         """
         return severity_of(self.object, is_otherwise=self.is_otherwise)
 
@@ -219,7 +219,7 @@ def worse_since(at: datetime, problem: Problem) -> str | None:
     if any(at < check.at and check.severity is Severity.FINE for check in problem.before):
         is_flapping_still = problem.state is ArkState.FLAPPING and since is not None and since <= at
         return None if is_flapping_still else "it has worked since, and failed again"
-    if problem.state not in _LASTING or since is None or then.severity < Severity.SILENT:
+    if problem.state not in _LASTING or since is None or then.severity < Severity.UNREACHABLE:
         return None
     return f"worse since: {problem.state} since {since:%Y-%m-%d}" if since > at else None
 

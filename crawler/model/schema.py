@@ -696,7 +696,10 @@ assessment = Table(
     required("is_suspect", Boolean, "whether most hosts failed in it, so that its failures prove nothing"),
     required("reason", Text, "why it is suspect; empty when it is not"),
     required(
-        "expected", Integer, "contacted hosts that were expected to answer: not silent in their last two runs", "hosts"
+        "expected",
+        Integer,
+        "contacted hosts that were expected to answer: not those without an answer in their last two runs",
+        "hosts",
     ),
     required("missing", Integer, "expected hosts that did not answer", "hosts"),
     comment="One row per run: whether its failures count.",

@@ -69,9 +69,9 @@ def _add_case(suite: ElementTree.Element, document: str, case: dict[str, Any]) -
         known = f", known: {escape_invisible(case['decision'])}" if case["treatment"] else ""
         ElementTree.SubElement(element, "skipped", {"message": outcome + known})
         return "skipped"
-    is_silent = family == Family.UNREACHABLE
-    message = f"{outcome}: no answer today" if is_silent else outcome
-    tag = "error" if is_silent else "failure"
+    is_unreachable = family == Family.UNREACHABLE
+    message = f"{outcome}: no answer today" if is_unreachable else outcome
+    tag = "error" if is_unreachable else "failure"
     problem = ElementTree.SubElement(element, tag, {"message": message, "type": outcome})
     problem.text = escape_invisible(case["object_evidence"] or "")
     return f"{tag}s"

@@ -297,7 +297,7 @@ REQUESTS = {
         "The host has given no usable answer for some time. Is there another one that knows this ARK?",
         "The host has given no usable answer for some time. Is there another one that knows these ARKs?",
     ),
-    Cause.SILENT_HOST: Forms(
+    Cause.UNREACHABLE_HOST: Forms(
         "It may have been an outage. If the host does not come back, which other one knows this ARK?",
         "It may have been an outage. If the host does not come back, which other one knows these ARKs?",
     ),

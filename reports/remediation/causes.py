@@ -39,7 +39,7 @@ class Cause(StrEnum):
     """The same ARK works at another URL where it is cited."""
     DEAD_HOST = "dead-host"
     """The host has given no usable answer to any ARK over several runs and days."""
-    SILENT_HOST = "silent-host"
+    UNREACHABLE_HOST = "unreachable-host"
     """The host gave no usable answer to any ARK of this run: an outage, unless it lasts."""
     PASSING = "passing"
     """The host answers for other ARKs, but not for this one: possibly temporary."""
@@ -116,7 +116,7 @@ FAULT_OF = {
     Cause.UNKNOWN_PART: Fault.RESOLVER,
     Cause.REFUSED_HERE: Fault.RESOLVER,
     Cause.DEAD_HOST: Fault.RESOLVER,
-    Cause.SILENT_HOST: Fault.NOBODY,
+    Cause.UNREACHABLE_HOST: Fault.NOBODY,
     Cause.PASSING: Fault.NOBODY,
     Cause.LOOP: Fault.RESOLVER,
     Cause.BAD_REDIRECT: Fault.RESOLVER,
@@ -142,7 +142,7 @@ ADVICE = {
     Cause.UNKNOWN_PART: N_("Cite the whole object, or check the part after its name against the source."),
     Cause.REFUSED_HERE: N_("Cite the ARK at the address that works, and inform the operator of the one that does not."),
     Cause.DEAD_HOST: N_("Look for a successor of the host; cite the ARKs at a resolver that resolves them."),
-    Cause.SILENT_HOST: N_("Check again later; if the host still does not answer, write to its operator."),
+    Cause.UNREACHABLE_HOST: N_("Check again later; if the host still does not answer, write to its operator."),
     Cause.PASSING: N_("Check again later: the host answers for other ARKs."),
     Cause.LOOP: N_("Report the redirect loop to the operator of the host."),
     Cause.BAD_REDIRECT: N_("Report the unusable redirect target to the operator of the resolver."),
@@ -254,7 +254,7 @@ def diagnose(failure: Failure, around: CauseContext) -> Diagnosis:
     asked, ended = authority_of(failure.request_url), authority_of(failure.last_url)
     if cause in (Cause.DEAD_HOST, Cause.LOOP) and ended != asked:
         fault = Fault.LANDING_HOST
-    at_landing = fault is Fault.LANDING_HOST or cause in (Cause.SILENT_HOST, Cause.PASSING)
+    at_landing = fault is Fault.LANDING_HOST or cause in (Cause.UNREACHABLE_HOST, Cause.PASSING)
     url = failure.last_url if at_landing else failure.request_url
     should_be, because = _better(failure, around, cause)
     return Diagnosis(cause, fault, authority_of(url), _common(cause, failure, url), should_be, because)
@@ -269,7 +269,7 @@ def _cause(failure: Failure, around: CauseContext) -> Cause:
             return Cause.REFUSED_HERE
         if around.host_answers:
             return Cause.PASSING
-        return Cause.DEAD_HOST if failure.has_lasted else Cause.SILENT_HOST
+        return Cause.DEAD_HOST if failure.has_lasted else Cause.UNREACHABLE_HOST
     if failure.check == "fails":
         return Cause.MISTYPED
     if around.longer:
@@ -337,7 +337,7 @@ def _better(failure: Failure, around: CauseContext, cause: Cause) -> tuple[str |
 
 def _common(cause: Cause, failure: Failure, url: str) -> str:
     """Return the common part of a group of failures: the host if the host fails, else the address pattern."""
-    if cause in (Cause.DEAD_HOST, Cause.SILENT_HOST, Cause.PASSING):
+    if cause in (Cause.DEAD_HOST, Cause.UNREACHABLE_HOST, Cause.PASSING):
         return f"{urlsplit(url).scheme}://{authority_of(url)}/" if authority_of(url) else url
     if FAULT_OF[cause] is Fault.CITATION:
         return failure.ark

@@ -39,7 +39,7 @@ _KNOWN = [
 
 @lru_cache(maxsize=2)
 def diagnosed_failures(frames: Frames) -> pd.DataFrame:
-    """Return one row per failing or silent ARK and URL, and per ARK reached in another way, with its `Diagnosis`.
+    """Return one row per ARK and URL that fails or gives no answer, and per ARK reached in another way, with its `Diagnosis`.
 
     The rows are unsorted.
     """

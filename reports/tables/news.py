@@ -23,16 +23,13 @@ from reports.tables.known import (
     without_known,
 )
 
-#: The kind of news about an ARK without an answer, which is no failure.
-SILENT = "silent"
-
 
 @dataclass(frozen=True, slots=True)
 class NewsItem:
     """A change of an ARK at one URL."""
 
     kind: str
-    """An event of the table of changes, or `SILENT`."""
+    """An event of the table of changes, or `Family.UNREACHABLE` for an ARK without an answer, which is no failure."""
     ark: str
     request_url: str
     detail: str
@@ -61,9 +58,9 @@ class News:
 def news_of(frames: Frames, language: Language = ENGLISH) -> News:
     """Return the news of the one run that *frames* hold. Its numbers are those of the report."""
     run = next(records_of(frames.run))
-    silent = newly(frames, Family.UNREACHABLE).assign(event=SILENT)
+    unanswered = newly(frames, Family.UNREACHABLE).assign(event=Family.UNREACHABLE.value)
     is_first = frames.previous is None
-    tables = [changes(frames), *([new_failures(frames)] if is_first else []), *([] if run["is_suspect"] else [silent])]
+    tables = [changes(frames), *([new_failures(frames)] if is_first else []), *([] if run["is_suspect"] else [unanswered])]
     rows = pd.concat([table[["event", *PAIR, "ark", "detail"]] for table in tables], ignore_index=True)
     counts = citation_counts(frames.mentions, PAIR)[[*PAIR, "citations"]]
     items = [

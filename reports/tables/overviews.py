@@ -308,7 +308,7 @@ def collections(frames: Frames) -> pd.DataFrame:
 
 
 def _ark_condition(statuses: pd.DataFrame) -> pd.Series:
-    """Return alive, failing, confirmed_broken or undetermined for each ARK. Silence counts as failing only if it lasts."""
+    """Return alive, failing, confirmed_broken or undetermined for each ARK. No answer counts as failing only if it lasts."""
     family, state = statuses["family"].astype("str"), statuses["state"].astype("str")
     is_amiss = family.isin([Family.FAILS, Family.UNREACHABLE])
     is_failing = family.eq(Family.FAILS) | (is_amiss & state.isin([ArkState.FAILING, ArkState.FLAPPING]))
@@ -392,7 +392,7 @@ COLLECTIONS = TableDefinition(
         count_column(
             "alive", "ARKs that lead to their object, or to the provider's explanation why it is not available", "ARKs"
         ),
-        count_column("failing", "ARKs that fail or have long given no answer (unconfirmed)", "ARKs"),
+        count_column("failing", "ARKs that fail or have long given no answer, not yet confirmed broken", "ARKs"),
         count_column("confirmed_broken", "ARKs that are confirmed broken", "ARKs"),
         count_column("undetermined", "ARKs that gave no answer today, were refused to programs, or not asked", "ARKs"),
         *_LEVEL_COLUMNS,

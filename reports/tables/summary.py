@@ -194,14 +194,14 @@ def sentences(summary: pd.DataFrame, language: Language = ENGLISH) -> list[str]:
 
 
 def _families_sentence(count: Mapping[str, int], language: Language) -> str:
-    works, fails, silent, not_judged = (
+    works, fails, unreachable, not_judged = (
         language.ngettext(forms.one, forms.many, count[f"ARKs: {family}"]) for family, forms in FAMILY_COUNTS.items()
     )
     return language.gettext(
-        "ARKs: {works}, {fails}, {silent}, {not_judged}.",
+        "ARKs: {works}, {fails}, {unreachable}, {not_judged}.",
         works=works,
         fails=fails,
-        silent=silent,
+        unreachable=unreachable,
         not_judged=not_judged,
     )
 

@@ -153,7 +153,7 @@ CAUSE_NAMES = {
     Cause.UNKNOWN_PART: N_("the whole object works, this part does not"),
     Cause.REFUSED_HERE: N_("refused here, works at another address"),
     Cause.DEAD_HOST: N_("the host is gone"),
-    Cause.SILENT_HOST: N_("the host gives no answer today"),
+    Cause.UNREACHABLE_HOST: N_("the host gives no answer today"),
     Cause.PASSING: N_("no answer today, although the host answers for other ARKs"),
     Cause.LOOP: N_("the redirects form a loop"),
     Cause.BAD_REDIRECT: N_("the redirect target is not a usable address"),
