@@ -74,7 +74,8 @@ VARIABLE = re.compile(
     rf"(?<=[/.])\$[A-Za-z_]\w*|\$(?:{_VARIABLE_NAME}\b|[0-9]\Z)|%(?:0[0-9]?)?[sdi](?![0-9A-Za-z])"
     r"|(?<=/)(?::[A-Za-z]\w*|@+[A-Za-z]\w*@*|_[A-Z_]+_)\Z"
 )
-#: A variable in brackets: ``{n}``, ``${i}``, ``{{ id }}``, ``<id>``, ``[id]``, ``%(name)s``, ``f(n)``, ``f##``; ``{.class}`` is Markdown.
+#: A variable in brackets: ``{n}``, ``${i}``, ``{{ id }}``, ``<id>``, ``[id]``, ``%(name)s``,
+#: ``f(n)``, ``f##``; ``{.class}`` is Markdown.
 _VARIABLE_AFTER = re.compile(
     rf"[$#]?\{{(?![.#:])[^{{}}\s]{{0,40}}\}}|\{{[{{%]|<{_VARIABLE_NAME}>|\[{_VARIABLE_NAME}\]|(?<=%)\(|##"
     rf"|(?<=[/.][a-z])\({_VARIABLE_NAME}\)",
