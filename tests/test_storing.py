@@ -67,6 +67,10 @@ def test_sound_store_is_reported_and_unchanged(store_path: Path) -> None:
         ("update ark set ark = 'none' where ark_id = 1", "is not the normal form"),
         ("update verdict set object = 'dead' where verdict_id = 2", "'dead' is not in its vocabulary"),
         ("update observation set hop_count = 7 where observation_id = 1", "has a wrong number of redirects"),
+        (
+            "update observation set hops = '[]', hop_count = 2 where observation_id = 1",
+            "has a wrong number of redirects",
+        ),
         ("update latest set state = 'healthy' where latest_id = 2", "latest does not follow from the runs"),
         ("update latest set strikes = 9 where latest_id = 2", "latest does not follow from the runs"),
         ("delete from event where event = 'gone'", "event does not follow from the runs"),

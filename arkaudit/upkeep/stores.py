@@ -10,7 +10,7 @@ from pathlib import Path
 from sqlalchemy import Connection, exists, func, select
 
 from arkaudit.output.exits import EXIT_FINDING, say
-from crawler.history.latest import DERIVED, rebuild_beside
+from crawler.history.latest import DERIVED, is_pruned, rebuild_beside
 from crawler.model import schema
 from crawler.model.observations import ObjectOutcome
 from crawler.store import StoreDamaged, StoreUnopenable
@@ -89,7 +89,9 @@ def _contradictions(connection: Connection) -> Iterator[str]:
     for row in connection.execute(select(schema.verdict).where(*unfounded)):
         yield f"verdict {row.verdict_id} ({row.object} at {row.request_url}) has no observation to support it"
     hops = func.json_array_length(schema.text_of(observation.hops))
-    miscounted = (hops > 0) & (observation.hop_count != hops - 1)
+    # Pruning deletes the hops of a run and keeps their number.
+    is_hopless = (hops == 0) & observation.run_id.in_(select(run.run_id).where(is_pruned()))
+    miscounted = (observation.hop_count != func.max(hops - 1, 0)) & ~is_hopless
     for key in connection.scalars(select(observation.observation_id).where(miscounted)):
         yield f"observation {key} has a wrong number of redirects"
 
