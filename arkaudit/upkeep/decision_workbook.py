@@ -57,7 +57,7 @@ def _decided(lines: list[list[Any]], path: Path, now: datetime) -> SheetContent:
     for line, cells in enumerate(lines[1:], start=2):
         where = f"{path}, row {line}"
         values = {name: _value(cells, place, f"{where}: {HEADINGS[name]}") for name, place in places.items()}
-        if found := re.fullmatch(r"(\d+) of (\d+)", str(values["row"] or "").strip()):
+        if found := re.fullmatch("([0-9]{1,7}) of ([0-9]{1,7})", str(values["row"] or "").strip()):
             numbers.add(int(found[1]))
             total = max(total, int(found[2]))
         choice, until, remark = _choice(values, where, now)
