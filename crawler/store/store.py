@@ -92,6 +92,8 @@ class Store(DocumentTables, ArkTables):
         try:
             with store.transaction() as connection:
                 if connection.scalar(text("PRAGMA user_version")) == 0:
+                    # sqlite3 begins no transaction for DDL, and each statement alone would wait for the disk.
+                    connection.execute(text("BEGIN"))
                     connection.execute(text(f"PRAGMA application_id={schema.APPLICATION_ID}"))
                     schema.tables.create_all(connection)
                     connection.execute(text(f"PRAGMA user_version={schema.SCHEMA_VERSION}"))
