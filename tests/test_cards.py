@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bs4 import BeautifulSoup, Tag
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,10 +19,11 @@ from crawler.verdicts.verdict import WAYS
 from reports.exports import write_report
 from reports.languages.display import escape_invisible
 from reports.page.cards import action_cards, check_list, triage_command
-from reports.page.document import page
 from reports.page.letters import REQUESTS, ArkProblem, letter
+from reports.page.shown_tables import Cell
 from reports.remediation.causes import Cause, CauseContext, Failure, Fault, diagnose
 from reports.store.frames import Frames, load_frames
+from reports.tables.definitions import URL
 from reports.tables.report_tables import Tables
 from tests.browser import Page, browser_page, needs_browser
 from tests.loopback import run_command
@@ -132,14 +132,10 @@ def test_the_responsible_have_an_address_where_the_registry_has_one(
     known = frames.registered["naan"].eq("53355")
     registered = frames.registered.assign(contact=frames.registered["contact"].mask(known, address))
     changed = replace(frames, registered=registered)
-    soup = BeautifulSoup(page(changed, Tables(changed)), "html.parser")
-    item = soup.select_one("ol.actions > li[data-cause=unknown-naan]")
-    assert item is not None
-    facts = {str(fact.dt.text): fact.dd for fact in item.select(".facts > div") if fact.dt and fact.dd}
-    assert facts["Assigned by"].text == f"Musée du Louvre ({address})"
-    found = facts["Assigned by"].select_one("a")
-    assert (found["href"] if isinstance(found, Tag) else None) == href
-    assert bool(item.select("a[href^='mailto:'][href*='subject=']")) == mail
+    [card] = (card for card in action_cards(changed, Tables(changed), 9) if card.cause == "unknown-naan")
+    facts = dict(card.facts)
+    assert facts["Assigned by"] == Cell(f"Musée du Louvre ({address})", URL, href)
+    assert bool(card.mail) == mail
     assert facts["Responsible"].text == "the resolver: museum.example"
 
 
