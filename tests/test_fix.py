@@ -184,7 +184,6 @@ def test_places_of_many_citations_are_found_in_linear_time() -> None:
     def find(count: int) -> None:
         citations = [f"ark:/99152/x{number:07}" for number in range(count)]
         source = Source("".join(f"<p title='a'>{each}</p>\n<!-- " for each in citations).encode(), "a.html")
-        source.index(citations)
         assert len(source.places(citations[0], is_text=True)) == 1
         for citation in citations[1:]:
             source.places(citation, is_text=True)

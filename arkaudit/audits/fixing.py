@@ -254,7 +254,6 @@ def _place_corrections(file: FixedFile, source: Source, data: bytes, chosen: Seq
     groups: dict[tuple[str, bool], list[int]] = {}
     for index, mention in enumerate(file._mentions):
         groups.setdefault((mention.as_written, mention.role is Role.TEXT), []).append(index)
-    source.index(one.written for one in chosen)
     by_group: dict[tuple[str, bool], list[Correction]] = {}
     for one in chosen:
         by_group.setdefault((one.written, file._mentions[one.index].role is Role.TEXT), []).append(one)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from io import BytesIO
@@ -125,14 +125,15 @@ _SIGNATURES = re.compile(r"_xmlsignatures/|META-INF/(?:documentsignatures|signat
 _HUNK = re.compile(rb"^@@ -[0-9]+(?:,[0-9]+)? \+[0-9]+(?:,[0-9]+)? @@", re.MULTILINE)
 _RUN_CHARACTER = re.compile(r"<((?:[\w.-]+:)?)noBreakHyphen\b[^<>]*/>")
 _TEXT_BEGINS = re.compile(r"<((?:[\w.-]+:)?t)(?: [^<>]*)?>")
-_WORD = re.compile("[0-9A-Za-z]+")
-#: Characters around a word that may belong to the same ARK, with their markup.
+#: Beginning with a digit, because plain words have none and would take most of the time.
+_NUMBER = re.compile("[0-9][0-9A-Za-z]*+")
+#: Characters around a number that may belong to the same ARK, with their markup.
 _AROUND = 2_000
 _LONGEST_TAG = 2**16
 _PIECE = re.compile(r"\s+|\S+")
 
 
-@dataclass(slots=True)
+@dataclass
 class _Part:
     """A part of a document as characters."""
 
@@ -142,7 +143,6 @@ class _Part:
     text: str = ""
     charset: str = "utf-8"
     mark: bytes = b""
-    _starts: dict[str, list[int]] = field(default_factory=dict)
     _last: tuple[int, int] = (0, 0)
     _whole: dict[bool, OffsetMap] = field(default_factory=dict)
 
@@ -162,17 +162,19 @@ class _Part:
         """Return *text* in the charset of the part."""
         return text.encode(self.charset, "surrogateescape")
 
-    def index(self, words: Collection[str]) -> None:
-        """Note where each of *words* stands, in one pass."""
-        self._starts = {word: [] for word in words}
-        for found in _WORD.finditer(self.text):
-            if found[0] in self._starts:
-                self._starts[found[0]].append(found.start())
+    @cached_property
+    def _numbers(self) -> dict[str, list[int]]:
+        """The offsets of each number."""
+        starts: dict[str, list[int]] = {}
+        for number in _NUMBER.finditer(self.text):
+            starts.setdefault(number[0], []).append(number.start())
+        return starts
 
     def windows(self, written: str) -> Iterator[tuple[int, int]]:
-        """Yield the ranges around the longest word of *written*."""
+        """Yield the ranges around the rarest number of *written*."""
         start = end = -1
-        for at in self._starts.get(longest_word(written), ()):
+        starts = filter(None, map(self._numbers.get, _NUMBER.findall(written)))
+        for at in min(starts, key=len, default=()):
             if end < 0 or at - _AROUND > end:
                 if end >= 0:
                     yield start, end
@@ -258,12 +260,6 @@ class Place:
         return ByteEdit(part.name, part.byte_offset(start), part.byte_offset(end), new)
 
 
-def longest_word(written: str) -> str:
-    """Return the longest run of letters and digits."""
-    words: list[str] = _WORD.findall(written)
-    return max(words, key=len)
-
-
 def _with_ends_of_text(text: str, start: int, end: int) -> tuple[int, int]:
     """Return the range of an element of a Word run, with the ends of the texts around it, so that they become one text.
 
@@ -308,12 +304,6 @@ class Source:
         if package.findings:
             raise Unfixable(f"it is a damaged package: {package.findings[0].detail}")
         return parts
-
-    def index(self, texts: Iterable[str]) -> None:
-        """Prepare to find the places of *texts*."""
-        words = set(map(longest_word, texts))
-        for part in self._parts:
-            part.index(words)
 
     def places(self, written: str, *, is_text: bool) -> list[Place]:
         """Return the places where *written* stands, in order: in running text, else in attributes or values."""
