@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from arkaudit.output.baseline import DEFAULT_FAIL_ON, RaisedTokens, Subject, compare, read_baseline, write_baseline
+from arkaudit.output.baseline import DEFAULT_FAIL_ON, RunResults, Subject, compare, read_baseline, write_baseline
 from extractors.model.errors import UserMistake
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 from tests.vectors import vectors
@@ -16,7 +16,7 @@ def test_only_problems_that_a_baseline_lacks_are_new(vector: dict[str, Any], tmp
     outcomes = {Subject(url=name): tokens[0] for name, tokens in vector["found"].items()}
     known, gone = vector.get("known", ()), vector.get("gone", ())
     raised = [(Subject(url=name), token) for name, tokens in vector["found"].items() for token in tokens]
-    found = RaisedTokens(outcomes, [(one, token) for one, token in raised if one.url not in known])
+    found = RunResults(outcomes, [(one, token) for one, token in raised if one.url not in known])
     accepted = {Subject(url=name): problem for name, problem in vector["accepted"].items()}
     fail_on = vector.get("fail_on", DEFAULT_FAIL_ON)
     done = compare(accepted, found, fail_on, lambda one: one.url in gone)

@@ -16,7 +16,7 @@ from urllib.parse import quote
 import pytest
 
 from arkaudit.audits.corrected_files import write_corrected
-from arkaudit.audits.fixing import FixedFile, Wanted, fixed_files
+from arkaudit.audits.fixing import FixedFile, Selection, fixed_files
 from crawler.model import schema
 from extractors.corrections.proposals import OPTIONAL, Kind
 from extractors.corrections.sources import Source
@@ -119,8 +119,8 @@ def corrected(
     for name, data in documents.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(data)
-    wanted = Wanted(set(Kind) - OPTIONAL, likely)
-    files = {str(file.path): file for file in fixed_files([folder / name for name in documents], wanted, jobs=1)}
+    selection = Selection(set(Kind) - OPTIONAL, likely)
+    files = {str(file.path): file for file in fixed_files([folder / name for name in documents], selection, jobs=1)}
     of_name = {name: files.get(str(folder / name), FixedFile(folder)) for name in documents}
     return {
         name: (file.new_data(documents[name]) if file.corrections else documents[name], file)

@@ -46,7 +46,7 @@ class StoreChecks:
     digests: Mapping[str, str]
     """The digest of each document, by its name, as it was checked last."""
 
-    def revised(self, mention: Mention, proposals: Iterable[Proposal]) -> list[Proposal]:
+    def revise(self, mention: Mention, proposals: Iterable[Proposal]) -> list[Proposal]:
         """Return *proposals* for a mention as checks confirm or refute them, and those that rest on checks."""
         host = authority_of(mention.resolver) if mention.resolver else ""
         own = [

@@ -12,7 +12,7 @@ from arkaudit.audits.audit import Audit, AuditInterrupted, Target
 from arkaudit.audits.resuming import OpenRun, fingerprint, open_run
 from arkaudit.configuration.config import Config
 from arkaudit.output import output_rows as rows
-from arkaudit.output.baseline import RaisedTokens, Subject
+from arkaudit.output.baseline import RunResults, Subject
 from arkaudit.output.exits import say
 from arkaudit.output.explaining import RunObservations, explanation
 from crawler.answers.mementos import MementoRecord
@@ -53,7 +53,7 @@ class CheckResult:
     rows: Sequence[dict[str, Any]]
     """One row for each line of input, in order; after an interruption only lines with a verdict."""
     was_interrupted: bool
-    raised: RaisedTokens = field(default_factory=RaisedTokens)
+    results: RunResults = field(default_factory=RunResults)
     """Object outcomes of the rows."""
     known: str = ""
     """A phrase with the number of known problems."""
@@ -223,7 +223,7 @@ def _result(
     """Return the result of a check from each line with its verdict, or with the reason why it holds no ARK."""
     printed: list[dict[str, Any]] = []
     outcomes: dict[Subject, str] = {}
-    raised: list[tuple[Subject, str]] = []
+    tokens: list[tuple[Subject, str]] = []
     texts: defaultdict[Pair, dict[str, None]] = defaultdict(dict)
     distinct: dict[Pair, Verdict] = {}
     for text, verdict in judged:
@@ -240,7 +240,7 @@ def _result(
             subject = Subject(line=text)
         outcome = outcomes[subject] = printed[-1]["object"]["outcome"]
         if not is_known:
-            raised.append((subject, outcome))
+            tokens.append((subject, outcome))
     problems = _problems(distinct.values(), run.decided)
 
     def fault(verdict: Verdict) -> Fault:
@@ -254,7 +254,7 @@ def _result(
     return CheckResult(
         printed,
         run.was_interrupted,
-        RaisedTokens(outcomes, raised),
+        RunResults(outcomes, tokens),
         count_words(run.decided),
         faults=tuple(map(fault, problems[:MOST_FAULTS])),
         fault_count=len(problems),
@@ -269,8 +269,8 @@ def _pair(verdict: Verdict) -> Pair:
 
 def _problems(verdicts: Iterable[Verdict], decided: Mapping[Pair, TriagedArk]) -> list[Verdict]:
     """Return failing ARKs, then unreachable ones, without known problems."""
-    raised = [one for one in verdicts if not _is_known(one, decided)]
-    return [one for family in _PROBLEM_FAMILIES for one in raised if FAMILY_OF[one.object.outcome] is family]
+    open_verdicts = [one for one in verdicts if not _is_known(one, decided)]
+    return [one for family in _PROBLEM_FAMILIES for one in open_verdicts if FAMILY_OF[one.object.outcome] is family]
 
 
 def _is_known(verdict: Verdict, decided: Mapping[Pair, TriagedArk]) -> bool:

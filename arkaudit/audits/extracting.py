@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeVar
 
-from arkaudit.output.baseline import READ, UNREADABLE, RaisedTokens, Subject
+from arkaudit.output.baseline import READ, UNREADABLE, RunResults, Subject
 from arkaudit.output.exits import say
 from arkaudit.output.progress import Progress
 from crawler.model.outcomes import MISTYPED
@@ -193,10 +193,10 @@ class ExtractTotal:
         self.mistyped += counts.mistyped
 
     @property
-    def raised(self) -> RaisedTokens:
+    def results(self) -> RunResults:
         """The tokens for `--fail-on`."""
         outcomes = self.outcomes | dict.fromkeys((one.subject for one in self.mistyped), MISTYPED)
-        return RaisedTokens(outcomes, [pair for pair in outcomes.items() if pair[1] != READ])
+        return RunResults(outcomes, [pair for pair in outcomes.items() if pair[1] != READ])
 
     def is_gone(self, subject: Subject) -> bool:
         """Return True if a citation is no longer in its document, or the file of the document no longer exists."""

@@ -96,21 +96,15 @@ class FixedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """The corrections that the user wants."""
+class Selection:
+    """The corrections to make."""
 
     kinds: Collection[Kind]
     with_likely: bool = False
 
-    def refusal(self, proposal: Proposal) -> str:
-        """Return why *proposal* is not made; empty if it is."""
-        if proposal.is_certain or self.with_likely:
-            return ""
-        return ONLY_LIKELY
-
 
 def fixed_files(
-    files: Iterable[Path], wanted: Wanted, *, jobs: int, checks: StoreChecks | None = None
+    files: Iterable[Path], selection: Selection, *, jobs: int, checks: StoreChecks | None = None
 ) -> Iterator[FixedFile]:
     """Yield each file with corrections to make or to list, and each that can't be corrected.
 
@@ -122,7 +116,7 @@ def fixed_files(
         rendered = passes.results(chain.from_iterable(map(documents_in_file, files)))
         for number, document in enumerate(rendered, start=1):
             progress.show(number, "")
-            file = _file_of(document, wanted, checks)
+            file = _file_of(document, selection, checks)
             if file is None:
                 continue
             if file._candidates and not file.problem:
@@ -209,7 +203,7 @@ def _is_unclear(file: FixedFile) -> bool:
 
 
 def _file_of(
-    document: RenderedDocument[tuple[Mention, ...]], wanted: Wanted, checks: StoreChecks | None
+    document: RenderedDocument[tuple[Mention, ...]], selection: Selection, checks: StoreChecks | None
 ) -> FixedFile | None:
     """Return the file of a document with the corrections to verify; None if there is nothing to correct or to list."""
     name, mentions = document.summary.name, document.value
@@ -221,8 +215,8 @@ def _file_of(
     chosen: list[Correction] = []
     for index, mention in enumerate(mentions):
         own = propose(mention)
-        proposals = [each for each in (checks.revised(mention, own) if checks else own) if each.kind in wanted.kinds]
-        refusals = {each: wanted.refusal(each) for each in proposals}
+        proposals = [each for each in (checks.revise(mention, own) if checks else own) if each.kind in selection.kinds]
+        refusals = {each: "" if each.is_certain or selection.with_likely else ONLY_LIKELY for each in proposals}
         made, conflicting = choose(each for each in proposals if not refusals[each])
         refusals |= dict.fromkeys(conflicting, "another correction of this place is more certain")
         if made:

@@ -132,7 +132,7 @@ def run(
     """
     from arkaudit.audits.audit import Audit
     from arkaudit.audits.resuming import note_reported, open_run
-    from arkaudit.output.baseline import UNREADABLE, Baseline, RaisedTokens, Subject
+    from arkaudit.output.baseline import UNREADABLE, Baseline, RunResults, Subject
     from arkaudit.output.reporting import report_on
     from arkaudit.schedules.notification import send_news
     from arkaudit.upkeep.preflight import checks_before_run
@@ -182,7 +182,7 @@ def run(
         if not is_read:
             end_unread("no seed", unread)
         dead = [(Subject(url), UNREADABLE) for url in dead_sources]
-        found = RaisedTokens({**reported.raised.outcomes, **dict(dead)}, [*reported.raised.raised, *dead])
+        found = RunResults({**reported.results.outcomes, **dict(dead)}, [*reported.results.tokens_by_subject, *dead])
         is_whole = UNREADABLE not in found.outcomes.values() and not (config.crawl.max_pages or config.crawl.max_time)
         new = accepted.without_accepted(found, fail_on, lambda one: is_whole and (bool(one.url) or not one.ark))
         exit_on(fail_on, new.tokens, is_whole=reported.is_whole)

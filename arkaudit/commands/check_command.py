@@ -128,7 +128,7 @@ def check(
             lines[text].append(str(inventory))
         done = check_lines(asked, config, store_file, lines=lines, explain=explain, resume=resume)
     print_check(done, form, config, store_file, config_file, explain=explain)
-    exit_on(fail_on, accepted.without_accepted(done.raised, fail_on).tokens)
+    exit_on(fail_on, accepted.without_accepted(done.results, fail_on).tokens)
 
 
 def require_readable_form(form: str | None, *, explain: bool) -> None:

@@ -135,10 +135,10 @@ def extract(
             rows.write_all(read(partial(rows.mention_lines, is_utf8=rows.is_utf8(sys.stdout))), sys.stdout)
     if not total.read:
         end_unread("nothing", total.unread)
-    new = accepted.without_accepted(total.raised, fail_on, total.is_gone, names_new=False)
+    new = accepted.without_accepted(total.results, fail_on, total.is_gone, names_new=False)
     is_failing = MISTYPED in fail_on and MISTYPED in new.tokens
     for mistyped in total.mistyped if is_failing else ():
-        if (mistyped.subject, MISTYPED) in new.raised:
+        if (mistyped.subject, MISTYPED) in new.tokens_by_subject:
             say(mistyped.words, level=logging.WARNING)
     faults = [] if is_failing else total.faults
     print_ending(

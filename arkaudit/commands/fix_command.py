@@ -72,7 +72,7 @@ def fix(
     Exits with 3 if some files could not be corrected, and with 2 if none could.
     """
     from arkaudit.audits.corrected_files import WorkTrees, reason_to_leave, write_corrected
-    from arkaudit.audits.fixing import Wanted, fixed_files
+    from arkaudit.audits.fixing import Selection, fixed_files
     from arkaudit.output import logs
     from crawler.model.durable_files import durable_file
     from crawler.spiders.seeds import Seeds
@@ -88,7 +88,7 @@ def fix(
         raise UserMistake(f"only files can be corrected, not {seeds.urls[0]}")
     files = {path.absolute(): path for path in seeds.files}.values()
     kinds = {Kind(token) for token in only} or {*Kind} - OPTIONAL
-    wanted = Wanted(kinds, likely)
+    selection = Selection(kinds, likely)
     checks = None
     if store_file is not None:
         from arkaudit.audits.checked_corrections import checks_of
@@ -97,7 +97,7 @@ def fix(
     elif only and kinds - UNCHECKED:
         raise UserMistake(f"--only {min(kinds - UNCHECKED)} needs --store, because it rests on checks")
     trees, total, output = WorkTrees(), _Total(), _Output(is_preview=patch is None and not is_applied)
-    for file in fixed_files(files, wanted, jobs=jobs or cores(), checks=checks):
+    for file in fixed_files(files, selection, jobs=jobs or cores(), checks=checks):
         if file.is_unread:
             say(f"{file.path}: {file.problem}")
             total.unread.append(str(file.path))

@@ -96,8 +96,8 @@ def recheck(
 
     done = recheck_arks(arks, config, store_file, explain=explain)
     print_check(done, form, config, store_file, config_file, explain=explain)
-    _print_recovered(recovered_arks(arks, done.raised.outcomes))
-    exit_on(fail_on, done.raised.tokens)
+    _print_recovered(recovered_arks(arks, done.results.outcomes))
+    exit_on(fail_on, done.results.tokens)
 
 
 #: Number of recovered ARKs that are printed one by one.

@@ -110,7 +110,7 @@ def report(
         targets_for=targets_for,
     )
     report_idle_in(store_file, config, is_read_only=True)
-    exit_on(fail_on, summary.raised.tokens, is_whole=summary.is_whole)
+    exit_on(fail_on, summary.results.tokens, is_whole=summary.is_whole)
 
 
 def _report_on_dataset(

@@ -52,18 +52,18 @@ Accepted: TypeAlias = Mapping[Subject, str]
 
 
 @dataclass(frozen=True, slots=True)
-class RaisedTokens:
+class RunResults:
     """The results of a run, for `--fail-on` and a baseline."""
 
     outcomes: Mapping[Subject, str] = field(default_factory=dict)
     """The outcome of everything that was judged."""
-    raised: Sequence[tuple[Subject, str]] = ()
+    tokens_by_subject: Sequence[tuple[Subject, str]] = ()
     """Each outcome, state and event of a subject, without those of known problems."""
 
     @property
     def tokens(self) -> list[str]:
-        """The raised tokens alone."""
-        return [token for _, token in self.raised]
+        """The tokens alone."""
+        return [token for _, token in self.tokens_by_subject]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +78,12 @@ class Comparison:
     """Entries about subjects that the run did not judge."""
     written: Accepted
     """The problems for the next baseline: those of the run, and the open entries."""
-    raised: RaisedTokens
+    results: RunResults
     """The results without accepted problems."""
 
 
 def compare(
-    accepted: Accepted, found: RaisedTokens, fail_on: Sequence[str], is_gone: Callable[[Subject], bool]
+    accepted: Accepted, found: RunResults, fail_on: Sequence[str], is_gone: Callable[[Subject], bool]
 ) -> Comparison:
     """Compare the problems in *found* that reach *fail_on* with the *accepted* ones.
 
@@ -92,7 +92,11 @@ def compare(
     """
     serious = frozenset(token for asked in fail_on for token in at_least(asked))
     outcomes = found.outcomes
-    reached = {one: max(outcomes.get(one, ""), token, key=_severity) for one, token in found.raised if token in serious}
+    reached = {
+        one: max(outcomes.get(one, ""), token, key=_severity)
+        for one, token in found.tokens_by_subject
+        if token in serious
+    }
     problems = {one: problem for one, problem in reached.items() if _severity(problem) > Severity.FINE}
     held = {one for one, problem in accepted.items() if _severity(outcomes.get(one, "")) <= _severity(problem)}
     absent = [one for one in accepted if one not in outcomes]
@@ -106,7 +110,7 @@ def compare(
         fixed={one: problem for one, problem in accepted.items() if one in fixed},
         open=left,
         written=left | problems,
-        raised=RaisedTokens(outcomes, [pair for pair in found.raised if pair[0] not in held]),
+        results=RunResults(outcomes, [pair for pair in found.tokens_by_subject if pair[0] not in held]),
     )
 
 
@@ -144,12 +148,12 @@ class Baseline:
 
     def without_accepted(
         self,
-        found: RaisedTokens,
+        found: RunResults,
         fail_on: Sequence[str],
         is_gone: Callable[[Subject], bool] = lambda _: False,
         *,
         names_new: bool = True,
-    ) -> RaisedTokens:
+    ) -> RunResults:
         """Return *found* without accepted problems, print how the baseline differs, and write the next one.
 
         Raises `UserMistake` if the file can't be written.
@@ -161,14 +165,14 @@ class Baseline:
             write_baseline(compared.written, self.to)
             say(f"{self.to} holds {count_noun(len(compared.written), 'problem')}")
         if self.file is None:
-            return compare(compared.written, found, fail_on, is_gone).raised
+            return compare(compared.written, found, fail_on, is_gone).results
         new, fixed = compared.new, compared.fixed
         _print_entries(f"new, not in {self.file}", new if names_new else {}, logging.WARNING)
         _print_entries(f"fixed, remove it from {self.file}", fixed, logging.INFO)
         accepted = len(self.accepted) - len(fixed) - len(compared.open)
         left = f", {len(compared.open)} not checked this time" if compared.open else ""
         say(f"{self.file}: {len(new)} new, {accepted} accepted, {len(fixed)} fixed{left}")
-        return compared.raised
+        return compared.results
 
 
 def _print_entries(words: str, entries: Accepted, level: int) -> None:

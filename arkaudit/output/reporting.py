@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from arkaudit.output.baseline import READ, UNREADABLE, RaisedTokens, Subject
+from arkaudit.output.baseline import READ, UNREADABLE, RunResults, Subject
 from arkaudit.output.exits import EXIT_FINDING, OutputClosed, after_run, also_in, forget, print_ending, say
 from arkaudit.output.output_rows import whole, write, write_json
 from crawler.model.durable_files import durable_file
@@ -54,7 +54,7 @@ logger.addHandler(logging.NullHandler())
 class WrittenReport:
     """The result of writing a report."""
 
-    raised: RaisedTokens
+    results: RunResults
     """Outcomes, states and events for `--fail-on`."""
     is_whole: bool = True
     """False if a requested format failed."""
@@ -103,7 +103,7 @@ def report_on(
     if to_stdout:
         with _read_as_far_as_wanted():
             write(text_of(Report.from_frames(frames, wanted, language_choice), formats[0]), sys.stdout)
-        return WrittenReport(_raised(frames))
+        return WrittenReport(_run_results(frames))
     report = Report.from_frames(frames, wanted, language_choice) if out else None
     paths = write_report(report, out, formats) if report and out else None
     if targets_for is not None and out is not None:
@@ -129,7 +129,7 @@ def report_on(
         why = " ".join(f"{type(problem).__name__}: {problem}".split())[:_LONGEST_REASON]
         words = f"the report could not be made as {name}, which is a bug of arkaudit: {why}"
         say(words, level=logging.ERROR)
-    return WrittenReport(_raised(frames), is_whole=not failed)
+    return WrittenReport(_run_results(frames), is_whole=not failed)
 
 
 def _write_targets(frames: Frames, path: Path, layout: str) -> None:
@@ -163,7 +163,7 @@ def _read_as_far_as_wanted() -> Iterator[None]:
         forget(sys.stdout)
 
 
-def _raised(frames: Frames) -> RaisedTokens:
+def _run_results(frames: Frames) -> RunResults:
     """Return the outcomes of a run, and every outcome, state and event without those of known problems.
 
     Documents that are unreadable, read in part or empty, and seeds that could not be fetched, are `unreadable`.
@@ -181,7 +181,7 @@ def _raised(frames: Frames) -> RaisedTokens:
             yield Subject(ark=names.get(ark_id, ""), url=url), str(token)
 
     read = dict.fromkeys(map(Subject, documents["url"]), READ)
-    return RaisedTokens(
+    return RunResults(
         read | dict(unread) | dict(of_arks(verdicts, "object")),
         [
             *of_arks(without_known(frames, verdicts), "object"),
