@@ -1,5 +1,6 @@
 """New targets for a resolver, from the redirects of landing sites."""
 
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +52,14 @@ def test_report_writes_targets_that_an_inventory_takes(tmp_path: Path) -> None:
         with RawServer(resolve) as server:
             routed = ("--connect-to", there_to(landing.url))
             check_rows("--store", store, *routed, *(f"{server.url}/ark:/12x45/{name}" for name in names))
-    report = ("report", "--store", store, "--format", "csv", "--targets-for", "ezid")
-    assert run_command(*report).returncode == 2
-    done = run_command(*report, "--out", out)
+    report = ("report", "--store", store, "--format", "csv")
+    assert run_command(*report, "--targets-for", "ezid").returncode == 2
+    assert run_command(*report, "--out", out).returncode == 0
+    with (out / "targets-by-rule.csv").open() as file:
+        proposed = [*csv.DictReader(file)]
+    assert [row["proposed_target"].rpartition("/new/")[2] for row in proposed] == names[3:]
+    assert proposed[0]["evidence"].startswith("by a rewrite rule that explains 3 of 3 known moves")
+    done = run_command(*report, "--targets-for", "ezid", "--out", out)
     assert "targets.csv has new targets for 3 ARKs" in done.stderr
     assert "one rewrite rule explains 3 of 3 known moves, for 3 failing pages of http://localhost:" in done.stderr
     assert "nginx:  rewrite ^/old/(.+)$ http://localhost:" in done.stderr

@@ -42,8 +42,8 @@ from reports.remediation.targets import LAYOUTS
     "--targets-for",
     type=WordChoice(LAYOUTS),
     metavar="LAYOUT",
-    help="Also write targets.csv: new targets for ARKs whose landing pages have moved, as a table, or as the batch "
-    "updates of ezid or arklet take it.",
+    help="The layout of targets.csv, new targets for ARKs whose landing pages have moved: a table, or as the batch "
+    "updates of ezid or arklet take it.  [default: table]",
 )
 @fail_on_option
 @config_option(help="A configuration with store, inventory and language.")

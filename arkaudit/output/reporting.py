@@ -27,6 +27,7 @@ from crawler.store.document_tables import LIVE
 from extractors.model.ark import Ark
 from extractors.model.documents import READ_IN_PART
 from extractors.model.errors import UserMistake
+from extractors.model.files import path_exists
 from extractors.model.normalize import NotAnArk
 from reports.ark_history import SPARKS, ArkCheck, ArkHistory, UrlHistory, load_ark_history
 from reports.exports import FORMATS, check_out, text_of, write_report
@@ -44,7 +45,7 @@ from reports.tables.headline import audit_subject, counts_of, headline
 from reports.tables.known import events_to_report, without_known
 from reports.tables.report_tables import Report, Tables
 from reports.tables.summary import sentences
-from reports.tables.targets import moved_targets, proposed_rules
+from reports.tables.targets import moved_targets, proposed_rules, targets_by_rule
 
 logger = logging.getLogger(__name__)
 logger.addHandler(logging.NullHandler())
@@ -82,8 +83,8 @@ def report_on(
     """Print the summary of a run and write its report into *out*; if a format fails, the others are still written.
 
     At the end of a run (*is_ending*), failing ARKs and a hint are printed too. With an *inventory*, the report
-    compares its ARKs with the cited ones. *targets_for* is the layout of the list of new targets, if it is wanted. If
-    *out* is `-`, only the report is printed. Raises `UserMistake`, `reports.store.frames.StoreUnreadable`,
+    compares its ARKs with the cited ones. *targets_for* is the layout of the lists of new targets. If *out* is `-`,
+    only the report is printed. Raises `UserMistake`, `reports.store.frames.StoreUnreadable`,
     `reports.exports.ReportUnwritable` and `arkaudit.output.output_rows.OutputUnwritable`.
     """
     to_stdout = out == STANDARD_OUTPUT
@@ -106,8 +107,8 @@ def report_on(
         return WrittenReport(_run_results(frames))
     report = Report.from_frames(frames, wanted, language_choice) if out else None
     paths = write_report(report, out, formats) if report and out else None
-    if targets_for is not None and out is not None:
-        _write_targets(frames, out / "targets.csv", targets_for)
+    if out is not None:
+        _write_targets(frames, out, targets_for, names_rules=not is_ending)
     language = (language_choice or LanguageChoice()).language
     console = Console()
     verdict, *others = summary_lines(frames, language, report.tables if report else None)
@@ -132,15 +133,25 @@ def report_on(
     return WrittenReport(_run_results(frames), is_whole=not failed)
 
 
-def _write_targets(frames: Frames, path: Path, layout: str) -> None:
+def _write_targets(frames: Frames, out: Path, layout: str | None, *, names_rules: bool) -> None:
+    """Write the new targets, and those that only a rule proposes; an empty list only over an earlier one, or if asked."""
     moves = moved_targets(frames)
-    try:
-        with durable_file(path) as file:
-            file.write(targets_text(moves, layout).encode("utf-8", "backslashreplace"))
-    except OSError as problem:
-        raise UserMistake(f"{path} can't be written: {problem.strerror}") from None
-    say(f"{path} has new targets for {count_noun(len(moves), 'ARK')}")
-    for rule, support in proposed_rules(frames, moves):
+    rules = proposed_rules(frames, moves)
+    by_rule = targets_by_rule(frames, moves, rules)
+    for name, listed, words in (
+        ("targets.csv", moves, "new targets"),
+        ("targets-by-rule.csv", by_rule, "targets that only a rewrite rule proposes"),
+    ):
+        path = out / name
+        if not (listed or path_exists(path) or (layout and listed is moves)):
+            continue
+        try:
+            with durable_file(path) as file:
+                file.write(targets_text(listed, layout or "table").encode("utf-8", "backslashreplace"))
+        except OSError as problem:
+            raise UserMistake(f"{path} can't be written: {problem.strerror}") from None
+        say(f"{path} has {words} for {count_noun(len(listed), 'ARK')}")
+    for rule, support in rules if names_rules else ():
         say(f"one rewrite rule explains {support}; try it before you use it:")
         for line in str(rule).splitlines():
             say(f"  {line}")

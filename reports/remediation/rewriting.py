@@ -33,7 +33,8 @@ class RewriteRule:
     def target(self, url: str) -> str | None:
         """Return the new address of an old one, or None if the rule does not apply to it."""
         start, end = self.site + self.before, self.after
-        if len(url) <= len(start) + len(end) or not url.startswith(start) or not url.endswith(end):
+        is_there = _site(url) == self.site and url.startswith(start) and url.endswith(end)
+        if not is_there or len(url) <= len(start) + len(end):
             return None
         return f"{self.new_before}{url[len(start) : len(url) - len(end)]}{self.new_after}"
 

@@ -34,38 +34,40 @@ LAYOUTS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def moved_target(hops: Sequence[tuple[str, int | None]]) -> tuple[str, str] | None:
-    """Return the present and the new target of an ARK that works, from the URLs and statuses of its chain, or None.
-
-    The target is the first URL off the requested host that does not hold the ARK label, which a resolver's own URL
-    does. It has moved if every redirect from there on is permanent.
-
-    >>> moved_target([("https://r.example/ark:/12148/x", 302), ("https://m.example/old", 301), ("https://m.example/new", 200)])
-    ('https://m.example/old', 'https://m.example/new')
-    """
+def present_target(hops: Sequence[tuple[str, int | None]]) -> str | None:
+    """Return the first URL of a chain off the requested host without the ARK label, which a resolver's own URL has."""
     asked = authority_of(hops[0][0])
-    for place, (url, _) in enumerate(hops):
-        if authority_of(url) != asked and "ark:" not in url.lower().replace("%3a", ":"):
-            final = hops[-1][0]
-            is_moved = all(status in _PERMANENT for _, status in hops[place:-1])
-            return (url, final) if is_moved and not same_object(url, final) else None
-    return None
+    beyond = (url for url, _ in hops if authority_of(url) != asked and "ark:" not in url.lower().replace("%3a", ":"))
+    return next(beyond, None)
 
 
 def target_moves(chains: Iterable[tuple[str, Sequence[tuple[str, int | None]]]]) -> list[TargetMove]:
-    """Return the targets to replace, from the chain of each ARK that works; sorted.
+    """Return the targets to replace, from the chain (URLs and statuses) of each ARK that works; sorted.
 
-    A page to which targets of several ARKs lead, such as a home page, is no new place of any of them. ARKs with two
-    different new targets are left out.
+    A target has moved if every redirect from there on is permanent.
+
+    >>> chain = [("https://r.example/ark:/12148/x", 302), ("https://m.example/old", 301), ("https://m.example/new", 200)]
+    >>> [(move.present_target, move.proposed_target) for move in target_moves([("ark:12148/x", chain)])]
+    [('https://m.example/old', 'https://m.example/new')]
     """
-    moves = {}
+    moves = []
     for ark, hops in chains:
-        found = moved_target(hops)
-        if found is not None:
-            redirects = ", ".join(str(status) for url, status in hops[[url for url, _ in hops].index(found[0]) : -1])
-            moves[ark, found[1]] = TargetMove(ark, *found, f"the target redirects permanently ({redirects})")
-    arks, places = Counter(ark for ark, _ in moves), Counter(place for _, place in moves)
-    return sorted(move for (ark, place), move in moves.items() if arks[ark] == places[place] == 1)
+        target, final = present_target(hops), hops[-1][0]
+        redirects = [status for _, status in hops[[url for url, _ in hops].index(target) : -1]] if target else []
+        if target and not same_object(target, final) and all(status in _PERMANENT for status in redirects):
+            why = f"the target redirects permanently ({', '.join(map(str, redirects))})"
+            moves.append(TargetMove(ark, target, final, why))
+    return single_targets(moves)
+
+
+def single_targets(moves: Iterable[TargetMove]) -> list[TargetMove]:
+    """Return *moves*, sorted, without ARKs that have two new targets, and without targets of several ARKs.
+
+    A page to which targets of several ARKs lead, such as a home page, is no new place of any of them.
+    """
+    distinct = {(move.ark, move.proposed_target): move for move in moves}
+    arks, places = Counter(ark for ark, _ in distinct), Counter(place for _, place in distinct)
+    return sorted(move for (ark, place), move in distinct.items() if arks[ark] == places[place] == 1)
 
 
 def targets_text(moves: Iterable[TargetMove], layout: str) -> str:
