@@ -75,3 +75,10 @@ def test_run_check_and_extract_fail_only_for_new_problems(tmp_path: Path) -> Non
         assert code(*run, *b)[0] == 0
         new, said = code(*check, *b, "-q")
         assert (new, said) == (1, f"arkaudit: new, not in b.json: {server.url}/ark:/12x45/lost: broken\n")
+        (tmp_path / "b.json").write_text('{"version": 1, "problems": []}')
+        assert code(*run, *b)[0] == 1
+        ignore = ("triage", "ignore", "--pattern", "ark:12x45/*", "--until", "2999-01-01", "--reason", "moves")
+        assert code(*ignore, "--store", "a.db")[0] == 0
+        for words in (run, (*check, "--store", "a.db")):
+            new, said = code(*words, *b)
+            assert (new, "b.json: 0 new" in said) == (0, True), said
