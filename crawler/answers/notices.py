@@ -45,6 +45,11 @@ _INFINITIVE = re.compile(r"e(?:r|z|ns)\b")
 _HOST = re.compile(r"(?<![\w.-])[\w-]++(?:\.[\w-]++)+")
 #: The years of a site, not of an object.
 _COPYRIGHT = re.compile(r"(?:\u00a9|\(c\)|copyright)[^\d.]{0,30}(?:\d{4}\W{0,3}){1,2}", re.IGNORECASE)
+#: The class of an exception with its package, or a place in a source file, in plain form: signs of a failed program.
+_PROGRAM_ERROR = re.compile(
+    r"(?<![\w.])(?:[a-z]\w*+\.){2,}+\w*(?:(?<=exception)|(?<=error))\b"
+    r"|\.(?:java|kt|scala|cs|vb|php|py|rb|js|mjs|ts|p[lm]|go)(?::|\W{0,3}\son\sline\s|\W{1,2}\sline\s|\sline\s)\d"
+)
 _404_TITLE = re.compile(r"\W*404\b(?!\s*+(?:-\s*+)?(?:p|pages|leaves)\b)")
 #: A log-in title may continue for this number of letters.
 _MORE_OF_TITLE = 25
@@ -192,12 +197,17 @@ class PageWords:
     @cached_property
     def temporary_fault(self) -> str | None:
         """The words about a fault or pause of its site, if it reports no absence."""
-        return self._instead_of_absence(quirks().passing)
+        return self._instead_of_absence(quirks().passing) or self._program_error
 
     @cached_property
     def site_pause(self) -> str | None:
         """The words about a pause of its whole site, if it reports no absence."""
         return self._instead_of_absence(quirks().about_request.pause)
+
+    @property
+    def _program_error(self) -> str | None:
+        error = _PROGRAM_ERROR.search(self.beginning) if self.is_short else None
+        return error[0] if error else None
 
     def _instead_of_absence(self, phrases: Phrases) -> str | None:
         if not self.is_short or quirks().not_found.is_in_plain(self.beginning):
