@@ -37,6 +37,7 @@ SAME_SKETCH = 0.96
 #: An answer that differs this many times more from two controls than they from each other is of another kind.
 _MUCH_MORE = 3
 
+_NUMBER = re.compile(r"\d{2,}")
 #: An ARK or the URL of one. The regex module finds it faster. White space is that of Python.
 ANY_ARK = regex.compile(r"(?:https?://[^\s\x1c-\x1f]{0,500}?/)?ark:/?[^\s\x1c-\x1f]+", regex.IGNORECASE)
 #: A word; in scripts without spaces between words (Thai, Lao, Burmese, Khmer, East Asian), a character.
@@ -87,7 +88,7 @@ def same_page(one: str | None, other: str | None, *names: str) -> bool:
     >>> same_page("Record of a map of Lyon, 1784", "Nothing here")
     False
     """
-    first, second = (_without_names(text or "", names) for text in (one, other))
+    first, second = (_NUMBER.sub("0", _without_names(text or "", names)) for text in (one, other))
     if not first or not second:
         return first == second
     if min(len(one or ""), len(other or "")) >= TEXT_LIMIT:
