@@ -23,9 +23,9 @@ from crawler.answers.likeness import (
     same_answer,
     same_page,
 )
-from crawler.answers.notices import PageWords, sure_words
+from crawler.answers.notices import PageWords, says_not_found, sure_words
 from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, bare, plain, quirks
-from crawler.answers.withdrawals import Withdrawal, speaks_of_withdrawal
+from crawler.answers.withdrawals import Withdrawal, sentences, speaks_of_withdrawal
 from crawler.model.observations import ObjectOutcome
 from crawler.model.resolving import same_host
 from extractors.model.ark import Ark
@@ -339,10 +339,29 @@ class ObjectFacts:
 
     @cached_property
     def tombstone(self) -> str | None:
-        """The address or title by which a success has the form of a repository's tombstone, or None.
+        """The address, title or sentence by which a success has the form of a repository's tombstone, or None.
 
         For example ``/tombstone/id/ark:/12148/btv1b84`` with the title "EZID : unavailable :", with any reason.
         """
+        return self._unavailable or self._tombstone_by_form
+
+    @property
+    def _unavailable(self) -> str | None:
+        """The words that "this" object is not available, on a page whose title or first heading reports an absence."""
+        words, vocabulary = self.answer.words, quirks()
+        titles = (words.title, *words.headings[:1])
+        is_told = self.reply in (ControlContrast.REFUSED_THERE, ControlContrast.ANOTHER)
+        if not is_told or not words.is_short or self.is_particular or not any(map(says_not_found, titles)):
+            return None
+        for sentence in sentences(self.own_words):
+            for this in vocabulary.this_object.this_object.finditer(sentence):
+                absence = next(vocabulary.not_available.in_plain(sentence[this.end() :]), None)
+                if absence and absence.start < _BEFORE_CHARS // 3:
+                    return sentence[this.start() : this.end() + absence.end]
+        return None
+
+    @property
+    def _tombstone_by_form(self) -> str | None:
         answer, phrases = self.answer, quirks().tombstone
         parts = [plain(part).strip() for part in _TOMBSTONE_PARTS.split(answer.seen.title or "")]
         matches = ((part, phrases.match(part)) for part in parts)
