@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
@@ -21,13 +20,13 @@ from extractors.archives.walk import members
 from extractors.extraction import Extraction, with_evidence
 from extractors.find import UnresolvedMention
 from extractors.mentions.mention import Mention
+from extractors.mentions.rows import mention_row
 from extractors.model.ark import Ark
 from extractors.model.budget import DECIDING_CPU_S, TimeBudget, use_budget
 from extractors.model.documents import NOTHING_READ, READ_IN_PART, Finding
 from extractors.model.errors import SourceUnreadable
 from extractors.model.files import is_file, is_folder, path_exists
 from extractors.wraps.evidence import Evidence
-from extractors.wraps.rules import Confidence
 
 # The files of a folder and their names as documents.
 
@@ -218,41 +217,6 @@ def documents_in(stream: BinaryIO, name: str, *, path: str) -> Iterator[ArchiveM
     stream.seek(0)
     for member in members(stream, name=name, path=path):
         yield member if isinstance(member, ArchiveMember) else Document(name, (), (member,))
-
-
-# Mentions as flat rows, for the output of `arkaudit extract` and for datasets.
-
-#: The columns of a row, in order.
-MENTION_COLUMNS = (
-    "document", "ark", "as_written", "repaired", "role", "page", "place", "spans", "context", "repairs",
-    "resolver", "inflection", "fragment", "confidence", "reason", "alternatives", "check", "suggestions", "spelling",
-    "citation",
-)  # fmt: skip
-
-
-#: Columns whose field in `Mention` has another name.
-_FIELDS = {"spelling": "remarks"}
-#: The columns that most users need.
-MAIN_COLUMNS = ("document", "page", "ark", "repaired", "repairs", "confidence", "check")
-
-
-def mention_row(document: str, mention: Mention) -> dict[str, Any]:
-    """Return the row of one mention in the output of `arkaudit extract`."""
-    values = {column: _plain(getattr(mention, _FIELDS.get(column, column))) for column in MENTION_COLUMNS[1:]}
-    return {"document": document, **values}
-
-
-def _plain(value: Any) -> Any:
-    match value:
-        case Ark():
-            return str(value)
-        case Confidence():
-            return value.token
-        case Enum():
-            return value.value
-        case tuple():
-            return [_plain(part) for part in value]
-    return value
 
 
 def mention_rows(document: Document) -> list[dict[str, Any]]:

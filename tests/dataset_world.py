@@ -16,12 +16,12 @@ from arkaudit.datasets.build import DatasetMaker, PartWorker
 from arkaudit.datasets.columns import MENTIONS
 from arkaudit.datasets.plan import Manifest, Plan
 from arkaudit.datasets.storage import InputFile, Storage, digest_of_file
-from extractors.documents import MENTION_COLUMNS
+from extractors.mentions.rows import ALL_COLUMNS
 
 VERSION = "0"
 _LETTERS = "bcdfghjkmnpqrstvwxz0123456789"
 #: The columns of a dataset that `arkaudit extract` does not have.
-OWN_COLUMNS = {column.name for column in MENTIONS.columns} - set(MENTION_COLUMNS)
+OWN_COLUMNS = {column.name for column in MENTIONS.columns} - set(ALL_COLUMNS)
 
 Row = dict[str, Any]
 
@@ -72,7 +72,7 @@ def content_of(dataset: Path) -> dict[str, list[str]]:
 def extracted_rows(dataset: Path) -> list[Row]:
     """Return the mentions of a dataset as `arkaudit extract` prints them, by document."""
     rows = sorted(rows_in(dataset, "mentions"), key=lambda row: (row["document"], row["ordinal"]))
-    return [{name: row[name] for name in MENTION_COLUMNS} for row in rows]
+    return [{name: row[name] for name in ALL_COLUMNS} for row in rows]
 
 
 def sign(dataset: Path) -> None:

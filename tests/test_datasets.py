@@ -21,11 +21,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from arkaudit.datasets.build import Answer, Call, DatasetMaker, PartWorker
-from arkaudit.datasets.columns import DATASET_TABLES, ColumnKind
+from arkaudit.datasets.columns import DATASET_TABLES
 from arkaudit.datasets.passes import READ
 from arkaudit.datasets.plan import MANIFEST
 from arkaudit.datasets.storage import Storage
 from arkaudit.output.exits import code_of
+from extractors.mentions.rows import ColumnKind
 from extractors.processes.worker import WorkerExecutor
 from tests.dataset_world import content_of, extracted_rows, files_of, make, plan_of, rows_in, write_documents
 from tests.interrupted import Command

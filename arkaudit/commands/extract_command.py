@@ -86,7 +86,8 @@ def extract(
     from arkaudit.output import output_rows as rows
     from arkaudit.output.baseline import Baseline
     from crawler.spiders.seeds import Seeds
-    from extractors.documents import MAIN_COLUMNS, MENTION_COLUMNS, mention_rows
+    from extractors.documents import mention_rows
+    from extractors.mentions.rows import ALL_COLUMNS, MAIN_COLUMNS
 
     places = (*places, *listed_places(from_file)) if from_file is not None else places
     if not places:
@@ -124,7 +125,7 @@ def extract(
 
             rows.print_mentions(chain.from_iterable(read(mention_rows)), Console())
         elif form == "csv":
-            columns = MENTION_COLUMNS if all_columns else MAIN_COLUMNS
+            columns = ALL_COLUMNS if all_columns else MAIN_COLUMNS
             lines = partial(rows.mention_csv_lines, columns=columns, is_terminal=sys.stdout.isatty())
             rows.write(rows.csv_line(columns), sys.stdout)
             rows.write_all(read(lines), sys.stdout)

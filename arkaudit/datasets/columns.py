@@ -4,36 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-
-class ColumnKind(StrEnum):
-    """The type of a column."""
-
-    TEXT = "text"
-    NUMBER = "integer"
-    """32 bits."""
-    LARGE_NUMBER = "large integer"
-    """64 bits."""
-    TEXTS = "list of text"
-    PAIRS = "list of pairs of integers"
-
-
-@dataclass(frozen=True, slots=True)
-class DatasetColumn:
-    """A column of a dataset."""
-
-    name: str
-    kind: ColumnKind
-    meaning: str
-    unit: str = ""
-    is_optional: bool = False
-    """True if cells may be missing (NULL)."""
+from extractors.mentions.rows import MENTION_COLUMNS, ColumnKind, FlatColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +19,15 @@ class DatasetTable:
 
     name: str
     caption: str
-    columns: tuple[DatasetColumn, ...]
+    columns: tuple[FlatColumn, ...]
 
 
 _TEXT, _NUMBER, _LARGE = ColumnKind.TEXT, ColumnKind.NUMBER, ColumnKind.LARGE_NUMBER
-_TEXTS, _PAIRS = ColumnKind.TEXTS, ColumnKind.PAIRS
 
 _WHERE = (
-    DatasetColumn(
-        "document", _TEXT, "name as in `arkaudit extract`: a path, or `a.warc!/URL` for a record of an archive"
-    ),
-    DatasetColumn("source", _TEXT, "archive or file as named on the command line: `document` begins with it"),
-    DatasetColumn("record", _TEXT, "path or URL in the archive; empty for a whole file"),
+    FlatColumn("document", _TEXT, "name as in `arkaudit extract`: a path, or `a.warc!/URL` for a record of an archive"),
+    FlatColumn("source", _TEXT, "archive or file as named on the command line: `document` begins with it"),
+    FlatColumn("record", _TEXT, "path or URL in the archive; empty for a whole file"),
 )
 
 DOCUMENTS = DatasetTable(
@@ -62,13 +36,13 @@ DOCUMENTS = DatasetTable(
     "of it, could not be read.",
     (
         *_WHERE,
-        DatasetColumn("url", _TEXT, "URL of its capture in a web archive; missing for others", "", True),
-        DatasetColumn("outcome", _TEXT, "read, or unreadable (then its findings have the reason)"),
-        DatasetColumn("media_type", _TEXT, "media type as the reader determined it; may be empty"),
-        DatasetColumn("title", _TEXT, "title in the document; may be empty"),
-        DatasetColumn("bytes", _LARGE, "size; missing for a document that was not read", "bytes", True),
-        DatasetColumn("sha256", _TEXT, "digest in hexadecimal; missing for a document that was not read", "", True),
-        DatasetColumn("mentions", _NUMBER, "mentions of ARKs in the document", "mentions"),
+        FlatColumn("url", _TEXT, "URL of its capture in a web archive; missing for others", "", True),
+        FlatColumn("outcome", _TEXT, "read, or unreadable (then its findings have the reason)"),
+        FlatColumn("media_type", _TEXT, "media type as the reader determined it; may be empty"),
+        FlatColumn("title", _TEXT, "title in the document; may be empty"),
+        FlatColumn("bytes", _LARGE, "size; missing for a document that was not read", "bytes", True),
+        FlatColumn("sha256", _TEXT, "digest in hexadecimal; missing for a document that was not read", "", True),
+        FlatColumn("mentions", _NUMBER, "mentions of ARKs in the document", "mentions"),
     ),
 )
 MENTIONS = DatasetTable(
@@ -76,35 +50,16 @@ MENTIONS = DatasetTable(
     "One row per place that cites an ARK, decided by all documents of the dataset; unique by document and ordinal.",
     (
         *_WHERE,
-        DatasetColumn("ordinal", _NUMBER, "place among the mentions of the document", "number from 1"),
-        DatasetColumn("ark", _TEXT, "ARK in normal form (draft-kunze-ark-38, 3.2)"),
-        DatasetColumn("naan", _TEXT, "Name Assigning Authority Number"),
-        DatasetColumn(
+        FlatColumn("ordinal", _NUMBER, "place among the mentions of the document", "number from 1"),
+        MENTION_COLUMNS[0],
+        FlatColumn("naan", _TEXT, "Name Assigning Authority Number"),
+        FlatColumn(
             "shoulder", _TEXT, "consonants up to and with the first digit of the name; missing without one", "", True
         ),
-        DatasetColumn("name", _TEXT, "base name, up to the first slash or dot"),
-        DatasetColumn("qualifier", _TEXT, "components and variants, each with its delimiter; may be empty"),
-        DatasetColumn("as_written", _TEXT, "the characters of the document, unchanged"),
-        DatasetColumn("repaired", _TEXT, "the characters after repairs; hyphens, label and resolver as found"),
-        DatasetColumn("role", _TEXT, "text, link-target, metadata, link-annotation or structured-data"),
-        DatasetColumn("page", _NUMBER, "page of a paginated document; missing for others", "page number from 1", True),
-        DatasetColumn("place", _TEXT, "element and attribute, or rectangle on the page in points; may be empty"),
-        DatasetColumn("spans", _PAIRS, "positions in the reader's block of text: start and end", "code points"),
-        DatasetColumn("context", _TEXT, "surrounding text"),
-        DatasetColumn("repairs", _TEXTS, "repairs, in order"),
-        DatasetColumn("resolver", _TEXT, "URL before the label, with its final slash; missing without one", "", True),
-        DatasetColumn("inflection", _TEXT, "?info, ??, ? or empty"),
-        DatasetColumn("fragment", _TEXT, "text after #; may be empty"),
-        DatasetColumn("confidence", _TEXT, "certain, likely or ambiguous"),
-        DatasetColumn("reason", _TEXT, "reason of the least certain decision, one of the terms under *Reasons*"),
-        DatasetColumn("alternatives", _TEXTS, "ARKs that other decisions would have given"),
-        DatasetColumn("check", _TEXT, "result of the check character: passes, fails, none or unknown"),
-        DatasetColumn("suggestions", _TEXTS, "ARKs that may have been meant if the check character fails"),
-        DatasetColumn("spelling", _TEXTS, "deviations of its spelling from the specifications"),
-        DatasetColumn(
-            "citation", _NUMBER, "number of the citation in the document; a link and its text are one", "number from 1"
-        ),
-        DatasetColumn(
+        FlatColumn("name", _TEXT, "base name, up to the first slash or dot"),
+        FlatColumn("qualifier", _TEXT, "components and variants, each with its delimiter; may be empty"),
+        *MENTION_COLUMNS[1:],
+        FlatColumn(
             "link_resolver",
             _TEXT,
             "URL before the label that a relative link of a web page resolves to, by the URL and base of the page; "
@@ -112,7 +67,7 @@ MENTIONS = DatasetTable(
             "",
             True,
         ),
-        DatasetColumn(
+        FlatColumn(
             "decided",
             _NUMBER,
             "1 if its own document decided it, 2 if all documents of the dataset changed that decision",
@@ -125,8 +80,8 @@ FINDINGS = DatasetTable(
     "One row per problem or remark about a document, an archive, or a named folder.",
     (
         *_WHERE,
-        DatasetColumn("kind", _TEXT, "kind of finding: unreadable, encrypted, damaged, namespace-mention …"),
-        DatasetColumn("detail", _TEXT, "the finding in words"),
+        FlatColumn("kind", _TEXT, "kind of finding: unreadable, encrypted, damaged, namespace-mention …"),
+        FlatColumn("detail", _TEXT, "the finding in words"),
     ),
 )
 DATASET_TABLES = (DOCUMENTS, MENTIONS, FINDINGS)

@@ -27,10 +27,11 @@ from arkaudit.datasets.storage import InputFile, Storage, digest_of_file, is_obj
 from arkaudit.output.exits import say
 from extractors import two_passes
 from extractors.archives.members import INSIDE, ArchiveMember
-from extractors.documents import Document, Origin, document_name, documents_in, documents_in_file, mention_row
+from extractors.documents import Document, Origin, document_name, documents_in, documents_in_file
 from extractors.extraction import Extraction
 from extractors.isolated import BATCH_DOCUMENTS, KILLED, part_weight
 from extractors.mentions.mention import relative_resolvers
+from extractors.mentions.rows import mention_row
 from extractors.model.ark import shoulder_of
 from extractors.model.documents import Finding
 from extractors.processes.worker import WorkerExecutor

@@ -39,6 +39,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.sqlite import Insert, dialect, insert
 
 from crawler.model.observations import DecidedOn
+from extractors.mentions.rows import MENTION_COLUMNS, ColumnKind, FlatColumn
 
 #: ``PRAGMA application_id`` of arkaudit's files ("ARKA"). Foreign SQLite files are refused and never changed.
 APPLICATION_ID = 0x41524B41
@@ -334,6 +335,24 @@ ark = Table(
     comment="One row per ARK of any run.",
 )
 
+#: Fields of a mention that a run computes from all ARKs, or that another table stores.
+_NOT_STORED = frozenset({"ark", "check", "suggestions"})
+#: Fields of a mention whose values are stored once for all runs.
+_SHARED = frozenset({"as_written", "repaired", "context", "remarks"})
+
+
+def _mention_column(column: FlatColumn) -> Column[Any]:
+    """Return the stored column for a field of a mention."""
+    kind, unit = {
+        ColumnKind.TEXT: (Text, column.unit),
+        ColumnKind.NUMBER: (Integer, column.unit),
+        ColumnKind.TEXTS: (JSON, "list of text"),
+        ColumnKind.PAIRS: (JSON, f"list of pairs of {column.unit}"),
+    }[column.kind]
+    stored: Any = Shared(kind) if column.field in _SHARED else kind
+    return required(column.field, stored, column.meaning, unit, nullable=column.is_optional)
+
+
 mention = Table(
     "mention",
     tables,
@@ -346,34 +365,9 @@ mention = Table(
         "basis of the decision: 1 its document, 2 all documents of the run, 3 the answers of resolvers",
         "number from 1",
     ),
-    required(
-        "citation",
-        Integer,
-        "number of the citation in the document; a link and its visible text are one",
-        "number from 1",
-    ),
     reference("ark_id", "ARK that is cited"),
-    required("as_written", Shared(Text), "text in the document, unchanged"),
-    required("repaired", Shared(Text), "the same, repaired; hyphens, label and resolver as found"),
     optional("request_url", Text, "URL that is requested for this mention; missing if nothing is requested"),
-    optional("resolver", Text, "URL before the label, with its final slash; missing for an ARK without one"),
-    required("inflection", Text, "?info, ??, ? or empty"),
-    required("fragment", Text, "text after #; never sent, and not part of the identity"),
-    required("role", Text, "text, link-target, metadata, link-annotation or structured-data"),
-    optional("page", Integer, "page of a paginated document", "page number from 1"),
-    required("place", Text, "element and attribute, or rectangle on the page in points; may be empty"),
-    required(
-        "spans",
-        JSON,
-        "position in the reader's block of text: begin and end, several across a gap",
-        "list of pairs of code points",
-    ),
-    required("context", Shared(Text), "text around it"),
-    required("repairs", JSON, "repairs that were made, in order", "list of text"),
-    required("confidence", Text, "certain, likely or ambiguous"),
-    required("reason", Text, "reason of the least certain decision, one of the terms under *Reasons*"),
-    required("alternatives", JSON, "other ARKs that it may mean", "list of ARKs"),
-    required("remarks", Shared(JSON), "deviations of its spelling from the specifications", "list of text"),
+    *(_mention_column(column) for column in MENTION_COLUMNS if column.field not in _NOT_STORED),
     optional("doubt", Shared(JSON), "text around an uncertain mention, with its links and lines; missing for others"),
     optional(
         "asked", Integer, "of a mention in a log: number of requests by people, in the part that was read", "requests"

@@ -60,7 +60,11 @@ def news_of(frames: Frames, language: Language = ENGLISH) -> News:
     run = next(records_of(frames.run))
     unanswered = newly(frames, Family.UNREACHABLE).assign(event=Family.UNREACHABLE.value)
     is_first = frames.previous is None
-    tables = [changes(frames), *([new_failures(frames)] if is_first else []), *([] if run["is_suspect"] else [unanswered])]
+    tables = [
+        changes(frames),
+        *([new_failures(frames)] if is_first else []),
+        *([] if run["is_suspect"] else [unanswered]),
+    ]
     rows = pd.concat([table[["event", *PAIR, "ark", "detail"]] for table in tables], ignore_index=True)
     counts = citation_counts(frames.mentions, PAIR)[[*PAIR, "citations"]]
     items = [

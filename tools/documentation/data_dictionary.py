@@ -11,8 +11,9 @@ from pathlib import Path
 
 from sqlalchemy import Column as StoredColumn
 
-from arkaudit.datasets.columns import DATASET_TABLES, DatasetColumn
+from arkaudit.datasets.columns import DATASET_TABLES
 from crawler.model import schema
+from extractors.mentions.rows import FlatColumn
 from extractors.wraps.reasons import Reason
 from reports.tables.definitions import Column
 from reports.tables.report_tables import TABLES
@@ -112,7 +113,7 @@ def _published_row(column: Column) -> Row:
     return column.name, str(column.type), column.unit, column.meaning
 
 
-def _dataset_row(column: DatasetColumn) -> Row:
+def _dataset_row(column: FlatColumn) -> Row:
     kind = f"{column.kind}, optional" if column.is_optional else str(column.kind)
     return column.name, kind, column.unit, column.meaning
 
