@@ -8,7 +8,7 @@
 # make fuzz   searches for failing inputs, guided by coverage; SECONDS=60 is the time of each target
 # make audit  checks the installed versions for known vulnerabilities (needs a network)
 # make lock   updates tools/constraints.txt from pyproject.toml
-# make catalogues  updates the catalogues of translations from the code
+# make generated  updates the generated pages of docs/, the schema of reports, and the catalogues of translations
 # make bench  measures speed, each figure next to a named baseline of the same run
 # make docs   builds the site of the documentation, and fails for broken links
 # make man    writes the manual pages into build/man
@@ -25,7 +25,7 @@ PYTEST := $(BIN)/python $(COVERED) -m pytest -q -n auto --dist loadfile --no-loa
 # Tests and benchmarks start the program many times, so Python must keep its bytecode.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo demo-anew examples picture catalogues test test-rest test-all coverage ark-server pywb properties fuzz audit lock bench lint format docs man build clean
+.PHONY: demo demo-anew examples picture generated test test-rest test-all coverage ark-server pywb properties fuzz audit lock bench lint format docs man build clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/installed
@@ -42,7 +42,8 @@ examples: demo-anew
 picture: demo-anew
 	$(BIN)/python tools/documentation/pictures.py demo-report/index.html docs/images
 
-catalogues: $(VENV)/installed
+generated: $(VENV)/installed
+	$(BIN)/python -m tools.documentation.generated
 	$(BIN)/python -m tools.catalogues
 
 test: $(VENV)/compiled

@@ -17,7 +17,6 @@ from tests.loopback import ON_LOOPBACK, run_command
 from tests.test_verdict import facts
 from tests.vectors import vectors
 from tests.waiting import wait_until
-from tools.documentation.conformance_page import page
 
 ASK = ("--ark", ARK, "--gone", f"ark:{NAAN}/{GONE}", *ON_LOOPBACK)
 
@@ -165,8 +164,3 @@ def test_each_format_has_the_share_and_the_faults(form: str) -> None:
         assert "A hyphen in the name makes another ARK" in done.stdout
     if form in ("junit", "badge"):
         ElementTree.fromstring(done.stdout)
-
-
-def test_the_page_of_the_documentation_is_made_of_the_requirements() -> None:
-    made = Path(__file__).parent.parent / "docs" / "conformance.md"
-    assert made.read_text("utf-8") == page(), "run: python -m tools.documentation.conformance_page docs/conformance.md"

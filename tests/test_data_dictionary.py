@@ -15,7 +15,6 @@ from extractors.mentions.rows import MENTION_COLUMNS
 from reports.languages.display import ColumnType
 from reports.tables.definitions import TableDefinition
 from reports.tables.report_tables import TABLES
-from tools.documentation.data_dictionary import main, page
 
 PAGE = Path(__file__).parent.parent / "docs" / "data-dictionary.md"
 _TABLE = re.compile(r"^### `(?P<name>[\w.]+)`\n\n(?P<caption>.+)\n\n(?P<rows>(?:\|.*\n)+)", re.MULTILINE)
@@ -46,14 +45,6 @@ def stored_type(column: StoredColumn[object]) -> str:
 @pytest.fixture(scope="module")
 def dictionary_tables() -> dict[str, tuple[str, list[Row]]]:
     return dictionary(PAGE.read_text("utf-8"))
-
-
-def test_the_page_is_made_from_the_definitions(tmp_path: Path) -> None:
-    assert PAGE.read_text("utf-8") == page(), (
-        "run: python -m tools.documentation.data_dictionary docs/data-dictionary.md"
-    )
-    main([str(tmp_path / "page.md")])
-    assert (tmp_path / "page.md").read_text("utf-8") == page()
 
 
 @pytest.mark.parametrize("table", schema.tables.tables.values(), ids=str)

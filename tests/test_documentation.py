@@ -13,13 +13,17 @@ import pytest
 from bs4 import BeautifulSoup
 
 from tests.loopback import ON_LOOPBACK, run_command, select
-
-ROOT = Path(__file__).parent.parent
+from tools.documentation.generated import GENERATED, ROOT
 
 
 def run_module(*command: str | Path) -> None:
     done = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("place", GENERATED)
+def test_generated_page_is_current(place: str) -> None:
+    assert (ROOT / place).read_text("utf-8") == GENERATED[place](), "run: make generated"
 
 
 @pytest.fixture(scope="module")

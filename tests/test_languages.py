@@ -53,7 +53,7 @@ FRENCH, GERMAN, SPANISH = (LANGUAGES[code] for code in ("fr", "de", "es"))
 
 @pytest.mark.parametrize("code", TRANSLATED)
 def test_a_catalogue_holds_every_sentence_and_no_other(code: str) -> None:
-    again = "run: make catalogues, then translate the empty entries"
+    again = "run: make generated, then translate the empty entries"
     assert (FOLDER / f"{code}.po").read_bytes() == text_of_catalogue(update_catalogue(code)), again
     assert [message.id for message in untranslated_sentences(load_catalogue(code))] == [], again
     assert not any(message.fuzzy for message in load_catalogue(code) if message.id)

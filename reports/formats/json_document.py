@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -134,8 +133,3 @@ def json_text(value: Any) -> str:
 def json_report(report: Report) -> str:
     """Return the report as JSON text."""
     return json_text(document(report))
-
-
-# Update the published schema.
-if __name__ == "__main__":
-    Path("docs", "report.schema.json").write_text(json_text(schema()), "utf-8")

@@ -1,13 +1,8 @@
-"""Write ``docs/data-dictionary.md``: every stored or published column with its definition.
-
-python -m tools.documentation.data_dictionary docs/data-dictionary.md
-"""
+"""Content of ``docs/data-dictionary.md``: every stored or published column with its definition."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 
 from sqlalchemy import Column as StoredColumn
 
@@ -33,7 +28,7 @@ The reasons of mentions are defined at the end. The other tokens (outcomes, kind
 draft-kunze-ark-38. A missing value is NULL in the store and empty in a file.
 
 This page is generated from `crawler/model/schema.py`, `reports/tables/report_tables.py` and
-`arkaudit/datasets/columns.py` by `python -m tools.documentation.data_dictionary docs/data-dictionary.md`.
+`arkaudit/datasets/columns.py` by `make generated`.
 """
 _STORED = f"""## Stored
 
@@ -116,13 +111,3 @@ def _published_row(column: Column) -> Row:
 def _dataset_row(column: FlatColumn) -> Row:
     kind = f"{column.kind}, optional" if column.is_optional else str(column.kind)
     return column.name, kind, column.unit, column.meaning
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Write the page to the path that is given."""
-    Path(arguments[0]).write_text(page(), "utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

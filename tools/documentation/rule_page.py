@@ -1,15 +1,10 @@
-"""Write ``docs/verdicts.md``: the rules that lead to each outcome, and the facts of each rule.
-
-python -m tools.documentation.rule_page docs/verdicts.md
-"""
+"""Content of ``docs/verdicts.md``: the rules that lead to each outcome, and the facts of each rule."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from inspect import get_annotations, getdoc, getmembers
-from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -61,7 +56,7 @@ is a page with scripts that is the same for the control and is `undetermined` or
 page is then judged by the same rules in its place. If either page is not whole, the outcome stays, and the evidence
 gives the reason.
 
-This page is generated from `crawler/verdicts/` by `python -m tools.documentation.rule_page docs/verdicts.md`.
+This page is generated from `crawler/verdicts/` by `make generated`.
 """
 #: The answer to the ARK as written, and the requests that follow.
 _OTHER_WAYS = (
@@ -178,13 +173,3 @@ def _facts_in(condition: Callable[..., Any]) -> set[str]:
 
 
 _NAMES = frozenset(name for kind in FACTS for name, _ in _readers(kind)) | {"status", "record", "end", "text"}
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Write the page to the given path."""
-    Path(arguments[0]).write_text(page(), "utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
