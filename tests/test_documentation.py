@@ -8,10 +8,14 @@ from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from tomllib import loads
+from typing import Any, get_args
 
 import pytest
 from bs4 import BeautifulSoup
+from pydantic import BaseModel
 
+from arkaudit.configuration.config import Config
 from tests.loopback import ON_LOOPBACK, run_command, select
 from tools.documentation.generated import GENERATED, ROOT
 
@@ -24,6 +28,32 @@ def run_module(*command: str | Path) -> None:
 @pytest.mark.parametrize("place", GENERATED)
 def test_generated_page_is_current(place: str) -> None:
     assert (ROOT / place).read_text("utf-8") == GENERATED[place](), "run: make generated"
+
+
+def setting_names(section: type[BaseModel]) -> Iterator[str]:
+    """Yield the names of the settings of a section and of the sections in it."""
+    for name, field in section.model_fields.items():
+        yield field.alias or name
+        for kind in (field.annotation, *get_args(field.annotation)):
+            if isinstance(kind, type) and issubclass(kind, BaseModel):
+                yield from setting_names(kind)
+
+
+def keys_in(value: Any) -> Iterator[str]:
+    """Yield the keys of all tables in a TOML value."""
+    if isinstance(value, dict):
+        yield from value
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from keys_in(part)
+
+
+def test_every_setting_is_shown_in_an_example() -> None:
+    text = "".join((ROOT / "docs" / name).read_text("utf-8") for name in ("configuration.md", "scheduling.md"))
+    shown = {
+        key for example in re.findall(r"^```toml\n(.*?)^```", text, re.M | re.S) for key in keys_in(loads(example))
+    }
+    missing = sorted(set(setting_names(Config)) - shown - {"name"})  # "name" is the key of the audit's table
+    assert missing == [], "add them to docs/configuration.md"
 
 
 @pytest.fixture(scope="module")
