@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from reports.languages import ENGLISH, N_, Language
-from reports.tables.headline import Counts, counts_of
+from reports.languages import ENGLISH, Language
+from reports.tables.headline import Counts, counts_of, share_words
 from reports.tables.report_tables import Report
 
 
@@ -27,25 +27,17 @@ class Badge:
 def badge(counts: Counts, language: Language = ENGLISH, *, is_suspect: bool = False) -> Badge:
     """Return the badge of a report in the given language.
 
-    A suspect run proves nothing, and ARKs without an answer count for neither side. A share is never rounded to 100 %
-    or 0 %.
+    A suspect run proves nothing, and ARKs without an answer count for neither side.
 
     >>> from datetime import date
     >>> badge(Counts(works=48, fails=7, unreachable=2, day=date(2026, 11, 23))).message
     '87 % resolving, Nov 2026'
-    >>> badge(Counts(works=9999, fails=1, day=date(2026, 11, 23))).message
-    '99 % resolving, Nov 2026'
     """
     label = language.gettext("ARKs")
     when = f", {language.month(counts.day)}" if counts.day else ""
     if is_suspect or not counts.judged:
         return Badge(language.gettext("not judged") + when, _UNSURE, label)
-    percent = 100 * counts.works // counts.judged
-    share = language.share(max(percent, 1) / 100, 0)
-    words = N_("less than {share} resolving") if counts.works and not percent else N_("{share} resolving")
-    if not counts.works:
-        share = language.share(0, 0)
-    return Badge(f"{language.gettext(words, share=share)}{when}", FINE if not counts.fails else AMISS, label)
+    return Badge(share_words(counts, language) + when, FINE if not counts.fails else AMISS, label)
 
 
 FINE, AMISS, _UNSURE = "005a8c", "a84300", "5a6068"

@@ -20,7 +20,7 @@ from reports.languages.display import ColumnType, escape_invisible, heading, lin
 from reports.remediation.causes import FAULT_OF, Fault, Grade
 from reports.store.frames import Frames
 from reports.tables.definitions import Column, TableDefinition, arrow_moments, records_of, rows_of, values_of
-from reports.tables.wording import TOKEN_NAMES
+from reports.tables.wording import CHANGE_NAMES, TOKEN_NAMES
 
 #: Rows of a table included as HTML, for readers without scripts and for print; the embedded data has more.
 MOST_ROWS = 60
@@ -200,21 +200,15 @@ def change_lists(changes: pd.DataFrame, language: Language) -> list[ChangeList]:
     """Return the lists of a report that compares two runs; a list may be empty."""
     events = changes["event"].astype("str")
     lists = []
-    for event, title in _CHANGE_LISTS.items():
+    for event in _CHANGE_LISTS:
         arks = changes.loc[events.eq(event), "ark"].drop_duplicates()
         if len(arks) or event is not EventKind.CONFIRMED:
             first = tuple(map(escape_invisible, arks.head(MOST_LISTED)))
-            lists.append(ChangeList(language.gettext(title), len(arks), first, f"#changes?event={event}"))
+            lists.append(ChangeList(language.gettext(CHANGE_NAMES[event]), len(arks), first, f"#changes?event={event}"))
     return lists
 
 
-_CHANGE_LISTS = {
-    EventKind.CONFIRMED: N_("Newly confirmed broken"),
-    ArkState.FAILING: N_("Newly failing"),
-    EventKind.RECOVERED: N_("Recovered"),
-    EventKind.NEW: N_("Newly cited"),
-    EventKind.GONE: N_("No longer cited"),
-}
+_CHANGE_LISTS = (EventKind.CONFIRMED, ArkState.FAILING, EventKind.RECOVERED, EventKind.NEW, EventKind.GONE)
 
 
 #: Rows of one table that the page embeds; the files have all.

@@ -35,7 +35,7 @@ from reports.tables.definitions import (
     token_column,
 )
 from reports.tables.failing import diagnosed_failures
-from reports.tables.wording import EVENT_SEVERITY
+from reports.tables.wording import CHANGE_NAMES
 
 #: The measure that counts known problems; its note describes them.
 KNOWN = "known problems"
@@ -79,13 +79,13 @@ def _pairs_where(frames: Frames, holds: pd.Series) -> pd.DataFrame:
     return both.loc[both["holds"], PAIR]
 
 
-def events_to_report(frames: Frames) -> pd.DataFrame:
-    """Return the events without those of ignored ARKs, and without failures that are known or do not count.
+def events_to_report(frames: Frames, events: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Return *events*, by default those of *frames*, without those of ignored ARKs and failures that are known or do not count.
 
     Good news, and what documents cite, is reported whatever was decided. A URL that fails is no failure of an ARK that
     works, or may work, at another one.
     """
-    events = frames.events
+    events = frames.events if events is None else events
     fails = families(frames.verdicts["object"]).isin(PROBLEMS)
     has_hope = ~frames.verdicts["ark_id"].isin(of_family(frames, *PROBLEMS)["ark_id"])
     is_elsewhere = is_among(events, frames.verdicts.loc[fails & has_hope, PAIR])
@@ -184,7 +184,8 @@ KNOWN_PROBLEMS = TableDefinition(
 
 #: The word for a failure that no further check has confirmed yet.
 FAILING = str(ArkState.FAILING)
-_SEVERITY = (str(EventKind.CONFIRMED), FAILING, *map(str, EVENT_SEVERITY[1:]))
+#: The kinds of changes, the most serious first.
+SEVERITY = tuple(CHANGE_NAMES)
 
 
 def changes(frames: Frames) -> pd.DataFrame:
@@ -195,7 +196,7 @@ def changes(frames: Frames) -> pd.DataFrame:
     events = events_to_report(frames).merge(frames.verdicts[[*PAIR, "object"]], on=PAIR, how="left")
     failures = [new_failures(frames)] if frames.since or frames.previous else []
     rows = pd.concat([events.astype({"event": "str"}), *failures], ignore_index=True)
-    return rows.assign(rank=rows["event"].map(_SEVERITY.index).astype("Int64"))
+    return rows.assign(rank=rows["event"].map(SEVERITY.index).astype("Int64"))
 
 
 def new_failures(frames: Frames) -> pd.DataFrame:

@@ -143,6 +143,17 @@ TOKEN_NAMES = {
     str(EventKind.CONFIRMED): FAILURE_TERMS[str(ArkState.CONFIRMED_BROKEN)],
 }
 
+#: The kinds of changes, the most serious first.
+CHANGE_NAMES = {
+    str(EventKind.CONFIRMED): N_("Newly confirmed broken"),
+    str(ArkState.FAILING): N_("Newly failing"),
+    str(EventKind.GONE): N_("No longer cited"),
+    str(EventKind.MOVED): N_("Leads to another address than before"),
+    str(EventKind.CHANGED): N_("Changed"),
+    str(EventKind.RECOVERED): N_("Recovered"),
+    str(EventKind.NEW): N_("Newly cited"),
+}
+
 CAUSE_NAMES = {
     Cause.LABEL_FORM: N_("the resolver accepts only one form of the label"),
     Cause.HYPHENS: N_("the resolver does not ignore hyphens"),
