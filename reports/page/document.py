@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -143,15 +144,11 @@ def page_pieces(
     """
     tables = {name: part.rows for name, part in parts.items() if part.rows is not None}
     own_sentences = dict.fromkeys([*ADVICE.values(), *(text for part in parts.values() for text in part.sentences)])
-    style = (_HERE / "templates" / "page.css").read_text("utf-8")
-    library, *scripts = ((_HERE / "static" / name).read_text("utf-8") for name in (CHART_LIBRARY, *SCRIPTS))
-    whole = template("page.html.j2")
     cards = action_cards(frames, tables, MOST_CAUSES, texts)
     has_arks = parts["naans"].shown.row_count
     charts = [chart for name in CHART_TABLES for chart in parts[name].charts if has_arks]
     values = {
         **_page_values(frames, tables, texts),
-        "lang": texts.mark(lambda language: language.code),
         "choice": escape_invisible(choice),
         "actions": cards,
         "doors": closed_doors(frames, tables["hosts"], MOST_CAUSES, texts),
@@ -159,6 +156,52 @@ def page_pieces(
         "charts": charts,
         "comparison": change_lists(tables["changes"], texts) if frames.since or frames.previous else [],
         "topics": [(topic, [parts[name].shown for name in topic.tables]) for topic in TOPICS],
+    }
+    title = texts.mark(lambda language: audit_subject(frames, language).title)
+    for_scripts = {
+        "check_list": list(check_list(title, cards, texts)),
+        "charts": [{name: getattr(chart, name) for name in _DRAWN_FROM} for chart in charts],
+    }
+    facts = audit_subject(frames).facts
+    told = {
+        "tables": {definition.name: table_description(definition) for definition in (*TABLES, LIFE)},
+        "audit": f"{facts['store']}, {facts.get('run', '')}",
+        "advice": ADVICE,
+    }
+    data = {name: part.rows_packed for name, part in parts.items()}
+    data[LIFE.name] = pack_rows(_lives(frames), LIFE.columns)
+    scripted = {
+        code: {**_script_values(list(own_sentences), language), **texts.fill_marks(for_scripts, code)}
+        for code, language in LANGUAGES.items()
+    }
+    library = (_HERE / "static" / CHART_LIBRARY).read_text("utf-8")
+    return multilingual_page(
+        "page", values, texts, SCRIPTS, scripted, told, language_choice=language_choice, data=data, library=library
+    )
+
+
+def multilingual_page(
+    name: str,
+    values: Mapping[str, Any],
+    texts: Texts,
+    script_names: Sequence[str],
+    scripted: Mapping[str, Any],
+    told: Mapping[str, Any],
+    *,
+    language_choice: LanguageChoice,
+    data: Mapping[str, str] = MappingProxyType({}),
+    library: str = "",
+) -> Iterator[bytes]:
+    """Yield a page from the template *name* and *values* with marks of *texts*.
+
+    Its scripts get *told*, and *scripted* by language; *data* and *library* are embedded in it.
+    """
+    style = (_HERE / "templates" / "page.css").read_text("utf-8")
+    scripts = [(_HERE / "static" / script).read_text("utf-8") for script in script_names]
+    whole = template(f"{name}.html.j2")
+    values = {
+        **values,
+        "lang": texts.mark(lambda language: language.code),
         "gettext": texts.gettext,
         "ngettext": texts.ngettext,
         "number": texts.number,
@@ -166,23 +209,11 @@ def page_pieces(
     }
     # Large content that is the same in every language is left out while the positions of texts are counted.
     nothing = {"style": "", "library": "", "policy": "", "script_data": "", "scripts": [""] * len(scripts)}
-    places = texts.places(whole.render({**values, **nothing, "data": dict.fromkeys([*parts, LIFE.name], "")}))
-    title = texts.mark(lambda language: audit_subject(frames, language).title)
-    for_scripts = {
-        "check_list": list(check_list(title, cards, texts)),
-        "charts": [{name: getattr(chart, name) for name in _DRAWN_FROM} for chart in charts],
-    }
-    scripted = {
-        code: {**_script_values(list(own_sentences), language), **texts.fill_marks(for_scripts, code)}
-        for code, language in LANGUAGES.items()
-    }
-    facts = audit_subject(frames).facts
+    places = texts.places(whole.render({**values, **nothing, "data": dict.fromkeys(data, "")}))
     script_data = {
-        "tables": {definition.name: table_description(definition) for definition in (*TABLES, LIFE)},
+        **told,
         "tones": TONES,
         "formula": {"pattern": FORMULA, "replacement": NEUTRALIZED_FORMULA},
-        "audit": f"{facts['store']}, {facts.get('run', '')}",
-        "advice": ADVICE,
         "scripted": scripted[texts.code],
         "languages": {
             code: {**places[code], "scripted": changes(scripted[texts.code], scripted[code])} for code in LANGUAGES
@@ -196,11 +227,8 @@ def page_pieces(
             "style": Markup(style),
             "scripts": [Markup(script) for script in scripts],
             "library": Markup(library),
-            "policy": content_security_policy(style, [*scripts, library]),
-            "data": {
-                **{name: part.rows_packed for name, part in parts.items()},
-                LIFE.name: pack_rows(_lives(frames), LIFE.columns),
-            },
+            "policy": content_security_policy(style, [text for text in (*scripts, library) if text]),
+            "data": data,
             "script_data": Markup(_in_html(script_data)),
         }
     )
