@@ -89,6 +89,7 @@ _COMMANDS = {
     "history": ("report_command", "Show one ARK over time: citations, checks, events, status."),
     "identity": ("upkeep_commands", "Make a key that signs requests, and a page about the audit."),
     "notify": ("schedule_command", "Notify people of the changes that a run found."),
+    "overview": ("schedule_command", "Write a page about all audits of a configuration."),
     "recheck": ("recheck_command", "Check ARKs of a store again: those that are due, or a selection."),
     "registry": ("upkeep_commands", "Look up who assigns ARKs under a NAAN, and where they resolve."),
     "report": ("report_command", "Write tables and a page from a store."),

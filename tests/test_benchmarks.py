@@ -26,6 +26,7 @@ SMALLEST: dict[str, dict[str, object]] = {
     "own_hosts": {"own_hosts.ROUNDS": "1", "own_hosts.PDFS": 1, "own_hosts.PDF_PAGES": 1},
     "history": {"years.ARKS": 36, "years.DOCUMENTS": 4},
     "page": {"page.ARKS": 4, "page.FEW_ARKS": 2},
+    "overview": {"overview.AUDITS": 2, "overview.ARKS": 2},
     "fix": {"fix.PAGES": 1},
 }
 #: All others start commands, which takes a minute and a half of CPU. `make lint` checks the types of these, too.

@@ -16,8 +16,10 @@ from typing import Any
 
 import pytest
 
+from arkaudit.configuration.config_files import load_audits
 from arkaudit.configuration.schedule import Schedule
 from arkaudit.schedules.ledger import Due, Ledger, Running, ScheduledRun, due_now
+from arkaudit.schedules.overview import write_overview
 from extractors.model.errors import UserMistake
 from tests.interrupted import Command
 from tests.loopback import RawServer, reply, run_command, select
@@ -91,9 +93,12 @@ def test_due_audits_run_once_and_are_listed(tmp_path: Path) -> None:
         assert [(row["audit"], row["is_due"], row["outcome"]) for row in json.loads(listed.stdout)] == [
             ("theses", False, "not yet run")
         ]
+        config.write_text(f"{config.read_text()}\n[overview]\nout = 'site'\n")
         seen_long_ago(tmp_path)
         first = run_command("schedule", "due", "-c", config)
         assert first.returncode == 0, first.stderr
+        status = json.loads((tmp_path / "site" / "theses" / "status.json").read_text())
+        assert (status["state"], status["result"]["run_id"]) == ("judged", 1)
         asked = len(server.targets)
         assert asked > 0
         second = run_command("schedule", "due", "-c", config)
@@ -394,6 +399,11 @@ def test_three_at_once_run_once_and_the_losers_end_with_0(tmp_path: Path) -> Non
         with ExitStack() as stack:
             all_at_once = [stack.enter_context(Command(["schedule", "due", "-c", config])) for _ in range(3)]
             assert [one.exit_code() for one in all_at_once] == [0, 0, 0], [one.errors for one in all_at_once]
+    kept = ledger_of(tmp_path).with_suffix(".status.json")
+    by_run = kept.read_bytes()
+    kept.unlink()
+    write_overview(load_audits(config), config, tmp_path / "site", NOW)
+    assert kept.read_bytes() == by_run, "the run keeps the status that the overview would read from its store"
     assert [entry["exit_code"] for entry in entries(tmp_path)] == [0]
     assert runs_of(tmp_path) == ["finished"]
 

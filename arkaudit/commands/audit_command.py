@@ -135,6 +135,7 @@ def run(
     from arkaudit.output.baseline import UNREADABLE, Baseline, RunResults, Subject
     from arkaudit.output.reporting import report_on
     from arkaudit.schedules.notification import send_news
+    from arkaudit.schedules.overview import keep_status, status_key
     from arkaudit.upkeep.preflight import checks_before_run
     from arkaudit.upkeep.triage_file import apply_to, report_idle, triage_of
     from reports.languages import LanguageChoice
@@ -167,6 +168,7 @@ def run(
             is_read = begun.store.has_read_seed(run_id)
             unread = [words for words, _ in begun.store.unread(run_id)]
             dead_sources = begun.store.dead_sources(run_id)
+        key = status_key(store_file)
         reported = report_on(
             store_file,
             out,
@@ -175,10 +177,14 @@ def run(
             inventory=config.inventory,
             language_choice=LanguageChoice.parse(lang or config.report.lang),
             is_ending=True,
+            has_status=config.name is not None,
         )
         if config.notify.is_wanted:
             send_news(config.model_copy(update={"out": out}), store_file, run_id)
+        is_unchanged = key is not None and key == status_key(store_file)
         note_reported(store_file, run_id)
+        if is_unchanged and reported.status and config.name and config_file:
+            keep_status(config.name, config_file, store_file, reported.status)
         if not is_read:
             end_unread("no seed", unread)
         dead = [(Subject(url), UNREADABLE) for url in dead_sources]

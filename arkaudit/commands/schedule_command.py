@@ -1,4 +1,4 @@
-"""The commands `schedule` and `notify`."""
+"""The commands `schedule`, `notify` and `overview`."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from arkaudit.commands.options import (
     audit_option,
     config_of,
     config_option,
+    file_option,
     flag,
     required_config_option,
     store_file_option,
@@ -122,6 +123,29 @@ def notify(config_file: Path, audit: str | None, store_file: Path | None, run_id
         sys.exit(EXIT_FINDING)
 
 
+@click.command()
+@_SCHEDULED
+@file_option("--out", help="The folder of the page.  [default: `out` of the section `overview`]")
+def overview(config_file: Path, out: Path | None) -> None:
+    """Write a page with a row for each named audit: its verdict, its trend, the age of its last check, its last change.
+
+    Each audit also gets an Atom feed of its changes, and its status as JSON. No request is sent.
+
+    \b
+    arkaudit overview -c arkaudit.toml --out site
+    """
+    from arkaudit.configuration.config_files import load_audits
+    from arkaudit.schedules.overview import write_overview
+
+    audits = load_audits(config_file)
+    out = out or audits[None].overview.out
+    if out is None:
+        raise UserMistake("name the folder of the overview by --out, or by out in the section [overview]")
+    code = write_overview(audits, config_file, out, datetime.now(UTC))
+    say(f"the overview is at {out / 'index.html'}")
+    sys.exit(code)
+
+
 # -- Each audit runs in a child process, because Twisted's reactor can be started only once in a process.
 
 #: Maximum wait between two checks for due audits, which include unfinished ones.
@@ -141,6 +165,8 @@ class ScheduledAudit:
     name: str
     schedule: Schedule
     ledger: Ledger
+    has_overview: bool = False
+    """True if the overview is written after each of its runs."""
 
     def due(self, now: datetime) -> Due | None:
         """Return the moment for which the audit has to run now; None also while it is running."""
@@ -154,7 +180,12 @@ def scheduled_audits(audits: Mapping[str | None, Config], config_file: Path) -> 
     """Return the audits of a configuration that have a schedule, in order."""
     folder = config_file.parent / FOLDER
     return [
-        ScheduledAudit(name, Schedule.parse(config.schedule, config.timezone), Ledger(folder, name))
+        ScheduledAudit(
+            name,
+            Schedule.parse(config.schedule, config.timezone),
+            Ledger(folder, name),
+            has_overview=config.overview.out is not None,
+        )
         for name, config in audits.items()
         if name is not None and config.schedule is not None
     ]
@@ -201,6 +232,11 @@ class Runs:
         how = f"exit code {code}" if code >= 0 else f"signal {-code}"
         say(f"{name}: ended with {how}, after {time.monotonic() - begun:.0f} s")
         return code
+
+    def write_overview(self) -> None:
+        """Write the overview of all audits, in a process of its own; a failure changes no exit code."""
+        command = [*OWN_PROCESS, "overview", "--quiet", "-c", str(self._config_file)]
+        subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False)
 
     def stop(self) -> None:
         """Start no more runs, and end the running ones: they finish requests in flight, until a second signal."""
@@ -269,7 +305,12 @@ def _run_if_due(audit: ScheduledAudit, runs: Runs, now: datetime) -> tuple[int |
     """Run an audit if it is due; return the exit code, if any, and the problem that prevented the run."""
     try:
         due = audit.due(now)
-        return (None if due is None else runs.run(audit.name, due)), ""
+        if due is None:
+            return None, ""
+        code = runs.run(audit.name, due)
+        if audit.has_overview:
+            runs.write_overview()
+        return code, ""
     # An unusable ledger must not stop the other audits.
     except UserMistake as problem:
         return EXIT_MISTAKE, f"{audit.name}: {problem}"

@@ -347,6 +347,13 @@ class ReportOptions(_Section):
     to the reader's browser."""
 
 
+class Overview(_Section):
+    """Options for the overview of all audits."""
+
+    out: Path | None = None
+    """The folder of its files. The scheduler writes them after each run."""
+
+
 class NaanNames(_Section):
     """Properties of all names of a NAAN."""
 
@@ -388,6 +395,7 @@ class Config(_Section):
     naans: dict[NaanText, NaanNames] = {}
     notify: Notify = Notify()
     report: ReportOptions = ReportOptions()
+    overview: Overview = Overview()
 
     @property
     def check_characters(self) -> dict[str, bool]:

@@ -206,7 +206,7 @@ def _file_values(path: Path) -> dict[str, Any]:
 #: Settings that are paths: table and key.
 _PATHS = (
     *((None, key) for key in ("store", "out", "triage", "inventory")),
-    *(("network", "ca_file"), ("notify", "file"), ("log", "file"), ("identity", "key")),
+    *(("network", "ca_file"), ("notify", "file"), ("log", "file"), ("identity", "key"), ("overview", "out")),
 )
 
 

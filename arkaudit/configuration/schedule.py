@@ -49,6 +49,15 @@ class Schedule:
         """Return the last moment of the schedule that is not after *moment*, in UTC."""
         return next(self._moments(moment + timedelta(seconds=1), is_backwards=True)).astimezone(UTC)
 
+    def late_after(self, last: datetime) -> datetime:
+        """Return the moment from which a run is missing after one that began at *last*: half an interval late.
+
+        >>> Schedule("0 3 * * MON").late_after(datetime(2026, 3, 2, 3, 1, tzinfo=UTC)).isoformat()
+        '2026-03-12T15:00:00+00:00'
+        """
+        due = self.next_after(last)
+        return due + (self.next_after(due) - due) / 2
+
     def _moments(self, start: datetime, *, is_backwards: bool = False) -> Iterator[datetime]:
         from cronsim import CronSim
 

@@ -39,11 +39,12 @@ from reports.store.frames import Frames, load_frames
 from reports.store.inventory import InventoryUnreadable, read_inventory
 from reports.tables import overviews
 from reports.tables.ark_statuses import FAMILY_COLUMNS
+from reports.tables.audit_status import AuditStatus, status_of
 from reports.tables.definitions import rows_of
 from reports.tables.filters import Choice, select_part
 from reports.tables.headline import audit_subject, counts_of, headline
 from reports.tables.known import events_to_report, without_known
-from reports.tables.report_tables import Report, Tables
+from reports.tables.report_tables import Report
 from reports.tables.summary import sentences
 from reports.tables.targets import moved_targets, proposed_rules, targets_by_rule
 
@@ -57,6 +58,8 @@ class WrittenReport:
 
     results: RunResults
     """Outcomes, states and events for `--fail-on`."""
+    status: AuditStatus | None = None
+    """The current state of the audit, if it was wanted and the report is about it."""
     is_whole: bool = True
     """False if a requested format failed."""
 
@@ -78,6 +81,7 @@ def report_on(
     inventory: Path | None = None,
     language_choice: LanguageChoice | None = None,
     is_ending: bool = False,
+    has_status: bool = False,
     targets_for: str | None = None,
 ) -> WrittenReport:
     """Print the summary of a run and write its report into *out*; if a format fails, the others are still written.
@@ -101,17 +105,17 @@ def report_on(
     frames = select_part(loaded, wanted)
     if wanted and frames.arks.empty and not loaded.arks.empty:
         say(f"no ARK of this run matches {wanted.words}")
+    report = Report.from_frames(frames, wanted, language_choice)
     if to_stdout:
         with _read_as_far_as_wanted():
-            write(text_of(Report.from_frames(frames, wanted, language_choice), formats[0]), sys.stdout)
+            write(text_of(report, formats[0]), sys.stdout)
         return WrittenReport(_run_results(frames))
-    report = Report.from_frames(frames, wanted, language_choice) if out else None
-    paths = write_report(report, out, formats) if report and out else None
+    paths = write_report(report, out, formats) if out else None
     if out is not None:
         _write_targets(frames, out, targets_for, names_rules=not is_ending)
     language = (language_choice or LanguageChoice()).language
     console = Console()
-    verdict, *others = summary_lines(frames, language, report.tables if report else None)
+    verdict, *others = summary_lines(frames, report.tables, language)
     place = paths.index or out if paths else store if is_ending else None
     with also_in(place), _read_as_far_as_wanted(), whole(console):
         for line in (verdict, *others):
@@ -130,7 +134,10 @@ def report_on(
         why = " ".join(f"{type(problem).__name__}: {problem}".split())[:_LONGEST_REASON]
         words = f"the report could not be made as {name}, which is a bug of arkaudit: {why}"
         say(words, level=logging.ERROR)
-    return WrittenReport(_run_results(frames), is_whole=not failed)
+    status = status_of(report, store) if has_status and not frames.is_alone else None
+    # Without a result of this run, the last one before it is the current state.
+    current = None if status is None or {"unfinished", "unread"} & {*status.caveats} else status
+    return WrittenReport(_run_results(frames), current, is_whole=not failed)
 
 
 def _write_targets(frames: Frames, out: Path, layout: str | None, *, names_rules: bool) -> None:
@@ -326,18 +333,12 @@ def naan_table(naans: pd.DataFrame, headings: Mapping[str, str], most: int, lang
     return table
 
 
-def summary_lines(
-    frames: Frames, language: Language = ENGLISH, tables: Mapping[str, pd.DataFrame] | None = None
-) -> list[str]:
-    """Return the headline, the extent of the audit, and the summary, as lines.
-
-    They are computed from *tables* if these exist already.
-    """
-    used_tables = tables or Tables(frames)
+def summary_lines(frames: Frames, tables: Mapping[str, pd.DataFrame], language: Language = ENGLISH) -> list[str]:
+    """Return the headline, the extent of the audit, and the summary, as lines."""
     return [
-        headline(counts_of(frames, used_tables), language),
+        headline(counts_of(frames, tables), language),
         *(escape_invisible(sentence) for sentence in audit_subject(frames, language).sentences),
-        *sentences(used_tables["summary"], language),
+        *sentences(tables["summary"], language),
     ]
 
 

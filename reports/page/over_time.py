@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -24,11 +24,11 @@ def alive_of(runs: pd.DataFrame, language: Language) -> Chart | None:
         (language.gettext("work"), "line-1", judged["share_working"], "solid"),
         (language.gettext("not confirmed broken"), "line-3", judged["share_not_broken"], "dashed"),
     ]
-    first, last, foot = judged.iloc[0], judged.iloc[-1], _foot(judged["share_working"])
+    first, last, foot = judged.iloc[0], judged.iloc[-1], axis_start(judged["share_working"])
     return Chart(
         "share-alive",
         language.gettext("Share still working, by run"),
-        " ".join([_alive_sentence(len(judged), first, last, language), *_foot_sentence(foot, language)]),
+        alive_words(len(judged), dict(first), dict(last), foot, language),
         300,
         {
             **_lines_frame([name for name, *_ in lines], foot),
@@ -57,8 +57,9 @@ def alive_of(runs: pd.DataFrame, language: Language) -> Chart | None:
     )
 
 
-def _alive_sentence(runs: int, first: pd.Series, last: pd.Series, language: Language) -> str:
-    return language.ngettext(
+def alive_words(runs: int, first: Mapping[str, Any], last: Mapping[str, Any], foot: float, language: Language) -> str:
+    """Return the share of working links after the first and the last of *runs*, and the start of the axis, in words."""
+    sentence = language.ngettext(
         "Lines over {number} run: the share of working links went from {before} after run {first} to {after} "
         "after run {last}; {rest} are not confirmed broken.",
         "Lines over {number} runs: the share of working links went from {before} after run {first} to "
@@ -70,6 +71,7 @@ def _alive_sentence(runs: int, first: pd.Series, last: pd.Series, language: Lang
         last=str(last["run_id"]),
         rest=_share(last, language, "working", "failing"),
     )
+    return " ".join([sentence, *_foot_sentence(foot, language)])
 
 
 def _time_axis(first: pd.Timestamp, last: pd.Timestamp, language: Language) -> dict[str, Any]:
@@ -89,7 +91,7 @@ def _time_axis(first: pd.Timestamp, last: pd.Timestamp, language: Language) -> d
 _FEW_DAYS = 3
 
 
-def _share(run: pd.Series, language: Language, *parts: str) -> str:
+def _share(run: Mapping[str, Any], language: Language, *parts: str) -> str:
     """Return a share of the conclusive checks of a run, with its numerator and denominator."""
     of = sum(int(run[name]) for name in ("working", "failing", "confirmed_broken"))
     part = sum(int(run[name]) for name in parts)
@@ -119,7 +121,7 @@ def survival_of(survival: pd.DataFrame, grouping: str, language: Language) -> Ch
     if longest < 1:
         return None
     days = sorted({round(longest * part / _TICKS) for part in range(_TICKS + 1)})
-    foot = _foot(pd.concat([rows["survival"] for rows in curves.values()]))
+    foot = axis_start(pd.concat([rows["survival"] for rows in curves.values()]))
     tones = ["ink", *(f"line-{number}" for number in range(1, _MOST_CURVES + 1))]
     return Chart(
         f"survival-{grouping}",
@@ -219,13 +221,13 @@ def _left_out_sentence(never_worked: pd.Series, language: Language) -> Iterator[
         )
 
 
-def _foot(shares: pd.Series) -> float:
+def axis_start(shares: Iterable[float]) -> float:
     """Return the start of an axis of shares: 0, unless all shares are so high that the lines would overlap.
 
-    >>> _foot(pd.Series([1.0, 0.993])), _foot(pd.Series([0.98, 0.72])), _foot(pd.Series([0.4]))
+    >>> axis_start([1.0, 0.993]), axis_start([0.98, 0.72]), axis_start([0.4])
     (0.95, 0.7, 0.0)
     """
-    lowest = float(shares.min())
+    lowest = float(min(shares))
     return 0.0 if lowest < 0.5 else min(0.95, int(lowest * 20) / 20)
 
 

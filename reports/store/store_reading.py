@@ -52,15 +52,15 @@ def read_store(store: Path, work: Callable[[Connection], Found], *, checks_value
     except StoreUnopenable as problem:
         raise StoreUnreadable(str(problem)) from None
     reading = partial(_read_once, work=work, checks_values=checks_values, name=store)
-    before = _stamp(real)
+    before = stamp_at_rest(real)
     if before is not None:
         try:
             result = reading(real, access="mode=ro&immutable=1")
         except (StoreUnreadable, StoreDamaged):
-            if _stamp(real) == before:
+            if stamp_at_rest(real) == before:
                 raise
         else:
-            if _stamp(real) == before:
+            if stamp_at_rest(real) == before:
                 return result
     try:
         return reading(real, access="mode=ro")
@@ -74,7 +74,7 @@ def read_store(store: Path, work: Callable[[Connection], Found], *, checks_value
         return reading(copy, access="mode=rw")
 
 
-def _stamp(store: Path) -> tuple[int, int] | None:
+def stamp_at_rest(store: Path) -> tuple[int, int] | None:
     """Return size and time of change of a store at rest, or None if another process may be writing to it.
 
     Even to read a store in WAL mode, SQLite creates two files next to it, unless it is opened as immutable.

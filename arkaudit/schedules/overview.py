@@ -1,0 +1,166 @@
+"""The overview of all named audits: a page, and for each audit a feed of its changes and its status for programs."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+from urllib.parse import quote
+
+from filelock import FileLock
+
+from arkaudit import __version__
+from arkaudit.configuration.config import Config
+from arkaudit.configuration.schedule import Schedule
+from arkaudit.output.exits import EXIT_UNFINISHED, code_of, say
+from arkaudit.schedules.ledger import FOLDER, Ledger
+from crawler.model.durable_files import durable_file
+from crawler.model.registry import COPY, cache_folder
+from crawler.model.registry import load as load_registry
+from crawler.store.files import real_path
+from extractors.model.errors import ArkauditError, UserMistake
+from extractors.model.files import is_file, path_exists
+from reports.exports import INDEX, staging_folder
+from reports.formats.feed import atom_feed, status_json
+from reports.languages import LanguageChoice
+from reports.page.overview import overview_page
+from reports.store.frames import load_frames
+from reports.store.store_reading import stamp_at_rest
+from reports.tables.audit_status import AuditRow, AuditStatus, status_of
+from reports.tables.report_tables import Report
+
+logger = logging.getLogger(__name__)
+
+
+def write_overview(audits: Mapping[str | None, Config], config_file: Path, out: Path, now: datetime) -> int:
+    """Write the overview of all named *audits* into the folder *out*; return the exit code.
+
+    An audit without a result is a row with the reason. It is 2 or 3 if a store can't be read. Raises `UserMistake` and
+    `reports.exports.ReportUnwritable`.
+    """
+    named = {name: config for name, config in audits.items() if name is not None}
+    if not named:
+        raise UserMistake(f"{config_file} has no named audit: see [audits.NAME]")
+    code = 0
+    with _lock(config_file), staging_folder(out) as folder:
+        rows = []
+        for name, config in named.items():
+            row, code_of_row = _row_of(name, config, config_file, out)
+            code = max(code, code_of_row)
+            if row.fault:
+                say(f"{name}: {row.fault}", level=logging.ERROR)
+            rows.append(row)
+            texts = {"status.json": status_json(row)}
+            if row.status is not None:
+                language = LanguageChoice.parse(config.report.lang).language
+                texts["feed.atom"] = atom_feed(name, row.status, config.report.url, language)
+            _write_changed(texts, folder / name, out / name)
+        choice = LanguageChoice.parse(audits[None].report.lang)
+        _write_changed({INDEX: overview_page(rows, now, choice)}, folder, out)
+    return code
+
+
+def _write_changed(texts: Mapping[str, str], folder: Path, old: Path) -> None:
+    """Write the files that differ from those in *old*; the others keep their time of change."""
+    for name, text in texts.items():
+        data = text.encode("utf-8", "backslashreplace")
+        if not (is_file(old / name) and (old / name).read_bytes() == data):
+            folder.mkdir(exist_ok=True)
+            (folder / name).write_bytes(data)
+
+
+@contextmanager
+def _lock(config_file: Path) -> Iterator[None]:
+    """Let one process at a time write the overview: the last one has read the newest results.
+
+    Without a folder for the lock there is none.
+    """
+    lock = FileLock(config_file.parent / FOLDER / ".overview.lock")
+    with suppress(OSError):
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _row_of(name: str, config: Config, config_file: Path, out: Path) -> tuple[AuditRow, int]:
+    """Return the row of an audit, and the exit code for a problem with its store, or else 0."""
+    status, late_after, is_running, fault, code = None, None, False, "", 0
+    # Without access to the lock, the store still shows the last result.
+    with suppress(UserMistake, OSError):
+        is_running = Ledger(config_file.parent / FOLDER, name).is_running()
+    try:
+        status = _status(name, config, config_file, is_running=is_running)
+    except ArkauditError as problem:
+        # The page may be public, and a path is not.
+        store = str(config.store)
+        fault, code = str(problem).replace(store, Path(store).name), code_of(problem)
+    # One store must not hide the others.
+    except Exception as bug:
+        logger.critical("this is a bug", exc_info=bug)
+        fault, code = f"can't be read, which is a bug of arkaudit: {type(bug).__name__}: {bug}", EXIT_UNFINISHED
+    if status is not None and config.schedule is not None:
+        late_after = Schedule.parse(config.schedule, config.timezone).late_after(status.checked_at)
+    row = AuditRow(name, status, fault, is_running, config.schedule, late_after, _address_of_report(config, out))
+    return row, code
+
+
+def _address_of_report(config: Config, out: Path) -> str | None:
+    """Return the configured address of the report, or its path relative to *out*; None if there is none."""
+    if config.report.url is not None:
+        return config.report.url
+    if config.out is None or not is_file(config.out / INDEX):
+        return None
+    return quote(os.path.relpath(config.out / INDEX, out))
+
+
+# -- Statuses are kept next to the ledgers, because to read 200 stores takes a minute, and a large one takes as long.
+
+
+def _status(name: str, config: Config, config_file: Path, *, is_running: bool) -> AuditStatus | None:
+    """Return the status of an audit; None if it has no result yet."""
+    store = config.store or Path("audit.db")
+    if not path_exists(store):
+        return None
+    key, kept = status_key(store), _kept_status(name, config_file)
+    # A run in progress changes the store all the time, but not the last result.
+    if kept is not None and (is_running or (key is not None and kept[0] == key)):
+        return kept[1]
+    report = Report.from_frames(load_frames(store, registry=load_registry(cache_folder())))
+    status = status_of(report, store)
+    if status is not None and is_running and "unfinished" in status.caveats:
+        return None
+    if status is not None and key is not None and key == status_key(store):
+        keep_status(name, config_file, store, status)
+    return status
+
+
+def status_key(store: Path) -> list[object] | None:
+    """Return the facts that a status depends on; None while another process may be writing to the store."""
+    stamp = stamp_at_rest(real_path(store))
+    registry = cache_folder() / COPY
+    copied = registry.stat().st_mtime_ns if is_file(registry) else None
+    return None if stamp is None else [__version__, *stamp, copied]
+
+
+def _kept_status(name: str, config_file: Path) -> tuple[object, AuditStatus] | None:
+    with suppress(OSError, ValueError):
+        key, status = _status_file(name, config_file).read_bytes().split(b"\n", 1)
+        return json.loads(key), AuditStatus.parse(status)
+    return None
+
+
+def keep_status(name: str, config_file: Path, store: Path, status: AuditStatus) -> None:
+    """Keep the status of the audit in *store*, which has not changed since it was read."""
+    if (key := status_key(store)) is not None:
+        with suppress(OSError), durable_file(_status_file(name, config_file)) as file:
+            file.write(json.dumps(key).encode() + b"\n" + status.dump())
+
+
+def _status_file(name: str, config_file: Path) -> Path:
+    return config_file.parent / FOLDER / f"{name}.status.json"

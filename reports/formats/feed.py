@@ -1,0 +1,68 @@
+"""The changes of an audit as an Atom feed (RFC 4287), and its status as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+from reports.formats.json_document import json_text
+from reports.languages import ENGLISH, Language
+from reports.languages.display import escape_invisible
+from reports.tables.audit_status import AuditRow, AuditStatus
+from reports.tables.headline import headline
+from reports.tables.wording import CHANGE_NAMES
+
+#: Raised if a field of the status is removed or changes its meaning; new ones may be added at any time.
+VERSION = 1
+
+
+def status_json(row: AuditRow) -> str:
+    """Return the status of an audit as JSON text, which ``docs/status.schema.json`` describes."""
+    status = row.status
+    counts = status and status.counts
+    document: dict[str, Any] = {
+        "format": "arkaudit-status",
+        "version": VERSION,
+        "audit": row.name,
+        "state": row.state,
+        "is_running": row.is_running,
+        "fault": row.fault or None,
+        "verdict": counts and headline(counts),
+        "share_works": counts.works / counts.judged if counts and counts.judged else None,
+        "schedule": row.schedule,
+        "late_after": row.late_after and f"{row.late_after:%Y-%m-%dT%H:%M:%SZ}",
+        "report": row.report,
+        "result": status and json.loads(status.dump()),
+    }
+    return json_text(document)
+
+
+def atom_feed(name: str, status: AuditStatus, report_url: str | None, language: Language = ENGLISH) -> str:
+    """Return the feed of the last changes of the audit *name*; *report_url* is the public address of its report."""
+    root = ElementTree.Element("feed", {"xmlns": "http://www.w3.org/2005/Atom", "xml:lang": language.code})
+
+    def add(parent: ElementTree.Element, tag: str, text: str = "", **attributes: str) -> ElementTree.Element:
+        element = ElementTree.SubElement(parent, tag, attributes)
+        element.text = escape_invisible(text)
+        return element
+
+    add(root, "id", status.id)
+    add(root, "title", language.gettext("Changes of the audit {audit}", audit=name))
+    add(root, "subtitle", headline(status.counts, language))
+    add(root, "updated", max([status.checked_at, *(change.at for change in status.changes)]).isoformat())
+    add(add(root, "author"), "name", "arkaudit")
+    if report_url:
+        add(root, "link", rel="alternate", type="text/html", href=report_url)
+    for change in status.changes:
+        entry = add(root, "entry")
+        add(entry, "id", change.id)
+        add(entry, "title", f"{language.gettext(CHANGE_NAMES[change.event])}: {change.ark}")
+        add(entry, "updated", change.at.isoformat())
+        if report_url:
+            add(entry, "link", rel="alternate", type="text/html", href=f"{report_url}#ark={quote(change.ark, safe='')}")
+        where = language.gettext("{ark} at {url}", ark=change.ark, url=change.url)
+        add(entry, "content", f"{where}: {change.detail}" if change.detail else where)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode") + "\n"

@@ -1,0 +1,100 @@
+"""The overview of all audits of a configuration: one static page with a row per audit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from crawler.model.observations import Family
+from reports.languages import LANGUAGES, Language, LanguageChoice
+from reports.languages.display import escape_invisible
+from reports.page.document import multilingual_page
+from reports.page.over_time import alive_words, axis_start
+from reports.page.translations import Texts
+from reports.tables.audit_status import CAVEATS, AuditRow, AuditStatus
+from reports.tables.headline import headline, share_words
+from reports.tables.wording import CHANGE_NAMES
+
+_SCRIPTS = ("data.js", "language.js", "overview.js")
+#: Width and height of a trend, and the space around its line, in units of its picture.
+_WIDTH, _HEIGHT, _MARGIN = 120, 32, 4
+
+
+def overview_page(rows: Sequence[AuditRow], now: datetime, language_choice: LanguageChoice) -> str:
+    """Return the overview as HTML, as of *now*; its script updates the ages. The same rows give the same page."""
+    texts = Texts(language_choice.language.code)
+    statuses = [row.status for row in rows if row.status is not None]
+    values = {
+        "rows": [_row_values(row, now, texts) for row in rows],
+        "failing": sum(_tone(status) is Family.FAILS for status in statuses),
+        "missing": len(rows) - len(statuses),
+        "moment": _moment(now, texts),
+    }
+    scripted: dict[str, dict[str, Any]] = {code: {"code": code} for code in LANGUAGES}
+    pieces = multilingual_page(
+        "overview", values, texts, _SCRIPTS, scripted, {"tables": {}}, language_choice=language_choice
+    )
+    return b"".join(pieces).decode()
+
+
+def _row_values(row: AuditRow, now: datetime, language: Language) -> dict[str, Any]:
+    """Return the values of the template for a row."""
+    status = row.status
+    values = {
+        "name": row.name,
+        "state": row.state,
+        "fault": escape_invisible(row.fault),
+        "late_after": row.late_after and row.late_after.isoformat(),
+        "is_late": row.late_after is not None and row.late_after < now,
+        "report": row.report,
+        "is_running": row.is_running,
+        "status": status,
+    }
+    if status is None:
+        return values
+    change = next(iter(status.changes), None)
+    trend = status.trend
+    foot = axis_start([1.0, *(run.share for run in trend)])
+    days = max(0, (now - status.checked_at).days)
+    return values | {
+        "tone": _tone(status),
+        "verdict": headline(status.counts, language),
+        "caveats": [language.gettext(CAVEATS[name]) for name in status.caveats],
+        "share": share_words(status.counts, language),
+        "trend": _line([run.share for run in trend], foot) if len(trend) > 1 else None,
+        "trend_words": alive_words(len(trend), asdict(trend[0]), asdict(trend[-1]), foot, language) if trend else "",
+        "checked_at": status.checked_at.isoformat(),
+        "checked": _moment(status.checked_at, language),
+        "age": language.ngettext("{number} day ago", "{number} days ago", days) if days else language.gettext("today"),
+        "change": change
+        and {
+            "title": language.gettext(CHANGE_NAMES[change.event]),
+            "ark": escape_invisible(change.ark),
+            "day": language.numeric_day(change.at),
+        },
+    }
+
+
+def _tone(status: AuditStatus) -> Family:
+    if status.is_suspect or not status.counts.judged:
+        return Family.NOT_JUDGED
+    return Family.FAILS if status.counts.fails else Family.WORKS
+
+
+def _moment(moment: datetime, language: Language) -> str:
+    return f"{language.numeric_day(moment)} {moment:%H:%M} UTC"
+
+
+def _line(shares: Sequence[float], foot: float) -> list[tuple[float, float]]:
+    """Return the points of a trend, from left to right: 1 is at the top, and the share *foot* at the bottom.
+
+    >>> _line([1.0, 0.75], 0.5)
+    [(4.0, 4.0), (116.0, 16.0)]
+    """
+    step, height = (_WIDTH - 2 * _MARGIN) / (len(shares) - 1), _HEIGHT - 2 * _MARGIN
+    return [
+        (round(_MARGIN + step * at, 1), round(_MARGIN + height * (1 - share) / (1 - foot), 1))
+        for at, share in enumerate(shares)
+    ]

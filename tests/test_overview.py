@@ -1,0 +1,245 @@
+"""The overview of all audits: a page, feeds and statuses that agree with the reports, from sound and faulty stores."""
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from bs4 import BeautifulSoup
+from lxml import etree
+
+from arkaudit.configuration.config_files import load_audits
+from arkaudit.schedules.ledger import FOLDER, Ledger
+from arkaudit.schedules.overview import write_overview
+from crawler.store.store import Store
+from reports.exports import write_report
+from reports.formats.feed import atom_feed
+from reports.languages import LANGUAGES
+from reports.store.frames import load_frames
+from reports.tables.audit_status import AuditRow, AuditStatus, Change
+from reports.tables.headline import Counts
+from tests.browser import Page, barriers, browser_page, needs_browser
+from tests.loopback import run_command
+from tests.report_world import write_store
+from tests.test_history import GUIDE, ONE, OTHER, audit
+
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+CONFIGURATION = """
+[audits.theses]
+schedule = "0 3 * * *"
+out = "site/theses"
+[audits.maps]
+schedule = "0 3 * * MON"
+[audits.new]
+[audits.damaged]
+[audits.old]
+"""
+SCHEMA = json.loads((Path(__file__).parent.parent / "docs" / "status.schema.json").read_text("utf-8"))
+ATOM = "{http://www.w3.org/2005/Atom}"
+
+
+def add_run(store_file: Path, day: int, status: int) -> None:
+    with Store.open(store_file) as store:
+        audit(store, day, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: status, OTHER: 200})
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a configuration with an audit of six runs, one of one run, and three without a result."""
+    folder = tmp_path_factory.mktemp("audits")
+    for day, status in ((0, 200), (30, 200), (60, 404), (90, 404), (120, 404), (150, 200)):
+        add_run(folder / "theses.db", day, status)
+    add_run(folder / "maps.db", 149, 404)
+    (folder / "damaged.db").write_bytes(b"no store")
+    write_store(folder / "old.db", {}, version=1)
+    write_report(load_frames(folder / "theses.db"), folder / "site" / "theses", ["html"])
+    (folder / "arkaudit.toml").write_text(CONFIGURATION)
+    return folder / "arkaudit.toml"
+
+
+@pytest.fixture(scope="module")
+def site(config: Path) -> Path:
+    assert write(config) == 2
+    return config.parent / "site"
+
+
+def write(config: Path, now: datetime = NOW) -> int:
+    return write_overview(load_audits(config), config, config.parent / "site", now)
+
+
+def status_of(site: Path, audit: str) -> dict[str, Any]:
+    """Return a status, which the published schema describes."""
+    status: dict[str, Any] = json.loads((site / audit / "status.json").read_text("utf-8"))
+    jsonschema.Draft202012Validator(SCHEMA, format_checker=jsonschema.FormatChecker()).validate(status)
+    return status
+
+
+def rows_of(site: Path) -> dict[str, str]:
+    rows = BeautifulSoup((site / "index.html").read_text("utf-8"), "html.parser").select("tbody tr")
+    return {str(row["id"]): row.get_text(" ", strip=True) for row in rows}
+
+
+def test_page_overview_and_status_agree(site: Path) -> None:
+    page = BeautifulSoup((site / "theses" / "index.html").read_text("utf-8"), "html.parser")
+    headline = page.select(".lede")[0].text
+    assert headline == "Both judged ARKs work; nothing to act on; none confirmed broken and 1 recovered since 1 May."
+    status = status_of(site, "theses")
+    assert (status["verdict"], status["share_works"], status["state"]) == (headline, 1.0, "judged")
+    assert [run["working"] for run in status["result"]["trend"]] == [2, 2, 1, 1, 1, 2]
+    row = rows_of(site)["theses"]
+    assert headline in row
+    assert "100 % resolving" in row
+    assert "went from 100.0 % (2 of 2) after run 1 to 100.0 % (2 of 2) after run 6" in row
+    assert "2026-05-31 00:00 UTC 1 day ago" in row
+    assert "Recovered: ark:12x45/x5 , 2026-05-31" in row
+    assert "Report : theses" in row
+    assert status["report"] == "theses/index.html"
+
+
+def test_audits_without_a_result_have_a_reason(config: Path, site: Path) -> None:
+    rows = rows_of(site)
+    assert "It has not run yet." in rows["new"]
+    assert "damaged.db: can't be read as a store of arkaudit" in rows["damaged"]
+    assert "old.db" in rows["old"]
+    states = [status_of(site, name)["state"] for name in ("maps", "new", "damaged", "old")]
+    assert states == ["judged", "not-run", "unreadable", "unreadable"]
+    assert not (site / "new" / "feed.atom").exists()
+    for name, said in (("new", "Its first run is under way."), ("theses", "A new run is under way.")):
+        with Ledger(config.parent / FOLDER, name).turn(due=None):
+            write(config)
+        assert said in rows_of(site)[name]
+        assert status_of(site, name)["state"] == "running"
+    write(config)
+
+
+def test_overview_of_the_same_stores_is_the_same(config: Path, site: Path) -> None:
+    files = {path: path.stat().st_mtime_ns for path in site.rglob("*") if path.name in ("status.json", "feed.atom")}
+    page = (site / "index.html").read_bytes()
+    for status in (config.parent / FOLDER).glob("*.status.json"):
+        status.write_bytes(b"[]\nno status")
+    write(config)
+    assert (site / "index.html").read_bytes() == page
+    assert {path: path.stat().st_mtime_ns for path in files} == files, "unchanged files are not written again"
+
+
+@pytest.mark.parametrize(("hours", "is_late"), [(-24, False), (0, True)])
+def test_check_that_is_late_by_half_an_interval_is_overdue(site: Path, config: Path, hours: int, is_late: bool) -> None:
+    write(config, NOW + timedelta(hours=hours))
+    soup = BeautifulSoup((site / "index.html").read_text("utf-8"), "html.parser")
+    assert [bool(soup.select(f"#{name}.late")) for name in ("theses", "maps")] == [is_late, False]
+
+
+def test_feed_is_valid_and_its_ids_stay(config: Path, site: Path) -> None:
+    before = entries(site / "theses" / "feed.atom")
+    assert list(before.values()) == ["Recovered: ark:12x45/x5", "Newly confirmed broken: ark:12x45/x5"]
+    feed = (site / "maps" / "feed.atom").read_bytes()
+    assert entries(site / "maps" / "feed.atom") == {}, "a first run has nothing to compare with"
+    add_run(config.parent / "maps.db", 151, 200)
+    write(config)
+    assert entries(site / "theses" / "feed.atom") == before
+    assert list(entries(site / "maps" / "feed.atom").values()) == ["Recovered: ark:12x45/x5"]
+    assert etree.fromstring(feed).findtext(f"{ATOM}id") == id_of(site / "maps" / "feed.atom")
+
+
+def id_of(feed: Path) -> str | None:
+    return etree.fromstring(feed.read_bytes()).findtext(f"{ATOM}id")
+
+
+def entries(file: Path) -> dict[str, str]:
+    """Return the titles of a feed by id, after a check of the elements that RFC 4287 requires."""
+    root = etree.fromstring(file.read_bytes())
+    assert root.findtext(f"{ATOM}author/{ATOM}name")
+    found = {}
+    for element in (root, *root.iter(f"{ATOM}entry")):
+        for tag in ("id", "title", "updated"):
+            assert len(element.findall(f"{ATOM}{tag}")) == 1
+        assert re.fullmatch(r"urn:uuid:[0-9a-f-]{36}", element.findtext(f"{ATOM}id") or "")
+        assert datetime.fromisoformat(element.findtext(f"{ATOM}updated") or "").tzinfo is not None
+        if element is not root:
+            assert element.find(f"{ATOM}content") is not None
+            found[element.findtext(f"{ATOM}id") or ""] = element.findtext(f"{ATOM}title") or ""
+    assert len(found) == len(root.findall(f"{ATOM}entry"))
+    return found
+
+
+def test_hostile_texts_stay_texts() -> None:
+    evil = "</title><script>\x00\u202e&"
+    change = Change("urn:uuid:0", "moved", f"ark:1/{evil}", f"http://a.example/{evil}", evil, NOW)
+    status = AuditStatus("urn:uuid:1", 1, NOW, Counts(works=1), (), (), (change,))
+    assert AuditStatus.parse(status.dump()) == status
+    root = etree.fromstring(atom_feed("x", status, "https://a.example/r/", LANGUAGES["fr"]).encode())
+    shown = "</title><script>[U+0000][U+202E]&"
+    [entry] = root.iter(f"{ATOM}entry")
+    assert (entry.findtext(f"{ATOM}title") or "").endswith(shown)
+    assert entry.find(f"{ATOM}link").get("href").startswith("https://a.example/r/#ark=ark%3A1%2F%3C%2Ftitle")  # type: ignore[union-attr]
+    from reports.languages import LanguageChoice
+    from reports.page.overview import overview_page
+
+    html = overview_page([AuditRow("x", status), AuditRow("y", fault=evil)], NOW, LanguageChoice())
+    soup = BeautifulSoup(html, "html.parser")
+    assert len(soup.select("script")) == 4
+    assert shown in soup.select("#x")[0].text
+    assert shown in soup.select("#y")[0].text
+
+
+def test_overview_without_audits_or_a_folder_is_one_line(tmp_path: Path) -> None:
+    config = tmp_path / "arkaudit.toml"
+    for text, arguments, said in (
+        ("", ("--out", tmp_path / "site"), "has no named audit"),
+        ("[audits.x]", (), "name the folder of the overview by --out"),
+    ):
+        config.write_text(text)
+        done = run_command("overview", "-c", config, *arguments)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert said in done.stderr
+        assert [path.name for path in tmp_path.iterdir()] == ["arkaudit.toml"]
+
+
+@pytest.mark.promise
+def test_command_writes_the_overview(config: Path, tmp_path: Path) -> None:
+    done = run_command("overview", "-c", config, "--out", tmp_path / "site")
+    assert done.returncode == 2
+    assert [line.partition(":")[0] for line in done.stderr.replace("arkaudit: ", "").splitlines()[:2]] == [
+        "damaged",
+        "old",
+    ]
+    assert sorted(rows_of(tmp_path / "site")) == ["damaged", "maps", "new", "old", "theses"]
+
+
+# -- a real browser
+
+
+@pytest.fixture(scope="module")
+def browser(site: Path) -> Iterator[Page]:
+    with browser_page() as page:
+        yield page
+
+
+@pytest.mark.browser
+@needs_browser
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
+@pytest.mark.promise
+def test_overview_has_no_barrier_and_fits(browser: Page, site: Path, scheme: str, width: int) -> None:
+    browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+    browser.open(site / "index.html", width=width)
+    assert barriers(browser) == []
+    assert browser.value("document.documentElement.scrollWidth <= innerWidth")
+    background = browser.value("getComputedStyle(document.body).backgroundColor")
+    assert background == {"light": "rgb(252, 251, 248)", "dark": "rgb(21, 24, 29)"}[scheme]
+    assert browser.complaints == []
+    assert browser.requested_urls == [(site / "index.html").resolve().as_uri()]
+
+
+@pytest.mark.browser
+@needs_browser
+def test_script_updates_ages_in_every_language(browser: Page, site: Path) -> None:
+    browser.open(site / "index.html")
+    assert browser.value("document.querySelector('#theses').classList.contains('late')"), "by the clock of the reader"
+    for code, begins in (("fr", "il y a"), ("de", "vor"), ("es", "hace"), ("en", "")):
+        browser.value(f"arkaudit.speak({code!r})")
+        assert browser.value("document.querySelector('#theses .age').textContent").startswith(begins)
+        assert browser.value("document.querySelector('h1').textContent") == LANGUAGES[code].gettext("ARK audits")
