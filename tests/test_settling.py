@@ -44,7 +44,7 @@ def respond(target: str) -> bytes | None:
     """Answer for three authorities: an honest one, one with 200 for all, and one that passes unknown names on."""
     found = re.fullmatch(r"/(?:ark:/?)(?P<naan>12x4[4-9])/(?P<name>[^?]*)(?P<query>\?.*)?", target)
     if found is None:
-        return page(target) if target.startswith("/items/") else reply("404 Not Found")
+        return page(target) if target == "/items/p9kp" else reply("404 Not Found")
     naan, name = found["naan"], found["name"]
     if naan == "12x45":
         return page(name) if name in HONEST else reply("404 Not Found")

@@ -29,7 +29,7 @@ from crawler.answers.withdrawals import Withdrawal, sentences, speaks_of_withdra
 from crawler.model.observations import ObjectOutcome
 from crawler.model.resolving import same_host
 from extractors.model.ark import Ark
-from extractors.model.normalize import NotAnArk
+from extractors.model.normalize import LABEL, NotAnArk
 from extractors.model.urls import authority_of
 
 #: This number of other ARKs at the same URL supports another sign. It proves nothing: one page may serve many objects.
@@ -127,9 +127,7 @@ class ObjectFacts:
         if not control.is_success:
             if control.outcome not in _REFUSED:
                 return ControlContrast.NOTHING
-            host, other_host = (authority_of(one.final_url) for one in (answer, control))
-            is_there = host == other_host
-            return ControlContrast.REFUSED_THERE if is_there else ControlContrast.REFUSED_BEFORE
+            return ControlContrast.REFUSED_THERE if self._reaches(control) else ControlContrast.REFUSED_BEFORE
         if self._is_answered_alike(control):
             return ControlContrast.THE_SAME
         if are_incomparable(answer.seen, control.seen):
@@ -139,6 +137,15 @@ class ObjectFacts:
         again = [other.seen for other in self.again]
         is_own = not has_nothing_of_its_own(answer.seen, control.seen, again)
         return ControlContrast.ANOTHER if is_own else ControlContrast.NO_OTHER
+
+    def _reaches(self, control: AnswerFacts) -> bool:
+        """Return True if the *control* got its answer where the object did, not from a resolver before it.
+
+        A resolver may be a part of its host: ``/ark:/12148/x5`` redirects to ``/item/7``.
+        """
+        url, controls_url = self.answer.final_url, control.final_url
+        is_before = LABEL.search(url) is None and LABEL.search(controls_url) is not None
+        return authority_of(url) == authority_of(controls_url) and not is_before
 
     def _is_answered_alike(self, control: AnswerFacts) -> bool:
         """Return True if the control got the same answer, or both pages report an absence in the same sentence.

@@ -544,7 +544,8 @@ class Conversation:
         url = answer.final_url
         pattern, host, control = landing_pattern(url), authority_of(url), landing_control(url)
         patterns = self._landings[host]
-        if pattern in patterns or host == authority_of(answer.asked_url):
+        is_resolvers = host == authority_of(answer.asked_url) and LABEL.search(url) is not None
+        if pattern in patterns or is_resolvers:
             return
         if len(patterns) >= PATTERNS_A_HOST or not is_worth_asking(control):
             return

@@ -385,7 +385,8 @@ def facts_at_landing(facts: ObjectFacts, landing: AnswerFacts | None) -> ObjectF
     """Return the facts with the *landing* host's answer to its control, if the resolver's does not cover that host.
 
     The facts stay if the control's page names this ARK too, or this page describes an object: the host may use another
-    part of the address. They also stay if several signs, not only the title, report an absence.
+    part of the address. They also stay if several signs, not only the title, report an absence on a page that is no
+    tombstone.
     """
     answer = facts.answer
     says_nothing = (ControlContrast.REFUSED_BEFORE, ControlContrast.NOTHING)
@@ -398,7 +399,7 @@ def facts_at_landing(facts: ObjectFacts, landing: AnswerFacts | None) -> ObjectF
         return with_landing
     if with_landing.reply is ControlContrast.REFUSED_THERE:
         is_title_alone = answer.words.is_titled_absent and not answer.words.is_absence_repeated
-        is_kept = facts.weight_of_signs is Signs.SEVERAL and not is_title_alone
+        is_kept = facts.weight_of_signs is Signs.SEVERAL and not is_title_alone and not with_landing.tombstone
     elif with_landing.reply in (ControlContrast.ANOTHER, ControlContrast.AT_RANDOM):
         is_kept = False
     else:
