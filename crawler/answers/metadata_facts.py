@@ -18,7 +18,7 @@ from crawler.answers.erc import QUESTIONS, missing_code, says_something
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import ANY_ARK, last_part, likeness, same_answer, same_beginning, same_page
 from crawler.answers.notices import is_fault, says_not_found
-from crawler.answers.quirks import plain, quirks, without_marks
+from crawler.answers.quirks import is_home_page, plain, quirks, without_marks
 from crawler.answers.structured import KERNEL, kernel
 from crawler.model.observations import ChainEnd, Observation
 from crawler.model.resolving import INFLECTIONS, SUCCESSES, same_host
@@ -192,12 +192,15 @@ class MetadataFacts:
     def is_anothers(self) -> bool:
         """True if its record is not about the object that was reached.
 
-        Such a record names another ARK that the object does not lead to; or it names no ARK, and its address and words
-        differ from the object's page. A record with the title of that page is about the object.
+        Such a record names another ARK that the object does not lead to; or it names no ARK, and its address is the home
+        page of a site, or its address and words differ from the object's page. A record with the title of that page is
+        about the object.
         """
         subject = self.answer.subject
-        if subject.names_this or subject.names_base or self.has_objects_title:
+        if subject.names_this or subject.names_base:
             return False
+        if self.is_of_site or self.has_objects_title:
+            return self.is_of_site
         way = [hop.url for hop in self.object.hops]
         if subject.names_other:
             other = Ark.parse(subject.names_other)
@@ -210,6 +213,14 @@ class MetadataFacts:
         where = self.answers.get("where", "")
         is_placed_there = _ORIGIN.search(where) if where else not self.is_erc
         return bool(is_placed_there) and self._shares_no_word
+
+    @property
+    def is_of_site(self) -> bool:
+        """True if its record is no ERC and has the home page of a site as its address, and the object is not that page."""
+        where, name = self.answers.get("where", ""), self.object.ark.name
+        is_home = _ORIGIN.match(where) is not None and is_home_page(where, name)
+        is_titled = plain(self.answers.get("what", "")) in plain(self.object.words.title_parts[0])
+        return is_home and not self.is_erc and not is_titled and not is_home_page(self.object.final_url, name)
 
     @property
     def _shares_no_word(self) -> bool:

@@ -68,7 +68,10 @@ def _anothers(facts: MetadataFacts) -> Iterator[str]:
         return
     if "where" in facts.answers:
         yield f"the record's where is {facts.answers['where']!r}"
-    yield "the object's page contains no word of its who and what"
+    if facts.is_of_site:
+        yield "this is the home page of a site"
+    else:
+        yield "the object's page contains no word of its who and what"
 
 
 def _about_record(facts: MetadataFacts) -> Iterator[str]:
