@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 from crawler.answers.answer import is_textual
 from crawler.answers.claims import Subject, declares, linked_arks, statement_in, subject_of
 from crawler.answers.erc import QUESTIONS, says_something
-from crawler.answers.notices import PageWords, is_fault
+from crawler.answers.notices import PageWords, is_fault, sure_words
 from crawler.answers.quirks import (
     absent_address,
     is_absent_path,
@@ -426,7 +426,12 @@ class AnswerFacts:
 
     @cached_property
     def may_be_explained(self) -> bool:
-        """True if it is a 410 with a word of withdrawal. The control shows if this is about the object."""
+        """True if it is a 410 with a word of withdrawal, or a refusal with a reason.
+
+        The control shows if this is about the object.
+        """
+        if self.is_answered and self.status in (401, 403, 451):
+            return sure_words(quirks().restricted, self.words.notice) is not None
         return self.is_answered and self.status == 410 and self.words.word_of_withdrawal(None) is not None
 
     @property

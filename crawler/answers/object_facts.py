@@ -432,12 +432,13 @@ class ObjectFacts:
         if is_404 and self.claim and self._is_claim_of_this_alone:
             return self.claim
         word = words.word_of_withdrawal(self._control_words) if answer.status == 410 else None
-        if word and self.reply is ControlContrast.REFUSED_THERE and self.control and self.control.status != 410:
+        is_told = self.reply is ControlContrast.REFUSED_THERE and self.control and self.control.status != answer.status
+        if word and is_told:
             return word
         if not is_404 and (self.regional or answer.has_json_tombstone):
             return self.regional or "tombstone"
         is_this = not is_404 and quirks().this_object.this_object.search(words.notice) is not None
-        if not (answer.is_about_ark or is_this):
+        if not (answer.is_about_ark or is_this or (is_told and not is_404)):
             return None
         for withdrawal in self._withdrawals():
             return withdrawal.words
