@@ -156,7 +156,9 @@ class AnswerFacts:
 
     @property
     def is_empty(self) -> bool:
-        """True if it is a success with a body of no bytes, by its length or its headers."""
+        """True if it is a success with a body of no bytes, by its length or its headers, or of an unset variable."""
+        if self.is_success and self.words.is_unset:
+            return True
         is_read = self.seen.body_complete and is_textual(self.seen.media_type)
         is_declared = self.headers.get("Content-Length") == "0"
         is_none = (is_read and self.seen.body_bytes == 0) or (is_declared and not self.seen.body_bytes)

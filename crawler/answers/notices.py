@@ -48,8 +48,11 @@ _COPYRIGHT = re.compile(r"(?:\u00a9|\(c\)|copyright)[^\d.]{0,30}(?:\d{4}\W{0,3})
 #: The class of an exception with its package, or a place in a source file, in plain form: signs of a failed program.
 _PROGRAM_ERROR = re.compile(
     r"(?<![\w.])(?:[a-z]\w*+\.){2,}+\w*(?:(?<=exception)|(?<=error))\b"
-    r"|\.(?:java|kt|scala|cs|vb|php|py|rb|js|mjs|ts|p[lm]|go)(?::|\W{0,3}\son\sline\s|\W{1,2}\sline\s|\sline\s)\d"
+    r"|(?<![\w.])\w{3,40}(?:error|exception)(?: at /|: )"
+    r"|\.(?:java|kt|scala|cs|vb|php|py|rb|m?js|ejs|ts|vue|p[lm]|cgi|go|[aj]spx?|inc|cfm)(?::|\W{0,3}\son\sline\s|\W{1,2}\sline\s|\sline\s)\d"
 )
+#: The value of a variable that a program did not set, in place of a page or of its title.
+_UNSET = frozenset({"undefined", "null", "nan", "[object object]", "[]", "{}"})
 _404_TITLE = re.compile(r"\W*404\b(?!\s*+(?:-\s*+)?(?:p|pages|leaves)\b)")
 #: A log-in title may continue for this number of letters.
 _MORE_OF_TITLE = 25
@@ -193,6 +196,12 @@ class PageWords:
         return sure_words(quirks().withdrawn, self.beginning)
 
     # -- faults and closed pages
+
+    @property
+    def is_unset(self) -> bool:
+        """True if its whole text, or its title and first heading, are the value of a variable that was not set."""
+        named = {plain(part) for part in (self.title_parts[0], *self.headings[:1])}
+        return plain(self.text) in _UNSET or (len(self.headings) > 0 and named <= _UNSET)
 
     @cached_property
     def temporary_fault(self) -> str | None:

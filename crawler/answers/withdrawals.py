@@ -226,8 +226,11 @@ def _words() -> _WithdrawalPhrases:
     one = rf"(?P<one>\b{nouns}\w{{0,2}}\b)"
     within = rf"(?:(?!\b(?:{ways['relative']})\b)[^;:!?|]){{0,{_BETWEEN_CHARS}}}"
     between = rf"(?:\s*(?:\b(?:{ways['aux']})\b)?(?:[\s,]+{parts}{within})?)"
+    not_from_a_person = "".join(
+        rf"(?<!\b{wish} )" for wish in ("request", "\u00f8nske", "krav", "anmodning", "begaran", "begaering", "wunsch")
+    )
     out_of = (
-        rf"(?:\b(?:from|aus|vom|uit|fra|fran|ur|из)\s+"
+        rf"(?:{not_from_a_person}\b(?:from|aus|vom|uit|fra|fran|ur|из)\s+"
         rf"|(?:{ways['gone']})\w{{0,3}}\s(?:de la|de l'|del|du|des|de|da|do|dal|dalla|dall')\s?)"
     )
     after = "at|on|by|from|since|due|for|in|am|auf|durch|von|aus|le|a|par|por|su|da|op|door"
