@@ -459,7 +459,7 @@ class AnswerFacts:
     @cached_property
     def describes_itself(self) -> bool:
         """True if it has a record that names the requested ARK, with a who and a what, or declares it and labels two."""
-        if self.tells_of_object and declares(self.own_places):
+        if self.tells_of_object and declares(self.own_places) and self.words.absence is None:
             return True
         if not self.is_record or self.subject.names_this is None:
             return False

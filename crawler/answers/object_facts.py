@@ -155,6 +155,8 @@ class ObjectFacts:
         one, other = self.answer.seen, control.seen
         if same_answer(one, other):
             return True
+        if self.answer.tells_of_object and self.answer.kernel_values != control.kernel_values:
+            return False
         absence, other_absence = self.answer.words.absence, control.words.absence
         if absence is None and other_absence is None:
             is_one_place = one.final_url.partition("?")[0] == other.final_url.partition("?")[0]
