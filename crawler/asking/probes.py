@@ -35,6 +35,8 @@ _HEXADECIMAL = re.compile(r"[0-9a-f-]{16,}\Z")
 _PREFIX = re.compile(r"[A-Za-z]+(?=[0-9])")
 #: Part of a URL with enough digits to identify one thing: ``/item/20391/view``.
 _NUMBERED = re.compile(r"(?:\D*\d){3}")
+#: Names of fields that choose how a thing is shown, not which.
+_OF_DISPLAY = re.compile(r"lang|language|locale|ln|hl|view|tab|mode|theme|utm_\w+", re.IGNORECASE)
 _EXTENSION = re.compile(r"\.[A-Za-z]\w{0,4}\Z")
 
 
@@ -167,6 +169,8 @@ def landing_pattern(url: str) -> str:
     ('https://library.example/item/*/*', 'https://library.example/*')
     >>> landing_pattern("https://library.example/show.php?id=7")
     'https://library.example/show.php?id=*'
+    >>> landing_pattern("https://library.example/blue-vase?lang=en")
+    'https://library.example/*?lang=en'
     """
     return _with_names(url, lambda name: "*")
 
@@ -202,10 +206,11 @@ def _with_names(url: str, change: Callable[[str], str]) -> str:
     parts = urlsplit(url)
     segments = (parts.path.rstrip("/") or "/").split("/")
     fields = [field.rpartition("=") for field in parts.query.split("&") if field]
-    named = {at for at, (_, _, value) in enumerate(fields) if any(map(str.isdigit, value))} or {len(fields) - 1}
+    naming = [at for at, (key, _, _) in enumerate(fields) if not _OF_DISPLAY.fullmatch(key)]
+    named = {at for at in naming if any(map(str.isdigit, fields[at][2]))} or set(naming[-1:])
     last = len(segments) - 1
     path = [
-        change(segment) if _NUMBERED.match(segment) or (at == last and not fields) else segment
+        change(segment) if _NUMBERED.match(segment) or (at == last and not naming) else segment
         for at, segment in enumerate(segments)
     ]
     query = [f"{key}{sign}{change(value) if at in named else value}" for at, (key, sign, value) in enumerate(fields)]
