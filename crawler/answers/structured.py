@@ -244,10 +244,16 @@ def names_ark(mapping: Mapping[str, Any]) -> bool:
 
 
 def _best_description(value: Any, depth: int = 0) -> Mapping[str, Any] | None:
-    """Return the mapping that describes most: one member of a graph or list, or a mapping or its content."""
+    """Return the mapping that describes most: one member of a graph or list, or a mapping or its content.
+
+    A list of several works, none of them with an ARK, describes none of them in particular.
+    """
     if isinstance(value, list):
         items = value[:_MOST_KEYS] if depth < _MOST_DEPTH else ()
         parts = [part for item in items if (part := _best_description(item, depth + 1))]
+        works = sum({"who", "what"} <= kernel(_strings(part)).keys() for part in parts)
+        if works > 1 and not any(map(names_ark, parts)):
+            return None
         return max(parts, key=lambda part: (names_ark(part) and _weight(part) > 1, _weight(part)), default=None)
     if not isinstance(value, Mapping):
         return None
