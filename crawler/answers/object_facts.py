@@ -282,6 +282,8 @@ class ObjectFacts:
         """The first words of the page that report an absence, if it has little other text."""
         if self.answer.is_record or self.answer.tells_of_object:
             return None
+        if self.answer.words.is_only_fault:
+            return self.answer.words.body.strip()
         return self.answer.words.only_absence(self.own_words, self.answer.ark.name, self._control_words)
 
     @cached_property
