@@ -204,12 +204,20 @@ NEW_IDENTIFIER = regex.compile(
 _DATE = regex.compile(r"\d{1,4}(?:([./-])\d{1,2}\1\d{1,4})[.,;:)]*\Z")
 _YEAR = regex.compile(r"(?:1[0-9]|20)\d\d[.,;:)]*\Z")
 _NUMBER = regex.compile(r"\d+[/.,;:)]*\Z")
+#: Longer than a year or a postal code.
+_LONG_NUMBER = regex.compile(r"\d{6}")
+#: A hexadecimal UUID, whose length is known.
+_UUID = regex.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-z-])", regex.IGNORECASE)
+_WORDS_JOINED = regex.compile(r"\p{L}+_\p{L}")
 _MIXED = regex.compile(r"(?=.*\d)(?=.*\p{L})")
 #: The beginning of a file path in prose, not of an ARK.
 _UNIX_PATH = regex.compile(
     r"/(?:bin|boot|dev|etc|home|lib|media|mnt|opt|proc|root|run|sbin|srv|sys|tmp|usr|var)(?:/|\W*\Z)"
 )
-_DELIMITER_FIRST = regex.compile(r"[/.=:_~@+][\p{L}\p{Nd}]|-\d")
+#: Consonants that begin no word.
+_CONSONANTS = "(?i:[b-df-hj-np-tv-xz]{5})"
+_BEGINS_WITH_CONSONANTS = regex.compile(_CONSONANTS)
+_DELIMITER_FIRST = regex.compile(rf"[/.=:_~@+][\p{{L}}\p{{Nd}}]|-(?:[A-Z]*\d|{_CONSONANTS})")
 _SENTENCE_START = regex.compile(r"\p{Lu}\p{Ll}|\p{Lu}\p{L}*\d*\p{L}*[,;:]?\Z|(?:1[4-9]|20)\d\d[.,;:)]*\Z")
 _SCHEME = regex.compile(r"[a-z]+:", regex.IGNORECASE)
 _NAME_PART = regex.compile(r"[\p{L}\p{Nd}=~*+@_$]*")
@@ -240,7 +248,7 @@ def no_name_yet(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
         return None
     if wrap.joined_ark is not None and evidence.holds(str(wrap.joined_ark)):
         return _decision_elsewhere(wrap.joined_ark, evidence, join=True)
-    if _WORD.match(wrap.right) and not wrap.hyphen:
+    if _WORD.match(wrap.right) and not wrap.hyphen and not _BEGINS_WITH_CONSONANTS.match(wrap.right):
         return WrapDecision(False, Reason.NO_NAME_BEFORE_WORD, Confidence.LIKELY)
     return WrapDecision(True, Reason.NO_NAME_YET, Confidence.LIKELY)
 
@@ -294,6 +302,9 @@ def shape_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     left, joined = wrap.ark, wrap.joined_ark
     if left is None or joined is None or left.name == joined.name:
         return None
+    is_whole = _UUID.search(wrap.left) is not None
+    if is_whole or _UUID.search(wrap.left + wrap.hyphen * "-" + wrap.next_part):
+        return WrapDecision(not is_whole, Reason.NAME_SHAPE, Confidence.LIKELY)
     match evidence.shapes.fit(left, kind=kind_of(joined)), evidence.shapes.fit(joined):
         case Fit.TOO_SHORT, Fit.FITS:
             return WrapDecision(True, Reason.NAME_SHAPE, Confidence.LIKELY)
@@ -353,7 +364,7 @@ def word_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 
 
 def mixed_token(wrap: Wrap, _: Evidence) -> WrapDecision | None:
-    if not _MIXED.match(wrap.right):
+    if not (_MIXED.match(wrap.right) or _WORDS_JOINED.match(wrap.right)):
         return None
     return WrapDecision(
         True, Reason.LETTERS_AND_DIGITS_FOLLOW, Confidence.LIKELY if wrap.is_full else Confidence.AMBIGUOUS
@@ -363,6 +374,8 @@ def mixed_token(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 def number_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if not _NUMBER.match(wrap.right):
         return None
+    if wrap.ark and not any(map(str.isdigit, wrap.ark.name)) and _LONG_NUMBER.match(wrap.right):
+        return WrapDecision(True, Reason.NUMBER_FOLLOWS, Confidence.LIKELY)
     if _YEAR.match(wrap.right) or not wrap.is_full:
         return WrapDecision(False, Reason.ENDS_BEFORE_NUMBER, Confidence.AMBIGUOUS)
     return WrapDecision(True, Reason.NUMBER_FOLLOWS, Confidence.AMBIGUOUS)
