@@ -10,7 +10,15 @@ import re
 
 from extractors.mentions.labels import label_signs
 from extractors.mentions.mention import Mention
-from extractors.mentions.mention_reader import COMPOUND, CONTEXT_CHARS, VARIABLE, is_placeholder, shorter_names
+from extractors.mentions.mention_reader import (
+    COMPOUND,
+    CONTEXT_CHARS,
+    LETTER_FOR_ZERO,
+    SHORT_NAME,
+    VARIABLE,
+    is_placeholder,
+    shorter_names,
+)
 from extractors.model.ark import Ark
 from extractors.model.check_characters import CheckCharacter, Zones
 from extractors.model.documents import Block, Role
@@ -216,7 +224,8 @@ def _ark(found: re.Match[str], zones: Zones) -> Ark | None:
         return None
     ark = Ark(naan, name.replace("-", ""), qualifier)
     is_compound = "-" in name and COMPOUND.fullmatch(name) is not None
-    is_doubtful = is_compound or zones.names_shoulder(ark) or zones.check(ark) is CheckCharacter.FAILS
+    is_odd = SHORT_NAME.fullmatch(name) or LETTER_FOR_ZERO.search(name)
+    is_doubtful = is_compound or is_odd or zones.names_shoulder(ark) or zones.check(ark) is CheckCharacter.FAILS
     return None if is_doubtful else ark
 
 

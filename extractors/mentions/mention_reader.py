@@ -43,6 +43,12 @@ _NEXT_LITERAL = re.compile(r"([\"'])\s{0,80},\s{0,80}\1(?P<next>[^\"'\n]{1,80})"
 _NAME_CHAR = regex.compile(r"[\p{L}\p{M}\p{Nd}--\p{Lm}]", regex.VERSION1)
 #: Scripts without blanks between words: their letters after an ASCII name belong to the sentence.
 _UNSPACED = regex.compile(UNSPACED)
+#: The first character of a quote, a dash or a no-break space, in UTF-8 that was decoded as another encoding: ``â€™``.
+_WRONGLY_DECODED = re.compile(f"â[€\x80]|Â[\x80-\xbf {ODD_BLANK}]")
+#: A letter that counts as zero in check characters, where a zero may be meant.
+LETTER_FOR_ZERO = re.compile("(?<=[0-9])[oOD]|[oOD](?=[0-9])")
+#: A name that a word ``ark`` before a colon has, too: a port and its protocol, a number of sheets.
+SHORT_NAME = re.compile("[0-9]{1,3}|[A-Za-z]{1,3}")
 _ESCAPE = re.compile(r"%(?:25)*[0-9A-Fa-f]{2}")
 _ENCODED_SLASH = re.compile(r"[0-9]{5}%(?:25)*2[Ff]")
 _INFLECTION = re.compile(r"\?info(?![\w=&%])|\?\?(?!\?)")
@@ -64,7 +70,8 @@ _GLUED_LABEL = re.compile(r"/?[0-9]{5}/")
 #: A placeholder instead of a name: ``xxxxx``, ``cbXXXX``, ``ARKCODE``, ``arkName``, ``your-id``; never with a digit.
 _PLACEHOLDER = re.compile(
     r"/(?:[xX]{3,}|[nN]{4,}|[0-9a-z]{1,8}(?:x{4,}|X{4,}|N{4,})|(?:[A-Za-z]{1,6}[_-]?)?(?:ARK|ID|NAME|CODE|NOID|IDENTIFIER)(?:[_-]?[A-Z]{2,10})?"
-    r"|(?:ark|your|my|the|some|base)?[_-]?(?:[Nn]ame|I[dD]|[Cc]ode|[Ii]dentifier)|(?:your|my)[_-][A-Za-z_-]+|ark[_-]id)(?=[/.]|\Z)"
+    r"|(?:ark|your|my|the|some|base)?[_-]?(?:[Nn]ame|I[dD]|[Cc]ode|[Ii]dentifier)|(?:your|my)[_-][A-Za-z_-]+|ark[_-]id"
+    r"|[Nn]om(?:e|bre)?|[Ii]dentifi(?:ant|cador|cativo)|[Kk]ennung|[Nn]aam)(?=[/.]|\Z)"
 )
 _VARIABLE_NAME = r"(?:\w+[_-])?(?:id|i|n|x|no|nr|num|number|name|page|folio|vue|view|ark|noid|code|identifier)"
 #: A variable of a program or template: ``/$key``, ``f$id``, ``btv1b$1``, ``f%03d``, ``/:id``, ``/@@id@@``, ``/_ID_``,
@@ -72,18 +79,20 @@ _VARIABLE_NAME = r"(?:\w+[_-])?(?:id|i|n|x|no|nr|num|number|name|page|folio|vue|
 VARIABLE = re.compile(
     r"\*\*|___|(?<=[/.][a-z])(?:[XN]{2,}|[xn]{3,})(?![0-9A-Za-z])|"
     rf"(?<=[/.])\$[A-Za-z_]\w*|\$(?:{_VARIABLE_NAME}\b|[0-9]\Z)|%(?:0[0-9]?)?[sdi](?![0-9A-Za-z])"
-    r"|(?<=/)(?::[A-Za-z]\w*|@+[A-Za-z]\w*@*|_[A-Z_]+_)\Z"
+    r"|(?<=/)(?::[A-Za-z]\w*|@+[A-Za-z]\w*@*|_[A-Z_]+_)(?=/|\Z)"
 )
 #: A variable in brackets: ``{n}``, ``${i}``, ``{{ id }}``, ``<id>``, ``[id]``, ``%(name)s``,
-#: ``f(n)``, ``f##``; ``{.class}`` is Markdown.
+#: ``{:08}``, ``f(n)``, ``f##``; ``{.class}`` and ``{: .class}`` are Markdown.
 _VARIABLE_AFTER = re.compile(
-    rf"[$#]?\{{(?![.#:])[^{{}}\s]{{0,40}}\}}|\{{[{{%]|<{_VARIABLE_NAME}>|\[{_VARIABLE_NAME}\]|(?<=%)\(|##"
+    rf"[$#]?\{{(?![.#]|:[ .#])[^{{}}\s]{{0,40}}\}}|\{{[{{%]|<{_VARIABLE_NAME}>|\[{_VARIABLE_NAME}\]|(?<=%)\(|##"
     rf"|(?<=[/.][a-z])\({_VARIABLE_NAME}\)",
     re.IGNORECASE,
 )
 #: A regular expression that continues after the name: ``ark:/53355/cl([0-9]+)``, ``ark:/12148/(.*)``,
 #: ``ark:/88435/dc[0-9]{6}``, ``ark:/88435/dc\d+``; ``[3]`` and ``[3-5]`` are notes.
 _EXPRESSION = re.compile(r"\((?:\?[:P<]|\[|\\|\.[*+])|\[\^?(?:0-9|[A-Za-z]-[A-Za-z]|\\[dw])|\\[dw][+*{]")
+#: The sign of SQL for any characters: ``LIKE 'ark:/53355/cl%'``.
+_ANY_CHARS = re.compile("%(?=[\"'])")
 #: The longest name before a star that is a pattern, whatever characters it has.
 _LONGEST_STEM = 5
 #: A name without a letter or digit is a piece of a query or of a pattern: ``ark:12148/+``, ``ark:12148/*``.
@@ -297,6 +306,8 @@ class MentionReader:
         if _RUN.match(char):
             return True
         if _NAME_CHAR.match(char):
+            if _WRONGLY_DECODED.match(self._text, after - 1):
+                return False
             return not (_UNSPACED.match(char) and builder.name.isascii() and bool(builder.name))
         if char == ":":
             if _WRAP_AHEAD.match(self._text, after):
@@ -446,13 +457,14 @@ class MentionReader:
         )
 
     def _is_pattern(self) -> bool:
-        """Return True if a star after a few letters stands for all names with that beginning: ``ark:/53355/cl*``.
+        """Return True if a star or ``%`` after a few letters stands for all names with that beginning.
 
         After a whole name, a star marks a note.
         """
         naan, _, name = self._builder.chars.replace("-", "").partition("/")
         stem = name.rstrip("*")
-        is_starred = stem != name or self._text.startswith("***", self._builder.end)
+        end = self._builder.end
+        is_starred = stem != name or self._text.startswith("***", end) or _ANY_CHARS.match(self._text, end) is not None
         if not is_starred or "/" in stem or self._text[self._start - 1 : self._start] == "*":
             return False
         check = self._zones.check(Ark(naan.lower(), stem)) if stem else CheckCharacter.FAILS
@@ -565,6 +577,16 @@ class MentionReader:
             self._notes.mark_likely(Reason.HYPHEN_AT_END)
         if not (len(ark.naan) == 5 and ark.naan.isdigit()):
             self._notes.mark_likely(Reason.UNUSUAL_NAAN)
+        if (
+            self._written.url is None
+            and self._block.role is Role.TEXT
+            and SHORT_NAME.fullmatch(ark.name + ark.qualifier)
+        ):
+            self._notes.mark_likely(Reason.SHORT_NAME)
+        meant = Ark(ark.naan, LETTER_FOR_ZERO.sub("0", ark.name), ark.qualifier)
+        if meant != ark and self._zones.check(meant) is self._zones.check(ark) is CheckCharacter.PASSES:
+            self._notes.mark_likely(Reason.LETTER_FOR_ZERO)
+            self._notes.note_alternative(str(meant))
         if self._written_label.isupper() and lower_case_form(self._written_label + chars, ark):
             self._notes.mark_likely(Reason.ALL_CAPITALS)
             self._notes.note_alternative(str(ark).lower())

@@ -58,7 +58,7 @@ class Reason(StrEnum):
     DELIMITER_AT_LINE_START = "delimiter-at-line-start", "the next line begins with a delimiter of ARKs"
     LETTERS_AND_DIGITS_FOLLOW = "letters-and-digits-follow", "the next line begins with letters mixed with digits"
     CONSONANTS_FOLLOW = "consonants-follow", "letters that are no word follow a full line"
-    NUMBER_FOLLOWS = "number-follows", "a number follows a full line"
+    NUMBER_FOLLOWS = "number-follows", "a number follows a full line, or a name without a digit"
     LINE_END_IN_LINK_TARGET = "line-end-in-link-target", "a line end in a link target separates nothing"
     CONTINUES_ON_NEXT_PAGE = "continues-on-next-page", "it continues on the next page"
 
@@ -86,4 +86,9 @@ class Reason(StrEnum):
     RECOGNIZED_TEXT = "recognized-text", "its text was recognized from a picture"
     FILE_NAME = "file-name", "it was written as the name of a file or folder"
     UNUSUAL_NAAN = "unusual-naan", "its NAAN has not five digits"
+    SHORT_NAME = "short-name", "its name is short, and no resolver shows that an ARK is meant"
+    LETTER_FOR_ZERO = (
+        "letter-for-zero",
+        "a letter in its name may be a zero, which its check character can't tell apart",
+    )
     ALL_CAPITALS = "all-capitals", "all letters are capitals, and names are case-sensitive"
