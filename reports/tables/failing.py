@@ -91,7 +91,9 @@ def _way(remarks: str) -> str | None:
 
 def _evidence(frames: Frames, judged: pd.DataFrame, amiss: pd.DataFrame) -> Callable[[Failure], CauseContext]:
     """Return a function that collects the evidence of all ARKs of a run about one failure."""
-    is_fine = judged["family"].eq(Family.WORKS) & judged["way"].isna()
+    # An address that holds another one is that of an archive or a proxy.
+    is_inner = judged["request_url"].str.count("://").gt(1)
+    is_fine = judged["family"].eq(Family.WORKS) & judged["way"].isna() & ~is_inner
     fine = in_order(judged.loc[is_fine, ["ark", "naan", "request_url"]], "ark", "request_url")
     working = dict(rows_of(fine[["ark", "request_url"]]))
     sorted_arks = sorted(working)

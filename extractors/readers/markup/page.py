@@ -323,7 +323,9 @@ class MarkupPage:
     def _read_attributes(self, tag: re.Match[str], attributes: Mapping[str, str]) -> None:
         location = _meta_place(attributes) if tag[2] == "meta" else tag[2]
         for name, value in attributes.items():
-            if not may_hold_ark(value):
+            # The address of an archived copy (a Robust Link) cites no other object.
+            is_copy = name == "data-versionurl" or (name == "data-originalurl" and value == attributes.get("href"))
+            if is_copy or not may_hold_ark(value):
                 continue
             where = f"{location}/@{name}"
             link = None
