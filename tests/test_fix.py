@@ -17,7 +17,9 @@ import pytest
 
 from arkaudit.audits.corrected_files import write_corrected
 from arkaudit.audits.fixing import FixedFile, Selection, fixed_files
+from crawler.history.latest import rebuild
 from crawler.model import schema
+from crawler.store.store import Store
 from extractors.corrections.proposals import OPTIONAL, Kind
 from extractors.corrections.sources import Source
 from tests.growth import LINEAR, growth
@@ -320,7 +322,8 @@ def test_fix_explains_mistakes_in_one_line(options: list[str], message: str, tmp
 
 # With a store.
 
-MOVED, DEAD, SHORT_DEAD, PLAIN, TYPED, OLD_FORM = (f"ark:/12148/btv1b8449{number}" for number in range(100, 106))
+MOVED, DEAD, SHORT_DEAD, PLAIN, TYPED, OLD_FORM, LOST = (f"ark:/12148/btv1b8449{number}" for number in range(100, 107))
+COPY = f"https://archive.example/2020/http://lost.example/{LOST}"
 
 
 @pytest.fixture(scope="module")
@@ -328,13 +331,14 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a store with a check of one ARK of each kind, and two earlier checks of one whose resolver is dead."""
     at = datetime(2026, 11, 1, tzinfo=UTC)
     resolvers = {MOVED: "old", DEAD: "dead", SHORT_DEAD: "dead", PLAIN: "plain", TYPED: "museum", OLD_FORM: "classic"}
+    resolvers[LOST] = "lost"
     urls = {ark: f"http://{host}.example/{ark}" for ark, host in resolvers.items()}
     at_n2t = {ark: f"https://n2t.net/{ark}" for ark in (MOVED, DEAD, SHORT_DEAD)}
     numbers = {ark: number for number, ark in enumerate(urls, start=1)}
     observations = [
         observation_row(numbers[ark], url, "object", [hop(url, 404)])
         for ark, url in urls.items()
-        if ark in (MOVED, TYPED)
+        if ark in (MOVED, TYPED, LOST)
     ]
     observations += [
         observation_row(numbers[ark], urls[ark], "object", [hop(urls[ark], None, error="no address")], chain_end="dns")
@@ -359,24 +363,66 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> Path:
         OLD_FORM: {"object": "resolved", "remarks": ["the resolver knows only the other form of the label"]},
     }
     verdicts = [{"ark_id": numbers[ark], "request_url": urls[ark], **row} for ark, row in outcomes.items()]
-    verdicts += [{**verdicts[1], "run_id": run, "verdict_id": 90 + run} for run in (4, 5)]
+    gone = {"ark_id": numbers[LOST], "request_url": urls[LOST], "object": "broken"}
+    verdicts += [gone, {**gone, "request_url": COPY, "object": "resolved"}]
+    observations.append(observation_row(numbers[LOST], COPY, "object", [hop(COPY)]))
+    verdicts += [
+        {**row, "run_id": run, "verdict_id": (90 if row is gone else 80) + run}
+        for run in (4, 5)
+        for row in (verdicts[1], gone)
+    ]
+    copy = {"ark_id": numbers[LOST], "request_url": urls[LOST], "memento_url": COPY, "outcome": "captured"}
+    copy |= {"run_id": 2, "timegate": "https://archive.example/", "reason": "", "evidence": [], "hops": [hop(COPY)]}
+    copy |= {"at": "2026-11-01T00:00:00.000+00:00", "memento_at": "2020-05-04T00:00:00.000+00:00"}
     runs = [
         {"run_id": run, "started_at": (at - timedelta(days=days)).isoformat("T", "milliseconds")}
         for run, days in ((2, 0), (4, 8), (5, 4))
     ]
-    return write_store(
+    path = write_store(
         tmp_path_factory.mktemp("checked") / "audit.db",
         {
             schema.run: runs,
             schema.ark: [ark_row(number, ark) for ark, number in numbers.items()],
             schema.document: [
-                {"document_id": 1, "url": "known.txt", "body_sha256": hashlib.sha256(b"before").hexdigest()}
+                {"document_id": 1, "url": "known.txt", "hops": [], "body_sha256": hashlib.sha256(b"before").hexdigest()}
             ],
             schema.mention: [mention_row(1, number, number, urls[ark]) for ark, number in numbers.items()],
             schema.observation: observations,
             schema.verdict: verdicts,
+            schema.memento: [copy],
         },
     )
+    with Store.open(path) as store, store.transaction() as connection:
+        rebuild(connection)
+    return path
+
+
+def test_fix_cites_archived_copies_if_asked(checked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    url = f"http://lost.example/{LOST}"
+    texts = {
+        "a.html": f"<p><a class=x href='{url}'>{url}</a>, {url}.",
+        "a.md": f"see {url}.\n",
+        "b.md": f"see [x]({url}).\n",
+        "a.txt": f"see {url},\n{url}",
+        "a.csv": f"x,y\n{url},1\n",
+        "a.tex": f"\\documentclass{{a}}\\url{{{url}}}",
+    }
+    for name, text in texts.items():
+        Path(name).write_text(text)
+    assert run_command("fix", *texts, "--store", checked).stdout == ""
+    for _ in range(2):
+        done = run_command("fix", *texts, "--store", checked, "--only", "archived", "--apply", "--no-backup")
+        assert done.returncode == 0, done.stderr
+        robust = f'data-originalurl=\'{url}\' data-versionurl="{COPY}" data-versiondate="2020-05-04"'
+        noted = f"{url} (archived at {COPY})"
+        assert {name: Path(name).read_text() for name in texts} == texts | {
+            "a.html": f"<p><a {robust} class=x href='{url}'>{url}</a>, {noted}.",
+            "a.md": f"see {noted}.\n",
+            "a.txt": f"see {noted},\n{noted}",
+        }, done.stdout
+        refused = [line for line in done.stdout.splitlines() if "an archived copy can't be cited at this place" in line]
+        assert sorted(line.partition(": http")[0] for line in refused) == ["a.tex: \\url", "b.md: a/@href"]
 
 
 def test_fix_with_a_store(checked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, select
 
+from crawler.history.ark_status import ArkState
 from crawler.model.observations import Family
 from crawler.model.resolving import GLOBAL_RESOLVER, request_url
 from crawler.model.schema import document
@@ -18,9 +19,11 @@ from extractors.model.urls import authority_of
 from extractors.wraps.rules import Confidence
 from reports.remediation.causes import Cause
 from reports.remediation.correcting import Place, Why, correction
-from reports.store.frames import load_frames
+from reports.store.frames import Frames, load_frames
 from reports.store.store_reading import read_store
 from reports.tables.actions import checked_places, lasting_detours
+from reports.tables.ark_statuses import archived_copies
+from reports.tables.definitions import PAIR, rows_of
 
 _BECAUSE_HTTPS = "the resolver redirects http to https"
 
@@ -43,6 +46,8 @@ class StoreChecks:
     """Hosts at which an ARK works with the label ``ark:`` as cited."""
     classic: frozenset[str]
     """Hosts that need the label ``ark:/``."""
+    copies: Mapping[tuple[str, str], tuple[str, str]]
+    """The URL and the date of an archived copy, for ARKs that are confirmed to be broken."""
     digests: Mapping[str, str]
     """The digest of each document, by its name, as it was checked last."""
 
@@ -99,6 +104,11 @@ class StoreChecks:
                 Why.OTHER_FORM: (Kind.SPELLING, found.correct, ark, True),
             }.get(found.why, detour)
             yield replace_text(mention, correct, kind, ark, found.because, is_certain=is_certain)
+        is_shown = mention.role is Role.LINK_TARGET or (mention.role is Role.TEXT and mention.link is None)
+        if (found is None or not found.correct) and is_shown and not (place.is_ambiguous or is_relative):
+            copy = self.copies.get((ark, url))
+            if copy is not None:
+                yield Proposal(Kind.ARCHIVED, (), ark, f"it fails; {copy[0]} is a copy of {copy[1]}", True, copy)
         is_secure = known.family is Family.WORKS and url in self.secured and not place.is_ambiguous
         if is_secure and mention.as_written.startswith("http://"):
             secure = "https" + mention.as_written.removeprefix("http")
@@ -137,8 +147,17 @@ def checks_of(store: Path) -> StoreChecks:
         frozenset(url for url in answered if url.startswith("http://") and f"https{url[4:]}" in answered),
         frozenset(modern),
         frozenset(classic),
+        _copies(frames),
         read_store(store, _digests),
     )
+
+
+def _copies(frames: Frames) -> dict[tuple[str, str], tuple[str, str]]:
+    lost = frames.latest.loc[frames.latest["state"].eq(ArkState.CONFIRMED_BROKEN), PAIR]
+    found = archived_copies(frames).dropna(subset=["archived_copy", "archived_at"]).merge(lost, on=PAIR)
+    found = found.merge(frames.arks[["ark_id", "ark"]], on="ark_id")
+    columns = ["ark", "request_url", "archived_copy", "archived_at"]
+    return {(ark, url): (copy, f"{at:%Y-%m-%d}") for ark, url, copy, at in rows_of(found[columns])}
 
 
 def _digests(connection: Connection) -> dict[str, str]:

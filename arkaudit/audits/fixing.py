@@ -65,6 +65,11 @@ class Correction:
         """Its reasons in words."""
         return "; ".join(proposal.because for proposal in self.proposals)
 
+    @property
+    def copy(self) -> tuple[str, str] | None:
+        """The URL and the date of an archived copy that it adds."""
+        return next((each.copy for each in self.proposals if each.copy), None)
+
 
 @dataclass(slots=True)
 class FixedFile:
@@ -186,7 +191,8 @@ def _differences(
         if document.summary.is_unreadable:
             yield attempt, _reason(document.summary.findings)
         else:
-            yield attempt, difference(file._mentions, document.value, expected)
+            added = [one.copy[0] for one in corrections if one.copy]
+            yield attempt, difference(file._mentions, document.value, expected, added)
 
 
 def _mentions_of(document: Document) -> tuple[Mention, ...]:
@@ -255,12 +261,23 @@ def _place_corrections(file: FixedFile, source: Source, data: bytes, chosen: Seq
         places = source.places(group[0], is_text=group[1])
         of_mention = dict(zip(groups[group], places, strict=False)) if len(places) == len(groups[group]) else {}
         for one in corrections:
-            if not places:
-                file.others.append(replace(one, refusal="its place in the source was not found"))
+            refusal = "" if places else "its place in the source was not found"
+            candidates = []
             for place in [of_mention[one.index]] if of_mention else places[:_MOST_TRIALS]:
-                edits = tuple(place.byte_edits(chain.from_iterable(each.edits for each in one.proposals)))
+                edits = [*place.byte_edits(chain.from_iterable(each.edits for each in one.proposals))]
+                try:
+                    additions = [*place.additions(one.copy, is_text=group[1])] if one.copy else []
+                    if additions and not of_mention:
+                        # Reading again would not show that it was added to another citation.
+                        raise Unfixable("the same text is also at other places")
+                    edits += additions
+                except Unfixable as problem:
+                    refusal = str(problem)
                 if edits:
-                    file._candidates.append(replace(one, edits=edits))
+                    candidates.append(replace(one, edits=tuple(edits)))
+            file._candidates += candidates
+            if refusal and not candidates:
+                file.others.append(replace(one, refusal=refusal))
     if not source.is_package:
         line_ends = [end.end() for end in re.finditer(b"\n", data)]
         file._candidates = [

@@ -29,10 +29,12 @@ class Kind(StrEnum):
     """A line end, a soft hyphen or a hyphen of the layout inside the ARK."""
     LABEL = "label"
     """The old form of the label, ``ark:/``."""
+    ARCHIVED = "archived"
+    """An archived copy of a lost object, to cite in addition."""
 
 
 #: Kinds that are made only if they are asked for.
-OPTIONAL = frozenset({Kind.LABEL})
+OPTIONAL = frozenset({Kind.LABEL, Kind.ARCHIVED})
 #: Kinds that need no check.
 UNCHECKED = frozenset({Kind.SPELLING, Kind.BROKEN_WRAP, Kind.LABEL})
 
@@ -57,6 +59,8 @@ class Proposal:
     """The ARK of the corrected mention, in normal form."""
     because: str
     is_certain: bool
+    copy: tuple[str, str] | None = None
+    """The URL and the date of an archived copy to cite in addition."""
 
 
 @dataclass(frozen=True, slots=True)

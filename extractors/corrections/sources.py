@@ -125,6 +125,10 @@ _SIGNATURES = re.compile(r"_xmlsignatures/|META-INF/(?:documentsignatures|signat
 _HUNK = re.compile(rb"^@@ -[0-9]+(?:,[0-9]+)? \+[0-9]+(?:,[0-9]+)? @@", re.MULTILINE)
 _RUN_CHARACTER = re.compile(r"<((?:[\w.-]+:)?)noBreakHyphen\b[^<>]*/>")
 _TEXT_BEGINS = re.compile(r"<((?:[\w.-]+:)?t)(?: [^<>]*)?>")
+_LINK = re.compile(r"<a\s[^<>]*?\bhref\s*=\s*(?P<target>\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>]+)[^<>]*>", re.IGNORECASE)
+_VERSION = "data-versionurl"
+#: What may follow a citation in running text, after which a text can be added.
+_AFTER_TEXT = re.compile(r"[\s.,;:!?)<]|\Z")
 #: Beginning with a digit, because plain words have none and would take most of the time.
 _NUMBER = re.compile("[0-9][0-9A-Za-z]*+")
 #: Characters around a number that may belong to the same ARK, with their markup.
@@ -249,6 +253,25 @@ class Place:
                     yield self._byte_edit(start, end, text)
                 text = ""
 
+    def additions(self, copy: tuple[str, str], *, is_text: bool) -> Iterator[ByteEdit]:
+        """Yield the edit that cites an archived copy (URL and date) as text or by a Robust Link, unless it is there.
+
+        Raises `Unfixable` if there is no place for it.
+        """
+        text, (url, date) = self.part.text, copy
+        link = None if is_text else _LINK.match(text, max(0, text.rfind("<", 0, self.start)))
+        link = link if link and self.start < link.end() else None
+        at, new = self.offsets.source_end(self.ends[-1]), self.part.syntax.escape(f" (archived at {url})")
+        is_there = _VERSION in link[0] if link else text.startswith(new, at)
+        if link:
+            # robustlinks.mementoweb.org/spec: the link keeps its target.
+            version = f'{_VERSION}="{html.escape(url)}" data-versiondate="{date}"'
+            at, new = link.start() + 2, f" data-originalurl={link['target']} {version}"
+        elif not is_text or text.startswith("](", self.start - 2) or not _AFTER_TEXT.match(text, at):
+            raise Unfixable("an archived copy can't be cited at this place")
+        if not is_there:
+            yield self._byte_edit(at, at, new)
+
     def _byte_edit(self, start: int, end: int, text: str) -> ByteEdit:
         part = self.part
         if not text:
@@ -317,7 +340,7 @@ class Source:
         return inside or shown
 
     def _find(self, written: str, *, with_tags: bool) -> list[Place]:
-        """Return all places of *written*, where gaps may have other blanks; those that end a word, if there are any."""
+        """Return all places of *written*, where gaps may have other blanks; if possible those that are no part of more."""
         pieces = _PIECE.findall(written)
         pattern = re.compile("".join(r"(\s++)" if piece.isspace() else f"({re.escape(piece)})" for piece in pieces))
         places: dict[tuple[str, int], tuple[Place, bool]] = {}
@@ -331,7 +354,7 @@ class Source:
             )
         for part in () if places else self._parts:
             self._add_places(places, part, pieces, pattern, [part.whole_map(with_tags=with_tags)])
-        return [place for place, goes_on in places.values() if not goes_on] or [place for place, _ in places.values()]
+        return [place for place, is_part in places.values() if not is_part] or [place for place, _ in places.values()]
 
     @staticmethod
     def _add_places(
@@ -341,7 +364,7 @@ class Source:
         pattern: re.Pattern[str],
         maps: Iterable[OffsetMap],
     ) -> None:
-        """Add the places in a part, and if the word goes on after each."""
+        """Add the places in a part, each with True if it is a part of a longer word or URL."""
         for offsets in maps:
             for found in pattern.finditer(offsets.text):
                 starts: list[int] = []
@@ -351,7 +374,9 @@ class Source:
                     starts += [first] * len(piece) if piece.isspace() else range(first, last)
                     ends += [last] * len(piece) if piece.isspace() else range(first + 1, last + 1)
                 place = Place(part, offsets, starts, ends)
-                places[part.name, place.start] = (place, offsets.text[found.end() : found.end() + 1].isalnum())
+                before, after = offsets.text[: found.start()][-1:], offsets.text[found.end() : found.end() + 1]
+                is_part = after.isalnum() or ("://" in found[0] and (before == "/" or before.isalnum()))
+                places[part.name, place.start] = (place, is_part)
 
     def apply(self, edits: Iterable[ByteEdit]) -> bytes:
         """Return the document after *edits*; all other bytes are the same."""
