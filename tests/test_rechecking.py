@@ -20,7 +20,7 @@ from crawler.history.triaging import KnownSelection, beginning_of
 from crawler.store.store import Store
 from reports.page.cards import action_cards
 from reports.store.frames import load_frames
-from reports.tables.report_tables import Tables
+from reports.tables.report_tables import Tables, load_report
 from tests.interrupted import Command
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, reply, run_command, select
 
@@ -307,6 +307,9 @@ def test_recheck_of_a_card_names_what_works_again(tmp_path: Path) -> None:
         done = run_command(*words, *ON_LOOPBACK, folder=tmp_path)
         assert [row["ark"] for row in json_lines(done.stdout)] == ["ark:12x45/x5b"]
         assert f"works again: ark:12x45/x5b, at {urls[1]}" in done.stderr
+        rows = load_report(store).table("changes")
+        fixed = rows.loc[rows["event"].eq("recovered"), ["ark", "cause"]]
+        assert fixed.to_numpy().tolist() == [["ark:12x45/x5b", card.cause]]
         done = run_command(*words, *ON_LOOPBACK, folder=tmp_path)
         assert (done.returncode, done.stderr.count("\n"), "that fails by the cause" in done.stderr) == (2, 1, True)
 

@@ -41,6 +41,7 @@ from reports.tables import overviews
 from reports.tables.ark_statuses import FAMILY_COLUMNS
 from reports.tables.audit_status import AuditStatus, status_of
 from reports.tables.definitions import rows_of
+from reports.tables.failing import former_causes
 from reports.tables.filters import Choice, select_part
 from reports.tables.headline import audit_subject, counts_of, headline
 from reports.tables.known import events_to_report, without_known
@@ -101,7 +102,7 @@ def report_on(
     listed = load_inventory(inventory)
     registry = load_registry(cache_folder())
     wanted = choice or Choice()
-    loaded = load_frames(store, run_id=run_id, since=since, registry=registry, inventory=listed)
+    loaded = load_frames(store, run_id=run_id, since=since, registry=registry, inventory=listed, diagnose=former_causes)
     frames = select_part(loaded, wanted)
     if wanted and frames.arks.empty and not loaded.arks.empty:
         say(f"no ARK of this run matches {wanted.words}")

@@ -24,7 +24,7 @@ SHOWN = {
         25,
     ),
     "arks": (("ark", "asked", "asked_from", "answered", "object"), 25),
-    "changes": (("event", "ark", "object", "detail"), 25),
+    "changes": (("event", "ark", "object", "cause", "detail"), 25),
     "inventory": (("findings", "ark", "title", "collection", "expected_url", "final_url"), 25),
     "services": (("outcome", "arks", "share", "meaning"), 10),
     "naans": (

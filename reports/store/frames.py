@@ -5,7 +5,7 @@ All frames are read in one transaction, so that a report on a running audit show
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,7 @@ from reports.store.run_queries import (
     is_event_since,
     is_run_before,
     run_before,
+    runs_before_recovery,
     start_of,
     without_index,
 )
@@ -154,6 +155,8 @@ class Frames:
     """The last finished run before this one with the same command and seeds."""
     since: Frames | None = None
     """The run that the user chose for comparison."""
+    former_causes: pd.DataFrame | None = None
+    """One row per ARK and URL that has recovered, with the cause of its last failure, if it was diagnosed."""
 
     def __repr__(self) -> str:
         of_store = f"of {self.store!r}" if self.store else "of no store"
@@ -169,6 +172,7 @@ def load_frames(
     since: int | None = None,
     registry: Registry | None = None,
     inventory: pd.DataFrame | None = None,
+    diagnose: Callable[[Frames], pd.DataFrame] | None = None,
 ) -> Frames:
     """Return one run of *store*, alone; or without *run_id*, the current state of its audit.
 
@@ -176,7 +180,9 @@ def load_frames(
 
     The result includes the run before it with the same command and seeds, and the run *since*, if given: their own
     rows, without requests. *registry* is the NAAN registry, by default the built-in copy. *inventory* is a result of
-    `read_inventory`. An empty store, or a run without rows, gives empty frames of the same dtypes. Nothing is written.
+    `read_inventory`. *diagnose* returns the cause of each failure of a run. It gets the last runs in which recovered ARKs
+    failed, one after the other, because each takes much memory. An empty store, or a run without rows, gives empty
+    frames of the same dtypes. Nothing is written.
     Raises `StoreUnreadable`, and `crawler.store.StoreDamaged`.
     """
     registered = registered_names(registry or Registry.builtin())
@@ -198,12 +204,18 @@ def load_frames(
             else _frames(connection, ReportScope(run, run, is_all=reported.is_all), registered, arks, listed)
             for run in (earlier, since)
         ]
+        causes = [
+            diagnose(_frames(connection, ReportScope(run, run), registered, arks, listed, has_requests=True))
+            for run in runs_before_recovery(connection, reported, since)
+            if diagnose
+        ]
         return replace(
             _frames(connection, reported, registered, arks, listed, since=since, is_whole=True),
             store=store.name,
             is_alone=run_id is not None and has_later_run(connection, run_id),
             previous=compared[0],
             since=compared[1],
+            former_causes=pd.concat(causes).drop_duplicates(["ark_id", "request_url"]) if causes else None,
         )
 
     return read_store(store, load_chosen)
@@ -218,8 +230,9 @@ def _frames(
     *,
     since: int | None = None,
     is_whole: bool = False,
+    has_requests: bool = False,
 ) -> Frames:
-    """Return the frames of *reported*; unless it *is_whole*, without requests and earlier runs.
+    """Return the frames of *reported*; unless it *is_whole*, without earlier runs, and with requests only if asked.
 
     *arks* are all ARKs of the store; frames that need all of them share the object.
     """
@@ -228,7 +241,7 @@ def _frames(
         query = query_of(selection) if of is None else query_of(selection).select_from(of)
         return load(connection, selection, query.where(*where))
 
-    run_id = reported.run_id
+    run_id, has_requests = reported.run_id, is_whole or has_requests
     whole_run, until = (run_id, reported.until) if is_whole else (NO_RUN, NO_RUN)
     all_runs = timeline(connection, until)  # First, because it may replace the statuses in this connection.
     counting = cache_numbers(connection, "counting", counting_verdicts(reported))
@@ -238,16 +251,16 @@ def _frames(
     together = (verdict.c.run_id == observation.c.run_id) & (verdict.c.request_url == observation.c.request_url)
     resting = select(observation.c.observation_id).join_from(verdict, observation, together)
     asked = own.union(resting.where(verdict.c.verdict_id.in_(counting)))
-    is_asked = observation.c.observation_id.in_(asked) if is_whole else false()
+    is_asked = observation.c.observation_id.in_(asked) if has_requests else false()
     asks = query_of(OBSERVATIONS).join_from(observation, ark).where(is_asked)
     observations, hops = with_hops(connection, OBSERVATIONS, asks, HOP_OF)
-    if not is_whole:
+    if not has_requests:
         observations = load_rows(COMPARED_OBSERVATIONS, observation.c.observation_id.in_(own))
     fetching = query_of(FETCHES).where(document.c.run_id == whole_run)
     _, fetches = with_hops(connection, FETCHES, fetching, FETCH_OF)
 
     mentions = load_rows(
-        MENTIONS if is_whole or len(inventory) else COMPARED_MENTIONS,
+        MENTIONS if has_requests or len(inventory) else COMPARED_MENTIONS,
         document.c.run_id == run_id,
         is_current_mention,
         of=mention.join(document).join(ark),

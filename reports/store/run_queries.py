@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +10,9 @@ from sqlalchemy import ColumnElement, Connection, Integer, Select, and_, case, c
 from sqlalchemy.sql import operators
 from sqlalchemy.sql.expression import UnaryExpression
 
+from crawler.history.ark_status import EventKind
 from crawler.model.observations import FAMILY_OF, DocumentOutcome, Family
-from crawler.model.schema import document, event, is_current_mention, mention, observation, run, verdict
+from crawler.model.schema import assessment, document, event, is_current_mention, mention, observation, run, verdict
 
 #: The state of a run that completed.
 FINISHED = "finished"
@@ -170,6 +172,31 @@ def cache_numbers(connection: Connection, name: str, numbers: Select[Any]) -> Se
 def start_of(run_id: int | None) -> Any:
     """Return the start time of a run as a subquery; NULL for None."""
     return select(run.c.started_at).where(run.c.run_id == run_id).scalar_subquery()
+
+
+#: The most runs in which the former failures of recovered ARKs are diagnosed.
+_MOST_FAILED = 2
+
+
+def runs_before_recovery(connection: Connection, reported: ReportScope, since: int | None) -> Sequence[int]:
+    """Return the runs in which ARKs failed last whose recovery is an event of the report; the latest first."""
+    begun, failed = run.alias(), run.alias()
+    last = (
+        select(verdict.c.run_id, func.max(failed.c.started_at).label("at"))
+        .join_from(event, begun, begun.c.run_id == event.c.run_id)
+        .join(verdict, (verdict.c.ark_id == event.c.ark_id) & (verdict.c.request_url == event.c.request_url))
+        .join(failed, failed.c.run_id == verdict.c.run_id)
+        .join(assessment, assessment.c.run_id == verdict.c.run_id)
+        .where(is_event_since(reported, since), event.c.event == EventKind.RECOVERED)
+        # An outage is not the failure that has ended.
+        .where(assessment.c.is_suspect.is_(False))
+        .where(failed.c.started_at < begun.c.started_at, verdict.c.object.in_(AILING))
+        .group_by(event.c.event_id)
+        .subquery()
+    )
+    return connection.scalars(
+        select(last.c.run_id).group_by(last.c.run_id).order_by(func.max(last.c.at).desc()).limit(_MOST_FAILED)
+    ).all()
 
 
 def is_event_since(reported: ReportScope, since: int | None) -> ColumnElement[bool]:

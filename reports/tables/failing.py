@@ -18,7 +18,7 @@ from extractors.model.urls import authority_of
 from reports.remediation.causes import CauseContext, Failure, diagnose, pattern
 from reports.store.frames import Frames
 from reports.store.typed_columns import JOINT
-from reports.tables.ark_statuses import families, last_answers
+from reports.tables.ark_statuses import ark_statuses, families, last_answers
 from reports.tables.definitions import PAIR, hosts_of, in_order, map_distinct, records_of, rows_of
 from reports.tables.listings import check_characters
 
@@ -62,6 +62,14 @@ def diagnosed_failures(frames: Frames) -> pd.DataFrame:
     columns = {name: [getattr(diagnosis, name) for diagnosis in diagnoses] for name in _OF_DIAGNOSIS}
     causes = pd.DataFrame(columns, index=amiss.index).astype("str")
     return pd.concat([amiss[_KNOWN], causes], axis="columns").reset_index(drop=True)
+
+
+def former_causes(frames: Frames) -> pd.DataFrame:
+    """Return the cause of each failure of a run, for `load_frames`; nothing of the run is kept."""
+    causes = diagnosed_failures(frames)[[*PAIR, "cause"]]
+    for function in (diagnosed_failures, check_characters, ark_statuses):
+        function.cache_clear()
+    return causes
 
 
 def _judged_verdicts(frames: Frames) -> pd.DataFrame:

@@ -196,6 +196,10 @@ def changes(frames: Frames) -> pd.DataFrame:
     events = events_to_report(frames).merge(frames.verdicts[[*PAIR, "object"]], on=PAIR, how="left")
     failures = [new_failures(frames)] if frames.since or frames.previous else []
     rows = pd.concat([events.astype({"event": "str"}), *failures], ignore_index=True)
+    known = diagnosed_failures(frames)[[*PAIR, "cause"]].assign(is_past=False)
+    if frames.former_causes is not None:
+        known = pd.concat([known, frames.former_causes.assign(is_past=True)])
+    rows = rows.assign(is_past=rows["event"].eq(EventKind.RECOVERED)).merge(known, on=[*PAIR, "is_past"], how="left")
     return rows.assign(rank=rows["event"].map(SEVERITY.index).astype("Int64"))
 
 
@@ -243,6 +247,7 @@ CHANGES = TableDefinition(
         NAAN_COLUMN,
         ASKED_URL_COLUMN,
         OBJECT_COLUMN,
+        token_column("cause", "why it fails; of a recovered ARK, why it last failed, if known"),
         text_column("detail", "the event in words"),
         moment_column("at", "moment of the check that showed it", varies=True),
     ),

@@ -28,6 +28,7 @@ from reports.tables import (
     services,
     summary,
 )
+from reports.tables.failing import former_causes
 from reports.tables.filters import Choice
 
 
@@ -153,5 +154,7 @@ def load_report(
     """
     listed = None if inventory is None else read_inventory(Path(inventory))
     registry = load_registry(cache_folder())
-    frames = load_frames(Path(store), run_id=run, since=since, registry=registry, inventory=listed)
+    frames = load_frames(
+        Path(store), run_id=run, since=since, registry=registry, inventory=listed, diagnose=former_causes
+    )
     return AuditFrames(**{field.name: getattr(frames, field.name) for field in fields(Frames)})
