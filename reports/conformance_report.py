@@ -12,6 +12,7 @@ from crawler.conformance.conformance import SAME, Comparison, RequirementOutcome
 from crawler.model.observations import ChainEnd
 from reports.formats.badge import AMISS, FINE, Badge, svg
 from reports.formats.json_document import json_text
+from reports.formats.junit import xml_text
 from reports.languages.display import escape_invisible
 from reports.page import template
 
@@ -120,8 +121,7 @@ def as_junit(report: ConformanceReport) -> str:
             elif result.outcome is not RequirementOutcome.PASSES:
                 words = {"message": reasons or result.outcome.value}
                 ElementTree.SubElement(case, "skipped", words)
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+    return xml_text(root)
 
 
 def as_markdown(report: ConformanceReport) -> str:

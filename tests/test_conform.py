@@ -164,3 +164,4 @@ def test_each_format_has_the_share_and_the_faults(form: str) -> None:
         assert "A hyphen in the name makes another ARK" in done.stdout
     if form in ("junit", "badge"):
         ElementTree.fromstring(done.stdout)
+        assert form == "badge" or 'encoding="UTF-8"' in done.stdout, "and not the encoding of the locale"

@@ -8,6 +8,7 @@ from urllib.parse import quote
 from xml.etree import ElementTree
 
 from reports.formats.json_document import json_text
+from reports.formats.junit import xml_text
 from reports.languages import ENGLISH, Language
 from reports.languages.display import escape_invisible
 from reports.tables.audit_status import AuditRow, AuditStatus
@@ -64,5 +65,4 @@ def atom_feed(name: str, status: AuditStatus, report_url: str | None, language: 
             add(entry, "link", rel="alternate", type="text/html", href=f"{report_url}#ark={quote(change.ark, safe='')}")
         where = language.gettext("{ark} at {url}", ark=change.ark, url=change.url)
         add(entry, "content", f"{where}: {change.detail}" if change.detail else where)
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode") + "\n"
+    return xml_text(root)

@@ -40,6 +40,11 @@ def junit(report: Report) -> str:
         suite.attrib.update({"time": "0", "timestamp": f"{began:%Y-%m-%dT%H:%M:%S}", "hostname": "localhost"})
         totals += counts
     root.attrib.update({**{kind: str(totals[kind]) for kind in kinds}, "time": "0"})
+    return xml_text(root)
+
+
+def xml_text(root: ElementTree.Element) -> str:
+    """Return an indented XML document for a file in UTF-8; `ElementTree` would declare the encoding of the locale."""
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
