@@ -203,10 +203,8 @@ def test_overview_without_audits_or_a_folder_is_one_line(tmp_path: Path) -> None
 def test_command_writes_the_overview(config: Path, tmp_path: Path) -> None:
     done = run_command("overview", "-c", config, "--out", tmp_path / "site")
     assert done.returncode == 2
-    assert [line.partition(":")[0] for line in done.stderr.replace("arkaudit: ", "").splitlines()[:2]] == [
-        "damaged",
-        "old",
-    ]
+    said = dict(line.split(": ", 2)[1:] for line in done.stderr.splitlines()[:3])
+    assert (list(said), said["new"]) == (["new", "damaged", "old"], "has no run yet")
     assert sorted(rows_of(tmp_path / "site")) == ["damaged", "maps", "new", "old", "theses"]
 
 

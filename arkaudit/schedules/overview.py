@@ -51,8 +51,8 @@ def write_overview(audits: Mapping[str | None, Config], config_file: Path, out: 
         for name, config in named.items():
             row, code_of_row = _row_of(name, config, config_file, out)
             code = max(code, code_of_row)
-            if row.fault:
-                say(f"{name}: {row.fault}", level=logging.ERROR)
+            if words := row.fault or _REMARKS.get(row.state):
+                say(f"{name}: {words}", level=logging.ERROR if row.fault else logging.INFO)
             rows.append(row)
             texts = {"status.json": status_json(row)}
             if row.status is not None:
@@ -62,6 +62,9 @@ def write_overview(audits: Mapping[str | None, Config], config_file: Path, out: 
         choice = LanguageChoice.parse(audits[None].report.lang)
         _write_changed({INDEX: overview_page(rows, now, choice)}, folder, out)
     return code
+
+
+_REMARKS = {"running": "a run is under way, the last result stays", "not-run": "has no run yet"}
 
 
 def _write_changed(texts: Mapping[str, str], folder: Path, old: Path) -> None:
