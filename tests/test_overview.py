@@ -235,9 +235,10 @@ def test_overview_has_no_barrier_and_fits(browser: Page, site: Path, scheme: str
 @pytest.mark.browser
 @needs_browser
 def test_script_updates_ages_in_every_language(browser: Page, site: Path) -> None:
-    browser.open(site / "index.html")
+    browser.open(site / "index.html", width=390)
     assert browser.value("document.querySelector('#theses').classList.contains('late')"), "by the clock of the reader"
     for code, begins in (("fr", "il y a"), ("de", "vor"), ("es", "hace"), ("en", "")):
         browser.value(f"arkaudit.speak({code!r})")
         assert browser.value("document.querySelector('#theses .age').textContent").startswith(begins)
         assert browser.value("document.querySelector('h1').textContent") == LANGUAGES[code].gettext("ARK audits")
+        assert browser.value("document.documentElement.scrollWidth <= innerWidth")
