@@ -14,6 +14,7 @@ from extractors.mentions.mention_reader import (
     COMPOUND,
     CONTEXT_CHARS,
     LETTER_FOR_ZERO,
+    REST_VARIES,
     SHORT_NAME,
     VARIABLE,
     is_placeholder,
@@ -145,7 +146,7 @@ def clean_mention(block: Block, first: int, start: int, end: int, zones: Zones) 
     last = found.end("chars")
     if (at - 2 < start and start) or (block.page is not None and not _may_be_on_page(block, found)):
         return None
-    if block.is_recognized or (block.following and block.is_blank_after(last)):
+    if block.is_recognized or (block.following and block.is_blank_after(last)) or REST_VARIES.match(text, last):
         return None
     if block.seams or (block.page_breaks and any(at < page_break < last for page_break in block.page_breaks)):
         return None

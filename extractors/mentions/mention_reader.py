@@ -91,8 +91,8 @@ _VARIABLE_AFTER = re.compile(
 #: A regular expression that continues after the name: ``ark:/53355/cl([0-9]+)``, ``ark:/12148/(.*)``,
 #: ``ark:/88435/dc[0-9]{6}``, ``ark:/88435/dc\d+``; ``[3]`` and ``[3-5]`` are notes.
 _EXPRESSION = re.compile(r"\((?:\?[:P<]|\[|\\|\.[*+])|\[\^?(?:0-9|[A-Za-z]-[A-Za-z]|\\[dw])|\\[dw][+*{]")
-#: The sign of SQL for any characters: ``LIKE 'ark:/53355/cl%'``.
-_ANY_CHARS = re.compile("%(?=[\"'])")
+#: Signs that the rest of a name varies: ``'cl%'`` of SQL, ``cl01?????``, ``"cl" + number``, ``'cl', ?id`` of SPARQL.
+REST_VARIES = re.compile(r"%(?=[\"'])|\?{4}|[\"']\s?(?:(?:[+&.]|\|\||\.\.)\s?[A-Za-z$_@(]|,\s?[?$@]\w)")
 #: The longest name before a star that is a pattern, whatever characters it has.
 _LONGEST_STEM = 5
 #: A name without a letter or digit is a piece of a query or of a pattern: ``ark:12148/+``, ``ark:12148/*``.
@@ -457,18 +457,22 @@ class MentionReader:
         )
 
     def _is_pattern(self) -> bool:
-        """Return True if a star or ``%`` after a few letters stands for all names with that beginning.
+        """Return True if a star or a variable after a few letters stands for all names with that beginning.
 
         After a whole name, a star marks a note.
         """
         naan, _, name = self._builder.chars.replace("-", "").partition("/")
         stem = name.rstrip("*")
         end = self._builder.end
-        is_starred = stem != name or self._text.startswith("***", end) or _ANY_CHARS.match(self._text, end) is not None
-        if not is_starred or "/" in stem or self._text[self._start - 1 : self._start] == "*":
+        varies = REST_VARIES.match(self._text, end)
+        if (
+            not (stem != name or self._text.startswith("***", end) or varies)
+            or "/" in stem
+            or self._text[self._start - 1 : self._start] == "*"
+        ):
             return False
         check = self._zones.check(Ark(naan.lower(), stem)) if stem else CheckCharacter.FAILS
-        is_short = len(stem) <= _LONGEST_STEM or not any(map(str.isdigit, stem))
+        is_short = len(stem) <= _LONGEST_STEM or (varies and varies[0][0] == "?") or not any(map(str.isdigit, stem))
         return check is not CheckCharacter.PASSES and (is_short or check is CheckCharacter.FAILS)
 
     def _namespace(self, slash: str) -> NamespaceMention | None:
