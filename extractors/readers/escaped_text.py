@@ -210,7 +210,8 @@ def _write_latex(source: str, out: RunningText, location: str) -> None:
             if closings:
                 close()
         elif token["word"]:
-            apart = "" if _INLINE.fullmatch(token["word"]) else " "
+            is_break = token["word"] in ("linebreak", "newline", "break")
+            apart = "\n" if is_break else "" if _INLINE.fullmatch(token["word"]) else " "
             out.write(apart)
             if token["argument"]:
                 closings.append((apart, None))
