@@ -275,16 +275,17 @@ class Gaps:
         self._cut_hyphen_of(wrap)
         return True
 
-    def continues_over_literals(self, after: int, *, is_joined: bool) -> bool:
+    def continues_over_literals(self, after: int, between: str) -> bool:
         """Return True if the ARK continues in the next string literal, which begins at *after*.
 
-        *is_joined* is True if a line break or an operator joins the literals; otherwise they may be two values.
+        An operator *between* the literals joins them, whatever they contain, and a line break joins them unless a word
+        follows. Without either they may be two values.
         """
         if len(self._notes.decisions) >= _MOST_GAPS:
             return False
         wrap = self._wrap(after - 1)
-        rules = (another_identifier, *_BLANK_RULES, shape_decides, word_follows)
-        unsure = WrapDecision(is_joined, Reason.STRING_LITERALS, Confidence.LIKELY)
+        rules = (another_identifier, *_BLANK_RULES, shape_decides, *(() if between.strip() else (word_follows,)))
+        unsure = WrapDecision(between != "", Reason.STRING_LITERALS, Confidence.LIKELY)
         decision = self._first_decision(rules, wrap) or unsure
         self._notes.is_beyond_name |= wrap.is_beyond_name
         self._note_decision(decision, wrap)
@@ -389,6 +390,8 @@ class Gaps:
     def _line_slack(self, pos: int) -> float | None:
         """Return the number of further characters that fit in the line that ends at *pos*; None if unknown."""
         block, at = self._block, self._offsets.source_offset(pos)
+        if block.text[at - 1 : at] == "\\":  # the next line continues this one
+            return 0
         if block.page is None and not block.line_slack:
             return slack_in_text(block.text, at)
         index = bisect_left(block.line_slack, (at,))

@@ -259,8 +259,7 @@ class MentionReader:
                 between = literals["between"].strip(" ")
                 if "," in between and not _JOINING_CALL.search(text, max(0, self._start - _CALL_CHARS), self._start):
                     break
-                is_joined = between != ""
-                if not self._gaps.continues_over_literals(literals.end(), is_joined=is_joined):
+                if not self._gaps.continues_over_literals(literals.end(), between):
                     break
                 pos = literals.end()
                 continue

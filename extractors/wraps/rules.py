@@ -208,6 +208,7 @@ _NUMBER = regex.compile(r"\d+[/.,;:)]*\Z")
 _LONG_NUMBER = regex.compile(r"\d{6}")
 #: A hexadecimal UUID, whose length is known.
 _UUID = regex.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-z-])", regex.IGNORECASE)
+_CAPITALS = regex.compile("[B-DF-HJ-NP-TV-XZ]{5}")
 _WORDS_JOINED = regex.compile(r"\p{L}+_\p{L}")
 _MIXED = regex.compile(r"(?=.*\d)(?=.*\p{L})")
 #: The beginning of a file path in prose, not of an ARK.
@@ -343,6 +344,8 @@ def structure_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 
 
 def structure_before(wrap: Wrap, _: Evidence) -> WrapDecision | None:
+    if wrap.left.endswith("="):
+        return WrapDecision(True, Reason.DELIMITER_AT_LINE_END, Confidence.LIKELY)
     if wrap.left[-1:] not in "/.:+@":
         return None
     ends_sentence = wrap.left.endswith(".") and _SENTENCE_START.match(wrap.right)
@@ -358,7 +361,8 @@ def structure_before(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 def word_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if not _WORD.match(wrap.right):
         return None
-    if wrap.is_full and wrap.next_part.islower() and _VOWELS.isdisjoint(wrap.right):
+    is_consonants = wrap.is_full and wrap.next_part.islower() and _VOWELS.isdisjoint(wrap.right)
+    if is_consonants or _CAPITALS.search(wrap.next_part):
         return WrapDecision(True, Reason.CONSONANTS_FOLLOW, Confidence.AMBIGUOUS)
     return WrapDecision(False, Reason.ENDS_BEFORE_WORD, Confidence.LIKELY)
 
