@@ -395,17 +395,22 @@ def read_short_text(
     return read_plain(data, charset=charset)
 
 
-def _read_format(document_format: Format, data: bytes, charset: str | None) -> Reading:
-    """Return the reading of a document by the reader of its format.
+def reader_of(document_format: Format) -> Callable[..., Reading]:
+    """Return the function that reads documents of a format.
 
     Most readers are imported on first use: their libraries take .2 s, and most runs need few of them.
     """
+    module = import_module(f"extractors.readers.{FORMATS[document_format].reader}")
+    read: Callable[..., Reading] = getattr(module, f"read_{document_format.name.lower()}")
+    return read
+
+
+def _read_format(document_format: Format, data: bytes, charset: str | None) -> Reading:
     if document_format is Format.XML:
         return read_xml(data)
     if document_format is Format.PLAIN:
         return read_plain(data, charset=charset)
-    module = import_module(f"extractors.readers.{FORMATS[document_format].reader}")
-    read: Callable[..., Reading] = getattr(module, f"read_{document_format.name.lower()}")
+    read = reader_of(document_format)
     if document_format in (Format.MAIL, Format.PDF):
         return read(data, read_document)
     return read(data, charset=charset) if document_format in PLAIN_TEXTS else read(data)

@@ -2,7 +2,6 @@
 
 import io
 import zipfile
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -92,8 +91,7 @@ def test_declared_format_has_its_names_a_reader_and_a_place_in_the_documentation
     declared = FORMATS[kind]
     for suffix in () if declared.is_package else declared.suffixes.split():
         assert format_of(b"x", name=f"a{suffix}") is kind
-    module = import_module(f"extractors.readers.{declared.reader}")
-    assert callable(getattr(module, f"read_{kind.name.lower()}", None)), "docs of `DocumentFormat.reader`"
+    assert callable(extraction.reader_of(kind))
     page = Path(__file__).parents[1] / "docs" / "extraction.md"
     assert declared.title in page.read_text("utf-8"), "add it to the table of formats there"
 

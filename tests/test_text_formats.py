@@ -7,23 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extractors.extraction import extraction_of, read_document
+from extractors.extraction import extraction_of, read_document, reader_of
+from extractors.model.formats import PLAIN_TEXTS, Format, format_of
 from extractors.readers import escaped_text, line_values, markdown, plain, rtf, structured_data
 from tests.readings import kinds
 from tests.vectors import vectors
 
-READERS = {
-    "md": markdown.read_markdown,
-    "rst": escaped_text.read_restructured,
-    "tex": escaped_text.read_latex,
-    "bib": escaped_text.read_bibtex,
-    "csv": structured_data.read_tabular,
-    "json": structured_data.read_json,
-    "jsonl": structured_data.read_json_lines,
-    **dict.fromkeys(("vcf", "ldif", "url"), line_values.read_line_values),
-    "ged": line_values.read_gedcom,
-    "rtf": rtf.read_rtf,
-}
+SUFFIXES = ("md", "rst", "tex", "bib", "csv", "json", "jsonl", "vcf", "ldif", "url", "ged", "rtf")
+FORMAT_OF = {suffix: format_of(b"x", name=f"a.{suffix}") for suffix in SUFFIXES}
+READERS = {suffix: reader_of(kind) for suffix, kind in FORMAT_OF.items()}
 #: In a vector: this text may be anything; only the mentions in it matter.
 ANY_TEXT = "\0any"
 
@@ -34,6 +26,11 @@ def texts(reading):
 
 def visible_links(reading):
     return [block.text[anchor.start : anchor.end] for block in reading.blocks for anchor in block.anchors]
+
+
+def test_every_text_format_has_its_suffix_here_and_a_vector():
+    assert set(FORMAT_OF.values()) == {*PLAIN_TEXTS, Format.RTF}
+    assert [suffix for suffix in SUFFIXES if not SOURCES[suffix]] == []
 
 
 @pytest.mark.parametrize("vector", vectors("text_formats"))
