@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from arkaudit.output.explaining import _ASKED, Step, explanation
+from arkaudit.output.explaining import _ADVICE, _ASKED, Step, explanation
 from crawler.answers.facts import AnswerFacts
-from crawler.model.observations import ACCESS, CONFORMANCE, ChainEnd, Question
+from crawler.model.observations import ACCESS, CONFORMANCE, ChainEnd, Family, ObjectOutcome, Question
 from crawler.verdicts.verdict import judge
 from tests.test_verdict import URL, observation
 
@@ -86,3 +86,8 @@ def test_answers_in_a_row_that_are_the_same_page_are_one_step() -> None:
     steps = [step for step in explanation(verdict, [control, *seen]) if "url" in step]
     assert [step["url"] for step in steps] == [control.asked_url, seen[0].asked_url, seen[1].asked_url]
     assert steps[2]["came"][-2:] == tuple(f"{each.asked_url} was answered with the same page." for each in seen[2:])
+
+
+def test_every_failure_has_advice_of_its_own() -> None:
+    """The general advice says that nothing shows that the ARK is at fault."""
+    assert {outcome for outcome in ObjectOutcome if outcome.family is Family.FAILS} <= _ADVICE.keys()
