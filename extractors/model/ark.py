@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Self
 from urllib.parse import unquote
 
 from extractors.model.normalize import (
@@ -211,62 +212,67 @@ class WrittenArk:
 
 
 class Remark(StrEnum):
-    """A remark about the form of an ARK; the values are stored and published."""
+    """A remark about the form of an ARK; the values are stored and published.
 
-    PLAIN_HTTP = "plain-http"
-    CLASSIC_LABEL = "classic-label"
-    CASE_LOST = "case-lost"
-    UPPER_CASE_NAAN = "upper-case-naan"
-    VOWEL_IN_NAAN = "vowel-in-naan"
-    NAAN_OUTSIDE_BETANUMERIC = "naan-outside-betanumeric"
-    NAAN_LENGTH = "naan-length"
-    UNFIT_FOR_REFERENCE = "unfit-for-reference"
-    TEST_SHOULDER = "test-shoulder"
-    SLASH_AFTER_SHOULDER = "slash-after-shoulder"
-    OUTSIDE_REPERTOIRE = "outside-repertoire"
-    RAW_NON_ASCII = "raw-non-ascii"
-    CONTROL_CHARACTER = "control-character"
-    MALFORMED_ESCAPE = "malformed-escape"
-    NEEDLESS_ESCAPE = "needless-escape"
-    HYPHEN = "hyphen"
-    HYPHEN_LOOK_ALIKE = "hyphen-look-alike"
-    EXTRA_DELIMITER = "extra-delimiter"
-    MISPLACED_SUFFIX = "misplaced-suffix"
-    RESERVED_EXTENSION = "reserved-extension"
-    OVER_LONG = "over-long"
-    URL_GOES_ON = "url-goes-on"
+    Sections are those of draft-kunze-ark-38 unless another text is named.
+    """
 
-    @property
-    def explanation(self) -> str:
-        """One sentence for a reader of the report, with its section in the specification."""
-        return EXPLANATIONS[self]
+    explanation: str
+    """One sentence for a reader of the report, with its section in the specification."""
 
+    def __new__(cls, token: str, explanation: str = "") -> Self:
+        """Return a remark with its token and explanation."""
+        remark = str.__new__(cls, token)
+        remark._value_, remark.explanation = token, explanation
+        return remark
 
-#: Sections are those of draft-kunze-ark-38 unless another text is named.
-EXPLANATIONS: Mapping[Remark, str] = {
-    Remark.PLAIN_HTTP: "The citation uses http, though https is preferred (ARK FAQ).",
-    Remark.CLASSIC_LABEL: "The label is the older `ark:/`, equal to `ark:` forever (3.2).",
-    Remark.CASE_LOST: "All letters are capitals, though names are case-sensitive: the case may be lost (3.2, ARK FAQ).",
-    Remark.UPPER_CASE_NAAN: "The NAAN has capitals, and is read in lower case (3.2).",
-    Remark.VOWEL_IN_NAAN: "The NAAN has a vowel, which NAANs avoid so that they spell no words (2.3).",
-    Remark.NAAN_OUTSIDE_BETANUMERIC: "The NAAN has a character other than digits and consonants without l and y (2.3).",
-    Remark.NAAN_LENGTH: "The NAAN hasn't five characters, unlike all those assigned since 2001 (2.3).",
-    Remark.UNFIT_FOR_REFERENCE: "The NAAN is for examples or tests, unfit for long-term reference (table 2).",
-    Remark.TEST_SHOULDER: "Names that begin with fk and a digit are for fakes: probably a test identifier (4.6).",
-    Remark.SLASH_AFTER_SHOULDER: "A slash after the shoulder declares the shoulder to be an object (2.4.1).",
-    Remark.OUTSIDE_REPERTOIRE: "Name or qualifier has a character that should be percent-encoded (3.1).",
-    Remark.RAW_NON_ASCII: "Characters outside ASCII are not encoded, and count as their UTF-8 escapes (3.1).",
-    Remark.CONTROL_CHARACTER: "Blanks, controls and bidirectional formatting are never allowed (2020 scheme, 8.1).",
-    Remark.MALFORMED_ESCAPE: "A percent sign is not followed by two hexadecimal digits (3.1).",
-    Remark.NEEDLESS_ESCAPE: "A character is percent-encoded without need, and no longer counts as itself (3.2).",
-    Remark.HYPHEN: "It has hyphens, which comparison ignores, though some resolvers need them (3.1).",
-    Remark.HYPHEN_LOOK_ALIKE: "It has characters that look like hyphens and come from typesetting (3.1).",
-    Remark.EXTRA_DELIMITER: "A slash or period is first, last or doubled, and has no meaning there (3.2).",
-    Remark.MISPLACED_SUFFIX: "A .suffix is left of a /component, and counts as if at the end (3.2).",
-    Remark.RESERVED_EXTENSION: "A part of the qualifier begins with a digit or underscore, which is reserved (4.7).",
-    Remark.OVER_LONG: "It is longer than every implementation must support (3.1).",
-    Remark.URL_GOES_ON: "It is escaped in a longer URL; the escaped part is the ARK (IIIF Image API, 9).",
-}
+    PLAIN_HTTP = "plain-http", "The citation uses http, though https is preferred (ARK FAQ)."
+    CLASSIC_LABEL = "classic-label", "The label is the older `ark:/`, equal to `ark:` forever (3.2)."
+    CASE_LOST = (
+        "case-lost",
+        "All letters are capitals, though names are case-sensitive: the case may be lost (3.2, ARK FAQ).",
+    )
+    UPPER_CASE_NAAN = "upper-case-naan", "The NAAN has capitals, and is read in lower case (3.2)."
+    VOWEL_IN_NAAN = "vowel-in-naan", "The NAAN has a vowel, which NAANs avoid so that they spell no words (2.3)."
+    NAAN_OUTSIDE_BETANUMERIC = (
+        "naan-outside-betanumeric",
+        "The NAAN has a character other than digits and consonants without l and y (2.3).",
+    )
+    NAAN_LENGTH = "naan-length", "The NAAN hasn't five characters, unlike all those assigned since 2001 (2.3)."
+    UNFIT_FOR_REFERENCE = (
+        "unfit-for-reference",
+        "The NAAN is for examples or tests, unfit for long-term reference (table 2).",
+    )
+    TEST_SHOULDER = (
+        "test-shoulder",
+        "Names that begin with fk and a digit are for fakes: probably a test identifier (4.6).",
+    )
+    SLASH_AFTER_SHOULDER = (
+        "slash-after-shoulder",
+        "A slash after the shoulder declares the shoulder to be an object (2.4.1).",
+    )
+    OUTSIDE_REPERTOIRE = "outside-repertoire", "Name or qualifier has a character that should be percent-encoded (3.1)."
+    RAW_NON_ASCII = "raw-non-ascii", "Characters outside ASCII are not encoded, and count as their UTF-8 escapes (3.1)."
+    CONTROL_CHARACTER = (
+        "control-character",
+        "Blanks, controls and bidirectional formatting are never allowed (2020 scheme, 8.1).",
+    )
+    MALFORMED_ESCAPE = "malformed-escape", "A percent sign is not followed by two hexadecimal digits (3.1)."
+    NEEDLESS_ESCAPE = (
+        "needless-escape",
+        "A character is percent-encoded without need, and no longer counts as itself (3.2).",
+    )
+    HYPHEN = "hyphen", "It has hyphens, which comparison ignores, though some resolvers need them (3.1)."
+    HYPHEN_LOOK_ALIKE = "hyphen-look-alike", "It has characters that look like hyphens and come from typesetting (3.1)."
+    EXTRA_DELIMITER = "extra-delimiter", "A slash or period is first, last or doubled, and has no meaning there (3.2)."
+    MISPLACED_SUFFIX = "misplaced-suffix", "A .suffix is left of a /component, and counts as if at the end (3.2)."
+    RESERVED_EXTENSION = (
+        "reserved-extension",
+        "A part of the qualifier begins with a digit or underscore, which is reserved (4.7).",
+    )
+    OVER_LONG = "over-long", "It is longer than every implementation must support (3.1)."
+    URL_GOES_ON = "url-goes-on", "It is escaped in a longer URL; the escaped part is the ARK (IIIF Image API, 9)."
+
 
 #: The characters other than letters and digits that need no escape (3.1).
 _SYMBOLS = "=~*+@_$"

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from sqlalchemy import Column as StoredColumn
 
 from arkaudit.datasets.columns import DATASET_TABLES
 from crawler.model import schema
 from extractors.mentions.rows import FlatColumn
+from extractors.model.ark import Remark
 from extractors.wraps.reasons import Reason
 from reports.tables.definitions import Column
 from reports.tables.report_tables import TABLES
-from reports.tables.wording import FAILURE_MEANINGS, FAILURE_TERMS
+from reports.tables.wording import (
+    CAUSE_NAMES,
+    COMMITMENT_MEANINGS,
+    FAILURE_MEANINGS,
+    FAILURE_TERMS,
+    METADATA_MEANINGS,
+    OBJECT_MEANINGS,
+    STATE_MEANINGS,
+)
 
 _INTRODUCTION = """# Data dictionary
 
@@ -23,9 +33,9 @@ audit. To get the tables of a store:
 $ arkaudit report --store audit.db --format csv --out report
 ```
 
-The reasons of mentions are defined at the end. The other tokens (outcomes, kinds, roles) are defined in
-`crawler/model/outcomes.py` and `crawler/model/observations.py`. ARK, NAAN and the three services are those of
-draft-kunze-ark-38. A missing value is NULL in the store and empty in a file.
+Tokens are defined at the end: [reasons](#reasons), [spellings](#spellings), [outcomes](#outcomes), [states](#states) and
+[causes](#causes). ARK, NAAN and the three services are those of draft-kunze-ark-38. A missing value is NULL in the store
+and empty in a file.
 
 This page is generated from `crawler/model/schema.py`, `reports/tables/report_tables.py` and
 `arkaudit/datasets/columns.py` by `make generated`.
@@ -61,14 +71,24 @@ event `confirmed` means that an ARK became confirmed broken.
 | term | token | meaning |
 |---|---|---|
 """ + "".join(f"| {term} | `{token}` | {FAILURE_MEANINGS[token]} |\n" for token, term in FAILURE_TERMS.items())
-_REASONS = """## Reasons
-
-Each mention has the reason of its least certain decision. A decision is whether the ARK ends or continues at a line
-end or a gap, or how the text around it is read.
-
-| reason | meaning |
-|---|---|
-""" + "".join(f"| `{reason}` | {reason.meaning} |\n" for reason in Reason)
+#: Sections about tokens: the heading, the introduction, and the meanings.
+_TOKENS: tuple[tuple[str, str, Mapping[Any, str]], ...] = (
+    (
+        "Reasons",
+        "The reason of the least certain decision: whether the ARK continues at a line end or a gap, or how to read it.",
+        {reason: reason.meaning for reason in Reason},
+    ),
+    (
+        "Spellings",
+        "The column `spelling`, in a store `remarks`. Sections are those of draft-kunze-ark-38, or of the named text.",
+        {remark: remark.explanation for remark in Remark},
+    ),
+    ("Outcomes", "[verdicts.md](verdicts.md) has the rules that lead to each outcome. Object:", OBJECT_MEANINGS),
+    ("", "Metadata:", METADATA_MEANINGS),
+    ("", "Commitment:", COMMITMENT_MEANINGS),
+    ("States", "The status of an ARK at one URL after all its checks.", STATE_MEANINGS),
+    ("Causes", "The cause of a failure, as far as one run shows.", CAUSE_NAMES),
+)
 
 #: Name, type, unit and meaning of a column.
 Row = tuple[str, str, str, str]
@@ -82,8 +102,14 @@ def page() -> str:
     )
     published = (_table(f"{table.name}.csv", table.caption, map(_published_row, table.columns)) for table in TABLES)
     of_datasets = (_table(table.name, table.caption, map(_dataset_row, table.columns)) for table in DATASET_TABLES)
-    parts = [_INTRODUCTION, _TERMS, _STORED, *stored, _PUBLISHED, *published, _DATASET, *of_datasets, _REASONS]
+    parts = [_INTRODUCTION, _TERMS, _STORED, *stored, _PUBLISHED, *published, _DATASET, *of_datasets, *_token_tables()]
     return "\n".join(parts).rstrip() + "\n"
+
+
+def _token_tables() -> Iterator[str]:
+    for heading, introduction, meanings in _TOKENS:
+        rows = "".join(f"| `{token}` | {meaning} |\n" for token, meaning in meanings.items())
+        yield f"{f'## {heading}' if heading else ''}\n\n{introduction}\n\n| token | meaning |\n|---|---|\n{rows}".lstrip()
 
 
 def _table(name: str, caption: str, rows: Iterable[Row]) -> str:
