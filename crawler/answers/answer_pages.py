@@ -30,7 +30,9 @@ from extractors.model.urls import refresh_target
 MARKUP_LIMIT = 2**17
 _ASCII_SPACES = " \n\t\f\r"
 _LINKS = ("canonical", "cite-as", "describes", "bookmark", "shortlink")
-_SELF_META = re.compile(r"(?:dc|erc|dcterms|citation|prism|eprints|bepress_citation)[._:-].*|identifier|ark|og:url", re.I)
+_SELF_META = re.compile(
+    r"(?:dc|erc|dcterms|citation|prism|eprints|bepress_citation)[._:-].*|identifier|ark|og:url", re.I
+)
 _JSON_LD = re.compile(r"application/ld\+json", re.IGNORECASE)
 #: Types of scripts that run (HTML, 4.12.1): no type, any name of JavaScript, modules.
 _SCRIPT_TYPE = re.compile(r"(?:(?:text|application)/(?:x-)?(?:java|ecma|live|j)script[\d.]*|module)?\Z", re.IGNORECASE)
