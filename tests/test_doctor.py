@@ -163,6 +163,7 @@ def test_each_extra_of_the_package_is_looked_for() -> None:
         pytest.param('inventory = "none.csv"', "inventory", id="missing inventory"),
         pytest.param('seeds = ["none.pdf"]', "seeds", id="missing seed"),
         pytest.param('out = "arkaudit.toml"', "report", id="out is a file"),
+        pytest.param('[overview]\nout = "arkaudit.toml"', "overview", id="the overview is a file"),
         pytest.param('store = "none/a.db"', "store", id="store in a missing folder"),
         pytest.param(
             '[politeness]\ncontact = "the library"', "no e-mail address and no http", id="contact without address"

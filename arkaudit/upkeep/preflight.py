@@ -30,4 +30,5 @@ def checks_before_run(
         "notify": partial(check_channels, config),
         "store": check_store,
         **({"report": partial(check_out, out, formats)} if out else {}),
+        **({"overview": partial(check_out, config.overview.out, ())} if config.overview.out else {}),
     }
