@@ -16,6 +16,8 @@ from bs4 import BeautifulSoup
 from pydantic import BaseModel
 
 from arkaudit.configuration.config import Config
+from crawler.model.crawl_requests import SourceKind
+from crawler.sources.links import Rule
 from tests.loopback import ON_LOOPBACK, run_command, select
 from tools.documentation.generated import GENERATED, ROOT
 
@@ -54,6 +56,11 @@ def test_every_setting_is_shown_in_an_example() -> None:
     }
     missing = sorted(set(setting_names(Config)) - shown - {"name"})  # "name" is the key of the audit's table
     assert missing == [], "add them to docs/configuration.md"
+
+
+@pytest.mark.parametrize("token", [*map("`{}`".format, Rule), *map("`{}:`".format, SourceKind)])
+def test_page_about_sources_names_each_kind_and_rule(token: str) -> None:
+    assert token in (ROOT / "docs" / "sources.md").read_text("utf-8")
 
 
 @pytest.fixture(scope="module")
