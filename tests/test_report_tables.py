@@ -14,13 +14,12 @@ from hypothesis import strategies as st
 
 from arkaudit.output.reporting import MOST_NAANS, main_table, summary_lines
 from crawler.model import schema
-from crawler.model.observations import FAMILY_OF, CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
+from crawler.model.outcomes import BEST_FIRST, FAMILY_OF, CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
 from reports.languages.display import ColumnType
 from reports.store.frames import Frames, load_frames
 from reports.store.selections import TRIAGE
 from reports.store.typed_columns import frame_of
 from reports.tables import overviews
-from reports.tables.ark_statuses import BEST_FIRST
 from reports.tables.definitions import DTYPES, TableDefinition, rows_of
 from reports.tables.listings import ATTENTION
 from reports.tables.report_tables import TABLES, Tables

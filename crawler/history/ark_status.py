@@ -351,12 +351,11 @@ class ArkStatus:
     """The features that the next working check is compared with."""
 
 
-#: The state after a check that shows neither success nor failure, for an ARK without strikes.
+#: The state after a check that shows neither success nor failure, for an ARK without strikes; else `UNDETERMINED`.
 _STATE_OF = {
     ObjectOutcome.BLOCKED: ArkState.BLOCKED,
     ObjectOutcome.ROBOTS: ArkState.BLOCKED,
     ObjectOutcome.SKIPPED: ArkState.SKIPPED,
-    ObjectOutcome.UNDETERMINED: ArkState.UNDETERMINED,
 }
 _DEFAULT = StatusPolicy()
 
@@ -427,7 +426,7 @@ def _after_inconclusive(before: ArkStatus, check: DatedVerdict) -> ArkStatus:
     if check.is_inconclusive and check.is_suspect:
         words = f"the check of {_day(check.at)} proves nothing: most hosts failed in its run"
     if not before.strikes and not check.is_inconclusive:
-        return replace(before, state=_STATE_OF[check.object], reason=words)
+        return replace(before, state=_STATE_OF.get(check.object, ArkState.UNDETERMINED), reason=words)
     if not before.strikes and before.state is ArkState.UNDETERMINED:
         return replace(before, reason=words)
     return replace(before, reason=f"{before.reason.partition(' (')[0]} ({words})")

@@ -80,6 +80,34 @@ SEVERITY: tuple[ObjectOutcome, ...] = (
     ObjectOutcome.REFUSED_ADDRESS,
 )
 
+#: The first of these outcomes counts for an ARK. An uncertain outcome (no answer, no permission to ask) comes before a
+#: failure, because the ARK may persist at that URL: an ARK fails only if every URL of it fails.
+BEST_FIRST = (
+    ObjectOutcome.RESOLVED,
+    ObjectOutcome.RELATED,
+    ObjectOutcome.NON_WEB,
+    ObjectOutcome.WORKS_ELSEWHERE,
+    ObjectOutcome.EXPLAINED,
+    ObjectOutcome.SERVER_ERROR,
+    ObjectOutcome.TIMEOUT,
+    ObjectOutcome.RESET,
+    ObjectOutcome.TLS,
+    ObjectOutcome.PROTOCOL_ERROR,
+    ObjectOutcome.REFUSED,
+    ObjectOutcome.DNS,
+    ObjectOutcome.BLOCKED,
+    ObjectOutcome.ROBOTS,
+    ObjectOutcome.REFUSED_ADDRESS,
+    ObjectOutcome.UNDETERMINED,
+    ObjectOutcome.INVALID,
+    ObjectOutcome.SKIPPED,
+    ObjectOutcome.SOFT_404,
+    ObjectOutcome.BAD_REDIRECT,
+    ObjectOutcome.TOO_MANY_REDIRECTS,
+    ObjectOutcome.LOOP,
+    ObjectOutcome.BROKEN,
+)
+
 
 #: The token of `arkaudit extract` for citations with a wrong check character; no other command has it.
 MISTYPED = "mistyped"

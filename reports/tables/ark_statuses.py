@@ -9,41 +9,13 @@ import pandas as pd
 
 from crawler.answers.mementos import MementoOutcome
 from crawler.history.ark_status import ArkState
-from crawler.model.observations import DESCRIBED, FAMILY_OF, CommitmentOutcome, Family, ObjectOutcome
+from crawler.model.outcomes import BEST_FIRST, DESCRIBED, FAMILY_OF, CommitmentOutcome, Family, ObjectOutcome
 from reports.store.frames import Frames
 from reports.store.selections import OBJECT
 from reports.store.typed_columns import vocabulary
 from reports.tables.definitions import PAIR
 
 FAMILY = vocabulary(Family)
-
-#: The first of these outcomes counts for an ARK. An uncertain outcome (no answer, no permission to ask) comes before a
-#: failure, because the ARK may persist at that URL: an ARK fails only if every URL of it fails.
-BEST_FIRST = (
-    ObjectOutcome.RESOLVED,
-    ObjectOutcome.RELATED,
-    ObjectOutcome.NON_WEB,
-    ObjectOutcome.WORKS_ELSEWHERE,
-    ObjectOutcome.EXPLAINED,
-    ObjectOutcome.SERVER_ERROR,
-    ObjectOutcome.TIMEOUT,
-    ObjectOutcome.RESET,
-    ObjectOutcome.TLS,
-    ObjectOutcome.PROTOCOL_ERROR,
-    ObjectOutcome.REFUSED,
-    ObjectOutcome.DNS,
-    ObjectOutcome.BLOCKED,
-    ObjectOutcome.ROBOTS,
-    ObjectOutcome.REFUSED_ADDRESS,
-    ObjectOutcome.UNDETERMINED,
-    ObjectOutcome.INVALID,
-    ObjectOutcome.SKIPPED,
-    ObjectOutcome.SOFT_404,
-    ObjectOutcome.BAD_REDIRECT,
-    ObjectOutcome.TOO_MANY_REDIRECTS,
-    ObjectOutcome.LOOP,
-    ObjectOutcome.BROKEN,
-)
 
 #: The columns that count ARKs by family, in the order of the enum.
 FAMILY_COLUMNS = {family: family.value.replace("-", "_") for family in Family}
