@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +10,7 @@ import pandas as pd
 from crawler.history.ark_status import EventKind
 from crawler.model.observations import Family
 from reports.languages import N_, Language
-from reports.languages.display import code, escape_invisible, heading
+from reports.languages.display import code, escape_invisible, heading, markdown_words
 from reports.tables.definitions import COUNT, NUMBER, SHARE, TRUTH, Column, TableDefinition, rows_of
 from reports.tables.headline import audit_subject, counts_of, headline
 from reports.tables.report_tables import TABLES, Report
@@ -60,12 +59,12 @@ def _lines(report: Report) -> Iterator[str]:
     language = report.language_choice.language
     about = audit_subject(report.frames, language)
     question = language.gettext("Which ARKs persist?")
-    yield f"# {question} {_words(about.title)}"
+    yield f"# {question} {markdown_words(escape_invisible(about.title))}"
     yield ""
     yield f"**{headline(counts_of(report.frames, report.tables), language)}**"
     yield ""
     for sentence in about.sentences:
-        yield _words(sentence)
+        yield markdown_words(escape_invisible(sentence))
         yield ""
     if report.choice:
         yield language.gettext("A part of the audit: {choice}.", choice=code(report.choice.words))
@@ -88,12 +87,6 @@ def _lines(report: Report) -> Iterator[str]:
             command=command,
             state=state,
         )
-
-
-def _words(text: str) -> str:
-    """Return *text*, in a code span if it could contain markup or notify users: users choose the seeds."""
-    shown = escape_invisible(text)
-    return shown if _PLAIN.fullmatch(shown) else code(shown)
 
 
 def _summary_rows(name: str, table: pd.DataFrame) -> pd.DataFrame:
@@ -139,8 +132,4 @@ def _cell(value: Any, column: Column, language: Language) -> str:
     if not text or column.type in (*_NUMERIC, TRUTH):
         return text
     cut = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
-    return cut if _PLAIN.fullmatch(cut) else code(cut)
-
-
-#: Text without any markup in Markdown, and without mentions of users.
-_PLAIN = re.compile(r"[A-Za-z0-9À-ſ \u00A0\u202F,.:;()'’“”„«»¿¡?/%–-]*")
+    return markdown_words(cut).replace("|", "\\|")

@@ -126,12 +126,25 @@ def duration(seconds: float) -> str:
 
 
 def code(text: str) -> str:
-    """Return *text* as a code span in a Markdown table: with a long enough fence, and escaped bars.
+    """Return *text* as a code span in Markdown, with a fence longer than any in the text.
 
-    >>> code("a`b|c"), code("`")
-    ('``a`b\\\\|c``', '`` ` ``')
+    >>> code("a`b"), code("`")
+    ('``a`b``', '`` ` ``')
     """
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * (longest + 1)
     pad = " " if text.startswith("`") or text.endswith("`") else ""
-    return f"{fence}{pad}{text.replace('|', chr(92) + '|')}{pad}{fence}"
+    return f"{fence}{pad}{text}{pad}{fence}"
+
+
+#: Text without any markup in Markdown, and without mentions of users.
+_PLAIN = re.compile(r"[A-Za-z0-9À-ſ \u00A0\u202F,.:;()'’“”„«»¿¡?/%–-]*")
+
+
+def markdown_words(text: str) -> str:
+    """Return visible *text* for Markdown, as a code span if it could contain markup or notify users.
+
+    >>> markdown_words("Maps (2026)"), markdown_words("@ada")
+    ('Maps (2026)', '`@ada`')
+    """
+    return text if _PLAIN.fullmatch(text) else code(text)
