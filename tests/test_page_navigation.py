@@ -78,6 +78,19 @@ def test_every_heading_can_be_opened_by_its_address(page_and_folder: tuple[Page,
 
 @pytest.mark.browser
 @needs_browser
+def test_address_of_a_cause_leads_to_its_card(page_and_folder: tuple[Page, Path]) -> None:
+    browser, index = page_and_folder
+    cards = {"unreachable-host%7Cnobody%7Cslow.example%7C": "H3", "dead-host%7C%": "H2"}
+    for key, heading in cards.items():
+        browser.open(index, fragment=f"#cause={key}")
+        browser.settled("arkaudit.arrived()")
+        focused = browser.value("[document.activeElement.tagName, document.activeElement.textContent]")
+        assert (focused[0], "slow.example" in focused[1]) == (heading, heading == "H3")
+    assert browser.complaints == []
+
+
+@pytest.mark.browser
+@needs_browser
 @pytest.mark.parametrize("width", WIDTHS)
 def test_causes_to_act_on_are_on_the_first_screen(page_and_folder: tuple[Page, Path], width: int) -> None:
     browser, index = page_and_folder

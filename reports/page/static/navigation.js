@@ -11,6 +11,7 @@
 
   /** Follow the address: `#arks?q=louvre&object=broken` searches and filters a table, `#arks` shows all of it. */
   async function arrive() {
+    if (location.hash.startsWith("#cause=")) return showCause(location.hash.slice("#cause=".length));
     const found = /^#([a-z][\w-]*)(?:\?(.*))?$/.exec(location.hash);
     const place = found && document.getElementById(found[1]);
     if (!place) return;
@@ -24,6 +25,17 @@
     const stop = fold?.querySelector("summary") ?? place;
     if (stop === place) place.setAttribute("tabindex", "-1");
     stop.focus({ preventScroll: true });
+  }
+
+  /** Show the card of a cause by its key, or the start of the cards if it has none. */
+  function showCause(text) {
+    let key;
+    try { key = decodeURIComponent(text); } catch { key = text; }
+    const tick = [...document.querySelectorAll("[data-tick]")].find((each) => each.dataset.tick === key);
+    const place = tick?.closest("li").querySelector("h3") ?? document.getElementById("to-act-on");
+    place.setAttribute("tabindex", "-1");
+    place.scrollIntoView();
+    place.focus({ preventScroll: true });
   }
 
   let arrived = Promise.resolve();
