@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from crawler.model.observations import Family
 from crawler.store.store import Store
+from reports.formats.digest import HEADINGS, as_markdown, digest_of
 from reports.languages import LANGUAGES
 from reports.page.cards import action_cards
 from reports.page.charts import flow_of
@@ -20,7 +21,7 @@ from reports.store.inventory import read_inventory
 from reports.tables.ark_statuses import ark_statuses
 from reports.tables.headline import counts_of, headline
 from reports.tables.news import news_of
-from reports.tables.report_tables import Tables
+from reports.tables.report_tables import Report, Tables
 from tests.test_history import audit
 
 #: Many hosts for few numbers, so that many have equal ones; empty for no answer.
@@ -135,6 +136,11 @@ def assert_parts_agree(frames: Frames) -> None:
         assert (counts.failing, counts.confirmed, len(first & confirmed)) == (len(first), len(confirmed), 0)
         assert summary.loc["ARKs: fails", "change"] == len(more) - len(fails(frames.previous) - failing)
     assert_nothing_dead_is_proposed(tables)
+    digest = digest_of(Report(frames, tables), "theses", page=None, kinds=HEADINGS)
+    assert digest.counts == counts
+    assert f"**{headline(counts)}**" in as_markdown(digest)
+    assert counts.causes == len(digest.causes) + digest.more_causes
+    assert not (digest.news.is_clear and (failing or counts.unreachable))
     html = page(frames, tables)
     soup = BeautifulSoup(html, "html.parser")
     lede, tile = soup.select_one(".lede"), soup.select_one(".tile.fails dd")

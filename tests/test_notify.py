@@ -1,5 +1,6 @@
 """Notifications of changes by a run: by a file, a command, a real mail server; repeated after a failure."""
 
+import json
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -8,6 +9,7 @@ from email.header import decode_header, make_header
 from pathlib import Path
 from typing import Any
 
+import lxml.html
 import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult, LoginPassword
@@ -15,95 +17,96 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arkaudit.configuration.config import Config, Notify
-from arkaudit.schedules.notification import HEADINGS, MOST_LISTED, ArkFacts, _code, message, send_news
+from arkaudit.schedules.notification import send_news
 from crawler.model.observations import MetadataOutcome, ObjectOutcome, ServiceVerdict, Verdict
 from crawler.store.store import Store
 from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
+from reports.formats.digest import (
+    FORMATS,
+    HEADINGS,
+    MOST_LISTED,
+    Change,
+    Digest,
+    DigestCause,
+    ListedArk,
+    as_html,
+    as_markdown,
+    digest_of,
+    make_digest,
+    subject,
+)
+from reports.languages import LANGUAGES
+from reports.remediation.causes import Cause, Fault
+from reports.store.frames import load_frames
+from reports.tables.headline import Counts
 from reports.tables.news import News, NewsItem
+from reports.tables.report_tables import Report
 from tests.loopback import RawServer, reply, run_command
 
 URL = "https://n2t.net/ark:12148/btv1b8449691v"
+NEWS = News(7, "2026-11-21T10:00:00", compared_run=6)
 
 
-def item(kind: str, *, ark: str = "ark:12148/btv1b8449691v", detail: str = "", citations: int = 0) -> NewsItem:
-    return NewsItem(kind, ark, f"https://n2t.net/{ark}", detail, citations)
+def digest(report: Report, *kinds: str, on: Any = HEADINGS, page: str | None = None, **values: Any) -> Digest:
+    """Return the digest of the causes in *report* with one ARK of each kind of news."""
+    items = tuple(NewsItem(kind, f"ark:53355/x{number}") for number, kind in enumerate(kinds))
+    news = replace(NEWS, **{"items": items, **values})
+    tables, cited = report.tables, report.frames.mentions
+    return make_digest("theses", news, Counts(), tables["causes"], tables["failures"], cited, page=page, kinds=on)
 
 
-def news(*items: NewsItem, known: int = 0, suspect: str = "") -> News:
-    return News(7, "2026-11-21T10:00:00.000+00:00", items, known, suspect)
+def test_new_problems_come_first_and_known_ones_are_counted(report: Report) -> None:
+    made = digest(report, "new", "confirmed", "recovered", known_problems=12, suspect="9 of 10 hosts gave no answer")
+    assert subject(made) == "arkaudit: theses: 1 confirmed broken, 1 recovered, 1 newly cited"
+    text = as_markdown(made)
+    assert text.index("Newly confirmed broken") < text.index("Newly cited") < text.index("## To fix by the operators")
+    assert "- Already reported: 12 ARKs with problems." in text
+    assert "confirms no failure: 9 of 10 hosts gave no answer" in text
+    assert subject(digest(report, "new", compared_run=None)) == "arkaudit: theses: 1 cited"
+    assert digest(report, "new", on=["confirmed"]).changes == digest(report).changes == ()
 
 
-def test_new_problems_come_first_and_known_ones_are_counted() -> None:
-    told = message(
-        news(item("new"), item("confirmed", citations=3), item("recovered"), known=12), kinds=HEADINGS, audit="theses"
-    )
-    assert told is not None
-    assert told.subject == "arkaudit: theses: 1 confirmed broken, 1 newly cited, 1 recovered"
-    assert told.text.index("Confirmed broken") < told.text.index("Newly cited")
-    assert "cited 3 times" in told.text
-    assert "Already reported: 12 ARKs with problems." in told.text
+def test_digest_lists_the_causes_of_the_report_with_new_arks_their_documents_and_links(report: Report) -> None:
+    made = digest_of(report, "theses", page="https://library.example/arks/#top", kinds=["failing"])
+    assert [cause.arks for cause in made.causes] == report.tables["causes"]["arks"].to_list()
+    assert [cause.new_arks for cause in made.causes] == [1, 0, 1]
+    text = as_markdown(made)
+    assert subject(made) == "arkaudit: theses: 1 failing, 1 without an answer"
+    assert "2 citations of 1 ARK in 2 documents, 1 of them new. Find out which" in text
+    assert "(<https://library.example/arks/#cause=unknown-naan%7Cresolver%7Cmuseum.example%7C>)" in text
+    link = "[`ark:53355/cl010120339`](<https://library.example/arks/#ark=ark:53355/cl010120339>)"
+    assert f"  - {link} in `https://library.example/guide.html` and 1 other document\n" in text
 
 
-def test_an_ark_counts_once_as_in_the_report_with_its_document_its_cause_and_a_link_into_the_page() -> None:
-    broken, unreachable = "ark:12148/x1", "ark:12148/x3"
-    facts = {
-        broken: ArkFacts("the resolver knows no ARK of this NAAN (r.example)", ("a.pdf", "b.pdf")),
-        unreachable: ArkFacts("the host gives no answer (s.example)"),
-    }
-    other = NewsItem("failing", broken, f"https://r.example/{broken}", "", 2)
-    said = message(
-        news(item("failing", ark=broken, citations=1), other, item("unreachable", ark=unreachable)),
-        kinds=["failing"],
-        audit="theses",
-        report="report/index.html",
-        facts=facts,
-    )
-    assert said is not None
-    assert said.subject == "arkaudit: theses: 1 failing, 1 without an answer"
-    assert "cited 3 times in `a.pdf` and 1 other document" in said.text
-    assert "`the resolver knows no ARK of this NAAN (r.example)`; see `report/index.html#ark=ark:12148/x1`" in said.text
+def test_long_list_is_cut_with_a_remark_and_again_for_short_messages(report: Report) -> None:
+    items = tuple(NewsItem("moved", f"ark:12148/x{at}", "from a to b") for at in range(MOST_LISTED + 3))
+    made = digest(report, items=items)
+    text = as_markdown(made)
+    assert text.count("- `ark:12148/x") == MOST_LISTED
+    assert "  - and 3 more, in the report" in text
+    assert [len(as_markdown(made, limit=limit)) <= limit for limit in (800, 500)] == [True, True]
+    assert "and 3 more causes, in the report" in as_markdown(made, limit=500)
 
 
-def test_in_a_first_run_nothing_is_new() -> None:
-    first = replace(news(item("new"), item("failing")), is_first=True)
-    said = message(first, kinds=HEADINGS, audit="theses")
-    assert said is not None
-    assert "The first audit (run 7, " in said.text
-    assert said.subject == "arkaudit: theses: 1 failing, 1 cited"
-    assert "new" not in said.text.lower()
+@given(st.text(min_size=1))
+def test_foreign_text_has_no_effect_as_markup(text: str) -> None:
+    ark = ListedArk(text, (text, text), detail=text)
+    cause = DigestCause(text, Cause.DEAD_HOST, Fault.RESOLVER, text, 1, 1, 1, 1, (ark,))
+    made = Digest(text, NEWS, Counts(), (Change("moved", 1, (ark,)),), (cause,), page="https://library.example/")
+    assert as_markdown(made).count("\n") == 13
+    html = lxml.html.fromstring(as_html(made))
+    expected = "html head meta meta title body h1 p strong p ul li ul li a h2 ul li strong a ul li a"
+    assert [str(element.tag) for element in html.iter() if element.tag != "samp"] == expected.split()
+    assert all(link.get("href").startswith("https://library.example/#") for link in html.iter("a"))
 
 
-def test_unchanged_run_sends_no_notification() -> None:
-    assert message(news(known=12), kinds=HEADINGS, audit="theses") is None
-    assert message(news(item("new")), kinds=["confirmed"], audit="theses") is None
-
-
-def test_long_list_is_cut_with_a_remark() -> None:
-    told = message(
-        news(*(item("confirmed", ark=f"ark:12148/x{at}") for at in range(MOST_LISTED + 3))),
-        kinds=["confirmed"],
-        audit="theses",
-    )
-    assert told is not None
-    assert told.text.count("- `ark:") == MOST_LISTED
-    assert "- and 3 more, in the report" in told.text
-
-
-def test_suspect_run_is_marked_in_news() -> None:
-    told = message(news(item("new"), suspect="9 of 10 hosts gave no answer"), kinds=["new"], audit="theses")
-    assert told is not None
-    assert "confirms no failure: 9 of 10 hosts gave no answer" in told.text
-
-
-@given(st.text())
-def test_foreign_text_has_no_effect_as_markdown(text: str) -> None:
-    from markdown_it import MarkdownIt
-
-    shown = _code(text)
-    assert "\n" not in shown
-    (inline,) = MarkdownIt().parseInline(shown)
-    assert [child.type for child in inline.children or []] == ["code_inline"] or not text.strip()
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_format_has_every_language(report: Report, form: str) -> None:
+    made = digest(report, *HEADINGS, page="https://library.example/", known_problems=1, unchecked=1)
+    texts = {FORMATS[form](made, language) for language in LANGUAGES.values()}
+    assert len(texts) == len(LANGUAGES)
+    assert all("cl010120339" in text for text in texts)
 
 
 # -- the ways
@@ -172,20 +175,27 @@ def broken_run(tmp_path: Path) -> tuple[Path, int]:
     return path, run_id
 
 
+def send(config: Config, store_file: Path, run_id: int, *, is_dry: bool = False) -> bool:
+    report = Report.from_frames(load_frames(store_file, run_id=run_id))
+    return send_news(config, store_file, report, is_dry=is_dry)
+
+
 @pytest.mark.promise
 def test_mail_names_broken_arks(mailbox: tuple[Mailbox, str], broken_run: tuple[Path, int]) -> None:
     box, server = mailbox
-    assert send_news(Config(name="theses", notify=mail(server)), *broken_run)
+    assert send(Config(name="theses", notify=mail(server)), *broken_run)
     assert {sent["To"] for sent in box.mails} == {"ada@example.org", "bo@example.org"}
     for sent in box.mails:
         assert "1 confirmed broken" in str(make_header(decode_header(sent["Subject"])))
-        assert "ark:12148/btv1b8449691v" in sent.as_string()
+        plain, html = (part.get_payload(decode=True).decode() for part in sent.get_payload())
+        assert "<samp>ark:12148/btv1b8449691v</samp>" in html
+        assert "ark:12148/btv1b8449691v" in plain
 
 
 def test_a_server_that_is_busy_is_asked_again(mailbox: tuple[Mailbox, str], broken_run: tuple[Path, int]) -> None:
     box, server = mailbox
     box.refusals = 2
-    assert send_news(Config(notify=mail(server)), *broken_run)
+    assert send(Config(notify=mail(server)), *broken_run)
     assert len(box.mails) >= 1
 
 
@@ -194,7 +204,7 @@ def test_failed_notification_names_the_command_to_repeat_it(
 ) -> None:
     box, server = mailbox
     box.refusals = 100
-    assert not send_news(Config(notify=mail(server)), *broken_run)
+    assert not send(Config(notify=mail(server)), *broken_run)
     said = capsys.readouterr().err
     assert "not notified (send to mailto://" in said
     assert "arkaudit notify --run 4" in said
@@ -208,34 +218,50 @@ def test_a_password_comes_from_the_environment_and_is_never_shown(
 ) -> None:
     box, server = mailbox
     config = Config(notify=mail(server, user="arkaudit:$MAIL_PASSWORD"))
-    assert not send_news(config, *broken_run)
+    assert not send(config, *broken_run)
     assert "set the environment variable MAIL_PASSWORD" in capsys.readouterr().err
     monkeypatch.setenv("MAIL_PASSWORD", "wrong one")
-    assert not send_news(config, *broken_run)
+    assert not send(config, *broken_run)
     assert "wrong" not in capsys.readouterr().err
     monkeypatch.setenv("MAIL_PASSWORD", "open sesame")
-    assert send_news(config, *broken_run)
+    assert send(config, *broken_run)
     assert len(box.mails) == 2
 
 
 def test_a_service_that_is_not_known_is_a_mistake_of_the_user(broken_run: tuple[Path, int]) -> None:
     with pytest.raises(UserMistake, match="Apprise knows no service 'pigeon'"):
-        send_news(Config(notify=Notify(urls=["pigeon://loft"])), *broken_run)
+        send(Config(notify=Notify(urls=["pigeon://loft"])), *broken_run)
 
 
 def test_a_command_gets_the_news_and_a_file_keeps_them(broken_run: tuple[Path, int], tmp_path: Path) -> None:
     script = "import os, sys; open('news', 'w').write(os.environ['ARKAUDIT_SUBJECT'] + sys.stdin.read())"
     command = [sys.executable, "-c", f"import os; os.chdir({str(tmp_path)!r}); {script}"]
-    assert send_news(Config(notify=Notify(command=command, file=tmp_path / "news.md")), *broken_run)
+    assert send(Config(notify=Notify(command=command, file=tmp_path / "news.md")), *broken_run)
     assert "1 confirmed broken" in (tmp_path / "news").read_text()
-    assert (tmp_path / "news.md").read_text().count("Confirmed broken, by") == 1
+    assert (tmp_path / "news.md").read_text().count("- Newly confirmed broken: 1") == 1
+
+
+def test_webhook_and_file_get_json_and_the_first_run_of_a_month_may_be_reported(
+    broken_run: tuple[Path, int], tmp_path: Path
+) -> None:
+    path, last = broken_run
+    with RawServer(lambda _: reply()) as server:
+        notify = Notify(urls=[f"json://127.0.0.1:{server.port}/"], file=tmp_path / "news.jsonl", format="json")
+        assert send(Config(notify=notify), path, last)
+        assert server.request_lines == ["POST / HTTP/1.1"]
+    [line] = (tmp_path / "news.jsonl").read_text().splitlines()
+    assert json.loads(line)["changes"][0]["arks"] == json.loads(line)["counts"]["confirmed"] == 1
+    monthly = Notify(file=tmp_path / "news.md", monthly=True)
+    for run_id in (1, 2):
+        assert send(Config(notify=monthly), path, run_id)
+    assert (tmp_path / "news.md").read_text().count("# theses: nothing has changed") == 1
 
 
 def test_one_way_that_fails_does_not_keep_another_from_hearing(
     broken_run: tuple[Path, int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     notify = Notify(command=["/no/such/program"], file=tmp_path / "news.md")
-    assert not send_news(Config(notify=notify), *broken_run)
+    assert not send(Config(notify=notify), *broken_run)
     assert "/no/such/program can't be run" in capsys.readouterr().err
     assert (tmp_path / "news.md").exists()
 
@@ -244,11 +270,11 @@ def test_dry_run_sends_no_notification(
     mailbox: tuple[Mailbox, str], broken_run: tuple[Path, int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     box, smtp = mailbox
-    assert send_news(Config(notify=mail(smtp)), *broken_run, is_dry=True)
+    assert send(Config(notify=mail(smtp)), *broken_run, is_dry=True)
     said = capsys.readouterr()
     assert "would send to mailto://" in said.err
     assert "ada%40example.org" in said.err
-    assert "Confirmed broken, by" in said.out
+    assert "- Newly confirmed broken: 1" in said.out
     assert box.mails == []
 
 

@@ -25,7 +25,6 @@ TRANSLATED: Final = tuple(code for code in NAMES if code != "en")
 _SOURCES: Final = {
     "reports": [("**.py", "python"), ("**.j2", "jinja2")],
     "arkaudit/output": [("reporting.py", "python")],
-    "arkaudit/schedules": [("notification.py", "python")],
 }
 #: Functions beside gettext's that take a sentence, and the position of that argument.
 _KEYWORDS: Final = (

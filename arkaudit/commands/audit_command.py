@@ -180,7 +180,7 @@ def run(
             has_status=config.name is not None,
         )
         if config.notify.is_wanted:
-            send_news(config.model_copy(update={"out": out}), store_file, run_id)
+            send_news(config, store_file, reported.report)
         is_unchanged = key is not None and key == status_key(store_file)
         note_reported(store_file, run_id)
         if is_unchanged and reported.status and config.name and config_file:

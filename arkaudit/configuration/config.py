@@ -325,6 +325,10 @@ class Notify(_Section):
     """A command that reads the news from standard input and the subject from ARKAUDIT_SUBJECT."""
     urls: list[ServiceUrl] = []
     """Apprise URLs of services; ``$NAME`` is an environment variable."""
+    format: Literal["markdown", "html", "text", "json"] | None = None
+    """The format of the news; by default Markdown for file and command, and the best one for each service."""
+    monthly: bool = False
+    """True to send the news of the first run of each month even if nothing has changed."""
 
     @property
     def is_wanted(self) -> bool:

@@ -57,6 +57,7 @@ logger.addHandler(logging.NullHandler())
 class WrittenReport:
     """The result of writing a report."""
 
+    report: Report
     results: RunResults
     """Outcomes, states and events for `--fail-on`."""
     status: AuditStatus | None = None
@@ -110,7 +111,7 @@ def report_on(
     if to_stdout:
         with _read_as_far_as_wanted():
             write(text_of(report, formats[0]), sys.stdout)
-        return WrittenReport(_run_results(frames))
+        return WrittenReport(report, _run_results(frames))
     paths = write_report(report, out, formats) if out else None
     if out is not None:
         _write_targets(frames, out, targets_for, names_rules=not is_ending)
@@ -138,7 +139,7 @@ def report_on(
     status = status_of(report, store) if has_status and not frames.is_alone else None
     # Without a result of this run, the last one before it is the current state.
     current = None if status is None or {"unfinished", "unread"} & {*status.caveats} else status
-    return WrittenReport(_run_results(frames), current, is_whole=not failed)
+    return WrittenReport(report, _run_results(frames), current, is_whole=not failed)
 
 
 def _write_targets(frames: Frames, out: Path, layout: str | None, *, names_rules: bool) -> None:

@@ -20,7 +20,7 @@ from reports.page.letters import MOST_NAMED, ArkProblem, Letter, letter, letter_
 from reports.page.shown_tables import Cell, cell_of
 from reports.remediation.causes import ADVICE, Cause, Fault, Grade
 from reports.store.frames import Frames
-from reports.tables.actions import cause_key, contacts
+from reports.tables.actions import affected_words, cause_key, contacts
 from reports.tables.definitions import ARK, TEXT, URL, records_of
 from reports.tables.politeness import blocked_verdicts
 from reports.tables.wording import CAUSE_NAMES, FAULT_NAMES, GRADE_NAMES
@@ -95,12 +95,7 @@ def _card(
 ) -> ActionCard:
     cause, fault = Cause(row["cause"]), Fault(row["fault"])
     name, advice = language.gettext(CAUSE_NAMES[cause]), language.gettext(ADVICE[cause])
-    counts = language.gettext(
-        "{citations} of {arks} in {documents}",
-        citations=language.ngettext("{number} citation", "{number} citations", row["citations"]),
-        arks=language.npgettext("citations of", "{number} ARK", "{number} ARKs", row["arks"]),
-        documents=language.npgettext("in", "{number} document", "{number} documents", row["documents"]),
-    )
+    counts = affected_words(row["citations"], row["arks"], row["documents"], language)
     responsible = _responsible(row, fault, language)
     facts = [
         (language.gettext("Responsible"), responsible),

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from crawler.history.ark_status import EventKind
+from crawler.history.ark_status import ArkState, EventKind
 from crawler.model.observations import Family
 from reports.languages import ENGLISH, Language
 from reports.store.frames import Frames
-from reports.tables.ark_statuses import citation_counts
+from reports.tables.ark_statuses import families
 from reports.tables.definitions import PAIR, in_order, records_of
 from reports.tables.known import (
     FAILING,
+    PROBLEMS,
     changes,
     known_measures,
     known_sentence,
@@ -31,10 +32,7 @@ class NewsItem:
     kind: str
     """An event of the table of changes, or `Family.UNREACHABLE` for an ARK without an answer, which is no failure."""
     ark: str
-    request_url: str
-    detail: str
-    citations: int
-    """Number of its citations at that URL in the documents of this run."""
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,42 +41,52 @@ class News:
 
     run_id: int
     at: str
-    items: tuple[NewsItem, ...]
+    items: tuple[NewsItem, ...] = ()
     """In the order of the ARKs' names."""
-    known_problems: int
+    known_problems: int = 0
     """ARKs that fail, and were reported before this run."""
-    suspect: str
+    suspect: str = ""
     """The reason why this run confirms no failure; empty if it may."""
     triaged: str = ""
     """A sentence on the ARKs with an acknowledged or ignored problem; they are in none of the above."""
-    is_first: bool = False
-    """True if there is no earlier run to compare with."""
+    compared_run: int | None = None
+    """The run that this one is compared with."""
+    opens_month: bool = False
+    """True if the run compared with began in an earlier month, or does not exist."""
+    unchecked: int = 0
+    """ARKs that failed at their last check, are still cited as far as known, and were not checked in this run."""
+    is_clear: bool = False
+    """True if ARKs work, and none fails, gives no answer, or is unchecked after a failure."""
 
 
 def news_of(frames: Frames, language: Language = ENGLISH) -> News:
     """Return the news of the one run that *frames* hold. Its numbers are those of the report."""
     run = next(records_of(frames.run))
+    compared = frames.since or frames.previous
+    earlier = None if compared is None else next(records_of(compared.run))
     unanswered = newly(frames, Family.UNREACHABLE).assign(event=Family.UNREACHABLE.value)
-    is_first = frames.previous is None
-    tables = [
-        changes(frames),
-        *([new_failures(frames)] if is_first else []),
-        *([] if run["is_suspect"] else [unanswered]),
-    ]
+    failures = [] if compared else [new_failures(frames)]
+    tables = [changes(frames), *failures, *([] if run["is_suspect"] else [unanswered])]
     rows = pd.concat([table[["event", *PAIR, "ark", "detail"]] for table in tables], ignore_index=True)
-    counts = citation_counts(frames.mentions, PAIR)[[*PAIR, "citations"]]
-    items = [
-        NewsItem(row["event"], row["ark"], row["request_url"], row["detail"] or "", int(row["citations"] or 0))
-        for row in records_of(in_order(rows.merge(counts, on=PAIR, how="left"), "ark", "request_url", "event"))
-    ]
     fresh = rows.loc[rows["event"].isin([EventKind.CONFIRMED, FAILING]), "ark_id"]
     failing = without_known(frames, of_family(frames, Family.FAILS))["ark_id"]
+    problems = without_known(frames, frames.verdicts[families(frames.verdicts["object"]).isin(PROBLEMS)])
+    standings = frames.timeline.standings
+    has_failed = standings["state"].isin([ArkState.FAILING, ArkState.CONFIRMED_BROKEN]) & standings["gone_at"].isna()
+    unchecked = standings.loc[has_failed & ~standings["ark_id"].isin(frames.verdicts["ark_id"]), "ark_id"].nunique()
+    is_clear = not (unchecked or len(problems) or run["is_suspect"]) and len(of_family(frames, Family.WORKS)) > 0
     return News(
         run["run_id"],
         f"{run['started_at']:%Y-%m-%dT%H:%M:%S}",
-        tuple(items),
+        tuple(
+            NewsItem(row["event"], row["ark"], row["detail"] or "")
+            for row in records_of(in_order(rows, "ark", "request_url", "event"))
+        ),
         failing[~failing.isin(fresh)].nunique(),
         (run["suspicion"] or "") if run["is_suspect"] else "",
         known_sentence(pd.DataFrame(known_measures(frames), columns=["measure", "value", "note"]), language),
-        is_first=is_first,
+        compared_run=None if earlier is None else earlier["run_id"],
+        opens_month=earlier is None or f"{earlier['started_at']:%Y-%m}" < f"{run['started_at']:%Y-%m}",
+        unchecked=unchecked,
+        is_clear=is_clear,
     )
