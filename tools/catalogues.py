@@ -25,6 +25,7 @@ TRANSLATED: Final = tuple(code for code in NAMES if code != "en")
 _SOURCES: Final = {
     "reports": [("**.py", "python"), ("**.j2", "jinja2")],
     "arkaudit/output": [("reporting.py", "python")],
+    "arkaudit/schedules": [("living_issue.py", "python")],
 }
 #: Functions beside gettext's that take a sentence, and the position of that argument.
 _KEYWORDS: Final = (

@@ -102,6 +102,9 @@ def crawl(
 @click.option("--scheduled", type=click.DateTime(["%Y-%m-%dT%H:%M:%S%z"]), hidden=True)
 @fail_on_option
 @baseline_options
+@click.option(
+    "--issue", metavar="SERVICE:REPOSITORY", help="Keep an issue about failing ARKs there, e.g. github:owner/repo."
+)
 @crawl_options
 @request_options
 def run(

@@ -77,6 +77,7 @@ _RENAMED = {
     "oai_set": "crawl.oai.set",
     "oai_from": "crawl.oai.from",
     "oai_until": "crawl.oai.until",
+    "issue": "notify.issue",
 }
 
 

@@ -12,6 +12,7 @@ from urllib.request import getproxies
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, StrictBool, model_validator
 
 from arkaudit import __version__
+from arkaudit.configuration.issue_address import IssueAddress
 from arkaudit.configuration.setting_values import (
     AccessLogFormat,
     AddressTexts,
@@ -23,6 +24,7 @@ from arkaudit.configuration.setting_values import (
     FormFields,
     Header,
     Headers,
+    IssueText,
     KeyFile,
     LanguageCode,
     NaanText,
@@ -329,16 +331,20 @@ class Notify(_Section):
     """The format of the news; by default Markdown for file and command, and the best one for each service."""
     monthly: bool = False
     """True to send the news of the first run of each month even if nothing has changed."""
+    issue: IssueText | None = None
+    """A repository whose issue lists the failing ARKs: ``github:owner/repo`` or ``gitlab:group/project``. The token is
+    in GITHUB_TOKEN or GITLAB_TOKEN."""
 
     @property
     def is_wanted(self) -> bool:
         """True if news go anywhere."""
-        return bool(self.file or self.command or self.urls)
+        return bool(self.file or self.command or self.urls or self.issue)
 
     @property
     def variables(self) -> list[str]:
-        """Names of the environment variables in the URLs, which hold secrets."""
-        return [name for url in self.urls for name in Template(url).get_identifiers()]
+        """Names of the environment variables with secrets: those in the URLs, and the token for the issue."""
+        token = [IssueAddress.parse(self.issue).token_variable] if self.issue else []
+        return [*(name for url in self.urls for name in Template(url).get_identifiers()), *token]
 
 
 class ReportOptions(_Section):

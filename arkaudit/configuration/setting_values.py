@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 import regex
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
+from arkaudit.configuration.issue_address import IssueAddress
 from arkaudit.configuration.nearest_words import suggest_nearest
 from crawler.model.addresses import AddressGuard, Routes
 from crawler.model.resolving import url_fault
@@ -83,6 +84,11 @@ def _service_url(text: str) -> None:
     if not Template(text).is_valid() or "://" not in text:
         raise ValueError(f"{text!r} is not an Apprise URL (with $NAME for an environment variable)")
     _with_extra(text, "apprise", "apprise", "notify")
+
+
+def _issue(text: str) -> None:
+    IssueAddress.parse(text)
+    _with_extra(text, "requests", "requests", "notify")
 
 
 def _cron(text: str) -> None:
@@ -238,6 +244,8 @@ RouteTexts = Annotated[list[str], _taken_by(Routes.parse)]
 AddressTexts = Annotated[list[str], _taken_by(AddressGuard.for_networks)]
 #: The Apprise URL of a notification service.
 ServiceUrl = Annotated[str, _taken_by(_service_url)]
+#: The repository of an issue.
+IssueText = Annotated[str, _taken_by(_issue)]
 #: Seconds, as a number or with a unit.
 Seconds = Annotated[float, BeforeValidator(_seconds)]
 SecondsOrNone = Annotated[float | None, BeforeValidator(_seconds)]

@@ -1,4 +1,4 @@
-"""Notify people of the changes that a run found: by a file, a command, or an Apprise service (mail, chat, webhook)."""
+"""Notify people of the changes that a run found: by a file, a command, an Apprise service (mail, chat, webhook), an issue."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from urllib.parse import quote
 
 from arkaudit.configuration.config import Config, Notify
 from arkaudit.output.exits import say
+from arkaudit.schedules.living_issue import NotSent, keep_issue
 from crawler.model.durable_files import make_durable
 from crawler.store.store import Store
-from extractors.model.errors import ArkauditError, UserMistake
+from extractors.model.errors import UserMistake
 from extractors.model.files import is_file, is_folder
 from reports.formats.digest import FORMATS, Digest, digest_of, subject
 from reports.languages import Language, LanguageChoice
-from reports.store.frames import load_frames
+from reports.store.frames import StoreUnreadable, load_frames
 from reports.tables.report_tables import Report
 
-_NO_TARGET = "the configuration has no target for notifications: set file, command or urls in [notify]"
+_NO_TARGET = "the configuration has no target for notifications: set file, command, urls or issue in [notify]"
 #: Time limit of a command in seconds.
 PATIENCE_S = 60.0
 #: Number of further attempts after a service refused, and seconds before each.
@@ -32,10 +33,6 @@ RETRIES = 2
 RETRY_WAIT_S = 2.0
 #: Characters for a title that a service puts into the text.
 _TITLE_CHARS = 250
-
-
-class NotSent(ArkauditError):
-    """Raised by a channel that could not deliver a message."""
 
 
 def channels(notify: Notify) -> Iterator[tuple[str, Callable[[Digest, Language], None]]]:
@@ -136,10 +133,22 @@ def _service(url: str, secrets: Mapping[str, str]) -> Any:
 def send_news(config: Config, store_file: Path, report: Report, *, is_dry: bool = False) -> bool:
     """Send the news of the run in *report* through all configured channels; return True if all succeeded.
 
-    With *is_dry*, only print the message and its targets.
+    The issue is updated after each run. With *is_dry*, only print the message and its targets.
     """
     notify, language = config.notify, report.language_choice.language
     audit = config.name or store_file.stem
+
+    def digest_since(run_id: int, at: str) -> Digest | None:
+        """Return the digest with the changes since an earlier run, or None if the store has no such run."""
+        run = int(report.frames.run["run_id"].iloc[0])
+        try:
+            frames = load_frames(store_file, run_id=run, since=run_id)
+        except StoreUnreadable:
+            return None
+        if frames.since is None or at != f"{frames.since.run['started_at'].iloc[0]:%Y-%m-%dT%H:%M:%S}":
+            return None
+        since = Report.from_frames(frames, language_choice=report.language_choice)
+        return digest_of(since, audit, page=config.report.url, kinds=notify.on)
 
     digest = digest_of(report, audit, page=config.report.url, kinds=notify.on)
     targets: list[tuple[str, Callable[[Digest, Language], None]]] = []
@@ -147,6 +156,8 @@ def send_news(config: Config, store_file: Path, report: Report, *, is_dry: bool 
         targets += channels(notify)
     elif is_dry:
         say("nothing has changed: no message would be sent")
+    if notify.issue:
+        targets.append((f"update the issue at {notify.issue}", partial(keep_issue, notify.issue, digest_since)))
     all_sent = True
     for target, send in targets:
         if is_dry:

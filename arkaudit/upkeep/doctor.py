@@ -133,7 +133,7 @@ def _diagnose(config_file: Path | None, store: Path | None) -> Iterator[Diagnosi
             variables = {name for config in audits.values() for name in config.notify.variables}
             for name in sorted(variables):
                 if not os.environ.get(name):
-                    words = f"set the environment variable {name}, which notify.urls uses"
+                    words = f"set the environment variable {name}, which [notify] uses"
                     yield _fault("notify", words)
             yield from diagnose_run(audits, store)
             yield from diagnose_stores(audits, store)

@@ -1,0 +1,62 @@
+"""The address of a repository on GitHub or GitLab whose issue reports failing ARKs."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import quote, urlsplit
+
+#: For each service: its API, the path of the API at a server of one's own, and the variables for API and token.
+_SERVICES = {
+    "github": ("https://api.github.com", "/api/v3", "GITHUB_API_URL", "GITHUB_TOKEN"),
+    "gitlab": ("https://gitlab.com/api/v4", "/api/v4", "CI_API_V4_URL", "GITLAB_TOKEN"),
+}
+_NAME = r"(?!\.+(?:/|$))[\w.-]+"
+_PATHS = {"github": f"{_NAME}/{_NAME}", "gitlab": f"{_NAME}(?:/{_NAME})+"}
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+@dataclass(frozen=True, slots=True)
+class IssueAddress:
+    """A repository, written ``github:owner/repo``, or ``gitlab:https://git.example.org/group/project``."""
+
+    service: str
+    path: str
+    origin: str = ""
+    """Scheme and host of a server of one's own; empty for the usual one."""
+
+    @classmethod
+    def parse(cls, text: str) -> IssueAddress:
+        """Return the address that *text* gives. Raises ValueError.
+
+        >>> IssueAddress.parse("gitlab:https://git.example.org/maps/old/arks").issues_url({})
+        'https://git.example.org/api/v4/projects/maps%2Fold%2Farks/issues'
+        """
+        service, _, place = text.partition(":")
+        parts = urlsplit(place)
+        path = parts.path.strip("/")
+        origin = f"{parts.scheme}://{parts.netloc}" if parts.scheme else ""
+        is_place = bool(re.fullmatch(_PATHS.get(service, "(?!)"), path, re.ASCII)) and place.rstrip("/").endswith(path)
+        if not is_place or "@" in parts.netloc or (origin and not parts.hostname):
+            raise ValueError(f"{text!r} is neither github:OWNER/REPOSITORY nor gitlab:GROUP/PROJECT")
+        if origin and parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
+            raise ValueError(f"{text!r} needs an https address: a token is sent there")
+        return cls(service, path, "" if parts.hostname in ("github.com", "gitlab.com") else origin)
+
+    @property
+    def token_variable(self) -> str:
+        """The environment variable with the token."""
+        return _SERVICES[self.service][3]
+
+    def issues_url(self, environment: Mapping[str, str] = os.environ) -> str:
+        """Return the address of the issues in the API."""
+        usual, path, variable, _ = _SERVICES[self.service]
+        api = f"{self.origin}{path}" if self.origin else (environment.get(variable) or usual).rstrip("/")
+        if self.service == "github":
+            return f"{api}/repos/{self.path}/issues"
+        return f"{api}/projects/{quote(self.path, safe='')}/issues"
+
+    def __str__(self) -> str:
+        return f"{self.service}:{f'{self.origin}/' if self.origin else ''}{self.path}"

@@ -1,0 +1,304 @@
+"""The living issue: opened, updated, closed and opened again, on servers on loopback with the rules of the interfaces."""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+from arkaudit.configuration.config import Config, Notify
+from arkaudit.configuration.issue_address import IssueAddress
+from arkaudit.schedules.living_issue import NotSent, find_section, keep_issue
+from arkaudit.schedules.notification import send_news
+from crawler.store.store import Store
+from reports.formats.digest import HEADINGS, digest_of
+from reports.languages import ENGLISH
+from reports.store.frames import load_frames
+from reports.tables.report_tables import Report
+from tests.loopback import run_command
+from tests.test_history import GUIDE, ONE, OTHER, audit
+from tests.vectors import vectors
+
+TOKEN = "ghp_secret"
+#: Characters that GitHub takes.
+MOST_CHARS = 65_536
+
+
+class Tracker:
+    """The issues of one repository on GitHub or GitLab, with the rules of its REST interface; two on each page."""
+
+    def __init__(self, service: str) -> None:
+        self.is_github = service == "github"
+        self.issues: list[dict[str, Any]] = []
+        self.comments: list[str] = []
+        self.fault: tuple[int, dict[str, str]] | None = None
+        self.requests: list[str] = []
+
+    @property
+    def text(self) -> str:
+        return "body" if self.is_github else "description"
+
+    def add(self, text: str, *, state: str = "open", **more: Any) -> dict[str, Any]:
+        number = len(self.issues) + 1
+        named = {"open": "open" if self.is_github else "opened"}.get(state, state)
+        issue = {"number" if self.is_github else "iid": number, self.text: text, "state": named, **more}
+        self.issues.append(issue)
+        return issue
+
+    def answer(self, method: str, target: str, token: str, values: dict[str, Any]) -> tuple[int, dict[str, str], Any]:
+        self.requests.append(f"{method} {target}")
+        if self.fault:
+            return *self.fault, {"message": "no"}
+        if token != f"Bearer {TOKEN}":
+            return 401, {}, {"message": "Bad credentials"}
+        path, _, query = unquote(target).partition("?")
+        if "/old/" in path and not self.is_github and method != "GET":
+            return 405, {}, {"message": "Non GET methods are not allowed for moved projects"}
+        if "/old/" in path:
+            return 301, {"Location": target.replace("/old/", "/maps/").replace("old%2F", "maps%2F")}, {}
+        base = "/api/v3/repos/maps/arks/issues" if self.is_github else "/api/v4/projects/maps/arks/issues"
+        rest = re.fullmatch(re.escape(base) + "(?:/([0-9]+)(?:/(comments|notes))?)?", path)
+        if rest is None:
+            return 404, {}, {"message": "Not Found"}
+        if len(values.get(self.text, values.get("body", ""))) > MOST_CHARS:
+            return 422, {}, {"message": "body is too long"}
+        number, comments = rest.groups()
+        match method, number, comments:
+            case "GET", None, None:
+                assert "sort=created&direction=asc" in query or "order_by=created_at&sort=asc" in query
+                page = int((re.findall("&page=([0-9]+)$", query) or ["1"])[0])
+                more = {"Link": f'<{self.url}{path}?{query}&page={page + 1}>; rel="next"'}
+                return 200, more if len(self.issues) > 2 * page else {}, self.issues[2 * page - 2 : 2 * page]
+            case "POST", None, None:
+                return 201, {}, self.add(values.pop(self.text), **values)
+            case "POST", _, ("comments" | "notes"):
+                assert comments == ("comments" if self.is_github else "notes")
+                self.comments.append(values["body"])
+                return 201, {}, {}
+            case (("PATCH" | "PUT"), _, None):
+                assert method == ("PATCH" if self.is_github else "PUT")
+                event = {"close": "closed", "reopen": "opened"}.get(values.pop("state_event", ""))
+                self.issues[int(number) - 1] |= values | ({"state": event} if event else {})
+                return 200, {}, {}
+        return 405, {}, {}
+
+    url = ""
+
+
+@contextmanager
+def served(tracker: Tracker) -> Iterator[Tracker]:
+    class Handler(BaseHTTPRequestHandler):
+        def respond(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            token = self.headers.get("Authorization", "")
+            status, headers, values = tracker.answer(self.command, self.path, token, json.loads(body or "{}"))
+            text = json.dumps(values).encode()
+            self.send_response(status)
+            for name, value in {**headers, "Content-Length": str(len(text))}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(text)
+
+        do_GET = do_POST = do_PATCH = do_PUT = respond  # noqa: N815  names of the standard library
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        thread.start()
+        tracker.url = f"http://127.0.0.1:{server.server_address[1]}"
+        try:
+            yield tracker
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.fixture(params=["github", "gitlab"])
+def tracker(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tracker]:
+    for name in ("GITHUB_TOKEN", "GITLAB_TOKEN"):
+        monkeypatch.setenv(name, TOKEN)
+    with served(Tracker(request.param)) as tracker:
+        yield tracker
+
+
+class Runs:
+    """The runs of an audit, each told to a tracker."""
+
+    def __init__(
+        self, path: Path, tracker: Tracker, *, owner: str = "maps", on: tuple[str, ...] = ("confirmed",)
+    ) -> None:
+        service = "github" if tracker.is_github else "gitlab"
+        issue = f"{service}:{tracker.url}/{owner}/arks"
+        self.config = Config(name="the|ses -->", notify=Notify(issue=issue, on=[*on, "recovered"]))
+        self.path = path
+
+    def tell(self, run_id: int) -> bool:
+        return send_news(self.config, self.path, Report.from_frames(load_frames(self.path, run_id=run_id)))
+
+    def run(self, day: float, one: int | None, other: int | None = 200) -> int:
+        with Store.open(self.path) as store:
+            return audit(store, day, documents={GUIDE: f"{ONE} {OTHER}"}, answers={ONE: one, OTHER: other})
+
+    def fail(self, *days: float) -> None:
+        """Record runs with a failing ARK, and tell the tracker of the last."""
+        runs = [self.run(day, 404) for day in days]
+        assert self.tell(runs[-1])
+
+
+@pytest.fixture
+def runs(tracker: Tracker, tmp_path: Path) -> Runs:
+    return Runs(tmp_path / "audit.db", tracker)
+
+
+def test_issue_is_opened_once_updated_closed_and_opened_again(tracker: Tracker, runs: Runs) -> None:
+    for number in range(4):
+        tracker.add("<!-- arkaudit:begin audit=other run=1 at=2026-01-01T00:00:00 -->" if number else "")
+    runs.run(0, 200)
+    runs.fail(1)
+    assert len(tracker.issues) == 4, "one failure is no broken ARK"
+    runs.fail(4, 9)
+    issue = tracker.issues[4]
+    assert "Theses" not in issue["title"]
+    assert "- [ ] **" in issue[tracker.text]
+    assert tracker.comments == []
+    # People tick a box and write around our part; the editor of GitHub gives CR LF.
+    mine = issue[tracker.text].replace("- [ ]", "- [x]")
+    issue[tracker.text] = f"Ada looks after this.\n\n{mine}\n\n@bo please help".replace("\n", "\r\n")
+    runs.fail(10)
+    body = issue[tracker.text].replace("\r\n", "\n")
+    assert body.startswith("Ada looks after this.\n\n<!-- arkaudit:begin")
+    assert body.endswith("<!-- arkaudit:end -->\n\n@bo please help")
+    assert "run=5 " in body
+    assert "- [x] **" in body
+    assert tracker.comments == [], "a comment only for changes"
+    assert runs.tell(runs.run(11, 200))
+    assert issue["state"] == "closed"
+    assert ["1 recovered" in comment for comment in tracker.comments] == [True]
+    runs.fail(12, 14, 22)
+    assert issue["state"].startswith("open")
+    assert ["1 confirmed broken" in comment for comment in tracker.comments] == [False, True]
+    assert len(tracker.issues) == 5
+
+
+def test_outage_opens_and_closes_nothing_and_a_closed_issue_stays_closed(tracker: Tracker, runs: Runs) -> None:
+    runs.run(0, 200)
+    assert runs.tell(runs.run(1, None))
+    assert tracker.issues == []
+    runs.fail(2, 5, 10)
+    assert runs.tell(runs.run(11, None))
+    with Store.open(runs.path) as store:
+        unread = audit(store, 12, documents={GUIDE: "[server-error]"})
+    assert runs.tell(unread)
+    [issue] = tracker.issues
+    assert issue["state"].startswith("open")
+    assert "1 ARK that failed before was not checked this time." in issue[tracker.text]
+    issue["state"] = "closed"
+    runs.fail(13)
+    assert issue["state"] == "closed", "people closed it, and nothing fails anew"
+
+
+@pytest.mark.parametrize("on", [("failing",), ("confirmed",)])
+def test_unconfirmed_failure_opens_an_issue_if_it_was_asked_for(
+    tracker: Tracker, tmp_path: Path, on: tuple[str]
+) -> None:
+    runs = Runs(tmp_path / "audit.db", tracker, on=on)
+    runs.run(0, 200)
+    runs.fail(1)
+    assert len(tracker.issues) == (on == ("failing",))
+
+
+def test_missed_changes_are_told_later_and_a_run_is_told_once(tracker: Tracker, runs: Runs) -> None:
+    runs.run(0, 200)
+    runs.fail(1, 4, 9)
+    tracker.fault = (502, {})
+    assert not runs.tell(runs.run(10, 404, 404))
+    missed = [runs.run(14, 404, 404), runs.run(19, 404, 404)]
+    assert not runs.tell(missed[-1])
+    tracker.fault = None
+    last = runs.run(20, 404, 404)
+    assert runs.tell(last)
+    assert runs.tell(last)
+    assert runs.tell(missed[0])
+    [comment] = tracker.comments
+    assert "1 confirmed broken" in comment
+    assert f"run={last} " in tracker.issues[0][tracker.text]
+
+
+def test_renamed_repository_is_followed(tracker: Tracker, tmp_path: Path) -> None:
+    runs = Runs(tmp_path / "audit.db", tracker, owner="old")
+    runs.run(0, 200)
+    runs.fail(1, 4, 9)
+    runs.fail(10)
+    assert len(tracker.issues) == 1
+
+
+FAULTS = [
+    (401, {}, "does not accept the token in G[A-Z]+_TOKEN \\(401\\)"),
+    (403, {}, "may not write issues of g[a-z]+:http://127.0.0.1:[0-9]+/maps/arks \\(403\\)"),
+    (403, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1796000000"}, "limits the requests until 2026-11-30"),
+    (429, {"Retry-After": "60"}, "limits the requests until 20..-..-.. ..:.. UTC \\(429\\)"),
+    (404, {}, "does not exist, has no issues, or the token may not read it \\(404\\)"),
+    (410, {}, "has no issues"),
+    (503, {}, "has a fault \\(503\\)"),
+    (301, {"Location": "http://evil.example/"}, "has moved to evil.example: correct notify.issue"),
+    (422, {}, 'refused it \\(422\\): {"message": "no"}'),
+    (200, {}, "did not answer with a list of issues"),
+]
+
+
+def test_faults_are_named(tracker: Tracker, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    digest = digest_of(report, "theses", page=None, kinds=HEADINGS)
+    address = f"{'github' if tracker.is_github else 'gitlab'}:{tracker.url}/maps/arks"
+    for *tracker.fault, words in FAULTS:  # type: ignore[assignment]
+        with pytest.raises(NotSent, match=words) as said:
+            keep_issue(address, lambda *_: None, digest, ENGLISH)
+        assert TOKEN not in str(said.value)
+    monkeypatch.delenv("GITHUB_TOKEN" if tracker.is_github else "GITLAB_TOKEN")
+    with pytest.raises(NotSent, match="set the environment variable G"):
+        keep_issue(address, lambda *_: None, digest, ENGLISH)
+    assert tracker.issues == []
+
+
+@pytest.mark.parametrize("vector", vectors("issue_addresses"))
+def test_address(vector: dict[str, Any]) -> None:
+    if "url" not in vector:
+        with pytest.raises(ValueError, match=vector["fault"]):
+            IssueAddress.parse(vector["text"])
+        return
+    assert IssueAddress.parse(vector["text"]).issues_url(vector.get("environment", {})) == vector["url"]
+
+
+def test_text_after_a_deleted_mark_stays() -> None:
+    begin = "<!-- arkaudit:begin audit=theses run=7 at=2026-11-21T10:00:00 -->"
+    assert find_section(f"a\n{begin}\nb", "theses") == ((2, 2 + len(begin)), 7, "2026-11-21T10:00:00")
+    assert find_section(f"a `{begin}`", "theses") is None
+    assert find_section(begin, "maps") is None
+
+
+def test_run_updates_the_issue_and_its_exit_code_stays(tmp_path: Path) -> None:
+    with served(Tracker("github")) as tracker:
+        (tmp_path / "theses.txt").write_text("ark:/12345/x1\n")
+        said = run_command(
+            "run",
+            tmp_path / "theses.txt",
+            "--store",
+            tmp_path / "a.db",
+            "--issue",
+            f"github:{tracker.url}/gone/arks",
+            "--contact",
+            "x@example.org",
+            GITHUB_TOKEN=TOKEN,
+        )
+    assert said.returncode == 0
+    assert tracker.requests == ["GET /api/v3/repos/gone/arks/issues?state=all&sort=created&direction=asc&per_page=100"]
+    [line] = [line for line in said.stderr.splitlines() if "not notified" in line]
+    assert line.startswith("arkaudit: not notified (update the issue at github:http://127.0.0.1:")
+    assert line.endswith("may not read it (404); send it again by arkaudit notify --run 1")
