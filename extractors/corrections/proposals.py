@@ -9,6 +9,7 @@ from enum import StrEnum
 from urllib.parse import unquote
 
 from extractors.mentions.mention import Mention
+from extractors.mentions.resolvers import KNOWN_RESOLVERS, address_of
 from extractors.model.documents import Role
 from extractors.model.offset_map import LINE_MARK, ODD_BLANK, PARAGRAPH, WRAP, Change, offset_map
 from extractors.wraps.rules import Confidence
@@ -152,7 +153,9 @@ def _faults(mention: Mention) -> Sequence[_Fault]:
     written, repaired = mention.as_written, mention.repaired
     if repaired.startswith(written):
         return ()
-    resolver_chars = len(mention.resolver or "")
+    resolver = mention.resolver or ""
+    host = address_of(resolver).partition("/")[0]
+    plain_end = resolver.find(host) + len(host) if host in KNOWN_RESOLVERS else resolver.find("://")
     offsets = offset_map(written)
     text = offsets.text
     changes: dict[int, list[Change]] = {}
@@ -179,9 +182,9 @@ def _faults(mention: Mention) -> Sequence[_Fault]:
         if char == WRAP:
             faults.append(_Fault(Kind.BROKEN_WRAP, Edit(start, end, ""), "a line break"))
         elif is_at_wrap:
-            # A hyphen in a host may be part of it, but a soft one never is.
+            # A hyphen in a host may be part of it, but not a soft one, nor one in the scheme or in a known host.
             is_soft = replaced is not None and replaced.repair == "soft hyphen"
-            is_in_resolver = done <= resolver_chars
+            is_in_resolver = plain_end < done <= len(resolver)
             keeps = due == "-" and not (is_soft and is_in_resolver)
             if not keeps or written[start:end] != "-":
                 edit, is_certain = Edit(start, end, "-" if keeps else ""), is_soft or not is_in_resolver
