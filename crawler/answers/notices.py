@@ -201,7 +201,7 @@ class PageWords:
     def is_unset(self) -> bool:
         """True if its whole text, or its title and first heading, are the value of a variable that was not set."""
         named = {plain(part) for part in (self.title_parts[0], *self.headings[:1])}
-        return plain(self.text) in _UNSET or (len(self.headings) > 0 and named <= _UNSET)
+        return plain(self.text) in _UNSET or (len(self.headings) > 0 and named <= _UNSET - {"null"})
 
     @cached_property
     def temporary_fault(self) -> str | None:

@@ -27,7 +27,7 @@ from crawler.answers.notices import PageWords, says_not_found, sure_words
 from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, bare, plain, quirks
 from crawler.answers.withdrawals import Withdrawal, sentences, speaks_of_withdrawal
 from crawler.model.observations import ObjectOutcome
-from crawler.model.resolving import same_host
+from crawler.model.resolving import path_of_resolver, same_host
 from extractors.model.ark import Ark
 from extractors.model.normalize import LABEL, NotAnArk
 from extractors.model.urls import authority_of
@@ -144,7 +144,8 @@ class ObjectFacts:
         A resolver may be a part of its host: ``/ark:/12148/x5`` redirects to ``/item/7``.
         """
         url, controls_url = self.answer.final_url, control.final_url
-        is_before = LABEL.search(url) is None and LABEL.search(controls_url) is not None
+        is_resolvers = self.answer.is_redirected and LABEL.search(controls_url) is not None
+        is_before = is_resolvers and path_of_resolver(url) != path_of_resolver(controls_url)
         return authority_of(url) == authority_of(controls_url) and not is_before
 
     def _is_answered_alike(self, control: AnswerFacts) -> bool:

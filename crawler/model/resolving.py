@@ -167,6 +167,15 @@ def resolver_of(url: str) -> str:
     return url[: label.start()] if label else url
 
 
+def path_of_resolver(url: str) -> str:
+    """Return the path of the resolver in a URL, or the path of a URL without a label.
+
+    >>> path_of_resolver("https://n2t.net/r/ark:/12148/btv1b84"), path_of_resolver("https://library.example/item/7")
+    ('/r/', '/item/7')
+    """
+    return urlsplit(resolver_of(url)).path
+
+
 def label_of(url: str) -> str:
     """Return the label in a request URL, in lower case, or an empty text.
 

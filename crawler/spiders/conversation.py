@@ -41,6 +41,7 @@ from crawler.model.resolving import (
     Patience,
     names_skipped_ark,
     next_attempt,
+    path_of_resolver,
     sendable,
     url_fault,
 )
@@ -544,8 +545,8 @@ class Conversation:
         url = answer.final_url
         pattern, host, control = landing_pattern(url), authority_of(url), landing_control(url)
         patterns = self._landings[host]
-        is_resolvers = host == authority_of(answer.asked_url) and LABEL.search(url) is not None
-        if pattern in patterns or is_resolvers:
+        is_covered = path_of_resolver(url) == path_of_resolver(answer.asked_url)
+        if pattern in patterns or (is_covered and host == authority_of(answer.asked_url)):
             return
         if len(patterns) >= PATTERNS_A_HOST or not is_worth_asking(control):
             return
