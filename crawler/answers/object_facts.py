@@ -127,6 +127,8 @@ class ObjectFacts:
         if not control.is_success:
             if control.outcome not in _REFUSED:
                 return ControlContrast.NOTHING
+            if self._shows_page_of(control):
+                return ControlContrast.THE_SAME
             return ControlContrast.REFUSED_THERE if self._reaches(control) else ControlContrast.REFUSED_BEFORE
         if self._is_answered_alike(control):
             return ControlContrast.THE_SAME
@@ -137,6 +139,12 @@ class ObjectFacts:
         again = [other.seen for other in self.again]
         is_own = not has_nothing_of_its_own(answer.seen, control.seen, again)
         return ControlContrast.ANOTHER if is_own else ControlContrast.NO_OTHER
+
+    def _shows_page_of(self, refusal: AnswerFacts) -> bool:
+        """Return True if it has, except for the name, the same text as the *refusal* of a name that can't exist."""
+        pages = (self.answer.seen, refusal.seen)
+        one, other = ((page.text or "").replace(last_part(page.asked_url), "") for page in pages)
+        return one == other and self.answer.words.says_other(one)
 
     def _reaches(self, control: AnswerFacts) -> bool:
         """Return True if the *control* got its answer where the object did, not from a resolver before it.
