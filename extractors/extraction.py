@@ -122,6 +122,8 @@ def extraction_of(
 def _namespace_finding(namespace: NamespaceMention) -> Finding:
     if namespace.is_overlong:
         return Finding("malformed-ark", f"{namespace.as_written!r} is not an ARK: too long, or with many labels")
+    if namespace.is_shortened:
+        return Finding("malformed-ark", f"{namespace.as_written!r} is shortened by dots, and was not read")
     no_object = "names a NAAN or shoulder, not an object"
     return Finding("namespace-mention", f"{namespace.as_written!r} {no_object}: {namespace.context}")
 

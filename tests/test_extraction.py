@@ -63,9 +63,11 @@ def test_a_line_of_metadata_ends_an_ark_as_a_line_of_text_does() -> None:
 
 @pytest.mark.parametrize("vector", vectors("documents"))
 def test_a_document_gives_its_arks(vector: dict[str, Any]) -> None:
-    mentions = extraction_of(vector["source"].encode(), name=vector["name"]).mentions
-    described = [(str(mention.ark), mention.confidence.token, mention.repaired) for mention in mentions]
+    extraction = extraction_of(vector["source"].encode(), name=vector["name"])
+    described = [(str(mention.ark), mention.confidence.token, mention.repaired) for mention in extraction.mentions]
     expected = vector["arks"]
+    if "findings" in vector:
+        assert [finding.detail for finding in extraction.findings] == vector["findings"]
     assert [list(row[: len(claims)]) for row, claims in zip(described, expected, strict=True)] == expected
 
 

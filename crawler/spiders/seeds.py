@@ -177,7 +177,7 @@ def mention_in(text: str) -> Mention | str:
         return mention
     if any(isinstance(hit, NamespaceMention) and hit.is_overlong for hit in hits):
         return f"has a name of more than {MOST_NAME_CHARS:,} characters"
-    if any(isinstance(hit, NamespaceMention) for hit in hits):
+    if any(isinstance(hit, NamespaceMention) and not hit.is_shortened for hit in hits):
         return "names a NAAN or shoulder, not an object"
     return "holds no ARK"
 

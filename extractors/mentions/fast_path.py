@@ -13,10 +13,12 @@ from extractors.mentions.mention import Mention
 from extractors.mentions.mention_reader import (
     COMPOUND,
     CONTEXT_CHARS,
+    INCOMPLETE_NAME,
     LETTER_FOR_ZERO,
     REST_VARIES,
     SHORT_NAME,
     VARIABLE,
+    following_paragraph,
     is_placeholder,
     shorter_names,
 )
@@ -25,7 +27,7 @@ from extractors.model.check_characters import CheckCharacter, Zones
 from extractors.model.documents import Block, Role
 from extractors.model.offset_map import RIGHT_TO_LEFT
 from extractors.wraps.reasons import Reason
-from extractors.wraps.rules import Confidence
+from extractors.wraps.rules import Confidence, may_be_rest
 
 _CHAR = "[0-9A-Za-z=~+_]"
 #: The label and an ARK in normal form, except for single hyphens in its name; it ends in a letter or digit.
@@ -150,6 +152,8 @@ def clean_mention(block: Block, first: int, start: int, end: int, zones: Zones) 
         return None
     if block.seams or (block.page_breaks and any(at < page_break < last for page_break in block.page_breaks)):
         return None
+    if may_be_rest(following_paragraph(text, last)):
+        return None
     ark = _ark(found, zones)
     if ark is None or shorter_names(ark, block, zones):
         return None
@@ -225,7 +229,7 @@ def _ark(found: re.Match[str], zones: Zones) -> Ark | None:
         return None
     ark = Ark(naan, name.replace("-", ""), qualifier)
     is_compound = "-" in name and COMPOUND.fullmatch(name) is not None
-    is_odd = SHORT_NAME.fullmatch(name) or LETTER_FOR_ZERO.search(name)
+    is_odd = SHORT_NAME.fullmatch(name) or LETTER_FOR_ZERO.search(name) or INCOMPLETE_NAME.match(name)
     is_doubtful = is_compound or is_odd or zones.names_shoulder(ark) or zones.check(ark) is CheckCharacter.FAILS
     return None if is_doubtful else ark
 

@@ -89,12 +89,14 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class NamespaceMention:
-    """A bare NAAN (``ark:/12148/``), or one with an overlong name: recorded, but not an ARK and never resolved."""
+    """A bare NAAN (``ark:/12148/``), or one with an overlong or shortened name: recorded, but never resolved."""
 
     as_written: str
     span: tuple[int, int]
     context: str
     is_overlong: bool = False
+    is_shortened: bool = False
+    """True if dots replace the end of its name."""
 
     @property
     def start(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
+from dataclasses import replace
 from urllib.parse import unquote
 
 import regex
@@ -49,8 +50,15 @@ _WRONGLY_DECODED = re.compile(f"â[€\x80]|Â[\x80-\xbf {ODD_BLANK}]")
 LETTER_FOR_ZERO = re.compile("(?<=[0-9])[oOD]|[oOD](?=[0-9])")
 #: A name that a word ``ark`` before a colon has, too: a port and its protocol, a number of sheets.
 SHORT_NAME = re.compile("[0-9]{1,3}|[A-Za-z]{1,3}")
+#: A UUID (the Smithsonian writes a digit before it) or a name of FamilySearch with too few characters.
+INCOMPLETE_NAME = re.compile(
+    r"(?:[0-9]?[0-9a-f]{8}-[0-9a-f]{4}-(?:[0-9a-f]{4}-){0,2}[0-9a-f]{0,11}|[0-9]:[0-9]:[0-9A-Z]{1,4})(?=[/.]|\Z)"
+)
+_NEXT_PARAGRAPH = re.compile(r"[ \t]{0,40}\r?\n[ \t]{0,40}(?:\r?\n[ \t]{0,40}){1,4}(?P<line>\S[^\r\n]{0,79})")
 _ESCAPE = re.compile(r"%(?:25)*[0-9A-Fa-f]{2}")
 _ENCODED_SLASH = re.compile(r"[0-9]{5}%(?:25)*2[Ff]")
+#: A height of IIIF, after a comma.
+_WIDTH = re.compile("[0-9]{1,6}/")
 _INFLECTION = re.compile(r"\?info(?![\w=&%])|\?\?(?!\?)")
 _BARE_INFLECTION = re.compile(r"\?(?=\Z|#)")
 _FRAGMENT = regex.compile(rf"(?:\?[^\s{ODD_BLANK}#<>\"]*)?#(?P<fragment>[^\s{ODD_BLANK}<>\"”»]*)")
@@ -202,7 +210,8 @@ class MentionReader:
             return self._namespace(slash)
         ark = self._without_glued_word(ark)
         if _ELLIPSIS.match(self._text, self._builder.end) and self._zones.check(ark) is not CheckCharacter.PASSES:
-            return None
+            shortened = self._namespace(slash) if any(map(str.isdigit, ark.name)) and self._linked is None else None
+            return replace(shortened, is_shortened=True) if shortened else None
         return self._mention(ark)
 
     def _without_glued_word(self, ark: Ark) -> Ark:
@@ -314,13 +323,14 @@ class MentionReader:
             first = self._text[after + 1 : after + 2] if following == "-" else following
             if not first.isalnum() or _NEXT_IDENTIFIER.match(self._text, after) or self._is_whole_before_colon(after):
                 return False
-            if following.isdigit() and _LONG_PART.search(builder.chars):
+            if following.isdigit() and (builder.has_slashes(2) or _LONG_PART.search(builder.chars)):
                 self._notes.mark_likely(Reason.NUMBER_AFTER_COLON)
                 self._notes.note_alternative(self._written_label + builder.chars)
             return True
         if char == ",":
             return builder.has_slashes(2) and (  # regions and sizes of IIIF: 0,0,100,100/!200,200 600,/0 /,600/
-                (following.isdigit() and (builder.last.isdigit() or builder.ends_with("/")))
+                (following.isdigit() and builder.last.isdigit())
+                or (builder.ends_with("/") and _WIDTH.match(self._text, after) is not None)
                 or (following == "/" and builder.last.isdigit())
             )
         if char == "!":
@@ -407,6 +417,11 @@ class MentionReader:
         self._builder.strip(_TAIL)
         if self._ends_with_markup():
             self._builder.strip(_TAIL + self._builder.last)
+        elif self._builder.last == "*" and self._block.role is Role.TEXT:  # of a note
+            starred = self._written_label + self._builder.chars
+            self._builder.strip(_TAIL + "*")
+            self._notes.note_decision(WrapDecision(False, Reason.MARKUP_AT_END, Confidence.LIKELY), otherwise=starred)
+            self._notes.is_beyond_name |= self._builder.has_slashes(2)
 
     def _is_urls_slash(self, tail: str) -> bool:
         """Return True if *tail* begins with the final slash of a URL or link target, which is requested with it.
@@ -465,7 +480,7 @@ class MentionReader:
         end = self._builder.end
         varies = REST_VARIES.match(self._text, end)
         if (
-            not (stem != name or self._text.startswith("***", end) or varies)
+            not (stem != name or self._text.startswith("*", end) or varies)
             or "/" in stem
             or self._text[self._start - 1 : self._start] == "*"
         ):
@@ -547,9 +562,9 @@ class MentionReader:
     def _may_go_on_elsewhere(self, end: int) -> bool:
         """Return True if the block, or a literal in a list, ends with the ARK, and the next may be the rest of it."""
         following = self._block.following if self._block.is_blank_after(end) else ""
-        literal = _NEXT_LITERAL.match(self._block.text, end) if self._block.role is Role.TEXT else None
-        if literal:
-            following = literal["next"]
+        if self._block.role is Role.TEXT:
+            literal = _NEXT_LITERAL.match(self._block.text, end)
+            following = literal["next"] if literal else following_paragraph(self._block.text, end) or following
         return following != "" and may_be_rest(following)
 
     def _supporting_reason(self, ark: Ark) -> Reason | None:
@@ -580,6 +595,8 @@ class MentionReader:
             self._notes.mark_likely(Reason.HYPHEN_AT_END)
         if not (len(ark.naan) == 5 and ark.naan.isdigit()):
             self._notes.mark_likely(Reason.UNUSUAL_NAAN)
+        if INCOMPLETE_NAME.match(chars.partition("/")[2]):
+            self._notes.mark_likely(Reason.INCOMPLETE_NAME)
         if (
             self._written.url is None
             and self._block.role is Role.TEXT
@@ -603,7 +620,7 @@ def shorter_names(ark: Ark, block: Block, zones: Zones) -> list[Ark]:
     """Return forms of *ark* without a glued, capitalized word that pass its check character, the likeliest first.
 
     On a page, where columns may touch, any shorter form counts. If names have no check character, the name before
-    such a word counts, too.
+    such a word counts, too, if its letters are small.
 
     >>> [str(each) for each in shorter_names(Ark.parse("ark:12148/bpt6k107371tMaps"), Block(""), Zones())]
     ['ark:12148/bpt6k107371t']
@@ -612,13 +629,23 @@ def shorter_names(ark: Ark, block: Block, zones: Zones) -> list[Ark]:
     if block.role is not Role.TEXT or not (glued or block.page is not None):
         return []
     check = zones.check(ark)
-    if check is CheckCharacter.UNKNOWN and block.page is not None and (glued_word := _WORD_AT_END.fullmatch(ark.name)):
+    if check is CheckCharacter.UNKNOWN and (glued_word := _WORD_AT_END.fullmatch(ark.name)):
         return [Ark(ark.naan, glued_word["stem"])]
     if check is not CheckCharacter.FAILS:
         return []
     ends = [*reversed(glued), *range(len(ark.name) - 1, 0, -1)] if block.page is not None else reversed(glued)
     shorter = (Ark(ark.naan, ark.name[:end]) for end in ends if end >= SHORTEST_CHECKED)
     return [other for other in shorter if zones.check(other) is CheckCharacter.PASSES]
+
+
+def following_paragraph(text: str, end: int) -> str:
+    r"""Return the first line of the paragraph after the one that ends at *end*; empty if none ends there.
+
+    >>> following_paragraph("ark:/67531/metadc107\n\n835 maps\nand", 20)
+    '835 maps'
+    """
+    paragraph = _NEXT_PARAGRAPH.match(text, end)
+    return paragraph["line"] if paragraph else ""
 
 
 def is_placeholder(chars: str) -> bool:

@@ -87,6 +87,7 @@ class Reason(StrEnum):
     FILE_NAME = "file-name", "it was written as the name of a file or folder"
     UNUSUAL_NAAN = "unusual-naan", "its NAAN has not five digits"
     SHORT_NAME = "short-name", "its name is short, and no resolver shows that an ARK is meant"
+    INCOMPLETE_NAME = "incomplete-name", "its name is a UUID or a FamilySearch name without all its characters"
     LETTER_FOR_ZERO = (
         "letter-for-zero",
         "a letter in its name may be a zero, which its check character can't tell apart",
