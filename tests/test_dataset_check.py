@@ -306,10 +306,7 @@ def test_dataset_with_other_columns_is_one_line(tmp_path: Path, column: str) -> 
     sign(tmp_path / "ds")
     with pytest.raises(UserMistake, match=f"the column {column} is missing or has a wrong type"):
         list(DatasetDocuments.at(str(tmp_path / "ds")).records("https://r.example/"))
-    with (
-        pytest.raises(UserMistake, match=f"the column {column} is missing"),
-        open_dataset(str(tmp_path / "ds"), threads=1),
-    ):
+    with pytest.raises(UserMistake, match=f"the column {column} is missing"), open_dataset(str(tmp_path / "ds")):
         pass
 
 

@@ -92,7 +92,7 @@ def test_implied_arks_in_sql_equal_those_of_the_class(folder: Path) -> None:
     parts = ("a", "b1", "/c", "/d2", ".e", ".f-g", "/\u00e9")
     names = {"ark:12148/x" + "".join(some) for some in product(parts, repeat=3)}
     arks = sorted({str(Ark.parse(name)) for name in names})
-    with open_dataset(str(folder / "ds"), threads=1) as dataset:
+    with open_dataset(str(folder / "ds")) as dataset:
         count(dataset)
         dataset.keep("names", pa.table({"ark": arks}))
         found = dict(dataset.rows("SELECT ark, implied_arks(ark) FROM names"))
@@ -139,7 +139,7 @@ def test_a_report_on_a_large_dataset_does_not_repeat_it(folder: Path, monkeypatc
     frames = []
     for limit in (report_tables.MOST_CITATIONS, 1_000):
         monkeypatch.setattr(report_tables, "MOST_CITATIONS", limit)
-        with open_dataset(str(folder / "ds"), threads=1) as dataset:
+        with open_dataset(str(folder / "ds")) as dataset:
             count(dataset)
             frames.append(pd.concat(frames_of(CITATIONS, dataset), ignore_index=True))
     whole, part = frames

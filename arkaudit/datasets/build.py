@@ -46,7 +46,6 @@ from arkaudit.datasets.storage import SCRATCH, Storage, open_storage
 from arkaudit.output.exits import say
 from arkaudit.output.progress import Progress
 from extractors.isolated import document_executor
-from extractors.model.budget import cores
 from extractors.model.errors import PartsFailed, StorageFailed
 from reports.languages.display import count_noun
 
@@ -215,7 +214,7 @@ class DatasetMaker:
         """Write the evidence of all parts; return its digest, and the number and first names of unreadable documents."""
         storage = self.plan.storage
         table = parquet([f"{storage.place}/{file}" for file in files])
-        with connect(storage.place, threads=cores()) as connection:
+        with connect(storage.place) as connection:
 
             def names_in(column: str) -> pa.Table:
                 query = f"SELECT unnest({column}) AS name FROM {table}"

@@ -93,7 +93,7 @@ def query_of(name: str) -> str:
 
 
 @contextmanager
-def connect(place: str, *, threads: int, memory: str = MEMORY) -> Iterator[duckdb.DuckDBPyConnection]:
+def connect(place: str) -> Iterator[duckdb.DuckDBPyConnection]:
     """Connect to DuckDB for queries of files at *place*, a folder or a URL prefix.
 
     Raises `UserMistake` if DuckDB is missing, and `StorageFailed` if a query fails, for example on a full disk.
@@ -101,7 +101,7 @@ def connect(place: str, *, threads: int, memory: str = MEMORY) -> Iterator[duckd
     require_duckdb()
     import duckdb
 
-    settings = {"memory_limit": memory, "threads": str(threads), "preserve_insertion_order": "false"}
+    settings = {"memory_limit": MEMORY, "threads": str(cores()), "preserve_insertion_order": "false"}
     with (
         tempfile.TemporaryDirectory(prefix="arkaudit-duckdb-") as spilled,
         duckdb.connect(":memory:", config={**settings, "temp_directory": spilled}) as connection,
@@ -121,9 +121,7 @@ def require_duckdb() -> None:
 
 
 @contextmanager
-def open_dataset(
-    place: str, *, threads: int | None = None, memory: str = MEMORY, verify: bool = True
-) -> Iterator[OpenDataset]:
+def open_dataset(place: str, *, verify: bool = True) -> Iterator[OpenDataset]:
     """Open the dataset at *place*, and *verify* its files in a folder; those on object storage would be sent twice.
 
     Raises:
@@ -135,7 +133,7 @@ def open_dataset(
     for damage in damage_in(storage) if verify and not is_object(place) else ():
         raise UserMistake(f"{place} can't be read: {damage}: repeat the command that made the dataset")
     paths = {name: [f"{storage.place}/{file}" for file in table.files] for name, table in manifest.tables.items()}
-    with connect(place, threads=threads or cores(), memory=memory) as connection:
+    with connect(place) as connection:
         dataset = OpenDataset(connection, manifest, paths["mentions"])
         for table in DATASET_TABLES:
             files = paths[table.name]

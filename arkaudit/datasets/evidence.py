@@ -24,7 +24,7 @@ DIGEST_DIGITS = 16
 class SortedNames(Sequence[str]):
     """A sequence of sorted texts in two buffers, without a Python object for each text.
 
-    >>> names = SortedNames.from_names(["ark:1/b", "ark:1/a"])
+    >>> names = SortedNames.of_table(names_table(["ark:1/b", "ark:1/a"]))
     >>> names[0], len(names), list(names)
     ('ark:1/a', 2, ['ark:1/a', 'ark:1/b'])
     """
@@ -32,11 +32,6 @@ class SortedNames(Sequence[str]):
     def __init__(self, offsets: Any, text: Any) -> None:
         self._offsets = memoryview(offsets).cast("B").cast("q")
         self._text = memoryview(text).cast("B")[: self._offsets[-1]]
-
-    @classmethod
-    def from_names(cls, names: Iterable[str]) -> SortedNames:
-        """Return distinct *names*, sorted. UTF-8 bytes have the order of code points."""
-        return cls.of_table(names_table(names))
 
     @classmethod
     def of_table(cls, table: pa.Table) -> SortedNames:
@@ -80,7 +75,10 @@ class RepeatedArks(Container[Ark]):
 
 
 def names_table(names: Iterable[str]) -> pa.Table:
-    """Return a table with a row for each distinct name, in order, and a flag that is 1 if *names* repeat it."""
+    """Return a table with a row for each distinct name, in order, and a flag that is 1 if *names* repeat it.
+
+    UTF-8 bytes have the order of code points.
+    """
     counts = Counter(name.encode("utf-8", "surrogatepass") for name in names)
     encoded = sorted(counts)
     flags = [int(counts[name] > 1) for name in encoded]
