@@ -323,7 +323,7 @@ def test_fix_explains_mistakes_in_one_line(options: list[str], message: str, tmp
 # With a store.
 
 MOVED, DEAD, SHORT_DEAD, PLAIN, TYPED, OLD_FORM, LOST = (f"ark:/12148/btv1b8449{number}" for number in range(100, 107))
-COPY = f"https://archive.example/2020/http://lost.example/{LOST}"
+COPY = "https://archive.example/2020/http://lost.example/view/106"
 
 
 @pytest.fixture(scope="module")
@@ -363,9 +363,10 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> Path:
         OLD_FORM: {"object": "resolved", "remarks": ["the resolver knows only the other form of the label"]},
     }
     verdicts = [{"ark_id": numbers[ark], "request_url": urls[ark], **row} for ark, row in outcomes.items()]
+    inner = f"https://archive.example/2020/{urls[LOST]}"
     gone = {"ark_id": numbers[LOST], "request_url": urls[LOST], "object": "broken"}
-    verdicts += [gone, {**gone, "request_url": COPY, "object": "resolved"}]
-    observations.append(observation_row(numbers[LOST], COPY, "object", [hop(COPY)]))
+    verdicts += [gone, {**gone, "request_url": inner, "object": "resolved"}]
+    observations.append(observation_row(numbers[LOST], inner, "object", [hop(inner)]))
     verdicts += [
         {**row, "run_id": run, "verdict_id": (90 if row is gone else 80) + run}
         for run in (4, 5)

@@ -191,8 +191,7 @@ def _differences(
         if document.summary.is_unreadable:
             yield attempt, _reason(document.summary.findings)
         else:
-            added = [one.copy[0] for one in corrections if one.copy]
-            yield attempt, difference(file._mentions, document.value, expected, added)
+            yield attempt, difference(file._mentions, document.value, expected)
 
 
 def _mentions_of(document: Document) -> tuple[Mention, ...]:

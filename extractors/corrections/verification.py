@@ -17,23 +17,17 @@ class Expected:
     ark: str
 
 
-def difference(
-    before: Sequence[Mention], after: Sequence[Mention], expected: Mapping[int, Expected], added: Sequence[str] = ()
-) -> str | None:
+def difference(before: Sequence[Mention], after: Sequence[Mention], expected: Mapping[int, Expected]) -> str | None:
     """Return how a second reading differs from the first one with its *expected* changes, by index; None if it doesn't.
-
-    Mentions within *added* URLs are left out of both.
 
     >>> from extractors.find import find_arks
     >>> before, after = find_arks("ark:/12148/bpt6k-1 and ark:/12148/x5"), find_arks("ark:/12148/bpt6k1 and ark:/12148/x6")
     >>> difference(before, after, {0: Expected("ark:/12148/bpt6k1", "ark:12148/bpt6k1")})
     'ark:/12148/x5 would be read as ark:/12148/x6'
     """
-    former = [(index, old) for index, old in enumerate(before) if not _is_part(old, added)]
-    after = [new for new in after if not _is_part(new, added)]
-    if len(former) != len(after):
-        return f"{len(after)} ARKs would be read instead of {len(former)}"
-    for (index, old), new in zip(former, after, strict=True):
+    if len(before) != len(after):
+        return f"{len(after)} ARKs would be read instead of {len(before)}"
+    for index, (old, new) in enumerate(zip(before, after, strict=True)):
         target = expected.get(index)
         if old.role is not new.role:
             return f"{old.as_written} would have another place"
@@ -43,10 +37,6 @@ def difference(
         elif str(new.ark) != target.ark or _squeeze(new.as_written) != _squeeze(target.written):
             return f"{old.as_written} would be read as {new.as_written}, not as {target.written}"
     return None
-
-
-def _is_part(mention: Mention, urls: Sequence[str]) -> bool:
-    return mention.resolver is not None and any(url.startswith(mention.as_written) for url in urls)
 
 
 def _is_same(old: Mention, new: Mention) -> bool:
