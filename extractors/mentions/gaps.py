@@ -382,6 +382,7 @@ class Gaps:
             line_slack=self._line_slack(pos) if text[pos] == WRAP else None,
             beyond=text[token.end() : token.end() + _BEYOND_CHARS],
             is_paged=self._block.page is not None,
+            is_continued=text[pos] == WRAP and self._block.text.endswith("\\", 0, self._offsets.source_offset(pos)),
             is_numbered=text[pos] == WRAP and is_numbered(self._block.text, self._offsets.source_offset(pos)),
         )
         is_link_cut = wrap.is_paged and self._linked is not None and self._linked == wrap.ark
@@ -390,8 +391,6 @@ class Gaps:
     def _line_slack(self, pos: int) -> float | None:
         """Return the number of further characters that fit in the line that ends at *pos*; None if unknown."""
         block, at = self._block, self._offsets.source_offset(pos)
-        if block.text[at - 1 : at] == "\\":  # the next line continues this one
-            return 0
         if block.page is None and not block.line_slack:
             return slack_in_text(block.text, at)
         index = bisect_left(block.line_slack, (at,))

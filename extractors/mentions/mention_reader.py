@@ -49,10 +49,11 @@ _WRONGLY_DECODED = re.compile(f"â[€\x80]|Â[\x80-\xbf {ODD_BLANK}]")
 #: A letter that counts as zero in check characters, where a zero may be meant.
 LETTER_FOR_ZERO = re.compile("(?<=[0-9])[oOD]|[oOD](?=[0-9])")
 #: A name that a word ``ark`` before a colon has, too: a port and its protocol, a number of sheets.
-SHORT_NAME = re.compile("[0-9]{1,3}|[A-Za-z]{1,3}")
-#: A UUID (the Smithsonian writes a digit before it) or a name of FamilySearch with too few characters.
+SHORT_NAME = re.compile(r"[0-9]{1,3}|[^\W\d_]{1,3}")
+#: A UUID (the Smithsonian writes a digit before it) or a name of FamilySearch or INIST with too few characters.
 INCOMPLETE_NAME = re.compile(
-    r"(?:[0-9]?[0-9a-f]{8}-[0-9a-f]{4}-(?:[0-9a-f]{4}-){0,2}[0-9a-f]{0,11}|[0-9]:[0-9]:[0-9A-Z]{1,4})(?=[/.]|\Z)"
+    r"[^/]*/(?:[0-9]?[0-9a-f]{8}-[0-9a-f]{4}-(?:[0-9a-f]{4}-){0,2}[0-9a-f]{0,11}|[0-9]:[0-9]:[0-9A-Z]{1,4})(?=[/.]|\Z)"
+    r"|67375/[0-9A-Z]{1,3}(?:-?[0-9A-Z]{1,8}-?)?(?=[/.]|\Z)"
 )
 _NEXT_PARAGRAPH = re.compile(r"[ \t]{0,40}\r?\n[ \t]{0,40}(?:\r?\n[ \t]{0,40}){1,4}(?P<line>\S[^\r\n]{0,79})")
 _ESCAPE = re.compile(r"%(?:25)*[0-9A-Fa-f]{2}")
@@ -99,8 +100,9 @@ _VARIABLE_AFTER = re.compile(
 #: A regular expression that continues after the name: ``ark:/53355/cl([0-9]+)``, ``ark:/12148/(.*)``,
 #: ``ark:/88435/dc[0-9]{6}``, ``ark:/88435/dc\d+``; ``[3]`` and ``[3-5]`` are notes.
 _EXPRESSION = re.compile(r"\((?:\?[:P<]|\[|\\|\.[*+])|\[\^?(?:0-9|[A-Za-z]-[A-Za-z]|\\[dw])|\\[dw][+*{]")
-#: Signs that the rest of a name varies: ``'cl%'`` of SQL, ``cl01?????``, ``"cl" + number``, ``'cl', ?id`` of SPARQL.
-REST_VARIES = re.compile(r"%(?=[\"'])|\?{4}|[\"']\s?(?:(?:[+&.]|\|\||\.\.)\s?[A-Za-z$_@(]|,\s?[?$@]\w)")
+#: Signs that the rest of a name varies: ``cl*``, ``cl.*``, ``'cl%'`` of SQL, ``cl01?????``, ``"cl" + number``,
+#: ``'cl', ?id`` of SPARQL, ``'cl', lpad(…)``.
+REST_VARIES = re.compile(r"\.?\*|%(?=[\"'])|\?{4}|[\"']\s?(?:(?:[+&.]|\|\||\.\.)\s?[A-Za-z$_@(]|,\s?(?:[?$@]|\w+\())")
 #: The longest name before a star that is a pattern, whatever characters it has.
 _LONGEST_STEM = 5
 #: A name without a letter or digit is a piece of a query or of a pattern: ``ark:12148/+``, ``ark:12148/*``.
@@ -479,11 +481,7 @@ class MentionReader:
         stem = name.rstrip("*")
         end = self._builder.end
         varies = REST_VARIES.match(self._text, end)
-        if (
-            not (stem != name or self._text.startswith("*", end) or varies)
-            or "/" in stem
-            or self._text[self._start - 1 : self._start] == "*"
-        ):
+        if not (stem != name or varies) or "/" in stem or self._text[self._start - 1 : self._start] == "*":
             return False
         check = self._zones.check(Ark(naan.lower(), stem)) if stem else CheckCharacter.FAILS
         is_short = len(stem) <= _LONGEST_STEM or (varies and varies[0][0] == "?") or not any(map(str.isdigit, stem))
@@ -595,13 +593,9 @@ class MentionReader:
             self._notes.mark_likely(Reason.HYPHEN_AT_END)
         if not (len(ark.naan) == 5 and ark.naan.isdigit()):
             self._notes.mark_likely(Reason.UNUSUAL_NAAN)
-        if INCOMPLETE_NAME.match(chars.partition("/")[2]):
+        if INCOMPLETE_NAME.match(chars):
             self._notes.mark_likely(Reason.INCOMPLETE_NAME)
-        if (
-            self._written.url is None
-            and self._block.role is Role.TEXT
-            and SHORT_NAME.fullmatch(ark.name + ark.qualifier)
-        ):
+        if self._written.url is None and self._block.role is Role.TEXT and SHORT_NAME.fullmatch(self._builder.name):
             self._notes.mark_likely(Reason.SHORT_NAME)
         meant = Ark(ark.naan, LETTER_FOR_ZERO.sub("0", ark.name), ark.qualifier)
         if meant != ark and self._zones.check(meant) is self._zones.check(ark) is CheckCharacter.PASSES:

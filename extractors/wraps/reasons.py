@@ -53,7 +53,7 @@ class Reason(StrEnum):
 
     # It continues.
     NO_NAME_YET = "no-name-yet", "the line ends before its name"
-    HYPHEN_AT_LINE_END = "hyphen-at-line-end", "its line ends with a hyphen"
+    HYPHEN_AT_LINE_END = "hyphen-at-line-end", "its line ends with a hyphen, or with a sign that continues it"
     DELIMITER_AT_LINE_END = "delimiter-at-line-end", "its line ends with a delimiter of ARKs"
     DELIMITER_AT_LINE_START = "delimiter-at-line-start", "the next line begins with a delimiter of ARKs"
     LETTERS_AND_DIGITS_FOLLOW = "letters-and-digits-follow", "the next line begins with letters mixed with digits"
@@ -87,7 +87,10 @@ class Reason(StrEnum):
     FILE_NAME = "file-name", "it was written as the name of a file or folder"
     UNUSUAL_NAAN = "unusual-naan", "its NAAN has not five digits"
     SHORT_NAME = "short-name", "its name is short, and no resolver shows that an ARK is meant"
-    INCOMPLETE_NAME = "incomplete-name", "its name is a UUID or a FamilySearch name without all its characters"
+    INCOMPLETE_NAME = (
+        "incomplete-name",
+        "its name is a UUID, or one of FamilySearch or INIST, without all its characters",
+    )
     LETTER_FOR_ZERO = (
         "letter-for-zero",
         "a letter in its name may be a zero, which its check character can't tell apart",

@@ -64,6 +64,8 @@ class Wrap:
     """The text after the next token."""
     is_paged: bool = False
     """True if it is on a page, where the next text may be elsewhere visually."""
+    is_continued: bool = False
+    """True if a backslash at the end of the line continues it."""
     is_numbered: bool = False
     """True if a number at the beginning of the next line continues the numbers of the lines around it."""
     is_link_cut: bool = False
@@ -206,8 +208,10 @@ _YEAR = regex.compile(r"(?:1[0-9]|20)\d\d[.,;:)]*\Z")
 _NUMBER = regex.compile(r"\d+[/.,;:)]*\Z")
 #: Longer than a year or a postal code.
 _LONG_NUMBER = regex.compile(r"\d{6}")
-#: A hexadecimal UUID, whose length is known.
-_UUID = regex.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-z-])", regex.IGNORECASE)
+#: A name whose length is known: a UUID, and a name of INIST.
+_WHOLE_NAME = regex.compile(
+    r"(?:(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})|67375/[0-9B-Z]{3}-[0-9B-Z]{8}-[0-9B-Z])(?![0-9A-Za-z-])"
+)
 _CAPITALS = regex.compile("[B-DF-HJ-NP-TV-XZ]{5}")
 _WORDS_JOINED = regex.compile(r"\p{L}+_\p{L}")
 _MIXED = regex.compile(r"(?=.*\d)(?=.*\p{L})")
@@ -303,8 +307,8 @@ def shape_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     left, joined = wrap.ark, wrap.joined_ark
     if left is None or joined is None or left.name == joined.name:
         return None
-    is_whole = _UUID.search(wrap.left) is not None
-    if is_whole or _UUID.search(wrap.left + wrap.hyphen * "-" + wrap.next_part):
+    is_whole = _WHOLE_NAME.search(wrap.left) is not None
+    if is_whole or _WHOLE_NAME.search(wrap.left + wrap.hyphen * "-" + wrap.next_part):
         return WrapDecision(not is_whole, Reason.NAME_SHAPE, Confidence.LIKELY)
     match evidence.shapes.fit(left, kind=kind_of(joined)), evidence.shapes.fit(joined):
         case Fit.TOO_SHORT, Fit.FITS:
@@ -325,7 +329,8 @@ def qualifier_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
 
 
 def hyphen_at_wrap(wrap: Wrap, _: Evidence) -> WrapDecision | None:
-    return WrapDecision(True, Reason.HYPHEN_AT_LINE_END, Confidence.LIKELY) if wrap.hyphen else None
+    joins = wrap.hyphen or wrap.is_continued
+    return WrapDecision(True, Reason.HYPHEN_AT_LINE_END, Confidence.LIKELY) if joins else None
 
 
 def would_have_fitted(wrap: Wrap, _: Evidence) -> WrapDecision | None:
