@@ -7,6 +7,8 @@ from typing import Any
 from sqlalchemy import URL, Connection, Table, create_engine
 
 from crawler.model import schema
+from crawler.store.database import row_of
+from extractors.find import find_arks
 from extractors.model.ark import Ark
 
 MOMENT = "2026-11-20T10:00:00.123+00:00"
@@ -30,20 +32,9 @@ DOCUMENT = {
     "media_type": "text/html",
     "hops": [{}],
 }
-MENTION = {
-    "inflection": "",
-    "role": "text",
-    "place": "",
-    "spans": [[0, 10]],
-    "context": "",
-    "repairs": [],
-    "confidence": "certain",
-    "reason": "complete",
-    "alternatives": [],
-    "decided": 1,
-    "fragment": "",
-    "remarks": [],
-}
+MENTION = row_of(
+    find_arks("ark:88435/x5")[0], schema.mention, confidence="certain", context="", spans=[[0, 10]], decided=1
+)
 VERDICT = {
     "run_id": 2,
     "object_evidence": [],

@@ -13,6 +13,8 @@ from typing import Any, Final
 from sqlalchemy import URL, create_engine
 
 from crawler.model import schema
+from crawler.store.database import row_of
+from extractors.find import find_arks
 from extractors.model.ark import shoulder_of
 
 NAANS: Final = ("53355", "61903", "65665", "67531", "81055", "86073", "20775", "24407", "31389", "45487", "54721")
@@ -20,6 +22,12 @@ _ALPHABET: Final = "0123456789bcdfghjkmnpqrstvwxz"
 _FIRST: Final = datetime(2026, 1, 5, 3, 0, tzinfo=UTC)
 #: Outcomes of ARKs, weighted by repetition.
 _FATES: Final = ("resolved",) * 88 + ("broken",) * 6 + ("timeout",) * 3 + ("blocked",) * 3
+[_CITED] = find_arks("ark:12148/bpt6k107371t")
+#: The row of an ordinary mention, without its keys.
+MENTION: Final = {
+    name: json.dumps(value) if isinstance(value, list) else value
+    for name, value in row_of(_CITED, schema.mention, confidence="certain", decided=1).items()
+}
 
 
 def make_store(path: Path, *, arks: int, runs: int = 1, asked_share: float = 1.0, seed: int = 1) -> Path:
@@ -34,19 +42,20 @@ def make_store(path: Path, *, arks: int, runs: int = 1, asked_share: float = 1.0
         store.execute("PRAGMA synchronous = OFF")
         store.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
         store.execute(f"PRAGMA user_version = {schema.SCHEMA_VERSION}")
-        _insert(store, "ark", _arks(names))
+        insert_rows(store, "ark", _arks(names))
         for run_id in range(1, runs + 1):
             asked = [number for number in range(1, len(names) + 1) if chance.random() < asked_share]
-            _insert(store, "run", [_run(run_id)])
-            _insert(store, "document", _documents(run_id, len(names)))
-            _insert(store, "mention", _mentions(run_id, names))
+            insert_rows(store, "run", [_run(run_id)])
+            insert_rows(store, "document", _documents(run_id, len(names)))
+            insert_rows(store, "mention", _mentions(run_id, names))
             fates = [chance.choice(_FATES) for _ in asked]
-            _insert(store, "observation", _observations(run_id, names, asked, fates))
-            _insert(store, "verdict", _verdicts(run_id, names, asked, fates))
+            insert_rows(store, "observation", _observations(run_id, names, asked, fates))
+            insert_rows(store, "verdict", _verdicts(run_id, names, asked, fates))
     return path
 
 
-def _insert(store: sqlite3.Connection, table: str, rows: Any) -> None:
+def insert_rows(store: sqlite3.Connection, table: str, rows: Any) -> None:
+    """Insert *rows*, which all have the same columns in the same order."""
     iterator = iter(rows)
     first = next(iterator, None)
     if first is None:
@@ -113,27 +122,17 @@ def _document_id(run_id: int, number: int) -> int:
 
 def _mentions(run_id: int, names: list[str]) -> Iterator[dict[str, Any]]:
     for place, ark in enumerate(names):
-        yield {
+        yield MENTION | {
             "document_id": _document_id(run_id, place // _IN_DOCUMENT),
             "ordinal": place % _IN_DOCUMENT,
-            "decided": 1,
             "citation": place % _IN_DOCUMENT + 1,
             "ark_id": place + 1,
             "as_written": ark,
             "repaired": ark,
             "request_url": _url(ark),
-            "resolver": None,
-            "inflection": "",
-            "fragment": "",
-            "role": "text",
             "place": "p",
             "spans": f"[[{place}, {place + len(ark)}]]",
             "context": f"The deed is kept as {ark} in the archive.",
-            "repairs": "[]",
-            "confidence": "certain",
-            "reason": "the label",
-            "alternatives": "[]",
-            "remarks": "[]",
         }
 
 

@@ -18,6 +18,7 @@ from sqlalchemy import Table
 from crawler.model import schema
 from crawler.store.store import Store
 from extractors.model.ark import Ark
+from tools.benchmarks.stores import MENTION, insert_rows
 
 RUNS, ARKS, OBSERVATIONS = 12, 200_000, 1_000_000
 NAANS, HOSTS, DOCUMENTS = 60, 400, 5_000
@@ -170,17 +171,24 @@ def _add_documents(raw: sqlite3.Connection, run: int, subjects: list[Subject], k
     keys.document += DOCUMENTS
     each = len(subjects) // DOCUMENTS
 
-    def mentions() -> Iterator[tuple[Any, ...]]:
+    def mentions() -> Iterator[dict[str, Any]]:
         for subject in subjects:
             keys.mention += 1
             page, place = divmod(subject.number, each)
-            yield (
-                keys.mention, first + page + 1, place + 1, 1, place + 1, subject.number + 1, subject.url, subject.url,
-                subject.url, f"https://{subject.host}/", "", "", "link-target", None, "a/@href", "[[10, 60]]",
-                "a line of text around it", "[]", "certain", "complete", "[]", "[]", None,
-            )  # fmt: skip
+            yield MENTION | {
+                "mention_id": keys.mention,
+                "document_id": first + page + 1,
+                "ordinal": place + 1,
+                "citation": place + 1,
+                "ark_id": subject.number + 1,
+                **dict.fromkeys(("as_written", "repaired", "request_url"), subject.url),
+                "resolver": f"https://{subject.host}/",
+                "role": "link-target",
+                "place": "a/@href",
+                "context": "a line of text around it",
+            }
 
-    raw.executemany(_into(schema.mention, 23), mentions())
+    insert_rows(raw, "mention", mentions())
 
 
 def _document(page: int, at: str) -> tuple[Any, ...]:
