@@ -10,7 +10,7 @@ import email.policy
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from email.message import EmailMessage, Message
+from email.message import EmailMessage, MIMEPart
 from email.parser import BytesFeedParser
 from typing import Any
 
@@ -63,7 +63,7 @@ class _TooManyParts(Exception):
     """Raised to end the parsing of a message."""
 
 
-def _parse(data: bytes) -> Message:
+def _parse(data: bytes) -> MIMEPart:
     """Return a message, without what follows too many parts or a part that is too deep."""
     parts: list[EmailMessage] = []
 
@@ -82,10 +82,10 @@ def _parse(data: bytes) -> Message:
         return parts[0]
 
 
-def _depth_of_last(message: Message) -> int:
+def _depth_of_last(message: MIMEPart) -> int:
     """Return the number of parts around the last part so far."""
     depth = 0
-    while children := _subparts(message):
+    while children := list(message.iter_parts()):
         message = children[-1]
         depth += 1
     return depth
@@ -106,7 +106,7 @@ class _Mail:
         """Return the content as one document; it has no links, because mail is private."""
         return Reading(media_type, tuple(self._blocks), title=self._title)
 
-    def read(self, message: Message, location: str, depth: int = 0) -> None:
+    def read(self, message: MIMEPart, location: str, depth: int = 0) -> None:
         """Read a message, or a message inside a part."""
         for name, value in _fields(message):
             self._title = self._title or (value if name == "subject" else "")
@@ -114,20 +114,20 @@ class _Mail:
                 self._blocks.append(Block(value, Role.METADATA, place=_join_places(location, name)))
         self._read_content(message, location, depth)
 
-    def _read_outer_text(self, part: Message, location: str) -> None:
+    def _read_outer_text(self, part: MIMEPart, location: str) -> None:
         """Read the text before and after the parts, which programs with MIME don't show."""
         for text, where in ((part.preamble, "preamble"), (part.epilogue, "epilogue")):
             if text and may_hold_ark(text):
                 self._blocks.append(Block(text, place=_join_places(location, where)))
 
-    def _read_content(self, part: Message, location: str, depth: int) -> None:
+    def _read_content(self, part: MIMEPart, location: str, depth: int) -> None:
         self._parts += 1
         if self._parts > MOST_PARTS or depth > _MOST_DEPTH:
             finding = Finding("cut-off", f"more than {MOST_PARTS} parts, or parts within {_MOST_DEPTH} others")
             self.findings += [] if finding in self.findings else [finding]
             return
         kind = part.get_content_type()
-        children = _subparts(part)
+        children = list(part.iter_parts())
         self._read_outer_text(part, location)
         if kind == "multipart/alternative":
             for child in self._best_alternative(children):
@@ -141,7 +141,7 @@ class _Mail:
         else:
             self._add(self._document(part, kind), _join_places(location, _place(part)))
 
-    def _best_alternative(self, alternatives: list[Message]) -> Iterator[Message]:
+    def _best_alternative(self, alternatives: list[MIMEPart]) -> Iterator[MIMEPart]:
         """Yield the last, and so the best, of several forms of one text that may name an ARK."""
         telling = [
             alternative
@@ -150,7 +150,7 @@ class _Mail:
         ]
         yield from telling[-1:] or alternatives[-1:]
 
-    def _document(self, part: Message, kind: str) -> Reading:
+    def _document(self, part: MIMEPart, kind: str) -> Reading:
         """Return the content of a part without subparts."""
         content = _content(part)
         charset = part.get_content_charset()
@@ -170,12 +170,7 @@ class _Mail:
         self.findings += [replace(finding, detail=f"{named}: {finding.detail}") for finding in reading.findings]
 
 
-def _subparts(part: Message) -> list[Message]:
-    payload = part.get_payload()
-    return [child for child in payload if isinstance(child, Message)] if isinstance(payload, list) else []
-
-
-def _fields(message: Message) -> Iterator[tuple[str, str]]:
+def _fields(message: MIMEPart) -> Iterator[tuple[str, str]]:
     """Yield the names, in lower case, and the decoded values of the fields; undecodable values as written."""
     for name, raw in message.raw_items():
         try:
@@ -185,7 +180,7 @@ def _fields(message: Message) -> Iterator[tuple[str, str]]:
         yield name.lower(), " ".join(value.split())
 
 
-def _content(part: Message) -> bytes:
+def _content(part: MIMEPart) -> bytes:
     """Return the bytes of a part after transfer decoding."""
     try:
         content = part.get_payload(decode=True)
@@ -197,7 +192,7 @@ def _content(part: Message) -> bytes:
     return payload.encode("utf-8", "surrogateescape") if isinstance(payload, str) else b""
 
 
-def _place(part: Message) -> str:
+def _place(part: MIMEPart) -> str:
     try:
         name = part.get_filename()
     except Exception:  # the same bugs
