@@ -62,7 +62,7 @@ def _format_per_table(name: str) -> ReportFormat:
 def _format_of_report(
     paths: tuple[str, ...],
     contents: Callable[[Report], Iterable[str | bytes]],
-    needs: Iterable[str] = (),
+    needs: Iterable[str],
     text: Callable[[Report], str] | None = None,
 ) -> ReportFormat:
     """Return a format whose files combine several tables."""
@@ -161,7 +161,7 @@ def write_report(report: Report | Frames, out: Path, formats: Sequence[str] = DE
 
 
 def write_formats(
-    report: Report, formats: Mapping[str, ReportFormat], folder: Path, keeping: Iterable[str] = ()
+    report: Report, formats: Mapping[str, ReportFormat], folder: Path, keeping: Iterable[str]
 ) -> dict[str, Exception]:
     """Write a report in several formats at once, table by table; return the errors by format.
 

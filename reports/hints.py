@@ -73,7 +73,7 @@ def next_words(command: str, language: Language = ENGLISH) -> str:
     return language.gettext("next: {command}", command=command)
 
 
-def failing_arks(frames: Frames, language: Language = ENGLISH) -> tuple[list[Fault], int]:
+def failing_arks(frames: Frames, language: Language) -> tuple[list[Fault], int]:
     """Return the first ARKs that fail at every URL, then those whose hosts did not answer, and the total number.
 
     Each comes with the places that cite it. Known problems are excluded.

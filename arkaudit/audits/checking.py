@@ -93,9 +93,9 @@ def check_lines(
     config: Config,
     store_file: Path | None,
     *,
-    lines: Mapping[str, Sequence[str]] | None = None,
+    lines: Mapping[str, Sequence[str]] | None,
     explain: bool,
-    resume: bool | None = None,
+    resume: bool | None,
 ) -> CheckResult:
     """Resolve and judge the ARKs in the lines *asked*; with *explain* each row explains its verdict.
 
@@ -153,7 +153,7 @@ def recovered_arks(again: Iterable[KnownArk], outcomes: Mapping[Subject, str]) -
 
 
 def check_dataset_arks(
-    dataset: DatasetDocuments, config: Config, store_file: Path | None, *, explain: bool, resume: bool | None = None
+    dataset: DatasetDocuments, config: Config, store_file: Path | None, *, explain: bool, resume: bool | None
 ) -> CheckResult:
     """Store the documents of a *dataset*, then resolve each ARK that they cite once at each request URL.
 

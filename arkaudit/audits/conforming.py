@@ -37,7 +37,7 @@ class ConformanceTest:
 
 
 def conformance_test(
-    resolver: str, named: Iterable[str], gone: Iterable[str], only: Sequence[str] = (), *, is_own: bool = False
+    resolver: str, named: Iterable[str], gone: Iterable[str], only: Sequence[str], *, is_own: bool
 ) -> ConformanceTest:
     """Return the test of a resolver by working ARKs (*named*) and ARKs whose objects are *gone*.
 

@@ -13,17 +13,7 @@ from arkaudit.datasets.build import DATASET_FILES, DatasetMaker, Engine, Finishe
 from arkaudit.datasets.columns import DATASET_TABLES
 from arkaudit.datasets.connection import require_duckdb
 from arkaudit.datasets.passes import EVIDENCE, READ
-from arkaudit.datasets.plan import (
-    PART_BYTES,
-    PLANS,
-    FolderFinding,
-    Part,
-    Plan,
-    damage_in,
-    fingerprint,
-    manifest_in,
-    parts_of,
-)
+from arkaudit.datasets.plan import PLANS, FolderFinding, Part, Plan, damage_in, fingerprint, manifest_in, parts_of
 from arkaudit.datasets.storage import SCRATCH, InputFile, Storage, is_object, objects_of, open_storage
 from arkaudit.output.exits import EXIT_FINDING, EXIT_UNFINISHED, after_dataset, end, say
 from arkaudit.output.progress import Progress
@@ -92,14 +82,14 @@ def _input(path: Path) -> InputFile:
 _LOCK = "work/lock"
 
 
-def print_amount(places: Sequence[str], out: str, *, part_bytes: int = PART_BYTES) -> None:
+def print_amount(places: Sequence[str], out: str, *, part_bytes: int) -> None:
     """Print the amount of data that a command would read."""
     files, _ = inputs_of(places, out)
     print(estimate(parts_of(files, part_bytes=part_bytes)))
 
 
 def make_dataset(
-    places: Sequence[str], out: str, *, jobs: int, workers: str | None = None, part_bytes: int = PART_BYTES
+    places: Sequence[str], out: str, *, jobs: int, workers: str | None, part_bytes: int
 ) -> FinishedDataset:
     """Make the dataset *out* from the files in *places*, and show progress.
 

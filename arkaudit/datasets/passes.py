@@ -87,7 +87,7 @@ _READ_SCHEMA = pa.schema(
 )
 
 
-def read_part(storage: Storage, part: Part, executor: WorkerExecutor, folder: str = "") -> str:
+def read_part(storage: Storage, part: Part, executor: WorkerExecutor, folder: str) -> str:
     """Read *part*, and return the name of its file; local paths are relative to *folder*.
 
     Raises OSError and `StorageFailed` if the storage fails.
@@ -170,7 +170,7 @@ def evidence_in(storage: Storage, digest: str) -> Evidence:
 
 
 def decide_part(
-    storage: Storage, stem: str, read_file: str, evidence: Evidence, executor: WorkerExecutor | None = None
+    storage: Storage, stem: str, read_file: str, evidence: Evidence, executor: WorkerExecutor | None
 ) -> list[TableFile]:
     """Decide the part in *read_file*, and return its file of each table, in order.
 

@@ -29,7 +29,7 @@ from extractors.model.naan import SHARED_NAANS
 from extractors.model.urls import authority_of
 from reports.exports import check_out, staging_folder
 from reports.formats.table_files import TABLE_FORMATS, write_table
-from reports.languages import ENGLISH, Language
+from reports.languages import Language
 from reports.store.frames import registered_names
 from reports.store.typed_columns import JOINT
 from reports.tables import listings, overviews, pairs
@@ -179,7 +179,7 @@ DATASET_REPORT = (
 _MOST_SHOWN = 20
 
 
-def report_on_dataset(folder: str, out: Path | None, formats: Sequence[str], language: Language = ENGLISH) -> None:
+def report_on_dataset(folder: str, out: Path | None, formats: Sequence[str], language: Language) -> None:
     """Print a summary of the dataset at *folder* in *language*, and write its tables into *out*, if given.
 
     Raises `UserMistake`, `reports.exports.ReportUnwritable` and

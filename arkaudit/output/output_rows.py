@@ -46,7 +46,7 @@ def mention_csv_lines(document: Document, *, columns: Sequence[str], is_terminal
     return "".join(csv_line([escape_invisible(cell) for cell in line] if is_terminal else line) for line in cells)
 
 
-def verdict_row(asked: str, verdict: Verdict, memento: MementoRecord | None = None) -> dict[str, Any]:
+def verdict_row(asked: str, verdict: Verdict, memento: MementoRecord | None) -> dict[str, Any]:
     """Return the row of `arkaudit check` for a line of input, with an archived copy (*memento*) if there is one."""
     return {
         "asked": asked,

@@ -20,7 +20,7 @@ _FAILING = [outcome for outcome in ObjectOutcome if outcome.family is Family.FAI
 _run, _observation, _verdict, _document = schema.run.c, schema.observation.c, schema.verdict.c, schema.document.c
 
 
-def prunable_runs(connection: Connection, *, runs: int | None = None, since: datetime | None = None) -> list[int]:
+def prunable_runs(connection: Connection, *, runs: int | None, since: datetime | None) -> list[int]:
     """Return the ended runs, oldest first, other than the last *runs* and those that began *since* a moment.
 
     The last ended run is never among them. A conformance test has no verdict, so its answers are its evidence.

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from reports.formats.json_document import json_text
 from reports.formats.junit import xml_text
-from reports.languages import ENGLISH, Language
+from reports.languages import Language
 from reports.languages.display import escape_invisible
 from reports.tables.audit_status import AuditRow, AuditStatus
 from reports.tables.headline import headline
@@ -40,7 +40,7 @@ def status_json(row: AuditRow) -> str:
     return json_text(document)
 
 
-def atom_feed(name: str, status: AuditStatus, report_url: str | None, language: Language = ENGLISH) -> str:
+def atom_feed(name: str, status: AuditStatus, report_url: str | None, language: Language) -> str:
     """Return the feed of the last changes of the audit *name*; *report_url* is the public address of its report."""
     root = ElementTree.Element("feed", {"xmlns": "http://www.w3.org/2005/Atom", "xml:lang": language.code})
 

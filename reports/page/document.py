@@ -135,7 +135,7 @@ def charts_of(name: str, table: pd.DataFrame, language: Language) -> Iterator[Ch
 
 
 def page_pieces(
-    frames: Frames, parts: Mapping[str, PagePart], texts: Texts, *, choice: str = "", language_choice: LanguageChoice
+    frames: Frames, parts: Mapping[str, PagePart], texts: Texts, *, choice: str, language_choice: LanguageChoice
 ) -> Iterator[bytes]:
     """Yield the page as HTML from its parts by table name.
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from crawler.model.observations import ObjectOutcome
 from extractors.model.ark import Ark
-from reports.languages import ENGLISH, Language
+from reports.languages import Language
 from reports.remediation.expectations import (
     AccessMatch,
     LandingMatch,
@@ -97,7 +97,7 @@ def inventory_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
         yield f"inventory: {finding}", table.loc[has, "ark"].nunique(), note
 
 
-def inventory_sentence(count: Mapping[str, int], language: Language = ENGLISH) -> str:
+def inventory_sentence(count: Mapping[str, int], language: Language) -> str:
     """Return the results of the inventory in one sentence; empty without an inventory."""
     if "inventory" not in count:
         return ""

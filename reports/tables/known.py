@@ -12,7 +12,7 @@ import pandas as pd
 from crawler.history.ark_status import ArkState, EventKind
 from crawler.history.triage import known_words
 from crawler.model.observations import Family
-from reports.languages import ENGLISH, Language
+from reports.languages import Language
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import ark_statuses, families, is_among
 from reports.tables.definitions import (
@@ -125,7 +125,7 @@ def known_measures(frames: Frames) -> Iterator[tuple[str, int, str]]:
     yield f"{KNOWN}: ignored", counts["ignored"], "Not reported until a given day."
 
 
-def known_sentence(summary: pd.DataFrame, language: Language = ENGLISH) -> str:
+def known_sentence(summary: pd.DataFrame, language: Language) -> str:
     """Return the number of known problems in one sentence, from the measures of a summary; empty for 0.
 
     The note of the measure contains the end dates of ignored problems.
