@@ -63,6 +63,18 @@ def test_page_about_sources_names_each_kind_and_rule(token: str) -> None:
     assert token in (ROOT / "docs" / "sources.md").read_text("utf-8")
 
 
+def test_recipes_name_existing_files_and_names() -> None:
+    folders = ("arkaudit", "crawler", "docs", "extractors", "reports", "tests", "tools")
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*.*")]
+    code = "".join(path.read_text("utf-8") for path in files if path.suffix == ".py")
+    recipes = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("## Recipes")[2]
+    named = set(re.findall(r"`([\w./-]+)`", recipes)) - {"read_NAME", "tools/fuzzing/found/"}
+    paths = {name for name in named if "/" in name or re.search(r"\.(?:json|md|py|toml)$", name)}
+    known = {path.name for path in files}
+    assert {path for path in paths if not (ROOT / path).exists() and ("/" in path or path not in known)} == set()
+    assert {name for name in named - paths if "_" in name and not re.search(rf"\b{name}\b", code)} == set()
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the site; MkDocs fails for a link, an anchor or a page that leads nowhere, or is in no list."""
