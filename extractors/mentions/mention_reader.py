@@ -452,7 +452,7 @@ class MentionReader:
             return False  # the citation is in the link's target
         inside = VARIABLE.search(chars, chars.find("/") + 1) or _SHORTENED.search(chars)
         tail = self._text[self._builder.end : end]
-        if chars[-2] in "/." and _WILDCARDS.match(self._text, self._builder.end):
+        if chars[-2] in "/." and chars[-1].isalpha() and _WILDCARDS.match(self._text, self._builder.end):
             inside = None
         elif inside is None and (_VARIABLE_AFTER.match(self._text, end) is None or "/" in tail or "." in tail):
             return True
@@ -593,6 +593,9 @@ class MentionReader:
             self._notes.mark_likely(Reason.HYPHEN_AT_END)
         if not (len(ark.naan) == 5 and ark.naan.isdigit()):
             self._notes.mark_likely(Reason.UNUSUAL_NAAN)
+        varies = REST_VARIES.match(self._text, self._builder.end)
+        if varies and varies[0][0] in _QUOTES:
+            self._notes.decisions.append(WrapDecision(False, Reason.STRING_LITERALS, Confidence.LIKELY))
         if INCOMPLETE_NAME.match(chars):
             self._notes.mark_likely(Reason.INCOMPLETE_NAME)
         if self._written.url is None and self._block.role is Role.TEXT and SHORT_NAME.fullmatch(self._builder.name):

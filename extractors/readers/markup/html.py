@@ -185,6 +185,8 @@ _ESCAPE = re.compile(r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|u([0-9A-Fa-f]{4})|x([0-9A-Fa
 _CONTROLS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\0", "\n": ""}
 _QUOTES = "\"'`"
 _END_OF_LITERAL = re.compile(rf"[{_QUOTES}\n\r\u2028\u2029]")
+#: A variable that a program joins to a literal.
+_JOINED_VARIABLE = re.compile(rf"[{_QUOTES}]\s?\+\s?[A-Za-z$_(]")
 #: A literal is read up to this distance from a label: scripts may be one line of megabytes.
 _REACH = 2000
 
@@ -235,6 +237,7 @@ def _strings(document: object) -> Iterator[str]:
 def _literals(source: str) -> Iterator[str]:
     """Yield the text between quotes around each label, decoded as in JavaScript, unless the line ends before.
 
+    A variable that is joined to it follows, because the ARK may continue there.
     Opening and closing quotes may differ: any quote ends an ARK.
     """
     done = 0
@@ -249,7 +252,8 @@ def _literals(source: str) -> Iterator[str]:
         is_long = start == first > done
         begins = is_long or (start > 0 and source[start - 1] in _QUOTES)
         if begins and (ended is None or ended[0] in _QUOTES):
-            yield _ESCAPE.sub(_unescape, source[start:end])
+            joined = _JOINED_VARIABLE.match(source, end)
+            yield _ESCAPE.sub(_unescape, source[start : joined.end() if joined else end])
         done = end
 
 

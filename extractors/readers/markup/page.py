@@ -153,12 +153,12 @@ BLOCK_ELEMENTS = frozenset(
     address article aside audio blockquote body button canvas caption center col colgroup dd details dialog
     dir div dl dt fieldset figcaption figure footer form frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html
     iframe img input legend li listing main math menu meter nav noframes noscript object ol optgroup option p
-    plaintext pre progress search section select summary svg table tbody td textarea tfoot th thead title tr
+    plaintext pre progress search section select summary svg table tbody td text textarea tfoot th thead title tr
     ul video xmp
     """.split()  # noqa: SIM905 (as a list, sixty lines)
 )
 #: Inline, but ``<i>ark:/12345/x5</i><sup>3</sup>`` must not become ark:12345/x53.
-_FOOTNOTE_MARKS = frozenset({"sup"})
+_FOOTNOTE_MARKS = frozenset({"sub", "sup"})
 APART = BLOCK_ELEMENTS | _FOOTNOTE_MARKS
 
 #: Attributes that are link targets, whatever their value.
