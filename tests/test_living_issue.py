@@ -14,7 +14,7 @@ import pytest
 
 from arkaudit.configuration.config import Config, Notify
 from arkaudit.configuration.issue_address import IssueAddress
-from arkaudit.schedules.living_issue import NotSent, find_section, keep_issue
+from arkaudit.schedules.living_issue import IssueSection, NotSent, keep_issue
 from arkaudit.schedules.notification import send_news
 from crawler.store.store import Store
 from reports.formats.digest import HEADINGS, digest_of
@@ -213,6 +213,12 @@ def test_unconfirmed_failure_opens_an_issue_if_it_was_asked_for(
     runs.run(0, 200)
     runs.fail(1)
     assert len(tracker.issues) == (on == ("failing",))
+    if tracker.issues:
+        assert runs.tell(runs.run(2, 200))
+        [issue] = tracker.issues
+        assert issue["state"] == "closed"
+        Runs(tmp_path / "other.db", tracker, on=on).fail(3)
+        assert issue["state"].startswith("open"), "we closed it, and the store was lost"
 
 
 def test_missed_changes_are_told_later_and_a_run_is_told_once(tracker: Tracker, runs: Runs) -> None:
@@ -249,6 +255,7 @@ FAULTS = [
     (410, {}, "has no issues"),
     (503, {}, "has a fault \\(503\\)"),
     (301, {"Location": "http://evil.example/"}, "has moved to evil.example: correct notify.issue"),
+    (301, {"Location": "http://[x"}, "names a malformed address"),
     (422, {}, 'refused it \\(422\\): {"message": "no"}'),
     (200, {}, "did not answer with a list of issues"),
 ]
@@ -278,9 +285,10 @@ def test_address(vector: dict[str, Any]) -> None:
 
 def test_text_after_a_deleted_mark_stays() -> None:
     begin = "<!-- arkaudit:begin audit=theses run=7 at=2026-11-21T10:00:00 -->"
-    assert find_section(f"a\n{begin}\nb", "theses") == ((2, 2 + len(begin)), 7, "2026-11-21T10:00:00")
-    assert find_section(f"a `{begin}`", "theses") is None
-    assert find_section(begin, "maps") is None
+    found = IssueSection.find(f"a\n{begin}\nb", "theses")
+    assert found == IssueSection((2, 2 + len(begin)), 7, "2026-11-21T10:00:00", was_closed=False, ticked=frozenset())
+    assert IssueSection.find(f"a `{begin}`", "theses") is None
+    assert IssueSection.find(begin, "maps") is None
 
 
 def test_run_updates_the_issue_and_its_exit_code_stays(tmp_path: Path) -> None:

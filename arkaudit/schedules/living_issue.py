@@ -18,6 +18,7 @@ from arkaudit.configuration.issue_address import IssueAddress
 from extractors.model.errors import ArkauditError
 from reports.formats.digest import Digest, as_markdown, issue_text
 from reports.languages import Language
+from reports.languages.display import escape_invisible
 
 if TYPE_CHECKING:
     from requests import Response
@@ -32,7 +33,11 @@ MOST_CHARS = 65_000
 #: Characters of an answer that a message quotes.
 _LONGEST_REASON = 200
 #: The marks are lines of their own: text from documents never begins a line.
-_BEGIN = re.compile(r"^<!-- arkaudit:begin audit=(\S+) run=([0-9]{1,18}) at=([0-9T:-]+) -->[ \r]*$", re.MULTILINE)
+_BEGIN = re.compile(
+    r"^<!-- arkaudit:begin audit=(?P<audit>\S+) run=(?P<run>[0-9]{1,18}) at=(?P<at>[0-9T:-]+)(?P<closed> closed)? -->"
+    r"[ \r]*$",
+    re.MULTILINE,
+)
 _END = re.compile(r"^<!-- arkaudit:end -->[ \r]*$", re.MULTILINE)
 _TICKED = re.compile(r"^[ ]*[-*] \[[xX]\] .*<!-- cause ([0-9a-f]{12}) -->[ \r]*$", re.MULTILINE)
 
@@ -52,36 +57,44 @@ class LivingIssue:
     """Its address in the API."""
     body: str
     is_open: bool
+    section: IssueSection
+
+
+@dataclass(frozen=True, slots=True)
+class IssueSection:
+    """Our part in the text of an issue, as the last update wrote it."""
+
     span: tuple[int, int]
-    """The place of our part in its text, with the marks."""
+    """Its place in the text, with the marks."""
     run_id: int
-    """The run of the last update."""
     at: str
     """The start of that run in ISO 8601."""
+    was_closed: bool
+    """True if that update closed the issue."""
+    ticked: frozenset[str]
+    """The causes that people have ticked since, by `DigestCause.id`."""
 
-    @property
-    def ticked(self) -> frozenset[str]:
-        """The causes that people have ticked, by `DigestCause.id`."""
-        return frozenset(_TICKED.findall(self.body[slice(*self.span)]))
+    @classmethod
+    def find(cls, body: str, audit: str) -> IssueSection | None:
+        """Return the part about *audit*, or None.
+
+        If the second mark was deleted, the part ends at the first, so that all text after it stays.
+        """
+        begin = next((found for found in _BEGIN.finditer(body) if found["audit"] == quote(audit, safe="")), None)
+        if begin is None:
+            return None
+        span = (begin.start(), (_END.search(body, begin.end()) or begin).end())
+        ticked = frozenset(_TICKED.findall(body[slice(*span)]))
+        return cls(span, int(begin["run"]), begin["at"], bool(begin["closed"]), ticked)
 
 
-def find_section(body: str, audit: str) -> tuple[tuple[int, int], int, str] | None:
-    """Return the place of the part about *audit*, and number and start of its run; None without it.
-
-    If the second mark was deleted, the place ends at the first, so that all text after it stays.
-    """
-    begin = next((found for found in _BEGIN.finditer(body) if found[1] == quote(audit, safe="")), None)
-    if begin is None:
-        return None
-    end = _END.search(body, begin.end())
-    return (begin.start(), (end or begin).end()), int(begin[2]), begin[3]
-
-
-def section(
+def section_text(
     digest: Digest, language: Language, *, ticked: frozenset[str] = frozenset(), limit: int = MOST_CHARS
 ) -> str:
     """Return our part of the issue's text, between its marks."""
-    begin = f"<!-- arkaudit:begin audit={quote(digest.audit, safe='')} run={digest.news.run_id} at={digest.news.at} -->"
+    audit, run = quote(digest.audit, safe=""), digest.news.run_id
+    state = " closed" if digest.news.is_clear else ""
+    begin = f"<!-- arkaudit:begin audit={audit} run={run} at={digest.news.at}{state} -->"
     note = language.gettext("arkaudit updates this part after each audit. Ticks, and text outside of it, stay.")
     rest = f"\n_{note}_\n<!-- arkaudit:end -->"
     return f"{begin}\n{issue_text(digest, language, ticked=ticked, limit=limit - len(begin) - len(rest))}{rest}"
@@ -97,27 +110,29 @@ def keep_issue(address: str, digest_since: DigestSince, digest: Digest, language
     issue = tracker.find(digest.audit)
     if issue is None:
         if digest.has_failures:
-            title = language.gettext("ARKs that fail: {audit}", audit=digest.audit)
-            tracker.send("POST", tracker.url, title=title, **{tracker.text: section(digest, language)})
+            title = language.gettext("ARKs that fail: {audit}", audit=escape_invisible(digest.audit))
+            tracker.send("POST", tracker.url, title=title, **{tracker.text: section_text(digest, language)})
         return
+    last = issue.section
     # The issue shows a later run: this one is sent again.
-    if issue.at > digest.news.at:
+    if last.at > digest.news.at:
         return
-    if issue.at == digest.news.at:
+    if last.at == digest.news.at:
         changes = None
-    elif issue.run_id == digest.news.compared_run:
+    elif last.run_id == digest.news.compared_run:
         changes = digest
     else:
-        changes = digest_since(issue.run_id, issue.at)
-    reopens = not issue.is_open and changes is not None and changes.has_new_failures
+        changes = digest_since(last.run_id, last.at)
+    is_new = last.was_closed or (changes is not None and changes.has_new_failures)
+    reopens = not issue.is_open and digest.has_failures and is_new
     if not (issue.is_open or reopens):
         return
     if changes is not None and changes.changes:
         comment = as_markdown(replace(changes, causes=(), more_causes=0), language, limit=MOST_CHARS)
         tracker.send("POST", f"{issue.url}/{tracker.comments}", body=comment)
-    begin, end = issue.span
+    begin, end = last.span
     rest = len(issue.body) - (end - begin)
-    body = section(digest, language, ticked=issue.ticked, limit=MOST_CHARS - rest)
+    body = section_text(digest, language, ticked=last.ticked, limit=MOST_CHARS - rest)
     change = tracker.reopen if reopens else tracker.close if digest.news.is_clear else {}
     tracker.send(tracker.update, issue.url, **{tracker.text: issue.body[:begin] + body + issue.body[end:]}, **change)
 
@@ -145,11 +160,11 @@ class _Tracker:
         """Return the oldest issue about an audit, or None."""
         for row in self._rows():
             body = str(row.get(self.text) or "").replace("\r\n", "\n")
-            found = find_section(body, audit)
+            found = IssueSection.find(body, audit)
             # GitHub lists pull requests, too.
             if found and "pull_request" not in row:
                 is_open = str(row.get("state")).startswith("open")
-                return LivingIssue(f"{self.url}/{row.get(self._number)}", body, is_open, *found)
+                return LivingIssue(f"{self.url}/{row.get(self._number)}", body, is_open, found)
         return None
 
     def _rows(self) -> Iterator[Mapping[str, Any]]:
@@ -159,17 +174,16 @@ class _Tracker:
             if url is None:
                 return
             answer = self.send("GET", url)
+            following = answer.links.get("next", {}).get("url")
             try:
-                rows = answer.json()
+                rows, url = answer.json(), following and urljoin(answer.url, following)
             except ValueError:
                 rows = None
             if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-                raise NotSent(f"{urlsplit(url).netloc} did not answer with a list of issues")
+                raise NotSent(f"{urlsplit(self.url).netloc} did not answer with a list of issues")
             # GitLab follows a renamed project for this method only.
             self.url = answer.url.partition("?")[0]
             yield from rows
-            following = answer.links.get("next", {}).get("url")
-            url = following and urljoin(answer.url, following)
         raise NotSent(f"{self._address} has too many issues to look for ours")
 
     def send(self, method: str, url: str, **values: str) -> Response:
@@ -195,6 +209,9 @@ class _Tracker:
                 raise NotSent(f"{parts.netloc} did not answer in time") from None
             except requests.RequestException as problem:
                 raise NotSent(f"{parts.netloc} can't be reached: {type(problem).__name__}") from None
+            # Requests reads the address of a redirect even if it does not follow it.
+            except ValueError:
+                raise NotSent(f"{parts.netloc} names a malformed address") from None
             if answer.ok and not answer.is_redirect:
                 return answer
             if not answer.is_redirect:
