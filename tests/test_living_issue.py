@@ -188,6 +188,7 @@ def test_issue_is_opened_once_updated_closed_and_opened_again(tracker: Tracker, 
     assert len(tracker.issues) == 5
 
 
+@pytest.mark.parametrize("tracker", ["github"], indirect=True)
 def test_outage_opens_and_closes_nothing_and_a_closed_issue_stays_closed(tracker: Tracker, runs: Runs) -> None:
     runs.run(0, 200)
     assert runs.tell(runs.run(1, None))
@@ -205,6 +206,7 @@ def test_outage_opens_and_closes_nothing_and_a_closed_issue_stays_closed(tracker
     assert issue["state"] == "closed", "people closed it, and nothing fails anew"
 
 
+@pytest.mark.parametrize("tracker", ["gitlab"], indirect=True)
 @pytest.mark.parametrize("on", [("failing",), ("confirmed",)])
 def test_unconfirmed_failure_opens_an_issue_if_it_was_asked_for(
     tracker: Tracker, tmp_path: Path, on: tuple[str]
@@ -221,6 +223,7 @@ def test_unconfirmed_failure_opens_an_issue_if_it_was_asked_for(
         assert issue["state"].startswith("open"), "we closed it, and the store was lost"
 
 
+@pytest.mark.parametrize("tracker", ["gitlab"], indirect=True)
 def test_missed_changes_are_told_later_and_a_run_is_told_once(tracker: Tracker, runs: Runs) -> None:
     runs.run(0, 200)
     runs.fail(1, 4, 9)
