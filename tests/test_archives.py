@@ -570,18 +570,8 @@ def test_a_header_that_claims_exabytes_is_taken_at_what_it_has() -> None:
 
 
 def test_xz_stream_that_needs_gigabytes_is_refused() -> None:
-    packer = lzma.LZMACompressor(
-        filters=[
-            {
-                "id": lzma.FILTER_LZMA2,
-                "dict_size": 2**28,
-                "mode": lzma.MODE_FAST,
-                "mf": lzma.MF_HC3,
-                "nice_len": 8,
-                "depth": 1,
-            }
-        ]
-    )
+    wide = {"id": lzma.FILTER_LZMA2, "dict_size": 2**28, "mode": lzma.MODE_FAST, "mf": lzma.MF_HC3, "nice_len": 8}
+    packer = lzma.LZMACompressor(filters=[wide])
     data = packer.compress(ARK) + packer.flush()
     assert read_members(data, "a.xz") == ({}, ["unreadable"])
 

@@ -179,11 +179,6 @@ def test_paragraphs_without_end_are_read_up_to_a_limit(monkeypatch):
     assert kinds(reading) == ["cut-off"]
 
 
-def test_a_document_under_a_password_is_encrypted():
-    compound_file = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600) + "EncryptedPackage".encode("utf-16-le")
-    assert kinds(read_document(compound_file, name="a.docx")) == ["encrypted"]
-
-
 def test_an_opendocument_file_under_a_password_is_encrypted_and_no_text():
     entry = '<manifest:file-entry manifest:full-path="content.xml"><manifest:encryption-data/></manifest:file-entry>'
     manifest = add_namespaces(f"<manifest:manifest>{entry}</manifest:manifest>")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from extractors.extraction import extraction_of, read_document
 from extractors.find import scan
-from extractors.model.documents import Block, Reading, Role
+from extractors.model.documents import Block, Role
 from extractors.processes.worker import Worker, WorkerDied
 from extractors.readers.pdf.geometry import Box, Line, lines_of, order_text, without_false_breaks
 from extractors.readers.pdf.pdf_pages import is_open
@@ -321,13 +321,6 @@ def test_punctuation_beside_an_ark_belongs_to_the_text_from_right_to_left(rows, 
     assert order_text(glyphs.text, lines_of(glyphs.text, glyphs), glyphs).text == text
 
 
-def test_a_raised_footnote_mark_is_parted_from_the_ark_before_it():
-    line = b"BT /F 10 Tf 72 700 Td (see ark:/12345/x54) Tj /F 6 Tf 4 Ts (12) Tj ET\n"
-    flat = b"BT /F 10 Tf 72 688 Td (and ark:/12345/x54) Tj /F 10 Tf (12) Tj ET\n"
-    [text] = read_pdf(pages(line + flat)).blocks
-    assert text.text.splitlines() == ["see ark:/12345/x54 12", "and ark:/12345/x5412"]
-
-
 def line_of_pieces(*shown, x=72, y=700, font=b"/F 10 Tf"):
     """Return a line whose pieces follow each other, each with its own font and rise."""
     pieces = b"".join(b"%s %d Ts (%s) Tj " % (size, rise, text) for text, size, rise in shown)
@@ -395,20 +388,13 @@ def test_comments_and_forms_are_text():
     assert blocks(reading, Role.TEXT) == [("", "x"), ("comment", "see ark:/12345/x5"), ("field", "ark:/12345/x6")]
 
 
-PACKED = pages(
-    text_line(72, 700, "x"),
-    entries=b"/Metadata 7 0 R",
-    more=[
-        stream(
-            zlib.compress(
-                b"<?xpacket begin='' id='W5M0MpCehiHzreSzNTczkc9d'?><x:xmpmeta xmlns:x='adobe:ns:meta/'>"
-                b"<dc:identifier xmlns:dc='http://purl.org/dc/elements/1.1/'>ark:/12345/x7</dc:identifier>"
-                b"</x:xmpmeta><?xpacket end='w'?>"
-            ),
-            entries=b"/Type/Metadata/Subtype /XML/Filter/FlateDecode",
-        )
-    ],
+PACKET = (
+    b"<?xpacket begin='' id='W5M0MpCehiHzreSzNTczkc9d'?><x:xmpmeta xmlns:x='adobe:ns:meta/'>"
+    b"<dc:identifier xmlns:dc='http://purl.org/dc/elements/1.1/'>ark:/12345/x7</dc:identifier>"
+    b"</x:xmpmeta><?xpacket end='w'?>"
 )
+METADATA = stream(zlib.compress(PACKET), entries=b"/Type/Metadata/Subtype /XML/Filter/FlateDecode")
+PACKED = pages(text_line(72, 700, "x"), entries=b"/Metadata 7 0 R", more=[METADATA])
 
 
 def encrypt(data):
@@ -436,17 +422,6 @@ def test_only_attached_text_is_read():
     assert not [block for block in reading.blocks if "picture" in block.place]
 
 
-def test_attachments_are_read_as_the_caller_reads_documents():
-    seen = []
-
-    def read(data, *, name):
-        seen.append((data, name))
-        return Reading("text/html")
-
-    read_pdf(with_attachments(page=b"<p>x"), read)
-    assert seen == [(b"<p>x", "page")]
-
-
 def test_an_attached_bomb_is_left():
     reading = read_pdf(with_attachments(zeros=b"0" * 33 * 2**20), read_document)
     assert kinds(reading) == ["cut-off"]
@@ -454,11 +429,6 @@ def test_an_attached_bomb_is_left():
 
 
 def test_info_xmp_and_outline_are_metadata():
-    packet = (
-        b"<?xpacket begin='' id='W5M0MpCehiHzreSzNTczkc9d'?><x:xmpmeta xmlns:x='adobe:ns:meta/'>"
-        b"<dc:identifier xmlns:dc='http://purl.org/dc/elements/1.1/'>ark:/12345/x7</dc:identifier>"
-        b"</x:xmpmeta><?xpacket end='w'?>"
-    )
     reading = read_pdf(
         pdf(
             CATALOG,
@@ -468,7 +438,7 @@ def test_info_xmp_and_outline_are_metadata():
             NOTHING,
             b"<</Type/Outlines/First 7 0 R/Last 7 0 R>>",
             b"<</Title(On ark:/12345/x8)/Parent 6 0 R/Next 7 0 R>>",  # its own successor
-            stream(packet),
+            stream(PACKET),
             b"<</Title( Thesis )/Subject(ark:/12345/x6)/Author<FEFFD800>>>",
             trailer=b"/Info 9 0 R",
         )
@@ -555,16 +525,6 @@ def test_a_page_that_fails_costs_that_page():
     assert (1, "ark:/12345/x5 here") in texts(reading)
     assert set(kinds(reading)) == {"unreadable-page"}
     assert reading.findings[0].detail.endswith("Failed to load page.")
-
-
-def test_pages_over_the_limit_are_left_and_those_before_it_kept(monkeypatch):
-    monkeypatch.setattr("extractors.readers.pdf.pdf_reader.MOST_PAGES", 4)
-    pages = b"<</Type/Pages/Kids[%s]/Count 9>>" % (b"3 0 R " * 9)
-    reading = read_pdf(pdf(CATALOG, pages, PAGE, lines("x"), NOTHING))
-    assert [page for page, _ in texts(reading)] == [1, 2, 3, 4]
-    assert [(finding.kind, finding.detail) for finding in reading.findings] == [
-        ("page-limit", "only the first 4 of 9 pages were read")
-    ]
 
 
 def test_two_hundred_thousand_pages_are_read_up_to_the_limit():

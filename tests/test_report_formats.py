@@ -6,7 +6,7 @@ import json
 import random
 import sqlite3
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -267,17 +267,3 @@ def test_sarif_has_a_result_for_each_place_to_correct(report: Report) -> None:
     assert moved["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == LIST
     assert moved["properties"]["should_be"] in moved["message"]["text"]
     assert len({json.dumps(result["partialFingerprints"]) for result in run["results"]}) == len(run["results"])
-
-
-def test_every_column_of_every_table_is_text_number_truth_or_moment(report: Report) -> None:
-    kinds: Mapping[ColumnType, str] = {
-        ColumnType.COUNT: "Int64",
-        ColumnType.NUMBER: "Float64",
-        ColumnType.SHARE: "Float64",
-        ColumnType.TRUTH: "boolean",
-        ColumnType.MOMENT: "datetime64[ms, UTC]",
-    }
-    for table in TABLES:
-        for column in table.columns:
-            dtype = str(report.tables[table.name][column.name].dtype)
-            assert dtype in (kinds.get(column.type, "str"), "category"), (table.name, column.name)

@@ -413,10 +413,6 @@ def test_chart_has_a_sentence_of_its_content(soup: BeautifulSoup) -> None:
     ]
 
 
-def test_charts_are_the_same_every_time(tables: Mapping[str, pd.DataFrame]) -> None:
-    assert charts(tables) == charts(tables)
-
-
 def test_a_chart_of_many_naans_draws_the_small_ones_together(tables: Mapping[str, pd.DataFrame]) -> None:
     many = pd.concat([tables["naans"].assign(naan=str(number)) for number in range(10000, 10004)], ignore_index=True)
     for works in (100, 1):  # also where the others together are more than the greatest

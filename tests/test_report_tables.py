@@ -8,7 +8,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +19,7 @@ from reports.store.frames import Frames, load_frames
 from reports.store.selections import TRIAGE
 from reports.store.typed_columns import frame_of
 from reports.tables import overviews
-from reports.tables.definitions import DTYPES, TableDefinition, rows_of
+from reports.tables.definitions import DTYPES, rows_of
 from reports.tables.listings import ATTENTION
 from reports.tables.report_tables import TABLES, Tables
 from reports.tables.summary import SUMMARY, sentences
@@ -97,6 +96,9 @@ def test_the_dtype_of_every_column_follows_from_its_type(tables: Mapping[str, pd
                 cells = table[column.name]
                 is_word = column.type is ColumnType.TOKEN and isinstance(cells.dtype, pd.CategoricalDtype)
                 assert is_word or cells.dtype == DTYPES[column.type], f"{definition.name}.{column.name}"
+        assert empty[definition.name].dtypes.equals(tables[definition.name].dtypes), definition.name
+    assert {name: len(table) for name, table in empty.items() if len(table)} == {"summary": 26, "services": 5}
+    assert set(empty["summary"]["value"]) == {0}
     assert {column.type for definition in TABLES for column in definition.columns} == set(DTYPES) == set(ColumnType)
 
 
@@ -166,11 +168,6 @@ def test_shared_naans_have_purpose_and_observations(tables: Mapping[str, pd.Data
         ("99152", "terms of vocabularies and ontologies", "yes", True, 1, 1, "1 resolved"),
         ("99999", "tests, development and experiments", "maybe", False, 1, 1, "1 skipped"),
     ]
-
-
-def test_an_ark_at_two_urls_counts_once_with_its_best_outcome(tables: Mapping[str, pd.DataFrame]) -> None:
-    counted = rows_as_tuples(tables["naans"], "naan", "arks", "citations", "documents", "works", "fails", "share_works")
-    assert counted[0] == ("12148", 2, 3, 2, 2, 0, 1.0)
 
 
 POLICY = "Bibliothèque nationale de France, for 12148: names are never re-assigned, names are opaque"
@@ -296,13 +293,6 @@ def test_every_request_can_be_traced(tables: Mapping[str, pd.DataFrame]) -> None
     ]
 
 
-@pytest.mark.parametrize("definition", TABLES, ids=lambda definition: definition.name)
-def test_a_table_has_the_columns_of_its_definition(
-    definition: TableDefinition, tables: Mapping[str, pd.DataFrame]
-) -> None:
-    assert list(tables[definition.name].columns) == [column.name for column in definition.columns]
-
-
 def test_tables_do_not_change_the_frames(frames: Frames) -> None:
     before = {
         field.name: getattr(frames, field.name).copy()
@@ -312,16 +302,6 @@ def test_tables_do_not_change_the_frames(frames: Frames) -> None:
     Tables(frames)
     for name, frame in before.items():
         pd.testing.assert_frame_equal(getattr(frames, name), frame)
-
-
-def test_tables_of_an_empty_store_are_empty_and_have_the_same_dtypes(
-    tmp_path: Path, tables: Mapping[str, pd.DataFrame]
-) -> None:
-    empty = Tables(load_frames(write_store(tmp_path / "empty.sqlite", {})))
-    assert {name: len(table) for name, table in empty.items() if len(table)} == {"summary": 26, "services": 5}
-    assert set(empty["summary"]["value"]) == {0}
-    for name, table in empty.items():
-        assert table.dtypes.equals(tables[name].dtypes), name
 
 
 def test_the_terminal_shows_the_naans_in_brief(frames: Frames) -> None:

@@ -86,24 +86,15 @@ def test_turns_at_a_host_come_one_after_another_an_interval_apart() -> None:
     assert log.most[HOST] == 1
 
 
-def test_a_request_that_takes_longer_than_the_interval_is_waited_for() -> None:
-    log, by = Log(), throttle(interval_s=0.0)
-
-    async def scene() -> None:
-        await asyncio.gather(*(log.ask(by, takes_s=0.02) for _ in range(5)))
-
-    run(scene)
-    assert log.most[HOST] == 1
-
-
-def test_as_many_as_are_allowed_are_under_way_at_a_host_of_ones_own() -> None:
-    log, by, url = Log(), throttle(0.0, concurrency=4), "http://own.example/x"
+@pytest.mark.parametrize(("url", "most"), [(HOST, 1), ("http://own.example/x", 4)])
+def test_as_many_as_are_allowed_are_under_way_at_a_host(url: str, most: int) -> None:
+    log, by = Log(), throttle(0.0, concurrency=4)
 
     async def scene() -> None:
         await asyncio.gather(*(log.ask(by, url, takes_s=0.03) for _ in range(12)))
 
     run(scene)
-    assert log.most[url] == 4
+    assert log.most[url] == most
 
 
 def test_a_thousand_hosts_are_asked_at_once() -> None:

@@ -168,24 +168,6 @@ def test_a_name_without_a_route_fails_closed() -> None:
     assert row["requests"] == 0
 
 
-def test_addresses_that_no_resolver_has_are_refused() -> None:
-    with RawServer(lambda _: PAGE) as server:
-        done = run_command("check", "--delay", "0", f"{server.url}/ark:/12x45/x5")
-        assert '"outcome": "refused-address"' in done.stdout
-        assert server.request_lines == []
-
-
-def test_a_redirect_does_not_get_round_the_guard() -> None:
-    with RawServer(lambda _: PAGE) as private:
-        with RawServer(lambda _: reply("302 Found", Location=f"http://127.0.0.1:{private.port}/x")) as public:
-            done = run_command(
-                "check", "--delay", "0", "--only-routed",
-                "--connect-to", f"resolver.example:80=127.0.0.1:{public.port}", "http://resolver.example/ark:/12x45/x5",
-            )  # fmt: skip
-        assert '"outcome": "refused-address"' in done.stdout
-        assert private.request_lines == []
-
-
 @pytest.mark.parametrize("number", [12345, 99999])
 @pytest.mark.promise
 def test_examples_and_tests_are_never_requested(number: int) -> None:
@@ -230,29 +212,3 @@ def test_one_request_at_a_time_also_without_a_delay() -> None:
         check_rows(*(f"{server.url}/ark:/12x45/x{number}" for number in range(12)))
         assert len(server.targets) == 12 + 3 + 1, "each once, three in the other label form, and the resolver's path"
         assert most == 1
-
-
-def test_no_host_is_asked_sooner_than_its_interval_by_either_spider(tmp_path: Path) -> None:
-    # A request is on its way for some time, and the server's thread is late when the machine is busy.
-    interval, tolerance = 0.4, 0.1
-
-    def page(_: str) -> bytes:
-        return reply(
-            body="<a href='/p1'>1</a> <a href='/p2'>2</a> http://r.example/ark:/12x45/n0 http://r.example/ark:/12x45/n1"
-        )
-
-    def to_landing(target: str) -> bytes:
-        return reply("302 Found", Location=f"http://l.example{target}")
-
-    with RawServer(page) as site, RawServer(to_landing) as resolver, RawServer(lambda _: PAGE) as landing:
-        hosts = {"s.example": site, "r.example": resolver, "l.example": landing}
-        routes = [f"--connect-to={name}:80=127.0.0.1:{server.port}" for name, server in hosts.items()]
-        done = run_command(
-            "run", "--delay", str(interval), "--only-routed", *routes, "http://s.example/", "--store", tmp_path / "a.db"
-        )
-        assert done.returncode == 0, done.stderr
-        for name, server in hosts.items():
-            gaps = [later - earlier for earlier, later in zip(server.times, server.times[1:], strict=False)]
-            assert len(gaps) >= 3, name
-            assert min(gaps) >= interval - tolerance, (name, server.request_lines)
-        assert site.targets == ["/", "/p1", "/p2"]
