@@ -1,6 +1,5 @@
 """The output of `arkaudit check`: the reasons of a verdict in plain words, and output to difficult streams."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -69,19 +68,6 @@ def test_a_line_without_an_ark_is_explained_too() -> None:
 def test_an_explanation_is_no_table() -> None:
     done = run_command("check", "ark:12x45/x", "--explain", "--format", "table")
     assert (done.returncode, done.stdout) == (2, "")
-
-
-@pytest.mark.parametrize("options", [["--format", "table"], ["--explain"], []], ids=["table", "explained", "rows"])
-def test_a_reader_that_has_seen_enough_is_no_failure(options: list[str]) -> None:
-    lines = "\n".join(f"ark:/12345/x{number}" for number in range(3))
-    read_end, write_end = os.pipe()
-    os.close(read_end)
-    try:
-        done = run_command("check", *ON_LOOPBACK, *options, "--from", "-", stdin=lines, stdout=write_end)
-    finally:
-        os.close(write_end)
-    assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")

@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
@@ -25,7 +24,6 @@ from arkaudit.datasets.columns import DATASET_TABLES
 from arkaudit.datasets.passes import READ
 from arkaudit.datasets.plan import MANIFEST
 from arkaudit.datasets.storage import Storage
-from arkaudit.output.exits import code_of
 from extractors.mentions.rows import ColumnKind
 from extractors.processes.worker import WorkerExecutor
 from tests.dataset_world import content_of, extracted_rows, files_of, make, plan_of, rows_in, write_documents
@@ -406,27 +404,6 @@ def test_storage_failure_is_one_line_and_resumable(tmp_path: Path) -> None:
     assert not any((tmp_path / "ds" / "work").rglob("*p000001*"))
     assert subprocess.run(command, check=False, capture_output=True, env=clean_environment()).returncode == 0
     assert len(rows_in(tmp_path / "ds", "mentions")) == 1_500
-
-
-class _FullStorage(Storage):
-    """A storage on a disk that is full."""
-
-    @contextmanager
-    def scratch(self) -> Iterator[Path]:
-        with super().scratch() as scratch:
-            scratch.symlink_to("/dev/full")
-            yield scratch
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
-def test_a_full_disk_leaves_nothing_half_done(tmp_path: Path) -> None:
-    paths = write_documents(tmp_path / "papers")
-    make(tmp_path / "whole", paths)
-    with pytest.raises(OSError, match="space") as raised:
-        make(tmp_path / "ds", paths, _FullStorage(tmp_path / "ds"))
-    assert code_of(raised.value) == 3
-    make(tmp_path / "ds", paths)
-    assert content_of(tmp_path / "ds") == content_of(tmp_path / "whole")
 
 
 # -- damage, and foreign files

@@ -177,14 +177,6 @@ def test_malformed_registry_never_replaces_the_copy(
     assert files(cache) == before
 
 
-def test_the_guard_refuses_a_private_address_and_nothing_is_sent(cache: Path) -> None:
-    with RawServer(lambda target: answer()) as server:
-        done = run_command("registry", "update", "--delay", "0", server.url, ARKAUDIT_CACHE=str(cache))
-    assert done.returncode == 3
-    assert "refused-address: 127.0.0.1 is a loopback address" in done.stderr
-    assert server.request_lines == []
-
-
 def test_robots_are_obeyed(cache: Path) -> None:
     with RawServer(lambda target: answer(), robots=reply(body="User-agent: *\nDisallow: /\n")) as server:
         done = fetch(server.url, cache)

@@ -409,15 +409,6 @@ def test_resume_alone_uses_the_options_of_the_run(interrupted_crawl: tuple[RawSe
     assert server.targets[-1] == "/4", "to the given depth"
 
 
-def test_contradiction_of_the_run_is_one_clear_line(interrupted_crawl: tuple[RawServer, Path]) -> None:
-    server, store = interrupted_crawl
-    done = run_command("crawl", *ON_LOOPBACK, "--depth", "3", "--resume", server.url, "--store", store)
-    assert (done.returncode, done.stdout) == (2, "")
-    [line] = done.stderr.splitlines()
-    assert "run 1 began with crawl.depth = 4, not 3" in line
-    assert runs(store) == [(1, "running", 1, 2)]
-
-
 def test_other_command_begins_a_new_run_and_mentions_the_unfinished_one(
     interrupted_crawl: tuple[RawServer, Path],
 ) -> None:
@@ -425,13 +416,6 @@ def test_other_command_begins_a_new_run_and_mentions_the_unfinished_one(
     done = run_command("crawl", *ON_LOOPBACK, "--depth", "0", server.url, "--store", store)
     assert "run 1 did not finish, but differs in crawl.depth" in done.stderr
     assert runs(store) == [(1, "running", 1, 2), (2, "finished", 0, 1)]
-
-
-def test_no_resume_begins_a_new_run(interrupted_crawl: tuple[RawServer, Path]) -> None:
-    server, store = interrupted_crawl
-    done = run_command("crawl", *ON_LOOPBACK, "--depth", "4", "--no-resume", server.url, "--store", store)
-    assert done.returncode == 0, done.stderr
-    assert runs(store) == [(1, "running", 1, 2), (2, "finished", 0, 5)]
 
 
 @pytest.mark.parametrize("verb", ["run", "crawl", "check"])

@@ -66,17 +66,6 @@ def test_after_a_full_disk_nothing_more_is_sent(tmp_path: Path) -> None:
     assert "kept" in done.stderr
 
 
-def test_full_disk_ends_the_crawl_with_3_and_keeps_observations(tmp_path: Path) -> None:
-    Store.open(tmp_path / "a.db").close()
-    text = " ".join(f"ark:/12x45/x{number}" for number in range(60))
-    with RawServer(lambda target: reply(body=f"{text} <a href='{target}a/'>on</a>")) as server:
-        command = ("crawl", *ON_LOOPBACK, "--depth", "30", server.url, "--store", tmp_path / "a.db")
-        done = run_command(*command, first=partial(with_room_for, 4))
-    assert done.returncode == 3, done.stderr
-    assert "kept" in done.stderr
-    assert select(tmp_path / "a.db", "pragma integrity_check")[0] == ("ok",)
-
-
 def test_pending_retry_is_no_failure_after_an_interrupt(tmp_path: Path) -> None:
     def busy(target: str) -> bytes:
         return reply("503 Service Unavailable") if "x1" in target else PAGE
