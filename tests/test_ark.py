@@ -112,16 +112,10 @@ def test_equal_under_another_profile_alone(vector: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "written",
     [
-        "ark:12345/x",
-        "ARK:/99999/fk4",
-        "ark:/1-2345/x",
-        "ark:%31%32345/x",
-        "ark:1%2D2345/x",
-        "ark:/ark:/12345/x",
-        "ark:12345%E2%80%90/x",
-        "ark:\N{FULLWIDTH DIGIT ONE}2345/x",
+        "ark:12345/x", "ARK:/99999/fk4", "ark:/1-2345/x", "ark:%31%32345/x", "ark:1%2D2345/x", "ark:/ark:/12345/x",
+        "ark:12345%E2%80%90/x", "ark:\N{FULLWIDTH DIGIT ONE}2345/x",
     ],
-)
+)  # fmt: skip
 def test_examples_and_tests_are_skipped_in_any_spelling(written: str) -> None:
     assert Ark.parse(written).is_skipped
 

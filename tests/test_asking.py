@@ -122,23 +122,6 @@ def test_attempts_are_spaced_and_retry_after_holds_the_whole_host() -> None:
     assert min(after) >= 1.9
 
 
-def test_a_back_off_grows() -> None:
-    with RawServer(lambda _: reply("503 Service Unavailable")) as server:
-        done = run_command("check", *ON_LOOPBACK, "--backoff", "0.4", f"{server.url}/ark:/12x45/x5")
-        assert done.returncode == 0, done.stderr
-        first, second, third = (
-            at for line, at in zip(server.request_lines, server.times, strict=True) if "/x5" in line
-        )
-    assert second - first >= 0.38
-    assert third - second >= 0.78
-
-
-def test_a_host_that_never_answers_is_not_asked_three_times_about_each() -> None:
-    with RawServer(lambda _: None) as server:
-        check_rows(*(f"{server.url}/ark:/12x45/x{number}" for number in range(10)))
-        assert len(server.targets) < 30
-
-
 # -- elsewhere
 
 
@@ -215,15 +198,6 @@ def test_uniform_answer_of_a_registrys_target_counts_against_it_without_a_label_
     assert row["rests_on"] == [f"http://registered.example{control}"]
 
 
-def test_ark_missing_at_its_landing_host_is_not_asked_elsewhere() -> None:
-    with RawServer(lambda _: reply("404 Not Found")) as landing, RawServer(lambda _: PAGE) as everywhere:
-        with RawServer(lambda target: reply("302 Found", Location="http://landing.example/items/5")) as resolver:
-            routes = routes_to(landing_example=landing, r_example=resolver, global_example=everywhere)
-            [row] = check_rows("--resolver", "http://global.example/", *routes, "http://r.example/ark:/12x45/x5")
-        assert everywhere.targets == []
-    assert outcomes([row]) == ["broken"]
-
-
 def test_global_resolver_is_compared_with_its_own_control_after_a_soft_404() -> None:
     home = reply(body="<title>City Library</title><h1>City Library</h1><p>Opening hours and events.</p>")
     register = reply(body="<title>NAAN 12x45</title><h1>NAAN 12x45</h1><dl><dt>Organisation<dd>City Library</dl>")
@@ -247,14 +221,6 @@ def test_a_resolver_that_knows_one_label_form_only_is_asked_in_that(tmp_path: Pa
         [row] = check_rows("--store", tmp_path / "a.db", f"{server.url}/ark:12x45/x5")
         assert "/ark:/12x45/x5?info" in server.targets
         assert "/ark:12x45/x5?info" not in server.targets
-    assert outcomes([row]) == ["resolved"]
-
-
-def test_without_its_hyphens_a_name_is_asked_for_its_metadata_too() -> None:
-    with RawServer(answer_names("x5y7")) as server:
-        [row] = check_rows(f"{server.url}/ark:/12x45/x5-y7")
-        assert "/ark:/12x45/x5y7?info" in server.targets
-        assert "/ark:/12x45/x5-y7?info" not in server.targets
     assert outcomes([row]) == ["resolved"]
 
 

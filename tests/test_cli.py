@@ -106,14 +106,8 @@ def locked_folder(tmp_path: Path) -> Iterator[Path]:
 def test_hidden_files_are_reported_and_read_when_named(tmp_path: Path) -> None:
     papers = tmp_path / "papers"
     for name in (
-        ".hidden.txt",
-        ".git/x.txt",
-        "deep/.cache/y.txt",
-        "node_modules/z/z.txt",
-        "cover.PNG",
-        "a.txt",
-        "deep/b.txt",
-    ):
+        ".hidden.txt", ".git/x.txt", "deep/.cache/y.txt", "node_modules/z/z.txt", "cover.PNG", "a.txt", "deep/b.txt",
+    ):  # fmt: skip
         (papers / name).parent.mkdir(parents=True, exist_ok=True)
         (papers / name).write_text("ark:/67531/metadc2846")
     done = run_command("extract", papers, "--findings", tmp_path / "findings.jsonl")

@@ -217,19 +217,10 @@ def test_no_content_type_raises(header):
 
 
 MARKERS = [
-    b"%PDF-1.4\n",
-    b"<?xml version='1.0'?>",
-    b"<html>",
-    b"<!DOCTYPE ",
-    b"<![CDATA[",
-    b"{",
-    b"PK\x03\x04",
-    b"<a b='",
-    b"@misc{k, url = {",
-    b"\\documentclass{",
-    b"00072nam a2200037 a 4500024002100000\x1e",
+    b"%PDF-1.4\n", b"<?xml version='1.0'?>", b"<html>", b"<!DOCTYPE ", b"<![CDATA[", b"{", b"PK\x03\x04", b"<a b='",
+    b"@misc{k, url = {", b"\\documentclass{", b"00072nam a2200037 a 4500024002100000\x1e",
     zip_of(**WORD),
-]
+]  # fmt: skip
 
 
 @given(

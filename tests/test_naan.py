@@ -170,27 +170,12 @@ RECORDS = st.dictionaries(st.sampled_from(FIELDS), ANY_JSON) | ANY_JSON
 TEMPLATES = st.lists(
     st.sampled_from(
         [
-            "https://",
-            "//",
-            "/",
-            "x.org",
-            "\n",
-            "https://x.org/",
-            "$",
-            "${",
-            "}",
-            "content",
-            "pid",
-            "?",
-            "#",
-            "[",
-            "@",
-            ":",
-            " ",
+            "https://", "//", "/", "x.org", "\n", "https://x.org/", "$", "${", "}", "content", "pid", "?", "#", "[",
+            "@", ":", " ",
         ]
     )
     | st.text(max_size=3)
-).map("".join)
+).map("".join)  # fmt: skip
 
 
 @given(st.lists(RECORDS, max_size=4), ANY_JSON)

@@ -33,19 +33,9 @@ SIGNS += ["&amp;colon;", "\uff1a", "&plus;", "&lowbar;", " :", "<b>:", "</script
 AROUND = ["/12148/x5", "12148/bpt6k10", " of Noah", "x", '="', '">', "'>", '<a href="', "<a title='", "<script>"]
 AROUND += ["</script>", "<script type=application/json>", '{"a":"', '"}', "link: ", "mark:", "info:", "dark:", "é", "1"]
 AROUND += [
-    "%20",
-    "\\n",
-    "\\fI",
-    "\\f(CW",
-    "\\N",
-    "\\u4e2d",
-    "\\x20",
-    "\u4e2d",
-    "<title>T</title>",
-    '"https://n2t.net/ark/12148/bpt6k10">',
-    "<title/>",
-    "<svg>",
-]
+    "%20", "\\n", "\\fI", "\\f(CW", "\\N", "\\u4e2d", "\\x20", "\u4e2d", "<title>T</title>",
+    '"https://n2t.net/ark/12148/bpt6k10">', "<title/>", "<svg>",
+]  # fmt: skip
 
 
 def letter(of):
@@ -126,31 +116,11 @@ def test_places_of_labels_are_all_signs_that_have_the_word_before_them(markup):
 #: Characters between two letters of a text that repairs remove, or that belong to its lines.
 GAPS = ["-\n", "\n", "-\r\n", "\xad", "\xad\n", "\u200b", "%C2%AD", "%E2%80%8B", "\\u200B", "&shy;", "&#173;", "-\n> "]
 GAPS += [
-    "\n// ",
-    "\n| ",
-    " \n ",
-    "\x02\n",
-    "\ufffe",
-    "\u2010\n",
-    "-\n 12 ",
-    "\n3  ",
-    "-  7\n",
-    "\\",
-    "\u115f",
-    "\uffa0",
-]
+    "\n// ", "\n| ", " \n ", "\x02\n", "\ufffe", "\u2010\n", "-\n 12 ", "\n3  ", "-  7\n", "\\", "\u115f", "\uffa0",
+]  # fmt: skip
 GAPS += [
-    "-\n\nfoot 3\n\fHead of page\n\n",
-    "\n12\n\f",
-    "\xa0",
-    " ",
-    "\ufe0f",
-    "\u0301",
-    "%0A",
-    "%20",
-    "&nbsp;",
-    "\u2028",
-]
+    "-\n\nfoot 3\n\fHead of page\n\n", "\n12\n\f", "\xa0", " ", "\ufe0f", "\u0301", "%0A", "%20", "&nbsp;", "\u2028",
+]  # fmt: skip
 TEXT_SIGNS = [
     ":", "\uff1a", " :", "\xa0:", "%3a", "&colon;", "\\u003a", "+=", "/+", "+", "_", "/", "\\:", "-\n:", "\n 12 :",
 ]  # fmt: skip
@@ -158,24 +128,9 @@ BESIDE = [
     "/12148/bpt6k10", "12148/btv1b84", "_12148_x5", "see ", "info:", "mark", "Park ", "work: ", "dark:", "12", "1 ",
 ]  # fmt: skip
 BESIDE += [
-    "  2\n",
-    "\n",
-    "ARK",
-    "12148/x5a",
-    "%20",
-    "%2F",
-    "é",
-    "中",
-    "\\t",
-    "\\fI",
-    "(",
-    "> ",
-    "\n> ",
-    "k",
-    "r",
-    " k: ",
+    "  2\n", "\n", "ARK", "12148/x5a", "%20", "%2F", "é", "中", "\\t", "\\fI", "(", "> ", "\n> ", "k", "r", " k: ",
     "the ark of Noah ",
-]
+]  # fmt: skip
 GAP = st.just("") | st.just("") | st.just("") | st.sampled_from(GAPS)
 TEXTS = st.lists(
     st.tuples(

@@ -115,14 +115,8 @@ _PIECES = (
     "see ", "ark", "ARK", ":", "/", "12148/x5", "\n", "  ", "k", "%6B", "&shy;", "\xad", "<p>", "<?xml", "%PDF-1.7",
 )  # fmt: skip
 _PIECES += (
-    "https://n2t.net/ark/12148/x5",
-    "http://n2t.net/ark:/12148/x5 ",
-    "{",
-    "}",
-    "@a{b,",
-    "\\begin{document}",
-    "\0",
-)
+    "https://n2t.net/ark/12148/x5", "http://n2t.net/ark:/12148/x5 ", "{", "}", "@a{b,", "\\begin{document}", "\0",
+)  # fmt: skip
 _PIECES += ("\x02", "\u4e2d", "From: a\n", "GIF89a", "PK\x03\x04", "00120cam a22")
 
 
