@@ -2,6 +2,7 @@
 
 import pickle
 import random
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arkaudit.datasets.evidence import evidence_of, names_table, read_evidence, write_evidence
+from arkaudit.datasets.evidence import digest_of, evidence_of, read_evidence, write_evidence
 from extractors.model.ark import BETANUMERIC, Ark
 from extractors.model.check_characters import Zone, check_character
 from extractors.wraps.evidence import Evidence
@@ -21,6 +22,14 @@ _NAMES = st.one_of(
 )
 _QUALIFIERS = st.sampled_from(["", "", "/f1.item", ".pdf", "/plan.Dumas"])
 ARKS = st.lists(st.builds(Ark, st.sampled_from(["12345", "12148", "b5"]), _NAMES, _QUALIFIERS), max_size=60)
+
+
+def names_table(names: Iterable[str]) -> pa.Table:
+    """Return a table with a row for each distinct name, in order, and a flag that is 1 if *names* repeat it."""
+    counts = Counter(name.encode("utf-8", "surrogatepass") for name in names)
+    encoded = sorted(counts)
+    flags = [int(counts[name] > 1) for name in encoded]
+    return pa.table({"name": pa.array(encoded, pa.large_binary()), "repeated": pa.array(flags, pa.uint8())})
 
 
 def parts_of(evidence: Evidence) -> tuple[object, ...]:
@@ -52,6 +61,10 @@ def test_learned_zones_do_not_depend_on_order(seed: int) -> None:
     chance = random.Random(seed)
     arks = {_random_ark(chance, seed) for _ in range(chance.choice([15, 40, 200]))}
     assert parts_of(learned(arks)[1]) == parts_of(Evidence.from_arks(arks))
+
+
+def test_digest_tells_repeated_names_from_single_ones() -> None:
+    assert digest_of(names_table(["ark:1/a"])) != digest_of(names_table(["ark:1/a"] * 2))
 
 
 def _random_ark(chance: random.Random, seed: int) -> Ark:

@@ -89,16 +89,6 @@ class Ark:
         return Ark(self.naan, self.name)
 
     @property
-    def components(self) -> tuple[str, ...]:
-        """The parts of the object, outermost first: ``('c3', 's5')``."""
-        return tuple(part for part in self.qualifier.partition(".")[0].split("/") if part)
-
-    @property
-    def variants(self) -> tuple[str, ...]:
-        """The forms of the object: ``('v7', 'xsl')``."""
-        return tuple(part for part in self.qualifier.partition(".")[2].split(".") if part)
-
-    @property
     def shoulder(self) -> str | None:
         """The primordinal shoulder, consonants up to the first digit; None if there is none (2.4.1).
 
