@@ -215,18 +215,6 @@ def test_a_dead_host_is_asked_five_times_and_once_more_when_all_others_are_done(
         assert "not asked: no answer 6 times in a row" in row["hops"][0]["error"]
 
 
-def test_attempts_at_a_dead_host_are_never_more_than_it_got(tmp_path: Path) -> None:
-    with hanging_up() as (port, made):
-        found = check_rows(
-            "--store", tmp_path / "a.db", f"--connect-to=dead.example:80=127.0.0.1:{port}",
-            *(f"http://dead.example/ark:/12x45/x{number}" for number in range(20)),
-        )  # fmt: skip
-        assert len(made) == 6
-    assert sum(row["requests"] for row in found) == 6
-    sent = "select count(*) from observation, json_each(hops) where json_extract(value, '$.sent')"
-    assert select(tmp_path / "a.db", f"{sent} and asked_url like '%dead%'") == [(6,)]
-
-
 def test_arks_of_a_dead_host_are_marked_and_asked_elsewhere(tmp_path: Path) -> None:
     names = [f"x{number:02}" for number in range(20)]
 

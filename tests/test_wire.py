@@ -1,8 +1,6 @@
 """Requests on the wire, read from raw sockets: a guard of the download handler's private seam."""
 
 import datetime
-import threading
-import time
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -193,22 +191,3 @@ def test_requests_identify_the_client() -> None:
     with RawServer(lambda _: PAGE) as server:
         check_rows("--contact", "auditor@library.example", f"{server.url}/ark:/12x45/x5")
         assert all("auditor@library.example" in head and "User-Agent: arkaudit/" in head for head in server.heads)
-
-
-def test_one_request_at_a_time_also_without_a_delay() -> None:
-    lock, now, most = threading.Lock(), 0, 0
-
-    def respond(_: str) -> bytes:
-        nonlocal now, most
-        with lock:
-            now += 1
-            most = max(most, now)
-        time.sleep(0.02)
-        with lock:
-            now -= 1
-        return reply("404 Not Found")
-
-    with RawServer(respond) as server:
-        check_rows(*(f"{server.url}/ark:/12x45/x{number}" for number in range(12)))
-        assert len(server.targets) == 12 + 3 + 1, "each once, three in the other label form, and the resolver's path"
-        assert most == 1
