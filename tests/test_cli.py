@@ -474,34 +474,6 @@ def test_a_bad_configuration_is_named_with_its_place(toml: str, place: str, tmp_
     assert "arkaudit.toml" in done.stderr
 
 
-def test_foreign_store_is_refused_by_every_command(tmp_path: Path) -> None:
-    path = tmp_path / "foreign.db"
-    with sqlite3.connect(path) as foreign:
-        foreign.execute("create table t (x)")
-    before = path.read_bytes()
-    for arguments in (["crawl", str(tmp_path)], ["run", str(tmp_path)], ["report"], ["check", "ark:/12345/x"]):
-        done = run_command(*arguments, "--store", path)
-        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert path.read_bytes() == before
-
-
-def test_an_output_folder_that_can_not_be_written_is_refused_before_anything_is_sent(tmp_path: Path) -> None:
-    (tmp_path / "report").write_text("a file where a folder belongs")
-    with RawServer(lambda _: reply(body="x")) as server:
-        done = run_command("run", *ON_LOOPBACK, server.url, "--store", tmp_path / "a.db", "--out", tmp_path / "report")
-        assert done.returncode == 2
-        assert server.request_lines == []
-    assert not (tmp_path / "a.db").exists()
-
-
-def test_a_seed_that_can_not_be_reached_is_a_row(tmp_path: Path) -> None:
-    done = run_command("crawl", *ON_LOOPBACK, "http://127.0.0.1:9/", "--store", tmp_path / "a.db")
-    assert done.returncode == 3
-    assert "not-fetched" in done.stderr
-    assert done.stderr.splitlines()[-1] == "arkaudit: no seed could be read: http://127.0.0.1:9/ (refused)"
-    assert select(tmp_path / "a.db", "select url, outcome from document") == [("http://127.0.0.1:9/", "refused")]
-
-
 @pytest.mark.parametrize(
     ("answer", "why"), [(reply("404 Not Found"), "404"), (reply(media_type="image/png", body="x" * 9), "unreadable")]
 )
@@ -731,33 +703,6 @@ def test_an_ark_in_a_relative_link_is_asked_where_its_page_is(tmp_path: Path) ->
         run_command("run", *ON_LOOPBACK, "--depth", "0", f"{server.url}/", "--store", tmp_path / "a.db")
         assert "/r/ark:/12x45/x5" in server.targets
     assert select(tmp_path / "a.db", "select distinct request_url from mention") == [(f"{server.url}/r/ark:/12x45/x5",)]
-
-
-def test_a_link_that_is_no_url_does_not_take_the_others_with_it(tmp_path: Path) -> None:
-    page = "<a href='http://x:99999/'>bad</a> <a href='http://[::1'>worse</a> <a href='/good'>good</a>"
-    with RawServer(lambda target: reply(body=page if target == "/" else "x")) as server:
-        done = run_command("crawl", *ON_LOOPBACK, f"{server.url}/", "--store", tmp_path / "a.db")
-        assert server.targets == ["/", "/good"]
-    assert "Traceback" not in done.stderr
-
-
-def test_a_command_that_is_interrupted_while_it_is_being_read_ends_with_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from arkaudit.__main__ import main as started
-
-    class InterruptedImport:
-        @staticmethod
-        def find_spec(name: str, *_: object) -> None:
-            if name == "arkaudit.cli":
-                raise KeyboardInterrupt
-
-    monkeypatch.delitem(sys.modules, "arkaudit.cli", raising=False)
-    monkeypatch.setattr(sys, "meta_path", [InterruptedImport(), *sys.meta_path])
-    with pytest.raises(SystemExit) as ended:
-        started()
-    said = "arkaudit: interrupted; all observations until then are kept\n"
-    assert (ended.value.code, capsys.readouterr().err) == (130, said)
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,7 @@
 """Decisions of people on known problems: their scope and duration; reports count them and raise the rest."""
 
 import json
-import sqlite3
 from collections.abc import Sequence
-from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -324,18 +322,6 @@ def test_an_ark_that_fails_at_two_urls_is_one_known_problem(tmp_path: Path) -> N
         third = audit(store, 3, documents=pages, answers=answers)
         told = news_of(load_frames(path, run_id=third))
         assert (told.items, told.known_problems, told.triaged) == ((), 0, "1 known: 1 acknowledged.")
-
-
-def test_store_check_names_an_unknown_action(tmp_path: Path) -> None:
-    path = tmp_path / "one.db"
-    with Store.open(path) as store:
-        audit(store, 0, answers={ONE: 404})
-        store.decide([TriageDecision(TriageAction.ACKNOWLEDGE, TriageTarget.ARK, "ark:12x45/x5", day(5), "ours")])
-    with closing(sqlite3.connect(path)) as raw:
-        raw.execute("update triage set action = 'forgive'")
-        raw.commit()
-    done = run_command("store", "check", "--store", path)
-    assert (done.returncode, "'forgive' is not in its vocabulary" in done.stdout) == (1, True), done.stdout
 
 
 # -- the command
