@@ -221,7 +221,8 @@ class PageWords:
     def _instead_of_absence(self, phrases: Phrases) -> str | None:
         if not self.is_short or quirks().not_found.is_in_plain(self.beginning):
             return None
-        return phrases.first_in(self.beginning)
+        said = phrases.in_plain(self.beginning)
+        return next((phrase.words for phrase in said if not self.beginning.startswith("?", phrase.end)), None)
 
     @cached_property
     def fault_of_request(self) -> str | None:
