@@ -212,7 +212,6 @@ _LONG_NUMBER = regex.compile(r"\d{6}")
 _WHOLE_NAME = regex.compile(
     r"(?:(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})|67375/[0-9B-Z]{3}-[0-9B-Z]{8}-[0-9B-Z])(?![0-9A-Za-z-])"
 )
-_CAPITALS = regex.compile("[B-DF-HJ-NP-TV-XZ]{5}")
 _WORDS_JOINED = regex.compile(r"\p{L}+_\p{L}")
 _MIXED = regex.compile(r"(?=.*\d)(?=.*\p{L})")
 #: The beginning of a file path in prose, not of an ARK.
@@ -221,7 +220,9 @@ _UNIX_PATH = regex.compile(
 )
 #: Consonants that begin no word.
 _CONSONANTS = "(?i:[b-df-hj-np-tv-xz]{5})"
-_BEGINS_WITH_CONSONANTS = regex.compile(_CONSONANTS)
+#: Letters of names, not of words: capital consonants, or capitals after a small letter (not as in LaTeX or JavaScript).
+_ODD_LETTERS = regex.compile("[B-DF-HJ-NP-TV-XZ]{5}|[a-z][A-Z]{2}")
+_NO_WORD = regex.compile(rf"{_CONSONANTS}|\p{{L}}*(?:{_ODD_LETTERS.pattern})")
 _DELIMITER_FIRST = regex.compile(rf"[/.=:_~@+][\p{{L}}\p{{Nd}}]|-(?:[A-Z]*\d|{_CONSONANTS})")
 _SENTENCE_START = regex.compile(r"\p{Lu}\p{Ll}|\p{Lu}\p{L}*\d*\p{L}*[,;:]?\Z|(?:1[4-9]|20)\d\d[.,;:)]*\Z")
 _SCHEME = regex.compile(r"[a-z]+:", regex.IGNORECASE)
@@ -253,7 +254,7 @@ def no_name_yet(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
         return None
     if wrap.joined_ark is not None and evidence.holds(str(wrap.joined_ark)):
         return _decision_elsewhere(wrap.joined_ark, evidence, join=True)
-    if _WORD.match(wrap.right) and not wrap.hyphen and not _BEGINS_WITH_CONSONANTS.match(wrap.right):
+    if _WORD.match(wrap.right) and not wrap.hyphen and not _NO_WORD.match(wrap.right):
         return WrapDecision(False, Reason.NO_NAME_BEFORE_WORD, Confidence.LIKELY)
     return WrapDecision(True, Reason.NO_NAME_YET, Confidence.LIKELY)
 
@@ -341,6 +342,8 @@ def would_have_fitted(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 
 
 def structure_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
+    if wrap.left.endswith(".") and wrap.right.startswith("."):  # a request of troff
+        return WrapDecision(False, Reason.ENDS_AT_DELIMITER, Confidence.LIKELY)
     if _UNIX_PATH.match(wrap.right):
         return WrapDecision(False, Reason.ENDS_BEFORE_PATH, Confidence.AMBIGUOUS)
     if _DELIMITER_FIRST.match(wrap.right) or (wrap.right.startswith("-") and "-" in wrap.left):
@@ -349,7 +352,7 @@ def structure_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 
 
 def structure_before(wrap: Wrap, _: Evidence) -> WrapDecision | None:
-    if wrap.left.endswith("="):
+    if wrap.left.endswith(("=", "_")):
         return WrapDecision(True, Reason.DELIMITER_AT_LINE_END, Confidence.LIKELY)
     if wrap.left[-1:] not in "/.:+@":
         return None
@@ -367,7 +370,7 @@ def word_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if not _WORD.match(wrap.right):
         return None
     is_consonants = wrap.is_full and wrap.next_part.islower() and _VOWELS.isdisjoint(wrap.right)
-    if is_consonants or _CAPITALS.search(wrap.next_part):
+    if is_consonants or _ODD_LETTERS.search(wrap.next_part):
         return WrapDecision(True, Reason.CONSONANTS_FOLLOW, Confidence.AMBIGUOUS)
     return WrapDecision(False, Reason.ENDS_BEFORE_WORD, Confidence.LIKELY)
 
