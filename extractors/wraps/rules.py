@@ -32,6 +32,8 @@ _NEAR_LINES = 12
 _LINE_NUMBER = regex.compile(r"\s{0,40}\(?(\d{1,4})(?:[.):]*(?=\s)|\Z)")
 #: The number of an item in a list.
 _ITEM = regex.compile(r"[ \t]{0,8}(?P<open>[(\[]?)(\d{1,3})(?P<close>[.)\]])[ \t]+(?=\S)")
+#: The name of a field of data: ``key=…``, ``:date: …``.
+_FIELD = regex.compile(r"[ \t]{0,8}(?:[\w.-]{1,80}[ \t]?=|:[\w-]{1,80}:[ \t])")
 _FEWEST_LINES = 4
 
 
@@ -162,17 +164,20 @@ def is_numbered(text: str, at: int) -> bool:
 
 
 def is_next_item(text: str, at: int) -> bool:
-    r"""Return True if the line after the break at *at* begins the item after the one before it in a numbered list.
+    r"""Return True if the line after the break at *at* begins the next item of a numbered list, or the next field.
 
     >>> text = "1. see\nark:/12148/x5.\n2. end"
     >>> is_next_item(text, text.index("\n2")), is_next_item("1. see ark:/12148/x5.\n3. end", 21)
     (True, False)
     """
-    following = _ITEM.match(text, at + 1 + text.startswith("\r\n", at), at + NEAR_CHARS)
+    after = at + 1 + text.startswith("\r\n", at)
+    *_, line = lines = text[max(0, at - NEAR_CHARS) : at].split("\n")
+    if _FIELD.match(line) and _FIELD.match(text, after):
+        return True
+    following = _ITEM.match(text, after, at + NEAR_CHARS)
     if following is None:
         return False
-    lines = reversed(text[max(0, at - NEAR_CHARS) : at].split("\n"))
-    item = next(filter(None, map(_ITEM.match, lines)), None)
+    item = next(filter(None, map(_ITEM.match, reversed(lines))), None)
     marks = following["open"], following["close"]
     return item is not None and (item["open"], item["close"]) == marks and int(item[2]) + 1 == int(following[2])
 
