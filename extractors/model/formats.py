@@ -336,7 +336,7 @@ _BEGINNING = re.compile(
       | <!-- .*? -->
       | <!DOCTYPE \s+ (?P<doctype> [\w.:-]++ ) [^>\[]*+ (?: \[ .*? \] \s*+ )? >
     )*+
-    (?: < (?P<root> [a-z_] [\w.:-]*+ ) (?= [\s/>] ) (?P<attributes> [^>]*+ ) )?
+    (?: < (?P<root> [a-z_] [\w.:-]*+ (?<!:) ) (?= [\s/>] ) (?P<attributes> [^>]*+ ) )?
     """,
     re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )

@@ -235,7 +235,7 @@ def _plain(token: re.Match[str]) -> str:
     if token["in_math"]:
         return "~" if "sim" in token["in_math"] else token["in_math"][-1]
     shown = (token[name] for name in ("text", "verbatim", "listing", "unbroken") if token[name] is not None)
-    return next(shown, "\N{NO-BREAK SPACE}" if token[0] == "~" else token["other"] or "")
+    return next(shown, {"~": "\N{NO-BREAK SPACE}", "$": " "}.get(token[0], token["other"] or ""))
 
 
 def _write_fields(entry: str, key: str, out: RunningText) -> None:
