@@ -93,8 +93,8 @@ VARIABLE = re.compile(
 #: A variable in brackets: ``{n}``, ``${i}``, ``{{ id }}``, ``<id>``, ``[id]``, ``%(name)s``,
 #: ``{:08}``, ``f(n)``, ``f##``; ``{.class}`` and ``{: .class}`` are Markdown.
 _VARIABLE_AFTER = re.compile(
-    rf"[$#]?\{{(?![.#]|:[ .#])[^{{}}\s]{{0,40}}\}}|\{{[{{%]|<{_VARIABLE_NAME}>|\[{_VARIABLE_NAME}\]|(?<=%)\(|##"
-    rf"|(?<=[/.][a-z])\({_VARIABLE_NAME}\)",
+    rf"[$#]?\{{(?![.#]|:[ .#])[^{{}}\s]{{0,40}}\}}|\{{[{{%]|<{_VARIABLE_NAME}>|\[{_VARIABLE_NAME}\]|(?<=%)\("
+    rf"|(?<=[/.][a-z])(?:##|\({_VARIABLE_NAME}\))|\#{{4}}",
     re.IGNORECASE,
 )
 #: A regular expression that continues after the name: ``ark:/53355/cl([0-9]+)``, ``ark:/12148/(.*)``,
@@ -454,8 +454,10 @@ class MentionReader:
         tail = self._text[self._builder.end : end]
         if chars[-2] in "/." and chars[-1].isalpha() and _WILDCARDS.match(self._text, self._builder.end):
             inside = None
-        elif inside is None and (_VARIABLE_AFTER.match(self._text, end) is None or "/" in tail or "." in tail):
-            return True
+        elif inside is None:
+            variable = _VARIABLE_AFTER.match(self._text, end)
+            if variable is None or "/" in tail or "." in tail or (variable[0][0] == "[" and self._is_some_name(chars)):
+                return True
         stem = chars[: inside.start()] if inside else chars.rstrip("$#%")
         cut = max(stem.rfind("/"), stem.rfind("."))
         if cut > chars.find("/"):
@@ -464,6 +466,11 @@ class MentionReader:
             return False
         self._builder.cut(len(chars) - len(stem))
         return True
+
+    def _is_some_name(self, chars: str) -> bool:
+        """Return True if *chars* end with a word or a long name; a text of a link may be in brackets after it."""
+        part = re.split("[/.]", chars)[-1]
+        return len(part) > (1 if self._is_in_qualifier() else _LONGEST_STEM)
 
     def _is_whole(self, chars: str) -> bool:
         """Return True if *chars*, NAAN and name, have a passing check character."""
