@@ -261,6 +261,8 @@ def test_fix_patch_is_for_git_apply(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     done = run_command("fix", *texts, chapter, "--patch", "fix.patch")
     assert done.returncode == 0, done.stderr
     assert "sub/c.docx: body: " in done.stdout
+    assert "4 citations corrected by fix.patch in 3 files; 1 citation is not in the patch" in done.stderr
+    assert "next: git apply fix.patch" in done.stderr
     git(tmp_path, "apply", "fix.patch")
     for name in texts:
         assert Path(name).read_bytes() == Path("applied", name).read_bytes() != texts[name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import shlex
 import sys
 from bisect import bisect_right
 from collections.abc import Iterable
@@ -102,6 +103,7 @@ def fix(
             say(f"{file.path}: {file.problem}")
             total.unread.append(str(file.path))
             continue
+        is_only_listed = False
         try:
             if file.corrections and not file.problem:
                 data = file.path.read_bytes()
@@ -112,15 +114,18 @@ def fix(
                 backup = write_corrected(file, with_backup=not no_backup) if is_applied else None
                 if backup is not None:
                     say(f"{file.path}: the former content is in {backup.name}")
-                output.add(file, data)
+                is_only_listed = not output.add(file, data) and patch is not None
         except (OSError, Unfixable) as problem:
             file.problem = getattr(problem, "strerror", None) or str(problem)
         if file.problem:
             say(f"{file.path}: not corrected: {file.problem}", level=logging.WARNING)
             total.problems += 1
         else:
-            total.files += bool(file.corrections)
-            total.corrections += len(file.corrections)
+            if is_only_listed:
+                total.not_in_patch += len(file.corrections)
+            else:
+                total.files += bool(file.corrections)
+                total.corrections += len(file.corrections)
             output.list(file, (one for one in file.others if not one.is_likely))
             total.likely += sum(one.is_likely for one in file.others)
     if patch is not None:
@@ -128,29 +133,38 @@ def fix(
             to.write(b"".join(output.diffs))
     if total.unread and len(total.unread) == len(files):
         end_unread("nothing", total.unread)
-    say(total.words(is_made=is_applied or patch is not None))
-    if total.files and not is_applied and patch is None:
-        say(next_words(command(*sys.argv[1:], "--apply")))
+    say(total.words("corrected" if is_applied else f"corrected by {patch}" if patch is not None else "to correct"))
+    if total.files and not is_applied:
+        say(next_words(shlex.join(("git", "apply", str(patch))) if patch else command(*sys.argv[1:], "--apply")))
     if total.problems:
-        sys.exit(EXIT_UNFINISHED if total.files else EXIT_MISTAKE)
+        sys.exit(EXIT_UNFINISHED if total.files or total.not_in_patch else EXIT_MISTAKE)
 
 
 @dataclass(slots=True)
 class _Total:
     files: int = 0
     corrections: int = 0
+    not_in_patch: int = 0
     likely: int = 0
     problems: int = 0
     unread: list[str] = field(default_factory=list)
 
-    def words(self, *, is_made: bool) -> str:
+    def words(self, done: str) -> str:
         """Return the line of totals.
 
-        >>> _Total(files=2, corrections=3, likely=1).words(is_made=True)
+        >>> _Total(files=2, corrections=3, likely=1).words("corrected")
         '3 citations corrected in 2 files; 1 more is only likely (--likely)'
+        >>> _Total(not_in_patch=1).words("corrected by fix.patch")
+        '1 citation is not in the patch, which is for text files only: use --apply'
         """
-        done = f"{count_noun(self.corrections, 'citation')} {'corrected' if is_made else 'to correct'}"
-        parts = [f"{done} in {count_noun(self.files, 'file')}" if self.files else "nothing to correct"]
+        parts = []
+        if self.files:
+            parts.append(f"{count_noun(self.corrections, 'citation')} {done} in {count_noun(self.files, 'file')}")
+        elif not self.not_in_patch:
+            parts.append("nothing to correct")
+        if self.not_in_patch:
+            number = count_noun(self.not_in_patch, "citation is", "citations are")
+            parts.append(f"{number} not in the patch, which is for text files only: use --apply")
         if self.likely:
             parts.append(f"{count_noun(self.likely, 'more is', 'more are')} only likely (--likely)")
         if self.problems:
@@ -165,11 +179,11 @@ class _Output:
         self._is_preview = is_preview
         self.diffs: list[bytes] = []
 
-    def add(self, file: FixedFile, data: bytes) -> None:
-        """Print the corrections of a file, or keep them for the patch."""
+    def add(self, file: FixedFile, data: bytes) -> bool:
+        """Print the corrections of a file, or keep them for the patch; return False if a diff can't show them."""
         if file.is_package or 0 in data:
             self.list(file, file.corrections)
-            return
+            return False
         diff = unified_diff(_name_in_patch(file.path), data, (edit for one in file.corrections for edit in one.edits))
         if not self._is_preview:
             self.diffs.append(diff)
@@ -179,6 +193,7 @@ class _Output:
             rows.write("\n".join(map(escape_invisible, lines)), sys.stdout)
         else:
             rows.write(diff, sys.stdout.buffer)
+        return True
 
     def list(self, file: FixedFile, corrections: Iterable[Correction]) -> None:
         """Print a line for each of *corrections*."""
