@@ -294,20 +294,14 @@ def test_text_after_a_deleted_mark_stays() -> None:
     assert IssueSection.find(begin, "maps") is None
 
 
+@pytest.mark.promise
 def test_run_updates_the_issue_and_its_exit_code_stays(tmp_path: Path) -> None:
     with served(Tracker("github")) as tracker:
         (tmp_path / "theses.txt").write_text("ark:/12345/x1\n")
         said = run_command(
-            "run",
-            tmp_path / "theses.txt",
-            "--store",
-            tmp_path / "a.db",
-            "--issue",
-            f"github:{tracker.url}/gone/arks",
-            "--contact",
-            "x@example.org",
-            GITHUB_TOKEN=TOKEN,
-        )
+            "run", tmp_path / "theses.txt", "--store", tmp_path / "a.db", "--contact", "x@example.org",
+            "--issue", f"github:{tracker.url}/gone/arks", GITHUB_TOKEN=TOKEN,
+        )  # fmt: skip
     assert said.returncode == 0
     assert tracker.requests == ["GET /api/v3/repos/gone/arks/issues?state=all&sort=created&direction=asc&per_page=100"]
     [line] = [line for line in said.stderr.splitlines() if "not notified" in line]
