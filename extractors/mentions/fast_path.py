@@ -56,7 +56,7 @@ _END = rf"""
       | ["'] (?! [\s,+.&\\_]{{1,80}}+ [A-Za-z]{{0,2}} ["'] (?! https?: | ark: ) )
       | , (?= [ \r\n] | [!-$'-.:-\[\]-~] | \Z )
       | [:!] (?: \Z | [ ]{{1,40}} (?= {_VISIBLE} ) )
-      | [ ]{{0,40}} \r?\n [ ]{{0,40}} (?: \r?\n [ ]{{0,40}} ){{1,4}} (?= {_VISIBLE} )
+      | (?P<paragraph> [ ]{{0,40}} \r?\n [ ]{{0,40}} (?: \r?\n [ ]{{0,40}} ){{1,4}} ) (?= {_VISIBLE} )
       | [ ]{{0,40}} \r?\n [ ]{{0,40}} (?P<another> https?: | ark: )
       | \Z
     )
@@ -152,7 +152,7 @@ def clean_mention(block: Block, first: int, start: int, end: int, zones: Zones) 
         return None
     if block.seams or (block.page_breaks and any(at < page_break < last for page_break in block.page_breaks)):
         return None
-    if may_be_rest(following_paragraph(text, last)):
+    if found["paragraph"] and may_be_rest(following_paragraph(text, last)):
         return None
     ark = _ark(found, zones)
     if ark is None or shorter_names(ark, block, zones):
