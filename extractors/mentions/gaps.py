@@ -263,11 +263,12 @@ class Gaps:
         """Return True if a check character shows that the blank at *pos* was inserted into a name by mistake."""
         if not (self._builder.chars and _PIECE.match(self._text, pos + 1)):
             return False
-        wrap, check = self._wrap(pos), self._evidence.zones.check
+        wrap, zones = self._wrap(pos), self._evidence.zones
         left, joined = wrap.ark, wrap.joined_ark
         if joined is None or joined.qualifier or len(joined.name) < SHORTEST_CHECKED:
             return False
-        if check(joined) is not CheckCharacter.PASSES or (left is not None and check(left) is not CheckCharacter.FAILS):
+        may_end = left is not None and zones.check(left) is not CheckCharacter.FAILS and not zones.names_shoulder(left)
+        if may_end or zones.check(joined) is not CheckCharacter.PASSES:
             return False
         self._notes.note_repair("blank")
         self._notes.mark_likely(Reason.SPACE_IN_NAME)

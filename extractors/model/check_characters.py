@@ -128,7 +128,7 @@ KNOWN_RULES: Mapping[Key, CheckCharacterRule] = {
 #: True for each NAAN whose names have check characters, False if they have none: the user's declarations, which hold for
 #: the whole process. Set by `declare`.
 DECLARED: dict[str, bool] = {}
-#: Shoulders whose names have no check characters, or for which this is unknown.
+#: Further shoulders. Alone they name no object: ``"ark:/53355/cl" <> number``.
 SHOULDERS = frozenset(
     {
         ("13030", "qt"),
@@ -138,6 +138,12 @@ SHOULDERS = frozenset(
         ("99152", "h4"),
         ("87278", "s6"),
         ("21547", "p1"),
+        ("12148", "bpt6k"),
+        ("12148", "btv1b"),
+        ("12148", "cb"),
+        ("53355", "cl"),
+        ("67531", "metadc"),
+        ("67531", "metapth"),
     }
 )
 

@@ -289,7 +289,8 @@ def check_character_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | No
     left, joined = wrap.ark, wrap.joined_ark
     if left is None or joined is None or left.name == joined.name:
         return None
-    match evidence.zones.check(left), evidence.zones.check(joined):
+    zones = evidence.zones
+    match CheckCharacter.FAILS if zones.names_shoulder(left) else zones.check(left), zones.check(joined):
         case CheckCharacter.FAILS, CheckCharacter.PASSES:
             join, name = True, joined.name
         case CheckCharacter.PASSES, CheckCharacter.FAILS if not wrap.hyphen:
