@@ -13,6 +13,7 @@ import click
 from arkaudit.commands.check_command import print_check, require_readable_form, selection_of
 from arkaudit.commands.options import (
     GroupedCommand,
+    audit_option,
     config_of,
     dry_run_option,
     fail_on_option,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 @flag("--explain", help="Explain each step: the request, its answer, and the meaning of the answer.")
 @dry_run_option
 @fail_on_option
+@audit_option
 @request_options
 def recheck(
     store_file: Path | None,
@@ -67,19 +69,20 @@ def recheck(
     explain: bool,
     dry_run: bool,
     fail_on: tuple[str, ...],
+    audit: str | None,
     config_file: Path | None,
     **options: Any,
 ) -> None:
     """Check ARKs of a store again: those that are due, or a selection.
 
     \b
-    arkaudit recheck --store audit.db -c arkaudit.toml
+    arkaudit recheck -c arkaudit.toml --audit theses
     arkaudit recheck --store audit.db --naan 12148
     arkaudit recheck --store audit.db --host old.example.org --limit 100
     arkaudit recheck --store audit.db --ark ark:12148/btv1b8449691v
     """  # fmt: skip
     require_readable_form(form, explain=explain)
-    config = config_of(config_file, options)
+    config = config_of(config_file, options, audit=audit)
     selection = selection_of(chosen_naans, prefixes, hosts, named_arks)
     store_file = store_file or config.store or Path("audit.db")
     if causes:
