@@ -67,6 +67,9 @@ def test_a_check_of_some_of_its_arks_changes_their_verdicts_and_nothing_else(sit
     assert moments["a"] < moments["b"] < moments["c"]
     assert {row["measure"]: row["value"] for row in report["tables"]["summary"]["rows"]}["citations"] == 3
     assert {row["event"] for row in report["tables"]["changes"]["rows"]} == {"new", "recovered"}
+    assert site.run().returncode == 0
+    changes = {(row["ark"][-1], row["event"]) for row in site.report("--run", "4")["tables"]["changes"]["rows"]}
+    assert changes == {("b", "failing"), ("c", "recovered")}, "the checks between two audits found them"
 
 
 def test_one_run_alone_is_as_it_was(site: Site) -> None:

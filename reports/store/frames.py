@@ -124,7 +124,7 @@ class Frames:
     latest: pd.DataFrame
     """One row per ARK and URL with its status after all checks, if the last check counts for this run."""
     events: pd.DataFrame
-    """Events of ARKs in this run, or since the run chosen for comparison."""
+    """Events of ARKs since the run that this one is compared with, or in this run if there is none."""
     history: pd.DataFrame
     """One row per verdict, up to this run, on an ARK of this run."""
     last_good: pd.DataFrame
@@ -206,11 +206,11 @@ def load_frames(
         ]
         causes = [
             diagnose(_frames(connection, ReportScope(run, run), registered, arks, listed, has_requests=True))
-            for run in runs_before_recovery(connection, reported, since)
+            for run in runs_before_recovery(connection, reported, since, earlier)
             if diagnose
         ]
         return replace(
-            _frames(connection, reported, registered, arks, listed, since=since, is_whole=True),
+            _frames(connection, reported, registered, arks, listed, since=since, previous=earlier, is_whole=True),
             store=store.name,
             is_alone=run_id is not None and has_later_run(connection, run_id),
             previous=compared[0],
@@ -229,6 +229,7 @@ def _frames(
     inventory: pd.DataFrame,
     *,
     since: int | None = None,
+    previous: int | None = None,
     is_whole: bool = False,
     has_requests: bool = False,
 ) -> Frames:
@@ -285,7 +286,7 @@ def _frames(
     copies = copies.sort_values(["at", "memento_id"])
     later = run.c.started_at > start_of(run_id)
     judging = select(verdict.c.run_id).where(verdict.c.verdict_id.in_(counting))
-    happened = is_event_since(reported, since) if is_whole else event.c.run_id == NO_RUN
+    happened = is_event_since(reported, since, previous) if is_whole else event.c.run_id == NO_RUN
     runs = run.outerjoin(assessment)
     return Frames(
         run=load_rows(RUN, run.c.run_id == run_id, of=runs),

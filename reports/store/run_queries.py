@@ -178,7 +178,9 @@ def start_of(run_id: int | None) -> Any:
 _MOST_FAILED = 2
 
 
-def runs_before_recovery(connection: Connection, reported: ReportScope, since: int | None) -> Sequence[int]:
+def runs_before_recovery(
+    connection: Connection, reported: ReportScope, since: int | None, previous: int | None
+) -> Sequence[int]:
     """Return the runs in which ARKs failed last whose recovery is an event of the report; the latest first."""
     begun, failed = run.alias(), run.alias()
     last = (
@@ -187,7 +189,7 @@ def runs_before_recovery(connection: Connection, reported: ReportScope, since: i
         .join(verdict, (verdict.c.ark_id == event.c.ark_id) & (verdict.c.request_url == event.c.request_url))
         .join(failed, failed.c.run_id == verdict.c.run_id)
         .join(assessment, assessment.c.run_id == verdict.c.run_id)
-        .where(is_event_since(reported, since), event.c.event == EventKind.RECOVERED)
+        .where(is_event_since(reported, since, previous), event.c.event == EventKind.RECOVERED)
         # An outage is not the failure that has ended.
         .where(assessment.c.is_suspect.is_(False))
         .where(failed.c.started_at < begun.c.started_at, verdict.c.object.in_(AILING))
@@ -199,20 +201,21 @@ def runs_before_recovery(connection: Connection, reported: ReportScope, since: i
     ).all()
 
 
-def is_event_since(reported: ReportScope, since: int | None) -> ColumnElement[bool]:
+def is_event_since(reported: ReportScope, since: int | None, previous: int | None) -> ColumnElement[bool]:
     """Return a condition for events of this run, and of runs after *since* and before it.
 
-    If later checks count, it includes the events that they recorded about URLs that the run cites or has judged.
+    Without *since* they are the events after the *previous* run about URLs that the run cites or has judged, because
+    another run, such as a recheck, may have recorded them. If later checks count, their events about these URLs are
+    included.
     """
-    run_id = reported.run_id
+    run_id, until = reported.run_id, reported.until
     happened = [event.c.run_id == run_id]
     if since is not None:
         between = select(run.c.run_id).where(run.c.started_at > start_of(since), run.c.started_at <= start_of(run_id))
         happened.append(event.c.run_id.in_(between))
-    if not reported.is_alone:
-        later = select(run.c.run_id).where(
-            run.c.started_at > start_of(run_id), run.c.started_at <= start_of(reported.until)
-        )
+    first = run_id if since is not None or previous is None else previous
+    if first != until:
+        others = select(run.c.run_id).where(run.c.started_at > start_of(first), run.c.started_at <= start_of(until))
         about = select(verdict.c.request_url).where(verdict.c.verdict_id.in_(counting_verdicts(reported)))
-        happened.append(and_(event.c.run_id.in_(later), event.c.request_url.in_(about)))
+        happened.append(and_(event.c.run_id.in_(others), event.c.request_url.in_(about)))
     return or_(*happened)

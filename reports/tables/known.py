@@ -235,7 +235,7 @@ def of_family(frames: Frames, *of: Family) -> pd.DataFrame:
 CHANGES = TableDefinition(
     "changes",
     "Changes",
-    "One row per event of an ARK in this run, or since the run chosen for comparison; the most serious "
+    "One row per event of an ARK since the run that this one is compared with; the most serious "
     "first. An ARK is failing until several checks over days have confirmed it as broken. An outage "
     "is not link rot, and has no row. Acknowledged and ignored problems are left out.",
     changes,
