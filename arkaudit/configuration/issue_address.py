@@ -14,7 +14,7 @@ _SERVICES = {
     "gitlab": ("https://gitlab.com/api/v4", "/api/v4", "CI_API_V4_URL", "GITLAB_TOKEN"),
 }
 _NAME = r"(?!\.+(?:/|$))[\w.-]+"
-_PATHS = {"github": f"{_NAME}/{_NAME}", "gitlab": f"{_NAME}(?:/{_NAME})+"}
+_PATHS = {"github": re.compile(f"{_NAME}/{_NAME}", re.ASCII), "gitlab": re.compile(f"{_NAME}(?:/{_NAME})+", re.ASCII)}
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -38,7 +38,7 @@ class IssueAddress:
         parts = urlsplit(place)
         path = parts.path.strip("/")
         origin = f"{parts.scheme}://{parts.netloc}" if parts.scheme else ""
-        is_place = bool(re.fullmatch(_PATHS.get(service, "(?!)"), path, re.ASCII)) and place.rstrip("/").endswith(path)
+        is_place = service in _PATHS and _PATHS[service].fullmatch(path) and place.rstrip("/").endswith(path)
         if not is_place or "@" in parts.netloc or (origin and not parts.hostname):
             raise ValueError(f"{text!r} is neither github:OWNER/REPOSITORY nor gitlab:GROUP/PROJECT")
         if origin and parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
