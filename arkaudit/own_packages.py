@@ -35,14 +35,19 @@ def import_own_packages() -> None:
 def foreign_packages(path: list[str]) -> Iterator[tuple[str, str]]:
     """Yield name and file of foreign modules on the Python *path* that have the name of one of the packages.
 
+    A folder without Python files, such as one for `--out reports`, is no module.
+
     >>> [*foreign_packages([])]
     []
     """
     for name in NAMES:
         for folder in dict.fromkeys(path):
             spec = PathFinder.find_spec(name, [folder])
-            if spec is not None and not _is_ours(name, spec.origin):
-                yield name, spec.origin or folder
+            if spec is None or _is_ours(name, spec.origin):
+                continue
+            file = Path(spec.origin or Path(folder, name))
+            if file.is_file() or next(file.rglob("*.py"), None):
+                yield name, str(file)
 
 
 def _import_package(name: str) -> None:

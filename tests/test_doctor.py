@@ -10,6 +10,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from arkaudit.configuration.config_files import ConfigError, load_audits
+from arkaudit.own_packages import foreign_packages
 from arkaudit.upkeep.doctor import (
     EXTRAS,
     OLD_DAYS,
@@ -200,3 +201,11 @@ def test_dry_run_refuses_what_run_refuses(tmp_path: Path) -> None:
         assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
         assert "notify.command: there is no program './no-program'" in refused.stderr
     assert not (tmp_path / "a.db").exists()
+
+
+def test_only_folders_with_python_files_are_named_as_foreign_packages(tmp_path: Path) -> None:
+    folder = tmp_path / "reports" / "theses"
+    folder.mkdir(parents=True)
+    assert not [*foreign_packages([str(tmp_path)])]
+    (folder / "mine.py").touch()
+    assert [*foreign_packages([str(tmp_path)])] == [("reports", str(folder.parent))]
