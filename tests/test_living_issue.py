@@ -141,7 +141,8 @@ class Runs:
         self.path = path
 
     def tell(self, run_id: int) -> bool:
-        return send_news(self.config, self.path, Report.from_frames(load_frames(self.path, run_id=run_id)))
+        report = Report.from_frames(load_frames(self.path, run_id=run_id))
+        return send_news(self.config, self.path, report, config_file=None)
 
     def run(self, day: float, one: int | None, other: int | None = 200) -> int:
         with Store.open(self.path) as store:

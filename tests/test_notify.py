@@ -64,6 +64,9 @@ def test_new_problems_come_first_and_known_ones_are_counted(report: Report) -> N
     assert "- Already reported: 12 ARKs with problems." in text
     assert "confirms no failure: 9 of 10 hosts gave no answer" in text
     assert subject(digest(report, "new", compared_run=None)) == "arkaudit: theses: 1 cited"
+    unread = digest(report, is_unread=True)
+    assert subject(unread) == "arkaudit: theses: This run could read no document."
+    assert "No change since" not in as_markdown(unread)
     assert digest(report, "new", on=["confirmed"]).changes == digest(report).changes == ()
 
 
@@ -177,7 +180,7 @@ def broken_run(tmp_path: Path) -> tuple[Path, int]:
 
 def send(config: Config, store_file: Path, run_id: int, *, is_dry: bool = False) -> bool:
     report = Report.from_frames(load_frames(store_file, run_id=run_id))
-    return send_news(config, store_file, report, is_dry=is_dry)
+    return send_news(config, store_file, report, config_file=Path("arkaudit.toml"), is_dry=is_dry)
 
 
 @pytest.mark.promise
@@ -204,10 +207,10 @@ def test_failed_notification_names_the_command_to_repeat_it(
 ) -> None:
     box, server = mailbox
     box.refusals = 100
-    assert not send(Config(notify=mail(server)), *broken_run)
+    assert not send(Config(notify=mail(server), name="theses"), *broken_run)
     said = capsys.readouterr().err
     assert "not notified (send to mailto://" in said
-    assert "arkaudit notify --run 4" in said
+    assert "send it again by arkaudit notify -c arkaudit.toml --audit theses --run 4" in said
 
 
 def test_a_password_comes_from_the_environment_and_is_never_shown(

@@ -183,7 +183,7 @@ def run(
             has_status=config.name is not None,
         )
         if config.notify.is_wanted:
-            send_news(config, store_file, reported.report)
+            send_news(config, store_file, reported.report, config_file=config_file)
         is_unchanged = key is not None and key == status_key(store_file)
         note_reported(store_file, run_id)
         if is_unchanged and reported.status and config.name and config_file:

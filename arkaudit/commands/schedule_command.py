@@ -119,7 +119,8 @@ def notify(config_file: Path, audit: str | None, store_file: Path | None, run_id
     """
     from arkaudit.schedules.notification import send_news_again
 
-    if not send_news_again(config_of(config_file, {}, audit=audit), store_file, run_id, is_dry=dry_run):
+    config = config_of(config_file, {}, audit=audit)
+    if not send_news_again(config, store_file, run_id, config_file=config_file, is_dry=dry_run):
         sys.exit(EXIT_FINDING)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from arkaudit.configuration.config import Config, Notify
-from arkaudit.output.exits import say
+from arkaudit.output.exits import command, say, with_config
 from arkaudit.schedules.living_issue import NotSent, keep_issue
 from crawler.model.durable_files import make_durable
 from crawler.store.store import Store
@@ -130,7 +130,9 @@ def _service(url: str, secrets: Mapping[str, str]) -> Any:
     return service
 
 
-def send_news(config: Config, store_file: Path, report: Report, *, is_dry: bool = False) -> bool:
+def send_news(
+    config: Config, store_file: Path, report: Report, *, config_file: Path | None, is_dry: bool = False
+) -> bool:
     """Send the news of the run in *report* through all configured channels; return True if all succeeded.
 
     The issue is updated after each run. With *is_dry*, only print the message and its targets.
@@ -166,15 +168,18 @@ def send_news(config: Config, store_file: Path, report: Report, *, is_dry: bool 
         try:
             send(digest, language)
         except NotSent as problem:
-            again = f"send it again by arkaudit notify --run {digest.news.run_id}"
-            say(f"not notified ({target}): {problem}; {again}", level=logging.WARNING)
+            named = ("--audit", config.name) if config.name else ()
+            again = command("notify", *with_config(config_file), *named, "--run", str(digest.news.run_id))
+            say(f"not notified ({target}): {problem}; send it again by {again}", level=logging.WARNING)
             all_sent = False
     if is_dry and targets:
         print(FORMATS[notify.format or "markdown"](digest, language), end="")
     return all_sent
 
 
-def send_news_again(config: Config, store_file: Path | None, run_id: int | None, *, is_dry: bool) -> bool:
+def send_news_again(
+    config: Config, store_file: Path | None, run_id: int | None, *, config_file: Path, is_dry: bool
+) -> bool:
     """Send the changes of a stored run, by default the newest; return True if all channels succeeded.
 
     Raises `extractors.model.errors.UserMistake` and `crawler.store.StoreError`.
@@ -191,4 +196,4 @@ def send_news_again(config: Config, store_file: Path | None, run_id: int | None,
         raise UserMistake(f"{store_file} has no {f'run {run_id}' if runs else 'runs'}")
     frames = load_frames(store_file, run_id=runs[-1] if run_id is None else run_id)
     report = Report.from_frames(frames, language_choice=LanguageChoice.parse(config.report.lang))
-    return send_news(config, store_file, report, is_dry=is_dry)
+    return send_news(config, store_file, report, config_file=config_file, is_dry=is_dry)

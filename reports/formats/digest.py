@@ -25,7 +25,7 @@ from reports.tables.actions import affected_words, cause_key
 from reports.tables.definitions import records_of, rows_of
 from reports.tables.headline import Counts, counts_of, headline
 from reports.tables.known import FAILING, SEVERITY
-from reports.tables.news import News, news_of
+from reports.tables.news import UNREAD, News, news_of
 from reports.tables.report_tables import Report
 from reports.tables.wording import CAUSE_NAMES, CHANGE_NAMES
 
@@ -223,7 +223,7 @@ def subject(digest: Digest, language: Language = ENGLISH) -> str:
 def _counted(digest: Digest, language: Language) -> str:
     counts = _COUNTS if digest.news.compared_run else _FIRST_COUNTS
     words = (language.ngettext(counts[each.kind].one, counts[each.kind].many, each.arks) for each in digest.changes)
-    return ", ".join(words) or language.gettext("nothing has changed")
+    return ", ".join(words) or language.gettext(UNREAD if digest.news.is_unread else "nothing has changed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +248,9 @@ class _Writer:
         yield ""
         yield self._strong(headline(digest.counts, language))
         yield ""
-        if not digest.changes:
+        if digest.news.is_unread:
+            yield language.gettext(UNREAD)
+        elif not digest.changes:
             yield language.gettext("No change since the last audit (run {run}, {at}).", **run)
         elif digest.news.compared_run:
             yield language.gettext("Changes since the last audit (run {run}, {at}):", **run)

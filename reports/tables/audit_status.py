@@ -13,7 +13,6 @@ import pandas as pd
 from sqlalchemy import Connection, func, select
 
 from crawler.history.ark_status import EventKind
-from crawler.model.observations import DocumentOutcome
 from crawler.model.schema import ark, event, provenance, run
 from reports.languages import N_
 from reports.store.selections import EVENTS, load, query_of
@@ -21,6 +20,7 @@ from reports.store.store_reading import read_store
 from reports.tables.definitions import in_order, records_of
 from reports.tables.headline import Counts, counts_of
 from reports.tables.known import FAILING, SEVERITY, events_to_report
+from reports.tables.news import UNREAD, could_read_nothing
 from reports.tables.report_tables import Report
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _MOST_EVENTS = 1_000
 #: Reasons why a verdict has little weight.
 CAVEATS = {
     "unfinished": N_("This run did not finish."),
-    "unread": N_("This run could read no document."),
+    "unread": UNREAD,
     "suspect": N_("Most hosts failed in this run, so its failures prove nothing."),
 }
 
@@ -125,8 +125,11 @@ def status_of(report: Report, store: Path) -> AuditStatus | None:
     changes = changes.assign(age=changes["run_id"].map(order.index), rank=changes["event"].map(SEVERITY.index))
     runs = tables["runs"]
     judged = runs[runs["share_working"].notna()].tail(MOST_RUNS)
-    is_unread = len(frames.documents) > 0 and not frames.documents["outcome"].eq(DocumentOutcome.READ).any()
-    holds = {"unfinished": this["state"] != "finished", "unread": is_unread, "suspect": bool(this["is_suspect"])}
+    holds = {
+        "unfinished": this["state"] != "finished",
+        "unread": could_read_nothing(frames),
+        "suspect": bool(this["is_suspect"]),
+    }
     return AuditStatus(
         uuid5(NAMESPACE_URL, keys[min(keys)]).urn,
         this["run_id"],

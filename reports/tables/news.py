@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from crawler.history.ark_status import ArkState, EventKind
-from crawler.model.observations import Family
-from reports.languages import ENGLISH, Language
+from crawler.model.observations import DocumentOutcome, Family
+from reports.languages import ENGLISH, N_, Language
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import families
 from reports.tables.definitions import PAIR, in_order, records_of
@@ -23,6 +23,8 @@ from reports.tables.known import (
     of_family,
     without_known,
 )
+
+UNREAD = N_("This run could read no document.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +57,15 @@ class News:
     """True if the run compared with began in an earlier month, or does not exist."""
     unchecked: int = 0
     """ARKs that failed at their last check, are still cited as far as known, and were not checked in this run."""
+    is_unread: bool = False
+    """True if this run could read no document."""
     is_clear: bool = False
     """True if ARKs work, and none fails, gives no answer, or is unchecked after a failure."""
+
+
+def could_read_nothing(frames: Frames) -> bool:
+    """Return True if the run had documents and could read none of them."""
+    return len(frames.documents) > 0 and not frames.documents["outcome"].eq(DocumentOutcome.READ).any()
 
 
 def news_of(frames: Frames, language: Language = ENGLISH) -> News:
@@ -88,5 +97,6 @@ def news_of(frames: Frames, language: Language = ENGLISH) -> News:
         compared_run=None if earlier is None else earlier["run_id"],
         opens_month=earlier is None or f"{earlier['started_at']:%Y-%m}" < f"{run['started_at']:%Y-%m}",
         unchecked=unchecked,
+        is_unread=could_read_nothing(frames),
         is_clear=is_clear,
     )
