@@ -310,6 +310,7 @@ def test_fix_leaves_a_dirty_work_tree_alone_without_force(tmp_path: Path) -> Non
         (["--apply", "--patch", "x"], "give either --apply or --patch"),
         (["--force"], "--force and --no-backup are for --apply"),
         (["--only", "moved"], "--only moved needs --store, because it rests on checks"),
+        (["--patch", "none/x.patch"], "none/x.patch can't be written: No such file or directory"),
         (["--store", "none.db"], "none.db"),
         (["https://n2t.net/"], "only files can be corrected, not https://n2t.net/"),
     ],

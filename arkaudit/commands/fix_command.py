@@ -75,7 +75,6 @@ def fix(
     from arkaudit.audits.corrected_files import WorkTrees, reason_to_leave, write_corrected
     from arkaudit.audits.fixing import Selection, fixed_files
     from arkaudit.output import logs
-    from crawler.model.durable_files import durable_file
     from crawler.spiders.seeds import Seeds
     from extractors.corrections.sources import Unfixable
 
@@ -83,6 +82,8 @@ def fix(
         raise UserMistake("give either --apply or --patch")
     if (force or no_backup) and not is_applied:
         raise UserMistake("--force and --no-backup are for --apply")
+    if patch is not None:
+        rows.require_place(patch)
     logs.start(None, errors)
     seeds = Seeds.parse(places)
     if seeds.urls:
@@ -129,8 +130,7 @@ def fix(
             output.list(file, (one for one in file.others if not one.is_likely))
             total.likely += sum(one.is_likely for one in file.others)
     if patch is not None:
-        with durable_file(patch) as to:
-            to.write(b"".join(output.diffs))
+        rows.write_file(patch, b"".join(output.diffs))
     if total.unread and len(total.unread) == len(files):
         end_unread("nothing", total.unread)
     say(total.words("corrected" if is_applied else f"corrected by {patch}" if patch is not None else "to correct"))

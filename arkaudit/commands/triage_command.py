@@ -15,7 +15,6 @@ from arkaudit.commands.options import FILE, file_option, repeatable, store_optio
 from arkaudit.output.exits import say
 from crawler.history.ark_status import SEVERITY, ArkState
 from crawler.history.triage import TriageAction, TriageDecision, TriageTarget, target_of
-from crawler.model.durable_files import durable_file
 from extractors.model.errors import UserMistake
 from reports.languages.display import count_noun, escape_invisible
 
@@ -141,7 +140,9 @@ def triage_list(store_file: Path, form: str) -> None:
     for heading in ("action", "about", "ARKs", "problems", "since", "until", "to", "reason"):
         justify: JustifyMethod = "right" if heading in ("ARKs", "problems") else "left"
         wraps = heading in ("about", "until", "reason")
-        table.add_column(heading, justify=justify, overflow="fold", no_wrap=not wraps)
+        # A day has ten characters.
+        width = 10 if heading == "until" else None
+        table.add_column(heading, justify=justify, overflow="fold", no_wrap=not wraps, min_width=width)
     for row in rows:
         until = f"{row['until']}{' (passed)' if row['is_expired'] else ''}" if row["until"] else ""
         shown = {**row, "about": f"{row['kind']} {row['target']}", "since": row["at"][:10]}
@@ -256,7 +257,7 @@ def triage_import(file: Path, store_file: Path) -> None:
 @file_option("--out", help="[default: standard output]")
 def triage_export(store_file: Path, out: Path | None) -> None:
     """Write all decisions of a store as a file that `triage apply` reads."""
-    from arkaudit.output.output_rows import write
+    from arkaudit.output.output_rows import write, write_file
     from arkaudit.upkeep.triage_file import in_store, triage_text
     from crawler.history import triaging
 
@@ -264,11 +265,7 @@ def triage_export(store_file: Path, out: Path | None) -> None:
     if out is None:
         write(text, sys.stdout)
         return
-    try:
-        with durable_file(out) as file:
-            file.write(text.encode())
-    except OSError as problem:
-        raise UserMistake(f"{out} can't be written: {problem.strerror}") from None
+    write_file(out, text.encode())
 
 
 def _targets(meant: Meant) -> list[tuple[TriageTarget, str]]:

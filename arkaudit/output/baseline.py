@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import logging
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from arkaudit.output.exits import say
+from arkaudit.output.output_rows import require_place, write_file
 from crawler.history.ark_status import ArkState
 from crawler.history.triage import Severity, severity_of
-from crawler.model.durable_files import durable_file
 from crawler.model.outcomes import MISTYPED, DocumentOutcome, ObjectOutcome
 from extractors.model.errors import UserMistake
-from extractors.model.files import is_folder
 from reports.languages.display import count_noun
 from reports.tables.wording import at_least
 
@@ -137,9 +134,8 @@ class Baseline:
     @classmethod
     def read(cls, file: Path | None, to: Path | None) -> Baseline:
         """Read the baseline in *file*, and check that *to* can be written. Raises `UserMistake`."""
-        if to is not None and (is_folder(to) or not is_folder(to.parent)):
-            why = os.strerror(errno.EISDIR if is_folder(to) else errno.ENOENT)
-            raise UserMistake(f"{to} can't be written: {why}")
+        if to is not None:
+            require_place(to)
         return cls(file, to, {} if file is None else read_baseline(file))
 
     def fail_on(self, given: Sequence[str], default: Sequence[str] = DEFAULT_FAIL_ON) -> Sequence[str]:
@@ -213,8 +209,4 @@ def write_baseline(problems: Accepted, path: Path) -> None:
     rows = ({**subject._asdict(), "problem": problem} for subject, problem in sorted(problems.items()))
     lines = (json.dumps({name: text for name, text in row.items() if text}, ensure_ascii=False) for row in rows)
     text = f'{{"version": {VERSION}, "problems": [\n' + ",\n".join(lines) + "\n]}\n"
-    try:
-        with durable_file(path) as file:
-            file.write(text.encode("utf-8", "backslashreplace"))
-    except OSError as problem:
-        raise UserMistake(f"{path} can't be written: {problem.strerror}") from None
+    write_file(path, text.encode("utf-8", "backslashreplace"))

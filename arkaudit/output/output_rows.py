@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, AnyStr, TextIO
 
 from arkaudit.output.exits import OutputClosed, OutputUnwritable
+from crawler.model.durable_files import durable_file
 from extractors.documents import Document, mention_rows
+from extractors.model.errors import UserMistake
+from extractors.model.files import is_folder
 from reports.languages.display import escape_invisible, escape_invisible_json, neutralize_formula
 
 if TYPE_CHECKING:
@@ -148,6 +154,22 @@ def print_whole(table: Table) -> None:
     console = Console()
     with whole(console):
         console.print(table)
+
+
+def require_place(path: Path) -> None:
+    """Raise `UserMistake` if a file at *path*, which will be written at the end, has no folder or is one."""
+    if is_folder(path) or not is_folder(path.parent):
+        why = os.strerror(errno.EISDIR if is_folder(path) else errno.ENOENT)
+        raise UserMistake(f"{path} can't be written: {why}")
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file that the user named, whole or not at all. Raises `UserMistake`."""
+    try:
+        with durable_file(path) as file:
+            file.write(data)
+    except OSError as problem:
+        raise UserMistake(f"{path} can't be written: {problem.strerror}") from None
 
 
 def write_json(value: Any) -> None:

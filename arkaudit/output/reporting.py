@@ -18,8 +18,7 @@ from rich.text import Text
 
 from arkaudit.output.baseline import READ, UNREADABLE, RunResults, Subject
 from arkaudit.output.exits import EXIT_FINDING, OutputClosed, after_run, also_in, forget, print_ending, say
-from arkaudit.output.output_rows import whole, write, write_json
-from crawler.model.durable_files import durable_file
+from arkaudit.output.output_rows import whole, write, write_file, write_json
 from crawler.model.observations import Family
 from crawler.model.registry import cache_folder
 from crawler.model.registry import load as load_registry
@@ -154,11 +153,7 @@ def _write_targets(frames: Frames, out: Path, layout: str | None, *, names_rules
         path = out / name
         if not (listed or path_exists(path) or (layout and listed is moves)):
             continue
-        try:
-            with durable_file(path) as file:
-                file.write(targets_text(listed, layout or "table").encode("utf-8", "backslashreplace"))
-        except OSError as problem:
-            raise UserMistake(f"{path} can't be written: {problem.strerror}") from None
+        write_file(path, targets_text(listed, layout or "table").encode("utf-8", "backslashreplace"))
         say(f"{path} has {words} for {count_noun(len(listed), 'ARK')}")
     for rule, support in rules if names_rules else ():
         say(f"one rewrite rule explains {support}; try it before you use it:")
