@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -179,8 +180,11 @@ def test_hostile_texts_stay_texts() -> None:
     from reports.languages import LanguageChoice
     from reports.page.overview import overview_page
 
-    html = overview_page([AuditRow("x", status), AuditRow("y", fault=evil)], NOW, LanguageChoice())
+    unread = replace(status, counts=Counts(), caveats=("unread",))
+    rows = [AuditRow("x", status), AuditRow("y", fault=evil), AuditRow("z", unread)]
+    html = overview_page(rows, NOW, LanguageChoice())
     soup = BeautifulSoup(html, "html.parser")
+    assert soup.select(".lede")[0].text == "3 audits: 0 with failing ARKs, 2 without a result"
     assert len(soup.select("script")) == 4
     assert shown in soup.select("#x")[0].text
     assert shown in soup.select("#y")[0].text

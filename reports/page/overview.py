@@ -29,7 +29,8 @@ def overview_page(rows: Sequence[AuditRow], now: datetime, language_choice: Lang
     values = {
         "rows": [_row_values(row, now, texts) for row in rows],
         "failing": sum(_tone(status) is Family.FAILS for status in statuses),
-        "missing": len(rows) - len(statuses),
+        # A run that could read no document has no result either.
+        "missing": len(rows) - sum(bool(status.counts.judged) for status in statuses),
         "moment": _moment(now, texts),
     }
     scripted: dict[str, dict[str, Any]] = {code: {"code": code} for code in LANGUAGES}
