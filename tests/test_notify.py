@@ -210,7 +210,9 @@ def test_failed_notification_names_the_command_to_repeat_it(
     assert not send(Config(notify=mail(server), name="theses"), *broken_run)
     said = capsys.readouterr().err
     assert "not notified (send to mailto://" in said
-    assert "send it again by arkaudit notify -c arkaudit.toml --audit theses --run 4" in said
+    store_file, run_id = broken_run
+    again = f"arkaudit notify -c arkaudit.toml --audit theses --store {store_file} --run {run_id}"
+    assert f"send it again by {again}" in said
 
 
 def test_a_password_comes_from_the_environment_and_is_never_shown(

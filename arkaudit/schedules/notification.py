@@ -169,7 +169,9 @@ def send_news(
             send(digest, language)
         except NotSent as problem:
             named = ("--audit", config.name) if config.name else ()
-            again = command("notify", *with_config(config_file), *named, "--run", str(digest.news.run_id))
+            again = command(
+                "notify", *with_config(config_file), *named, "--store", store_file, "--run", str(digest.news.run_id)
+            )
             say(f"not notified ({target}): {problem}; send it again by {again}", level=logging.WARNING)
             all_sent = False
     if is_dry and targets:
