@@ -163,10 +163,11 @@ def test_redirect_behind_a_thousand_lines_of_its_head_is_followed() -> None:
 def test_a_long_header_is_read(tmp_path: Path) -> None:
     long = "l" * 200_000
     with RawServer(
-        lambda _: reply(body="<title>An object</title>", Link=f"<https://x.example/{long}>; rel=next")
+        lambda _: reply(body="<title>An object</title>", Link=f"<https://x.example/{long}>; rel=next", Server="nginx")
     ) as server:
         [row] = check_rows(f"{server.url}/ark:/12x45/x5")
     assert row["hops"][-1]["status"] == 200
+    assert [name for name in row["hops"][-1]["headers"] if name.lower() == "server"] == ["Server"]
     assert 1_000 < len(row["hops"][-1]["headers"]["Link"]) < 10_000, "only the useful part is kept"
 
 

@@ -93,8 +93,8 @@ class HopRecorder(CrawlerPart):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._max_hops = crawler.settings.getint("ARKAUDIT_MAX_HOPS")
-        signs = (header.partition(":")[0].lower() for challenge in quirks().challenge for header in challenge.header)
-        self._kept_headers = (*KEPT_HEADERS, *signs)
+        signs = {header.partition(":")[0].lower() for challenge in quirks().challenge for header in challenge.header}
+        self._kept_headers = (*KEPT_HEADERS, *sorted(signs - {name.lower() for name in KEPT_HEADERS}))
 
     def process_request(self, request: Request) -> None:
         if getattr(self._crawler.spider, "is_stopping", False):
