@@ -145,8 +145,9 @@ def test_each_extra_of_the_package_is_looked_for() -> None:
         name: {Requirement(each).name for each in project["optional-dependencies"][name]}
         for name in project["optional-dependencies"]
     }
+    installed = packages_distributions()
     for name, (module, _) in EXTRAS.items():
-        distributions = {each.lower() for each in packages_distributions()[module]}
+        distributions = {each.lower() for each in installed[module]}
         assert distributions & {each.lower() for each in brought[name]}, name
 
 
