@@ -295,6 +295,7 @@ def test_run_notifies_at_its_end_and_notify_repeats_it(tmp_path: Path) -> None:
         first = run_command("run", "-c", config)
         assert first.returncode == 0, first.stderr
     assert (tmp_path / "news.md").read_text().count("Failing, not yet confirmed") == 1
+    run_command("check", "ark:/12345/x1", "--store", tmp_path / "a.db")
     again = run_command("notify", "-c", config, "--dry-run")
     assert (again.returncode, again.stdout.count("Failing, not yet confirmed")) == (0, 1)
     for arguments, said in ((("--run", "9"), "has no run 9"), (("--store", tmp_path / "b.db"), "there is no store")):

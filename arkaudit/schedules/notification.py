@@ -182,7 +182,7 @@ def send_news(
 def send_news_again(
     config: Config, store_file: Path | None, run_id: int | None, *, config_file: Path, is_dry: bool
 ) -> bool:
-    """Send the changes of a stored run, by default the newest; return True if all channels succeeded.
+    """Send the changes of a stored run, by default the newest audit; return True if all channels succeeded.
 
     Raises `extractors.model.errors.UserMistake` and `crawler.store.StoreError`.
     """
@@ -193,9 +193,12 @@ def send_news_again(
         raise UserMistake(_NO_TARGET)
     check_channels(config)
     with Store.open(store_file) as store:
-        runs = store.run_ids()
+        runs, audits = store.run_ids(), store.runs("run")
     if not runs or (run_id is not None and run_id not in runs):
         raise UserMistake(f"{store_file} has no {f'run {run_id}' if runs else 'runs'}")
-    frames = load_frames(store_file, run_id=runs[-1] if run_id is None else run_id)
+    if run_id is None:
+        # A later check of single ARKs is no audit.
+        run_id = audits[0].run_id if audits else runs[-1]
+    frames = load_frames(store_file, run_id=run_id)
     report = Report.from_frames(frames, language_choice=LanguageChoice.parse(config.report.lang))
     return send_news(config, store_file, report, config_file=config_file, is_dry=is_dry)
