@@ -208,7 +208,7 @@ EXPECTED = dict.fromkeys(HOSTILE, USUAL) | {
     "charset of a page": USUAL,
     **dict.fromkeys(("commas", "combining marks"), ("resolved", "erc", USUAL[2])),
     **dict.fromkeys(("percents", "pipes", "labels"), ("resolved", "undetermined", USUAL[2])),
-    "an error": ("resolved", "query-ignored", "the page says only 'error :'"),
+    "an error": ("undetermined", "query-ignored", "the page says only 'error :'"),
     "words in a title": ("resolved", "query-ignored", "the page's title says 'not found'"),
     "refreshes": ("undetermined", "query-ignored", "the page refreshes to x, which was not followed"),
     "canonical links": ("resolved", "query-ignored", "the page identifies itself as that of another ARK"),
