@@ -307,4 +307,4 @@ def test_run_updates_the_issue_and_its_exit_code_stays(tmp_path: Path) -> None:
     assert tracker.requests == ["GET /api/v3/repos/gone/arks/issues?state=all&sort=created&direction=asc&per_page=100"]
     [line] = [line for line in said.stderr.splitlines() if "not notified" in line]
     assert line.startswith("arkaudit: not notified (update the issue at github:http://127.0.0.1:")
-    assert line.endswith("may not read it (404); send it again by arkaudit notify --run 1")
+    assert line.endswith("may not read it (404)")

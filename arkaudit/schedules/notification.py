@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from arkaudit.configuration.config import Config, Notify
-from arkaudit.output.exits import command, say, with_config
+from arkaudit.output.exits import command, say
 from arkaudit.schedules.living_issue import NotSent, keep_issue
 from crawler.model.durable_files import make_durable
 from crawler.store.store import Store
@@ -169,10 +169,10 @@ def send_news(
             send(digest, language)
         except NotSent as problem:
             named = ("--audit", config.name) if config.name else ()
-            again = command(
-                "notify", *with_config(config_file), *named, "--store", store_file, "--run", str(digest.news.run_id)
-            )
-            say(f"not notified ({target}): {problem}; send it again by {again}", level=logging.WARNING)
+            run = ("--store", store_file, "--run", str(digest.news.run_id))
+            # Without a configuration, the next run tells it.
+            again = f"; send it again by {command('notify', '-c', config_file, *named, *run)}" if config_file else ""
+            say(f"not notified ({target}): {problem}{again}", level=logging.WARNING)
             all_sent = False
     if is_dry and targets:
         print(FORMATS[notify.format or "markdown"](digest, language), end="")
