@@ -182,6 +182,15 @@ def test_fix_never_rewrites_what_it_could_not_read(damaged: str, tmp_path: Path)
         assert BREAKS["dash"][1].encode() in zipfile.ZipFile(BytesIO(fixed)).read("word/document.xml")
 
 
+def test_fix_refuses_a_package_with_two_parts_of_one_name(tmp_path: Path) -> None:
+    doubled = BytesIO(document("chapter.docx", BREAKS["dash"][0]))
+    with zipfile.ZipFile(doubled, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+        archive.writestr("word/document.xml", archive.read("word/document.xml"))
+    fixed, file = corrected(tmp_path, {"a.docx": doubled.getvalue()})["a.docx"]
+    assert fixed == doubled.getvalue()
+    assert file.problem == "it is a damaged package: word/document.xml: the last of this name was read"
+
+
 def test_places_of_many_citations_are_found_in_linear_time() -> None:
     def find(count: int) -> None:
         citations = [f"ark:/99152/x{number:07}" for number in range(count)]
