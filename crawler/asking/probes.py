@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
+from crawler.model.crawl_requests import CAMPAIGN_PARAMETER, PRESENTATION_NAME
 from crawler.model.observations import CONFORMANCE, ChainEnd, Observation, Question
 from crawler.model.resolving import INFLECTIONS, SUCCESSES, asked_url, resolver_of, with_other_label
 from extractors.model.ark import BETANUMERIC, Ark, shoulder_of
@@ -35,8 +36,6 @@ _HEXADECIMAL = re.compile(r"[0-9a-f-]{16,}\Z")
 _PREFIX = re.compile(r"[A-Za-z]+(?=[0-9])")
 #: Part of a URL with enough digits to identify one thing: ``/item/20391/view``.
 _NUMBERED = re.compile(r"(?:\D*\d){3}")
-#: Names of fields that choose how a thing is shown, not which.
-_OF_DISPLAY = re.compile(r"lang|language|locale|ln|hl|view|tab|mode|theme|utm_\w+", re.IGNORECASE)
 _EXTENSION = re.compile(r"\.[A-Za-z]\w{0,4}\Z")
 
 
@@ -206,7 +205,11 @@ def _with_names(url: str, change: Callable[[str], str]) -> str:
     parts = urlsplit(url)
     segments = (parts.path.rstrip("/") or "/").split("/")
     fields = [field.rpartition("=") for field in parts.query.split("&") if field]
-    naming = [at for at, (key, _, _) in enumerate(fields) if not _OF_DISPLAY.fullmatch(key)]
+    naming = [
+        at
+        for at, field in enumerate(fields)
+        if not (PRESENTATION_NAME.fullmatch(field[0]) or CAMPAIGN_PARAMETER.fullmatch("".join(field)))
+    ]
     named = {at for at in naming if any(map(str.isdigit, fields[at][2]))} or set(naming[-1:])
     last = len(segments) - 1
     path = [

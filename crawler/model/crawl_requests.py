@@ -31,8 +31,14 @@ _SESSION_PARAMETER = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_CAMPAIGN_PARAMETER = re.compile(
+CAMPAIGN_PARAMETER = re.compile(
     r"(?:utm_[a-z_]+|fbclid|gclid|dclid|yclid|msclkid|igshid|mc_cid|mc_eid|_ga|_gl)=.*", re.IGNORECASE
+)
+#: Names of query parameters for the presentation of a page or list.
+PRESENTATION_NAME = re.compile(
+    r"(?:sort|order|dir|direction|asc|desc|rpp|per_?page|limit|count|size|view|display|layout|format|mode|etal|tab|theme"
+    r"|lang|language|locale|ln|hl)(?:[_-]?(?:by|order|field|dir|type|size|mode))?",
+    re.IGNORECASE,
 )
 #: Parameters that sign a URL or give its expiry time: cloud storage, content networks, log-ins.
 _PERMIT = re.compile(
@@ -59,7 +65,7 @@ def same_document(url: str) -> str:
     kept = [
         parameter
         for parameter in query.split("&")
-        if not (_SESSION_PARAMETER.fullmatch(parameter) or _CAMPAIGN_PARAMETER.fullmatch(parameter))
+        if not (_SESSION_PARAMETER.fullmatch(parameter) or CAMPAIGN_PARAMETER.fullmatch(parameter))
     ]
     compared = canonicalize_url(f"{scheme}://{_authority(scheme, authority)}{path or '/'}?{'&'.join(kept)}")
     is_bare = not query and url.partition("#")[0].endswith("?")

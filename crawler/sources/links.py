@@ -16,7 +16,7 @@ from functools import lru_cache
 from itertools import chain, pairwise
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
-from crawler.model.crawl_requests import names_session, same_document
+from crawler.model.crawl_requests import PRESENTATION_NAME, names_session, same_document
 from crawler.model.resolving import sendable
 from extractors.model.documents import Reading
 from extractors.model.urls import refresh_target
@@ -215,12 +215,6 @@ MOST_PAGES, MOST_ENTRIES = 100_000, 10_000_000
 _PAGE = frozenset({"p", "page", "page_number", "paged", "pageno", "pagenum", "pagina", "pg", "seite"})
 _ENTRY = frozenset({"begin", "first", "from", "offset", "start", "startat", "startrecord"})
 _PAGING = _PAGE | _ENTRY
-#: Query parameters for the presentation of a list.
-_VIEW = re.compile(
-    r"(?:sort|order|dir|direction|asc|desc|rpp|per_?page|limit|count|size|view|display|layout|format|mode|lang|etal)"
-    r"(?:[_-]?(?:by|order|field|dir|type|size|mode))?",
-    re.IGNORECASE,
-)
 #: Names whose values are positions, not choices: the page of a list, the path of a page in Open Journal Systems.
 _POSITIONS = re.compile(rf"{'|'.join(sorted(_PAGING))}|path\[\]", re.IGNORECASE)
 _INDEX = re.compile(r"(?:\[[0-9]*\]|_[0-9]+)")
@@ -418,7 +412,9 @@ def facets_of(query: str) -> tuple[str, ...]:
     ('f[]', 'f[]')
     """
     names = (_INDEX.sub("[]", unquote(name)) for name, value in _parameters(query) if value)
-    return tuple(sorted(name for name in names if not _POSITIONS.fullmatch(name) and not _VIEW.fullmatch(name)))
+    return tuple(
+        sorted(name for name in names if not _POSITIONS.fullmatch(name) and not PRESENTATION_NAME.fullmatch(name))
+    )
 
 
 def turns_page(url: str, to: str) -> bool:
