@@ -170,7 +170,7 @@ def send_news(
         except NotSent as problem:
             named = ("--audit", config.name) if config.name else ()
             run = ("--store", store_file, "--run", str(digest.news.run_id))
-            # Without a configuration, the next run tells it.
+            # Without a configuration the only target is an issue, and the next run updates it.
             again = f"; send it again by {command('notify', '-c', config_file, *named, *run)}" if config_file else ""
             say(f"not notified ({target}): {problem}{again}", level=logging.WARNING)
             all_sent = False

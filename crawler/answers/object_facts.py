@@ -370,8 +370,8 @@ class ObjectFacts:
         """The words that "this" object is not available, on a page whose title or first heading reports an absence."""
         words, vocabulary = self.answer.words, quirks()
         titles = (words.title, *words.headings[:1])
-        is_told = self.reply in (ControlContrast.REFUSED_THERE, ControlContrast.ANOTHER)
-        if not is_told or not words.is_short or self.is_particular or not any(map(says_not_found, titles)):
+        knows_name = self.reply in (ControlContrast.REFUSED_THERE, ControlContrast.ANOTHER)
+        if not knows_name or not words.is_short or self.is_particular or not any(map(says_not_found, titles)):
             return None
         for sentence in sentences(self.own_words):
             for this in vocabulary.this_object.this_object.finditer(sentence):
@@ -445,13 +445,15 @@ class ObjectFacts:
         if is_404 and self.claim and self._is_claim_of_this_alone:
             return self.claim
         word = words.word_of_withdrawal(self._control_words) if answer.status == 410 else None
-        is_told = self.reply is ControlContrast.REFUSED_THERE and self.control and self.control.status != answer.status
-        if word and is_told:
+        knows_name = (
+            self.reply is ControlContrast.REFUSED_THERE and self.control and self.control.status != answer.status
+        )
+        if word and knows_name:
             return word
         if not is_404 and (self.regional or answer.has_json_tombstone):
             return self.regional or "tombstone"
         is_this = not is_404 and quirks().this_object.this_object.search(words.notice) is not None
-        if not (answer.is_about_ark or is_this or (is_told and not is_404)):
+        if not (answer.is_about_ark or is_this or (knows_name and not is_404)):
             return None
         for withdrawal in self._withdrawals():
             return withdrawal.words
