@@ -46,9 +46,10 @@ _HOST = re.compile(r"(?<![\w.-])[\w-]++(?:\.[\w-]++)+")
 #: The years of a site, not of an object.
 _COPYRIGHT = re.compile(r"(?:\u00a9|\(c\)|copyright)[^\d.]{0,30}(?:\d{4}\W{0,3}){1,2}", re.IGNORECASE)
 #: The class of an exception with its package, or a place in a source file, in plain form: signs of a failed program.
+#: ``bioterror: a history`` is none.
 _PROGRAM_ERROR = re.compile(
     r"(?<![\w.])(?:[a-z]\w*+\.){2,}+\w*(?:(?<=exception)|(?<=error))\b"
-    r"|(?<![\w.])\w{3,40}(?:error|exception)(?: at /|: )"
+    r"|(?<![\w.])\w{3,40}(?:(?<!biot|bert|tert|ecot|rcot)error|exception)(?: at /|: )"
     r"|\.(?:java|kt|scala|cs|vb|php|py|rb|m?js|e(?:js|rb)|ts|vue|p[lm]|cgi|go|[aj]spx?|inc|cfm)(?::|\W{0,3}\son\sline\s|\W{1,2}\sline\s|\sline\s)\d"
 )
 #: The value of a variable that a program did not set, in place of a page or of its title.
@@ -221,8 +222,8 @@ class PageWords:
     def _instead_of_absence(self, phrases: Phrases) -> str | None:
         if not self.is_short or quirks().not_found.is_in_plain(self.beginning):
             return None
-        said = phrases.in_plain(self.beginning)
-        return next((phrase.words for phrase in said if not self.beginning.startswith("?", phrase.end)), None)
+        found = phrases.in_plain(self.beginning)
+        return next((phrase.words for phrase in found if not self.beginning.startswith("?", phrase.end)), None)
 
     @cached_property
     def fault_of_request(self) -> str | None:
