@@ -22,7 +22,7 @@ def read_only(folder: Path) -> Iterator[Path]:
         return
     bound = subprocess.run(["mount", "--bind", folder, folder], check=False, capture_output=True)
     if bound.returncode:
-        pytest.skip("root, and no mount: nothing here can be made unwritable")
+        pytest.skip(f"root can write to any folder, and no mount makes one read-only here: {bound.stderr.decode()}")
     try:
         subprocess.run(["mount", "-o", "remount,bind,ro", folder], check=True, capture_output=True)
         yield folder
