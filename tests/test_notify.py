@@ -26,10 +26,10 @@ from reports.formats.digest import (
     FORMATS,
     HEADINGS,
     MOST_LISTED,
-    Change,
     Digest,
     DigestCause,
     ListedArk,
+    NewsGroup,
     as_html,
     as_markdown,
     digest_of,
@@ -96,7 +96,7 @@ def test_long_list_is_cut_with_a_remark_and_again_for_short_messages(report: Rep
 def test_foreign_text_has_no_effect_as_markup(text: str) -> None:
     ark = ListedArk(text, (text, text), detail=text)
     cause = DigestCause(text, Cause.DEAD_HOST, Fault.RESOLVER, text, 1, 1, 1, 1, (ark,))
-    made = Digest(text, NEWS, Counts(), (Change("moved", 1, (ark,)),), (cause,), page="https://library.example/")
+    made = Digest(text, NEWS, Counts(), (NewsGroup("moved", 1, (ark,)),), (cause,), page="https://library.example/")
     assert as_markdown(made).count("\n") == 13
     html = lxml.html.fromstring(as_html(made))
     expected = "html head meta meta title body h1 p strong p ul li ul li a h2 ul li strong a ul li a"

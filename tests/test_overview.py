@@ -21,7 +21,7 @@ from reports.exports import write_report
 from reports.formats.feed import atom_feed
 from reports.languages import LANGUAGES
 from reports.store.frames import load_frames
-from reports.tables.audit_status import AuditRow, AuditStatus, Change
+from reports.tables.audit_status import ArkChange, AuditRow, AuditStatus
 from reports.tables.headline import Counts
 from tests.browser import Page, barriers, browser_page, needs_browser
 from tests.loopback import run_command
@@ -169,7 +169,7 @@ def entries(file: Path) -> dict[str, str]:
 
 def test_hostile_texts_stay_texts() -> None:
     evil = "</title><script>\x00\u202e&"
-    change = Change("urn:uuid:0", "moved", f"ark:1/{evil}", f"http://a.example/{evil}", evil, NOW)
+    change = ArkChange("urn:uuid:0", "moved", f"ark:1/{evil}", f"http://a.example/{evil}", evil, NOW)
     status = AuditStatus("urn:uuid:1", 1, NOW, Counts(works=1), (), (), (change,))
     assert AuditStatus.parse(status.dump()) == status
     root = etree.fromstring(atom_feed("x", status, "https://a.example/r/", LANGUAGES["fr"]).encode())

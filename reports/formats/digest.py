@@ -78,7 +78,7 @@ class ListedArk:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class NewsGroup:
     """A kind of news with its ARKs."""
 
     kind: str
@@ -115,7 +115,7 @@ class Digest:
     news: News
     counts: Counts
     """The numbers of the report's headline."""
-    changes: tuple[Change, ...] = ()
+    changes: tuple[NewsGroup, ...] = ()
     """The kinds of news that were asked for, the most severe first."""
     causes: tuple[DigestCause, ...] = ()
     more_causes: int = 0
@@ -158,7 +158,7 @@ def make_digest(
     listed = {kind: [*details[kind]][:MOST_LISTED] for kind in details if kind in wanted - _PROBLEMS}
     places = _places(cited, {ark for arks in listed.values() for ark in arks})
     changes = tuple(
-        Change(kind, len(arks), tuple(_listed(ark, places, arks[ark]) for ark in listed.get(kind, ())))
+        NewsGroup(kind, len(arks), tuple(_listed(ark, places, arks[ark]) for ark in listed.get(kind, ())))
         for kind, arks in details.items()
         if kind in wanted and arks
     )

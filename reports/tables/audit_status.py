@@ -55,7 +55,7 @@ class RunStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ArkChange:
     """A change of an ARK at one URL, as the table of changes has it."""
 
     id: str
@@ -82,7 +82,7 @@ class AuditStatus:
     """Keys of `CAVEATS`."""
     trend: tuple[RunStatus, ...]
     """The last runs with a conclusive check, in order."""
-    changes: tuple[Change, ...]
+    changes: tuple[ArkChange, ...]
     """The last changes; those of the newest run first, and the most serious of a run first."""
 
     @property
@@ -145,7 +145,7 @@ def status_of(report: Report, store: Path) -> AuditStatus | None:
             for row in records_of(judged)
         ),
         tuple(
-            Change(
+            ArkChange(
                 uuid5(NAMESPACE_URL, " ".join([keys[row["run_id"]], row["event"], row["ark"], row["request_url"]])).urn,
                 row["event"],
                 row["ark"],

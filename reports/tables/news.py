@@ -74,7 +74,7 @@ def news_of(frames: Frames, language: Language = ENGLISH) -> News:
     compared = frames.since or frames.previous
     earlier = None if compared is None else next(records_of(compared.run))
     unanswered = newly(frames, Family.UNREACHABLE).assign(event=Family.UNREACHABLE.value)
-    failures = [] if compared else [new_failures(frames)]
+    failures = [new_failures(frames)] if compared is None else []
     tables = [changes(frames), *failures, *([] if run["is_suspect"] else [unanswered])]
     rows = pd.concat([table[["event", *PAIR, "ark", "detail"]] for table in tables], ignore_index=True)
     fresh = rows.loc[rows["event"].isin([EventKind.CONFIRMED, FAILING]), "ark_id"]
