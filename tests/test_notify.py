@@ -295,6 +295,8 @@ def test_run_notifies_at_its_end_and_notify_repeats_it(tmp_path: Path) -> None:
         first = run_command("run", "-c", config)
         assert first.returncode == 0, first.stderr
     assert (tmp_path / "news.md").read_text().count("Failing, not yet confirmed") == 1
+    refused = run_command("run", f"{server.url}/", "-c", config, "--store", tmp_path / "unread.db")
+    assert (refused.returncode, (tmp_path / "news.md").read_text().count("could read no document")) == (3, 2)
     run_command("check", "ark:/12345/x1", "--store", tmp_path / "a.db")
     again = run_command("notify", "-c", config, "--dry-run")
     assert (again.returncode, again.stdout.count("Failing, not yet confirmed")) == (0, 1)

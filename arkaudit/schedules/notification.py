@@ -154,7 +154,7 @@ def send_news(
 
     digest = digest_of(report, audit, page=config.report.url, kinds=notify.on)
     targets: list[tuple[str, Callable[[Digest, Language], None]]] = []
-    if digest.changes or (notify.monthly and digest.news.opens_month):
+    if digest.changes or digest.news.is_unread or (notify.monthly and digest.news.opens_month):
         targets += channels(notify)
     elif is_dry:
         say("nothing has changed: no message would be sent")
