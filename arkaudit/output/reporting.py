@@ -126,8 +126,8 @@ def report_on(
     if is_ending:
         faults, count = failing_arks(frames, language)
         print_ending(faults, count, verdict, written_to or after_run(store, language), language)
-    elif written_to:
-        say(written_to)
+    else:
+        say(written_to or after_run(store, language))
     failed = paths.failed if paths else {}
     for name, problem in failed.items():
         # The traceback goes to the log.
