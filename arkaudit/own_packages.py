@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
 from pathlib import Path
-from types import ModuleType
 
 #: In the order of their imports.
 NAMES = ("extractors", "crawler", "reports")
@@ -26,7 +25,11 @@ def import_own_packages() -> None:
     for name in NAMES:
         module = sys.modules.get(name)
         if module is None:
-            _import_package(name)
+            spec = PathFinder.find_spec(name, [str(HOME)])
+            if spec is None or spec.loader is None:
+                raise ImportError(f"the installation of arkaudit is incomplete: {HOME / name} is missing")
+            module = sys.modules[name] = module_from_spec(spec)
+            spec.loader.exec_module(module)
         elif not _is_ours(name, file := getattr(module, "__file__", None)):
             where = file or "another module"
             raise ImportError(f"arkaudit has a package named {name}, and {where} has the same name: {WAYS_OUT}")
@@ -48,15 +51,6 @@ def foreign_packages(path: list[str]) -> Iterator[tuple[str, str]]:
             file = Path(spec.origin or Path(folder, name))
             if file.is_file() or next(file.rglob("*.py"), None):
                 yield name, str(file)
-
-
-def _import_package(name: str) -> None:
-    spec = PathFinder.find_spec(name, [str(HOME)])
-    if spec is None or spec.loader is None:
-        raise ImportError(f"the installation of arkaudit is incomplete: {HOME / name} is missing")
-    module: ModuleType = module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
 
 
 def _is_ours(name: str, file: str | None) -> bool:

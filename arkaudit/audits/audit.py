@@ -232,26 +232,29 @@ class Audit:
             rendering=config.render.enabled,
             patience=config.patience,
         )
-        given = {
+        return {
+            **self.spider_arguments,
             "targets": asked,
             "readings": self._candidate_readings(),
             "rules": rules,
             "rendering": config.render.options,
         }
-        return {**self.spider_arguments, **given}
 
     def _mementos(self, progress: RunProgress) -> dict[str, Any]:
         """Judge the ARKs, and return the arguments of the spider that searches archives for those that fail."""
         self._judge(progress)
         wanted = self.config.memento
         assert wanted.timegate is not None
-        wishes = self.store.capture_wishes(
-            self.run_id, wanted.timegate, now=datetime.now(UTC), max_age_s=wanted.max_age
-        )
-        failing = list(wishes)
+        failing = [
+            *self.store.capture_wishes(self.run_id, wanted.timegate, now=datetime.now(UTC), max_age_s=wanted.max_age)
+        ]
         progress.stage("archived copies", len(failing))
-        given = {"timegate": wanted.timegate, "targets": failing, "patience": self.config.patience}
-        return {**self.spider_arguments, **given}
+        return {
+            **self.spider_arguments,
+            "timegate": wanted.timegate,
+            "targets": failing,
+            "patience": self.config.patience,
+        }
 
     # -- targets and their background
 

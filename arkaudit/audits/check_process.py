@@ -74,19 +74,13 @@ def check(
     asked = [str(arks)] if isinstance(arks, str | Ark) else [str(ark) for ark in arks]
     if not asked:
         return []
-    verdicts = _check_in_child(
-        {
-            "asked": asked,
-            "config": None if config is None else str(Path(config).absolute()),
-            "settings": dict(settings or {}),
-            "store": None if store is None else str(Path(store).absolute()),
-            "progress": progress,
-        }
-    )
-    return verdicts[0] if isinstance(arks, str | Ark) else verdicts
-
-
-def _check_in_child(request: Mapping[str, Any]) -> list[Verdict]:
+    request = {
+        "asked": asked,
+        "config": None if config is None else Path(config).absolute(),
+        "settings": dict(settings or {}),
+        "store": None if store is None else Path(store).absolute(),
+        "progress": progress,
+    }
     child = subprocess.Popen(_CHILD, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         answer, _ = child.communicate(pickle.dumps(request))
@@ -96,13 +90,12 @@ def _check_in_child(request: Mapping[str, Any]) -> list[Verdict]:
         child.communicate()
         raise
     try:
-        outcome = pickle.loads(answer)
+        verdicts: list[Verdict] | BaseException = pickle.loads(answer)
     except Exception:
         raise ArkauditError(f"the process of the check ended with {child.returncode} and without verdicts") from None
-    if isinstance(outcome, BaseException):
-        raise outcome
-    verdicts: list[Verdict] = outcome
-    return verdicts
+    if isinstance(verdicts, BaseException):
+        raise verdicts
+    return verdicts[0] if isinstance(arks, str | Ark) else verdicts
 
 
 def _answer(request: Mapping[str, Any]) -> list[Verdict] | BaseException:
@@ -125,13 +118,12 @@ def _answer(request: Mapping[str, Any]) -> list[Verdict] | BaseException:
     for text, mention in zip(asked, mentions, strict=True):
         if not isinstance(mention, Mention):
             return NotAnArk(f"{text[:_MAX_QUOTED]!r} {mention}")
-    path, store = request["config"], request["store"]
     try:
-        config = load(path and Path(path), request["settings"])
+        config = load(request["config"], request["settings"])
         declare(config.check_characters)
         quiet.is_on = not request["progress"]
         start(config, lambda: Console(stderr=True))
-        verdicts, run = judge_lines(asked, mentions, config, store and Path(store))
+        verdicts, run = judge_lines(asked, mentions, config, request["store"])
     except (StoreError, UserMistake) as problem:
         return type(problem)(str(problem))
     if run.was_interrupted:

@@ -19,7 +19,7 @@ from extractors.model.urls import authority_of
 from extractors.wraps.rules import Confidence
 from reports.remediation.causes import Cause
 from reports.remediation.correcting import Place, Why, correction
-from reports.store.frames import Frames, load_frames
+from reports.store.frames import load_frames
 from reports.store.store_reading import read_store
 from reports.tables.actions import checked_places, lasting_detours
 from reports.tables.ark_statuses import archived_copies
@@ -138,6 +138,10 @@ def checks_of(store: Path) -> StoreChecks:
             classic.add(authority_of(url))
         elif place.cause is None and place.family is Family.WORKS and "ark:/" not in url:
             modern.add(authority_of(url))
+    lost = frames.latest.loc[frames.latest["state"].eq(ArkState.CONFIRMED_BROKEN), PAIR]
+    copies = archived_copies(frames).dropna(subset=["archived_copy", "archived_at"]).merge(lost, on=PAIR)
+    copies = copies.merge(frames.arks[["ark_id", "ark"]], on="ark_id")
+    columns = ["ark", "request_url", "archived_copy", "archived_at"]
     return StoreChecks(
         store,
         places,
@@ -147,17 +151,9 @@ def checks_of(store: Path) -> StoreChecks:
         frozenset(url for url in answered if url.startswith("http://") and f"https{url[4:]}" in answered),
         frozenset(modern),
         frozenset(classic),
-        _copies(frames),
+        {(ark, url): (copy, f"{at:%Y-%m-%d}") for ark, url, copy, at in rows_of(copies[columns])},
         read_store(store, _digests),
     )
-
-
-def _copies(frames: Frames) -> dict[tuple[str, str], tuple[str, str]]:
-    lost = frames.latest.loc[frames.latest["state"].eq(ArkState.CONFIRMED_BROKEN), PAIR]
-    found = archived_copies(frames).dropna(subset=["archived_copy", "archived_at"]).merge(lost, on=PAIR)
-    found = found.merge(frames.arks[["ark_id", "ark"]], on="ark_id")
-    columns = ["ark", "request_url", "archived_copy", "archived_at"]
-    return {(ark, url): (copy, f"{at:%Y-%m-%d}") for ark, url, copy, at in rows_of(found[columns])}
 
 
 def _digests(connection: Connection) -> dict[str, str]:

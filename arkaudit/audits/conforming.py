@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from arkaudit.audits.audit import begin, record_end, warn_if_anonymous
 from arkaudit.audits.resuming import fingerprint, open_run
@@ -21,7 +20,6 @@ from crawler.process import SpiderStage, run_stages
 from crawler.spiders.conformance_spider import ConformanceSpider
 from crawler.spiders.seeds import mention_in
 from crawler.store.frontier import Frontier
-from crawler.store.store import Store
 from extractors.mentions.mention import Mention
 from extractors.model.errors import UserMistake
 from extractors.model.urls import origin_of
@@ -111,11 +109,20 @@ def answers(
     Raises `UserMistake`, `arkaudit.audits.audit.AuditInterrupted` and `crawler.store.StoreError`.
     """
     with open_run("conform", test.seeds, config, store_file, resume=resume) as begun:
-        run_id = begun.finished_run
+        config, store, run_id = begun.config, begun.store, begun.finished_run
         if run_id is None:
-            run_id = begin(begun.config, begun.store, "conform", test.seeds, begun.decision)
-            _ask(test.probes, begun.config, begun.store, run_id)
-        yield begun.store.observations(run_id)
+            run_id = begin(config, store, "conform", test.seeds, begun.decision)
+            hosts = {origin_of(probe.url) for probe in test.probes}
+            if not config.network.only_routed and not all(map(config.owns, hosts)):
+                warn_if_anonymous(config)
+            given = {"store": store, "run_id": run_id, "probes": test.probes, "patience": config.patience}
+            with record_end(store, run_id), RunProgress() as progress:
+                urls = {probe.request_url for probe in test.probes if probe.question is Question.OBJECT}
+                left = urls - Frontier(store, run_id, ConformanceSpider.name).settled_forms()
+                progress.stage("ARKs", len(urls), done=len(urls) - len(left), urls=left)
+                stages = [SpiderStage(ConformanceSpider, lambda: given)]
+                note_bugs(run_stages(stages, config.settings(), on_start=progress.watch))
+        yield store.observations(run_id)
 
 
 def with_own_resolver(config: Config, resolver: str) -> Config:
@@ -123,18 +130,3 @@ def with_own_resolver(config: Config, resolver: str) -> Config:
     host = origin_of(resolver)
     pace = Host(interval=min(config.politeness.delay, 60 / NAMES_A_MINUTE))
     return config.model_copy(update={"hosts": {host: pace, **config.hosts}})
-
-
-def _ask(probes: Sequence[Probe], config: Config, store: Store, run_id: int) -> None:
-    def arguments() -> dict[str, Any]:
-        return {"store": store, "run_id": run_id, "probes": probes, "patience": config.patience}
-
-    hosts = {origin_of(probe.url) for probe in probes}
-    if not config.network.only_routed and not all(map(config.owns, hosts)):
-        warn_if_anonymous(config)
-    with record_end(store, run_id), RunProgress() as progress:
-        urls = {probe.request_url for probe in probes if probe.question is Question.OBJECT}
-        left = urls - Frontier(store, run_id, ConformanceSpider.name).settled_forms()
-        progress.stage("ARKs", len(urls), done=len(urls) - len(left), urls=left)
-        stages = [SpiderStage(ConformanceSpider, arguments)]
-        note_bugs(run_stages(stages, config.settings(), on_start=progress.watch))

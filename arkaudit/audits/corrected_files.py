@@ -36,16 +36,11 @@ class WorkTrees:
 
     def __init__(self) -> None:
         self._states = cache(_state_of)
-        self._trees = cache(_tree_of)
 
     def reason_to_leave(self, path: Path) -> str:
         """Return why a file in a work tree is not replaced; empty if git has all changes, or there is no work tree."""
-        tree = self._trees(path.absolute().parent)
+        tree = next((folder for folder in path.absolute().parents if (folder / ".git").exists()), None)
         return "" if tree is None else self._states(tree)
-
-
-def _tree_of(folder: Path) -> Path | None:
-    return next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), None)
 
 
 def _state_of(tree: Path) -> str:

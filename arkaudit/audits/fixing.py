@@ -129,9 +129,8 @@ def fixed_files(
             else:
                 yield file
         progress.stage("corrections verified")
-        unclear: list[FixedFile] = []
         together = [(file, file._candidates) for file in pending if not _is_unclear(file)]
-        unclear += [file for file in pending if _is_unclear(file)]
+        unclear = [file for file in pending if _is_unclear(file)]
         for (file, candidates), fault in _differences(passes, together):
             if fault is None:
                 file.corrections = candidates

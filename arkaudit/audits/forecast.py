@@ -199,7 +199,20 @@ def print_dataset_forecast(dataset: DatasetDocuments, config: Config) -> None:
 
 
 def _print_ark_forecast(targets: Sequence[tuple[Ark, str]], config: Config) -> None:
-    _print_forecast(plan_of_arks(_asked_at(targets, config), config.allowance), config)
+    """Print the forecast for a check of ARKs: with ``--direct``, some get their first request at the registry's target."""
+    if config.resolve.direct:
+        from crawler.asking.questions import FallbackUrls
+        from crawler.model.registry import cache_folder
+        from crawler.model.registry import load as load_registry
+
+        registry = load_registry(cache_folder())
+        asked = []
+        for ark, url in targets:
+            fallbacks = FallbackUrls.for_ark(ark, url, registry=registry, global_resolver=config.resolver)
+            is_direct = fallbacks.at_registry is not None and fallbacks.at_global is None
+            asked.append((ark, fallbacks.at_registry if is_direct and fallbacks.at_registry else url))
+        targets = asked
+    _print_forecast(plan_of_arks(targets, config.allowance), config)
 
 
 def print_run_forecast(seeds: Seeds, config: Config, store_file: Path) -> None:
@@ -224,23 +237,6 @@ def _print_forecast(plan: Forecast, config: Config) -> None:
             console.print(_table(plan))
         for line in _lines(plan):
             console.print(escape_invisible(line), highlight=False, markup=False, soft_wrap=True)
-
-
-def _asked_at(targets: Sequence[tuple[Ark, str]], config: Config) -> list[tuple[Ark, str]]:
-    """Return ARKs with the URLs of their first requests: with ``--direct``, maybe the registry's target."""
-    if not config.resolve.direct:
-        return list(targets)
-    from crawler.asking.questions import FallbackUrls
-    from crawler.model.registry import cache_folder
-    from crawler.model.registry import load as load_registry
-
-    registry = load_registry(cache_folder())
-    asked = []
-    for ark, url in targets:
-        fallbacks = FallbackUrls.for_ark(ark, url, registry=registry, global_resolver=config.resolver)
-        is_direct = fallbacks.at_registry is not None and fallbacks.at_global is None
-        asked.append((ark, fallbacks.at_registry if is_direct and fallbacks.at_registry else url))
-    return asked
 
 
 # -- the last run over the same seeds

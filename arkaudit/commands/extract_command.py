@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -110,7 +110,10 @@ def extract(
     processes = jobs or (config.jobs if config is not None else None) or cores()
     total = ExtractTotal()
     with ExitStack() as stack:
-        to_findings = stack.enter_context(_writable(findings)) if findings else None
+        try:
+            to_findings = stack.enter_context(findings.open("w", encoding="utf-8")) if findings else None
+        except OSError as problem:
+            raise UserMistake(f"{findings} can't be written: {problem.strerror}") from None
 
         def read(render: Callable[[Document], Any]) -> Iterator[Any]:
             counted = partial(CountedDocument.from_document, render)
@@ -149,10 +152,3 @@ def extract(
         after_extract(places, config_file) if total.citations else None,
     )
     exit_on(fail_on, new.tokens)
-
-
-def _writable(path: Path) -> TextIO:
-    try:
-        return path.open("w", encoding="utf-8")
-    except OSError as problem:
-        raise UserMistake(f"{path} can't be written: {problem.strerror}") from None

@@ -184,7 +184,9 @@ class _Output:
         if file.is_package or 0 in data:
             self.list(file, file.corrections)
             return False
-        diff = unified_diff(_name_in_patch(file.path), data, (edit for one in file.corrections for edit in one.edits))
+        # As `git apply` takes it in the current folder.
+        name = os.path.relpath(file.path).replace(os.sep, "/")
+        diff = unified_diff(name, data, (edit for one in file.corrections for edit in one.edits))
         if not self._is_preview:
             self.diffs.append(diff)
             self.list(file, file.corrections)
@@ -240,11 +242,3 @@ def unified_diff(name: str, old: bytes, edits: Iterable[ByteEdit]) -> bytes:
         pieces += [line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n" for line in lines]
         shift += added - removed
     return b"".join(pieces)
-
-
-def _name_in_patch(path: Path) -> str:
-    """Return a path as `git apply` takes it in the current folder."""
-    try:
-        return path.absolute().relative_to(Path.cwd()).as_posix()
-    except ValueError:
-        return os.path.relpath(path).replace(os.sep, "/")

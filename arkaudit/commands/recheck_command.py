@@ -99,19 +99,16 @@ def recheck(
 
     done = recheck_arks(arks, config, store_file, explain=explain)
     print_check(done, form, config, store_file, config_file, explain=explain)
-    _print_recovered(recovered_arks(arks, done.results.outcomes))
+    recovered = recovered_arks(arks, done.results.outcomes)
+    for one in recovered[:_MOST_SHOWN]:
+        say(f"works again: {one.ark}, at {one.request_url}")
+    if len(recovered) > _MOST_SHOWN:
+        say(f"works again: {count_noun(len(recovered) - _MOST_SHOWN, 'more ARK')}")
     exit_on(fail_on, done.results.tokens)
 
 
 #: Number of recovered ARKs that are printed one by one.
 _MOST_SHOWN = 10
-
-
-def _print_recovered(recovered: Sequence[KnownArk]) -> None:
-    for one in recovered[:_MOST_SHOWN]:
-        say(f"works again: {one.ark}, at {one.request_url}")
-    if len(recovered) > _MOST_SHOWN:
-        say(f"works again: {count_noun(len(recovered) - _MOST_SHOWN, 'more ARK')}")
 
 
 def _arks_of_causes(store_file: Path, causes: Sequence[str]) -> dict[str, frozenset[tuple[str, str]]]:
