@@ -440,7 +440,14 @@ class Config(_Section):
     @property
     def log_ins(self) -> tuple[LogIn, ...]:
         """Log-ins at the operator's own hosts."""
-        return tuple(_log_in(name, host.login) for name, host in self.hosts.items() if host.login is not None)
+        log_ins = []
+        for name, host in self.hosts.items():
+            if (form := host.login) is not None:
+                values, signs = _plain_values(form.fields), form.success
+                secrets = tuple(values[field] for field, value in form.fields.items() if isinstance(value, SecretStr))
+                origin = Origin.from_name(name)
+                log_ins.append(LogIn(origin, form.url, values, secrets, signs.status, signs.cookie, signs.text))
+        return tuple(log_ins)
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -497,12 +504,6 @@ class Config(_Section):
             "ARKAUDIT_BACKOFF": self.politeness.backoff,
             "ARKAUDIT_LONGEST_WAIT": self.politeness.longest_wait,
         }
-
-
-def _log_in(name: str, form: LogInForm) -> LogIn:
-    values, signs = _plain_values(form.fields), form.success
-    secrets = tuple(values[field] for field, value in form.fields.items() if isinstance(value, SecretStr))
-    return LogIn(Origin.from_name(name), form.url, values, secrets, signs.status, signs.cookie, signs.text)
 
 
 def _plain_values(values: Mapping[str, str | SecretStr]) -> dict[str, str]:

@@ -95,17 +95,22 @@ def load_audits(path: Path, overrides: dict[str, Any] | None = None) -> dict[str
 
     The values of a named audit override the general ones.
     """
-    values = _file_values(path)
+    values = read_toml(path, what="configuration")
     named = values.pop("audits", {})
+    _make_paths_relative(values, path.parent)
     configs: dict[str | None, Config] = {None: _validate(values, overrides or {}, path)}
     if not isinstance(named, dict) or not all(isinstance(table, dict) for table in named.values()):
         raise ConfigError(f"{_at(path)}audits: must be tables, one for each named audit ([audits.NAME])")
+    owners: dict[Path | None, str] = {}
     for name, own in named.items():
         if not _NAME.fullmatch(name):
             raise ConfigError(f"{_at(path)}audits: {name!r} is not a valid name: use letters, digits, - and _")
+        _make_paths_relative(own, path.parent)
         inner = {"store": path.parent / f"{name}.db", **_merge(values, own), "name": name}
         configs[name] = _validate(inner, overrides or {}, path, within=("audits", name))
-    _refuse_shared_stores(configs, path)
+        # Each audit would take the documents of the other for removed.
+        if (other := owners.setdefault(configs[name].store, name)) != name:
+            raise ConfigError(f"{_at(path)}audits.{name}: has the same store as {other}; give each its own")
     return configs
 
 
@@ -137,20 +142,15 @@ def _validate(
         at = _at(path) if ".".join(location) not in overrides else ""
         place = ".".join((*within, *location))
         raise ConfigError(f"{at}{place}{': ' if place else ''}{words}") from None
-    if config.network.ca_file:
-        _require_certificates(config.network.ca_file)
+    if ca_file := config.network.ca_file:
+        try:
+            pem = read_whole(ca_file, MOST_BYTES).decode("ascii", "ignore")
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=pem)
+        # Errors of ssl are OSErrors.
+        except (OSError, ValueError) as problem:
+            why = getattr(problem, "strerror", None) or problem
+            raise ConfigError(f"there is no file of certificates at {ca_file}: {why}") from None
     return config
-
-
-def _require_certificates(path: Path) -> None:
-    """Raise `ConfigError` unless the file at *path* holds certificates in PEM."""
-    try:
-        pem = read_whole(path, MOST_BYTES).decode("ascii", "ignore")
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=pem)
-    # Errors of ssl are OSErrors.
-    except (OSError, ValueError) as problem:
-        why = getattr(problem, "strerror", None) or problem
-        raise ConfigError(f"there is no file of certificates at {path}: {why}") from None
 
 
 def first_fault(problem: ValidationError, section: type[BaseModel]) -> tuple[list[str], str]:
@@ -179,28 +179,9 @@ def _settings_of(section: type[BaseModel], location: Sequence[str]) -> list[str]
     return [field.alias or name for name, field in section.model_fields.items()]
 
 
-def _refuse_shared_stores(audits: dict[str | None, Config], path: Path) -> None:
-    """Raise `ConfigError` if audits share a store: each would take the other's documents for removed."""
-    owners: dict[Path | None, str] = {}
-    for name, config in audits.items():
-        if name is not None and (other := owners.setdefault(config.store, name)) != name:
-            at = _at(path)
-            raise ConfigError(f"{at}audits.{name}: has the same store as {other}; give each its own")
-
-
 def _at(path: Path | None) -> str:
     """Return the beginning of a message about a file."""
     return f"{path}: " if path else ""
-
-
-def _file_values(path: Path) -> dict[str, Any]:
-    values = read_toml(path, what="configuration")
-    audits = values.get("audits", {})
-    named = audits.values() if isinstance(audits, dict) else ()
-    for tables in (values, *named):
-        if isinstance(tables, dict):
-            _relative_to(path.parent, tables)
-    return values
 
 
 #: Settings that are paths: table and key.
@@ -210,7 +191,7 @@ _PATHS = (
 )
 
 
-def _relative_to(folder: Path, values: dict[str, Any]) -> None:
+def _make_paths_relative(values: dict[str, Any], folder: Path) -> None:
     """Make the paths among *values* relative to *folder*."""
     for section, key in _PATHS:
         inner = values.get(section, {}) if section else values

@@ -8,6 +8,15 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 
+def time_zone(name: str) -> ZoneInfo:
+    """Return the time zone of this name. Raises ValueError."""
+    try:
+        return ZoneInfo(name)
+    # ZoneInfoNotFoundError is a KeyError.
+    except (ValueError, OSError, KeyError):
+        raise ValueError(f"{name!r} is not a time zone") from None
+
+
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """A cron expression and its time zone."""
@@ -25,11 +34,7 @@ class Schedule:
         """
         from cronsim import CronSimError
 
-        try:
-            schedule = cls(expression, ZoneInfo(zone) if zone else None)
-        # ZoneInfoNotFoundError is a KeyError.
-        except (ValueError, OSError, KeyError):
-            raise ValueError(f"{zone!r} is not a time zone") from None
+        schedule = cls(expression, time_zone(zone) if zone else None)
         try:
             schedule.next_after(datetime(2026, 1, 1, tzinfo=UTC))
         except (CronSimError, StopIteration):

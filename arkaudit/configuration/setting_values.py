@@ -11,13 +11,13 @@ from pathlib import Path
 from string import Template
 from typing import Annotated, Any
 from urllib.parse import urlsplit
-from zoneinfo import ZoneInfo
 
 import regex
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
 from arkaudit.configuration.issue_address import IssueAddress
 from arkaudit.configuration.nearest_words import suggest_nearest
+from arkaudit.configuration.schedule import Schedule, time_zone
 from crawler.model.addresses import AddressGuard, Routes
 from crawler.model.resolving import url_fault
 from crawler.sources.gate import LinkPatterns
@@ -76,33 +76,10 @@ def _directory_url(text: str) -> str:
     return _printable(text)
 
 
-def _key_file(path: Path) -> None:
-    read_key(_with_extra(path, "http_message_signatures", "http-message-signatures", "identity"))
-
-
 def _service_url(text: str) -> None:
     if not Template(text).is_valid() or "://" not in text:
         raise ValueError(f"{text!r} is not an Apprise URL (with $NAME for an environment variable)")
     _with_extra(text, "apprise", "apprise", "notify")
-
-
-def _issue(text: str) -> None:
-    IssueAddress.parse(text)
-    _with_extra(text, "requests", "requests", "notify")
-
-
-def _cron(text: str) -> None:
-    _with_extra(text, "cronsim", "cronsim", "schedule")
-    from arkaudit.configuration.schedule import Schedule
-
-    Schedule.parse(text)
-
-
-def _zone(name: str) -> None:
-    try:
-        ZoneInfo(name)
-    except (KeyError, OSError, ValueError):
-        raise ValueError(f"{name!r} is not a time zone") from None
 
 
 def _printable(text: str) -> str:
@@ -216,11 +193,6 @@ def _form_fields(fields: dict[str, Any]) -> None:
         raise ValueError('no field is secret: name the environment variable of the password, { env = "NAME" }')
 
 
-def _form_field(value: Any) -> Any:
-    """Return a text as it is, or the secret in an environment variable."""
-    return value if isinstance(value, str) else SecretStr(_secret(value))
-
-
 Header = Annotated[str, AfterValidator(_printable)]
 #: A header with an e-mail address or URL.
 Contact = Annotated[Header, _taken_by(_contact)]
@@ -230,7 +202,12 @@ Pattern = Annotated[str, _taken_by(_pattern)]
 Secret = Annotated[SecretStr, BeforeValidator(_secret), _taken_by(_sendable_secret)]
 Headers = Annotated[dict[str, Secret], _taken_by(_header_names)]
 Cookies = Annotated[dict[str, Secret], _taken_by(_cookie_names)]
-FormField = Annotated[str | SecretStr, Field(union_mode="left_to_right"), BeforeValidator(_form_field)]
+#: A text, or the secret in an environment variable.
+FormField = Annotated[
+    str | SecretStr,
+    Field(union_mode="left_to_right"),
+    BeforeValidator(lambda value: value if isinstance(value, str) else SecretStr(_secret(value))),
+]
 FormFields = Annotated[dict[str, FormField], _taken_by(_form_fields)]
 AccessLogFormat = Annotated[str, _taken_by(line_pattern)]
 #: The URL of a resolver, to which ARKs are appended.
@@ -239,18 +216,27 @@ TimeGateUrl = Annotated[str, AfterValidator(lambda text: resolver_url(text, "a T
 PageUrl = Annotated[str, AfterValidator(_http_page)]
 DirectoryUrl = Annotated[str, AfterValidator(_directory_url)]
 #: A readable file with a private key.
-KeyFile = Annotated[Path, _taken_by(_key_file)]
+KeyFile = Annotated[
+    Path,
+    _taken_by(
+        lambda path: read_key(_with_extra(path, "http_message_signatures", "http-message-signatures", "identity"))
+    ),
+]
 RouteTexts = Annotated[list[str], _taken_by(Routes.parse)]
 AddressTexts = Annotated[list[str], _taken_by(AddressGuard.for_networks)]
 #: The Apprise URL of a notification service.
 ServiceUrl = Annotated[str, _taken_by(_service_url)]
 #: The repository of an issue.
-IssueText = Annotated[str, _taken_by(_issue)]
+IssueText = Annotated[
+    str, _taken_by(lambda text: IssueAddress.parse(_with_extra(text, "requests", "requests", "notify")))
+]
 #: Seconds, as a number or with a unit.
 Seconds = Annotated[float, BeforeValidator(_seconds)]
 SecondsOrNone = Annotated[float | None, BeforeValidator(_seconds)]
-CronExpression = Annotated[str, _taken_by(_cron)]
-ZoneName = Annotated[str, _taken_by(_zone)]
+CronExpression = Annotated[
+    str, _taken_by(lambda text: Schedule.parse(_with_extra(text, "cronsim", "cronsim", "schedule")))
+]
+ZoneName = Annotated[str, _taken_by(time_zone)]
 NaanText = Annotated[str, AfterValidator(_naan)]
 #: A NAAN, or the beginning of ARKs.
 ArkBeginning = Annotated[str, _taken_by(_ark_beginning)]

@@ -186,11 +186,9 @@ class Ledger:
         content = (stored or LedgerContent(now)).clamp_to(now)
         if content != stored:
             self._write(content)
-        if stored is not None and content != stored:
-            say(
-                f"{self.name}: the ledger {self._file} had times in the future, which were set to now",
-                level=logging.WARNING,
-            )
+            if stored is not None:
+                words = "had times in the future, which were set to now"
+                say(f"{self.name}: the ledger {self._file} {words}", level=logging.WARNING)
         return content
 
     def is_running(self) -> bool:

@@ -130,10 +130,12 @@ def _status(name: str, config: Config, config_file: Path, *, is_running: bool) -
     store = config.store or Path("audit.db")
     if not path_exists(store):
         return None
-    key, kept = status_key(store), _kept_status(name, config_file)
-    # A run in progress changes the store all the time, but not the last result.
-    if kept is not None and (is_running or (key is not None and kept[0] == key)):
-        return kept[1]
+    key = status_key(store)
+    with suppress(OSError, ValueError):
+        kept_key, kept_status = _status_file(name, config_file).read_bytes().split(b"\n", 1)
+        # A run in progress changes the store all the time, but not the last result.
+        if is_running or (key is not None and json.loads(kept_key) == key):
+            return AuditStatus.parse(kept_status)
     report = Report.from_frames(load_frames(store, registry=load_registry(cache_folder())))
     status = status_of(report, store)
     if status is not None and is_running and "unfinished" in status.caveats:
@@ -149,13 +151,6 @@ def status_key(store: Path) -> list[object] | None:
     registry = cache_folder() / COPY
     copied = registry.stat().st_mtime_ns if is_file(registry) else None
     return None if stamp is None else [__version__, *stamp, copied]
-
-
-def _kept_status(name: str, config_file: Path) -> tuple[object, AuditStatus] | None:
-    with suppress(OSError, ValueError):
-        key, status = _status_file(name, config_file).read_bytes().split(b"\n", 1)
-        return json.loads(key), AuditStatus.parse(status)
-    return None
 
 
 def keep_status(name: str, config_file: Path, store: Path, status: AuditStatus) -> None:
