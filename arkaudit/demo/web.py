@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from pathlib import Path
-from socketserver import BaseServer, ThreadingMixIn
+from socketserver import ThreadingMixIn
 from typing import Any, Self
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
@@ -128,7 +128,14 @@ class LoopbackWeb:
                 server = _Server(("127.0.0.1", 0), self._handler(host, behaviour))
                 self._serve(scheme, host, authority, server)
             arklet = _WsgiServer(("127.0.0.1", 0), _QuietWsgiHandler)
-            arklet.set_app(self._record_requests(ARKLET_HOST, arklet_application(folder / "arklet.db")))
+            application = arklet_application(folder / "arklet.db")
+
+            def record(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+                query = environ.get("QUERY_STRING")
+                self.requests.append((ARKLET_HOST, environ["PATH_INFO"] + (f"?{query}" if query else "")))
+                return application(environ, start_response)
+
+            arklet.set_app(record)
             self._serve("https", ARKLET_HOST, authority, arklet)
         except BaseException:
             self._stack.close()
@@ -147,16 +154,10 @@ class LoopbackWeb:
             server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         thread.start()
-        self._stack.callback(_stop, server, thread)
+        # In reverse order.
+        for end in (server.server_close, thread.join, server.shutdown):
+            self._stack.callback(end)
         self.connect_to.append(f"{host}:{443 if scheme == 'https' else 80}=127.0.0.1:{port}")
-
-    def _record_requests(self, host: str, application: Callable[..., Any]) -> Callable[..., Any]:
-        def record(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
-            query = environ.get("QUERY_STRING")
-            self.requests.append((host, environ["PATH_INFO"] + (f"?{query}" if query else "")))
-            return application(environ, start_response)
-
-        return record
 
     def _handler(self, host: str, behaviour: Behaviour) -> type[BaseHTTPRequestHandler]:
         web = self
@@ -184,9 +185,3 @@ class LoopbackWeb:
                 pass
 
         return Handler
-
-
-def _stop(server: BaseServer, thread: threading.Thread) -> None:
-    server.shutdown()
-    thread.join()
-    server.server_close()

@@ -12,7 +12,6 @@ import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pythonjsonlogger.core import RESERVED_ATTRS
@@ -85,7 +84,12 @@ def start(config: Config | None, console: Callable[[], Console]) -> None:
     on_console.setLevel(max(level, logging.WARNING) if file else level)
     handlers: list[logging.Handler] = [on_console]
     if file:
-        handlers.append(_file(file))
+        try:
+            handlers.append(_LogFileHandler(file, encoding="utf-8", errors="backslashreplace"))
+        except OSError as problem:
+            from arkaudit.configuration.config_files import ConfigError
+
+            raise ConfigError(f"the log can't be written to {file}: {problem.strerror or problem}") from None
         handlers[-1].setLevel(level)
     is_json = log is not None and log.format == "json"
     for handler in handlers:
@@ -116,15 +120,6 @@ def versions() -> dict[str, str]:
         with suppress(PackageNotFoundError):
             by_name[name] = version(name)
     return by_name
-
-
-def _file(path: Path) -> logging.Handler:
-    try:
-        return _LogFileHandler(path, encoding="utf-8", errors="backslashreplace")
-    except OSError as problem:
-        from arkaudit.configuration.config_files import ConfigError
-
-        raise ConfigError(f"the log can't be written to {path}: {problem.strerror or problem}") from None
 
 
 class _LogFileHandler(logging.FileHandler):

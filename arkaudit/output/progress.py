@@ -67,18 +67,15 @@ class Progress:
             self._bar.update(task, completed=done, description=f"{self._name}{more}")
         elif not quiet.is_on and now - self._last_line >= LINE_EVERY_S:
             self._last_line = now
-            sys.stderr.write(f"{self.line(done, more)}{self._remaining_time(done, now)}\n")
+            left = ""
+            if self._total is not None and self._before < done < self._total:
+                left = f"; about {duration(self._remaining_s(done, now - self._began))} left"
+            sys.stderr.write(f"{self.line(done, more)}{left}\n")
 
     def line(self, done: int, more: str = "") -> str:
         """Return a line about the stage."""
         of = "" if self._total is None else f" of {self._total:,}"
         return f"{self._name}: {done:,}{of}{more}"
-
-    def _remaining_time(self, done: int, now: float) -> str:
-        if self._total is None or not self._before < done < self._total:
-            return ""
-        seconds = self._remaining_s(done, now - self._began)
-        return f"; about {duration(seconds)} left"
 
     def _remaining_s(self, done: int, elapsed_s: float) -> float:
         """Return the estimated time until the end of the stage."""

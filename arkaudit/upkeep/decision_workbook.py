@@ -65,7 +65,10 @@ def _decided(lines: list[list[Any]], path: Path, now: datetime) -> SheetContent:
             if until or remark:
                 remarks.append(f"{where}: no decision, so its {'remark' if remark else 'day'} is left out")
             continue
-        ark = _ark(values["ark"], where)
+        try:
+            ark = target_of(TriageTarget.ARK, str(values["ark"] or ""))
+        except ValueError:
+            raise UserMistake(f"{where}: {values['ark']!r} is not an ARK") from None
         earlier = made.setdefault(ark, (line, (choice, until, remark)))
         if earlier[0] != line:
             if earlier[1] != (choice, until, remark):
@@ -109,13 +112,6 @@ def _value(cells: list[Any], place: int, where: str) -> Any:
     if cell.data_type == "f":
         raise UserMistake(f"{where} is a formula: write its value instead")
     return cell.value.strip() or None if isinstance(cell.value, str) else cell.value
-
-
-def _ark(value: Any, where: str) -> str:
-    try:
-        return target_of(TriageTarget.ARK, str(value or ""))
-    except ValueError:
-        raise UserMistake(f"{where}: {value!r} is not an ARK") from None
 
 
 def _choice(values: Mapping[str, Any], where: str, now: datetime) -> tuple[str | None, date | None, str]:

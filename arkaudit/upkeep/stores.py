@@ -33,7 +33,11 @@ _MOST_LINES = 20
 def check_store(store_file: Path) -> None:
     """Print the problems of a store; exit with 1 if there are any. Raises `reports.store.frames.StoreUnreadable`."""
     try:
-        damage = read_store(store_file, _found_in, checks_values=False)
+        damage = read_store(
+            store_file,
+            lambda connection: list(unreadable_rows(connection)) or list(problems(connection)),
+            checks_values=False,
+        )
     except StoreDamaged as failure:
         damage = [str(failure)]
     for problem in damage:
@@ -42,11 +46,6 @@ def check_store(store_file: Path) -> None:
         say(f"{store_file}: {len(damage)} {'problem' if len(damage) == 1 else 'problems'}")
         sys.exit(EXIT_FINDING)
     say(f"{store_file} is whole")
-
-
-def _found_in(connection: Connection) -> list[str]:
-    """Return the unreadable rows of a store or, if there are none, its other problems."""
-    return list(unreadable_rows(connection)) or list(problems(connection))
 
 
 def problems(connection: Connection) -> Iterator[str]:

@@ -23,10 +23,6 @@ from extractors.model.files import is_file
 from reports.languages.display import count_noun
 
 
-def _as_list(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
 def _moment(value: Any) -> Any:
     if isinstance(value, datetime):
         return value if value.tzinfo else value.replace(tzinfo=UTC)
@@ -39,7 +35,9 @@ def _not_blank(text: str) -> str:
     return text
 
 
-Targets = Annotated[list[str], BeforeValidator(_as_list), Field(min_length=1)]
+Targets = Annotated[
+    list[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else value), Field(min_length=1)
+]
 Nonblank = Annotated[str, AfterValidator(_not_blank)]
 
 
