@@ -121,7 +121,9 @@ def _history_of(connection: Connection, ark: Ark) -> ArkHistory | None:
         return None
     statuses = connection.execute(select(latest).where(latest.c.ark_id == ark_id).order_by(latest.c.latest_id)).all()
     decided = _decisions_by_url(connection, ark_id)
-    checks, events = list(_checks(connection, ark_id)), list(_events(connection, ark_id))
+    checks = list(_checks(connection, ark_id))
+    happened = connection.execute(select(event).where(event.c.ark_id == ark_id).order_by(event.c.at, event.c.event_id))
+    events = [(row.request_url, ArkEvent(row.at, row.event, row.detail)) for row in happened]
     urls = (
         UrlHistory(
             row.request_url,
@@ -130,7 +132,7 @@ def _history_of(connection: Connection, ark: Ark) -> ArkHistory | None:
             row.reason,
             row.gone_at,
             tuple(check for url, check in checks if url == row.request_url),
-            tuple(happened for url, happened in events if url == row.request_url),
+            tuple(change for url, change in events if url == row.request_url),
             decided.get(row.request_url, ()),
         )
         for row in statuses
@@ -220,9 +222,3 @@ def _checks(connection: Connection, ark_id: int) -> Iterator[tuple[str, ArkCheck
                 standings[row.request_url].state.value,
             ),
         )
-
-
-def _events(connection: Connection, ark_id: int) -> Iterator[tuple[str, ArkEvent]]:
-    query = select(event).where(event.c.ark_id == ark_id).order_by(event.c.at, event.c.event_id)
-    for row in connection.execute(query):
-        yield row.request_url, ArkEvent(row.at, row.event, row.detail)

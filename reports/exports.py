@@ -97,12 +97,14 @@ def _write_page(report: Report, folder: Path) -> Iterator[None]:
         file.writelines(pieces)
 
 
-def _page_text(report: Report) -> str:
-    return page(report.frames, report.tables, choice=report.choice.words, language_choice=report.language_choice)
-
-
 FORMATS = {
-    "html": ReportFormat((INDEX,), _write_page, text=_page_text),
+    "html": ReportFormat(
+        (INDEX,),
+        _write_page,
+        text=lambda report: page(
+            report.frames, report.tables, choice=report.choice.words, language_choice=report.language_choice
+        ),
+    ),
     "csv": _format_per_table("csv"),
     "csv-bom": _format_per_table("csv-bom"),
     "md": _text_format("report.md", markdown, SHOWN),

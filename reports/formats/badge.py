@@ -69,13 +69,10 @@ _WIDTHS = {
 _USUAL_WIDTH = 70
 
 
-def _width(text: str) -> int:
-    return round(sum(_WIDTHS.get(char, _USUAL_WIDTH) for char in text) / 10)
-
-
 def svg(of: Badge) -> str:
     """Return the badge as a self-contained SVG image with alternative text."""
-    left, right = (_width(text) + 12 for text in (of.label, of.message))
+    tenths = (sum(_WIDTHS.get(char, _USUAL_WIDTH) for char in text) for text in (of.label, of.message))
+    left, right = (round(width / 10) + 12 for width in tenths)
     words = escape(f"{of.label}: {of.message}")
     font = 'font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" fill="#fff"'
     return (

@@ -257,7 +257,11 @@ class _Writer:
         else:
             yield language.gettext("The first audit (run {run}, {at}):", **run)
         yield ""
-        yield from self._changes()
+        headings = HEADINGS if digest.news.compared_run else _FIRST_HEADINGS
+        for change in digest.changes:
+            yield f"- {self._named(language.gettext(headings[change.kind]), language.number(change.arks))}"
+            if change.kind not in _PROBLEMS:
+                yield from self._arks(change.listed, change.arks)
         yield from self._notes()
         yield from self._causes()
 
@@ -267,13 +271,6 @@ class _Writer:
         yield ""
         yield from self._notes()
         yield from self._causes()
-
-    def _changes(self) -> Iterator[str]:
-        headings = HEADINGS if self.digest.news.compared_run else _FIRST_HEADINGS
-        for change in self.digest.changes:
-            yield f"- {self._named(self.language.gettext(headings[change.kind]), self.language.number(change.arks))}"
-            if change.kind not in _PROBLEMS:
-                yield from self._arks(change.listed, change.arks)
 
     def _notes(self) -> Iterator[str]:
         news, language = self.digest.news, self.language

@@ -92,31 +92,25 @@ LEVELS = {Fault.CITATION: "error", Fault.RESOLVER: "warning", Fault.LANDING_HOST
 def sarif(report: Report) -> str:
     """Return the places to fix as a SARIF 2.1.0 log; each cause is a rule."""
     version = next((row[0] for row in rows_of(report.frames.run[["version"]])), "")
-    driver: dict[str, Any] = {"name": "arkaudit", "rules": [_rule(cause) for cause in Cause]}
-    if version:
-        driver["version"] = version
-    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": list(_results(report))}
-    return json_text({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
-
-
-def _rule(cause: Cause) -> dict[str, Any]:
-    return {
-        "id": cause.value,
-        "name": cause.value.title().replace("-", ""),
-        "shortDescription": {"text": cause.value.replace("-", " ")},
-        "help": {"text": ADVICE[cause]},
-        "defaultConfiguration": {"level": LEVELS[FAULT_OF[cause]]},
-    }
-
-
-def _results(report: Report) -> Iterator[dict[str, Any]]:
-    """Yield every place to fix, then those of known problems, as suppressed."""
-    for row in records_of(report.tables["failures"]):
-        yield _result(row)
+    rules = [
+        {
+            "id": cause.value,
+            "name": cause.value.title().replace("-", ""),
+            "shortDescription": {"text": cause.value.replace("-", " ")},
+            "help": {"text": ADVICE[cause]},
+            "defaultConfiguration": {"level": LEVELS[FAULT_OF[cause]]},
+        }
+        for cause in Cause
+    ]
+    driver = {"name": "arkaudit", "rules": rules, **({"version": version} if version else {})}
+    results = [_result(row) for row in records_of(report.tables["failures"])]
+    # Known problems are suppressed.
     known_problems = report.tables["known"]
     for row in records_of(known_problems[known_problems["cause"].notna()]):
         suppression = {"kind": "external", "status": "accepted", "justification": escape_invisible(row["decision"])}
-        yield {**_result({"contact": None, **row}), "suppressions": [suppression]}
+        results.append({**_result({"contact": None, **row}), "suppressions": [suppression]})
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    return json_text({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 def _result(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -134,17 +128,12 @@ def _result(row: Mapping[str, Any]) -> dict[str, Any]:
         "properties": {key: row[key] for key in ("fault", "host", "should_be", "contact") if row[key]},
     }
     if row["document"]:
-        result["locations"] = [_location(row)]
+        # The logical place, because offsets refer to the extracted text, not to the file.
+        place = " ".join(filter(None, (row["page"] and f"page {row['page']}", row["place"], row["role"])))
+        location = {
+            "physicalLocation": {"artifactLocation": {"uri": quote(row["document"], safe="%/:=&?~#+!$,;'@()*[]")}},
+            "logicalLocations": [{"name": place or "text", "kind": "element"}],
+            "message": {"text": escape_invisible(row["as_written"] or "")},
+        }
+        result["locations"] = [location]
     return result
-
-
-def _location(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the document and the logical place in it; offsets refer to the extracted text, not to the file."""
-    name = " ".join(
-        part for part in (f"page {row['page']}" if row["page"] else "", row["place"] or "", row["role"] or "") if part
-    )
-    return {
-        "physicalLocation": {"artifactLocation": {"uri": quote(row["document"], safe="%/:=&?~#+!$,;'@()*[]")}},
-        "logicalLocations": [{"name": name or "text", "kind": "element"}],
-        "message": {"text": escape_invisible(row["as_written"] or "")},
-    }

@@ -111,7 +111,8 @@ def _summary_rows(name: str, table: pd.DataFrame) -> pd.DataFrame:
 def _section(definition: TableDefinition, table: pd.DataFrame, language: Language) -> Iterator[str]:
     names, most = SHOWN[definition.name]
     by_name = {column.name: column for column in definition.columns}
-    columns = [by_name[name] for name in names if not _is_empty(table[name])]
+    filled = [name for name in names if (table[name].notna() & table[name].astype("str").ne("")).any()]
+    columns = [by_name[name] for name in filled]
     yield f"## {language.gettext(_TITLES.get(definition.name, definition.title))}"
     yield ""
     yield f"| {' | '.join(heading(column.name) for column in columns)} |"
@@ -121,10 +122,6 @@ def _section(definition: TableDefinition, table: pd.DataFrame, language: Languag
     if len(table) > most:
         yield ""
         yield language.gettext("The first {shown} of {all} rows.", shown=most, all=len(table))
-
-
-def _is_empty(column: pd.Series) -> bool:
-    return bool(column.isna().all()) or bool(column.astype("str").fillna("").eq("").all())
 
 
 def _cell(value: Any, column: Column, language: Language) -> str:

@@ -6,6 +6,7 @@ import codecs
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,15 +46,9 @@ def csv_text(table: pd.DataFrame) -> str:
     return b"".join(_csv_pieces(table.columns, [table])).decode("utf-8")
 
 
-def _write_csv(path: Path, definition: TableDefinition, frames: Iterable[pd.DataFrame]) -> None:
+def _write_csv(path: Path, definition: TableDefinition, frames: Iterable[pd.DataFrame], *, mark: bytes = b"") -> None:
     with path.open("wb") as file:
-        file.writelines(_csv_pieces([column.name for column in definition.columns], frames))
-
-
-def _write_csv_with_mark(path: Path, definition: TableDefinition, frames: Iterable[pd.DataFrame]) -> None:
-    """Write CSV after a byte order mark, by which Excel recognizes UTF-8. Other programs may read it as text."""
-    with path.open("wb") as file:
-        file.write(codecs.BOM_UTF8)
+        file.write(mark)
         file.writelines(_csv_pieces([column.name for column in definition.columns], frames))
 
 
@@ -62,15 +57,12 @@ def _csv_pieces(names: Iterable[str], frames: Iterable[pd.DataFrame]) -> Iterato
     yield f"{header}\n".encode()
     for table in frames:
         for begin in range(0, len(table), _ROWS_AT_ONCE):
-            yield _lines(table.iloc[begin : begin + _ROWS_AT_ONCE])
-
-
-def _lines(rows: pd.DataFrame) -> bytes:
-    """Return the rows as bytes of CSV; whole columns are formatted at once and then joined to lines."""
-    cells = [_cells(rows.iloc[:, number]) for number in range(rows.shape[1])]
-    lines = pc.binary_join_element_wise(*cells, pa.scalar(",", _TEXT))
-    ended = pc.binary_join_element_wise(lines, pa.scalar("\n", _TEXT), pa.scalar("", _TEXT))
-    return ended.buffers()[2].to_pybytes() if len(ended) else b""
+            rows = table.iloc[begin : begin + _ROWS_AT_ONCE]
+            # Whole columns are formatted at once and then joined to lines.
+            cells = [_cells(rows.iloc[:, number]) for number in range(rows.shape[1])]
+            lines = pc.binary_join_element_wise(*cells, pa.scalar(",", _TEXT))
+            ended = pc.binary_join_element_wise(lines, pa.scalar("\n", _TEXT), pa.scalar("", _TEXT))
+            yield ended.buffers()[2].to_pybytes()
 
 
 def _cells(column: pd.Series) -> Any:
@@ -126,7 +118,8 @@ def _write_parquet(path: Path, definition: TableDefinition, frames: Iterable[pd.
 #: The formats with one file per table: the path pattern and the writer.
 TABLE_FORMATS: Mapping[str, tuple[str, Callable[[Path, TableDefinition, Iterable[pd.DataFrame]], None]]] = {
     "csv": ("tables/{}.csv", _write_csv),
-    "csv-bom": ("csv-bom/{}.csv", _write_csv_with_mark),
+    # Excel recognizes UTF-8 by the byte order mark. Other programs may read it as text.
+    "csv-bom": ("csv-bom/{}.csv", partial(_write_csv, mark=codecs.BOM_UTF8)),
     "parquet": ("parquet/{}.parquet", _write_parquet),
 }
 

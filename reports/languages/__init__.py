@@ -103,10 +103,12 @@ class Language:
         """Return *sentence* with *values* in its places. Braces in a value stay as they are."""
         if not values:
             return sentence
-        return sentence.format_map({name: self._format_value(value) for name, value in values.items()})
-
-    def _format_value(self, value: Any) -> str:
-        return self.number(int(value)) if isinstance(value, Integral) else str(value)
+        return sentence.format_map(
+            {
+                name: self.number(int(value)) if isinstance(value, Integral) else str(value)
+                for name, value in values.items()
+            }
+        )
 
     # -- values
 

@@ -384,7 +384,7 @@ def _tone(node: Node) -> str:
 
 def _label(node: Node, name: str, language: Language) -> dict[str, Any]:
     """Return the label of a node: next to the chart at both ends, and above the node in the middle."""
-    cut = language.apply(_cut, name)
+    cut = language.apply(lambda text: text if len(text) <= _LONGEST_NODE else f"{text[: _LONGEST_NODE - 1]}…", name)
     short = {"formatter": cut} if cut != name else {}
     match node:
         case (0, _):
@@ -392,10 +392,6 @@ def _label(node: Node, name: str, language: Language) -> dict[str, Any]:
         case (1, _):
             return {"position": "top", "distance": 3, "backgroundColor": colour("paper"), "padding": [1, 3], **short}
     return {"position": "right"}
-
-
-def _cut(name: str) -> str:
-    return f"{name[: _LONGEST_NODE - 1]}…" if len(name) > _LONGEST_NODE else name
 
 
 def _nodes(column: int, hosts: pd.Series, urls: pd.Series) -> list[Node]:

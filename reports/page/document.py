@@ -307,25 +307,20 @@ def _run_facts(frames: Frames, language: Language) -> list[tuple[str, str]]:
     if frames.run.empty:
         return []
     run = next(records_of(frames.run))
+    compared = ((N_("run {run} (before)"), frames.previous), (N_("run {run} (chosen)"), frames.since))
     facts = {
         "arkaudit": escape_invisible(run["version"]),
         language.gettext("Run"): escape_invisible(f"{run['run_id']} ({run['command']}, {run['state']})"),
         language.gettext("Started"): language.format_cell(run["started_at"], ColumnType.MOMENT),
         language.gettext("Ended"): language.format_cell(run["ended_at"], ColumnType.MOMENT)
         or language.gettext("not yet"),
-        language.gettext("Compared with"): _compared_runs(frames, language),
+        language.gettext("Compared with"): "; ".join(
+            language.gettext(words, run=str(earlier.run["run_id"].iloc[0])) for words, earlier in compared if earlier
+        ),
         language.gettext("Resolver for ARKs without one"): escape_invisible(run["resolver"] or ""),
         language.gettext("User agent"): escape_invisible(run["user_agent"] or ""),
     }
     return [(name, text) for name, text in facts.items() if text]
-
-
-def _compared_runs(frames: Frames, language: Language) -> str:
-    return "; ".join(
-        language.gettext(words, run=str(earlier.run["run_id"].iloc[0]))
-        for words, earlier in ((N_("run {run} (before)"), frames.previous), (N_("run {run} (chosen)"), frames.since))
-        if earlier
-    )
 
 
 _FAMILY_TERMS = {str(family): meaning for family, meaning in FAMILY_MEANINGS.items()}

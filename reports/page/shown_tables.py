@@ -84,8 +84,11 @@ def shown_table(definition: TableDefinition, table: pd.DataFrame, frames: Frames
         for row in rows_of(first[[column.name for column in columns]])
     )
     held = min(len(table), MOST_EMBEDDED)
-    nothing = _nothing_words(definition, table, frames, language)
-    return ShownTable(definition, columns, rows, len(table), held, nothing)
+    nothing = _NOTHING.get(definition.name, _NONE) if table.empty else ""
+    is_first = frames.previous is None and frames.since is None
+    if definition.name == "changes" and is_first and table["event"].eq(EventKind.NEW).all():
+        nothing = _FIRST_TIME
+    return ShownTable(definition, columns, rows, len(table), held, language.gettext(nothing))
 
 
 def cell_of(value: Any, kind: ColumnType, language: Language) -> Cell:
@@ -386,11 +389,3 @@ _NOTHING = {
 }
 _FIRST_TIME = N_("Nothing to compare with yet: this is the first audit of its kind in the store.")
 _NONE = N_("Nothing to report.")
-
-
-def _nothing_words(definition: TableDefinition, table: pd.DataFrame, frames: Frames, language: Language) -> str:
-    """Return the text shown instead of a table that has nothing to report; empty for other tables."""
-    is_first = frames.previous is None and frames.since is None
-    if definition.name == "changes" and is_first and table["event"].eq(EventKind.NEW).all():
-        return language.gettext(_FIRST_TIME)
-    return language.gettext(_NOTHING.get(definition.name, _NONE)) if table.empty else ""

@@ -284,7 +284,13 @@ def _cause(failure: Failure, around: CauseContext) -> Cause:
         return Cause.LOOP
     if failure.outcome is ObjectOutcome.BAD_REDIRECT:
         return Cause.BAD_REDIRECT
-    return _refusal(failure, around)
+    # The host that gave a negative answer, and its answers for other ARKs.
+    if failure.status == 410:
+        return Cause.WITHDRAWN
+    if authority_of(failure.request_url) != authority_of(failure.last_url):
+        changed = not around.pattern_works and around.pattern_count > 1
+        return Cause.CHANGED_PATH if changed else Cause.MISSING_PAGE
+    return Cause.UNKNOWN_NAME if around.naan_known else Cause.UNKNOWN_NAAN
 
 
 def _spelling_refused(refused: str, works: str) -> Cause:
@@ -298,16 +304,6 @@ def _spelling_refused(refused: str, works: str) -> Cause:
     if refused.replace("-", "") == works.replace("-", ""):
         return Cause.HYPHENS
     return Cause.REFUSED_HERE
-
-
-def _refusal(failure: Failure, around: CauseContext) -> Cause:
-    """Return the cause of a negative answer, by the host that gave it and by its answers for other ARKs."""
-    if failure.status == 410:
-        return Cause.WITHDRAWN
-    if authority_of(failure.request_url) != authority_of(failure.last_url):
-        changed = not around.pattern_works and around.pattern_count > 1
-        return Cause.CHANGED_PATH if changed else Cause.MISSING_PAGE
-    return Cause.UNKNOWN_NAME if around.naan_known else Cause.UNKNOWN_NAAN
 
 
 def _better(failure: Failure, around: CauseContext, cause: Cause) -> tuple[str | None, str | None]:

@@ -137,7 +137,13 @@ def _better(citation: Place) -> Correction | None:
         if better and better != citation.as_written:
             return Correction(better, _WAYS[citation.cause], _BECAUSE[citation.cause])
         return None
-    faults = _faults(citation)
+    fault_words = _WRONG if citation.role is Role.TEXT else {**_WRONG, **_LAYOUT}
+    is_hyphenation = citation.role is Role.TEXT and not has_look_alike(citation.as_written)
+    faults = [
+        fault_words[repair]
+        for repair in citation.repairs
+        if repair in fault_words and not (repair == "look-alike hyphen" and is_hyphenation)
+    ]
     if (
         faults
         and citation.cause is None
@@ -150,16 +156,6 @@ def _better(citation: Place) -> Correction | None:
             f"it has {', '.join(faults)}, and works without {'it' if len(faults) == 1 else 'them'}",
         )
     return None
-
-
-def _faults(citation: Place) -> list[str]:
-    fault_words = _WRONG if citation.role is Role.TEXT else {**_WRONG, **_LAYOUT}
-    is_hyphenation = citation.role is Role.TEXT and not has_look_alike(citation.as_written)
-    return [
-        fault_words[repair]
-        for repair in citation.repairs
-        if repair in fault_words and not (repair == "look-alike hyphen" and is_hyphenation)
-    ]
 
 
 def has_look_alike(text: str) -> bool:

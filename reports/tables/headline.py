@@ -95,24 +95,22 @@ def headline(counts: Counts, language: Language = ENGLISH) -> str:
     >>> print(headline(Counts(48, 7, causes=7, day=date(2026, 11, 23), since=date(2026, 11, 1), confirmed=2, recovered=1)))
     7 of 55 judged ARKs fail; 7 causes to act on; 2 confirmed broken and 1 recovered since 1 November.
     """
-    between = language.pgettext("between the parts of the verdict", "; ")
-    return f"{between.join(_clauses(counts, language))}."
-
-
-def _clauses(counts: Counts, language: Language) -> Iterator[str]:
-    """Yield the clauses of the headline; each is a complete clause that is translated by itself."""
-    if not counts.arks:
-        yield language.gettext("No ARK was found")
-        return
-    yield _judged_words(counts, language)
-    if counts.unreachable:
-        yield language.ngettext("{number} gave no answer today", "{number} gave no answer today", counts.unreachable)
-    yield (
-        language.ngettext("{number} cause to act on", "{number} causes to act on", counts.causes)
-        if counts.causes
-        else language.gettext("nothing to act on")
-    )
-    yield _since_words(counts, language)
+    # Each is a complete clause that is translated by itself.
+    if counts.arks:
+        clauses = [_judged_words(counts, language)]
+        if counts.unreachable:
+            clauses.append(
+                language.ngettext("{number} gave no answer today", "{number} gave no answer today", counts.unreachable)
+            )
+        clauses.append(
+            language.ngettext("{number} cause to act on", "{number} causes to act on", counts.causes)
+            if counts.causes
+            else language.gettext("nothing to act on")
+        )
+        clauses.append(_since_words(counts, language))
+    else:
+        clauses = [language.gettext("No ARK was found")]
+    return f"{language.pgettext('between the parts of the verdict', '; ').join(clauses)}."
 
 
 def _judged_words(counts: Counts, language: Language) -> str:

@@ -61,10 +61,13 @@ def naans(frames: Frames) -> pd.DataFrame:
     statuses = ark_statuses(frames)
     statuses = statuses.assign(outcome=statuses["object"].astype("str").fillna("not asked"))
     rows = with_purposes(_by_names(statuses, frames.mentions, ["naan"]))
+    # Those of shoulders, too.
+    words = by_identity(frames.verdicts["naan_policy"], naan_policy_words)
+    policies = frames.verdicts[["naan"]].assign(policy=words).dropna().drop_duplicates().sort_values("policy")
     return rows.assign(
         organization=organizations_of(frames.registered, rows["naan"]),
         outcomes=rows["naan"].map(tally(statuses, ["naan"], "outcome")),
-        policy=rows["naan"].map(_policies(frames)).astype("str"),
+        policy=rows["naan"].map(policies.groupby("naan")["policy"].agg(JOINT.join)).astype("str"),
     )
 
 
@@ -173,13 +176,6 @@ def _mean_redirects(counts: pd.DataFrame, rows: pd.DataFrame, urls: pd.Series) -
     """Return the mean number of redirects in *rows* for the host of each of *counts*."""
     means = rows["hop_count"].astype("Float64").groupby(hosts_of(urls)).mean()
     return counts["host"].map(means.round(2))
-
-
-def _policies(frames: Frames) -> pd.Series:
-    """Return the registry's policy texts by NAAN, including those of shoulders."""
-    policies = by_identity(frames.verdicts["naan_policy"], naan_policy_words)
-    words = frames.verdicts[["naan"]].assign(policy=policies).dropna().drop_duplicates()
-    return words.sort_values("policy").groupby("naan")["policy"].agg(JOINT.join)
 
 
 NAANS = TableDefinition(
