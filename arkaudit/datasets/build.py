@@ -42,7 +42,7 @@ from arkaudit.datasets.plan import (
     TableFile,
     TableFiles,
 )
-from arkaudit.datasets.storage import SCRATCH, Storage, open_storage
+from arkaudit.datasets.storage import SCRATCH, open_storage
 from arkaudit.output.exits import say
 from arkaudit.output.progress import Progress
 from extractors.isolated import document_executor
@@ -143,7 +143,7 @@ class FinishedDataset:
 _ATTEMPTS = 3
 #: Number of unreadable documents that a message names.
 _MOST_NAMES = 3
-#: Names of files that `_clean` may remove: of parts, evidence, and scratch files.
+#: Names of files that may be removed: of parts, evidence, and scratch files.
 DATASET_FILES = re.compile(r"p[0-9]{6,}(?:-[0-9a-f]{16}){1,2}(?:\.again)?\.parquet|[0-9a-f]{16}(?:\.arrow)?")
 
 
@@ -169,16 +169,22 @@ class DatasetMaker:
             table.name: TableFiles.of([made[number] for made in decided]) for number, table in enumerate(DATASET_TABLES)
         }
         manifest = Manifest(FORMAT, FORMAT_VERSION, __version__, digest, total, len(read), tables)
-        storage.replace(MANIFEST, manifest.to_bytes())
-        _clean(storage, {*read.values(), evidence_file(digest), *(file.name for made in decided for file in made)})
+        with storage.scratch() as scratch:
+            scratch.write_bytes(manifest.to_bytes())
+            storage.put(scratch, MANIFEST)
+        kept = {*read.values(), evidence_file(digest), *(file.name for made in decided for file in made)}
+        # Files of other attempts and of older evidence go. Files with foreign names stay.
+        for folder in (READ, EVIDENCE, SCRATCH, *tables):
+            for name in storage.names(folder):
+                if f"{folder}/{name}" not in kept and DATASET_FILES.fullmatch(name):
+                    storage.remove(f"{folder}/{name}")
         return FinishedDataset(manifest, unreadable, first_unreadable)
 
     def _read_parts(self) -> dict[str, str]:
         """Read the parts that are not done yet, and return the file of each part in order."""
         parts = {part.key: part for part in self.plan.parts()}
-        finished = finished_files(self.plan.storage, READ)
-        done = {key: file.name for key, file in finished.items() if key in parts}
-        left = {key: part for key, part in parts.items() if key not in done}
+        done = {key: file.name for key, file in finished_files(self.plan.storage, READ).items() if key in parts}
+        left = [part for key, part in parts.items() if key not in done]
         size = sum(parts[key].size for key in done)
         self.progress.stage("parts read", len(parts), done=len(done))
         if done:
@@ -193,7 +199,7 @@ class DatasetMaker:
         def call(part: Part) -> Call:
             return Call(part.key, "read", (self.plan.storage.place, part, self.folder))
 
-        lost = self._finish(map(call, left.values()), take)
+        lost = self._finish(map(call, left), take)
         # A lost part killed its workers, or waited at a worker that another part killed. So it is tried alone, then
         # file by file. A file that is lost alone is the cause.
         is_alone = len(left) == 1
@@ -269,11 +275,3 @@ class DatasetMaker:
                 return lost
             calls = [answer.call for answer in failed]
         raise PartsFailed(f"part {failed[0].call.key}: {failed[0].failed}")
-
-
-def _clean(storage: Storage, kept: set[str]) -> None:
-    """Remove files of other attempts and of older evidence. Files with foreign names stay."""
-    for folder in (READ, EVIDENCE, SCRATCH, *(table.name for table in DATASET_TABLES)):
-        for name in storage.names(folder):
-            if f"{folder}/{name}" not in kept and DATASET_FILES.fullmatch(name):
-                storage.remove(f"{folder}/{name}")

@@ -157,8 +157,12 @@ class DaskEngine:
         submit()
         try:
             while futures:
-                answers = []
-                for future, result in _waited_for(fetched):
+                results, answers = [], []
+                with suppress(Empty):
+                    results.append(fetched.get(timeout=_WAIT_S))
+                    while True:
+                        results.append(fetched.get_nowait())
+                for future, result in results:
                     if is_of_connection(result, future.status):
                         self._look(now=True)
                         self._client.loop.add_callback(fetch, future)
@@ -205,14 +209,6 @@ def answer_as(call: Call, declared: Mapping[str, bool], expected: tuple[str, ...
     if fingerprint() != expected:
         raise AnotherWorker(difference(expected, fingerprint()))
     return own_worker().result(call)
-
-
-def _waited_for(fetched: SimpleQueue[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
-    """Yield fetched results; wait up to `_WAIT_S` for the first."""
-    with suppress(Empty):
-        yield fetched.get(timeout=_WAIT_S)
-        while True:
-            yield fetched.get_nowait()
 
 
 def is_of_connection(result: Any, status: str) -> bool:

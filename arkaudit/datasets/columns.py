@@ -112,14 +112,6 @@ def schema_of(table: DatasetTable) -> pa.Schema:
     return pa.schema(fields, metadata={"table": table.name, "row": table.caption})
 
 
-def wrong_column(table: DatasetTable, schema: pa.Schema) -> str | None:
-    """Return a phrase about the first column of *table* that a file with this *schema* lacks, or None."""
-    for expected in schema_of(table):
-        if expected.name not in schema.names or schema.field(expected.name).type != expected.type:
-            return f"the column {expected.name} is missing or has a wrong type"
-    return None
-
-
 class ParquetFile:
     """Writes rows, each a sequence of cells in the order of the columns, into a file."""
 
@@ -151,17 +143,14 @@ class ParquetFile:
 
     def _flush(self) -> None:
         if self._rows:
-            columns = zip(*self._rows, strict=True)
-            arrays = [_array(cells, field.type) for cells, field in zip(columns, self._schema, strict=True)]
+            arrays = []
+            for cells, field in zip(zip(*self._rows, strict=True), self._schema, strict=True):
+                try:
+                    arrays.append(pa.array(cells, field.type))
+                except UnicodeEncodeError:
+                    arrays.append(pa.array([_sound(cell) for cell in cells], field.type))
             self._writer.write_table(pa.table(arrays, schema=self._schema))
             self._rows, self._weight = [], 0
-
-
-def _array(cells: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    try:
-        return pa.array(cells, kind)
-    except UnicodeEncodeError:
-        return pa.array([_sound(cell) for cell in cells], kind)
 
 
 def _sound(cell: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -34,12 +34,11 @@ _RATES = (
 _OTHER_RATE = 6e6
 
 
-#: Files, and findings about their folders.
-Inputs = tuple[list[InputFile], list[FolderFinding]]
+def inputs_of(places: Iterable[str], out: str) -> tuple[list[InputFile], list[FolderFinding]]:
+    """Return the files in *places*, except those of the dataset *out* itself, and findings about their folders.
 
-
-def inputs_of(places: Iterable[str], out: str) -> Inputs:
-    """Return the files in *places* except those of the dataset *out* itself. Raises `UserMistake`."""
+    Raises `UserMistake`.
+    """
     places = list(places)
     objects = [name for name in places if is_object(name)]
     seeds = Seeds.parse(name for name in places if not is_object(name))
@@ -47,8 +46,15 @@ def inputs_of(places: Iterable[str], out: str) -> Inputs:
         raise UserMistake(f"a dataset is made of files, not of URLs: {seeds.urls[0]}")
     own = Path(out).resolve()
     below = f"{out.rstrip('/')}/"
-    files = [finding for finding in objects_of(objects) if not finding.name.startswith(below)] if objects else []
-    files += [_input(path) for path in seeds.files if own not in path.resolve().parents]
+    files = [file for file in objects_of(objects) if not file.name.startswith(below)]
+    for path in seeds.files:
+        if own not in path.resolve().parents:
+            try:
+                stat = path.stat()
+                files.append(InputFile(str(path), stat.st_size, str(stat.st_mtime_ns)))
+            except OSError as problem:
+                # It becomes a row with this reason.
+                files.append(InputFile(str(path), 0, str(problem.strerror)))
     folders = [(document_name(folder), finding) for folder, finding in seeds.folder_findings.items()]
     return files, folders
 
@@ -68,15 +74,6 @@ def estimate(parts: Sequence[Part]) -> str:
     hours = seconds / 3600
     amount = f"{count_noun(len(files), 'file')}, {size / 1e6:,.1f} MB, {count_noun(len(parts), 'part')}"
     return f"{amount}, about {hours:.{0 if hours >= 10 else 1 if hours >= 0.1 else 3}f} hours of one core"
-
-
-def _input(path: Path) -> InputFile:
-    try:
-        stat = path.stat()
-    except OSError as problem:
-        # It becomes a row with this reason.
-        return InputFile(str(path), 0, str(problem.strerror))
-    return InputFile(str(path), stat.st_size, str(stat.st_mtime_ns))
 
 
 _LOCK = "work/lock"
@@ -126,44 +123,38 @@ def make_dataset(
 def check_dataset(folder: str) -> None:
     """Print missing and damaged files of the dataset at *folder*; exit with 1 if any. Raises `UserMistake`."""
     storage = open_storage(folder)
-    damage = list(damage_in(storage))
-    tables = manifest_in(storage).tables
+    manifest = manifest_in(storage)
+    damage = list(damage_in(storage, manifest))
     for line in damage:
         print(line)
     if damage:
         say(f"{folder}: {count_noun(len(damage), 'file')} missing or damaged; repeat the command that made the dataset")
         sys.exit(EXIT_FINDING)
-    say(f"{folder} is unchanged: {count_noun(sum(len(table.files) for table in tables.values()), 'file')}")
+    files = sum(len(table.files) for table in manifest.tables.values())
+    say(f"{folder} is unchanged: {count_noun(files, 'file')}")
 
 
-@contextmanager
-def _engine(workers: str | None, jobs: int) -> Iterator[Engine]:
+def _engine(workers: str | None, jobs: int) -> AbstractContextManager[Engine]:
     if workers is None:
-        with PartWorker(jobs) as worker:
-            yield worker
-        return
+        return PartWorker(jobs)
     from arkaudit.datasets.cluster import local_engine, remote_engine
 
-    with local_engine(int(workers)) if workers.isdecimal() else remote_engine(workers) as engine:
-        yield engine
+    return local_engine(int(workers)) if workers.isdecimal() else remote_engine(workers)
 
 
 def _check_place(storage: Storage) -> None:
     """Raise `UserMistake` if the place holds other files than a dataset, or a folder of it is a symbolic link."""
-    if not storage.names(PLANS) and not _is_empty(storage):
-        raise UserMistake(f"{storage.place} is neither empty nor a dataset")
-    for name in ("work", PLANS, READ, EVIDENCE, SCRATCH, *(table.name for table in DATASET_TABLES)):
-        if not is_object(storage.place) and Path(storage.place, name).is_symlink():
-            raise UserMistake(f"{storage.place}/{name} is a link, which a dataset must not contain")
-
-
-def _is_empty(storage: Storage) -> bool:
-    """Return True if the place only holds files of a command that was killed before it had a plan."""
-    return (
+    # A command that was killed before it had a plan leaves these.
+    is_empty = (
         all(name == "work/" or (name.startswith(TRIAL_PREFIX) and name.endswith("/")) for name in storage.names(""))
         and set(storage.names("work")) <= {"lock", "scratch/", "plans/"}
         and all(map(DATASET_FILES.fullmatch, storage.names(SCRATCH)))
     )
+    if not storage.names(PLANS) and not is_empty:
+        raise UserMistake(f"{storage.place} is neither empty nor a dataset")
+    for name in ("work", PLANS, READ, EVIDENCE, SCRATCH, *(table.name for table in DATASET_TABLES)):
+        if not is_object(storage.place) and Path(storage.place, name).is_symlink():
+            raise UserMistake(f"{storage.place}/{name} is a link, which a dataset must not contain")
 
 
 @contextmanager

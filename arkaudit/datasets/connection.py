@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from arkaudit.datasets.columns import DATASET_TABLES, wrong_column
+from arkaudit.datasets.columns import DATASET_TABLES, schema_of
 from arkaudit.datasets.plan import Manifest, damage_in, manifest_in
 from arkaudit.datasets.storage import is_object, object_files, open_storage
 from extractors.model.budget import cores
@@ -48,11 +48,6 @@ class OpenDataset:
         """Return all rows of *query*. Raises `UserMistake`."""
         with _as_unreadable():
             return self.connection.execute(query).fetchall()
-
-    def schema(self, query: str) -> pa.Schema:
-        """Return the columns of *query*. Raises `UserMistake`."""
-        with _as_unreadable():
-            return self.connection.sql(query).to_arrow_reader().schema
 
     def dicts(self, query: str) -> Iterator[dict[str, Any]]:
         """Yield the rows of *query* by column. Raises `UserMistake`."""
@@ -130,15 +125,18 @@ def open_dataset(place: str, *, verify: bool = True) -> Iterator[OpenDataset]:
     require_duckdb()
     storage = open_storage(place)
     manifest = manifest_in(storage)
-    for damage in damage_in(storage) if verify and not is_object(place) else ():
+    for damage in damage_in(storage, manifest) if verify and not is_object(place) else ():
         raise UserMistake(f"{place} can't be read: {damage}: repeat the command that made the dataset")
     paths = {name: [f"{storage.place}/{file}" for file in table.files] for name, table in manifest.tables.items()}
     with connect(place) as connection:
         dataset = OpenDataset(connection, manifest, paths["mentions"])
         for table in DATASET_TABLES:
             files = paths[table.name]
-            if why := wrong_column(table, dataset.schema(f"SELECT * FROM {parquet(files[:1])} LIMIT 0")):
-                raise UserMistake(f"{files[0]}: {why}")
+            with _as_unreadable():
+                schema = connection.sql(f"SELECT * FROM {parquet(files[:1])} LIMIT 0").to_arrow_reader().schema
+            for column in schema_of(table):
+                if column.name not in schema.names or schema.field(column.name).type != column.type:
+                    raise UserMistake(f"{files[0]}: the column {column.name} is missing or has a wrong type")
             dataset.run(f"CREATE VIEW {table.name} AS SELECT * FROM {parquet(files)}")
         yield dataset
 
@@ -154,16 +152,11 @@ def _as_unreadable() -> Iterator[None]:
 
 
 def parquet(files: Sequence[str]) -> str:
-    """Return the table function for *files*. A parent folder called `naan=…` must not become a column."""
-    options = "hive_partitioning = false, union_by_name = false, filename = false, file_row_number = false"
-    return f"read_parquet({_sql_list(files)}, {options}, binary_as_string = false)"
+    """Return the table function for *files*. A parent folder called `naan=…` must not become a column.
 
-
-def _sql_list(texts: Sequence[str]) -> str:
-    """Return the texts as a list in SQL.
-
-    >>> _sql_list(["a", "it's"])
-    "['a', 'it''s']"
+    >>> parquet(["a", "it's"]).partition(", hive")[0]
+    "read_parquet(['a', 'it''s']"
     """
-    quoted = ("'" + text.replace("'", "''") + "'" for text in texts)
-    return f"[{', '.join(quoted)}]"
+    quoted = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
+    options = "hive_partitioning = false, union_by_name = false, filename = false, file_row_number = false"
+    return f"read_parquet([{quoted}], {options}, binary_as_string = false)"

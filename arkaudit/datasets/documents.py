@@ -10,7 +10,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from arkaudit.datasets.connection import OpenDataset, open_dataset, query_of
+from arkaudit.datasets.connection import open_dataset, query_of
 from arkaudit.datasets.plan import Manifest
 from crawler.model.observations import CitedMention, DecidedOn, DocumentOutcome, DocumentRecord, now
 from crawler.model.resolving import mention_url
@@ -77,7 +77,9 @@ class DatasetDocuments:
         at = now()
         taken = mentions = 0
         with open_dataset(self.place, verify=False) as dataset:
-            self._require_documents(dataset)
+            query = "SELECT document FROM mentions ANTI JOIN documents USING (document) LIMIT 1"
+            for (name,) in dataset.rows(query):
+                raise UserMistake(f"{self.place} can't be read: it has citations of {name}, but not this document")
             most = "NULL" if self.is_whole else DOCUMENTS_AN_ARK
             dataset.run(f"SET VARIABLE documents_an_ark = {most}")
             dataset.run(query_of("chosen"))
@@ -90,20 +92,13 @@ class DatasetDocuments:
             others = "SELECT document, kind, detail FROM findings ANTI JOIN documents USING (document) ORDER BY ALL"
             self.notes = [(row["document"], Finding(row["kind"], row["detail"])) for row in dataset.dicts(others)]
         if not self.is_whole:
-            self.notes.append((self.place, self._what_is_left_out(taken, mentions)))
-
-    def _require_documents(self, dataset: OpenDataset) -> None:
-        for (name,) in dataset.rows("SELECT document FROM mentions ANTI JOIN documents USING (document) LIMIT 1"):
-            raise UserMistake(f"{self.place} can't be read: it has citations of {name}, but not this document")
-
-    def _what_is_left_out(self, taken: int, mentions: int) -> Finding:
-        tables = self.manifest.tables
-        return Finding(
-            "documents-left-out",
-            f"{taken:,} of {tables['documents'].rows:,} documents are here, with {mentions:,} of "
-            f"{tables['mentions'].rows:,} mentions of ARKs: at most {DOCUMENTS_AN_ARK} for each ARK at a URL; "
-            "`arkaudit report --dataset` counts all",
-        )
+            tables = self.manifest.tables
+            words = (
+                f"{taken:,} of {tables['documents'].rows:,} documents are here, with {mentions:,} of "
+                f"{tables['mentions'].rows:,} mentions of ARKs: at most {DOCUMENTS_AN_ARK} for each ARK at a URL; "
+                "`arkaudit report --dataset` counts all"
+            )
+            self.notes.append((self.place, Finding("documents-left-out", words)))
 
     @contextmanager
     def _require_own_values(self, what: str) -> Iterator[None]:
@@ -120,7 +115,12 @@ def _record(rows: list[Row], resolver: str, at: str) -> DocumentRecord:
     *at* replaces the time of reading, which a dataset does not have.
     """
     document = rows[0]
-    cited = (row for row in rows if row["ordinal"] is not None)
+    mentions = []
+    for row in rows if document["ordinal"] is not None else ():
+        confidence = Confidence[row["confidence"].upper()]
+        values = {**row, "ark": to_plain(Ark.parse(row["ark"])), "confidence": confidence, "remarks": row["spelling"]}
+        cited = from_plain(values, Mention)
+        mentions.append(CitedMention(cited, _url(row, resolver), decided=DecidedOn(row["decided"])))
     return DocumentRecord(
         url=document["document"],
         found_on=document["source"] if document["record"] else None,
@@ -130,17 +130,9 @@ def _record(rows: list[Row], resolver: str, at: str) -> DocumentRecord:
         title=document["title"],
         body_bytes=document["bytes"],
         body_sha256=document["sha256"],
-        mentions=tuple(
-            CitedMention(_mention(row), _url(row, resolver), decided=DecidedOn(row["decided"])) for row in cited
-        ),
+        mentions=tuple(mentions),
         findings=tuple(Finding(**finding) for finding in document["findings"]),
     )
-
-
-def _mention(row: Row) -> Mention:
-    confidence = Confidence[row["confidence"].upper()]
-    values = {**row, "ark": to_plain(Ark.parse(row["ark"])), "confidence": confidence, "remarks": row["spelling"]}
-    return from_plain(values, Mention)
 
 
 def _url(row: Row, resolver: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -54,18 +54,17 @@ def part_stem(key: str, read_file: str, evidence: str) -> str:
 
 def finished_files(storage: Storage, folder: str) -> dict[str, TableFile]:
     """Return the files of parts in *folder* by stem, without damaged ones, and without those of two attempts."""
-    files: dict[str, TableFile] = {}
-    stems: Counter[str] = Counter()
+    files: defaultdict[str, list[TableFile | None]] = defaultdict(list)
     for name in storage.names(folder):
         if match := PART_FILE.fullmatch(name):
             file, stem, digest = f"{folder}/{name}", *match.groups()
-            stems[stem] += 1
+            files[stem].append(None)
             with suppress(FileNotFoundError, pa.ArrowException), storage.local(file) as path:
                 if (sha256 := digest_of_file(path)).startswith(digest):
-                    files[stem] = TableFile(file, pq.read_metadata(path).num_rows, sha256)
+                    files[stem][-1] = TableFile(file, pq.read_metadata(path).num_rows, sha256)
                 else:
                     say(f"{file} is damaged; its part is made again")
-    return {stem: file for stem, file in files.items() if stems[stem] == 1}
+    return {stem: sound for stem, [sound, *others] in files.items() if sound is not None and not others}
 
 
 def _publish(storage: Storage, scratch: Path, folder: str, stem: str, end: str = "") -> TableFile:
@@ -126,12 +125,10 @@ def summary_with_origin(part: two_passes.Part, extraction: Extraction | None) ->
     """Return the summary of the document that *part* is, or that *extraction* read from it, with its origin."""
     origin = Origin(part.name)
     if isinstance(part, ArchiveMember):
-        resolvers: dict[int, str] = {}
+        found: Iterable[str | None] = ()
         if extraction is not None and part.url is not None:
             found = relative_resolvers(extraction.mentions, extraction.reading, part.url)
-            for index, resolver in enumerate(found):
-                if resolver is not None:
-                    resolvers[index] = resolver
+        resolvers = {index: resolver for index, resolver in enumerate(found) if resolver is not None}
         digest = hashlib.sha256(part.data).hexdigest()
         origin = Origin(part.source, part.url, len(part.data), digest, resolvers)
     return DocumentSummary.of(replace(document_of(part, extraction), origin=origin))
@@ -156,6 +153,8 @@ def _as_bytes(arks: Iterable[object]) -> list[bytes]:
 # -- the second pass
 
 Rows = dict[str, list[list[Any]]]
+#: The columns of a mention after those of its document.
+_CELLS = [column.name for column in MENTIONS.columns[3:]]
 
 
 def evidence_file(digest: str) -> str:
@@ -185,8 +184,10 @@ def decide_part(
                 table.name: writing.enter_context(ParquetFile(schema_of(table), scratches[table.name]))
                 for table in DATASET_TABLES
             }
+            batches = writing.enter_context(pq.ParquetFile(path)).iter_batches(BATCH_DOCUMENTS, columns=["encoded"])
+            encoded = chain.from_iterable(batch["encoded"].to_pylist() for batch in batches)
             archives: set[str] = set()
-            for rows, _ in decided_documents(_encoded_documents(path), evidence, rows_of, executor):
+            for rows, _ in decided_documents(encoded, evidence, rows_of, executor):
                 # Several rows about one archive become one document.
                 if rows[DOCUMENTS.name] and not rows[DOCUMENTS.name][0][2]:
                     name = rows[DOCUMENTS.name][0][0]
@@ -195,12 +196,6 @@ def decide_part(
                 for table, some in rows.items():
                     files[table].add(some)
         return [_publish(storage, scratch, table, stem) for table, scratch in scratches.items()]
-
-
-def _encoded_documents(path: Path) -> Iterator[bytes]:
-    with pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(BATCH_DOCUMENTS, columns=["encoded"]):
-            yield from batch["encoded"].to_pylist()
 
 
 def rows_of(document: Document) -> Rows:
@@ -220,17 +215,7 @@ def rows_of(document: Document) -> Rows:
         len(document.mentions),
     ]
     is_document = not document.is_folder and (origin.size is not None or document.is_unreadable)
-    return {
-        DOCUMENTS.name: [[*where, *about]] if is_document else [],
-        MENTIONS.name: [[*where, *cells] for cells in _mention_cells(document, origin)],
-        FINDINGS.name: [[*where, finding.kind, finding.detail] for finding in document.findings],
-    }
-
-
-_CELLS = [column.name for column in MENTIONS.columns[3:]]
-
-
-def _mention_cells(document: Document, origin: Origin) -> Iterator[list[Any]]:
+    mentions = []
     for index, mention in enumerate(document.mentions):
         ark = mention.ark
         row = mention_row(document.name, mention) | {
@@ -242,4 +227,9 @@ def _mention_cells(document: Document, origin: Origin) -> Iterator[list[Any]]:
             "link_resolver": origin.link_resolvers.get(index),
             "decided": 2 if index in document.changed else 1,
         }
-        yield [row[name] for name in _CELLS]
+        mentions.append([*where, *(row[name] for name in _CELLS)])
+    return {
+        DOCUMENTS.name: [[*where, *about]] if is_document else [],
+        MENTIONS.name: mentions,
+        FINDINGS.name: [[*where, finding.kind, finding.detail] for finding in document.findings],
+    }

@@ -7,7 +7,7 @@ import io
 import json
 import platform
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from operator import attrgetter
@@ -162,9 +162,8 @@ class Plan:
         self, files: Sequence[InputFile], folders: Sequence[FolderFinding] = (), *, part_bytes: int = PART_BYTES
     ) -> None:
         """Add parts for new *files*. Raises `UserMistake` if planned files have changed or the programs differ."""
-        while True:
-            number = len(self.storage.names(PLANS))
-            parts = self.parts()
+
+        def new_parts(parts: Sequence[Part], first: int) -> list[Part]:
             planned = {file.name: file for part in parts for file in part.files}
             for file in files:
                 if planned.get(file.name, file) != file:
@@ -174,22 +173,23 @@ class Plan:
             said = {finding for part in parts for finding in part.folders}
             new_files = {file.name: file for file in files if file.name not in planned}
             new_folders = [finding for finding in dict.fromkeys(folders) if finding not in said]
-            new = parts_of(new_files.values(), new_folders, first=_next_number(parts), part_bytes=part_bytes)
-            # If another process has added a plan of this name, the next loop reads it.
-            if not new or self._add(number, new):
-                return
+            return parts_of(new_files.values(), new_folders, first=first, part_bytes=part_bytes)
+
+        self._append(new_parts)
 
     def split(self, part: Part) -> list[Part]:
         """Replace *part* by a part for each of its files, and return these."""
-        while True:
-            number, first = len(self.storage.names(PLANS)), _next_number(self.parts())
-            new = parts_of(part.files, part.folders, first=first, part_files=1)
-            if self._add(number, new):
-                return new
+        return self._append(lambda _, first: parts_of(part.files, part.folders, first=first, part_files=1))
 
-    def _add(self, number: int, parts: Iterable[Part]) -> bool:
-        lines = (to_json(line) + b"\n" for line in (_PlanHead(_FORMAT, list(self.made_by)), *parts))
-        return self.storage.create(f"{PLANS}/{number + 1:05}.jsonl", b"".join(lines))
+    def _append(self, new_parts: Callable[[Sequence[Part], int], list[Part]]) -> list[Part]:
+        """Add and return the parts that *new_parts* returns for the present ones and the first new number."""
+        while True:
+            number, parts = len(self.storage.names(PLANS)), self.parts()
+            new = new_parts(parts, 1 + max((int(part.key[1:]) for part in parts), default=0))
+            lines = (to_json(line) + b"\n" for line in (_PlanHead(_FORMAT, list(self.made_by)), *new))
+            # If another process has added a plan of this name, the next loop reads it.
+            if not new or self.storage.create(f"{PLANS}/{number + 1:05}.jsonl", b"".join(lines)):
+                return new
 
     def _parts_in(self, name: str) -> Iterator[Part]:
         """Yield the parts of one file. Raises `UserMistake` for an invalid one, or one of other programs."""
@@ -212,10 +212,6 @@ class Plan:
             raise UserMistake(
                 f"this version can't resume the dataset {self.storage.place}: {PLANS}/{name} is not a plan"
             ) from None
-
-
-def _next_number(parts: Iterable[Part]) -> int:
-    return 1 + max((int(part.key[1:]) for part in parts), default=0)
 
 
 # -- the manifest, which is written last. Readers use only the files that it lists.
@@ -300,9 +296,9 @@ class Manifest:
         return manifest
 
 
-def damage_in(storage: Storage) -> Iterator[str]:
-    """Read all files of the dataset in *storage*, and yield messages about damage. Raises `UserMistake`."""
-    for table in manifest_in(storage).tables.values():
+def damage_in(storage: Storage, manifest: Manifest) -> Iterator[str]:
+    """Read all files of the dataset in *storage*, and yield messages about damage."""
+    for table in manifest.tables.values():
         for name, digest in zip(table.files, table.sha256, strict=True):
             now = storage.digest(name)
             if now is None:

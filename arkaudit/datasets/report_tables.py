@@ -51,20 +51,12 @@ from reports.tables.summary import cited_sentence
 MOST_CITATIONS = 1_000_000
 
 
-def _asked_url(repaired: str, resolver: str | None, link_resolver: str | None) -> str:
-    return mention_url(repaired, resolver, link_resolver, GLOBAL_RESOLVER)
-
-
-def _example_sign(contexts: str | None, title: str | None, document: str | None) -> str | None:
-    return listings.example_sign((contexts, title, document))
-
-
 #: Functions of the queries in ``sql/``, whose parameters and results are texts or missing.
 _FUNCTIONS: dict[str, Callable[..., str | None]] = {
     "host_of": authority_of,
     "section_of": overviews.section,
-    "request_url": _asked_url,
-    "example_sign": _example_sign,
+    "request_url": lambda repaired, written, link: mention_url(repaired, written, link, GLOBAL_RESOLVER),
+    "example_sign": lambda contexts, title, document: listings.example_sign((contexts, title, document)),
 }
 
 

@@ -100,10 +100,12 @@ def objects_of(places: Iterable[str]) -> list[InputFile]:
                 some = [at_key]
             else:
                 some = object_files().find(key.rstrip("/"), detail=True).values()
-            objects = [_input(entry) for entry in some if entry["type"] == "file"]
+            objects = [entry for entry in some if entry["type"] == "file"]
         if not objects:
             raise UserMistake(f"there is no object at {url}")
-        inputs += objects
+        for entry in objects:
+            stamp = str(entry.get("ETag", "")).strip('"')
+            inputs.append(InputFile(f"{_SCHEME}://{entry['name']}", int(entry["size"]), stamp))
     return inputs
 
 
@@ -116,10 +118,6 @@ def require_valid_url(url: str) -> str:
     if find_spec("s3fs") is None:
         raise UserMistake(f"{url} needs s3fs: pip install 'arkaudit[s3]'")
     return url
-
-
-def _input(entry: dict[str, Any]) -> InputFile:
-    return InputFile(f"{_SCHEME}://{entry['name']}", int(entry["size"]), str(entry.get("ETag", "")).strip('"'))
 
 
 @cache
@@ -210,12 +208,6 @@ class Storage:
             yield path
         finally:
             path.unlink(missing_ok=True)
-
-    def replace(self, name: str, data: bytes) -> None:
-        """Create or replace a file."""
-        with self.scratch() as scratch:
-            scratch.write_bytes(data)
-            self.put(scratch, name)
 
     def read(self, name: str) -> bytes | None:
         """Return the content of a file, or None."""
