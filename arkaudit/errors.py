@@ -4,28 +4,22 @@ ArkauditError
 ├── NotAnArk, ValueError        a text holds no ARK
 │   └── NamespaceOnly           a text holds a NAAN or a shoulder, but no name
 ├── SourceUnreadable, OSError   `extract`: a path does not exist, or is a URL
-├── UserMistake                 a mistake in a seed, an option or a file
+├── UserMistake                 a mistake in a seed, an option, a file or its place; a report can't be written
 │   ├── ConfigError             an invalid configuration, with the key or the line
 │   ├── KeyUnusable, ValueError a file without a private key, or readable by others
 │   └── Running                 a named audit is already running
-├── PartsFailed                 parts of a dataset failed, maybe temporarily
-├── StorageFailed               object storage failed
-├── AnotherWorker               a worker of a cluster has other versions
+├── DatasetFailed               the storage of a dataset, a part of it or its cluster failed, maybe temporarily
 ├── RunInterrupted              a signal ended a run; its observations are kept
 │   └── AuditInterrupted        the same, with the id of the run
 ├── StoreError                  a store can't be used
-│   ├── StoreUnopenable         the file is not a store of this version, or another process uses it
+│   ├── StoreUnopenable         there is no such store or run, or another process uses the store
 │   ├── StoreUnwritable         the disk is full, or the file was removed
 │   └── StoreDamaged            the content can't be read
-├── StoreUnreadable             `load_report`: there is no such store or run
 ├── UnknownWord, ValueError     a column holds a word outside its vocabulary
-├── InventoryUnreadable         an inventory is invalid
-├── ReportUnwritable            a report can't be written
 ├── OutputUnwritable            standard output can't be written to
 │
 │   The registry of NAANs:
-├── NotARegistry, ValueError    a file is not a copy of the registry
-├── RegistryRefused             the fetched registry is smaller than the known one
+├── NotARegistry, ValueError    a file or an answer is not a copy of the registry
 │
 │   In a crawl, as the failure of a request:
 ├── AddressRefused              a forbidden address, or a name without a route under ``only_routed``
@@ -36,7 +30,6 @@ ArkauditError
 ├── HostGivenUp                 a host that was given up, or a run that has ended
 ├── ProxyFailed                 a proxy failed, not the host
 ├── BadLocation, ValueError     a redirect to an invalid URL
-├── TooSlow                     a regular expression of the user takes too long
 │
 └── WorkerError                 a parser in its own process failed, or raised an exception
     ├── WorkerDied              it crashed

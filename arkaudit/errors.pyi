@@ -1,12 +1,9 @@
 from arkaudit.audits.audit import AuditInterrupted as AuditInterrupted
 from arkaudit.configuration.config_files import ConfigError as ConfigError
-from arkaudit.datasets.cluster import AnotherWorker as AnotherWorker
 from arkaudit.output.exits import OutputUnwritable as OutputUnwritable
 from arkaudit.schedules.ledger import Running as Running
 from crawler.model.resolving import BadLocation as BadLocation
 from crawler.politeness.throttle import HostGivenUp as HostGivenUp
-from crawler.registry_update import RegistryRefused as RegistryRefused
-from crawler.sources.gate import TooSlow as TooSlow
 from crawler.store import StoreDamaged as StoreDamaged
 from crawler.store import StoreError as StoreError
 from crawler.store import StoreUnopenable as StoreUnopenable
@@ -19,10 +16,9 @@ from crawler.wire.endpoints import NameServerSilent as NameServerSilent
 from crawler.wire.handlers import ProxyFailed as ProxyFailed
 from crawler.wire.identity import KeyUnusable as KeyUnusable
 from extractors.model.errors import ArkauditError as ArkauditError
-from extractors.model.errors import PartsFailed as PartsFailed
+from extractors.model.errors import DatasetFailed as DatasetFailed
 from extractors.model.errors import RunInterrupted as RunInterrupted
 from extractors.model.errors import SourceUnreadable as SourceUnreadable
-from extractors.model.errors import StorageFailed as StorageFailed
 from extractors.model.errors import UserMistake as UserMistake
 from extractors.model.naan import NotARegistry as NotARegistry
 from extractors.model.normalize import NamespaceOnly as NamespaceOnly
@@ -32,7 +28,4 @@ from extractors.processes.worker import WorkerError as WorkerError
 from extractors.processes.worker import WorkerKilled as WorkerKilled
 from extractors.processes.worker import WorkerOutOfMemory as WorkerOutOfMemory
 from extractors.processes.worker import WorkerTimeout as WorkerTimeout
-from reports.exports import ReportUnwritable as ReportUnwritable
-from reports.store.frames import StoreUnreadable as StoreUnreadable
-from reports.store.inventory import InventoryUnreadable as InventoryUnreadable
 from reports.store.typed_columns import UnknownWord as UnknownWord

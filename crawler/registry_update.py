@@ -25,15 +25,11 @@ from crawler.wire.credentialed import verifying_policy
 from crawler.wire.failures import STOPPED, body_faults
 from crawler.wire.handlers import ExactDownloadHandler
 from crawler.wire.middlewares import chain_of, header_of
-from extractors.model.errors import ArkauditError, UserMistake
+from extractors.model.errors import UserMistake
 from extractors.model.naan import NotARegistry, Registry, read_registry
 
 #: The public registry. The README of its predecessor, CDLUC3/naan_reg_public, links to it.
 REGISTRY_URL = "https://cdluc3.github.io/naan_reg_priv/naan_records.json"
-
-
-class RegistryRefused(ArkauditError):
-    """Raised by `update` if no registry could be fetched; the copy in the cache is unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +46,7 @@ class RegistryUpdate:
 def update(source: str | Path, folder: Path, *, now: datetime, settings: Mapping[str, Any]) -> RegistryUpdate:
     """Replace the copy in *folder* by the registry at *source*, a URL or a file, if it differs.
 
-    *settings* are Scrapy's for the request. Raises `RegistryRefused` or `UserMistake`, and for a URL also
+    *settings* are Scrapy's for the request. Raises `NotARegistry` or `UserMistake`, and for a URL also
     `extractors.model.errors.RunInterrupted`. A process can request a URL only once.
     """
     if isinstance(source, Path):
@@ -59,9 +55,9 @@ def update(source: str | Path, folder: Path, *, now: datetime, settings: Mapping
             data = read_bounded(source)
         except OSError as problem:
             words = problem.strerror or problem
-            raise RegistryRefused(f"{source} can't be read: {words}") from None
+            raise NotARegistry(f"{source} can't be read: {words}") from None
         except NotARegistry as problem:
-            raise RegistryRefused(f"{source} has no registry: {problem}") from None
+            raise NotARegistry(f"{source} has no registry: {problem}") from None
         return _replace_copy(folder, data, Provenance(source=name, checked_at=now, sha256=""))
     provenance = None
     with suppress(OSError, NotARegistry):
@@ -71,7 +67,7 @@ def update(source: str | Path, folder: Path, *, now: datetime, settings: Mapping
     response = _fetch(source, provenance.conditions if provenance else {}, settings)
     if response.status == 304:
         if provenance is None:
-            raise RegistryRefused(f"{source} has no registry: it answered 304 though nothing was known of it")
+            raise NotARegistry(f"{source} has no registry: it answered 304 though nothing was known of it")
         confirmed = provenance.model_copy(update={"checked_at": now})
         _put(folder / PROVENANCE, confirmed.model_dump_json(indent=2).encode())
         return RegistryUpdate(load(folder), folder / COPY, changed=False)
@@ -133,7 +129,7 @@ class RegistrySpider(Spider):
 def _fetch(url: str, conditions: Mapping[str, str], settings: Mapping[str, Any]) -> Response:
     """Return the answer of *url* after redirects, conditional on *conditions*.
 
-    Raises `RegistryRefused` if the answer is unreliable.
+    Raises `NotARegistry` if the answer is unreliable.
     """
     answers: list[Answer] = []
     arguments = {"url": url, "headers": conditions, "answers": answers}
@@ -149,7 +145,7 @@ def _fetch(url: str, conditions: Mapping[str, str], settings: Mapping[str, Any])
         fault = _fault(request, response)
         if response is not None and fault is None:
             return response
-    raise RegistryRefused(f"{url} has no registry: {fault}")
+    raise NotARegistry(f"{url} has no registry: {fault}")
 
 
 def _fault(request: Request, response: Response | None) -> str | None:
@@ -174,7 +170,7 @@ def _replace_copy(folder: Path, data: bytes, provenance: Provenance) -> Registry
     try:
         registry = read_registry(data, source=provenance.source, fetched_at=provenance.checked_at)
     except NotARegistry as problem:
-        raise RegistryRefused(f"{provenance.source} has no registry: {problem}") from None
+        raise NotARegistry(f"{provenance.source} has no registry: {problem}") from None
     path = folder / COPY
     changed = True
     with suppress(OSError):  # no copy yet, or one that can't be read

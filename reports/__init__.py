@@ -12,7 +12,7 @@ Each name is imported when it is first used.
 - `AuditFrames`: typed DataFrames; `.table(name)` returns a table of the report.
 - `TABLES`: the definition of each table, with the meaning and the unit of each column.
 - `write_report(report, folder, formats)`, `Report`: write a report to files, as `arkaudit report` does.
-- `StoreUnreadable`, `InventoryUnreadable`, `ReportUnwritable`: errors, each an `ArkauditError`.
+- `ArkauditError`: the base of all errors; `arkaudit.errors` shows the tree.
 
 Names outside `__all__` are private and may change.
 """

@@ -1,9 +1,6 @@
 from extractors.model.errors import ArkauditError as ArkauditError
-from reports.exports import ReportUnwritable as ReportUnwritable
 from reports.exports import write_report as write_report
 from reports.store.frames import Frames as Frames
-from reports.store.frames import StoreUnreadable as StoreUnreadable
-from reports.store.inventory import InventoryUnreadable as InventoryUnreadable
 from reports.tables.report_tables import TABLES as TABLES
 from reports.tables.report_tables import Report as Report
 from reports.tables.report_tables import load_report as load_report

@@ -110,7 +110,7 @@ class ArkHistory:
 def load_ark_history(store: Path, ark: Ark) -> ArkHistory | None:
     """Return the history of *ark*, or None if the store does not hold it.
 
-    Raises `reports.store.frames.StoreUnreadable`.
+    Raises `crawler.store.StoreUnopenable`.
     """
     return read_store(store, lambda connection: _history_of(connection, ark))
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from crawler.model.durable_files import make_folder, put_in_place
 from extractors.documents import unwritable_reason
-from extractors.model.errors import ArkauditError
+from extractors.model.errors import ArkauditError, UserMistake
 from extractors.model.files import is_file, is_folder, path_exists
 from reports.formats.badge import badge_files
 from reports.formats.json_document import json_report
@@ -120,10 +120,6 @@ FORMATS = {
 _PREFIX = ".arkaudit-report-"
 
 
-class ReportUnwritable(ArkauditError):
-    """Raised by `write_report` if the files of a report cannot be written."""
-
-
 @dataclass(frozen=True, slots=True)
 class ReportPaths:
     """The paths of a report's files."""
@@ -142,7 +138,7 @@ def write_report(report: Report | Frames, out: Path, formats: Sequence[str] = DE
 
     All files are first written to a temporary folder inside *out*, on the same disk, and then moved into place, the
     page last: no file is ever half written. If one format fails, the others are still written, and files of the failed
-    format from an earlier report are removed. Raises `ReportUnwritable`, if possible before any file changes.
+    format from an earlier report are removed. Raises `UserMistake`, if possible before any file changes.
     """
     # The page comes last: once it exists, the report is complete.
     wanted = sorted(dict.fromkeys(formats), key=lambda name: name == "html")
@@ -195,28 +191,28 @@ def text_of(report: Report, name: str) -> str:
 
 
 def check_out(out: Path, formats: Sequence[str] = DEFAULT_FORMATS) -> None:
-    """Raise `ReportUnwritable` if a report can't be written to *out*; write nothing.
+    """Raise `UserMistake` if a report can't be written to *out*; write nothing.
 
     An audit calls this before its first request.
     """
     for name in formats:
         module = FORMAT_MODULES.get(name)
         if module is not None and find_spec(module) is None:
-            raise ReportUnwritable(f"the format {name} needs {module}: pip install 'arkaudit[{name}]'")
+            raise UserMistake(f"the format {name} needs {module}: pip install 'arkaudit[{name}]'")
     places = [relative for name in formats for relative in FORMATS[name].paths]
     for folder in dict.fromkeys((out, *((out / relative).parent for relative in places))):
         if (why := unwritable_reason(folder)) is not None:
-            raise ReportUnwritable(why)
+            raise UserMistake(why)
     for relative in places:
         if is_folder(out / relative):
-            raise ReportUnwritable(f"{out / relative}: is a folder, where a file of the report belongs")
+            raise UserMistake(f"{out / relative}: is a folder, where a file of the report belongs")
 
 
 @contextmanager
 def staging_folder(out: Path) -> Iterator[Path]:
     """Yield a temporary folder inside *out*; at the end, move its files to *out*, the page last.
 
-    If the block fails, nothing is moved. Raises `ReportUnwritable` for errors of the disk.
+    If the block fails, nothing is moved. Raises `UserMistake` for errors of the disk.
     """
     is_new = not path_exists(out)
     try:
@@ -233,7 +229,7 @@ def staging_folder(out: Path) -> Iterator[Path]:
     except OSError as error:
         if is_new:
             shutil.rmtree(out, ignore_errors=True)
-        raise ReportUnwritable(f"{out}: the report can't be written: {error.strerror or error}") from error
+        raise UserMistake(f"{out}: the report can't be written: {error.strerror or error}") from error
 
 
 @contextmanager

@@ -18,8 +18,8 @@ from sqlalchemy import JSON, Boolean, Column, Connection, Float, Integer, Select
 
 from crawler.model import schema
 from crawler.model.durable_files import durable_file, make_folder, safe_name
+from extractors.model.errors import UserMistake
 from extractors.model.files import path_exists
-from reports.exports import ReportUnwritable
 from reports.store.frames import read_store
 from reports.store.typed_columns import text_of_value
 
@@ -59,12 +59,12 @@ class ExportResult:
 def export(store: Path, out: Path) -> ExportResult:
     """Write every ended run of *store* to *out* as ``TABLE/run=KEY/part.parquet``, and the tables without a run.
 
-    JSON stays text. Raises `reports.store.frames.StoreUnreadable` and `reports.exports.ReportUnwritable`.
+    JSON stays text. Raises `crawler.store.StoreUnopenable` and `UserMistake`.
     """
     try:
         return read_store(store, lambda connection: _export(connection, out))
     except OSError as error:
-        raise ReportUnwritable(f"{out}: the export can't be written: {error.strerror or error}") from error
+        raise UserMistake(f"{out}: the export can't be written: {error.strerror or error}") from error
 
 
 def _export(connection: Connection, out: Path) -> ExportResult:

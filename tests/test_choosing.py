@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from crawler.model import schema
-from reports.store.frames import Frames, StoreUnreadable, load_frames
+from crawler.store import StoreUnopenable
+from reports.store.frames import Frames, load_frames
 from reports.tables.filters import Choice, select_part
 from reports.tables.listings import REQUESTS
 from reports.tables.report_tables import TABLES, Tables
@@ -138,5 +139,5 @@ def test_of_a_run_that_is_compared_with_the_same_arks_are_chosen(tmp_path: Path,
     assert part.since is not None
     assert set(part.since.verdicts["request_url"]) == set(part.verdicts["request_url"])
     assert not Tables(part)["summary"].empty
-    with pytest.raises(StoreUnreadable, match="run 2 is not earlier than run 1"):
+    with pytest.raises(StoreUnopenable, match="run 2 is not earlier than run 1"):
         load_frames(store, run_id=1, since=2)

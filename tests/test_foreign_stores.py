@@ -14,7 +14,7 @@ from crawler.store import StoreDamaged, StoreUnopenable, checked_stores
 from crawler.store.checked_stores import is_remembered, remember, state_of
 from crawler.store.files import real_path
 from crawler.store.store import Store
-from reports.store.frames import StoreUnreadable, load_frames, read_store
+from reports.store.frames import load_frames, read_store
 from tests.loopback import run_command
 
 AT = "2026-11-21T00:00:00.000+00:00"
@@ -192,7 +192,7 @@ def test_only_files_lie_next_to_a_store(put: Callable[[Path], None], suffix: str
         put(tmp_path / f"a.db{suffix}")
     with pytest.raises(StoreUnopenable, match=rf"a\.db{suffix} (is|has) "):
         Store.open(store)
-    with pytest.raises(StoreUnreadable):
+    with pytest.raises(StoreUnopenable):
         load_frames(store)
 
 
@@ -237,7 +237,7 @@ def test_truncated_store_is_reported(make: Callable[[Path], None], store: Path, 
     shutil.copy(store, tmp_path / "whole.db")
     path = tmp_path / "cut.db"
     make(path)
-    with pytest.raises(StoreUnreadable, match="it was begun and cut off"):
+    with pytest.raises(StoreUnopenable, match="it was begun and cut off"):
         load_frames(path)
 
 

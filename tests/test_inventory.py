@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
+from extractors.model.errors import UserMistake
 from reports.formats.markdown_report import markdown
 from reports.remediation.expectations import AccessMatch, LandingMatch, compare_access, compare_landing, same_object
 from reports.store.frames import load_frames
-from reports.store.inventory import InventoryUnreadable, read_inventory
+from reports.store.inventory import read_inventory
 from reports.tables.definitions import rows_of
 from reports.tables.filters import Choice, select_part
 from reports.tables.inventory import FINDINGS
@@ -118,7 +119,7 @@ def test_inventory_needs_only_arks_and_closed_is_optional(tmp_path: Path) -> Non
 )
 def test_bad_line_is_named_in_one_line(tmp_path: Path, text: str | bytes, line: int, words: str) -> None:
     path = write_inventory(tmp_path, text)
-    with pytest.raises(InventoryUnreadable) as told:
+    with pytest.raises(UserMistake) as told:
         read_inventory(path)
     assert str(told.value).startswith(f"{path}:{line}: ")
     assert words in str(told.value)

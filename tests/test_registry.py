@@ -15,7 +15,8 @@ import pytest
 import trustme
 
 from crawler.model.registry import REGISTRY_LIMIT, load
-from crawler.registry_update import RegistryRefused, RegistryUpdate, UserMistake, update
+from crawler.registry_update import RegistryUpdate, UserMistake, update
+from extractors.model.naan import NotARegistry
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
@@ -270,7 +271,7 @@ def test_a_file_that_is_no_registry_leaves_the_copy_alone(text: str, cache: Path
     before = files(cache)
     source = tmp_path / "new.json"
     source.write_text(text, "utf-8")
-    with pytest.raises(RegistryRefused, match=r"new\.json has no registry: "):
+    with pytest.raises(NotARegistry, match=r"new\.json has no registry: "):
         put(source, cache)
     assert files(cache) == before
 
@@ -279,7 +280,7 @@ def test_a_file_that_is_too_large_is_refused(cache: Path, tmp_path: Path) -> Non
     source = tmp_path / "large.json"
     with source.open("wb") as file:
         file.truncate(REGISTRY_LIMIT + 1)
-    with pytest.raises(RegistryRefused, match="more than 67108864 bytes"):
+    with pytest.raises(NotARegistry, match="more than 67108864 bytes"):
         put(source, cache)
 
 

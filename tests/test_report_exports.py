@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from arkaudit.output.exits import exit_on
 from arkaudit.output.output_rows import csv_line
 from arkaudit.output.reporting import report_on
-from reports.exports import ReportPaths, ReportUnwritable, check_out, write_report
+from extractors.model.errors import UserMistake
+from reports.exports import ReportPaths, check_out, write_report
 from reports.formats.table_files import csv_text
 from reports.languages.display import neutralize_formula
 from reports.store.frames import Frames, load_frames
@@ -195,7 +196,7 @@ def test_an_older_report_is_replaced_and_foreign_files_are_left_alone(tmp_path: 
 def test_a_file_where_a_folder_belongs_is_refused(tmp_path: Path, frames: Frames, place: str) -> None:
     (tmp_path / "letter").write_text("a letter")
     for refused in (lambda out: write_report(frames, out), check_out):
-        with pytest.raises(ReportUnwritable, match="letter: is not a folder"):
+        with pytest.raises(UserMistake, match="letter: is not a folder"):
             refused(tmp_path / place)
     assert files(tmp_path) == {"letter": b"a letter"}
 
@@ -209,7 +210,7 @@ def test_obstacles_are_found_before_anything_is_written(tmp_path: Path, frames: 
         out.mkdir()
         (out / place).write_text("a letter")
     before = files(out)
-    with pytest.raises(ReportUnwritable, match="folder"):
+    with pytest.raises(UserMistake, match="folder"):
         write_report(frames, out)
     assert files(out) == before
 
@@ -227,7 +228,7 @@ def test_a_read_only_folder_is_refused(tmp_path: Path, frames: Frames, place: st
     archive.mkdir()
     if place == "report":
         out.mkdir()
-    with read_only(archive / place), pytest.raises(ReportUnwritable, match="can't be written"):
+    with read_only(archive / place), pytest.raises(UserMistake, match="can't be written"):
         write_report(frames, out)
     assert files(archive) == {}
 
@@ -246,7 +247,7 @@ def test_when_the_disk_is_full_nothing_half_written_stays(
         return open_file(Path("/dev/full") if path.name == "requests.csv" else path, *arguments)
 
     monkeypatch.setattr(Path, "open", until_full)
-    with pytest.raises(ReportUnwritable, match="No space left on device"):
+    with pytest.raises(UserMistake, match="No space left on device"):
         write_report(frames, out)
     assert list(tmp_path.rglob("*")) == ([] if is_new else [out, out / "index.html"])
 

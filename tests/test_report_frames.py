@@ -28,13 +28,13 @@ from crawler.model.observations import (
     Question,
     TlsResult,
 )
-from crawler.store import StoreDamaged
+from crawler.store import StoreDamaged, StoreUnopenable
 from crawler.store.store import Store
 from crawler.verdicts.verdict import judge
 from extractors.find import find_arks
 from extractors.model.documents import Finding
 from reports.store import selections
-from reports.store.frames import Frames, StoreUnreadable, load_frames
+from reports.store.frames import Frames, load_frames
 from reports.store.typed_columns import WORD, Columns, content
 from tests.read_only import read_only
 from tests.report_world import (
@@ -301,13 +301,13 @@ def test_a_path_with_odd_characters_is_a_path(tmp_path: Path) -> None:
 
 def test_missing_file_is_reported_and_not_created(tmp_path: Path) -> None:
     path = tmp_path / "nothing.sqlite"
-    with pytest.raises(StoreUnreadable, match="there is no such file"):
+    with pytest.raises(StoreUnopenable, match="there is no such file"):
         load_frames(path)
     assert not path.exists()
 
 
 def test_a_folder_is_no_store(tmp_path: Path) -> None:
-    with pytest.raises(StoreUnreadable, match="is a folder, not a store"):
+    with pytest.raises(StoreUnopenable, match="is a folder, not a store"):
         load_frames(tmp_path)
 
 
@@ -315,7 +315,7 @@ def test_a_folder_is_no_store(tmp_path: Path) -> None:
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "store.sqlite"
     path.write_bytes(content)
-    with pytest.raises(StoreUnreadable, match="store of arkaudit"):
+    with pytest.raises(StoreUnopenable, match="store of arkaudit"):
         load_frames(path)
 
 
@@ -324,19 +324,19 @@ def test_a_foreign_database_is_refused(tmp_path: Path) -> None:
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE run (run_id INTEGER)")
     connection.close()
-    with pytest.raises(StoreUnreadable, match="is not a store of arkaudit"):
+    with pytest.raises(StoreUnopenable, match="is not a store of arkaudit"):
         load_frames(path)
 
 
 @pytest.mark.parametrize("version", [schema.SCHEMA_VERSION - 1, schema.SCHEMA_VERSION + 1])
 def test_another_schema_is_refused_with_both_numbers(tmp_path: Path, version: int) -> None:
     path = write_store(tmp_path / "store.sqlite", {}, version=version)
-    with pytest.raises(StoreUnreadable, match=rf"schema {version}; this one reads {schema.SCHEMA_VERSION}"):
+    with pytest.raises(StoreUnopenable, match=rf"schema {version}; this one reads {schema.SCHEMA_VERSION}"):
         load_frames(path)
 
 
 def test_a_run_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(StoreUnreadable, match="has no run 7"):
+    with pytest.raises(StoreUnopenable, match="has no run 7"):
         load_frames(write_world(tmp_path / "world.sqlite"), run_id=7)
 
 

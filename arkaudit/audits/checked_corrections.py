@@ -126,7 +126,7 @@ def _with_label_of(written: str, correct: str) -> str:
 
 
 def checks_of(store: Path) -> StoreChecks:
-    """Return the checks of *store*, as its current report has them. Raises `StoreUnreadable`."""
+    """Return the checks of *store*, as its current report has them. Raises `StoreUnopenable`."""
     frames = load_frames(store)
     places = checked_places(frames)
     answered = frozenset(frames.hops.loc[frames.hops["status"].notna(), "url"])

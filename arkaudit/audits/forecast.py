@@ -218,7 +218,7 @@ def _print_ark_forecast(targets: Sequence[tuple[Ark, str]], config: Config) -> N
 def print_run_forecast(seeds: Seeds, config: Config, store_file: Path) -> None:
     """Print the forecast for a run over *seeds*, from the last one in the store.
 
-    Raises `reports.store.store_reading.StoreUnreadable`.
+    Raises `crawler.store.StoreUnopenable`.
     """
     past = last_run(store_file, seeds.names)
     _print_forecast(plan_of_crawl(seeds.urls, past, config.allowance), config)
@@ -271,7 +271,7 @@ class PastRun:
 def last_run(store: Path, seeds: Sequence[str]) -> PastRun | None:
     """Return the newest finished run or crawl over exactly these *seeds*, or None.
 
-    Raises `reports.store.store_reading.StoreUnreadable` for a file that is no store of this version.
+    Raises `crawler.store.StoreUnopenable` for a file that is no store of this version.
     """
     if not path_exists(store) or (is_file(store) and store.stat().st_size == 0):
         return None

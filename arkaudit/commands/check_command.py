@@ -210,11 +210,9 @@ def _arks_of_inventory(path: Path | None, selection: KnownSelection) -> list[str
     """Return the selected ARKs of an inventory."""
     if path is None:
         return []
-    from arkaudit.output.reporting import load_inventory
+    from reports.store.inventory import read_inventory
 
-    listed = load_inventory(path)
-    assert listed is not None
-    return [ark for ark in listed["ark"] if selection.names(ark, ark.partition(":")[2].partition("/")[0])]
+    return [ark for ark in read_inventory(path)["ark"] if selection.names(ark, ark.partition(":")[2].partition("/")[0])]
 
 
 def selection_of(

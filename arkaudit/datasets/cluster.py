@@ -25,7 +25,7 @@ from arkaudit.datasets.storage import reason_of
 from arkaudit.output.exits import say
 from crawler.model.addresses import addresses_in
 from extractors.model.check_characters import DECLARED, declare
-from extractors.model.errors import ArkauditError, PartsFailed, UserMistake
+from extractors.model.errors import DatasetFailed, UserMistake
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -42,10 +42,6 @@ _ANSWERS_WITHIN_S = 10.0
 _WAIT_S = 0.5
 #: Seconds without a worker before each warning: the parts wait.
 _ALONE_S = 20.0
-
-
-class AnotherWorker(ArkauditError):
-    """Raised by a worker whose versions differ from the driver's."""
 
 
 @contextmanager
@@ -133,7 +129,7 @@ class DaskEngine:
         self._look()
 
     def answers(self, calls: Iterable[Call]) -> Iterator[Answer]:
-        """Yield answers as they come. Raises `PartsFailed`, and `UserMistake` for workers of other versions."""
+        """Yield answers as they come. Raises `DatasetFailed`, and `UserMistake` for workers of other versions."""
         left = iter(calls)
         futures: dict[Any, Call] = {}
         fetched: SimpleQueue[tuple[Any, Any]] = SimpleQueue()
@@ -177,7 +173,7 @@ class DaskEngine:
                 future.release()
 
     def _look(self, *, now: bool = False) -> None:
-        """Check the scheduler and its number of workers from time to time, or *now*. Raises `PartsFailed`."""
+        """Check the scheduler and its number of workers from time to time, or *now*. Raises `DatasetFailed`."""
         at = time.monotonic()
         if not now and at - self._looked_at < (_LOOK_EVERY_S if self._workers > 1 else 1):
             return
@@ -187,9 +183,9 @@ class DaskEngine:
         # It may be busy. TimeoutError is an OSError.
         except TimeoutError:
             if self._client.status != "running" or time.monotonic() - self._answered_at > _SILENT_S:
-                raise PartsFailed(_GONE) from None
+                raise DatasetFailed(_GONE) from None
         except OSError:
-            raise PartsFailed(_GONE) from None
+            raise DatasetFailed(_GONE) from None
         else:
             self._workers = max(1, sum(workers.values()))
             self._answered_at = time.monotonic()
@@ -203,11 +199,11 @@ class DaskEngine:
 def answer_as(call: Call, declared: Mapping[str, bool], expected: tuple[str, ...]) -> Any:
     """Run *call* in a worker with the driver's declarations, and return its result.
 
-    Raises `AnotherWorker` if its versions differ from *expected*.
+    Raises `UserMistake` if its versions differ from *expected*.
     """
     declare(declared)
     if fingerprint() != expected:
-        raise AnotherWorker(difference(expected, fingerprint()))
+        raise UserMistake(difference(expected, fingerprint()))
     return own_worker().result(call)
 
 
@@ -228,16 +224,16 @@ def is_of_connection(result: Any, status: str) -> bool:
 
 
 def _answer(call: Call, result: Any) -> Answer:
-    """Return the answer for a call from its result or exception. Raises `PartsFailed` and `UserMistake`."""
+    """Return the answer for a call from its result or exception. Raises `DatasetFailed` and `UserMistake`."""
     from distributed import KilledWorker
 
     if not isinstance(result, BaseException):
         return Answer(call, result)
     if isinstance(result, CancelledError | asyncio.CancelledError):
-        raise PartsFailed(_GONE) from None
+        raise DatasetFailed(_GONE) from None
     if isinstance(result, KilledWorker):
         return Answer(call, lost=f"it ended {result.allowed_failures + 1} workers")
-    if isinstance(result, AnotherWorker | ModuleNotFoundError):
+    if isinstance(result, UserMistake | ModuleNotFoundError):
         raise UserMistake(f"a worker of the cluster can't be used: {result}")
     return Answer(call, failed=reason_of(result))
 

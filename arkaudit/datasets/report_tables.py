@@ -174,8 +174,7 @@ _MOST_SHOWN = 20
 def report_on_dataset(folder: str, out: Path | None, formats: Sequence[str], language: Language) -> None:
     """Print a summary of the dataset at *folder* in *language*, and write its tables into *out*, if given.
 
-    Raises `UserMistake`, `reports.exports.ReportUnwritable` and
-    `arkaudit.output.output_rows.OutputUnwritable`.
+    Raises `UserMistake` and `arkaudit.output.output_rows.OutputUnwritable`.
     """
     unknown = [name for name in formats if name not in TABLE_FORMATS]
     if unknown:

@@ -67,7 +67,7 @@ def loopback_audit(store: Path | None = None) -> Iterator[Path]:
 def show(out: Path, console: Console, *, lang: str | None = None) -> int:
     """Run the demo with a report in the language *lang*, and return the exit code of the audit.
 
-    Raises `reports.exports.ReportUnwritable` before it starts.
+    Raises `UserMistake` before it starts.
     """
     out = out.absolute()
     check_out(out, FORMATS)

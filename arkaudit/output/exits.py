@@ -215,24 +215,18 @@ def code_of(ending: BaseException) -> int:
     import click
 
     from crawler.store import StoreDamaged, StoreUnopenable, StoreUnwritable
-    from extractors.model.errors import PartsFailed, RunInterrupted, StorageFailed, UserMistake
-    from reports.exports import ReportUnwritable
-    from reports.store.frames import StoreUnreadable
+    from extractors.model.errors import DatasetFailed, RunInterrupted, UserMistake
 
     match ending:
         case SystemExit(code=int(code)):
             return code
         case OutputClosed() | SystemExit(code=None):
             return 0
-        case UserMistake() | StoreUnopenable() | StoreUnreadable():
-            return EXIT_MISTAKE
-        case ReportUnwritable() | click.ClickException():
+        case UserMistake() | StoreUnopenable() | click.ClickException():
             return EXIT_MISTAKE
         case OSError(errno=number) if number in _OF_PATHS and ending.filename is not None:
             return EXIT_MISTAKE
-        case StoreUnwritable() | StoreDamaged() | OutputUnwritable():
-            return EXIT_UNFINISHED
-        case StorageFailed() | PartsFailed():
+        case StoreUnwritable() | StoreDamaged() | OutputUnwritable() | DatasetFailed():
             return EXIT_UNFINISHED
         case OSError(errno=number) if number in DISK_ERRORS:
             return EXIT_UNFINISHED
@@ -245,7 +239,7 @@ def end_for(failure: Exception) -> NoReturn:
     """Exit with the code of a failure; raise it again with a traceback if it is a bug."""
     from crawler.store import StoreDamaged
     from crawler.store.files import damage_in_opened
-    from extractors.model.errors import StorageFailed
+    from extractors.model.errors import DatasetFailed
 
     is_of_stream = isinstance(failure, OSError) and failure.errno == errno.EBADF
     if 1 in closed and (is_of_stream or isinstance(failure, OutputUnwritable)):
@@ -258,7 +252,7 @@ def end_for(failure: Exception) -> NoReturn:
         sys.exit(code)
     if code == EXIT_MISTAKE and isinstance(failure, OSError):
         end(code, f"{os.fsdecode(failure.filename)}: {failure.strerror}")
-    if code == EXIT_MISTAKE or isinstance(failure, OutputUnwritable | StorageFailed):
+    if code == EXIT_MISTAKE or isinstance(failure, OutputUnwritable | DatasetFailed):
         end(code, str(failure))
     if isinstance(failure, StoreDamaged):
         end(code, f"{failure}; run arkaudit store check for details")

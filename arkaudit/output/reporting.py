@@ -35,7 +35,7 @@ from reports.languages import ENGLISH, N_, Language, LanguageChoice
 from reports.languages.display import count_noun, escape_invisible
 from reports.remediation.targets import targets_text
 from reports.store.frames import Frames, load_frames
-from reports.store.inventory import InventoryUnreadable, read_inventory
+from reports.store.inventory import read_inventory
 from reports.tables import overviews
 from reports.tables.ark_statuses import FAMILY_COLUMNS
 from reports.tables.audit_status import AuditStatus, status_of
@@ -89,8 +89,8 @@ def report_on(
 
     At the end of a run (*is_ending*), failing ARKs and a hint are printed too. With an *inventory*, the report
     compares its ARKs with the cited ones. *targets_for* is the layout of the lists of new targets. If *out* is `-`,
-    only the report is printed. Raises `UserMistake`, `reports.store.frames.StoreUnreadable`,
-    `reports.exports.ReportUnwritable` and `arkaudit.output.output_rows.OutputUnwritable`.
+    only the report is printed. Raises `UserMistake`, `crawler.store.StoreUnopenable` and
+    `arkaudit.output.output_rows.OutputUnwritable`.
     """
     to_stdout = out == STANDARD_OUTPUT
     if to_stdout:
@@ -99,7 +99,7 @@ def report_on(
             raise UserMistake(f"standard output takes one report: give one --format of {', '.join(single)}")
     elif out:
         check_out(out, formats)
-    listed = load_inventory(inventory)
+    listed = None if inventory is None else read_inventory(inventory)
     registry = load_registry(cache_folder())
     wanted = choice or Choice()
     loaded = load_frames(store, run_id=run_id, since=since, registry=registry, inventory=listed, diagnose=former_causes)
@@ -161,14 +161,6 @@ def _write_targets(frames: Frames, out: Path, layout: str | None, *, names_rules
             say(f"  {line}")
 
 
-def load_inventory(inventory: Path | None) -> pd.DataFrame | None:
-    """Return the ARKs of an inventory, if there is one. Raises `UserMistake`."""
-    try:
-        return None if inventory is None else read_inventory(inventory)
-    except InventoryUnreadable as problem:
-        raise UserMistake(str(problem)) from None
-
-
 @contextmanager
 def _read_as_far_as_wanted() -> Iterator[None]:
     """Ignore a reader of standard output that stops: `--fail-on` needs the whole report."""
@@ -213,8 +205,7 @@ def _run_results(frames: Frames) -> RunResults:
 def show(ark: str, store_file: Path, form: str) -> None:
     """Print the history of an ARK, or exit with 1 if the store does not have it.
 
-    Raises `UserMistake`, `crawler.store.StoreUnopenable`, `reports.store.frames.StoreUnreadable`, `OutputClosed` and
-    `OutputUnwritable`.
+    Raises `UserMistake`, `crawler.store.StoreUnopenable`, `OutputClosed` and `OutputUnwritable`.
     """
     try:
         meant = Ark.parse(ark)

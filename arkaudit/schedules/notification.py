@@ -17,12 +17,13 @@ from arkaudit.configuration.config import Config, Notify
 from arkaudit.output.exits import command, say
 from arkaudit.schedules.living_issue import NotSent, keep_issue
 from crawler.model.durable_files import make_durable
+from crawler.store import StoreUnopenable
 from crawler.store.store import Store
 from extractors.model.errors import UserMistake
 from extractors.model.files import is_file, is_folder
 from reports.formats.digest import FORMATS, Digest, digest_of, subject
 from reports.languages import Language, LanguageChoice
-from reports.store.frames import StoreUnreadable, load_frames
+from reports.store.frames import load_frames
 from reports.tables.report_tables import Report
 
 _NO_TARGET = "the configuration has no target for notifications: set file, command, urls or issue in [notify]"
@@ -145,7 +146,7 @@ def send_news(
         run = int(report.frames.run["run_id"].iloc[0])
         try:
             frames = load_frames(store_file, run_id=run, since=run_id)
-        except StoreUnreadable:
+        except StoreUnopenable:
             return None
         if frames.since is None or at != f"{frames.since.run['started_at'].iloc[0]:%Y-%m-%dT%H:%M:%S}":
             return None

@@ -301,11 +301,11 @@ def diagnose_stores(audits: Mapping[str | None, Config], given: Path | None = No
 def diagnose_store(store: Path) -> Diagnosis:
     """Report the number of runs and the size of *store*, or why it can't be used."""
     from crawler.store import StoreError
-    from reports.store.store_reading import StoreUnreadable, read_store
+    from reports.store.store_reading import read_store
 
     try:
         runs = read_store(store, lambda connection: connection.exec_driver_sql("SELECT count(*) FROM run").scalar_one())
-    except (StoreError, StoreUnreadable) as problem:
+    except StoreError as problem:
         return _fault("store", str(problem))
     megabytes = f"{store.stat().st_size / 1e6:,.1f} MB"
     if not os.access(store, os.W_OK):

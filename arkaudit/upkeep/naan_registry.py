@@ -20,7 +20,7 @@ from crawler.spiders.seeds import Seeds
 from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
 from extractors.model.files import is_folder
-from extractors.model.naan import SHARED_NAANS, Registry, RegistryEntry, naan_and_name
+from extractors.model.naan import SHARED_NAANS, NotARegistry, Registry, RegistryEntry, naan_and_name
 from extractors.model.normalize import NotAnArk
 from reports.languages.display import escape_invisible
 from reports.tables.wording import PRACTICES
@@ -33,7 +33,7 @@ def update_copy(source: str | None, config: Config) -> None:
 
     Exits with 3 if the URL has no usable registry. Raises `UserMistake` for an unusable file or cache.
     """
-    from crawler.registry_update import REGISTRY_URL, RegistryRefused, update
+    from crawler.registry_update import REGISTRY_URL, update
 
     named = source or REGISTRY_URL
     if is_folder(Path(named)):
@@ -42,7 +42,7 @@ def update_copy(source: str | None, config: Config) -> None:
     path = seeds.urls[0] if seeds.urls else seeds.files[0]
     try:
         done = update(path, cache_folder(), now=datetime.now(UTC), settings=config.settings())
-    except RegistryRefused as refused:
+    except NotARegistry as refused:
         if isinstance(path, Path):
             raise UserMistake(str(refused)) from None
         end(EXIT_UNFINISHED, f"{refused}; the copy in the cache is unchanged")

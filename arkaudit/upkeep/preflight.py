@@ -15,18 +15,18 @@ def checks_before_run(
     config: Config, store_file: Path, out: Path | None, formats: Sequence[str] = DEFAULT_FORMATS
 ) -> Mapping[str, Callable[[], object]]:
     """Return checks by topic. Each raises `ArkauditError` or `OSError` for a mistake, and writes nothing."""
-    from arkaudit.output.reporting import load_inventory
     from arkaudit.schedules.notification import check_channels
     from arkaudit.upkeep.triage_file import triage_of
     from crawler.store.files import real_path, refuse_foreign
     from reports.exports import check_out
+    from reports.store.inventory import read_inventory
 
     def check_store() -> None:
         refuse_foreign(real_path(store_file))
 
     return {
         "triage": partial(triage_of, config, now=datetime.now(UTC)),
-        "inventory": partial(load_inventory, config.inventory),
+        **({"inventory": partial(read_inventory, config.inventory)} if config.inventory else {}),
         "notify": partial(check_channels, config),
         "store": check_store,
         **({"report": partial(check_out, out, formats)} if out else {}),

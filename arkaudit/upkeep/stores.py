@@ -19,9 +19,9 @@ from crawler.store.pruning import prune
 from crawler.store.store import Store
 from crawler.store.stored_values import wrong_values
 from extractors.model.ark import Ark
+from extractors.model.errors import UserMistake
 from extractors.model.files import is_file, is_folder, path_exists
 from extractors.model.normalize import NotAnArk
-from reports.exports import ReportUnwritable
 from reports.languages.display import count_noun, escape_invisible
 from reports.store.frames import read_store
 from reports.store_export import export
@@ -31,7 +31,7 @@ _MOST_LINES = 20
 
 
 def check_store(store_file: Path) -> None:
-    """Print the problems of a store; exit with 1 if there are any. Raises `reports.store.frames.StoreUnreadable`."""
+    """Print the problems of a store; exit with 1 if there are any. Raises `crawler.store.StoreUnopenable`."""
     try:
         damage = read_store(
             store_file,
@@ -128,9 +128,9 @@ def prune_store(store_file: Path, *, runs: int | None, days: int | None) -> None
 
 
 def export_store(store_file: Path, out: Path) -> None:
-    """Export the runs of a store as Parquet. Raises `StoreUnreadable` and `reports.exports.ReportUnwritable`."""
+    """Export the runs of a store as Parquet. Raises `StoreUnopenable` and `UserMistake`."""
     if path_exists(out) and not is_folder(out):
-        raise ReportUnwritable(f"{out}: is not a folder")
+        raise UserMistake(f"{out}: is not a folder")
     if damage := read_store(store_file, lambda connection: next(unreadable_rows(connection), None)):
         raise StoreDamaged(f"{store_file}: {damage}")
     done = export(store_file, out)

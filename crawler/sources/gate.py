@@ -46,7 +46,6 @@ from crawler.sources.links import (
 from crawler.sources.xml_sources import Selection, harvest_url
 from extractors.archives.members import names_no_document
 from extractors.model.documents import Finding, Reading
-from extractors.model.errors import ArkauditError
 from extractors.model.formats import SUFFIXES, Format
 
 # -- the user's patterns for links; each search has a time limit, because a careless pattern may take forever
@@ -55,10 +54,6 @@ from extractors.model.formats import SUFFIXES, Format
 PATTERN_S = 0.25
 #: The number of timeouts after which a pattern is not searched any more; links that depend on it are not followed.
 MOST_CUT_OFF = 3
-
-
-class TooSlow(ArkauditError):
-    """Raised if a search was cut off, so that the result is unknown."""
 
 
 class LinkPatterns:
@@ -78,7 +73,7 @@ class LinkPatterns:
     def is_found(self, url: str) -> bool:
         """Return True if one of the patterns is found in *url*.
 
-        Raises `TooSlow` if none is found and some could not be searched.
+        Raises `TimeoutError` if none is found and some could not be searched.
         """
         is_sure = True
         for pattern in self._patterns:
@@ -92,7 +87,7 @@ class LinkPatterns:
                 self._cut_off[pattern.pattern] += 1
                 is_sure = False
         if not is_sure:
-            raise TooSlow
+            raise TimeoutError
         return False
 
 
@@ -338,7 +333,7 @@ class Gate:
         rules = self._rules
         try:
             is_meant = (not rules.include or rules.include.is_found(url)) and not rules.exclude.is_found(url)
-        except TooSlow:
+        except TimeoutError:
             self._undecided.append(url)
             return False
         if not is_meant:

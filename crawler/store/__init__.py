@@ -10,7 +10,7 @@ class StoreError(ArkauditError):
 
 
 class StoreUnopenable(StoreError):
-    """Raised by `Store.open` if no store can be opened at the path; nothing has been changed."""
+    """Raised if there is no store of this version at the path, or it lacks the requested run; nothing has changed."""
 
 
 class StoreUnwritable(StoreError):

@@ -18,12 +18,8 @@ class UserMistake(ArkauditError):
     """Raised for a mistake that the user can correct; the message is one line."""
 
 
-class PartsFailed(ArkauditError):
-    """Raised if parts of a dataset could not be written, for a temporary reason; committed parts stay."""
-
-
-class StorageFailed(ArkauditError):
-    """Raised if object storage fails, for a temporary reason."""
+class DatasetFailed(ArkauditError):
+    """Raised if the storage of a dataset, a part of it or its cluster fails, maybe temporarily; finished parts stay."""
 
 
 class RunInterrupted(ArkauditError):

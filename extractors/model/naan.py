@@ -311,7 +311,7 @@ _shown.maxstring = 120
 
 
 class NotARegistry(ArkauditError, ValueError):
-    """Raised by `read_registry` if the bytes are not a copy of the registry; the message gives the reason."""
+    """Raised for a file or an answer that is not a copy of the registry; the message gives the reason."""
 
 
 def read_registry(data: bytes, *, source: str, fetched_at: datetime | None = None) -> Registry:

@@ -35,6 +35,7 @@ from crawler.model.schema import (
     tls_probe,
     verdict,
 )
+from crawler.store import StoreUnopenable
 from extractors.model.naan import Registry
 from reports.store.inventory import no_inventory, stock, with_citations
 from reports.store.run_queries import (
@@ -88,10 +89,10 @@ from reports.store.selections import (
     query_of,
     with_hops,
 )
-from reports.store.store_reading import StoreUnreadable, read_store
+from reports.store.store_reading import read_store
 from reports.store.typed_columns import frame_of
 
-__all__ = ["Frames", "StoreUnreadable", "load_frames", "read_store"]
+__all__ = ["Frames", "load_frames", "read_store"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -183,7 +184,7 @@ def load_frames(
     `read_inventory`. *diagnose* returns the cause of each failure of a run. It gets the last runs in which recovered ARKs
     failed, one after the other, because each takes much memory. An empty store, or a run without rows, gives empty
     frames of the same dtypes. Nothing is written.
-    Raises `StoreUnreadable`, and `crawler.store.StoreDamaged`.
+    Raises `StoreUnopenable`, and `crawler.store.StoreDamaged`.
     """
     registered = registered_names(registry or Registry.builtin())
     listed = no_inventory() if inventory is None else inventory
@@ -191,10 +192,10 @@ def load_frames(
     def load_chosen(connection: Connection) -> Frames:
         for asked in (run_id, since):
             if asked is not None and not has_run(connection, asked):
-                raise StoreUnreadable(f"{store}: has no run {asked}")
+                raise StoreUnopenable(f"{store}: has no run {asked}")
         reported = current_scope(connection) if run_id is None else ReportScope(run_id, run_id)
         if reported is not None and since is not None and not is_run_before(connection, since, reported.run_id):
-            raise StoreUnreadable(f"run {since} is not earlier than run {reported.run_id}, which the report is about")
+            raise StoreUnopenable(f"run {since} is not earlier than run {reported.run_id}, which the report is about")
         earlier = None if reported is None else run_before(connection, reported.run_id)
         reported = reported or ReportScope(NO_RUN, NO_RUN)
         arks = load(connection, ARKS, query_of(ARKS))

@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, func, select
 from crawler.model.observations import ACCESS, ObjectOutcome, Question
 from crawler.model.schema import ark, document, mention, observation, run, verdict
 from extractors.model.ark import Ark
-from extractors.model.errors import ArkauditError
+from extractors.model.errors import UserMistake
 from extractors.model.files import read_whole
 from extractors.model.normalize import NotAnArk
 from reports.remediation.expectations import same_object
@@ -52,25 +52,22 @@ DTYPES: Mapping[str, Dtype] = {
 }
 
 
-class InventoryUnreadable(ArkauditError):
-    """Raised for an inventory that can't be used; the message names the first bad line and its problem."""
-
-
 def read_inventory(path: Path) -> pd.DataFrame:
     """Return one row per line of the inventory at *path*, in its order; each ARK occurs once.
 
     The first line names the columns. Only ``ark`` is required, and columns outside `COLUMNS` are ignored. The delimiter
-    is the comma, semicolon or tab that occurs most often in the first line. Raises `InventoryUnreadable`.
+    is the comma, semicolon or tab that occurs most often in the first line. Raises `UserMistake`
+    with the first bad line.
     """
     try:
         data = read_whole(path, _MOST_BYTES)
     except OSError as problem:
-        raise InventoryUnreadable(f"{path} can't be read: {problem.strerror}") from None
+        raise UserMistake(f"{path} can't be read: {problem.strerror}") from None
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         line = data.count(b"\n", 0, problem.start) + 1
-        raise InventoryUnreadable(f"{path}:{line}: is not UTF-8: save the file as CSV in UTF-8") from None
+        raise UserMistake(f"{path}:{line}: is not UTF-8: save the file as CSV in UTF-8") from None
     rows: dict[str, tuple[Any, ...]] = {}
     problems: list[str] = []
     names: list[str | None] | None = None
@@ -87,10 +84,10 @@ def read_inventory(path: Path) -> pd.DataFrame:
         else:
             rows[row[1]] = row
     if names is None:
-        raise InventoryUnreadable(f"{path}:1: has no line that names the columns: ark, expected_url …")
+        raise UserMistake(f"{path}:1: has no line that names the columns: ark, expected_url …")
     if problems:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        raise InventoryUnreadable(problems[0] + more)
+        raise UserMistake(problems[0] + more)
     return frame_of(DTYPES, [*rows.values()])
 
 
@@ -111,7 +108,7 @@ def _lines(text: str, path: Path) -> Iterator[tuple[int, list[str]]]:
                 yield line, cells
             line = reader.line_num + 1
     except csv.Error as problem:
-        raise InventoryUnreadable(f"{path}:{line}: is not CSV: {problem}") from None
+        raise UserMistake(f"{path}:{line}: is not CSV: {problem}") from None
 
 
 def _names(cells: list[str], at: str) -> list[str | None]:
@@ -121,10 +118,10 @@ def _names(cells: list[str], at: str) -> list[str | None]:
     ]
     named = [name for name in names if name]
     if "ark" not in named:
-        raise InventoryUnreadable(f"{at}no column is named ark; the first line names the columns: ark, expected_url …")
+        raise UserMistake(f"{at}no column is named ark; the first line names the columns: ark, expected_url …")
     twice = next((name for name in named if named.count(name) > 1), None)
     if twice:
-        raise InventoryUnreadable(f"{at}two columns are the {twice}")
+        raise UserMistake(f"{at}two columns are the {twice}")
     return names
 
 

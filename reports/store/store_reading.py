@@ -28,7 +28,6 @@ from crawler.store.files import (
     require_sound,
     scratch_copy,
 )
-from extractors.model.errors import ArkauditError
 from extractors.model.files import is_file, path_exists
 from reports.store.typed_columns import UnknownWord
 
@@ -37,26 +36,19 @@ logger = logging.getLogger(__name__)
 Found = TypeVar("Found")
 
 
-class StoreUnreadable(ArkauditError):
-    """Raised for a file that is missing, is not a store of arkaudit, is too new, or lacks the requested run."""
-
-
 def read_store(store: Path, work: Callable[[Connection], Found], *, checks_values: bool = True) -> Found:
     """Return the result of *work* on one snapshot of *store*; write nothing to it or to its folder.
 
-    Pass ``checks_values=False`` for work that itself looks for invalid values. Raises `StoreUnreadable`, and
+    Pass ``checks_values=False`` for work that itself looks for invalid values. Raises `StoreUnopenable`, and
     `crawler.store.StoreDamaged`.
     """
-    try:
-        real = real_path(store)
-    except StoreUnopenable as problem:
-        raise StoreUnreadable(str(problem)) from None
+    real = real_path(store)
     reading = partial(_read_once, work=work, checks_values=checks_values, name=store)
     before = stamp_at_rest(real)
     if before is not None:
         try:
             result = reading(real, access="mode=ro&immutable=1")
-        except (StoreUnreadable, StoreDamaged):
+        except (StoreUnopenable, StoreDamaged):
             if stamp_at_rest(real) == before:
                 raise
         else:
@@ -64,7 +56,7 @@ def read_store(store: Path, work: Callable[[Connection], Found], *, checks_value
                 return result
     try:
         return reading(real, access="mode=ro")
-    except StoreUnreadable as failure:
+    except StoreUnopenable as failure:
         code = getattr(getattr(failure.__cause__, "orig", None), "sqlite_errorcode", 0)
         if code & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
             raise
@@ -90,12 +82,12 @@ def stamp_at_rest(store: Path) -> tuple[int, int] | None:
 def _read_once(
     store: Path, work: Callable[[Connection], Found], *, access: str, name: Path, checks_values: bool
 ) -> Found:
-    """Run *work* in one transaction on a read-only connection; turn its errors into `StoreUnreadable`.
+    """Run *work* in one transaction on a read-only connection; turn its errors into `StoreUnopenable`.
 
     Raises `crawler.store.StoreDamaged` instead if the file is a store of arkaudit. Messages use *name* for the file.
     """
     if not is_file(store):
-        raise StoreUnreadable(f"{name}: there is no such file")
+        raise StoreUnopenable(f"{name}: there is no such file")
     address = f"{store.absolute().as_uri()}?{access}"
     engine = create_engine("sqlite://", creator=lambda: _connect(address), poolclass=NullPool)
     try:
@@ -107,8 +99,6 @@ def _read_once(
             if checks_values and (ahead := show_corrected_times(connection, datetime.now(UTC))):
                 logger.warning("%s: %s", name, ahead_words(ahead))
             return work(connection)
-    except StoreUnopenable as refused:
-        raise StoreUnreadable(str(refused)) from None
     except (DBAPIError, sqlite3.Error) as error:
         problem = error.orig if isinstance(error, DBAPIError) else error
         if is_ours(store) and is_damage(problem):
@@ -116,7 +106,7 @@ def _read_once(
                 # The store is sound: the query is wrong.
                 raise
             raise StoreDamaged(f"{name}: can't be read: {problem}") from error
-        raise StoreUnreadable(f"{name}: can't be read as a store of arkaudit: {problem}") from error
+        raise StoreUnopenable(f"{name}: can't be read as a store of arkaudit: {problem}") from error
     except (UnknownWord, json.JSONDecodeError, UnicodeDecodeError) as error:
         raise StoreDamaged(f"{name}: contains values that this arkaudit can't read: {error}") from error
     finally:

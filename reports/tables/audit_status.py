@@ -111,7 +111,7 @@ def _adapter() -> TypeAdapter[AuditStatus]:
 def status_of(report: Report, store: Path) -> AuditStatus | None:
     """Return the status of the audit in *store*, which *report* is about; None for a store without runs.
 
-    Raises `StoreUnreadable` and `crawler.store.StoreDamaged`.
+    Raises `StoreUnopenable` and `crawler.store.StoreDamaged`.
     """
     frames, tables = report.frames, report.tables
     this = next(records_of(frames.run), None)

@@ -148,9 +148,9 @@ def load_report(
         ``observations``, ``hops``, ``verdicts`` … ``.table("naans")`` returns a table of the report by its name.
 
     Raises:
-        reports.store.frames.StoreUnreadable: if the store or the run does not exist.
+        crawler.store.StoreUnopenable: if the store or the run does not exist.
         crawler.store.StoreError: if the store is damaged.
-        reports.store.inventory.InventoryUnreadable: if the inventory can't be read.
+        extractors.model.errors.UserMistake: if the inventory can't be read.
     """
     listed = None if inventory is None else read_inventory(Path(inventory))
     registry = load_registry(cache_folder())

@@ -46,7 +46,7 @@ from extractors.find import find_arks
 from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
 from extractors.model.formats import SUFFIXES, parse_content_type
-from reports.store.frames import StoreUnreadable, read_store
+from reports.store.frames import read_store
 
 #: File names that select the readers; the first byte of an input chooses one.
 NAMES = (*(f"a{suffixes[0]}" for suffixes in SUFFIXES.values()), "a.tsv", "a.ldif", "a.url", "")
@@ -150,7 +150,7 @@ def stores(data: bytes) -> None:
         try:
             read_store(path, lambda connection: list(unreadable_rows(connection)))
             Store.open(path).close()
-        except (StoreError, StoreUnreadable):
+        except StoreError:
             return
 
 
@@ -171,7 +171,7 @@ def cells(data: bytes) -> None:
                 return
         try:
             read_store(path, lambda connection: list(unreadable_rows(connection)))
-        except (StoreError, StoreUnreadable):
+        except StoreError:
             return
 
 
