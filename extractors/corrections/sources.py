@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from io import BytesIO
 from operator import attrgetter
 from zipfile import ZipFile
@@ -19,7 +19,9 @@ from extractors.model.decoding import decode
 from extractors.model.errors import ArkauditError
 from extractors.model.formats import FORMATS, Format, format_of, package_format
 from extractors.model.offset_map import Change, OffsetMap
+from extractors.readers.escaped_text import LATEX_CHARACTERS
 from extractors.readers.office.package import Package
+from extractors.readers.plain import HUNK
 
 
 class Unfixable(ArkauditError):
@@ -61,10 +63,6 @@ _CHARACTERS = {
     "noBreakHyphen": "\N{NON-BREAKING HYPHEN}", "softHyphen": "\N{SOFT HYPHEN}",
 }  # fmt: skip
 _ELEMENT = re.compile(r"<(?:[\w.-]++:)?([\w.-]++)[^<>]*?(/?)>")
-_TEX_CHARACTERS = {
-    "textunderscore": "_", "textasciitilde": "~", "textendash": "\N{EN DASH}", "textemdash": "\N{EM DASH}", "slash": "/",
-    "colon": ":", "hyp": "-",
-}  # fmt: skip
 _TEX = (
     r"%\r?\n[ \t]*|\\discretionary(?:\{[^{}\n]*\}){2}\{[^{}\n]*\}|\\[A-Za-z]+\*?(?:\{\}|[ \t]+)?|\\[^A-Za-z\r\n]|[{}]"
 )
@@ -83,20 +81,10 @@ def _text_of_tex(token: str) -> str:
     if token.startswith("\\discretionary"):
         return token[token.rindex("{") + 1 : -1]
     name = token.strip("\\{} \t")
-    return _TEX_CHARACTERS.get(name, "") if name.isalpha() else "" if token[0] in "%{}" or name == "-" else name
+    return LATEX_CHARACTERS.get(name, "") if name.isalpha() else "" if token[0] in "%{}" or name == "-" else name
 
 
-def _text_of_json(token: str) -> str:
-    return str(json.loads(f'"{token}"'))
-
-
-def _escape_tex(text: str) -> str:
-    return re.sub(r"(?<!\\)([%#&_])", r"\\\1", text)
-
-
-_MARKUP = _Syntax(
-    re.compile(_ENTITY), _text_of_markup, re.compile(f"{_ENTITY}|{_TAG}", re.DOTALL), lambda text: html.escape(text)
-)
+_MARKUP = _Syntax(re.compile(_ENTITY), _text_of_markup, re.compile(f"{_ENTITY}|{_TAG}", re.DOTALL), html.escape)
 _MARKDOWN = _Syntax(
     re.compile(rf"{_ENTITY}|\\[!-/:-@\[-`{{-~]"),
     lambda token: token[1:] if token[0] == "\\" else _text_of_markup(token),
@@ -107,14 +95,16 @@ _SYNTAXES: Mapping[Format, _Syntax] = {
     Format.XML: _MARKUP,
     Format.MARKDOWN: _MARKDOWN,
     Format.RESTRUCTURED: _Syntax(re.compile(r"\\[!-/:-@\[-`{-~]"), lambda token: token[1:]),
-    Format.LATEX: _Syntax(re.compile(_TEX), _text_of_tex, escape=_escape_tex),
+    Format.LATEX: _Syntax(re.compile(_TEX), _text_of_tex, escape=partial(re.sub, r"(?<!\\)([%#&_])", r"\\\1")),
     Format.BIBTEX: _Syntax(re.compile(_TEX), _text_of_tex),
     Format.TABULAR: _Syntax(None),
     Format.PLAIN: _Syntax(None),
     **dict.fromkeys(
         (Format.JSON, Format.JSON_LINES),
         _Syntax(
-            re.compile(r"\\u[0-9A-Fa-f]{4}|\\[\"\\/bfnrt]"), _text_of_json, escape=lambda text: json.dumps(text)[1:-1]
+            re.compile(r"\\u[0-9A-Fa-f]{4}|\\[\"\\/bfnrt]"),
+            lambda token: str(json.loads(f'"{token}"')),
+            escape=lambda text: json.dumps(text)[1:-1],
         ),
     ),
     **dict.fromkeys((each for each in FORMATS if FORMATS[each].is_package), _MARKUP),
@@ -122,7 +112,7 @@ _SYNTAXES: Mapping[Format, _Syntax] = {
 _DECLARED = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?([\w.:-]{2,40})", re.IGNORECASE)
 _XML_PART = re.compile(r"\.(?:xml|rels|x?html?|opf|ncx|vml)\Z", re.IGNORECASE)
 _SIGNATURES = re.compile(r"_xmlsignatures/|META-INF/(?:documentsignatures|signatures)\.xml")
-_HUNK = re.compile(rb"^@@ -[0-9]+(?:,[0-9]+)? \+[0-9]+(?:,[0-9]+)? @@", re.MULTILINE)
+_HUNK = re.compile(HUNK.pattern.encode(), re.MULTILINE)
 _RUN_CHARACTER = re.compile(r"<((?:[\w.-]+:)?)noBreakHyphen\b[^<>]*/>")
 _TEXT_BEGINS = re.compile(r"<((?:[\w.-]+:)?t)(?: [^<>]*)?>")
 _LINK = re.compile(r"<a\s[^<>]*?\bhref\s*=\s*(?P<target>\"[^\"<>]*\"|'[^'<>]*'|[^\s\"'<>]+)[^<>]*>", re.IGNORECASE)

@@ -50,7 +50,8 @@ class DecodedText:
 def decode(data: bytes, *declared: str | None) -> DecodedText:
     r"""Return the characters of *data*, by its byte order mark, else the first of *declared* that fits, else UTF-8.
 
-    If none fits, the likeliest charset is used, with U+FFFD for undecodable bytes.
+    If none fits, the first is used if it decodes more than it garbles, else windows-1252, with U+FFFD for undecodable
+    bytes.
 
     >>> decode(b"\xef\xbb\xbfark:", "latin-1")
     DecodedText(text='ark:', charset='utf-8', is_guess=False)
@@ -66,10 +67,21 @@ def decode(data: bytes, *declared: str | None) -> DecodedText:
         if charset is not None and not (charset.startswith(_WIDE) and 0 not in data)
     ]
     for charset in charsets:
-        text = _exact_text(data, charset)
-        if text is not None:
+        decoder = codecs.getincrementaldecoder(charset)()
+        try:
+            text = decoder.decode(data)
+        except UnicodeError:
+            continue
+        # An incomplete character at the end of such text is dropped, but "voil\xe0" is not truncated UTF-8.
+        if not (decoder.getstate()[0] and text.isascii()):
             return DecodedText(text, charset)
-    return _best_guess(data, charsets[0])
+    # A single bad byte must not garble every accent of a page.
+    text = data.decode(charsets[0], "replace")
+    garbled = text.count("\N{REPLACEMENT CHARACTER}")
+    beyond_ascii = len(text) - len(text.encode("ascii", "ignore"))
+    if 2 * garbled < beyond_ascii:
+        return DecodedText(text, charsets[0], is_guess=True)
+    return DecodedText(data.decode("cp1252", "replace"), "cp1252", is_guess=True)
 
 
 def text_of(data: bytes, most: int, *declared: str | None) -> tuple[str, list[Finding]]:
@@ -77,6 +89,15 @@ def text_of(data: bytes, most: int, *declared: str | None) -> tuple[str, list[Fi
     data, findings = first_bytes(data, most)
     decoded = decode(data, *declared)
     return decoded.text, [*findings, *decoded.findings]
+
+
+def whole_characters(text: str) -> str:
+    r"""Return *text* with surrogate pairs joined, and U+FFFD for lone surrogates, which JSON can represent (``\ud800``).
+
+    >>> whole_characters("\ud83d\ude00 \ud800") == "\N{GRINNING FACE} \N{REPLACEMENT CHARACTER}"
+    True
+    """
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 @lru_cache(maxsize=8)
@@ -123,27 +144,3 @@ def text_codec(label: str | None) -> str | None:
     except (LookupError, ValueError):  # a codec from bytes to bytes, or from text to text
         return None
     return codec
-
-
-def _exact_text(data: bytes, charset: str) -> str | None:
-    """Return *data* decoded without errors, or None. An incomplete character at the end of such text is dropped."""
-    decoder = codecs.getincrementaldecoder(charset)()
-    try:
-        text = decoder.decode(data)
-    except UnicodeError:
-        return None
-    is_cut_off = bool(decoder.getstate()[0])
-    return None if is_cut_off and text.isascii() else text  # "voil\xe0" is not truncated UTF-8
-
-
-def _best_guess(data: bytes, charset: str) -> DecodedText:
-    """Return *data* by *charset* if that decodes more than it garbles, else by windows-1252.
-
-    A single bad byte must not garble every accent of a page.
-    """
-    text = data.decode(charset, "replace")
-    garbled = text.count("\N{REPLACEMENT CHARACTER}")
-    beyond_ascii = len(text) - len(text.encode("ascii", "ignore"))
-    if 2 * garbled < beyond_ascii:
-        return DecodedText(text, charset, is_guess=True)
-    return DecodedText(data.decode("cp1252", "replace"), "cp1252", is_guess=True)

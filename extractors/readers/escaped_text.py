@@ -41,13 +41,14 @@ _LATEX = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_NAMED = {
+#: Commands for a character.
+LATEX_CHARACTERS = {
     "textunderscore": "_", "textasciitilde": "~", "textendash": "\N{EN DASH}", "textemdash": "\N{EM DASH}",
     "textbackslash": "\\", "slash": "/", "colon": ":", "hyp": "-",
 }  # fmt: skip
 #: Commands in a URL that represent a character, commands without output, and commands of the author.
 _COMMAND = re.compile(
-    rf"\\(?:(?P<named>{'|'.join(_NAMED)})(?![A-Za-z])(?:\{{\}}|\s+)?|char`\\?(?P<char>.)"
+    rf"\\(?:(?P<named>{'|'.join(LATEX_CHARACTERS)})(?![A-Za-z])(?:\{{\}}|\s+)?|char`\\?(?P<char>.)"
     r"|discretionary\{[^{}]*\}\{[^{}]*\}\{(?P<unbroken>[^{}]*)\}|[hv]space\*?\{[^{}]*\}"
     r"|(?:penalty|hskip)\s?(?:-?[0-9.]+(?:[a-z]{2})?|\\[A-Za-z]+) ?"
     r"|(?:\w*break\[\d\]|(?:url|\w*break|string|protect|relax)(?![A-Za-z]))\s*|(?P<unknown>[A-Za-z]{2,}))"
@@ -138,7 +139,23 @@ def read_bibtex(data: bytes, *, charset: str | None = None) -> Reading:
     ends = [*(entry.start() for entry in entries), len(source)]
     _write_prose(source[: ends[0]], "", out)
     for entry, end in zip(entries, ends[1:], strict=True):
-        _write_fields(source[entry.end() : end], entry["key"], out)
+        key, body = entry["key"], source[entry.end() : end]
+        is_ark = _IS_ARK.search(body) is not None
+        for field in _FIELD.finditer(body):
+            name = field["name"].lower()
+            value, location = field["braced"] or field["quoted"] or field["bare"] or "", f"{key}/{name}"
+            if _LINK_FIELD.fullmatch(name):
+                if target := _target(value, "\n"):
+                    out.add_link(target, location)
+            elif name in _IDENTIFIER_FIELDS:
+                identifier = _target(value)
+                if name == "ark" or (name == "eprint" and is_ark):
+                    identifier = with_label(identifier) or identifier
+                if may_hold_ark(identifier):
+                    out.add_value(identifier, location, Role.METADATA)
+            else:
+                _write_prose(value, location, out)
+        _write_prose(_FIELD.sub("\n", body), key, out)
     return _reading_of(BIBTEX_TYPE, out, findings)
 
 
@@ -172,7 +189,7 @@ def _target(written: str, line_end: str = "") -> str:
     def shown(command: re.Match[str]) -> str:
         if command["unknown"]:  # a variable: not a part of the name
             return f"${{{command['unknown']}}}"
-        return _NAMED.get(command["named"]) or command["char"] or command["unbroken"] or ""
+        return LATEX_CHARACTERS.get(command["named"]) or command["char"] or command["unbroken"] or ""
 
     plain = _COMMAND.sub(shown, written)
     joined = re.sub(r"%?(?:(?<![ \t])[ \t]++)?+\n[ \t]*+", line_end, plain)
@@ -231,31 +248,11 @@ def _plain(token: re.Match[str]) -> str:
     if token["comment"] or token["raw"] == "comment":
         return ""
     if token["named"]:
-        return _NAMED[token["named"]]
+        return LATEX_CHARACTERS[token["named"]]
     if token["in_math"]:
         return "~" if "sim" in token["in_math"] else token["in_math"][-1]
     shown = (token[name] for name in ("text", "verbatim", "listing", "unbroken") if token[name] is not None)
     return next(shown, {"~": "\N{NO-BREAK SPACE}", "$": " "}.get(token[0], token["other"] or ""))
-
-
-def _write_fields(entry: str, key: str, out: RunningText) -> None:
-    """Write the values of an *entry* that may hold ARKs, and its text outside of fields."""
-    is_ark = _IS_ARK.search(entry) is not None
-    for field in _FIELD.finditer(entry):
-        name, location = field["name"].lower(), f"{key}/{field['name'].lower()}"
-        value = field["braced"] or field["quoted"] or field["bare"] or ""
-        if _LINK_FIELD.fullmatch(name):
-            if target := _target(value, "\n"):
-                out.add_link(target, location)
-        elif name in _IDENTIFIER_FIELDS:
-            identifier = _target(value)
-            if name == "ark" or (name == "eprint" and is_ark):
-                identifier = with_label(identifier) or identifier
-            if may_hold_ark(identifier):
-                out.add_value(identifier, location, Role.METADATA)
-        else:
-            _write_prose(value, location, out)
-    _write_prose(_FIELD.sub("\n", entry), key, out)
 
 
 def _write_prose(value: str, location: str, out: RunningText) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import quopri
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -76,20 +77,13 @@ def _named_values(lines: Iterable[str]) -> Iterator[Block]:
             continue
         value = _ESCAPED.sub(lambda escape: "\n" if escape[1] in "nN" else escape[1], parts["value"])
         if parts["base64"]:
-            value = _decode_base64(value)
+            encoded = value.strip()
+            with contextlib.suppress(ValueError):  # not base64, or letters that are not ASCII
+                value = base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True).decode("utf-8", "replace")
         elif "QUOTED-PRINTABLE" in parts["parameters"].upper():
             value = quopri.decodestring(value.encode()).decode("utf-8", "replace")
         yield _block(line[: parts.start("value")], parts["name"])  # a parameter may hold a URL
         yield _block(value, parts["name"])
-
-
-def _decode_base64(value: str) -> str:
-    """Return the text of a base64 value, or *value* itself if it is not base64."""
-    encoded = value.strip()
-    try:
-        return base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True).decode("utf-8", "replace")
-    except ValueError:  # also for letters that are not ASCII
-        return value
 
 
 def _block(value: str, name: str) -> Block:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import email.policy
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from email.message import EmailMessage, MIMEPart
 from email.parser import BytesFeedParser
@@ -108,17 +108,16 @@ class _Mail:
 
     def read(self, message: MIMEPart, location: str, depth: int = 0) -> None:
         """Read a message, or a message inside a part."""
-        for name, value in _fields(message):
+        for written, raw in message.raw_items():
+            try:
+                decoded = str(message.policy.header_fetch_parse(written, raw))
+            except Exception:  # bugs of the library over malformed fields
+                decoded = str(raw)
+            name, value = written.lower(), " ".join(decoded.split())
             self._title = self._title or (value if name == "subject" else "")
             if may_hold_ark(value) and name not in _TRACE:
                 self._blocks.append(Block(value, Role.METADATA, place=_join_places(location, name)))
         self._read_content(message, location, depth)
-
-    def _read_outer_text(self, part: MIMEPart, location: str) -> None:
-        """Read the text before and after the parts, which programs with MIME don't show."""
-        for text, where in ((part.preamble, "preamble"), (part.epilogue, "epilogue")):
-            if text and may_hold_ark(text):
-                self._blocks.append(Block(text, place=_join_places(location, where)))
 
     def _read_content(self, part: MIMEPart, location: str, depth: int) -> None:
         self._parts += 1
@@ -128,76 +127,57 @@ class _Mail:
             return
         kind = part.get_content_type()
         children = list(part.iter_parts())
-        self._read_outer_text(part, location)
+        # The text before and after the parts, which programs with MIME don't show.
+        for text, where in ((part.preamble, "preamble"), (part.epilogue, "epilogue")):
+            if text and may_hold_ark(text):
+                self._blocks.append(Block(text, place=_join_places(location, where)))
         if kind == "multipart/alternative":
-            for child in self._best_alternative(children):
-                self._read_content(child, location, depth + 1)
-        elif kind == "message/rfc822":
-            for child in children:
+            # Several forms of one text: the last, and so the best, that may name an ARK.
+            telling = [
+                child
+                for child in children
+                if child.is_multipart() or self._document(child, child.get_content_type()).blocks
+            ]
+            children = telling[-1:] or children[-1:]
+        elif not children and kind != "message/rfc822":
+            name = _file_name(part)
+            reading, here = self._document(part, kind), _join_places(location, f"attachment:{name}" if name else "")
+            placed = (as_part(block, _join_places(here, block.place), self._link_count) for block in reading.blocks)
+            self._blocks += [replace(block, page=None) for block in placed]
+            self._link_count += links_of(reading.blocks)
+            self.findings += [
+                replace(finding, detail=f"{here or 'text'}: {finding.detail}") for finding in reading.findings
+            ]
+        for child in children:
+            if kind == "message/rfc822":
                 self.read(child, _join_places(location, "message"), depth + 1)
-        elif children:
-            for child in children:
+            else:
                 self._read_content(child, location, depth + 1)
-        else:
-            self._add(self._document(part, kind), _join_places(location, _place(part)))
-
-    def _best_alternative(self, alternatives: list[MIMEPart]) -> Iterator[MIMEPart]:
-        """Yield the last, and so the best, of several forms of one text that may name an ARK."""
-        telling = [
-            alternative
-            for alternative in alternatives
-            if alternative.is_multipart() or self._document(alternative, alternative.get_content_type()).blocks
-        ]
-        yield from telling[-1:] or alternatives[-1:]
 
     def _document(self, part: MIMEPart, kind: str) -> Reading:
         """Return the content of a part without subparts."""
-        content = _content(part)
+        try:
+            content = part.get_payload(decode=True)
+        except Exception:  # the same bugs
+            content = None
+        if not isinstance(content, bytes):
+            payload = part.get_payload()
+            content = payload.encode("utf-8", "surrogateescape") if isinstance(payload, str) else b""
         charset = part.get_content_charset()
         if kind == "text/plain" and str(part.get_param("format", "")).lower() == "flowed":
             is_deleted = str(part.get_param("delsp", "")).lower() == "yes"
             return Reading(kind, (Block(_unflow(decode(content, charset).text, without_blank=is_deleted)),))
         if not content:
             return Reading(kind)
-        return self._read_part(content, media_type=kind, name=part.get_filename("") or "", charset=charset)
-
-    def _add(self, reading: Reading, location: str) -> None:
-        for block in reading.blocks:
-            part = as_part(block, _join_places(location, block.place), self._link_count)
-            self._blocks.append(replace(part, page=None))
-        self._link_count += links_of(reading.blocks)
-        named = location or "text"
-        self.findings += [replace(finding, detail=f"{named}: {finding.detail}") for finding in reading.findings]
+        return self._read_part(content, media_type=kind, name=_file_name(part), charset=charset)
 
 
-def _fields(message: MIMEPart) -> Iterator[tuple[str, str]]:
-    """Yield the names, in lower case, and the decoded values of the fields; undecodable values as written."""
-    for name, raw in message.raw_items():
-        try:
-            value = str(message.policy.header_fetch_parse(name, raw))
-        except Exception:  # bugs of the library over malformed fields
-            value = str(raw)
-        yield name.lower(), " ".join(value.split())
-
-
-def _content(part: MIMEPart) -> bytes:
-    """Return the bytes of a part after transfer decoding."""
+def _file_name(part: MIMEPart) -> str:
+    """Return the file name of an attachment; empty without one."""
     try:
-        content = part.get_payload(decode=True)
+        return part.get_filename() or ""
     except Exception:  # the same bugs
-        content = None
-    if isinstance(content, bytes):
-        return content
-    payload = part.get_payload()
-    return payload.encode("utf-8", "surrogateescape") if isinstance(payload, str) else b""
-
-
-def _place(part: MIMEPart) -> str:
-    try:
-        name = part.get_filename()
-    except Exception:  # the same bugs
-        name = None
-    return f"attachment:{name}" if name else ""
+        return ""
 
 
 def _join_places(*places: str) -> str:

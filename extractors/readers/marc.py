@@ -148,14 +148,10 @@ def _text(value: bytes, is_utf8: bool) -> str:
     elif _TORN_EACC.search(value):
         text = value.decode("ascii", "replace")
     else:
-        text = _from_marc8(value)
+        # Blanks for control characters, which the decoder would drop.
+        printable = bytes(byte if byte >= 0x20 or byte == 0x1B else 0x20 for byte in value)
+        try:
+            text = marc8_to_unicode(printable, hide_utf8_warnings=True)
+        except (LookupError, ValueError, TypeError):
+            text = printable.decode("ascii", "replace")
     return _CONTROLS.sub(" ", text).strip()
-
-
-def _from_marc8(value: bytes) -> str:
-    """Return *value* decoded from MARC-8, with blanks for control characters, which the decoder would drop."""
-    printable = bytes(byte if byte >= 0x20 or byte == 0x1B else 0x20 for byte in value)
-    try:
-        return marc8_to_unicode(printable, hide_utf8_warnings=True)
-    except (UnicodeDecodeError, LookupError, ValueError, TypeError):
-        return printable.decode("ascii", "replace")

@@ -49,13 +49,21 @@ def read_markdown(data: bytes, *, charset: str | None = None) -> Reading:
     block(state)
     inline(state)
     text_join(state)
-    if _attribute_chars(state.tokens) > MOST_BYTES:
+    nested = (child for token in state.tokens for child in token.children or ())
+    # A long link target or title may be referenced a million times.
+    if sum(len(str(value)) for child in nested for value in child.attrs.values()) > MOST_BYTES:
         findings.append(Finding("read-as-text", "references would make the page too big; read as text"))
         return Reading(MEDIA_TYPE, (*blocks, Block(markdown)), findings=tuple(findings))
-    blocks += _fence_lines(state.tokens)
+    for token in state.tokens:  # a page doesn't show the text after the opening of a fence
+        if token.type == "fence" and may_hold_ark(token.info):
+            blocks.append(Block(token.info.strip(), place="fence"))
+            token.info = ""
     page = read_html(parser.renderer.render(state.tokens, parser.options, references).encode(), charset="utf-8")
     blocks += page.blocks
-    blocks += _unused_references(references, blocks)
+    # The targets of unused link definitions, such as footnotes that consist of a URL.
+    used = {shown.text for shown in blocks if shown.role is Role.LINK_TARGET}
+    targets = dict.fromkeys(reference["href"] for reference in references.get("references", {}).values())
+    blocks += [Block(target, Role.LINK_TARGET, place="[]:") for target in targets if target and target not in used]
     return replace(
         page,
         media_type=MEDIA_TYPE,
@@ -73,31 +81,8 @@ def _parser() -> MarkdownIt:
     return parser
 
 
-def _fence_lines(tokens: list[Token]) -> list[Block]:
-    """Return the text after the opening of each fence, which a page doesn't show, and remove it from the tokens."""
-    lines = []
-    for token in tokens:
-        if token.type == "fence" and may_hold_ark(token.info):
-            lines.append(Block(token.info.strip(), place="fence"))
-            token.info = ""
-    return lines
-
-
 def _first_heading(tokens: list[Token]) -> str:
     for heading, content in pairwise(tokens):
         if heading.type == "heading_open" and heading.tag == "h1":
             return " ".join("".join(child.content for child in content.children or () if child.type in _SHOWN).split())
     return ""
-
-
-def _attribute_chars(tokens: list[Token]) -> int:
-    """Return the length of all link targets and titles; a long one may be referenced a million times."""
-    nested = (child for token in tokens for child in token.children or ())
-    return sum(len(str(value)) for child in nested for value in child.attrs.values())
-
-
-def _unused_references(references: dict[str, Any], blocks: list[Block]) -> list[Block]:
-    """Return the targets of unused link definitions, such as footnotes that consist of a URL."""
-    used = {shown.text for shown in blocks if shown.role is Role.LINK_TARGET}
-    targets = dict.fromkeys(reference["href"] for reference in references.get("references", {}).values())
-    return [Block(target, Role.LINK_TARGET, place="[]:") for target in targets if target and target not in used]

@@ -12,7 +12,7 @@ MOST_BYTES = 256 * 2**20
 
 
 #: A hunk of a unified diff; its lines begin with a sign (blank, plus or minus).
-_HUNK = re.compile(r"^@@ -[0-9]+(?:,[0-9]+)? \+[0-9]+(?:,[0-9]+)? @@", re.MULTILINE)
+HUNK = re.compile(r"^@@ -[0-9]+(?:,[0-9]+)? \+[0-9]+(?:,[0-9]+)? @@", re.MULTILINE)
 
 
 #: Between two literals of one string that split a label: ``"https://n2t.net/ark" ":/12148/btv1b84"``.
@@ -27,7 +27,7 @@ def read_plain(data: bytes, *, charset: str | None = None) -> Reading:
     """
     data, findings = first_bytes(data, MOST_BYTES)
     decoded = decode_beginning(data, charset) if len(data) <= BEGINNING_BYTES else decode(data, charset)
-    text = _without_signs(decoded.text) if _HUNK.search(decoded.text) else decoded.text
+    text = _without_signs(decoded.text) if HUNK.search(decoded.text) else decoded.text
     text = _PARTED_LABEL.sub(_join_label, text)
     blocks = (Block(text),) if text.strip() else ()
     return Reading(MEDIA_TYPE, blocks, findings=(*findings, *decoded.findings))

@@ -177,18 +177,16 @@ class _Document:
         elif group.kind == "field" and group.link is not None:
             self.text.close_link(group.link)
         elif group.kind and group.value is not None:
-            self._end_value(group.kind, "".join(group.value))
-
-    def _end_value(self, kind: str, value: str) -> None:
-        """Read a whole value: the link target of a field, or data of a reference manager."""
-        field = next((group for group in reversed(self._groups) if group.kind == "field"), None)
-        target = hyperlink_target(value) if kind == "fldinst" else ""
-        if target and field is not None and field.link is None:
-            field.link = self.text.add_link(target, field.story)
-            self.text.open_link(field.link)
-        elif may_hold_ark(value):
-            role = Role.STRUCTURED_DATA if kind == "fldinst" else Role.METADATA
-            self.text.add_value(value.strip(), kind, role)
+            # The link target of a field, or data of a reference manager.
+            value = "".join(group.value)
+            field = next((outer for outer in reversed(self._groups) if outer.kind == "field"), None)
+            target = hyperlink_target(value) if group.kind == "fldinst" else ""
+            if target and field is not None and field.link is None:
+                field.link = self.text.add_link(target, field.story)
+                self.text.open_link(field.link)
+            elif may_hold_ark(value):
+                role = Role.STRUCTURED_DATA if group.kind == "fldinst" else Role.METADATA
+                self.text.add_value(value.strip(), group.kind, role)
 
     def _write_pending(self) -> None:
         if self._pending:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,7 +13,7 @@ import ijson  # type: ignore[import-untyped]
 
 from extractors.mentions.labels import may_hold_ark
 from extractors.model.budget import as_time_allows
-from extractors.model.decoding import decode, first_bytes, text_of
+from extractors.model.decoding import decode, first_bytes, text_of, whole_characters
 from extractors.model.documents import Block, Finding, Reading, value_block
 
 MEDIA_TYPE = "application/json"
@@ -28,14 +29,7 @@ _FAULTS = (ijson.JSONError, ValueError, SystemError)
 #: The separator of RFC 7464 (JSON text sequences), before each record.
 _RECORD_SEPARATOR = "\x1e"
 
-_ESCAPE = re.compile(
-    r"""
-    \\u (?P<high> d[89ab][0-9a-f]{2} ) \\u (?P<low> d[c-f][0-9a-f]{2} )
-    | \\u (?P<unit> [0-9a-f]{4} )
-    | \\ (?P<char> ["\\/bfnrt] )
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
+_ESCAPE = re.compile(r"""\\(?:u[0-9A-Fa-f]{4}|["\\/bfnrt])""")
 _SURROGATE = re.compile(r"\\u[Dd][89A-Fa-f]")
 #: A lone surrogate: yajl would combine it with the next character, or stop there.
 _LONE_SURROGATE = re.compile(
@@ -45,7 +39,6 @@ _LONE_SURROGATE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
-_CONTROLS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
 def read_json(data: bytes, *, charset: str | None = None) -> Reading:
@@ -174,16 +167,7 @@ def _unescape(text: str) -> str:
     >>> _unescape(r'{"id": "ark\u003a\/12345\/x5')
     '{"id": "ark:/12345/x5'
     """
-    return _ESCAPE.sub(_character, text)
-
-
-def _character(escape: re.Match[str]) -> str:
-    if escape["high"]:
-        return chr(0x10000 + (int(escape["high"], 16) - 0xD800) * 0x400 + int(escape["low"], 16) - 0xDC00)
-    if escape["unit"]:
-        unit = int(escape["unit"], 16)
-        return "\N{REPLACEMENT CHARACTER}" if 0xD800 <= unit <= 0xDFFF else chr(unit)
-    return _CONTROLS.get(escape["char"], escape["char"])
+    return whole_characters(_ESCAPE.sub(lambda escape: json.loads(f'"{escape[0]}"'), text))
 
 
 def _message(fault: Exception) -> str:

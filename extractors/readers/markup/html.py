@@ -6,6 +6,7 @@ places of possible labels is read, so that a page without an ARK costs little mo
 
 from __future__ import annotations
 
+import contextlib
 import html
 import json
 import re
@@ -18,7 +19,7 @@ from w3lib.encoding import html_body_declared_encoding
 
 from extractors.mentions.labels import holds_no_label_in_markup, label_places, leads_to_document, may_hold_ark
 from extractors.model.budget import as_time_allows
-from extractors.model.decoding import text_of
+from extractors.model.decoding import text_of, whole_characters
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.readers.markup.page import APART, MarkupPage, PageFacts
 from extractors.readers.markup.recognized import Element, is_hocr, read_recognized
@@ -91,20 +92,14 @@ def prepare_source(markup: str) -> tuple[str, list[Finding], list[Block]]:
     if len(markup) > MOST_TAGS and markup.count("<") > MOST_TAGS:
         findings.append(Finding("cut-off", f"not read beyond tag {MOST_TAGS}"))
         markup = "<".join(markup.split("<", MOST_TAGS)[:MOST_TAGS])
-    if not _may_hold_long_tag(markup):
+    ends = range(_STRETCH, len(markup) + 1, _STRETCH)
+    if len(markup) < _ALWAYS_FROM and all(markup.find(">", end - _STRETCH, end) >= 0 for end in ends):
         return markup, findings, []
     markup, rests = _without_long_tags(markup)
     if rests:
         findings.append(Finding("cut-off", f"elements with too many attributes: {len(rests)}"))
     left_out = [Block(rest, Role.METADATA) for rest in map(html.unescape, rests) if may_hold_ark(rest)]
     return markup, findings, left_out
-
-
-def _may_hold_long_tag(markup: str) -> bool:
-    if len(markup) >= _ALWAYS_FROM:
-        return True
-    ends = range(_STRETCH, len(markup) + 1, _STRETCH)
-    return any(markup.find(">", end - _STRETCH, end) < 0 for end in ends)
 
 
 def _without_long_tags(markup: str) -> tuple[str, list[str]]:
@@ -139,10 +134,8 @@ def with_controls_spelled(markup: str) -> str:
 
 def _stand_in(control: re.Match[str]) -> str:
     decimal, hexadecimal = control.groups()
-    if decimal or hexadecimal:
-        code = int(decimal or hexadecimal, 10 if decimal else 16)
-        return control[0] if chr(code) in "\t\n\r" else chr(_STAND_IN + code)
-    return chr(_STAND_IN + ord(control[0]))
+    code = int(decimal) if decimal else int(hexadecimal, 16) if hexadecimal else ord(control[0])
+    return control[0] if chr(code) in "\t\n\r" else chr(_STAND_IN + code)
 
 
 def flatten(markup: str) -> str:
@@ -176,10 +169,6 @@ def nests_little(source: str) -> bool:
 
 
 _JSON_TYPES = frozenset({"importmap", "speculationrules"})
-#: JSON can represent characters that are invalid in text (``"\\ud800"``), files and databases.
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-_SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
-_UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 
 _ESCAPE = re.compile(r"\\(?:u\{([0-9A-Fa-f]{1,6})\}|u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|(.))", re.DOTALL)
 _CONTROLS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\0", "\n": ""}
@@ -204,25 +193,18 @@ def script_blocks(source: str, media_type: str) -> Iterator[Block]:
     if not label_places(source):
         return
     kind = media_type.partition(";")[0].strip().lower()
-    values: Iterator[str] | None = None
+    values = _literals(source)
     if kind.endswith("json") or kind in _JSON_TYPES:
-        values = _json_strings(source)
+        with contextlib.suppress(ValueError, RecursionError):
+            values = _strings(json.loads(source))
     location = f"script[type={kind}]" if kind else "script"
-    for value in values or _literals(source):
+    for value in values:
         if may_hold_ark(value):
-            yield Block(_whole_characters(value), Role.STRUCTURED_DATA, place=location)
-
-
-def _json_strings(source: str) -> Iterator[str] | None:
-    """Return the string values, in order; None if *source* is not JSON."""
-    try:
-        document = json.loads(source)
-    except (ValueError, RecursionError):
-        return None
-    return _strings(document)
+            yield Block(whole_characters(value), Role.STRUCTURED_DATA, place=location)
 
 
 def _strings(document: object) -> Iterator[str]:
+    """Yield the string values of a JSON document, in order."""
     pending = [document]
     while pending:  # a stack, not recursion, because the depth may be hostile
         value = pending.pop()
@@ -262,15 +244,7 @@ def _unescape(escape: re.Match[str]) -> str:
     if char is not None:
         return _CONTROLS.get(char, char)
     code = int(braced or unit or octet, 16)
-    return chr(code) if code <= 0x10FFFF else _UNKNOWN
-
-
-def _whole_characters(text: str) -> str:
-    """Return *text* with surrogate pairs joined, and U+FFFD for lone surrogates."""
-    if not _LONE_SURROGATE.search(text):
-        return text
-    joined = _SURROGATE_PAIR.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), text)
-    return _LONE_SURROGATE.sub(_UNKNOWN, joined)
+    return chr(code) if code <= 0x10FFFF else "\N{REPLACEMENT CHARACTER}"
 
 
 MEDIA_TYPE = "text/html"
@@ -402,22 +376,18 @@ def _parse(markup: str) -> tuple[Element | None, str | None]:
     return root, None
 
 
-def _mark_raised(root: Element) -> None:
-    """Rename elements raised by a style to `sup`: a raised 3 after an ARK is a footnote mark, not a part of it."""
-    sheets = "".join(element.text or "" for element in root.iter("style"))[:_MOST_STYLE_CHARS]
-    raised = set(_RAISED_CLASS.findall(sheets))
-    for element in root.xpath("//*[@style or @class]"):
-        is_raised = not raised.isdisjoint(element.get("class", "").split())
-        is_raised = is_raised or _RAISED_STYLE.search(element.get("style", "")) is not None
-        if is_raised and element.tag in _INLINE and not may_hold_ark(element.get("href", "")):
-            element.tag = "sup"
-
-
 def _take_page_facts(root: Element, *, has_raising_style: bool) -> PageFacts:
     """Return title, base, links and scripts, and remove invisible content from the tree."""
     facts = PageFacts()
     if has_raising_style:
-        _mark_raised(root)
+        # Elements raised by a style become `sup`: a raised 3 after an ARK is a footnote mark, not a part of it.
+        sheets = "".join(element.text or "" for element in root.iter("style"))[:_MOST_STYLE_CHARS]
+        raised = set(_RAISED_CLASS.findall(sheets))
+        for element in root.xpath("//*[@style or @class]"):
+            is_raised = not raised.isdisjoint(element.get("class", "").split())
+            is_raised = is_raised or _RAISED_STYLE.search(element.get("style", "")) is not None
+            if is_raised and element.tag in _INLINE and not may_hold_ark(element.get("href", "")):
+                element.tag = "sup"
     for element in root.iter("title", "base", "embed", "link", "meta", "object", *_UNSEEN):
         if element.tag not in _UNSEEN:
             facts.read(element)

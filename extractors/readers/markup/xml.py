@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -105,7 +105,10 @@ def read_xml(data: bytes) -> Reading:
     >>> [(block.role.value, block.place, block.text) for block in reading.blocks]
     [('metadata', 'idno', 'ark:/12345/x5'), ('text', 'p', 'See ark:/12345/x6\\nnow')]
     """
-    data, cut = _within_limits(data)
+    data, cut = first_bytes(data, MOST_BYTES)
+    if len(data) > MOST_TAGS and data.count(b"<") > MOST_TAGS:
+        data = b"<".join(data.split(b"<", MOST_TAGS)[:MOST_TAGS])
+        cut = cut or [Finding("cut-off", f"not read beyond tag {MOST_TAGS}")]
     source = without_surrogates(_BLANKS_BEFORE_MARKUP.sub(b"", _whole_words(data)))
     root, parser = _parse(source)
     fragment = _FRAGMENT.match(source) if faults_of(parser) else None
@@ -113,7 +116,7 @@ def read_xml(data: bytes) -> Reading:
         root_of_all, wrapped_parser = _parse(_WRAPPED % (fragment[0], source[fragment.end() :]))
         if root_of_all is not None and len(root_of_all) > 1:
             root, parser = root_of_all, wrapped_parser
-    findings = cut or faults_of(parser)  # truncated XML is malformed, too
+    findings = tuple(cut) or faults_of(parser)  # truncated XML is malformed, too
     if root is None:
         decoded = decode(data)
         blocks = (Block(decoded.text),) if decoded.text.strip() else ()
@@ -142,14 +145,6 @@ def _parse(source: bytes) -> tuple[Element | None, etree.XMLParser]:
         return etree.fromstring(source, parser), parser
     except etree.XMLSyntaxError:
         return None, parser
-
-
-def _within_limits(data: bytes) -> tuple[bytes, tuple[Finding, ...]]:
-    data, findings = first_bytes(data, MOST_BYTES)
-    if len(data) > MOST_TAGS and data.count(b"<") > MOST_TAGS:
-        data = b"<".join(data.split(b"<", MOST_TAGS)[:MOST_TAGS])
-        findings = findings or [Finding("cut-off", f"not read beyond tag {MOST_TAGS}")]
-    return data, tuple(findings)
 
 
 def _whole_words(data: bytes) -> bytes:
@@ -191,7 +186,10 @@ class _Document:
         self._blocks: list[Block] = []
         self.targets: list[str] = []
         self.title = ""
-        self._entities = _declared_entities(root)
+        dtd = root.getroottree().docinfo.internalDTD
+        contents = {entity.name: entity.content or "" for entity in dtd.iterentities()} if dtd is not None else {}
+        # Only those of plain text, because nested ones may be a bomb.
+        self._entities = {name: text for name, text in contents.items() if "&" not in text and "<" not in text}
         self._prefixes: dict[str, str] = {}
         self._links = 0
         self._unit = ""
@@ -230,7 +228,10 @@ class _Document:
         if inner_link != link:
             run.link(inner_link)
         is_break = name in _LINE_BREAKS and element.get("break") != "no"
-        if is_break or (name in _PLACED and self._begins_line(element)):
+        if name in _PLACED:  # a piece of an SVG text on another line than the piece before it
+            before, self._baseline = self._baseline, element.get("y", self._baseline)
+            is_break = self._baseline != before or element.get("dy", "").strip("0.") != ""
+        if is_break:
             run.break_line()
         elif name == _IDML_PARAGRAPH_END and self._unit == _IDML_RANGE:
             self._end_run()
@@ -254,11 +255,6 @@ class _Document:
         if inner_link != link:
             run.link(link)
 
-    def _begins_line(self, piece: Element) -> bool:
-        """Return True if a piece of an SVG text is on another line than the piece before it."""
-        before, self._baseline = self._baseline, piece.get("y", self._baseline)
-        return self._baseline != before or piece.get("dy", "").strip("0.") != ""
-
     def _read_comment(self, comment: Element) -> None:
         """Read an editor's comment, which is not part of the surrounding sentence."""
         text = comment.text or ""
@@ -277,7 +273,11 @@ class _Document:
     def _read_attributes(self, element: Element) -> int | None:
         """Read the attributes; return the number of the link that they make of the element's text, or None."""
         link = None
-        for qualified, value in _attributes(element):
+        if len(element.attrib) < _MANY_ATTRIBUTES:
+            attributes = element.attrib.items()
+        else:  # the list of lxml would take quadratic time
+            attributes = [(value.attrname, str(value)) for value in _ALL_ATTRIBUTES(element)]
+        for qualified, value in attributes:
             name = local_name(qualified).lower()
             if qualified.startswith(f"{{{_SCHEMA_INSTANCE}}}"):
                 continue
@@ -300,15 +300,12 @@ class _Document:
         if qualified == element.tag:
             prefix = element.prefix
         elif namespace:
-            # Cached: an element may declare thousands, and have as many attributes.
-            prefix = self._prefixes.get(namespace) or self._prefix(element, namespace)
+            if namespace not in self._prefixes:  # an element may declare thousands, and have as many attributes
+                self._prefixes |= {f"{{{uri}": prefix for prefix, uri in element.nsmap.items() if prefix}
+            prefix = self._prefixes.get(namespace)
         else:
             prefix = None
         return f"{prefix}:{local}" if prefix else local
-
-    def _prefix(self, element: Element, namespace: str) -> str:
-        self._prefixes |= {f"{{{uri}": prefix for prefix, uri in element.nsmap.items() if prefix}
-        return self._prefixes.setdefault(namespace, "")
 
 
 def _names_document(target: str) -> bool:
@@ -330,19 +327,3 @@ def _has_own_text(element: Element) -> bool:
         if child.tag is etree.Entity or (is_inline and element.tag != _WRAPPER):
             pieces.append(child.text)
     return any(piece and not piece.isspace() for piece in pieces)
-
-
-def _attributes(element: Element) -> list[tuple[str, str]]:
-    """Return names and values; the list of lxml would take quadratic time."""
-    if len(element.attrib) < _MANY_ATTRIBUTES:
-        return list(element.attrib.items())
-    return [(value.attrname, str(value)) for value in _ALL_ATTRIBUTES(element)]
-
-
-def _declared_entities(root: Element) -> Mapping[str, str]:
-    """Return the entities declared as plain text; nested ones may be a bomb."""
-    dtd = root.getroottree().docinfo.internalDTD
-    if dtd is None:
-        return {}
-    contents = {entity.name: entity.content or "" for entity in dtd.iterentities()}
-    return {name: content for name, content in contents.items() if "&" not in content and "<" not in content}

@@ -13,7 +13,14 @@ from urllib.parse import unquote
 from extractors.mentions.labels import may_hold_ark
 from extractors.model.documents import Block, Finding, Reading, Role, as_part, links_of
 from extractors.readers.markup.html import read_html
-from extractors.readers.office.package import NEEDS_PASSWORD, Package, XmlElement, natural_order, printable_name
+from extractors.readers.office.package import (
+    NEEDS_PASSWORD,
+    Package,
+    XmlElement,
+    member_path,
+    natural_order,
+    printable_name,
+)
 
 MEDIA_TYPE = "application/epub+zip"
 
@@ -35,9 +42,12 @@ def read_epub(data: bytes) -> Reading:
     (Finding(kind='unreadable', detail='not a ZIP archive, or damaged beyond repair'),)
     """
     package = Package(data)
-    encrypted = _encrypted_members(package)
-    book = _Book(package, encrypted)
-    rootfiles = _rootfiles(package)
+    book = _Book(package)
+    # The package documents are listed in the container file; without one, they are all `.opf` members.
+    listed = (element for element in package.elements(_CONTAINER) if element.name == "rootfile")
+    paths = dict.fromkeys(unquote(element.attributes.get("full-path", "")).lstrip("/") for element in listed)
+    rootfiles = [name for name in paths if name in package]
+    rootfiles = rootfiles or [name for name in package.names if name.lower().endswith(".opf")]
     for rootfile in rootfiles:
         book.read_package_document(rootfile)
     if package.names and not rootfiles:
@@ -51,9 +61,17 @@ def read_epub(data: bytes) -> Reading:
 class _Book:
     """The content of a book; each member is read once, and link numbers are unique over all chapters."""
 
-    def __init__(self, package: Package, encrypted: set[str]) -> None:
+    def __init__(self, package: Package) -> None:
         self._package = package
-        self._encrypted = encrypted
+        self._encrypted: set[str] = set()
+        algorithm = ""
+        for element in package.elements(_ENCRYPTION):  # each entry has the method before the member
+            if element.name == "EncryptedData":
+                algorithm = ""
+            elif element.name == "EncryptionMethod":
+                algorithm = algorithm or element.attributes.get("Algorithm", "")
+            elif element.name == "CipherReference" and algorithm not in _FONT_ALGORITHMS:
+                self._encrypted.add(unquote(element.attributes.get("URI", "")).lstrip("/"))
         self._names = {name.lower(): name for name in package.names}
         self._done: set[str] = set()
         self._blocks: list[Block] = []
@@ -73,7 +91,9 @@ class _Book:
             if item is None:
                 continue
             href, media_type = item
-            member = self._member(folder, href)
+            member = member_path(folder, href.partition("#")[0])
+            if member not in self._package:  # the case of references is often wrong
+                member = self._names.get(member.lower(), member)
             if media_type in _CHAPTER_TYPES:
                 self.read_chapter(member)
             elif media_type == _NCX_TYPE and self._begin(member):  # in EPUB 2; repeats the headings of the chapters
@@ -113,33 +133,6 @@ class _Book:
                 self._package.note(Finding("cut-off", f"only the first {_MOST_BLOCKS} pieces of text were kept"))
                 return
             self._blocks.append(block)
-
-    def _member(self, folder: str, href: str) -> str:
-        """Return the member that a reference in the manifest means; its case is often wrong."""
-        path = posixpath.normpath(posixpath.join("/", folder, unquote(href.partition("#")[0]))).lstrip("/")
-        return path if path in self._package else self._names.get(path.lower(), path)
-
-
-def _rootfiles(package: Package) -> list[str]:
-    """Return the package documents listed in the container file; without one, all `.opf` members."""
-    rootfiles = (element for element in package.elements(_CONTAINER) if element.name == "rootfile")
-    paths = (unquote(rootfile.attributes.get("full-path", "")).lstrip("/") for rootfile in rootfiles)
-    listed = [name for name in dict.fromkeys(paths) if name in package]
-    return listed or [name for name in package.names if name.lower().endswith(".opf")]
-
-
-def _encrypted_members(package: Package) -> set[str]:
-    """Return the encrypted members, except fonts; each entry has the method before the member."""
-    encrypted: set[str] = set()
-    algorithm = ""
-    for element in package.elements(_ENCRYPTION):
-        if element.name == "EncryptedData":
-            algorithm = ""
-        elif element.name == "EncryptionMethod":
-            algorithm = algorithm or element.attributes.get("Algorithm", "")
-        elif element.name == "CipherReference" and algorithm not in _FONT_ALGORITHMS:
-            encrypted.add(unquote(element.attributes.get("URI", "")).lstrip("/"))
-    return encrypted
 
 
 @dataclass(slots=True)

@@ -78,7 +78,15 @@ def read_xlsx(data: bytes) -> Reading:
     strings = SharedStrings()
     for name in _with_root(roots, "sst"):
         package.parse(name, strings)
-    sheet_names = _sheet_names(package, roots)
+    sheet_names: dict[str, str] = {}
+    for workbook in _with_root(roots, "workbook"):
+        relations = relations_of(package, workbook)
+        for element in package.elements(workbook):
+            relation = relations.get(element.attributes.get("id", "")) if element.name == "sheet" else None
+            if relation is not None:
+                sheet_names[relation.target] = element.attributes.get("name", "")
+    for name in _with_root(roots, "worksheet"):  # sheets that the workbook doesn't list are named after their files
+        sheet_names.setdefault(name, posixpath.basename(name).removesuffix(".xml"))
     sheets = [name for name in sheet_names if roots.get(name) == "worksheet"]
     for name in sheets:
         _read_sheet(package, text, name, sheet_names[name], strings.found, roots)
@@ -151,19 +159,6 @@ def _read_sheet(
             package.parse(other, SheetPart(text, sheet, {}))
         elif roots[other] in _DRAWINGS:
             _read_markup_part(package, text, other, f"{sheet}/{_DRAWINGS[roots[other]]}")
-
-
-def _sheet_names(package: Package, roots: Mapping[str, str]) -> dict[str, str]:
-    """Return the sheets' parts and names, in the order of the workbook; unlisted parts are named after their files."""
-    names: dict[str, str] = {}
-    for workbook in _with_root(roots, "workbook"):
-        relations = relations_of(package, workbook)
-        for element in package.elements(workbook):
-            relation = relations.get(element.attributes.get("id", "")) if element.name == "sheet" else None
-            if relation is not None:
-                names[relation.target] = element.attributes.get("name", "")
-    unknown = {name: posixpath.basename(name).removesuffix(".xml") for name in _with_root(roots, "worksheet")}
-    return names | {name: stem for name, stem in unknown.items() if name not in names}
 
 
 def _with_root(roots: Mapping[str, str], wanted: str) -> list[str]:

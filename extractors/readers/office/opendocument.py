@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from extractors.mentions.labels import may_hold_ark
 from extractors.model.documents import Role
@@ -68,6 +69,12 @@ class _Element:
     link: int | None = None
 
 
+@lru_cache(maxsize=1024)
+def _prefixed_name(tag: str) -> str:
+    words = _NAMESPACE_WORD.findall(tag.rpartition("}")[0])
+    return f"{words[-1]}:{local_name(tag)}" if words else tag
+
+
 class OpenDocumentPart(EventTarget):
     """Reads the events of ``content.xml``, ``styles.xml``, ``meta.xml``, or of a flat file with all of these."""
 
@@ -76,7 +83,6 @@ class OpenDocumentPart(EventTarget):
         self._text = text
         self._passed_over = 0
         self._open = [_Element("", "body")]
-        self._names: dict[str, str] = {}
         self._tables: list[_Table] = []
         self._is_spreadsheet = False
         self._counts: Counter[str] = Counter()
@@ -87,7 +93,7 @@ class OpenDocumentPart(EventTarget):
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """Begin an element."""
-        name = self._names.get(tag) or self._prefixed_name(tag)
+        name = _prefixed_name(tag)
         if self._passed_over or name in _PASSED_OVER:
             self._passed_over += 1
             return
@@ -108,7 +114,8 @@ class OpenDocumentPart(EventTarget):
         elif name in _CHARACTERS and is_inline:
             self._text.write(_CHARACTERS[name])
         if name in _VISIBLE_ATTRIBUTES:
-            self._read_attributes(element, attributes)
+            for value in filter(may_hold_ark, attributes.values()):
+                self._text.add_value(value, element.place)
         if element.is_apart:
             self._text.set_apart()
         self._open.append(element)
@@ -131,7 +138,11 @@ class OpenDocumentPart(EventTarget):
             return
         ended = self._open.pop()
         if self._value is not None:
-            self._end_value(ended)
+            value, self._value = "".join(self._value).strip(), None
+            if self._open[-1].name == "office:meta" or may_hold_ark(value):
+                self._text.add_value(value, self._value_place, Role.METADATA)
+            if self._value_place == "meta/title" and not self.title:
+                self.title = " ".join(value.split())
         if ended.is_apart:
             self._text.set_apart()
         if ended.is_paragraph:
@@ -146,12 +157,6 @@ class OpenDocumentPart(EventTarget):
     def close(self) -> None:
         """End the text."""
         self._text.close()
-
-    def _prefixed_name(self, tag: str) -> str:
-        words = _NAMESPACE_WORD.findall(tag.rpartition("}")[0])
-        name = f"{words[-1]}:{local_name(tag)}" if words else tag
-        self._names[tag] = name
-        return name
 
     def _start_structure(self, element: _Element, attributes: Mapping[str, str]) -> None:
         """Begin a style, a table, a slide, or a part of them."""
@@ -172,7 +177,13 @@ class OpenDocumentPart(EventTarget):
                 table.row, table.next_column = table.next_row, 1
                 table.next_row += number(attributes.get("number-rows-repeated", ""), 1)
             case "table:table-cell" | "table:covered-table-cell" if self._is_spreadsheet and self._tables:
-                self._start_cell(element, attributes)
+                # One paragraph for all lines of the cell. A repeated cell is read once.
+                table = self._tables[-1]
+                element.place = f"{table.name}!{column_letters(table.next_column)}{table.row}"
+                table.next_column += number(attributes.get("number-columns-repeated", ""), 1)
+                self._open_link(element, formula_target(attributes.get("formula", "")))
+                element.is_paragraph = True
+                self._text.begin(element.place)
             case "drawing:page":
                 self._counts["slide"] += 1
                 element.place = f"slide{self._counts['slide']}"
@@ -203,15 +214,6 @@ class OpenDocumentPart(EventTarget):
             case "text:s" if element.is_inline:
                 self._text.write(" " * min(number(attributes.get("c", ""), 1), _MOST_BLANKS))
 
-    def _start_cell(self, element: _Element, attributes: Mapping[str, str]) -> None:
-        """Begin a spreadsheet cell, one paragraph for all its lines. A repeated cell is read once."""
-        table = self._tables[-1]
-        element.place = f"{table.name}!{column_letters(table.next_column)}{table.row}"
-        table.next_column += number(attributes.get("number-columns-repeated", ""), 1)
-        self._open_link(element, formula_target(attributes.get("formula", "")))
-        element.is_paragraph = True
-        self._text.begin(element.place)
-
     def _open_link(self, element: _Element, target: str) -> None:
         """Make the text of *element* that of a link, if there is a *target*."""
         if target:
@@ -224,18 +226,5 @@ class OpenDocumentPart(EventTarget):
 
     # -- values
 
-    def _read_attributes(self, element: _Element, attributes: Mapping[str, str]) -> None:
-        for value in attributes.values():
-            if may_hold_ark(value):
-                self._text.add_value(value, element.place)
-
     def _begin_value(self, location: str) -> None:
         self._value, self._value_place = [], location
-
-    def _end_value(self, ended: _Element) -> None:
-        """End a value; alternative texts are kept only if they may hold an ARK."""
-        value, self._value = "".join(self._value or ()).strip(), None
-        if self._open[-1].name == "office:meta" or may_hold_ark(value):
-            self._text.add_value(value, self._value_place, Role.METADATA)
-        if self._value_place == "meta/title" and not self.title:
-            self.title = " ".join(value.split())

@@ -359,6 +359,15 @@ class Relation:
     """The last segment of its type: ``hyperlink``, ``image``, ``attachedTemplate`` …"""
 
 
+def member_path(folder: str, reference: str) -> str:
+    """Return the name of the member that a URL in a part of *folder* refers to.
+
+    >>> member_path("word", "../media/a%20b.png"), member_path("word", "/customXml/item1.xml")
+    ('media/a b.png', 'customXml/item1.xml')
+    """
+    return posixpath.normpath(posixpath.join("/", folder, unquote(reference))).lstrip("/")
+
+
 def relations_of(package: Package, part: str) -> Mapping[str, Relation]:
     """Return the relations of a part by their ids."""
     folder, name = posixpath.split(part)
@@ -370,7 +379,7 @@ def relations_of(package: Package, part: str) -> Mapping[str, Relation]:
         kind = element.attributes.get("Type", "").rpartition("/")[2]
         is_external = element.attributes.get("TargetMode", "").lower() == "external" or kind == "hyperlink"
         if not is_external:
-            target = posixpath.normpath(posixpath.join("/", folder, unquote(target))).lstrip("/")
+            target = member_path(folder, target)
         relations[element.attributes.get("Id", "")] = Relation(target, is_external, kind)
     return relations
 

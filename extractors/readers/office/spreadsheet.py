@@ -99,7 +99,10 @@ class SheetPart(EventTarget):
             self._row = number(attributes.get("r", "")) or self._row + 1
             self._column = 0
         elif name == "c":
-            self._start_cell(attributes)
+            self._column += 1
+            self._place = f"{self._sheet}!{attributes.get('r') or column_letters(self._column) + str(self._row)}"
+            self._kind = attributes.get("t", "n")
+            self._pieces.clear()
         elif name in _NOTES:
             self._place = f"{self._sheet}!{attributes.get('ref', '')}/comment"
             self._pieces.clear()
@@ -125,7 +128,16 @@ class SheetPart(EventTarget):
         name = local_name(tag)
         self._element = ""
         if name == "c":
-            self._end_cell()
+            value, formula = "".join(self._pieces.get("v", ())), "".join(self._pieces.get("f", ()))
+            if self._kind == "s":
+                index = number(value)
+                value = self._strings[index] if index < len(self._strings) else ""
+            elif self._kind == "inlineStr":
+                value = "".join(self._pieces.get("t", ()))
+            elif self._kind != "str":  # a number, a Boolean or an error
+                value = ""
+            target = formula_target(formula)
+            self._show(value, self._text.add_link(target, self._place) if target else None)
         elif name in _NOTES:
             self._show("".join(self._pieces.get("t", ())))
         elif name in _HEADERS:
@@ -145,25 +157,6 @@ class SheetPart(EventTarget):
             if link is not None and block.role is Role.TEXT and not block.anchors:
                 self._text.blocks[index] = replace(block, anchors=(Anchor(0, len(block.text), link),))
         self._linked.clear()
-
-    def _start_cell(self, attributes: Mapping[str, str]) -> None:
-        self._column += 1
-        self._place = f"{self._sheet}!{attributes.get('r') or column_letters(self._column) + str(self._row)}"
-        self._kind = attributes.get("t", "n")
-        self._pieces.clear()
-
-    def _end_cell(self) -> None:
-        value, formula = "".join(self._pieces.get("v", ())), "".join(self._pieces.get("f", ()))
-        if self._kind == "s":
-            index = number(value)
-            value = self._strings[index] if index < len(self._strings) else ""
-        elif self._kind == "inlineStr":
-            value = "".join(self._pieces.get("t", ()))
-        elif self._kind != "str":  # a number, a Boolean or an error
-            value = ""
-        target = formula_target(formula)
-        link = self._text.add_link(target, self._place) if target else None
-        self._show(value, link)
 
     def _show(self, text: str, link: int | None = None) -> None:
         self._text.begin(self._place)

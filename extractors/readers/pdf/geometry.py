@@ -211,7 +211,11 @@ def line_slack_of(lines: Lines, wanted: Sequence[bool]) -> tuple[tuple[int, floa
             continue
         column: Sequence[int] = range(first, stop)
         if stop - first < _ENOUGH_LINES:
-            column = _column_of(lines, first, stretches)
+            # The lines of all stretches with the same left edge.
+            line = lines[first]
+            near = 2 * (line.right - line.left) / (line.end - line.start)
+            alike = (range(*stretch) for stretch in stretches if abs(lines[stretch[0]].left - line.left) < near)
+            column = [index for stretch in alike for index in stretch]
         edge = _right_edge(lines, column)
         if edge is None:
             continue
@@ -243,14 +247,6 @@ def _stretches(lines: Lines) -> tuple[list[tuple[int, int]], set[int]]:
     if lines:
         ranges.append((first, len(lines)))
     return ranges, continued
-
-
-def _column_of(lines: Lines, first: int, stretches: Iterable[tuple[int, int]]) -> list[int]:
-    """Return the indexes of the lines in all *stretches* with the same left edge as that of line *first*."""
-    line = lines[first]
-    near = 2 * (line.right - line.left) / (line.end - line.start)
-    alike = (range(*stretch) for stretch in stretches if abs(lines[stretch[0]].left - line.left) < near)
-    return [index for stretch in alike for index in stretch]
 
 
 def _right_edge(lines: Lines, column: Sequence[int]) -> float | None:

@@ -64,19 +64,15 @@ def links_of(document: PdfDocument, page: PdfiumPage) -> Iterator[Link]:
         action = pdfium.FPDFLink_GetAction(link)
         uri, box = "", None
         if action and pdfium.FPDFAction_GetType(action) == pdfium.PDFACTION_URI:
-            uri = _uri(document, action)
+            size = pdfium.FPDFAction_GetURIPath(document, action, None, 0)
+            buffer = ctypes.create_string_buffer(size)
+            pdfium.FPDFAction_GetURIPath(document, action, buffer, size)
+            written: bytes = buffer.raw[: size - 1]
+            # ASCII by the standard; UTF-8, UTF-16 or windows-1252 in practice.
+            uri = written.decode("ascii") if written.isascii() and b"\0" not in written else decode(written).text
             if pdfium.FPDFLink_GetAnnotRect(link, corners):
                 box = Box(corners.left, corners.bottom, corners.right, corners.top)
         yield Link(uri, box, ())
-
-
-def _uri(document: PdfDocument, action: Any) -> str:
-    """Return the URI of an action: ASCII by the standard; UTF-8, UTF-16 or windows-1252 in practice."""
-    size = pdfium.FPDFAction_GetURIPath(document, action, None, 0)
-    buffer = ctypes.create_string_buffer(size)
-    pdfium.FPDFAction_GetURIPath(document, action, buffer, size)
-    uri: bytes = buffer.raw[: size - 1]
-    return uri.decode("ascii") if uri.isascii() and b"\0" not in uri else decode(uri).text
 
 
 def comments_of(page: PdfiumPage, links: int) -> Iterator[tuple[str, str]]:
@@ -207,13 +203,6 @@ def is_table_like(lines: Lines) -> bool:
     return sum(returns) >= _FEWEST_RETURNS
 
 
-def _edge(rights: list[float], width: float) -> float:
-    """Return the right edge of a column of cells, ignoring a line that reaches into the next cell."""
-    ordered = sorted(rights, reverse=True)
-    near = (right for right, third in zip(ordered, ordered[2:], strict=False) if right - third < 2 * width)
-    return next(near, ordered[0])
-
-
 class CellTable:
     """The cells of a page with a table, around the *wanted* lines."""
 
@@ -243,7 +232,10 @@ class CellTable:
             alike = [right for left in (-1, 0, 1) for right in rights.get(round(cell.left) + left, ())]
             if len(alike) >= _FEWEST_LINES and cell.right > cell.left:
                 width = max((cell.right - cell.left) / (cell.end - cell.start), _CHAR_WIDTH * self._lines[index].height)
-                slack.append((cell.end, round((_edge(alike, width) - cell.right) / width, 2)))
+                # The right edge of the column, ignoring a line that reaches into the next cell.
+                ordered = sorted(alike, reverse=True)
+                near = (right for right, third in zip(ordered, ordered[2:], strict=False) if right - third < 2 * width)
+                slack.append((cell.end, round((next(near, ordered[0]) - cell.right) / width, 2)))
         return tuple(slack)
 
     def _is_elsewhere(self, index: int, following: int) -> bool:
@@ -429,10 +421,8 @@ def _first_objects(page: PdfiumPage) -> Iterator[tuple[Any, bool]]:
 def _is_invisible(page: PdfiumPage) -> bool:
     """Return True if the first text of a page is invisible."""
     first = next((drawn for drawn, is_text in _first_objects(page) if is_text), None)
-    if first is None:
-        return False
-    mode = pdfium.FPDFTextObj_GetTextRenderMode(first)
-    return bool(mode == pdfium.FPDF_TEXTRENDERMODE_INVISIBLE)
+    invisible = pdfium.FPDF_TEXTRENDERMODE_INVISIBLE
+    return first is not None and bool(pdfium.FPDFTextObj_GetTextRenderMode(first) == invisible)
 
 
 def _may_end(lines: Lines, after: int) -> bool:

@@ -127,11 +127,6 @@ def outline_titles(document: PdfDocument) -> Iterator[str]:
             yield title
 
 
-def has_attachments(document: PdfDocument) -> bool:
-    """Return True if files are embedded in the document."""
-    return bool(pdfium.FPDFDoc_GetAttachmentCount(document) > 0)
-
-
 def xmp_blocks(data: bytes) -> Iterator[Block]:
     """Yield the values of the document's XMP, whether plain, compressed or encrypted.
 
@@ -212,8 +207,11 @@ def read_pdf(data: bytes, read_attachment: AttachmentReader | None = None) -> Re
         return Reading(MEDIA_TYPE, findings=(Finding("cut-off", f"more than {_MOST_BYTES // 2**20} MiB"),))
     data = data[max(data.find(_HEADER), 0) :]  # junk before the header, such as HTTP headers, is common
     reading, attached = _read_by_pdfium(data)
-    if _is_lost(reading):
-        reading, attached = _rescue(data) or (reading, attached)
+    if _is_lost(reading) and (mended := repair(data)) is not None:
+        again, is_attached = _read_by_pdfium(mended)
+        if not _is_lost(again):
+            finding = Finding("repaired", "damaged; read after its structure was rebuilt")
+            reading, attached = replace(again, findings=(finding, *again.findings)), is_attached
     if not attached or read_attachment is None:
         return reading
     blocks, findings = attachments(data, read_attachment)
@@ -230,25 +228,13 @@ def _read_by_pdfium(data: bytes) -> tuple[Reading, bool]:
             refusal = _REFUSALS.get(pdfium.FPDF_GetLastError(), Finding("unreadable", "PDFium refuses it"))
             return Reading(MEDIA_TYPE, findings=(refusal,)), False
         with PdfDocument(handle) as document:
-            return _read_document(document, data), has_attachments(document)
+            return _read_document(document, data), bool(pdfium.FPDFDoc_GetAttachmentCount(document) > 0)
 
 
 def _is_lost(reading: Reading) -> bool:
     """Return True if no page was read and a repair may help."""
     kinds = {finding.kind for finding in reading.findings}
     return bool(kinds & {"unreadable", "unreadable-page"}) and all(block.page is None for block in reading.blocks)
-
-
-def _rescue(data: bytes) -> tuple[Reading, bool] | None:
-    """Return the result after a repair, in the form of `_read_by_pdfium`; None if it is empty."""
-    mended = repair(data)
-    if mended is None:
-        return None
-    reading, attached = _read_by_pdfium(mended)
-    if _is_lost(reading):
-        return None
-    finding = Finding("repaired", "damaged; read after its structure was rebuilt")
-    return replace(reading, findings=(finding, *reading.findings)), attached
 
 
 def _read_document(document: PdfDocument, data: bytes) -> Reading:
@@ -273,7 +259,9 @@ def _read_document(document: PdfDocument, data: bytes) -> Reading:
     findings_before = len(findings)
     bodies = part("running heads", lambda: blocks_of(pages))
     blocks += bodies if len(findings) == findings_before else blocks_of([without_geometry(page) for page in pages])
-    return Reading(MEDIA_TYPE, tuple(blocks), _web_links(blocks), title=info.get("Title", ""), findings=tuple(findings))
+    targets = dict.fromkeys(block.text for block in blocks if block.role is Role.LINK_ANNOTATION)
+    links = tuple(link for link in targets if link.lower().startswith(("http://", "https://")))
+    return Reading(MEDIA_TYPE, tuple(blocks), links, title=info.get("Title", ""), findings=tuple(findings))
 
 
 def _pages(document: PdfDocument, findings: list[Finding]) -> Iterator[PdfPage]:
@@ -319,9 +307,3 @@ def _without_text(pages: Sequence[PdfPage]) -> Iterator[Finding]:
             first = f"the first is page {numbers[0]}"
             detail = f"{len(numbers)} of {len(pages)} pages {are} ({first}): nothing was read there"
             yield Finding("no-text" if 2 * len(numbers) > drawn else kind, detail)
-
-
-def _web_links(blocks: list[Block] | tuple[Block, ...]) -> tuple[str, ...]:
-    """Return the link targets with http or https, in order, without duplicates."""
-    links = dict.fromkeys(block.text for block in blocks if block.role is Role.LINK_ANNOTATION)
-    return tuple(link for link in links if link.lower().startswith(("http://", "https://")))
