@@ -255,8 +255,10 @@ class DecompressedStream:
             if decompressor.needs_input and not self._input:
                 self._input = self._stream.read(PIECE_BYTES)
                 if not self._input:
-                    self._end()
-                    continue
+                    self._decompressor = None
+                    if not isinstance(decompressor, _NoCompression):
+                        self.damage = self.damage or CUT_OFF
+                    return b""
             granted = self._budget.spend_bytes(min(size, PIECE_BYTES))
             if not granted:
                 return b""
@@ -278,11 +280,6 @@ class DecompressedStream:
                 salvaged, self._input = decompressor.salvage(given, size, SIGNATURES.get(self._compression))
             self._next_member()
             return salvaged
-
-    def _end(self) -> None:
-        if not isinstance(self._decompressor, _NoCompression):
-            self.damage = self.damage or CUT_OFF
-        self._decompressor = None
 
     def _next_member(self) -> None:
         """Start the next member, if there is one."""

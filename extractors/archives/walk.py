@@ -6,6 +6,7 @@ be false.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 from collections import Counter
@@ -328,21 +329,17 @@ def _page(record: warc.WarcRecord, payload: warc.Payload, about: ArchiveMember) 
         findings.append(Finding("damaged", record.damage))
     if truncated := record.fields.get("warc-truncated"):
         findings.append(Finding("cut-off", f"only its beginning was archived ({truncated})"))
+    path = ""
+    with contextlib.suppress(ValueError):
+        path = urlsplit(uri).path
     name = f"{about.name}{INSIDE}{uri or record.fields.get('warc-record-id', '')}"
     is_web = uri.lower().startswith(("http://", "https://"))
     return ArchiveMember(
         name,
-        _path(uri),
+        path,
         media_type=payload.media_type or None,
         charset=payload.charset,
         url=uri if is_web else None,
         findings=tuple(findings),
         source=about.source,
     )
-
-
-def _path(uri: str) -> str:
-    try:
-        return urlsplit(uri).path
-    except ValueError:
-        return ""

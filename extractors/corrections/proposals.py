@@ -139,13 +139,10 @@ def choose(proposals: Iterable[Proposal]) -> tuple[list[Proposal], list[Proposal
     made: list[Proposal] = []
     others: list[Proposal] = []
     for proposal in sorted(proposals, key=lambda each: (not each.is_certain, kinds.index(each.kind))):
-        is_apart = all(_are_apart(edit, other) for edit in proposal.edits for chosen in made for other in chosen.edits)
+        taken = [edit for chosen in made for edit in chosen.edits]
+        is_apart = all(one.end <= other.start or other.end <= one.start for one in proposal.edits for other in taken)
         (made if is_apart else others).append(proposal)
     return made, others
-
-
-def _are_apart(one: Edit, other: Edit) -> bool:
-    return one.end <= other.start or other.end <= one.start
 
 
 def _faults(mention: Mention) -> Sequence[_Fault]:

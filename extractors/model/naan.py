@@ -339,14 +339,12 @@ def read_registry(data: bytes, *, source: str, fetched_at: datetime | None = Non
     entries = tuple(map(_entry, records))
     if not any(entry.naan for entry in entries):
         raise NotARegistry("no record in it has a NAAN")
-    return Registry(entries, source, dated=_date_of_change(document.get("metadata")), fetched_at=fetched_at)
-
-
-def _date_of_change(metadata: object) -> datetime | None:
-    """Return the registry's own date of its last change; the field's name varies by version."""
+    metadata = document.get("metadata")
     fields = metadata if isinstance(metadata, dict) else {}
+    # The date of its last change: the field's name varies by version.
     names = ("updated", "date_modified", "modified_date", "date_created", "created_date")
-    return next((moment for name in names if (moment := _moment(fields.get(name)))), None)
+    dated = next((moment for name in names if (moment := _moment(fields.get(name)))), None)
+    return Registry(entries, source, dated=dated, fetched_at=fetched_at)
 
 
 def _entry(record: object) -> RegistryEntry:

@@ -14,7 +14,7 @@ import platform
 import struct
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
@@ -145,23 +145,22 @@ def _filter_calls(libc: ctypes.CDLL) -> None:
     refused = _REFUSED.get(platform.machine())
     if refused is None or sys.maxsize < 2**32:
         raise OSError("this architecture's calls are not known here")
-    steps = b"".join(_steps(*refused))
+    architecture, calls = refused
+    # Calls of another architecture, of x32 or among these are refused, all others allowed.
+    steps = b"".join(
+        (
+            _step(_LOAD, _ARCHITECTURE_AT),
+            _step(_IS_EQUAL, architecture, over=1),
+            _step(_RETURN, _REFUSE),
+            _step(_LOAD, _CALL_AT),
+            _step(_IS_AT_LEAST, _X32, over_unless=1),
+            _step(_RETURN, _REFUSE),
+            *(_step(_IS_EQUAL, call, over_unless=1) + _step(_RETURN, _REFUSE) for call in calls),
+            _step(_RETURN, _ALLOW),
+        )
+    )
     program = _Program(len(steps) // 8, steps)
     _check_result(libc.prctl(_PR_SET_SECCOMP, _MODE_FILTER, ctypes.byref(program), 0, 0))
-
-
-def _steps(architecture: int, refused: Iterable[int]) -> Iterator[bytes]:
-    """Yield the filter: calls of another architecture, of x32 or among *refused* are refused, all others allowed."""
-    yield _step(_LOAD, _ARCHITECTURE_AT)
-    yield _step(_IS_EQUAL, architecture, over=1)
-    yield _step(_RETURN, _REFUSE)
-    yield _step(_LOAD, _CALL_AT)
-    yield _step(_IS_AT_LEAST, _X32, over_unless=1)
-    yield _step(_RETURN, _REFUSE)
-    for call in refused:
-        yield _step(_IS_EQUAL, call, over_unless=1)
-        yield _step(_RETURN, _REFUSE)
-    yield _step(_RETURN, _ALLOW)
 
 
 def _step(code: int, value: int, *, over: int = 0, over_unless: int = 0) -> bytes:
