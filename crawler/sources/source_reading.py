@@ -8,15 +8,16 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any
 
 from crawler.model.crawl_requests import ListedItem, Outlinks, SourceKind, SourceReading
 from crawler.sources.links import absolute_urls
 from crawler.sources.xml_sources import NAMESPACE, Selection, read_feed, read_oai, read_sitemap, root_name
+from extractors.archives.compression import Compression, DecompressedStream, Lookahead, SizeBudget
 from extractors.find import find_arks
 from extractors.model.decoding import decode
 from extractors.model.documents import Finding
@@ -159,7 +160,6 @@ def _lines(data: bytes) -> Iterator[str]:
 #: The largest size of a decompressed source; sitemaps have at most 50 MiB (sitemaps.org).
 MOST_BYTES = 64 * 2**20
 _GZIP = b"\x1f\x8b"
-_PIECE_BYTES = 2**16
 _HTML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype\s+html|html)\b", re.IGNORECASE)
 _MARKUP = re.compile(rb"(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?[\s\0]*<")
 _JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*\{")
@@ -238,16 +238,8 @@ def decompress(data: bytes) -> bytes:
     """
     if not data.startswith(_GZIP):
         return data
-    data_out = bytearray()
-    unpacking = zlib.decompressobj(wbits=31)
-    for start in range(0, len(data), _PIECE_BYTES):
-        try:
-            data_out += unpacking.decompress(data[start : start + _PIECE_BYTES], MOST_BYTES - len(data_out))
-        except zlib.error:
-            break
-        if unpacking.eof or len(data_out) >= MOST_BYTES:
-            break
-    return bytes(data_out)
+    content = DecompressedStream(BytesIO(data), Compression.GZIP, SizeBudget(MOST_BYTES, 1))
+    return Lookahead(content).read(MOST_BYTES)
 
 
 # Reads documents as sources; large ones in a process that can be killed.
