@@ -66,22 +66,17 @@ class TlsProbePipeline(_Part):
         return item
 
     async def _probe_repeatedly(self, host: str, port: int) -> TlsResult:
-        """Return the result of a probe, repeated after a timeout, which may have been a local delay."""
-        result = await self._probe_in_turn(host, port)
-        for _ in range(PROBES - 1):
+        """Return the result of a probe in the host's turn, repeated after a timeout, which may be a local delay."""
+        name = f"[{host}]" if ":" in host else host
+        for _ in range(PROBES):
+            try:
+                async with throttle_of(self._crawler).slot(f"https://{name}:{port}") as slot:
+                    result = await self._probe(host, port, slot.report_sent)
+            except (HostGivenUp, RunStopped) as failure:
+                return not_probed(host, port, str(failure))
             if not result.is_late or self._spider.is_stopping:
                 break
-            result = await self._probe_in_turn(host, port)
         return result
-
-    async def _probe_in_turn(self, host: str, port: int) -> TlsResult:
-        """Return the result of one probe in the host's turn."""
-        try:
-            name = f"[{host}]" if ":" in host else host
-            async with throttle_of(self._crawler).slot(f"https://{name}:{port}") as slot:
-                return await self._probe(host, port, slot.report_sent)
-        except (HostGivenUp, RunStopped) as failure:
-            return not_probed(host, port, str(failure))
 
     async def _probe(self, host: str, port: int, on_connected: Callable[[], None]) -> TlsResult:
         """Return the result for the certificate of *host*, by one verifying handshake without a request. Never raises.

@@ -330,7 +330,10 @@ def form_url(url: str, ark: Ark, question: Question) -> str | None:
         case Question.QUALIFIED_INFO:
             return f"{url}/{_UNKNOWN}{INFLECTIONS[Question.INFO]}"
         case Question.LONG_NAME:
-            return _longest(url, label.end())
+            # A component that makes name and qualifier as long as a resolver must accept.
+            name = url[label.end() :].lstrip("/").partition("/")[2]
+            missing = LONGEST - len(name) - 1
+            return f"{url}/{'z' * missing}" if missing > 0 else None
     return None
 
 
@@ -343,13 +346,6 @@ def _with_hyphen(url: str, ark: Ark) -> str | None:
     middle = name_at + (len(ark.name) + 1) // 2
     inside_escape = "%" in url[middle - 2 : middle]
     return None if inside_escape else f"{url[:middle]}-{url[middle:]}"
-
-
-def _longest(url: str, label_end: int) -> str | None:
-    """Return *url* with a component that makes name and qualifier as long as a resolver must accept."""
-    name = url[label_end:].lstrip("/").partition("/")[2]
-    missing = LONGEST - len(name) - 1
-    return f"{url}/{'z' * missing}" if missing > 0 else None
 
 
 def judge_form(question: Question, reply: SpellingAnswer, plain: SpellingAnswer) -> SpellingFinding:

@@ -123,7 +123,13 @@ def results(observations: Iterable[Observation], only: Sequence[str] = ()) -> It
     wanted = [requirement for requirement in requirements() if not only or any(map(requirement.is_in, only))]
     of_arks = [_results_in_time(wanted, Answers(answers)) for answers in by_ark.values()]
     for number, requirement in enumerate(wanted):
-        yield _combine(requirement, [of_ark[number] for of_ark in of_arks])
+        of_requirement = [of_ark[number] for of_ark in of_arks]
+        outcomes = {result.outcome for result in of_requirement}
+        worst = min(outcomes, key=_WORST_FIRST.index, default=RequirementOutcome.NOT_ASKED)
+        same = [result for result in of_requirement if result.outcome is worst]
+        reasons = dict.fromkeys(reason for result in same for reason in result.reasons)
+        seen = tuple(answer for result in same for answer in result.observations)
+        yield RequirementResult(requirement, worst, tuple(reasons)[:_MOST_REASONS], seen)
 
 
 def _results_in_time(wanted: Sequence[Requirement], answers: Answers) -> list[RequirementResult]:
@@ -145,17 +151,6 @@ def _result(requirement: Requirement, answers: Answers) -> RequirementResult:
             return RequirementResult(
                 requirement, outcome.get(finding.is_met, _UNMET[requirement.level]), (finding.reason,), rests_on
             )
-    return RequirementResult(requirement, RequirementOutcome.NOT_ASKED, ())
-
-
-def _combine(requirement: Requirement, of_arks: Sequence[RequirementResult]) -> RequirementResult:
-    """Return the worst outcome among the ARKs, with its reasons."""
-    for outcome in _WORST_FIRST:
-        same = [result for result in of_arks if result.outcome is outcome]
-        if same:
-            reasons = dict.fromkeys(reason for result in same for reason in result.reasons)
-            observations = (answer for result in same for answer in result.observations)
-            return RequirementResult(requirement, outcome, tuple(reasons)[:_MOST_REASONS], tuple(observations))
     return RequirementResult(requirement, RequirementOutcome.NOT_ASKED, ())
 
 

@@ -92,7 +92,8 @@ def due_at(known_ark: KnownArk, policy: RecheckPolicy) -> datetime | None:
     if interval <= timedelta():
         return known_ark.checked_at
     checked = (known_ark.checked_at - _EPOCH) / interval
-    phase = _share(f"{known_ark.ark} {known_ark.request_url}")
+    name = f"{known_ark.ark} {known_ark.request_url}".encode("utf-8", "replace")
+    phase = int.from_bytes(blake2b(name, digest_size=7).digest()) / 2**56  # in [0, 1)
     return _EPOCH + interval * (math.ceil(checked + 0.5 - phase) + phase)
 
 
@@ -132,8 +133,3 @@ def next_due_at(known_arks: Iterable[KnownArk], policy: RecheckPolicy, now: date
 
 def _longest_ago(known_ark: KnownArk) -> tuple[bool, datetime, str, str]:
     return (known_ark.wanted_at is None, known_ark.checked_at or _EPOCH, known_ark.ark, known_ark.request_url)
-
-
-def _share(text: str) -> float:
-    """Return a number in [0, 1) that is fixed for a text and evenly distributed over texts."""
-    return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=7).digest()) / 2**56

@@ -100,7 +100,9 @@ class AddressGuard:
         >>> AddressGuard.for_networks(["127.0.0.0/8"]).refusal("127.0.0.1") is None
         True
         """
-        return next(filter(None, map(self._refusal, addresses_in(host))), None)
+        refused = (address for address in addresses_in(host) if not self._is_allowed(address))
+        kinds = ((face, _kind(face)) for address in refused for face in _faces(address))
+        return next((f"{face} is {kind} address" for face, kind in kinds if kind), None)
 
     def allows(self, host: str) -> bool:
         """Return True if *host* is an address that is allowed explicitly.
@@ -114,12 +116,6 @@ class AddressGuard:
 
     def _is_allowed(self, address: Address) -> bool:
         return any(face in network for network in self.allowed for face in _faces(address))
-
-    def _refusal(self, address: Address) -> str | None:
-        if self._is_allowed(address):
-            return None
-        kinds = ((face, _kind(face)) for face in _faces(address))
-        return next((f"{face} is {kind} address" for face, kind in kinds if kind), None)
 
 
 def addresses_in(host: str) -> tuple[Address, ...]:
@@ -204,26 +200,26 @@ class Routes:
         ...
         ValueError: not of the form HOST:PORT=ADDR:PORT: 'n2t.net=127.0.0.1'
         """
-        return cls(dict(_route(text) for text in texts), only)
+        targets = {}
+        for text in texts:
+            match = _CONNECT_TO.match(text.strip())
+            if not match:
+                raise ValueError(f"not of the form HOST:PORT=ADDR:PORT: {text!r}")
+            address = "127.0.0.1" if match["address"] == "localhost" else match["address"].strip("[]")
+            try:
+                address = str(ipaddress.ip_address(address))
+            except ValueError:
+                words = f"a connection can be routed to an IP address only, not to {address!r}: {text!r}"
+                raise ValueError(words) from None
+            port, to_port = int(match["port"]), int(match["to_port"])
+            if not (0 < port < 65536 and 0 < to_port < 65536):
+                raise ValueError(f"not a port number: {text!r}")
+            targets[match["host"].lower().strip("[]"), port] = address, to_port
+        return cls(targets, only)
 
     def target(self, host: str, port: int) -> tuple[str, int] | None:
         """Return the address and port to connect to for *host* and *port*, or None. A route is always allowed."""
         return self.targets.get((host.lower().strip("[]"), port))
-
-
-def _route(text: str) -> tuple[tuple[str, int], tuple[str, int]]:
-    match = _CONNECT_TO.match(text.strip())
-    if not match:
-        raise ValueError(f"not of the form HOST:PORT=ADDR:PORT: {text!r}")
-    address = "127.0.0.1" if match["address"] == "localhost" else match["address"].strip("[]")
-    try:
-        address = str(ipaddress.ip_address(address))
-    except ValueError:
-        raise ValueError(f"a connection can be routed to an IP address only, not to {address!r}: {text!r}") from None
-    ports = int(match["port"]), int(match["to_port"])
-    if not all(0 < port < 65536 for port in ports):
-        raise ValueError(f"not a port number: {text!r}")
-    return (match["host"].lower().strip("[]"), ports[0]), (address, ports[1])
 
 
 def is_literal(host: str) -> bool:

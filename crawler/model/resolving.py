@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -100,20 +101,11 @@ def sendable(url: str) -> str:
     match = _AUTHORITY.match(without_fragment)
     if match is None:
         return _escape(without_fragment)
-    authority = _host_and_port(match["authority"])
-    return f"{match['scheme']}://{authority}{_escape(without_fragment[match.end() :])}"
-
-
-def _host_and_port(authority: str) -> str:
-    """Return the host in ASCII and its port; an invalid host is only escaped."""
-    host_and_port = authority.rpartition("@")[2].removesuffix(":")
-    host, colon, port = host_and_port.partition(":")
+    host, colon, port = match["authority"].rpartition("@")[2].removesuffix(":").partition(":")
     if not host.isascii() or "%" in host:
-        try:
+        with suppress(UnicodeError):  # an invalid host is only escaped; idna's own errors are of this kind
             host = idna.encode(unquote(host), uts46=True).decode("ascii")
-        except UnicodeError:  # idna's own errors are of this kind
-            host = _escape(host)
-    return _escape(f"{host}{colon}{port}")
+    return f"{match['scheme']}://{_escape(f'{host}{colon}{port}')}{_escape(without_fragment[match.end() :])}"
 
 
 def _escape(text: str) -> str:

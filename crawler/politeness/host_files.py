@@ -164,10 +164,6 @@ class HostFiles:
         if self._is_open:
             with suppress(FileNotFoundError):
                 return os.open(self.path(host), flags, 0o600)
-        self._open_folder()
-        return os.open(self.path(host), flags, 0o600)
-
-    def _open_folder(self) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._is_open = True
         old = self._wall() - KEPT_S
@@ -175,6 +171,7 @@ class HostFiles:
             with suppress(OSError):
                 if entry.is_file(follow_symlinks=False) and entry.stat().st_mtime < old:
                     _clear_away(entry.path)
+        return os.open(self.path(host), flags, 0o600)
 
 
 def _clear_away(path: str) -> None:

@@ -299,7 +299,11 @@ class PageRenderer:
 
     async def _observe_once(self, observation: Observation, response: Response) -> Observation:
         """Return the observation of a page as rendered; without the content of the page if rendering failed."""
-        shown = await self._show(observation, response)
+        request = response.request
+        jar = (request.meta.get("jar") if request is not None else None) or CookieJar()
+        document = PageAnswer(response.status, headers_of(response), response.body, observation.hops)
+        fetch = partial(self._fetcher.fetch, page_url=observation.final_url, jar=jar)
+        shown = await self._chromium.show(observation.final_url, document, fetch)
         body = (shown.html or "").encode("utf-8", "replace")
         answer = await self._reader.read(
             body, "text/html; charset=utf-8", observation.ark, host=authority_of(observation.final_url)
@@ -317,13 +321,6 @@ class PageRenderer:
             facts=answer.facts,
             rendering=replace(shown.rendering, fault=fault),
         )
-
-    async def _show(self, observation: Observation, response: Response) -> ShownPage:
-        request = response.request
-        jar = (request.meta.get("jar") if request is not None else None) or CookieJar()
-        document = PageAnswer(response.status, headers_of(response), response.body, observation.hops)
-        fetch = partial(self._fetcher.fetch, page_url=observation.final_url, jar=jar)
-        return await self._chromium.show(observation.final_url, document, fetch)
 
     async def close(self) -> None:
         """End the browser."""

@@ -219,7 +219,10 @@ class Gate:
             return GateResult(findings=read.findings)
         reach = Reach.ITEM if crawl_request.is_seed else crawl_request.reach
         further = [url for url in read.further if reach is Reach.ITEM or self._is_near(url)]
-        listed = _digest(read)
+        # A digest of its list, the same in every process. The list of an index is that of its parts.
+        items = [(item.url, item.found_on, item.is_elsewhere) for item in read.items]
+        names = (read.listed, items) if read.listed or items else read.further
+        listed = blake2b(repr((read.kind.value, *names)).encode(), digest_size=16).hexdigest() if names else None
         fault = self._fault_of_chain(crawl_request, read, further, listed)
         if fault is not None:
             findings.append(fault)
@@ -414,16 +417,6 @@ def _requests_and_links(
             key = crawl_request.key
         keys.append((found_on, key))
     return tuple(new_requests.values()), by_place(keys)
-
-
-def _digest(read: SourceReading) -> str | None:
-    """Return a digest of a source's list, the same in every process; None if it lists nothing.
-
-    The list of an index is that of its parts.
-    """
-    items = [(item.url, item.found_on, item.is_elsewhere) for item in read.items]
-    listed = (read.listed, items) if read.listed or items else read.further
-    return blake2b(repr((read.kind.value, *listed)).encode(), digest_size=16).hexdigest() if listed else None
 
 
 def _share_site(one: str, other: str) -> bool:

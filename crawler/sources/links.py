@@ -266,7 +266,10 @@ class Traps:
         if parts.query:
             if any(_is_beyond(name, value) for name, value in _parameters(parts.query)):
                 return Rule.ENDLESS_LIST
-            if self._is_one_combination_too_many(url, parts):
+            facets, path_facets = facets_of(parts.query), self._facets.get((parts.netloc, parts.path))
+            if any(count > 2 for count in Counter(facets).values()):
+                return Rule.FACETS
+            if path_facets is not None and path_facets.is_one_too_many(facets, url):
                 return Rule.FACETS
         return None
 
@@ -288,13 +291,6 @@ class Traps:
             return True
         years_before = self._calendars.get((parts.netloc, _NUMBER.sub("#", url)), ())
         return len(years_before) >= MOST_CALENDAR_PAGES and url not in years_before
-
-    def _is_one_combination_too_many(self, url: str, parts: SplitResult) -> bool:
-        facets = facets_of(parts.query)
-        if any(count > 2 for count in Counter(facets).values()):
-            return True
-        path_facets = self._facets.get((parts.netloc, parts.path))
-        return path_facets is not None and path_facets.is_one_too_many(facets, url)
 
 
 @dataclass(slots=True)

@@ -173,7 +173,8 @@ def read_oai(data: bytes, *, url: str, selection: Selection) -> SourceReading:
     harvest = _Harvest()
     for element in elements(data, _RECORD, _ERROR, _TOKEN):
         if element.tag == _ERROR:
-            harvest.faults.append(_fault(element))
+            code, words = element.get("code") or "an error without a code", " ".join(text_of(element).split())
+            harvest.faults.append(Finding("oai-error", f"{code}: {words[:500]}" if words else code))
         elif element.tag == _TOKEN:
             harvest.token = text_of(element)
         else:
@@ -218,9 +219,16 @@ class _Harvest:
         elif metadata is None:
             self.without_metadata += 1
         else:
-            name = _name(identifier, url, len(self.listed))
+            name = identifier or f"{url}{INSIDE}{len(self.listed)}"
+            if _HTTP.match(identifier):  # it must differ from the name of that page
+                name = f"{url.partition('?')[0]}{INSIDE}{identifier}"
             self.records.append(ListedRecord(name, etree.tostring(metadata, encoding="utf-8", with_tail=False)))
-            self.items += _items(metadata, name, url)
+            places: dict[str, bool] = {}
+            for place, is_own in _places(metadata):
+                address = absolute(url, place)
+                if address is not None:
+                    places[address] = places.get(address, False) or is_own
+            self.items += [ListedItem(address, name, is_elsewhere=is_own) for address, is_own in places.items()]
 
     def remarks(self) -> Iterator[Finding]:
         """Yield the findings about records that are not documents."""
@@ -228,28 +236,6 @@ class _Harvest:
             yield Finding("oai-deleted", f"records that the repository has deleted: {self.deleted}")
         if self.without_metadata:
             yield Finding("oai-no-metadata", f"records without metadata: {self.without_metadata}")
-
-
-def _fault(error: Element) -> Finding:
-    code, words = error.get("code") or "an error without a code", " ".join(text_of(error).split())
-    return Finding("oai-error", f"{code}: {words[:500]}" if words else code)
-
-
-def _items(metadata: Element, name: str, url: str) -> list[ListedItem]:
-    """Return the links in the metadata of the record *name*, without duplicates."""
-    places: dict[str, bool] = {}
-    for item_url, is_own in _places(metadata):
-        absolute_url = absolute(url, item_url)
-        if absolute_url is not None:
-            places[absolute_url] = places.get(absolute_url, False) or is_own
-    return [ListedItem(item_url, name, is_elsewhere=is_own) for item_url, is_own in places.items()]
-
-
-def _name(identifier: str, url: str, number: int) -> str:
-    """Return the name of a record as a document; if its identifier is a URL, it must differ from that page's name."""
-    if not identifier:
-        return f"{url}{INSIDE}{number}"
-    return f"{url.partition('?')[0]}{INSIDE}{identifier}" if _HTTP.match(identifier) else identifier
 
 
 def _places(metadata: Element) -> Iterator[tuple[str, bool]]:

@@ -131,8 +131,21 @@ class AuditSpider(scrapy.Spider):
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
+        """Put all settings that arkaudit's spiders need into the *settings* of a project, and items into its feeds.
+
+        Values for this run (``-s``) have priority. So have the project's values of ``ARKAUDIT_…``, ``USER_AGENT`` and
+        timeouts.
+        """
         super().update_settings(settings)
-        _bring_settings(settings)
+        for name in dir(ours):
+            value = getattr(ours, name)
+            if not name.isupper() or name in _OF_PROJECTS:
+                continue
+            if isinstance(value, dict) and not name.startswith("ARKAUDIT_"):
+                settings.set(name, {**settings.getdict(name), **value}, priority="spider")
+            else:
+                is_theirs = name.startswith("ARKAUDIT_") or name in _THEIRS
+                settings.set(name, value, priority="addon" if is_theirs else "spider")
         feeds = settings.getdict("FEEDS")
         if feeds:
             exported = {
@@ -333,20 +346,3 @@ class AuditSpider(scrapy.Spider):
         if self.store_failure is None:
             self.store_failure = failure
             self.stop(reason="store-unwritable")
-
-
-def _bring_settings(settings: BaseSettings) -> None:
-    """Put all settings that arkaudit's spiders need into the *settings* of a project.
-
-    Values for this run (``-s``) have priority. So have the project's values of ``ARKAUDIT_…``, ``USER_AGENT`` and
-    timeouts.
-    """
-    for name in dir(ours):
-        value = getattr(ours, name)
-        if not name.isupper() or name in _OF_PROJECTS:
-            continue
-        if isinstance(value, dict) and not name.startswith("ARKAUDIT_"):
-            settings.set(name, {**settings.getdict(name), **value}, priority="spider")
-        else:
-            is_theirs = name.startswith("ARKAUDIT_") or name in _THEIRS
-            settings.set(name, value, priority="addon" if is_theirs else "spider")

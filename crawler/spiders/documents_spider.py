@@ -184,7 +184,13 @@ class DocumentsSpider(AuditSpider):
                 for item in self._items(record):
                     yield item
             self._files_open -= 1
-        self._tell_of_limit()
+        if self.feed.is_full:
+            self.recorder.commit()  # the links of the last documents count too
+            left, most = self.frontier.counts()[FrontierState.WAITING], self._plan.max_pages
+            if left:  # more documents were found than may be fetched
+                stopped = f"stopped at {most} {'document' if most == 1 else 'documents'} (--max-pages)"
+                rest = f"{left} more {'was' if left == 1 else 'were'} found and not fetched"
+                self._note("max-pages", f"{stopped}; {rest}")
 
     async def _files_in_turn(self) -> AsyncIterator[AsyncIterator[DocumentRecord]]:
         """Request or read the entries of the feed; yield the records of each file, read in advance."""
@@ -244,7 +250,12 @@ class DocumentsSpider(AuditSpider):
                 yield item
             return
         hops = (*earlier, *hops)
-        begun = self._begin_reading(crawl_request, response, hops)
+        begun: BegunReading | None = None
+        # The content of a large document depends on no other, so it is read before its turn.
+        if crawl_request.source is None and not may_be_source(response.body):
+            there = crawl_request.led_to(hops[-1].url)
+            source = DocumentSource.from_response(response, hops, name=there.url, found_on=there.found_on)
+            begun = self._reader.begin(source)
         try:
             async with self._turns[crawl_request.host]:
                 self.feed.note_answer(crawl_request.canonical)
@@ -293,13 +304,6 @@ class DocumentsSpider(AuditSpider):
         return True
 
     # -- the content and links of a document
-
-    def _begin_reading(self, crawl_request: CrawlRequest, response: Response, hops: Chain) -> BegunReading | None:
-        """Begin to read a large document before its turn, because its content depends on no other."""
-        if crawl_request.source is not None or may_be_source(response.body):
-            return None
-        there = crawl_request.led_to(hops[-1].url)
-        return self._reader.begin(DocumentSource.from_response(response, hops, name=there.url, found_on=there.found_on))
 
     async def _landed(
         self, crawl_request: CrawlRequest, response: Response, hops: Chain, begun: BegunReading | None
@@ -433,17 +437,6 @@ class DocumentsSpider(AuditSpider):
         return self._gate.source(CrawlRequest.to_file(name), read) if read is not None else GateResult()
 
     # -- the end
-
-    def _tell_of_limit(self) -> None:
-        """Report and record that more documents were found than may be fetched."""
-        if not self.feed.is_full:
-            return
-        self.recorder.commit()  # the links of the last documents count too
-        left = self.frontier.counts()[FrontierState.WAITING]
-        if left:
-            most = self._plan.max_pages
-            stopped = f"stopped at {most} {'document' if most == 1 else 'documents'} (--max-pages)"
-            self._note("max-pages", f"{stopped}; {left} more {'was' if left == 1 else 'were'} found and not fetched")
 
     def _time_is_up(self) -> None:
         """Send no more requests; open ones are still recorded."""

@@ -191,9 +191,16 @@ def unreadable_rows(connection: Connection) -> Iterator[str]:
     for problem in chain(wrong_values(connection.exec_driver_sql), *bad_cells):
         is_sound = False
         yield problem
-    if is_sound:
-        for name, query, read in _READERS:
-            yield from _bad_rows(connection, name, query, read)
+    for name, query, read in _READERS if is_sound else ():
+        count = 0
+        for row in connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE)):
+            try:
+                read(row)
+            except Exception as problem:  # any error: the store never writes a row that it can't read
+                yield f"{name} row {row[0]}: can't be read: {type(problem).__name__}: {str(problem)[:MOST_SHOWN]}"
+                count += 1
+                if count >= MOST_ROWS:
+                    break
 
 
 def _bad_cells(connection: Connection, table: Table) -> Iterator[str]:
@@ -223,10 +230,8 @@ def _fault(column: Column[Any], data: bytes | None) -> str:
         text = data.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
         return "is not UTF-8"
-    return _json_fault(text, column) if schema.is_json(column) else ""
-
-
-def _json_fault(text: str, column: Column[Any]) -> str:
+    if not schema.is_json(column):
+        return ""
     kind = list if column.info.get("unit", "").startswith("list") else dict
     try:
         value = json.loads(text)
@@ -235,18 +240,6 @@ def _json_fault(text: str, column: Column[Any]) -> str:
     if isinstance(value, kind) or (value is None and column.nullable):
         return ""
     return f"is JSON of another shape: a {kind.__name__} was expected"
-
-
-def _bad_rows(connection: Connection, name: str, query: Select[Any], read: Callable[[Any], object]) -> Iterator[str]:
-    count = 0
-    for row in connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE)):
-        try:
-            read(row)
-        except Exception as problem:  # any error: the store never writes a row that it can't read
-            yield f"{name} row {row[0]}: can't be read: {type(problem).__name__}: {str(problem)[:MOST_SHOWN]}"
-            count += 1
-            if count >= MOST_ROWS:
-                return
 
 
 def _lists_of_text(row: Any) -> None:

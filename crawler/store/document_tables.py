@@ -281,9 +281,14 @@ class DocumentTables(Database):
             for row in connection.execute(query):
                 is_redirected = row.outcome == DocumentOutcome.REDIRECTED and row.final_url is not None
                 led_to[row.key] = document_key(same_document(row.final_url)) if is_redirected else None
-            of_documents = iter(
-                finders(_seeds(connection, run_id), led_to, partial(_links_of, connection, run_id)).items()
+            # The seeds in the user's order, followed by the targets of their redirects.
+            of_seeds = (
+                select(_frontier.canonical)
+                .where(_frontier.run_id == run_id, _frontier.spider == DOCUMENTS, _frontier.found_on.is_(None))
+                .order_by(_frontier.frontier_id)
             )
+            seeds = [document_key(canonical) for canonical in connection.scalars(of_seeds)]
+            of_documents = iter(finders(seeds, led_to, partial(_links_of, connection, run_id)).items())
             while some := dict(islice(of_documents, PAGE)):
                 of_keys = (
                     select(outlinks.c.key, outlinks.c.document_id).where(_is_one_of(run_id, list(some))).distinct()
@@ -366,16 +371,6 @@ _CHANGE = (
 
 def _is_one_of(run_id: int, keys: Sequence[bytes]) -> ColumnElement[bool]:
     return (_outlinks.run_id == run_id) & _outlinks.key.in_(keys)
-
-
-def _seeds(connection: Connection, run_id: int) -> list[bytes]:
-    """Return the keys of the seeds in the user's order, followed by the targets of their redirects."""
-    query = (
-        select(_frontier.canonical)
-        .where(_frontier.run_id == run_id, _frontier.spider == DOCUMENTS, _frontier.found_on.is_(None))
-        .order_by(_frontier.frontier_id)
-    )
-    return [document_key(canonical) for canonical in connection.scalars(query)]
 
 
 def _links_of(connection: Connection, run_id: int, keys: Sequence[bytes]) -> Mapping[bytes, Sequence[Outlinks]]:

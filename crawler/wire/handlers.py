@@ -228,17 +228,6 @@ class BoundedFactory(_LenientHTTP11ClientFactory):
         return _BoundedProtocol(self._quiescentCallback)  # type: ignore[no-untyped-call]
 
 
-def _exactly(send: Callable[..., Any], target: bytes) -> Callable[..., Any]:
-    """Return a function like *send* that uses this request target, which is its last argument."""
-
-    def send_exactly(*args: Any, **kwargs: Any) -> Any:
-        if "requestPath" in kwargs:
-            return send(*args, **{**kwargs, "requestPath": target})
-        return send(*args[:-1], target, **kwargs)
-
-    return send_exactly
-
-
 class ExactScrapyAgent(_ScrapyAgent):
     """Scrapy's own agent, changed to connect only where allowed and to send the exact request target."""
 
@@ -260,7 +249,14 @@ class ExactScrapyAgent(_ScrapyAgent):
         if isinstance(agent, _ScrapyProxyAgent):  # for http through a proxy, the target is the whole URL
             scheme, rest = request.url.split("://", 1)
             target = f"{scheme}://{rest.split('/', 1)[0].split('?', 1)[0]}{target}"
-        agent._requestWithEndpoint = _exactly(agent._requestWithEndpoint, target.encode("ascii"))
+        send, octets = agent._requestWithEndpoint, target.encode("ascii")
+
+        def send_exactly(*args: Any, **kwargs: Any) -> Any:
+            if "requestPath" in kwargs:
+                return send(*args, **{**kwargs, "requestPath": octets})
+            return send(*args[:-1], octets, **kwargs)  # the target is the last argument
+
+        agent._requestWithEndpoint = send_exactly
         agent._pool = WatchedPool(agent._pool, self.progress)
         return made
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -111,7 +111,11 @@ class HopRecorder(CrawlerPart):
             location=None if location is None else location[:VALUE_CHARS],
             address=None if response.ip_address is None else str(response.ip_address),
             elapsed_s=_latency_s(request),
-            headers=_headers_to_store(response.headers, self._kept_headers),
+            headers={
+                name: b", ".join(values).decode("latin-1")[:VALUE_CHARS]
+                for name in self._kept_headers
+                if (values := response.headers.getlist(name))
+            },
             body_bytes=len(response.body),
             body_sha256=hashlib.sha256(response.body).hexdigest() if response.body else None,
         )
@@ -415,13 +419,6 @@ def chain_of(request: Request) -> tuple[Chain, ChainEnd, str]:
         request.meta.get("chain_end", ChainEnd.UNDETERMINED),
         request.meta.get("chain_detail", ""),
     )
-
-
-def _headers_to_store(headers: Headers, names: Iterable[str]) -> dict[str, str]:
-    """Return the headers to store, by name."""
-    return {
-        name: b", ".join(values).decode("latin-1")[:VALUE_CHARS] for name in names if (values := headers.getlist(name))
-    }
 
 
 def _latency_s(request: Request) -> float | None:
