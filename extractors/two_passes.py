@@ -51,6 +51,7 @@ from extractors.model.ark import Ark
 from extractors.model.documents import Finding
 from extractors.model.errors import SourceUnreadable
 from extractors.model.files import is_folder, path_exists
+from extractors.model.urls import is_web_url
 from extractors.processes.codec import from_json, result_type, to_json
 from extractors.processes.worker import WorkerError, WorkerExecutor, shared_value
 from extractors.wraps.evidence import Evidence
@@ -379,7 +380,7 @@ def _place(source: Source) -> Path | BinaryIO:
         return io.BytesIO(source)
     if not isinstance(source, str | os.PathLike):
         return source
-    if isinstance(source, str) and source.lower().startswith(("http://", "https://")):
+    if isinstance(source, str) and is_web_url(source):
         raise SourceUnreadable(f"URLs are fetched only by `arkaudit extract`: {source!r}")
     path = Path(source)
     if not str(source).strip() or not path_exists(path):

@@ -16,7 +16,7 @@ from pathlib import Path
 from crawler.answers.quirks import is_visitor_counter
 from crawler.model.observations import Chain, ChainEnd
 from crawler.model.resolving import REFUSING_STATUSES, names_skipped_ark, url_fault
-from extractors.model.urls import origin_of
+from extractors.model.urls import is_web_url, origin_of
 
 #: Names of Chromium's program. The first has no windows at all, and starts in a third of the time.
 NAMES = (
@@ -144,7 +144,7 @@ def treatment(asked: PageRequest) -> tuple[Treatment, str]:
 
 def why_not_requested(url: str) -> str | None:
     """Return why a URL is never requested, or None if it may be."""
-    if not url.lower().startswith(("http://", "https://")):
+    if not is_web_url(url):
         return f"{short(url)}: neither http nor https"
     if (fault := url_fault(url)) is not None:
         return short(fault)

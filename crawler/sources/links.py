@@ -19,7 +19,7 @@ from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 from crawler.model.crawl_requests import PRESENTATION_NAME, names_session, same_document
 from crawler.model.resolving import sendable
 from extractors.model.documents import Reading
-from extractors.model.urls import refresh_target
+from extractors.model.urls import is_web_url, refresh_target
 
 # -- the links of a page
 
@@ -96,7 +96,7 @@ def absolute(base: str, link: str) -> str | None:
         url = urljoin(base, link) if link else ""
     except ValueError:
         return None
-    if not url.lower().startswith(("http://", "https://")):
+    if not is_web_url(url):
         return None
     url = url.partition("#")[0]
     if link.partition("#")[0].endswith("?") and not url.endswith("?"):  # a bare ``?`` asks for metadata of an ARK

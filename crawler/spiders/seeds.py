@@ -20,6 +20,7 @@ from extractors.model.ark import Ark
 from extractors.model.documents import Block, Finding, Role
 from extractors.model.errors import SourceUnreadable, UserMistake
 from extractors.model.files import is_folder, path_exists
+from extractors.model.urls import is_web_url
 from extractors.wraps.evidence import Evidence
 
 
@@ -64,7 +65,7 @@ class Seeds:
                 if not takes_logs:
                     raise UserMistake("log: is for arkaudit run, crawl and check --from")
                 logs[location] = logs_at(location)
-            elif location.lower().startswith(("http://", "https://")):
+            elif is_web_url(location):
                 urls.append(_checked_url(location))
                 orders |= {location: order} if order else {}
             # An unset variable of a shell would name the current folder.

@@ -33,6 +33,7 @@ from extractors.archives.members import INSIDE, ArchiveMember, Limits, may_be_do
 from extractors.archives.stored_files import is_tar, tar_entries, zip_directory, zip_entries
 from extractors.model.documents import Finding
 from extractors.model.formats import package_format, package_format_of, part_end
+from extractors.model.urls import is_web_url
 
 _HEAD_BYTES = 2**10
 _BZIP2_BLOCK = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")
@@ -333,13 +334,12 @@ def _page(record: warc.WarcRecord, payload: warc.Payload, about: ArchiveMember) 
     with contextlib.suppress(ValueError):
         path = urlsplit(uri).path
     name = f"{about.name}{INSIDE}{uri or record.fields.get('warc-record-id', '')}"
-    is_web = uri.lower().startswith(("http://", "https://"))
     return ArchiveMember(
         name,
         path,
         media_type=payload.media_type or None,
         charset=payload.charset,
-        url=uri if is_web else None,
+        url=uri if is_web_url(uri) else None,
         findings=tuple(findings),
         source=about.source,
     )

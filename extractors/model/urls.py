@@ -67,6 +67,15 @@ class Origin:
         return f"{self.scheme}://{self.authority}"
 
 
+def is_web_url(text: str) -> bool:
+    """Return True if a text begins like an http or https URL.
+
+    >>> is_web_url("HTTPS://n2t.net/"), is_web_url("ftp://n2t.net/"), is_web_url("n2t.net")
+    (True, False, False)
+    """
+    return text[:8].lower().startswith(("http://", "https://"))
+
+
 def find_origin(url: str) -> Origin | None:
     """Return the origin of a URL of any scheme, or None.
 

@@ -14,6 +14,7 @@ from extractors.mentions.labels import leads_to_document, may_hold_ark
 from extractors.model.budget import ReadingStage, has_time
 from extractors.model.decoding import decode, first_bytes
 from extractors.model.documents import Block, Finding, Reading, Role
+from extractors.model.urls import is_web_url
 from extractors.readers.markup.page import TextRun
 from extractors.readers.markup.recognized import Element, is_recognized, local_name, read_recognized
 
@@ -314,8 +315,7 @@ def _names_document(target: str) -> bool:
     >>> list(filter(_names_document, ["https://a.org/x", "b.html#c", "#d", "page12", "viaf:5"]))
     ['https://a.org/x', 'b.html#c']
     """
-    is_absolute = target.lower().startswith(("http://", "https://"))
-    return leads_to_document(target) and (is_absolute or _DOCUMENT_NAME.search(target) is not None)
+    return leads_to_document(target) and (is_web_url(target) or _DOCUMENT_NAME.search(target) is not None)
 
 
 def _has_own_text(element: Element) -> bool:

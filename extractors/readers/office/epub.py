@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 from extractors.mentions.labels import may_hold_ark
 from extractors.model.documents import Block, Finding, Reading, Role, as_part, links_of
+from extractors.model.urls import is_web_url
 from extractors.readers.markup.html import read_html
 from extractors.readers.office.package import (
     NEEDS_PASSWORD,
@@ -110,8 +111,7 @@ class _Book:
         )
         self._add(as_part(block, f"{name}/{block.place}", self._links) for block in reading.blocks)
         self._links += links_of(reading.blocks)
-        on_the_web = (link for link in reading.links if link.strip().lower().startswith(("http://", "https://")))
-        self._targets |= dict.fromkeys(on_the_web)
+        self._targets |= dict.fromkeys(link for link in reading.links if is_web_url(link.strip()))
 
     def to_reading(self) -> Reading:
         """Return the content of the book."""

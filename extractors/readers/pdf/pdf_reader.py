@@ -22,6 +22,7 @@ from pypdfium2 import PdfDocument, PdfiumError
 
 from extractors.model.budget import as_time_allows
 from extractors.model.documents import Block, Finding, Reading, Role
+from extractors.model.urls import is_web_url
 from extractors.readers.markup.xml import read_xml
 from extractors.readers.pdf.bodies import blocks_of
 from extractors.readers.pdf.pdf_pages import PageTooLarge, PdfPage, attempt, read_page, without_geometry
@@ -260,7 +261,7 @@ def _read_document(document: PdfDocument, data: bytes) -> Reading:
     bodies = part("running heads", lambda: blocks_of(pages))
     blocks += bodies if len(findings) == findings_before else blocks_of([without_geometry(page) for page in pages])
     targets = dict.fromkeys(block.text for block in blocks if block.role is Role.LINK_ANNOTATION)
-    links = tuple(link for link in targets if link.lower().startswith(("http://", "https://")))
+    links = tuple(filter(is_web_url, targets))
     return Reading(MEDIA_TYPE, tuple(blocks), links, title=info.get("Title", ""), findings=tuple(findings))
 
 
