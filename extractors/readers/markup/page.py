@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import regex
@@ -86,10 +86,10 @@ class TextRun:
                 self._anchors.append(Anchor(self._link_start, self._length, self._link))
         self._link, self._link_start = number, self._length
 
-    def block(self, location: str, role: Role = Role.TEXT) -> Block | None:
+    def block(self, location: str, role: Role = Role.TEXT, *, following: str = "") -> Block | None:
         """Return the text as a block, without the blanks around it (None if empty), and begin the next run.
 
-        An open link continues in the next run.
+        An open link continues in the next run. *following* is the beginning of the next text.
         """
         self.link(self._link)
         text, edges, anchors = "".join(self._pieces), self._edges, self._anchors
@@ -99,12 +99,10 @@ class TextRun:
         breaks = _breaks(text, edges, anchors)
         parted = "\n".join(text[start:end] for start, end in pairwise([0, *breaks, len(text)])) if breaks else text
         stripped = parted.strip()
-        if not anchors:
-            return Block(stripped, role, place=location)
-        if not breaks and len(stripped) == len(text):
-            return Block(stripped, role, place=location, anchors=tuple(anchors))
-        moved = _shift_anchors(anchors, breaks, len(parted) - len(parted.lstrip()), len(stripped))
-        return Block(stripped, role, place=location, anchors=tuple(moved))
+        moved: Iterable[Anchor] = anchors
+        if anchors and (breaks or len(stripped) < len(text)):
+            moved = _shift_anchors(anchors, breaks, len(parted) - len(parted.lstrip()), len(stripped))
+        return Block(stripped, role, place=location, anchors=tuple(moved), following=following)
 
 
 def _breaks(text: str, edges: list[int], anchors: list[Anchor]) -> list[int]:
@@ -272,7 +270,7 @@ class MarkupPage:
         Return the offset of that tag.
         """
         run = TextRun()
-        targets: dict[int, Block] = {}
+        targets: dict[int, str] = {}
         if link is not None:
             self._enter_link(link, attributes_of(link[3]), run, targets)
         pos = start
@@ -295,27 +293,28 @@ class MarkupPage:
                 if attributes:
                     self._read_attributes(token, attributes)
             pos = token.end()
-        block = run.block(element)
+        following = _FOLLOWING.match(self.markup, pos)
+        block = run.block(element, following=decode_references(following["text"]) if following else "")
         if block is not None and may_hold_ark(block.text):
-            following = _FOLLOWING.match(self.markup, pos)
             for anchor in block.anchors:
                 if anchor.link not in self._written_links:
-                    self._written_links.add(anchor.link)
-                    self._blocks.append(targets[anchor.link])
-            if following:
-                block = replace(block, following=decode_references(following["text"]))
+                    self._add_target(targets[anchor.link], anchor.link)
             self._blocks.append(block)
         return pos
 
     def _enter_link(
-        self, tag: re.Match[str], attributes: Mapping[str, str], run: TextRun, targets: dict[int, Block]
+        self, tag: re.Match[str], attributes: Mapping[str, str], run: TextRun, targets: dict[int, str]
     ) -> None:
-        """Continue *run* inside the link of *tag*, if it has a target."""
+        """Continue *run* inside the link of *tag*, if it has a target, and note it in *targets*."""
         target = attributes.get("href")
         if target:
             number = self._link_number(tag.start())
-            targets[number] = Block(target, Role.LINK_TARGET, place="a/@href", link=number)
+            targets[number] = target
             run.link(number)
+
+    def _add_target(self, target: str, number: int) -> None:
+        self._written_links.add(number)
+        self._blocks.append(Block(target, Role.LINK_TARGET, place="a/@href", link=number))
 
     def _link_number(self, tag_start: int) -> int:
         return self._link_numbers.setdefault(tag_start, len(self._link_numbers))
@@ -328,12 +327,11 @@ class MarkupPage:
             if is_copy or not may_hold_ark(value):
                 continue
             where = f"{location}/@{name}"
-            link = None
             if where == "a/@href":
-                link = self._link_number(tag.start())
-                self._written_links.add(link)
+                self._add_target(value, self._link_number(tag.start()))
+                continue
             role = Role.LINK_TARGET if where in _TARGETS or name in _URL_ATTRIBUTES else Role.METADATA
-            self._blocks.append(Block(value, role, place=where, link=link))
+            self._blocks.append(Block(value, role, place=where))
 
 
 def _begins_element(tag: re.Match[str]) -> bool:

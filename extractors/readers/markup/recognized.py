@@ -60,7 +60,7 @@ def is_hocr(markup: str) -> bool:
     >>> is_hocr("<p class='ocr_par'><span class='ocr_line'>"), is_hocr("<p class='line'>")
     (True, False)
     """
-    return _HOCR.search(markup) is not None
+    return "ocr" in markup and _HOCR.search(markup) is not None
 
 
 def read_recognized(root: Element, media_type: str) -> Reading:
