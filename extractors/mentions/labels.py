@@ -139,6 +139,7 @@ _SIGNS = tuple(
         ("\N{FULLWIDTH COLON}", "\N{FULLWIDTH COLON}"),
     )
 )
+_ANY_SIGN_HERE = re.compile("|".join(pattern.pattern for _, pattern in _SIGNS))
 _LONGEST_SIGN = max(len(sign) for sign, _ in _SIGNS)
 _AFTER_O = re.compile(r":(?<=[oO]:)(?=[aA<%&\\\uFF21\uFF41])")
 #: A superset of the text between the word and its sign.
@@ -211,6 +212,10 @@ def _signs_behind(markup: str, end: int) -> Iterator[int]:
     """Yield the offsets of the signs with only tags and marks between them and the word that ends at *end*."""
     between = _RUN.match(markup, end)
     last = between.end() if between is not None else end
+    if last == end:  # the usual case
+        if _ANY_SIGN_HERE.match(markup, end):
+            yield end
+        return
     near = markup[end : last + _LONGEST_SIGN]
     for sign, pattern in _SIGNS:
         if sign in near:
