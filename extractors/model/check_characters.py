@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from itertools import count, islice
 from operator import mul
 
@@ -75,8 +76,8 @@ class Zone(StrEnum):
         >>> Zone.NAME.count_passing("12148", ["btv1b8449691v", "btv1b8449691w"])
         1
         """
-        alphabet, prefix = self.alphabet, self.covered_text(naan, "")
-        before, first = _weighted_sum(_ordinals(prefix, alphabet)), len(prefix) + 1
+        alphabet = self.alphabet
+        before, first = _weight_before_names(self, naan)
         passed = 0
         for name in names:
             if name[-1] in alphabet:
@@ -188,6 +189,13 @@ def chance_of(names: int, passed: int) -> float:
     return min(total, 1.0)
 
 
+@lru_cache
+def _weight_before_names(zone: Zone, naan: str) -> tuple[int, int]:
+    """Return the weighted sum of the text before each name of a NAAN, and the position of a name's first character."""
+    prefix = zone.covered_text(naan, "")
+    return _weighted_sum(_ordinals(prefix, zone.alphabet)), len(prefix) + 1
+
+
 def _weighted_sum(ordinals: Iterable[int], first: int = 1) -> int:
     """Return the sum of *ordinals* times their positions, counted from *first*."""
     return sum(map(mul, ordinals, count(first)))
@@ -208,16 +216,16 @@ class _Tally:
     def add(self, naan: str, names: Sequence[str]) -> None:
         """Count *names* under one NAAN."""
         self.seen += len(names)
-        self.passed.update({zone: zone.count_passing(naan, names) for zone in Zone})
+        for zone in Zone:
+            self.passed[zone] += zone.count_passing(naan, names)
 
     def rule(self) -> CheckCharacterRule | None:
         """Return the rule that these names show; None if they show nothing."""
         zone = max(Zone, key=lambda zone: self.passed[zone])  # in a tie the first one, that of the specification
         passed = self.passed[zone]
-        chance = chance_of(self.seen, passed)
-        if passed >= PASSING_SHARE * self.seen and chance <= BEYOND_CHANCE:
+        if passed >= PASSING_SHARE * self.seen and chance_of(self.seen, passed) <= BEYOND_CHANCE:
             return CheckCharacterRule(zone, self.seen, passed)
-        is_chance = self.seen >= ENOUGH_NAMES and chance >= CHANCE_LEVEL
+        is_chance = self.seen >= ENOUGH_NAMES and chance_of(self.seen, passed) >= CHANCE_LEVEL
         return CheckCharacterRule(None, self.seen, passed) if is_chance else None
 
     def supports(self, zone: Zone) -> bool:
