@@ -244,8 +244,8 @@ class AnswerFacts:
     def asks_to_log_in(self) -> bool:
         """True if it is a log-in page, by two of three signs: address, title, a password field.
 
-        A form that continues to a single sign-on without a click is one too. Many landing pages have a password field,
-        so a title counts only on a short page.
+        A form that continues to a single sign-on without a click is one too, and so is a choice of institutions. Many
+        landing pages have a password field, so a title counts only on a short page.
         """
         page = self.seen.facts
         if page.signs_on and self.words.is_short:
@@ -255,7 +255,7 @@ class AnswerFacts:
             is_shell = self.words.body == ""
             return self.words.is_titled_log_in or page.asks_password or is_shell
         is_form = page.asks_password and self.words.is_titled_log_in and self.words.is_short
-        return is_form and not self.own_places
+        return (is_form or self.words.is_choice_of_institution) and not self.own_places
 
     @property
     def asks_for_a_right(self) -> bool:

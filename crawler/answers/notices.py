@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import chain
 
 from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, TITLE_PARTS, PhraseMatch, Phrases, bare, plain, quirks
 from crawler.answers.withdrawals import ARK_OR_URL, Withdrawal, is_no_fact, is_one_of_several, sentences, withdrawals_in
@@ -232,12 +233,18 @@ class PageWords:
 
     @cached_property
     def is_titled_log_in(self) -> bool:
-        """True if a part of its title is that of a log-in page."""
-        for part in TITLE_PARTS.split(plain(self.title)):
-            match = quirks().login.title.match(part)
-            if match is not None and len(part) - match.end <= _MORE_OF_TITLE:
-                return True
-        return False
+        """True if a part of its title begins or ends like that of a log-in page, and has few other letters."""
+        login = quirks().login
+        return any(
+            len(part) - (said.end - said.start) <= _MORE_OF_TITLE and (said.start == 0 or said.end == len(part))
+            for part in TITLE_PARTS.split(plain(self.title))
+            for said in chain(login.title.in_plain(part), login.choice.in_plain(part))
+        )
+
+    @property
+    def is_choice_of_institution(self) -> bool:
+        """True if it has a log-in title, and asks for the institution of the reader."""
+        return self.is_titled_log_in and self.is_short and quirks().login.choice.is_in_plain(plain(self.body))
 
     # -- comparison with the control's page
 

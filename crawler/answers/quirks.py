@@ -199,6 +199,8 @@ class LogIn(_Section):
     path: tuple[str, ...]
     host: frozenset[str]
     title: PhraseList
+    choice: PhraseList
+    """Words of a page that asks for the institution of the reader."""
 
     @cached_property
     def paths(self) -> re.Pattern[str]:

@@ -15,6 +15,7 @@ from crawler.answers.claims import policy_link
 from crawler.answers.facts import AnswerFacts, AnswersByQuestion, status_outcome
 from crawler.answers.likeness import same_answer
 from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs
+from crawler.answers.quirks import is_log_in
 from crawler.asking.probes import landing_pattern, place_of
 from crawler.asking.questions import reached_answer, seems_absent
 from crawler.model.observations import (
@@ -29,7 +30,7 @@ from crawler.model.observations import (
     ServiceVerdict,
     Verdict,
 )
-from crawler.model.resolving import INFLECTED, requests_sent
+from crawler.model.resolving import INFLECTED, requests_sent, same_host
 from crawler.verdicts.access import OBJECT_RULES, RenderedFacts, is_app_shell, judge_rendered
 from crawler.verdicts.answer_sets import is_about_resolver
 from crawler.verdicts.commitment import COMMITMENT_RULES, CommitmentFacts, about_policy
@@ -385,14 +386,15 @@ def facts_at_landing(facts: ObjectFacts, landing: AnswerFacts | None) -> ObjectF
     """Return the facts with the *landing* host's answer to its control, if the resolver's does not cover that host.
 
     The facts stay if the control's page names this ARK too, or this page describes an object: the host may use another
-    part of the address. They also stay if several signs, not only the title, report an absence on a page that is no
-    tombstone.
+    part of the address. They stay if the resolver itself leads to a log-in, which is the same for any name. They also
+    stay if several signs, not only the title, report an absence on a page that is no tombstone.
     """
     answer = facts.answer
     says_nothing = (ControlContrast.REFUSED_BEFORE, ControlContrast.NOTHING)
     if landing is None or not answer.is_redirected or facts.reply not in says_nothing or facts.is_site:
         return facts
-    if landing_pattern(answer.final_url) != landing_pattern(landing.asked_url):
+    leads_to_log_in = is_log_in(answer.final_url) and same_host(answer.hops[0].url, answer.hops[-2].url)
+    if leads_to_log_in or landing_pattern(answer.final_url) != landing_pattern(landing.asked_url):
         return facts
     with_landing = replace(facts, control=landing)
     if not answer.is_success:
