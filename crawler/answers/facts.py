@@ -428,13 +428,16 @@ class AnswerFacts:
 
     @cached_property
     def may_be_explained(self) -> bool:
-        """True if it is a 410 with a word of withdrawal, or a refusal with a reason.
+        """True if it is a 410 with a word of withdrawal or without any known phrase, or a refusal with a reason.
 
         The control shows if this is about the object.
         """
         if self.is_answered and self.status in (401, 403, 451):
-            return sure_words(quirks().restricted, self.words.notice) is not None
-        return self.is_answered and self.status == 410 and self.words.word_of_withdrawal(None) is not None
+            reasons = (quirks().restricted, quirks().withdrawn)
+            return any(sure_words(phrases, self.words.notice) is not None for phrases in reasons)
+        words = self.words
+        is_told = words.word_of_withdrawal(None) is not None or words.has_no_known_phrase(words.body)
+        return self.is_answered and self.status == 410 and is_told
 
     @property
     def is_error_record(self) -> bool:

@@ -187,6 +187,12 @@ class PageWords:
         rest = _without(body, (vocabulary.loading, 0), (vocabulary.this_object.filler, 0))
         return sum(map(str.isalpha, rest)) <= 2 * _FEW_LETTERS
 
+    def has_no_known_phrase(self, own: str) -> bool:
+        """Return True if *own*, its text or a part of it, has a sentence, and no phrase reports an absence or a reason."""
+        vocabulary = quirks()
+        known = (vocabulary.not_found, vocabulary.not_available, vocabulary.passing, vocabulary.words_of_withdrawal)
+        return self.says_other(own) and not any(phrases.is_in_plain(self.notice) for phrases in known)
+
     @cached_property
     def unused_host(self) -> str | None:
         """The words of a default page ("It works!", "parked") in its title, or in the opening of a short page."""

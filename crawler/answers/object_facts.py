@@ -437,6 +437,17 @@ class ObjectFacts:
         _, _, rest = self.answer.words.notice.partition(claim)
         return bool(_YEAR.search(claim) or _YEAR.match(rest))
 
+    @property
+    def _is_of_this_alone(self) -> bool:
+        """True if the host answers with another status for a name that can't exist."""
+        is_there = self.reply is ControlContrast.REFUSED_THERE and self.control is not None
+        return is_there and self.control.status != self.answer.status  # type: ignore[union-attr]
+
+    @property
+    def is_in_unknown_language(self) -> bool:
+        """True if the page of a refusal of this name alone has sentences of its own, but no known phrase."""
+        return self._is_of_this_alone and self.answer.words.has_no_known_phrase(self.own_words)
+
     @cached_property
     def explanation(self) -> str | None:
         """The words by which a refusal explains itself for this object, or None (2023, 5.1)."""
@@ -445,9 +456,7 @@ class ObjectFacts:
         if is_404 and self.claim and self._is_claim_of_this_alone:
             return self.claim
         word = words.word_of_withdrawal(self._control_words) if answer.status == 410 else None
-        knows_name = (
-            self.reply is ControlContrast.REFUSED_THERE and self.control and self.control.status != answer.status
-        )
+        knows_name = self._is_of_this_alone
         if word and knows_name:
             return word
         if not is_404 and (self.regional or answer.has_json_tombstone):

@@ -372,6 +372,12 @@ _REFUSALS = (
         lambda facts: f"the page is about the request, not the name: {facts.answer.words.fault_of_request!r}",
     ),
     _refusal(
+        "the last status is 410 for this name alone, and the page gives no reason in a language with known phrases",
+        lambda facts: facts.answer.status == 410 and facts.is_in_unknown_language,
+        ObjectOutcome.UNDETERMINED,
+        lambda facts: "but its page may explain this in a language whose words arkaudit does not know",
+    ),
+    _refusal(
         "the last status is 404, and the page reports a pause of the whole site",
         lambda facts: facts.answer.status == 404 and facts.answer.site_pause is not None,
         ObjectOutcome.UNDETERMINED,
