@@ -37,6 +37,8 @@ _WORD = re.compile(r"[^\W\d_\u2e80-\uffdc]{4,}|[\u2e80-\uffdc]{2}")
 #: Characters of who and what whose words are searched for.
 _MOST_TOLD = 500
 _ORIGIN = re.compile(r"https?://[\w.-]+(?::\d{1,5})?(?![^/?#\s])", re.IGNORECASE)
+#: The end of the address of a collection or a list. A longer address may be that of an item in it.
+_OF_COLLECTION = re.compile(r"/(?:collections?|fonds|series|sets?|browse|search)(?:/[^/?#\s]*)?/?\Z", re.IGNORECASE)
 _NO_DESCRIPTION = re.compile(r"\b(?:log ?in|sign in|password|search results)\b")
 _INDIVIDUAL = frozenset({"where", "id", "@id", "identifier", "success", "pid", "ark", "_target"})
 
@@ -193,8 +195,8 @@ class MetadataFacts:
         """True if its record is not about the object that was reached.
 
         Such a record names another ARK that the object does not lead to; or it names no ARK, and its address is the home
-        page of a site, or its address and words differ from the object's page. A record with the title of that page is
-        about the object.
+        page of a site, or its address and words differ from the object's page. At the same host only the address of a
+        collection differs enough. A record with the title of that page is about the object.
         """
         subject = self.answer.subject
         if subject.names_this or subject.names_base:
@@ -208,11 +210,12 @@ class MetadataFacts:
             return other.base not in on_way and not declares(self.object.places_of(other))
         values = "\n".join((*self.answers.values(), *self.flat.values()))
         origins = [origin[0] for origin in _ORIGIN.finditer(values)]
-        if any(same_host(origin, url) for origin in origins for url in way):
-            return False
         where = self.answers.get("where", "")
+        if any(same_host(origin, url) for origin in origins for url in way):
+            is_on_way = where.rstrip("/") in (url.rstrip("/") for url in way)
+            return _OF_COLLECTION.search(where) is not None and not is_on_way and self._shares_no_word_of("what")
         is_placed_there = _ORIGIN.search(where) if where else not self.is_erc
-        return bool(is_placed_there) and self._shares_no_word
+        return bool(is_placed_there) and self._shares_no_word_of("who", "what")
 
     @property
     def is_of_site(self) -> bool:
@@ -222,13 +225,12 @@ class MetadataFacts:
         is_titled = plain(self.answers.get("what", "")) in plain(self.object.words.title_parts[0])
         return is_home and not self.is_erc and not is_titled and not is_home_page(self.object.final_url, name)
 
-    @property
-    def _shares_no_word(self) -> bool:
-        """True if no word of who and what is on the object's page, which has text in the same script."""
+    def _shares_no_word_of(self, *questions: str) -> bool:
+        """Return True if no word of the answers is on the object's page, which has text in the same script."""
         title, text = self.object.seen.title, self.object.text
         if not title or not text or len(text) < ENOUGH_TEXT:
             return False
-        told = f"{self.answers.get('who', '')} {self.answers.get('what', '')}"
+        told = " ".join(self.answers.get(question, "") for question in questions)
         words = _WORD.findall(plain(told)[:_MOST_TOLD])
         shown = plain(f"{title} {text}")
         is_comparable = bool(words) and is_latin("".join(words)) == is_latin(shown)

@@ -71,7 +71,7 @@ def _anothers(facts: MetadataFacts) -> Iterator[str]:
     if facts.is_of_site:
         yield "this is the home page of a site"
     else:
-        yield "the object's page contains no word of its who and what"
+        yield "the object's page contains no word of its what"
 
 
 def _about_record(facts: MetadataFacts) -> Iterator[str]:
