@@ -156,8 +156,14 @@ class AnswerFacts:
 
     @property
     def is_empty(self) -> bool:
-        """True if it is a success with a body of no bytes, by its length or its headers, or of an unset variable."""
-        if self.is_success and self.words.is_unset:
+        """True if it is a success with a body of no bytes, by its length or its headers, or of an unset variable.
+
+        XML and JSON without any letter are empty too: the number of hits, a version.
+        """
+        is_data = (self.seen.media_type or "").endswith(("xml", "json")) and "html" not in (self.seen.media_type or "")
+        if self.is_success and (
+            self.words.is_unset or (is_data and self.text and not any(map(str.isalpha, self.text)))
+        ):
             return True
         is_read = self.seen.body_complete and is_textual(self.seen.media_type)
         is_declared = self.headers.get("Content-Length") == "0"

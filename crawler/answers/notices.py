@@ -51,6 +51,7 @@ _COPYRIGHT = re.compile(r"(?:\u00a9|\(c\)|copyright)[^\d.]{0,30}(?:\d{4}\W{0,3})
 _PROGRAM_ERROR = re.compile(
     r"(?<![\w.])(?:[a-z]\w*+\.){2,}+\w*(?:(?<=exception)|(?<=error))\b"
     r"|(?<![\w.])\w{3,40}(?:(?<!biot|bert|tert|ecot|rcot)error|exception)(?: at /|: )"
+    r"|\b(?:enoent|eacces|emfile|econnrefused|econnreset|etimedout)\b|\(node:|\bgoroutine \d|panicked at "
     r"|\.(?:java|kt|scala|cs|vb|php|py|rb|m?js|e(?:js|rb)|ts|vue|p[lm]|cgi|go|[aj]spx?|inc|cfm)(?::|\W{0,3}\son\sline\s|\W{1,2}\sline\s|\sline\s)\d"
 )
 #: The value of a variable that a program did not set, in place of a page or of its title.
