@@ -214,6 +214,10 @@ class MetadataFacts:
         if any(same_host(origin, url) for origin in origins for url in way):
             is_on_way = where.rstrip("/") in (url.rstrip("/") for url in way)
             return _OF_COLLECTION.search(where) is not None and not is_on_way and self._shares_no_word_of("what")
+        shown = plain(f"{self.object.seen.title} {self.object.text}") if self.object.seen.title else ""
+        # RDF with another subject is about the object only if the page has its title.
+        if _ORIGIN.match(self.flat.get("@id", "")) and len(shown) >= ENOUGH_TEXT:
+            return plain(self.answers.get("what", "")) not in shown
         is_placed_there = _ORIGIN.search(where) if where else not self.is_erc
         return bool(is_placed_there) and self._shares_no_word_of("who", "what")
 
