@@ -413,9 +413,9 @@ class ObjectFacts:
 
     @cached_property
     def claim(self) -> str | None:
-        """The words by which a not-found page reports the withdrawal of "this" object, or None."""
+        """The words by which a not-found page reports that "this" object is withdrawn, or closed in our region, or None."""
         claims = (one.words for one in self._withdrawals() if one.names_object)
-        if words := next(claims, None):
+        if words := next(claims, None) or self.regional:
             return words
         is_controls = self.control is not None and self.control.has_json_tombstone
         return "tombstone" if self.answer.has_json_tombstone and not is_controls else None
