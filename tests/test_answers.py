@@ -96,7 +96,7 @@ def test_likeness_is_symmetric_and_a_share(words: list[str], data: st.DataObject
 
 def test_the_data_about_servers_and_languages_is_well_formed() -> None:
     told = tomllib.loads(files("crawler.answers").joinpath("quirks.toml").read_text("utf-8"))
-    languages = ("not_found", "passing", "withdrawn", "restricted")
+    languages = ("not_found", "pause", "faults", "withdrawn", "restricted")
     phrases = [phrase for table in languages for words in told[table].values() for phrase in words]
     phrases += [*told["about_request"]["phrase"], *told["check"]["word"], *told["check"]["widget"]]
     for table in (told["placeholder"]["phrase"], told["placeholder"]["word"], told["login"]["title"]):

@@ -375,9 +375,9 @@ class AnswerFacts:
         return None if tells else self.words.temporary_fault
 
     @property
-    def site_pause(self) -> str | None:
-        """The words of a not-found answer that report a pause of its whole site but no absence, or None."""
-        return None if self.record else self.words.site_pause
+    def pause(self) -> str | None:
+        """The words of a not-found answer that report a pause of its site or object but no absence, or None."""
+        return None if self.record else self.words.pause
 
     # -- the subject
 

@@ -218,9 +218,9 @@ class PageWords:
         return self._instead_of_absence(quirks().passing) or self._program_error
 
     @cached_property
-    def site_pause(self) -> str | None:
-        """The words about a pause of its whole site, if it reports no absence."""
-        return self._instead_of_absence(quirks().about_request.pause)
+    def pause(self) -> str | None:
+        """The words about a pause of its site or of its object, if it reports no absence."""
+        return self._instead_of_absence(quirks().pause)
 
     @property
     def _program_error(self) -> str | None:
@@ -230,7 +230,7 @@ class PageWords:
     def _instead_of_absence(self, phrases: Phrases) -> str | None:
         if not self.is_short or quirks().not_found.is_in_plain(self.beginning):
             return None
-        found = phrases.in_plain(self.beginning)
+        found = (phrase for phrase in phrases.in_plain(self.beginning) if _is_sure(self.beginning, phrase))
         return next((phrase.words for phrase in found if not self.beginning.startswith("?", phrase.end)), None)
 
     @cached_property

@@ -187,10 +187,9 @@ class ObjectWords(_Section):
 
 
 class RequestWords(_Section):
-    """Words about the request, or about the whole site. Such a refusal is not about the name."""
+    """Words about the request. Such a refusal is not about the name."""
 
     phrase: PhraseList
-    pause: PhraseList
 
 
 class LogIn(_Section):
@@ -250,7 +249,10 @@ class Quirks(_Section):
     """Words of hosts that serve no content of their own."""
     this_object: ObjectWords
     unsure: PhraseList
-    passing: PhraseList
+    pause: PhraseList
+    """Words about maintenance, or about a pause of the site or of an object."""
+    faults: PhraseList
+    """Words about temporary faults of programs."""
     about_request: RequestWords
     withdrawn: PhraseList
     withdrawal: Mapping[str, Any]
@@ -274,6 +276,11 @@ class Quirks(_Section):
     def question_of_label(self) -> Mapping[str, str]:
         """The kernel's name for the question of each label of a descriptive page, in lower case."""
         return {label: question for question, labels in self.labels.items() for label in labels}
+
+    @cached_property
+    def passing(self) -> Phrases:
+        """Words about a pause or a temporary fault."""
+        return Phrases.from_texts((*self.pause.phrases, *self.faults.phrases))
 
     @cached_property
     def saying(self) -> Phrases:

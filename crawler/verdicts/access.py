@@ -378,10 +378,10 @@ _REFUSALS = (
         lambda facts: "but its page may explain this in a language whose words arkaudit does not know",
     ),
     _refusal(
-        "the last status is 404, and the page reports a pause of the whole site",
-        lambda facts: facts.answer.status == 404 and facts.answer.site_pause is not None,
+        "the last status is 404, and the page reports a pause of the site or the object",
+        lambda facts: facts.answer.status == 404 and facts.answer.pause is not None,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: f"the page reports a pause of the whole site: {facts.answer.site_pause!r}",
+        lambda facts: f"the page reports a pause of the site or the object: {facts.answer.pause!r}",
     ),
     _refusal(
         "the last status is 404 or 410, and the page has a record of this ARK",
