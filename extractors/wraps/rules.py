@@ -206,7 +206,8 @@ _LIST_MARK = regex.compile(r"[-*\p{Pd}\N{BULLET}\N{MIDDLE DOT}]+\Z")
 _OTHER_SCRIPT = regex.compile(r"[\p{L}--\p{Latin}]", regex.VERSION1)
 _ALPHANUMERIC = regex.compile(r"[\p{L}\p{Nd}]")
 NEW_IDENTIFIER = regex.compile(
-    r"(?:\d{0,3}(?:https?|ftp|ark|doi|urn|hdl|info|isbn|issn|mailto):|www\.|10\.\d{4,}/)", regex.IGNORECASE
+    r"(?:\d{0,3}(?:https?|ftp|ark|doi|urn|hdl|info|isbn|issn|mailto):|[a-z][a-z0-9+-]{1,15}://|www\.|10\.\d{4,}/)",
+    regex.IGNORECASE,
 )
 _DATE = regex.compile(r"\d{1,4}(?:([./-])\d{1,2}\1\d{1,4})[.,;:)]*\Z")
 _YEAR = regex.compile(r"(?:1[0-9]|20)\d\d[.,;:)]*\Z")
@@ -217,6 +218,8 @@ _LONG_NUMBER = regex.compile(r"\d{6}")
 _WHOLE_NAME = regex.compile(
     r"(?:(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})|67375/[0-9B-Z]{3}-[0-9B-Z]{8}-[0-9B-Z])(?![0-9A-Za-z-])"
 )
+#: A person or record of FamilySearch; some have one more character.
+_FAMILY_NAME = regex.compile(r"61903/1:[12]:[0-9A-Z]{4}-[0-9A-Z]{3,4}(?![0-9A-Za-z-])")
 _WORDS_JOINED = regex.compile(r"\p{L}+_\p{L}")
 _MIXED = regex.compile(r"(?=.*\d)(?=.*\p{L})")
 #: The beginning of a file path in prose, not of an ARK.
@@ -229,10 +232,13 @@ _CONSONANTS = "(?i:[b-df-hj-np-tv-xz]{5})"
 _ODD_LETTERS = regex.compile("[B-DF-HJ-NP-TV-XZ]{5}|[a-z][A-Z]{2}")
 _NO_WORD = regex.compile(rf"{_CONSONANTS}|\p{{L}}*(?:{_ODD_LETTERS.pattern})")
 _DELIMITER_FIRST = regex.compile(rf"[/.=:_~@+][\p{{L}}\p{{Nd}}]|-(?:[A-Z]*\d|{_CONSONANTS})")
-_SENTENCE_START = regex.compile(r"\p{Lu}\p{Ll}|\p{Lu}\p{L}*\d*\p{L}*[,;:]?\Z|(?:1[4-9]|20)\d\d[.,;:)]*\Z")
+#: A footnote may begin: ``9Pieter van``.
+_SENTENCE_START = regex.compile(r"\d{0,3}\p{Lu}\p{Ll}|\p{Lu}\p{L}*\d*\p{L}*[,;:]?\Z|(?:1[4-9]|20)\d\d[.,;:)]*\Z")
 _SCHEME = regex.compile(r"[a-z]+:", regex.IGNORECASE)
 _NAME_PART = regex.compile(r"[\p{L}\p{Nd}=~*+@_$]*")
 _VOWELS = frozenset("aeiouyAEIOUY")
+#: Small letters without a vowel: more are no abbreviation.
+_LONGEST_ABBREVIATION = 4
 _WORD = regex.compile(r"\p{L}+(?:['’-]\p{L}+)*[.,;:!?)\]»”’\"']*\Z")
 _WRITTEN_PARTS = regex.compile(r"ark:/*[^/]*/+[^/.]*(?P<qualifier>.*)\Z", regex.IGNORECASE | regex.DOTALL)
 
@@ -315,7 +321,8 @@ def shape_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     if left is None or joined is None or left.name == joined.name:
         return None
     is_whole = _WHOLE_NAME.search(wrap.left) is not None
-    if is_whole or _WHOLE_NAME.search(wrap.left + wrap.hyphen * "-" + wrap.next_part):
+    both = wrap.left + wrap.hyphen * "-" + wrap.next_part
+    if is_whole or _WHOLE_NAME.search(both) or (_FAMILY_NAME.search(both) and not _FAMILY_NAME.search(wrap.left)):
         return WrapDecision(not is_whole, Reason.NAME_SHAPE, Confidence.LIKELY)
     match evidence.shapes.fit(left, kind=kind_of(joined)), evidence.shapes.fit(joined):
         case Fit.TOO_SHORT, Fit.FITS:
@@ -341,6 +348,8 @@ def hyphen_at_wrap(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 
 
 def would_have_fitted(wrap: Wrap, _: Evidence) -> WrapDecision | None:
+    if wrap.left.endswith("/") and _MIXED.match(wrap.right) and wrap.beyond.startswith("\n"):  # in a narrow cell
+        return None
     blank = 2 if wrap.is_paged else 1  # on pages, character widths vary
     if wrap.line_slack is not None and wrap.line_slack >= blank + len(wrap.right):
         return WrapDecision(False, Reason.ENDS_IN_SHORT_LINE, Confidence.LIKELY)
@@ -365,7 +374,7 @@ def structure_before(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     ends_sentence = wrap.left.endswith(".") and _SENTENCE_START.match(wrap.right)
     if ends_sentence or _WORD.match(wrap.right):
         return WrapDecision(False, Reason.ENDS_AT_DELIMITER, Confidence.LIKELY)
-    if wrap.left.endswith(".") and _NUMBER.match(wrap.right):
+    if wrap.left.endswith(".") and _NUMBER.match(wrap.right) and not _is_digitless_before_long_number(wrap):
         return WrapDecision(False, Reason.ENDS_AT_DELIMITER, Confidence.LIKELY)
     if _YEAR.match(wrap.right) or _DATE.match(wrap.right):
         return WrapDecision(False, Reason.ENDS_AT_DELIMITER, Confidence.AMBIGUOUS)
@@ -375,8 +384,9 @@ def structure_before(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 def word_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if not _WORD.match(wrap.right):
         return None
-    is_consonants = wrap.is_full and wrap.next_part.islower() and _VOWELS.isdisjoint(wrap.right)
-    if is_consonants or _ODD_LETTERS.search(wrap.next_part):
+    part = wrap.next_part
+    is_consonants = wrap.right.isascii() and part.islower() and _VOWELS.isdisjoint(wrap.right)
+    if (is_consonants and (wrap.is_full or len(part) > _LONGEST_ABBREVIATION)) or _ODD_LETTERS.search(part):
         return WrapDecision(True, Reason.CONSONANTS_FOLLOW, Confidence.AMBIGUOUS)
     return WrapDecision(False, Reason.ENDS_BEFORE_WORD, Confidence.LIKELY)
 
@@ -389,10 +399,15 @@ def mixed_token(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     )
 
 
+def _is_digitless_before_long_number(wrap: Wrap) -> bool:
+    """Return True if a name without a digit is before a number that is longer than a year."""
+    return bool(wrap.ark and not any(map(str.isdigit, wrap.ark.name)) and _LONG_NUMBER.match(wrap.right))
+
+
 def number_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if not _NUMBER.match(wrap.right):
         return None
-    if wrap.ark and not any(map(str.isdigit, wrap.ark.name)) and _LONG_NUMBER.match(wrap.right):
+    if _is_digitless_before_long_number(wrap):
         return WrapDecision(True, Reason.NUMBER_FOLLOWS, Confidence.LIKELY)
     if _YEAR.match(wrap.right) or not wrap.is_full:
         return WrapDecision(False, Reason.ENDS_BEFORE_NUMBER, Confidence.AMBIGUOUS)
