@@ -352,6 +352,15 @@ def test_a_raised_mark_of_any_kind_is_parted_from_the_ark(pieces, text):
     assert block.seams == ((19,) if " " in text[12:] else ())
 
 
+@pytest.mark.parametrize(
+    ("rule", "sign"), [("133.5 700 3.3 .4", "_"), ("133.5 704 3.3 .4", " "), ("99 698 40 .4", " ")]
+)
+def test_underscore_drawn_by_tex_is_read(rule, sign):
+    shown = text_line(72, 700, "ark:/12657/an") + text_line(137.2, 700, "ua13783413") + f"{rule} re f\n".encode()
+    [block] = read_pdf(pages(shown)).blocks
+    assert block.text == f"ark:/12657/an{sign}ua13783413"
+
+
 def test_raised_mark_prevents_certainty_without_a_check_character():
     line = line_of_pieces((b"see ark:/12345/x54", BODY, 0), (b"2", SMALL, 4), (b" and", BODY, 0))
     checked = line_of_pieces((b"see ark:/12148/bpt6k107371t", BODY, 0), (b"2", SMALL, 4), (b" and", BODY, 0), y=680)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
 import pypdfium2.raw as pdfium
@@ -33,7 +34,7 @@ from extractors.readers.pdf.geometry import (
     without_false_breaks,
 )
 from extractors.readers.pdf.reading_order import in_reading_order
-from extractors.readers.pdf.spacing import Spacing
+from extractors.readers.pdf.spacing import Spacing, with_drawn_underscores
 
 # The annotations of a page: links with their rectangles, comments, and values of form fields.
 
@@ -277,6 +278,9 @@ _COMMON_SHARE = 0.03
 _SAMPLE = 200  # characters
 
 _FIRST_OBJECTS = 100
+_MOST_STROKES = 500
+#: Points: a drawn underscore.
+_THIN, _SHORT = 1.5, 8
 MOST_OBJECTS = 300_000
 MOST_CHARS = 2_000_000
 
@@ -377,10 +381,13 @@ def _with_text(page: PdfiumPage, read: PdfPage, faults: list[str], *, continues:
             if ZERO_WIDTH_SPACE in text:
                 shown = without_false_breaks(shown, lines)
                 lines = lines_of(shown, glyphs)
+            labels_shown = labels if shown is text else _labels_in(shown)
+            if labels_shown:
+                shown = with_drawn_underscores(shown, labels_shown, lines, glyphs, _short_strokes(page))
             may_go_on = any(_may_end(lines, after) for after in open_ends)
             sizes = tuple(glyphs.font_size(line.start) for line in lines) if continues or may_go_on else ()
             placed = replace(read, text=shown, lines=lines, font_sizes=sizes, may_go_on=may_go_on)
-            return _with_geometry(placed, labels if shown is text else _labels_in(shown), ark_links, glyphs)
+            return _with_geometry(placed, labels_shown, ark_links, glyphs)
 
         return attempt(faults, "geometry", with_geometry, read)
 
@@ -416,6 +423,22 @@ def _first_objects(page: PdfiumPage) -> Iterator[tuple[Any, bool]]:
     for index in range(min(pdfium.FPDFPage_CountObjects(page), _FIRST_OBJECTS)):
         drawn = pdfium.FPDFPage_GetObject(page, index)
         yield drawn, pdfium.FPDFPageObj_GetType(drawn) == pdfium.FPDF_PAGEOBJ_TEXT
+
+
+def _short_strokes(page: PdfiumPage) -> list[Box]:
+    """Return the boxes of the first thin lines that are as short as a letter, from the lowest."""
+    strokes: list[Box] = []
+    edges = tuple(ctypes.c_float() for _ in range(4))
+    for index in range(pdfium.FPDFPage_CountObjects(page)):
+        drawn = pdfium.FPDFPage_GetObject(page, index)
+        if pdfium.FPDFPageObj_GetType(drawn) == pdfium.FPDF_PAGEOBJ_PATH:
+            pdfium.FPDFPageObj_GetBounds(drawn, *edges)
+            box = Box(*(edge.value for edge in edges))
+            if box.height < _THIN and box.right - box.left < _SHORT:
+                strokes.append(box)
+        if len(strokes) == _MOST_STROKES:
+            break
+    return sorted(strokes, key=attrgetter("bottom"))
 
 
 def _is_invisible(page: PdfiumPage) -> bool:

@@ -1,4 +1,4 @@
-"""False spaces of PDFium in wide-set words, and missing spaces before raised footnote marks.
+"""False spaces of PDFium in wide-set words, drawn underscores, and missing spaces before raised footnote marks.
 
 Only words around a label are checked, by gaps and base lines alone, whatever an ARK looks like.
 """
@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from math import inf
+from operator import attrgetter
 from statistics import median
 
-from extractors.readers.pdf.geometry import Glyphs, Lines, line_at
+from extractors.readers.pdf.geometry import Box, Glyphs, Lines, line_at
 
 #: Gaps in heights of the font. The narrowest space of a book face is a quarter of the height.
 _NO_SPACE = 0.16
@@ -44,6 +45,27 @@ _SMALLER = 0.9
 _STANDING = frozenset("abcdefhiklmnorstuvwxzABCDEFGHIKLMNOPRSTUVWXYZ01268")
 _MARKS = frozenset("*\N{DAGGER}\N{DOUBLE DAGGER}\N{SECTION SIGN}\N{PILCROW SIGN}")
 _HANGING = frozenset("gjpqyJQ,;()[]{}/@_")
+
+
+def with_drawn_underscores(
+    text: str, labels: Iterable[int], lines: Lines, glyphs: Glyphs, strokes: Sequence[Box]
+) -> str:
+    """Return *text* with underscores for spaces above *strokes*, sorted from the lowest, in lines near *labels*.
+
+    TeX draws the underscores that its old fonts don't have.
+    """
+    chars = list(text)
+    near = {index for label in labels for index in range(max(0, line_at(lines, label)), len(lines))[:_FEW]}
+    for line in (lines[index] for index in near):
+        low = bisect_left(strokes, line.bottom, key=attrgetter("bottom"))
+        for stroke in strokes[low : bisect_left(strokes, line.middle, key=attrgetter("bottom"))]:
+            middle = (stroke.left + stroke.right) / 2
+            if line.left < middle < line.right:
+                after = bisect_left(range(line.end), middle, lo=line.start, key=glyphs.center)
+                [foot] = glyphs.letter_bottoms([after])
+                if text[after - 1] == " " and abs(stroke.bottom - foot) < _RAISED * line.height:
+                    chars[after - 1] = "_"
+    return "".join(chars)
 
 
 @dataclass(frozen=True, slots=True)
