@@ -32,7 +32,7 @@ _LATEX = re.compile(
     | \\ (?P<named> textunderscore | textasciitilde | textendash | textemdash | textbackslash | slash | colon | hyp ) \b
          (?: \{{\}} | [ \t]++ )?
     | \\ (?P<structure> begin | end | label ) \s? \{{ [^{{}}\n]{{0,200}} \}}
-    | \\ (?P<word> [A-Za-z@]++ ) \*? [ \t]*+ (?: \n [ \t]*+ (?!\n) )? (?: \[ [^\]{{}}\n]{{0,200}} \] )?
+    | \\ (?P<word> [A-Za-z@]++ ) \*? [ \t]*+ (?: \n [ \t]*+ (?!\n) )? (?: \[ (?P<option> [^\]{{}}\n]{{0,200}} ) \] )?
          (?P<argument> \{{ )?
     | \\ (?P<symbol> . )
     | \$ (?P<in_math> [-_/] | \\sim[ ]? | \\_ ) \$
@@ -230,6 +230,8 @@ def _write_latex(source: str, out: RunningText, location: str) -> None:
             is_break = token["word"] in ("linebreak", "newline", "break")
             apart = "\n" if is_break else "" if _INLINE.fullmatch(token["word"]) else " "
             out.write(apart)
+            if token["option"] and may_hold_ark(token["option"]):  # \item[ark:/…], \cite[see ark:/…]{key}
+                out.write(f"{_target(token['option'])} ")
             if token["argument"]:
                 closings.append((apart, None))
         elif token["structure"]:
