@@ -15,6 +15,7 @@ from extractors.mentions.mention_reader import (
     CONTEXT_CHARS,
     INCOMPLETE_NAME,
     LETTER_FOR_ZERO,
+    PORT_PATH,
     REST_VARIES,
     SHORT_NAME,
     VARIABLE,
@@ -229,7 +230,12 @@ def _ark(found: re.Match[str], zones: Zones) -> Ark | None:
         return None
     ark = Ark(naan, name.replace("-", ""), qualifier)
     is_compound = "-" in name and COMPOUND.fullmatch(name) is not None
-    is_odd = SHORT_NAME.fullmatch(name) or LETTER_FOR_ZERO.search(name) or INCOMPLETE_NAME.match(chars)
+    is_odd = (
+        SHORT_NAME.fullmatch(name)
+        or PORT_PATH.match(chars)
+        or LETTER_FOR_ZERO.search(name)
+        or INCOMPLETE_NAME.match(chars)
+    )
     is_doubtful = is_compound or is_odd or zones.names_shoulder(ark) or zones.check(ark) is CheckCharacter.FAILS
     return None if is_doubtful else ark
 

@@ -205,6 +205,8 @@ _NEAR_CHARS = 100
 _OWN_HYPHENS = re.compile(r"-|[0-9]:[0-9]:")
 #: A piece of a name after a wrong blank; a single consonant may be a check character.
 _PIECE = re.compile(r"(?=[a-z]*[0-9]|[^\saeiouy](?![0-9A-Za-z]))[0-9a-z]{1,40}(?![0-9A-Za-z])")
+#: A name that a wrong blank separates from its NAAN; words and years have fewer letters or digits.
+_WHOLE_NAME = re.compile(r"(?=[0-9]*[a-z])(?=[a-z]*[0-9][0-9a-z]*[0-9])[0-9a-z]{6,40}(?![0-9A-Za-z-])")
 #: Maximum number of gaps in an ARK: no typesetter breaks an identifier over more lines.
 _MOST_GAPS = 8
 
@@ -260,7 +262,10 @@ class Gaps:
             self._notes.note_repair("hyphen at line wrap")
 
     def continues_over_blank(self, pos: int) -> bool:
-        """Return True if a check character shows that the blank at *pos* was inserted into a name by mistake."""
+        """Return True if the blank at *pos* was inserted by mistake: into a name, as its check character shows, or before it."""
+        if self._builder.ends_with("/") and not self._builder.name and _WHOLE_NAME.match(self._text, pos + 1):
+            self._note_blank()
+            return True
         if not (self._builder.chars and _PIECE.match(self._text, pos + 1)):
             return False
         wrap, zones = self._wrap(pos), self._evidence.zones
@@ -270,11 +275,14 @@ class Gaps:
         may_end = left is not None and zones.check(left) is not CheckCharacter.FAILS and not zones.names_shoulder(left)
         if may_end or zones.check(joined) is not CheckCharacter.PASSES:
             return False
-        self._notes.note_repair("blank")
-        self._notes.mark_likely(Reason.SPACE_IN_NAME)
+        self._note_blank()
         self._notes.note_alternative(wrap.left)
         self._cut_hyphen_of(wrap)
         return True
+
+    def _note_blank(self) -> None:
+        self._notes.note_repair("blank")
+        self._notes.mark_likely(Reason.SPACE_IN_NAME)
 
     def continues_over_literals(self, after: int, between: str) -> bool:
         """Return True if the ARK continues in the next string literal, which begins at *after*.

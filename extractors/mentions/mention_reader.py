@@ -28,7 +28,7 @@ _GLUED_WORD = re.compile(r"(?<=[0-9a-z])(?=-?[A-Z][a-z]|[_~*=+@:$%])")
 COMPOUND = re.compile(r"(?P<stem>(?=[a-z]*[0-9])[0-9a-z]{4,})-(?:(?P<noun>[A-Z])[a-z]{2,}|[a-z]{3,})")
 _WORD_AT_END = re.compile(r"(?P<stem>(?=[a-z]*[0-9])[0-9a-z]{4,})[A-Z][a-z]{2,}")
 #: All NAANs of the registry have five digits; the draft allows more, and betanumeric ones (2.3).
-_NAAN = re.compile(rf"(?=[a-z]*[0-9])(?:[{BETANUMERIC}]-*){{5,16}}\Z", re.IGNORECASE)
+_NAAN = re.compile(rf"(?!\d{{4}}-\d\d-\d\d\Z)(?=[a-z]*[0-9])(?:[{BETANUMERIC}]-*){{5,16}}\Z", re.IGNORECASE)
 _RUN = re.compile(r"(?:[0-9A-Za-z=~*+@_./-]|\$(?!\$[0-9a-z]))+")  # "$$2" begins a subfield of Aleph
 _RUN_WITHOUT_SLASH = re.compile(r"(?:[0-9A-Za-z=~*+@_.-]|\$(?!\$[0-9a-z]))+")
 _RUN_WITHOUT_DOLLAR = re.compile(r"[0-9A-Za-z=~*+@_./-]+")
@@ -50,6 +50,8 @@ _WRONGLY_DECODED = re.compile(f"â[€\x80]|Â[\x80-\xbf {ODD_BLANK}]")
 LETTER_FOR_ZERO = re.compile("(?<=[0-9])[oOD]|[oOD](?=[0-9])")
 #: A name that a word ``ark`` before a colon has, too: a port and its protocol, a number of sheets.
 SHORT_NAME = re.compile(r"[0-9]{1,3}|[^\W\d_]{1,3}")
+#: The path behind a host and its port: ``ark:8080/metrics``.
+PORT_PATH = re.compile(r"[1-6][0-9]{4}/(?=[b-df-hj-np-tv-xz]*[aeiouy])[a-z]{4,}(?:[/.]|\Z)")
 #: A UUID (the Smithsonian writes a digit before it) or a name of FamilySearch or INIST with too few characters.
 INCOMPLETE_NAME = re.compile(
     r"[^/]*/(?:[0-9]?[0-9a-f]{8}-[0-9a-f]{4}-(?:[0-9a-f]{4}-){0,2}[0-9a-f]{0,11}|[0-9]:[0-9]:[0-9A-Z]{1,4})(?=[/.]|\Z)"
@@ -77,23 +79,26 @@ _WRAP_AHEAD = re.compile(rf"-?{WRAP}")
 _LEADS_TO_LABEL = regex.compile(r"(?:(?<![\p{L}\p{N}])ark|https?)\Z", regex.IGNORECASE)
 _GLUED_LABEL = re.compile(r"/?[0-9]{5}/")
 #: A placeholder instead of a name: ``xxxxx``, ``cbXXXX``, ``ARKCODE``, ``arkName``, ``your-id``; never with a digit.
+#: Or the protocol of a port: ``ark:27015/udp``.
 _PLACEHOLDER = re.compile(
     r"/(?:[xX]{3,}|[nN]{4,}|[0-9a-z]{1,8}(?:x{4,}|X{4,}|N{4,})|(?:[A-Za-z]{1,6}[_-]?)?(?:ARK|ID|NAME|CODE|NOID|IDENTIFIER)(?:[_-]?[A-Z]{2,10})?"
     r"|(?:ark|your|my|the|some|base)?[_-]?(?:[Nn]ame|I[dD]|[Cc]ode|[Ii]dentifier)|(?:your|my)[_-][A-Za-z_-]+|ark[_-]id"
-    r"|[Nn]om(?:e|bre)?|[Ii]dentifi(?:ant|cador|cativo)|[Kk]ennung|[Nn]aam)(?=[/.]|\Z)"
+    r"|[Nn]om(?:e|bre)?|[Ii]dentifi(?:ant|cador|cativo)|[Kk]ennung|[Nn]aam|(?:tc|ud)p)(?=[/.]|\Z)"
 )
 _VARIABLE_NAME = r"(?:\w+[_-])?(?:id|i|n|x|no|nr|num|number|name|page|folio|vue|view|ark|noid|code|identifier)"
-#: A variable of a program or template: ``/$key``, ``f$id``, ``btv1b$1``, ``f%03d``, ``/:id``, ``/@@id@@``, ``/_ID_``,
+#: A variable of a program or template: ``/$key``, ``f$id``, ``btv1b$1``, ``f%03d``, ``/:id``, ``/*id``, ``/@@id@@``, ``/_ID_``,
 #: ``f***``, ``fNNN``. ``$`` is a character of ARKs, too: ``x5$b``.
 VARIABLE = re.compile(
     r"\*\*|___|(?<=[/.][a-z])(?:[XN]{2,}|[xn]{3,})(?![0-9A-Za-z])|"
     rf"(?<=[/.])\$[A-Za-z_]\w*|\$(?:{_VARIABLE_NAME}\b|[0-9]\Z)|%(?:0[0-9]?)?[sdi](?![0-9A-Za-z])"
-    r"|(?<=/)(?::[A-Za-z]\w*|@+[A-Za-z]\w*@*|_[A-Z_]+_)(?=/|\Z)"
+    r"|(?<=/)(?:[:*][A-Za-z]\w*|@+[A-Za-z]\w*@*|_[A-Z_]+_)(?=/|\Z)"
 )
 #: A variable in brackets: ``{n}``, ``${i}``, ``{{ id }}``, ``<id>``, ``[id]``, ``%(name)s``,
-#: ``{:08}``, ``f(n)``, ``f##``; ``{.class}`` and ``{: .class}`` are Markdown.
+#: ``{:08}``, ``f(n)``, ``f##``; ``{.class}`` and ``{: .class}`` are Markdown, and ``{code}``, ``{{/code}}`` and
+#: ``{% endif %}`` end markup.
 _VARIABLE_AFTER = re.compile(
-    rf"[$#]?\{{(?![.#]|:[ .#])[^{{}}\s]{{0,40}}\}}|\{{[{{%]|<{_VARIABLE_NAME}>|\[{_VARIABLE_NAME}\]|(?<=%)\("
+    rf"[$#]?\{{(?![.#/]|:[ .#]|(?:code|color|noformat|panel|quote)\}})[^{{}}\s]{{0,40}}\}}"
+    rf"|\{{[{{%](?!-?\s?(?:/|(?:end|endif|endfor|endblock|else|elif|elseif)\b))|<{_VARIABLE_NAME}>|\[{_VARIABLE_NAME}\]|(?<=%)\("
     rf"|(?<=[/.][a-z])(?:##|\({_VARIABLE_NAME}\))|\#{{4}}",
     re.IGNORECASE,
 )
@@ -113,7 +118,8 @@ _BLANKS = f" {ODD_BLANK}"
 _SPACED_LABEL = re.compile(rf"k[{_BLANKS}]:", re.IGNORECASE)
 #: ``Ark: 1936/37`` is a ship's log.
 _BLANK_BEHIND_COLON = re.compile(rf":[{_BLANKS}\n]")
-_BEFORE_HOST = re.compile(r"(?://|[^\s@]@)\Z")
+_BEFORE_HOST = re.compile(r"(?://|[^\s@]@)(?:[\w-]{1,63}\.){0,4}(?:[\w-]{1,63}[.-])?\Z")
+_HOST_CHARS = 100
 _DIRECTIVE_BEHIND = re.compile(r"[sdi](?![0-9A-Za-z])|\(")
 _QUOTES = frozenset("\"'")
 _GAPS = frozenset((WRAP, " ", ODD_BLANK))
@@ -191,7 +197,9 @@ class MentionReader:
             return None
         at = self._label.start()  # a host named ark: in http://ark:8080/ the NAAN is a port
         is_host = (
-            not self._label["slashes"] and not self._mapped and _BEFORE_HOST.search(self._text, max(0, at - 2), at)
+            not self._label["slashes"]
+            and not self._mapped
+            and _BEFORE_HOST.search(self._text, max(0, at - _HOST_CHARS), at)
         )
         if is_host:
             return None
@@ -605,7 +613,9 @@ class MentionReader:
             self._notes.decisions.append(WrapDecision(False, Reason.STRING_LITERALS, Confidence.LIKELY))
         if INCOMPLETE_NAME.match(chars):
             self._notes.mark_likely(Reason.INCOMPLETE_NAME)
-        if self._written.url is None and self._block.role is Role.TEXT and SHORT_NAME.fullmatch(self._builder.name):
+        is_bare = self._written.url is None and self._block.role is Role.TEXT
+        is_port = not self._label["slashes"] and PORT_PATH.match(chars)
+        if is_bare and (is_port or SHORT_NAME.fullmatch(self._builder.name)):
             self._notes.mark_likely(Reason.SHORT_NAME)
         meant = Ark(ark.naan, LETTER_FOR_ZERO.sub("0", ark.name), ark.qualifier)
         if meant != ark and self._zones.check(meant) is self._zones.check(ark) is CheckCharacter.PASSES:

@@ -63,7 +63,7 @@ class Reason(StrEnum):
     CONTINUES_ON_NEXT_PAGE = "continues-on-next-page", "it continues on the next page"
 
     # The text around it is ambiguous.
-    SPACE_IN_NAME = "space-in-name", "without a space in its name, its check character is valid"
+    SPACE_IN_NAME = "space-in-name", "a space in its name, or between it and its NAAN, was removed"
     LINE_END_IN_RESOLVER = (
         "line-end-in-resolver",
         "a line ends in its resolver, and the host or path may be another one",
@@ -86,7 +86,7 @@ class Reason(StrEnum):
     RECOGNIZED_TEXT = "recognized-text", "its text was recognized from a picture"
     FILE_NAME = "file-name", "it was written as the name of a file or folder"
     UNUSUAL_NAAN = "unusual-naan", "its NAAN has not five digits"
-    SHORT_NAME = "short-name", "its name is short, and no resolver shows that an ARK is meant"
+    SHORT_NAME = "short-name", "its name is short or the path of a port, and no resolver shows that an ARK is meant"
     INCOMPLETE_NAME = (
         "incomplete-name",
         "its name is a UUID, or one of FamilySearch or INIST, without all its characters",
