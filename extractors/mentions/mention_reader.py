@@ -32,9 +32,9 @@ _NAAN = re.compile(rf"(?!\d{{4}}-\d\d-\d\d\Z)(?=[a-z]*[0-9])(?:[{BETANUMERIC}]-*
 _RUN = re.compile(r"(?:[0-9A-Za-z=~*+@_./-]|\$(?!\$[0-9a-z]))+")  # "$$2" begins a subfield of Aleph
 _RUN_WITHOUT_SLASH = re.compile(r"(?:[0-9A-Za-z=~*+@_.-]|\$(?!\$[0-9a-z]))+")
 _RUN_WITHOUT_DOLLAR = re.compile(r"[0-9A-Za-z=~*+@_./-]+")
-#: The sign of a MARC subfield before an ARK: ``$uhttps://…/ark:/…$yNotice``.
-_SUBFIELD = re.compile(r"[$‡ǂ|][0-9a-z] ?(?:\([^()$]*\))?\Z")
-_SUBFIELD_CHARS = 40
+#: The sign of a MARC subfield before an ARK: ``$uhttps://…/ark:/…$yNotice``, or of a field: ``42$zSee …``.
+_SUBFIELD = re.compile(r"(?:[$‡ǂ|][0-9a-z] ?(?:\([^()$]*\))?|(?<!\S)[0-9\\#_]{2}[$‡ǂ][0-9a-z][^\n]{1,200})\Z")
+_SUBFIELD_CHARS = 210
 #: Between two literals of one string, on two lines or joined: ``"ark:/12148/bpt6k10" + "7371t"``.
 _LITERALS = re.compile(r"([\"'])(?P<between>[ \n+.,&\\_|]{1,40})(?:[fFrRuUbB]{1,2}(?=[\"']))?\1(?=[\w/.=&~-])")
 #: The beginning of a call that joins its arguments: R, SQL, spreadsheets.
@@ -51,7 +51,7 @@ LETTER_FOR_ZERO = re.compile("(?<=[0-9])[oOD]|[oOD](?=[0-9])")
 #: A name that a word ``ark`` before a colon has, too: a port and its protocol, a number of sheets.
 SHORT_NAME = re.compile(r"[0-9]{1,3}|[^\W\d_]{1,3}")
 #: The path behind a host and its port: ``ark:8080/metrics``.
-PORT_PATH = re.compile(r"[1-6][0-9]{4}/(?=[b-df-hj-np-tv-xz]*[aeiouy])[a-z]{4,}(?:[/.]|\Z)")
+PORT_PATH = re.compile(r"[1-6][0-9]{4}/(?=[b-df-hj-np-tv-xz]*[aeiouy])[a-z]{2,}(?:[/.]|\Z)")
 #: A UUID (the Smithsonian writes a digit before it) or a name of FamilySearch or INIST with too few characters.
 INCOMPLETE_NAME = re.compile(
     r"[^/]*/(?:[0-9]?[0-9a-f]{8}-[0-9a-f]{4}-(?:[0-9a-f]{4}-){0,2}[0-9a-f]{0,11}|[0-9]:[0-9]:[0-9A-Z]{1,4})(?=[/.]|\Z)"

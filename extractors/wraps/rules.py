@@ -206,7 +206,7 @@ _LIST_MARK = regex.compile(r"[-*\p{Pd}\N{BULLET}\N{MIDDLE DOT}]+\Z")
 _OTHER_SCRIPT = regex.compile(r"[\p{L}--\p{Latin}]", regex.VERSION1)
 _ALPHANUMERIC = regex.compile(r"[\p{L}\p{Nd}]")
 NEW_IDENTIFIER = regex.compile(
-    r"(?:\d{0,3}(?:https?|ftp|ark|doi|urn|hdl|info|isbn|issn|mailto):|[a-z][a-z0-9+-]{1,15}://|www\.|10\.\d{4,}/)",
+    r"(?:\d{0,3}(?:https?|ftp|ark|doi|urn|hdl|info|isbn|issn|mailto):|http/[12]|[a-z][a-z0-9+-]{1,15}://|www\.|10\.\d{4,}/)",
     regex.IGNORECASE,
 )
 _DATE = regex.compile(r"\d{1,4}(?:([./-])\d{1,2}\1\d{1,4})[.,;:)]*\Z")
