@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -24,6 +25,8 @@ _ARK_BEGINS = regex.compile(r"a\W{0,3}r\W{0,3}k\W{0,6}[0-9]", regex.IGNORECASE)
 _ARK_ENDS = regex.compile(r"[\s<>\"]")
 #: Two letters or more, because a single one may be a check character with markup of its own.
 _WORD = regex.compile(r"\p{L}{2,40}+(?!\p{L})(?![\p{N}\p{Pd}~*+=@_$%/&]|[.?:][\p{L}\p{N}])")
+#: The first number in an element: ``<span>ark:/…</span><span>12 leaves</span>``.
+_NUMBER = regex.compile(r"\p{N}{1,3}\p{L}?(?!\S)")
 _LONGEST_ARK = 400
 _LINE_BREAK_AT_END = regex.compile(r"\n[ \t]*\Z")
 
@@ -115,14 +118,18 @@ def _breaks(text: str, edges: list[int], anchors: list[Anchor]) -> list[int]:
     if not within_words:
         return []
     link_edges = {anchor.start for anchor in anchors} | {anchor.end for anchor in anchors}
+    between = {edge for edge, count in Counter(edges).items() if count > 1}
     return [
-        edge for edge in within_words if (_LABEL_OR_URL.match(text, edge) or _ends_ark(text, edge, edge in link_edges))
+        edge
+        for edge in within_words
+        if _LABEL_OR_URL.match(text, edge)
+        or _ends_ark(text, edge, edge in link_edges or (edge in between and _NUMBER.match(text, edge) is not None))
     ]
 
 
-def _ends_ark(text: str, edge: int, at_link: bool) -> bool:
-    """Return True if an ARK before *edge* may end there, at the end of a link or before a word."""
-    if not at_link and not _WORD.match(text, edge):
+def _ends_ark(text: str, edge: int, at_other: bool) -> bool:
+    """Return True if an ARK before *edge* may end there, before a word, a link or an element with a number."""
+    if not at_other and not _WORD.match(text, edge):
         return False
     before = text[max(0, edge - _LONGEST_ARK) : edge]
     begins = max((beginning.end() for beginning in _ARK_BEGINS.finditer(before)), default=None)
