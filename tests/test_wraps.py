@@ -38,7 +38,7 @@ DIRECTIONS = {
     "structure_follows": {"join", "end"},
     "structure_before": {"join", "end"},
     "word_follows": {"join", "end"},
-    "mixed_token": {"join"},
+    "mixed_token": {"join", "end"},
     "number_follows": {"join", "end"},
 }
 

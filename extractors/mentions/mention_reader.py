@@ -50,8 +50,8 @@ _WRONGLY_DECODED = re.compile(f"â[€\x80]|Â[\x80-\xbf {ODD_BLANK}]")
 LETTER_FOR_ZERO = re.compile("(?<=[0-9])[oOD]|[oOD](?=[0-9])")
 #: A name that a word ``ark`` before a colon has, too: a port and its protocol, a number of sheets.
 SHORT_NAME = re.compile(r"[0-9]{1,3}|[^\W\d_]{1,3}")
-#: The path behind a host and its port: ``ark:8080/metrics``.
-PORT_PATH = re.compile(r"[1-6][0-9]{4}/(?=[b-df-hj-np-tv-xz]*[aeiouy])[a-z]{2,}(?:[/.]|\Z)")
+#: The path behind a host and its port, ``ark:19090/metrics``, or a ratio: ``ark:15000/20000``.
+PORT_PATH = re.compile(r"[0-9]{5}/(?:(?=[b-df-hj-np-tv-xz]*[aeiouy])[a-z]{2,}|[0-9=]+)(?:[/.]|\Z)")
 #: A UUID (the Smithsonian writes a digit before it) or a name of FamilySearch or INIST with too few characters.
 INCOMPLETE_NAME = re.compile(
     r"[^/]*/(?:[0-9]?[0-9a-f]{8}-[0-9a-f]{4}-(?:[0-9a-f]{4}-){0,2}[0-9a-f]{0,11}|[0-9]:[0-9]:[0-9A-Z]{1,4})(?=[/.]|\Z)"
@@ -83,7 +83,7 @@ _GLUED_LABEL = re.compile(r"/?[0-9]{5}/")
 _PLACEHOLDER = re.compile(
     r"/(?:[xX]{3,}|[nN]{4,}|[0-9a-z]{1,8}(?:x{4,}|X{4,}|N{4,})|(?:[A-Za-z]{1,6}[_-]?)?(?:ARK|ID|NAME|CODE|NOID|IDENTIFIER)(?:[_-]?[A-Z]{2,10})?"
     r"|(?:ark|your|my|the|some|base)?[_-]?(?:[Nn]ame|I[dD]|[Cc]ode|[Ii]dentifier)|(?:your|my)[_-][A-Za-z_-]+|ark[_-]id"
-    r"|[Nn]om(?:e|bre)?|[Ii]dentifi(?:ant|cador|cativo)|[Kk]ennung|[Nn]aam|(?:tc|ud)p)(?=[/.]|\Z)"
+    r"|[Nn]om(?:e|bre)?|[Ii]dentifi(?:ant|cador|cativo)|[Kk]ennung|[Nn]aam|(?:tc|ud)p[46]?)(?=[/.]|\Z)"
 )
 _VARIABLE_NAME = r"(?:\w+[_-])?(?:id|i|n|x|no|nr|num|number|name|page|folio|vue|view|ark|noid|code|identifier)"
 #: A variable of a program or template: ``/$key``, ``f$id``, ``btv1b$1``, ``f%03d``, ``/:id``, ``/*id``, ``/@@id@@``, ``/_ID_``,
@@ -91,7 +91,7 @@ _VARIABLE_NAME = r"(?:\w+[_-])?(?:id|i|n|x|no|nr|num|number|name|page|folio|vue|
 VARIABLE = re.compile(
     r"\*\*|___|(?<=[/.][a-z])(?:[XN]{2,}|[xn]{3,})(?![0-9A-Za-z])|"
     rf"(?<=[/.])\$[A-Za-z_]\w*|\$(?:{_VARIABLE_NAME}\b|[0-9]\Z)|%(?:0[0-9]?)?[sdi](?![0-9A-Za-z])"
-    r"|(?<=/)(?:[:*][A-Za-z]\w*|@+[A-Za-z]\w*@*|_[A-Z_]+_)(?=/|\Z)"
+    r"|(?<=/)(?:[:*][A-Za-z]\w*|@+[A-Za-z]\w*@*|_[A-Z_]+_)(?=[/.]|\Z)"
 )
 #: A variable in brackets: ``{n}``, ``${i}``, ``{{ id }}``, ``<id>``, ``[id]``, ``%(name)s``,
 #: ``{:08}``, ``f(n)``, ``f##``; ``{.class}`` and ``{: .class}`` are Markdown, and ``{code}``, ``{{/code}}`` and
@@ -205,6 +205,8 @@ class MentionReader:
             return None
         if not name:
             return self._namespace(slash) if len(naan) == 5 and not self._mapped else None
+        if name.startswith("/") and "\\" in self._block.text[slice(*self._source_range())]:  # s/ark:\/12148\//x/ of sed
+            return None
         if not slash or self._is_template(end) or not self._has_name_before_variable(end):
             return None
         name = self._builder.name

@@ -232,7 +232,8 @@ _CONSONANTS = "(?i:[b-df-hj-np-tv-xz]{5})"
 _ODD_LETTERS = regex.compile("[B-DF-HJ-NP-TV-XZ]{5}|[a-z][A-Z]{2}")
 _NO_WORD = regex.compile(rf"{_CONSONANTS}|\p{{L}}*(?:{_ODD_LETTERS.pattern})")
 _DELIMITER_FIRST = regex.compile(rf"[/.=:_~@+][\p{{L}}\p{{Nd}}]|-(?:[A-Z]*\d|{_CONSONANTS})")
-#: A footnote may begin: ``9Pieter van``.
+#: The number of a footnote and the first word of its text: ``9Pieter``, ``13DUBOIS,``.
+_FOOTNOTE = regex.compile(r"\d{1,3}\p{Lu}(?=\p{L}*[AEIOUYaeiouy])(?:\p{Ll}{2,}|\p{Lu}{3,})[.,]?\Z")
 _SENTENCE_START = regex.compile(r"\d{0,3}\p{Lu}\p{Ll}|\p{Lu}\p{L}*\d*\p{L}*[,;:]?\Z|(?:1[4-9]|20)\d\d[.,;:)]*\Z")
 _SCHEME = regex.compile(r"[a-z]+:", regex.IGNORECASE)
 _NAME_PART = regex.compile(r"[\p{L}\p{Nd}=~*+@_$]*")
@@ -394,6 +395,8 @@ def word_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 def mixed_token(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if not (_MIXED.match(wrap.right) or _WORDS_JOINED.match(wrap.right)):
         return None
+    if _FOOTNOTE.match(wrap.right):
+        return WrapDecision(False, Reason.ENDS_BEFORE_WORD, Confidence.LIKELY)
     return WrapDecision(
         True, Reason.LETTERS_AND_DIGITS_FOLLOW, Confidence.LIKELY if wrap.is_full else Confidence.AMBIGUOUS
     )
