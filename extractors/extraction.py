@@ -38,7 +38,6 @@ from extractors.model.formats import (
     package_format,
 )
 from extractors.readers.markup.html import read_html
-from extractors.readers.markup.xml import read_xml
 from extractors.readers.plain import read_plain
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.reasons import Reason
@@ -372,7 +371,12 @@ def read_document(
         its_format = package or format_of(data, media_type=media_type, name=name, charset=charset)
         if its_format is Format.HTML:
             return read_html(data, charset=charset, with_links=with_links)
-        return _read_format(its_format, data, charset)
+        if its_format is Format.PLAIN:
+            return read_plain(data, charset=charset)
+        read = reader_of(its_format)
+        if its_format in (Format.MAIL, Format.PDF):
+            return read(data, read_document)
+        return read(data, charset=charset) if its_format in PLAIN_TEXTS else read(data)
     except MemoryError:  # about this process, not about the document
         raise
     except Exception as error:
@@ -405,14 +409,3 @@ def reader_of(document_format: Format) -> Callable[..., Reading]:
     module = import_module(f"extractors.readers.{FORMATS[document_format].reader}")
     read: Callable[..., Reading] = getattr(module, f"read_{document_format.name.lower()}")
     return read
-
-
-def _read_format(document_format: Format, data: bytes, charset: str | None) -> Reading:
-    if document_format is Format.XML:
-        return read_xml(data)
-    if document_format is Format.PLAIN:
-        return read_plain(data, charset=charset)
-    read = reader_of(document_format)
-    if document_format in (Format.MAIL, Format.PDF):
-        return read(data, read_document)
-    return read(data, charset=charset) if document_format in PLAIN_TEXTS else read(data)

@@ -317,7 +317,11 @@ def form_url(url: str, ark: Ark, question: Question) -> str | None:
         case Question.HYPHENS:
             return asked_url(url, question)
         case Question.EXTRA_HYPHEN:
-            return _with_hyphen(url, ark)
+            name_at = url.find("/" + ark.name, len(resolver_of(url))) + 1
+            middle = name_at + (len(ark.name) + 1) // 2
+            if name_at <= 0 or len(ark.name) < 2 or "%" in url[middle - 2 : middle]:  # no hyphen inside an escape
+                return None
+            return f"{url[:middle]}-{url[middle:]}"
         case Question.DOUBLED_SLASH:
             naan_ends = url.find("/", label.end())
             return None if naan_ends < 0 else f"{url[:naan_ends]}/{url[naan_ends:]}"
@@ -337,17 +341,6 @@ def form_url(url: str, ark: Ark, question: Question) -> str | None:
     return None
 
 
-def _with_hyphen(url: str, ark: Ark) -> str | None:
-    """Return *url* with a hyphen in the middle of the name, or None if that is impossible."""
-    resolver = resolver_of(url)
-    name_at = url.find("/" + ark.name, len(resolver)) + 1
-    if name_at <= 0 or len(ark.name) < 2:
-        return None
-    middle = name_at + (len(ark.name) + 1) // 2
-    inside_escape = "%" in url[middle - 2 : middle]
-    return None if inside_escape else f"{url[:middle]}-{url[middle:]}"
-
-
 def judge_form(question: Question, reply: SpellingAnswer, plain: SpellingAnswer) -> SpellingFinding:
     """Return the finding about the form of *question*, compared with the *plain* form, which resolves."""
     if not plain.succeeds:
@@ -362,7 +355,14 @@ def judge_form(question: Question, reply: SpellingAnswer, plain: SpellingAnswer)
         words = f"accepted: answered {reply.status or 'with a redirect out of the web'}"
         return SpellingFinding(SpellingTreatment.SAME, True, words)
     if reply.succeeds:
-        return _judge_success(question, reply, plain)
+        is_equal = question not in NOT_EQUAL
+        if _is_same(reply, plain):
+            same = "for the ARK as found" if is_equal else "without the qualifier"
+            return SpellingFinding(SpellingTreatment.SAME, True if is_equal else None, f"the same answer as {same}")
+        words = f"passed on to {reply.final_url}" if reply.was_redirected else "an answer of its own"
+        if is_equal:
+            words = f"a success, but another one: {reply.final_url}"
+        return SpellingFinding(SpellingTreatment.OTHER, None, words)
     if reply.status not in _REFUSALS:
         return _unknown(f"answered {reply.status}, which says nothing about the form")
     if question not in NOT_EQUAL:
@@ -376,18 +376,6 @@ def _unknown(reason: str) -> SpellingFinding:
 
 def _refusal(reason: str, *, conforms: bool | None) -> SpellingFinding:
     return SpellingFinding(SpellingTreatment.REFUSED, conforms, reason)
-
-
-def _judge_success(question: Question, reply: SpellingAnswer, plain: SpellingAnswer) -> SpellingFinding:
-    is_equal = question not in NOT_EQUAL
-    if _is_same(reply, plain):
-        what = "for the ARK as found" if is_equal else "without the qualifier"
-        conforms = True if is_equal else None
-        return SpellingFinding(SpellingTreatment.SAME, conforms, f"the same answer as {what}")
-    words = f"passed on to {reply.final_url}" if reply.was_redirected else "an answer of its own"
-    if is_equal:
-        words = f"a success, but another one: {reply.final_url}"
-    return SpellingFinding(SpellingTreatment.OTHER, None, words)
 
 
 def _is_same(reply: SpellingAnswer, plain: SpellingAnswer) -> bool:

@@ -87,19 +87,14 @@ def comments_of(page: PdfiumPage, links: int) -> Iterator[tuple[str, str]]:
             continue
         try:
             for key, kind in _COMMENT_KEYS.items():
-                text = _annotation_text(annotation, key)
+                size = pdfium.FPDFAnnot_GetStringValue(annotation, key, None, 0)
+                buffer = (ctypes.c_ushort * (size // 2 + 1))()
+                pdfium.FPDFAnnot_GetStringValue(annotation, key, buffer, size)
+                text = bytes(buffer)[: max(0, size - 2)].decode("utf-16-le", "ignore").strip()
                 if text:
                     yield kind, text
         finally:
             pdfium.FPDFPage_CloseAnnot(annotation)
-
-
-def _annotation_text(annotation: Any, key: bytes) -> str:
-    """Return a text of an annotation; empty if there is none."""
-    size = pdfium.FPDFAnnot_GetStringValue(annotation, key, None, 0)
-    buffer = (ctypes.c_ushort * (size // 2 + 1))()
-    pdfium.FPDFAnnot_GetStringValue(annotation, key, buffer, size)
-    return bytes(buffer)[: max(0, size - 2)].decode("utf-16-le", "ignore").strip()
 
 
 # Texts that may end inside a URL or an ARK, before anything is joined.
