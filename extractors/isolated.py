@@ -212,7 +212,11 @@ class BatchReader(Generic[T, S]):
                 self.has_started = True
                 begun = self._executor.submit(self._read, left)
             self._ahead.append((here, left, begun))
-            while self._ahead and (len(self._ahead) > self._executor.jobs * AHEAD or self._is_done()):
+            while self._ahead:
+                first = self._ahead[0][2]
+                is_done = first is None or first.done()  # or it will be read here
+                if not is_done and len(self._ahead) <= self._executor.jobs * AHEAD:
+                    break
                 yield self._next()
         while self._ahead:
             yield self._next()
@@ -223,11 +227,6 @@ class BatchReader(Generic[T, S]):
             if left and (begun is None or not begun.done() or begun.exception() is not None):
                 return
             yield _in_order(here, begun.result() if begun is not None else [])
-
-    def _is_done(self) -> bool:
-        """Return True if the first batch is complete, or will be read here."""
-        begun = self._ahead[0][2]
-        return begun is None or begun.done()
 
     def _next(self) -> list[S]:
         here, left, begun = self._ahead[0]

@@ -202,15 +202,13 @@ def ancestor(answers: Answers, answer: AnswerFacts) -> Finding:
     return Finding(answer.is_success and answer.is_record, _status(answer))
 
 
-@_for_answer(Question.OTHER_CASE)
-def _other_case(answers: Answers, answer: AnswerFacts) -> Finding:
-    return Finding(answers.judge_likeness(Question.OTHER_CASE).is_met is not True, _status(answer))
-
-
 def name_case(answers: Answers) -> Finding:
     if answers[Question.CONTROL].is_reached:
         return Finding(None, "even a name that can't exist gets a success")
-    return _other_case(answers)
+    answer = answers[Question.OTHER_CASE]
+    return _no_answer(answer) or Finding(
+        answers.judge_likeness(Question.OTHER_CASE).is_met is not True, _status(answer)
+    )
 
 
 def few_hops(answers: Answers) -> Finding:

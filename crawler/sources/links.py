@@ -7,6 +7,7 @@ counted and reported. `--exclude` refuses more. No rule is a verdict about a sit
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -259,13 +260,19 @@ class Traps:
             return Rule.REPEATED_PATH
         if parts.query.count("&") >= MOST_PARAMETERS:
             return Rule.FACETS
-        if self._is_endless_calendar(url, parts):
-            return Rule.CALENDAR
+        if is_calendar_page(parts):
+            years = [int(match["year"]) for match in _YEAR.finditer(f"{parts.path}?{parts.query}")]
+            asked = self._calendars.get((parts.netloc, _NUMBER.sub("#", url)), ())
+            is_endless = len(asked) >= MOST_CALENDAR_PAGES and url not in asked
+            if is_endless or any(year > self.year + YEARS_AHEAD for year in years):
+                return Rule.CALENDAR
         if names_session(url) and self._sessions.get(same_document(url), url) != url:
             return Rule.SESSION
         if parts.query:
-            if any(_is_beyond(name, value) for name, value in _parameters(parts.query)):
-                return Rule.ENDLESS_LIST
+            for name, value in _parameters(parts.query):
+                most = MOST_PAGES if name.lower() in _PAGE else MOST_ENTRIES if name.lower() in _ENTRY else math.inf
+                if value.isascii() and value.isdigit() and len(value) < 20 and int(value) > most:
+                    return Rule.ENDLESS_LIST
             facets, path_facets = facets_of(parts.query), self._facets.get((parts.netloc, parts.path))
             if any(count > 2 for count in Counter(facets).values()):
                 return Rule.FACETS
@@ -282,15 +289,6 @@ class Traps:
             self._calendars[parts.netloc, _NUMBER.sub("#", url)].add(url)
         if parts.query and (facets := facets_of(parts.query)):
             self._facets[parts.netloc, parts.path].add(facets, url)
-
-    def _is_endless_calendar(self, url: str, parts: SplitResult) -> bool:
-        if not is_calendar_page(parts):
-            return False
-        years = [int(match["year"]) for match in _YEAR.finditer(f"{parts.path}?{parts.query}")]
-        if any(year > self.year + YEARS_AHEAD for year in years):
-            return True
-        years_before = self._calendars.get((parts.netloc, _NUMBER.sub("#", url)), ())
-        return len(years_before) >= MOST_CALENDAR_PAGES and url not in years_before
 
 
 @dataclass(slots=True)
@@ -443,8 +441,3 @@ def _parameters(query: str) -> Iterator[tuple[str, str]]:
     for pair in filter(None, query.replace("&amp;", "&").split("&")):
         name, _, value = pair.partition("=")
         yield name, value
-
-
-def _is_beyond(name: str, value: str) -> bool:
-    most = MOST_PAGES if name.lower() in _PAGE else MOST_ENTRIES if name.lower() in _ENTRY else None
-    return most is not None and value.isascii() and value.isdigit() and len(value) < 20 and int(value) > most

@@ -419,24 +419,19 @@ def _dead_parts(connection: Connection, run_id: int, seed: bytes, listing: Set[b
         citing = select(_outlinks.key).where(_is_one_of(run_id, [part]), is_cited).limit(1)
         links = _links_of(connection, run_id, [part]).get(part, ())
         targets = {key for link in links for key in link.target_keys()}
-        outcomes = _outcomes_of(connection, run_id, sorted(targets - listing))
+        outcomes: set[str] = set()
+        documents = sorted(targets - listing)
+        for start in range(0, len(documents), PAGE):
+            query = (
+                select(_document.outcome)
+                .join_from(schema.outlinks, schema.document)
+                .where(_is_one_of(run_id, documents[start : start + PAGE]))
+                .distinct()
+            )
+            outcomes.update(connection.scalars(query))
         if outcomes & LIVE or connection.scalar(citing) is not None:
             return set()
         has_dead = has_dead or bool(outcomes)
         pending += targets & listing - parts
         parts |= targets & listing
     return parts if has_dead else set()
-
-
-def _outcomes_of(connection: Connection, run_id: int, targets: Sequence[bytes]) -> set[str]:
-    """Return the outcomes of documents by their keys."""
-    outcomes: set[str] = set()
-    for start in range(0, len(targets), PAGE):
-        query = (
-            select(_document.outcome)
-            .join_from(schema.outlinks, schema.document)
-            .where(_is_one_of(run_id, targets[start : start + PAGE]))
-            .distinct()
-        )
-        outcomes.update(connection.scalars(query))
-    return outcomes

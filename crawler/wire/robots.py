@@ -152,7 +152,11 @@ def applicable_rules(text: bytes, agent: str) -> bytes:
         line for full in text.decode("utf-8-sig", "ignore").splitlines() if (line := full.partition("#")[0].strip())
     ]
     names = [_names(line) for line in lines]
-    scores = {name: _score(name, agent.lower()) for name in dict.fromkeys(chain.from_iterable(names))}
+    # A name counts by its length if a word of *agent* begins with it; "*" counts 1.
+    scores = {
+        name: 1 if name == "*" else len(name) if re.search(rf"(?<![^\W]){re.escape(name)}", agent.lower()) else 0
+        for name in dict.fromkeys(chain.from_iterable(names))
+    }
     best = max(scores, key=lambda name: scores[name], default="")
     is_ours, is_group_open = False, False
     site: list[str] = []
@@ -183,13 +187,6 @@ def _names(line: str) -> tuple[str, ...]:
     name = "arkaudit" if _NAMED_AT_LENGTH.match(match["agent"]) else match["agent"].lower()
     names = (name,) if name == "*" else (name, name.replace("*", ""))
     return tuple(filter(None, names))
-
-
-def _score(name: str, agent: str) -> int:
-    """Return how well *name* matches *agent*: its length if a word of *agent* begins with it; 1 for ``*``; else 0."""
-    if name == "*":
-        return 1
-    return len(name) if re.search(rf"(?<![^\W]){re.escape(name)}", agent) else 0
 
 
 def _is_allow(rule: str) -> bool:

@@ -261,7 +261,14 @@ class Package:
 
         Archive bombs overlap their members; without overlaps, reading all members takes time linear in the archive.
         """
-        in_order = sorted(filter(self._is_there, members), key=attrgetter("header_offset"))
+        in_order: list[ZipInfo] = []
+        for member in members:
+            if member.header_offset >= 0 and self._data.startswith(LOCAL_SIGNATURE, member.header_offset):
+                in_order.append(member)
+            else:
+                fault = f"{printable_name(_member_name(member.filename))}: missing at its declared place"
+                self.note(Finding("unreadable-part", fault))
+        in_order.sort(key=attrgetter("header_offset"))
         ends = [*(member.header_offset for member in in_order), len(self._data)][1:]
         by_name: dict[str, ZipInfo] = {}
         for member, end in zip(in_order, ends, strict=True):
@@ -275,14 +282,6 @@ class Package:
                 self.note(Finding("duplicate-member", fault))
             by_name[name], self._bounds[name] = member, end
         return by_name
-
-    def _is_there(self, member: ZipInfo) -> bool:
-        at = member.header_offset
-        is_there = at >= 0 and self._data.startswith(LOCAL_SIGNATURE, at)
-        if not is_there:
-            fault = f"{printable_name(_member_name(member.filename))}: missing at its declared place"
-            self.note(Finding("unreadable-part", fault))
-        return is_there
 
     def _content(self, member: ZipInfo, limit: int) -> tuple[bytes, str]:
         """Return the first *limit* bytes of a member, or those before damage, and the damage or empty."""

@@ -282,14 +282,13 @@ class Spacing:
         if gap < _NO_SPACE:
             return True
         wider = [other for other in self._gaps(index) if other > 1.3 * gap]
-        return (bool(wider) and wider[0] > _CONTRAST * gap) or gap < _CONTRAST * self._letter_gap(space)
-
-    def _letter_gap(self, space: int) -> float:
-        """Return the gap between the letters before *space*, which is wide in a justified line."""
+        if wider and wider[0] > _CONTRAST * gap:
+            return True
+        # The gap between the letters before the space is wide in a justified line.
         offsets = range(max(self._text.rfind(" ", 0, space), space - _NEAR) + 1, space)
         boxes = self._glyphs.boxes(offsets)
-        gaps = [following.left - box.right for box, following in pairwise(boxes)]
-        return median(gaps) / (boxes[0].height or 1.0) if len(gaps) > 1 else 0.0
+        between = [following.left - box.right for box, following in pairwise(boxes)]
+        return len(between) > 1 and gap < _CONTRAST * median(between) / (boxes[0].height or 1.0)
 
     def _is_doubtful(self, space: int) -> bool:
         """Return True if the space at *space* is so narrow that it may be false."""
