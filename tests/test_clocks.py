@@ -85,4 +85,4 @@ def test_next_command_corrects_times_and_keeps_the_old_ones(store: Path) -> None
 def test_future_check_delays_no_recheck() -> None:
     ark = KnownArk("ark:1/x", "1", "http://a/", "a", ArkState.HEALTHY, NOW + 365 * DAY)
     again = without_times_ahead(ark, NOW)
-    assert due_arks([again], RecheckPolicy(Intervals()), NOW) == [again]
+    assert due_arks([again], RecheckPolicy(Intervals()), NOW)[0] == [again]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from arkaudit.configuration.config_files import ConfigError, load
 from crawler.history.ark_status import ArkState
-from crawler.history.rechecking import Intervals, KnownArk, RecheckPolicy, due_arks, due_at, next_due_at
+from crawler.history.rechecking import Intervals, KnownArk, RecheckPolicy, due_arks, due_at
 from crawler.history.triaging import KnownSelection, beginning_of
 from crawler.store.store import Store
 from reports.page.cards import action_cards
@@ -64,26 +64,26 @@ def test_a_load_that_came_in_one_day_is_spread_over_the_interval() -> None:
 
 
 def test_unchecked_arks_are_due_first() -> None:
-    asked = due_arks([known_ark(1, days_ago=99), known_ark(2, days_ago=None)], POLICY, NOW)
+    asked, _ = due_arks([known_ark(1, days_ago=99), known_ark(2, days_ago=None)], POLICY, NOW)
     assert [each.ark for each in asked] == ["ark:12148/x2", "ark:12148/x1"]
 
 
 def test_skipped_or_uncited_arks_are_never_due() -> None:
     gone = KnownArk("ark:12148/x1", "12148", "http://a.example/x1", "a.example", ArkState.FAILING, None, is_cited=False)
-    assert due_arks([gone, known_ark(2, state=ArkState.SKIPPED, days_ago=999)], POLICY, NOW) == []
+    assert due_arks([gone, known_ark(2, state=ArkState.SKIPPED, days_ago=999)], POLICY, NOW) == ([], None)
 
 
 def test_a_host_with_many_gets_no_more_turns_than_another_while_that_waits() -> None:
     many = [known_ark(number, host="large.example", days_ago=100 + number) for number in range(50)]
     few = [known_ark(number, host=f"small{number % 3}.example", days_ago=90) for number in range(100, 109)]
-    asked = [each.host for each in due_arks([*many, *few], POLICY, NOW)]
+    asked = [each.host for each in due_arks([*many, *few], POLICY, NOW)[0]]
     assert Counter(asked[:12])["large.example"] == 3
     assert asked[12:] == ["large.example"] * 47
 
 
 @given(st.lists(st.tuples(st.integers(0, 99), st.sampled_from("abc"), st.floats(45, 300)), unique_by=lambda t: t[0]))
 def test_hosts_take_turns_with_oldest_checks_first(rows: list[tuple[int, str, float]]) -> None:
-    asked = due_arks([known_ark(number, host=host, days_ago=ago) for number, host, ago in rows], POLICY, NOW)
+    asked, _ = due_arks([known_ark(number, host=host, days_ago=ago) for number, host, ago in rows], POLICY, NOW)
     assert len(asked) == len(rows)
     for host in "abc":
         ours = [each.checked_at for each in asked if each.host == host]
@@ -120,9 +120,9 @@ def test_order_of_store_rows_does_not_matter(order: list[int]) -> None:
 def test_due_arks_and_next_times_agree_at_each_moment(standings: list[KnownArk], healthy: float) -> None:
     policy = RecheckPolicy(general=Intervals(healthy=healthy), host={"b": {"healthy": 0, "failing": 90}})
     moments = {each: moment for each in standings if (moment := due_at(each, policy)) is not None}
-    assert set(due_arks(standings, policy, NOW)) == {each for each, moment in moments.items() if moment <= NOW}
-    later = [moment for moment in moments.values() if moment > NOW]
-    assert next_due_at(standings, policy, NOW) == min(later, default=None)
+    due, following = due_arks(standings, policy, NOW)
+    assert set(due) == {each for each, moment in moments.items() if moment <= NOW}
+    assert following == min((moment for moment in moments.values() if moment > NOW), default=None)
 
 
 def test_interval_of_host_precedes_naan_and_default(tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ def _arks_to_check(
     """
     from arkaudit.upkeep.triage_file import apply_to, triage_of
     from crawler.history.ark_status import ArkState
-    from crawler.history.rechecking import due_arks, interleave_hosts, next_due_at, without_times_ahead
+    from crawler.history.rechecking import due_arks, interleave_hosts, without_times_ahead
     from crawler.model.registry import cache_folder
     from crawler.model.registry import load as load_registry
     from crawler.store.store import Store
@@ -152,8 +152,11 @@ def _arks_to_check(
             if given is not None:
                 apply_to(store, given)
         known_arks = [without_times_ahead(one, now) for one in store.known_arks() if selection.holds(one)]
-    asked_about = (one for one in known_arks if one.state is not ArkState.SKIPPED)
-    chosen = due_arks(known_arks, intervals, now) if is_due else interleave_hosts(asked_about)
+    following = None
+    if is_due:
+        chosen, following = due_arks(known_arks, intervals, now)
+    else:
+        chosen = interleave_hosts(one for one in known_arks if one.state is not ArkState.SKIPPED)
     # Mentions of a NAAN or a shoulder are never checked.
     if chosen:
         registry = load_registry(cache_folder())
@@ -165,7 +168,6 @@ def _arks_to_check(
         return chosen[:limit]
     if not is_due:
         raise UserMistake(f"{store_file} has no ARKs to check of {selection.words}")
-    following = next_due_at(known_arks, intervals, now)
     before = f" before {following:%Y-%m-%d %H:%M} UTC" if following else ""
     say(f"no ARK is due in {store_file}{before}")
     return []

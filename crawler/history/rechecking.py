@@ -12,6 +12,8 @@ from hashlib import blake2b
 from crawler.history.ark_status import ArkState
 
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+#: The field of `Intervals` for each state.
+_INTERVAL_NAMES = {state: state.name.lower() for state in ArkState} | {ArkState.FLAPPING: "failing"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +31,7 @@ class Intervals:
         """Return the days between two checks in this state; None if it is never checked."""
         if state is ArkState.SKIPPED:
             return None
-        named = ArkState.FAILING if state is ArkState.FLAPPING else state
-        days: float = getattr(self, named.name.lower())
+        days: float = getattr(self, _INTERVAL_NAMES[state])
         return days
 
 
@@ -97,13 +98,22 @@ def due_at(known_ark: KnownArk, policy: RecheckPolicy) -> datetime | None:
     return _EPOCH + interval * (math.ceil(checked + 0.5 - phase) + phase)
 
 
-def due_arks(known_arks: Iterable[KnownArk], policy: RecheckPolicy, now: datetime) -> list[KnownArk]:
-    """Return the ARKs to check *now*: requested checks first, then the least recently checked; hosts take turns.
+def due_arks(
+    known_arks: Iterable[KnownArk], policy: RecheckPolicy, now: datetime
+) -> tuple[list[KnownArk], datetime | None]:
+    """Return the ARKs to check *now*, in the order of `interleave_hosts`, and the next time when another will be due.
 
-    A host with many ARKs gets as many turns as any other while others wait.
+    That time is after *now*; None if no other ARK will be due.
     """
-    moments = ((known_ark, due_at(known_ark, policy)) for known_ark in known_arks)
-    return interleave_hosts(known_ark for known_ark, moment in moments if moment is not None and moment <= now)
+    due: list[KnownArk] = []
+    following: datetime | None = None
+    for known_ark in known_arks:
+        moment = due_at(known_ark, policy)
+        if moment is not None and moment <= now:
+            due.append(known_ark)
+        elif moment is not None and (following is None or moment < following):
+            following = moment
+    return interleave_hosts(due), following
 
 
 def without_times_ahead(known_ark: KnownArk, now: datetime) -> KnownArk:
@@ -113,7 +123,10 @@ def without_times_ahead(known_ark: KnownArk, now: datetime) -> KnownArk:
 
 
 def interleave_hosts(known_arks: Iterable[KnownArk]) -> list[KnownArk]:
-    """Return all ARKs, due or not: requested checks first, then the least recently checked; hosts take turns."""
+    """Return all ARKs, due or not: requested checks first, then the least recently checked; hosts take turns.
+
+    A host with many ARKs gets as many turns as any other while others wait.
+    """
     hosts: defaultdict[str, list[KnownArk]] = defaultdict(list)
     for known_ark in known_arks:
         hosts[known_ark.host].append(known_ark)
@@ -123,12 +136,6 @@ def interleave_hosts(known_arks: Iterable[KnownArk]) -> list[KnownArk]:
         (turn, host, known_ark) for host, waiting in enumerate(queues) for turn, known_ark in enumerate(waiting)
     )
     return [known_ark for _, _, known_ark in turns]
-
-
-def next_due_at(known_arks: Iterable[KnownArk], policy: RecheckPolicy, now: datetime) -> datetime | None:
-    """Return the next time after *now* when an ARK will be due, or None."""
-    moments = (due_at(known_ark, policy) for known_ark in known_arks)
-    return min((moment for moment in moments if moment is not None and moment > now), default=None)
 
 
 def _longest_ago(known_ark: KnownArk) -> tuple[bool, datetime, str, str]:
