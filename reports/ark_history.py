@@ -90,7 +90,7 @@ class UrlHistory:
     gone_at: str | None
     checks: tuple[ArkCheck, ...]
     events: tuple[ArkEvent, ...]
-    decisions: tuple[ArkEvent, ...] = ()
+    decisions: tuple[ArkEvent, ...]
     """Triage decisions about the ARK at this URL."""
 
     def spark(self, *, is_unicode: bool = True) -> str:

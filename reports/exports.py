@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -129,7 +129,7 @@ class ReportPaths:
     tables: Mapping[str, Path]
     """The CSV files by table, if they were requested."""
     files: tuple[Path, ...]
-    failed: Mapping[str, Exception] = field(default_factory=dict)
+    failed: Mapping[str, Exception]
     """The error of each format that failed; the files of these formats are removed."""
 
 

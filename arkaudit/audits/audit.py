@@ -171,7 +171,14 @@ class Audit:
         jobs = self.config.jobs or cores()
         executor = stack.enter_context(document_executor(jobs))
         if self.dataset is not None:
-            self._record_dataset(self.dataset, progress)
+            progress.stage("documents")
+            records = self.dataset.records(self.config.resolver)
+            for some in batches(records, lambda record: _MENTION_BYTES * len(record.mentions)):
+                self.store.record(self.run_id, some)
+                for record in some:
+                    progress.count(record)
+            for subject, finding in self.dataset.notes:
+                self.store.record_findings(self.run_id, subject, [finding])
         if self.seeds is not None:
             documents = partial(self._documents, self.seeds, executor, progress)
             stages.append(SpiderStage(DocumentsSpider, documents))
@@ -183,17 +190,6 @@ class Audit:
         window = _AHEAD_BYTES * max(jobs, 2)
         settings = self.config.settings() | {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": window}
         note_bugs(run_stages(stages, settings, on_start=on_start))
-
-    def _record_dataset(self, dataset: DatasetDocuments, progress: RunProgress) -> None:
-        """Store the documents of a dataset in batches."""
-        progress.stage("documents")
-        records = dataset.records(self.config.resolver)
-        for some in batches(records, lambda record: _MENTION_BYTES * len(record.mentions)):
-            self.store.record(self.run_id, some)
-            for record in some:
-                progress.count(record)
-        for subject, finding in dataset.notes:
-            self.store.record_findings(self.run_id, subject, [finding])
 
     def _documents(self, seeds: Seeds, executor: WorkerExecutor, progress: RunProgress) -> dict[str, Any]:
         """Return the arguments of the documents spider; *executor* runs the parsers."""

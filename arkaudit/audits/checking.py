@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,16 +53,16 @@ class CheckResult:
     rows: Sequence[dict[str, Any]]
     """One row for each line of input, in order; after an interruption only lines with a verdict."""
     was_interrupted: bool
-    results: RunResults = field(default_factory=RunResults)
+    results: RunResults
     """Object outcomes of the rows."""
-    known: str = ""
+    known: str
     """A phrase with the number of known problems."""
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[Fault, ...]
     """The first ARKs that fail or are unreachable, without known problems, with the places that cite them."""
-    fault_count: int = 0
-    families: tuple[Family, ...] = ()
+    fault_count: int
+    families: tuple[Family, ...]
     """The family of the outcome of each distinct pair of ARK and URL."""
-    first_failing: str | None = None
+    first_failing: str | None
     """The line of input that names the first failing ARK."""
 
     @property

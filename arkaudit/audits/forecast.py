@@ -277,15 +277,14 @@ def last_run(store: Path, seeds: Sequence[str]) -> PastRun | None:
         return None
     from reports.store.store_reading import read_store
 
-    return read_store(store, lambda connection: _past_run(connection, seeds))
+    def newest(connection: Connection) -> PastRun | None:
+        execute = connection.exec_driver_sql
+        for run_id, command, started_at, run_seeds in execute(_RUNS):
+            if json.loads(run_seeds) == list(seeds):
+                traffic = tuple(HostTraffic(*row) for row in execute(_TRAFFIC, (run_id,)))
+                cited = execute(_CITED, (run_id,)).all() if command == "crawl" else ()
+                arks = tuple((Ark.parse(ark), url) for ark, url in cited)
+                return PastRun(run_id, started_at, traffic, arks)
+        return None
 
-
-def _past_run(connection: Connection, seeds: Sequence[str]) -> PastRun | None:
-    execute = connection.exec_driver_sql
-    for run_id, command, started_at, run_seeds in execute(_RUNS):
-        if json.loads(run_seeds) == list(seeds):
-            traffic = tuple(HostTraffic(*row) for row in execute(_TRAFFIC, (run_id,)))
-            cited = execute(_CITED, (run_id,)).all() if command == "crawl" else ()
-            arks = tuple((Ark.parse(ark), url) for ark, url in cited)
-            return PastRun(run_id, started_at, traffic, arks)
-    return None
+    return read_store(store, newest)

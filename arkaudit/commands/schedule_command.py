@@ -166,7 +166,7 @@ class ScheduledAudit:
     name: str
     schedule: Schedule
     ledger: Ledger
-    has_overview: bool = False
+    has_overview: bool
     """True if the overview is written after each of its runs."""
 
     def due(self, now: datetime) -> Due | None:

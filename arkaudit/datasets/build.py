@@ -154,8 +154,6 @@ class DatasetMaker:
     plan: Plan
     engine: Engine
     progress: Progress = field(default_factory=Progress)
-    folder: str = field(default_factory=lambda: str(Path.cwd()))
-    """The folder of relative local paths."""
 
     def make(self) -> FinishedDataset:
         """Make the dataset. Raises `DatasetFailed`, and OSError if the storage fails."""
@@ -197,7 +195,7 @@ class DatasetMaker:
             self.progress.show(len(done), f", {size / 1e6:,.1f} MB")
 
         def call(part: Part) -> Call:
-            return Call(part.key, "read", (self.plan.storage.place, part, self.folder))
+            return Call(part.key, "read", (self.plan.storage.place, part, str(Path.cwd())))
 
         lost = self._finish(map(call, left), take)
         # A lost part killed its workers, or waited at a worker that another part killed. So it is tried alone, then

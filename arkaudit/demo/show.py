@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -82,26 +82,15 @@ def show(out: Path, console: Console, *, lang: str | None = None) -> int:
         environment = {**os.environ, CACHE_VARIABLE: str(folder)}
         code = subprocess.run([*command, *formats], check=False, cwd=folder, env=environment).returncode
         if code == 0:
-            words = _conformance(config, environment)
+            tested = ["conform", f"https://{ARKLET_HOST}/", "--ark", f"ark:13960/{ARKLET_NAMES[0]}"]
+            command = [*OWN_PROCESS, *tested, "-c", str(config), "--quiet"]
+            done = subprocess.run(command, check=False, cwd=folder, env=environment, capture_output=True, text=True)
+            last = (done.stderr if done.returncode else done.stdout).splitlines()[-1]
+            words = f"\n$ {' '.join(['arkaudit', *tested])}\n{last}\n"
             console.print(words, highlight=False, markup=False, soft_wrap=True)
     if code == 0:
         console.print(closing_words(out), highlight=False, markup=False, soft_wrap=True)
     return code
-
-
-def _conformance(config: Path, environment: Mapping[str, str]) -> str:
-    """Return the command and the last line of a conformance test of arklet."""
-    tested = ["conform", f"https://{ARKLET_HOST}/", "--ark", f"ark:13960/{ARKLET_NAMES[0]}"]
-    done = subprocess.run(
-        [*OWN_PROCESS, *tested, "-c", str(config), "--quiet"],
-        check=False,
-        cwd=config.parent,
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
-    last = (done.stderr if done.returncode else done.stdout).splitlines()[-1]
-    return f"\n$ {' '.join(['arkaudit', *tested])}\n{last}\n"
 
 
 def opening_words(out: Path, options: Sequence[str] = ()) -> str:

@@ -52,9 +52,9 @@ Accepted: TypeAlias = Mapping[Subject, str]
 class RunResults:
     """The results of a run, for `--fail-on` and a baseline."""
 
-    outcomes: Mapping[Subject, str] = field(default_factory=dict)
+    outcomes: Mapping[Subject, str]
     """The outcome of everything that was judged."""
-    tokens_by_subject: Sequence[tuple[Subject, str]] = ()
+    tokens_by_subject: Sequence[tuple[Subject, str]]
     """Each outcome, state and event of a subject, without those of known problems."""
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -77,7 +77,7 @@ class TriageFile:
     decisions: tuple[TriageDecision, ...]
     at: datetime
     """The time of reading."""
-    places: Mapping[TriageKey, str] = field(default_factory=dict)
+    places: Mapping[TriageKey, str]
     """The file and entry of each decision, for messages."""
 
 

@@ -71,7 +71,7 @@ class ListedArk:
     """An ARK of a change or of a cause."""
 
     ark: str
-    documents: tuple[str, ...] = ()
+    documents: tuple[str, ...]
     """The first documents that cite it."""
     more_documents: int = 0
     detail: str = ""
@@ -83,7 +83,7 @@ class NewsGroup:
 
     kind: str
     arks: int
-    listed: tuple[ListedArk, ...] = ()
+    listed: tuple[ListedArk, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class DigestCause:
     arks: int
     new_arks: int
     """ARKs of these that newly fail or give no answer."""
-    listed: tuple[ListedArk, ...] = ()
+    listed: tuple[ListedArk, ...]
 
     @property
     def id(self) -> str:
@@ -115,9 +115,9 @@ class Digest:
     news: News
     counts: Counts
     """The numbers of the report's headline."""
-    changes: tuple[NewsGroup, ...] = ()
+    changes: tuple[NewsGroup, ...]
     """The kinds of news that were asked for, the most severe first."""
-    causes: tuple[DigestCause, ...] = ()
+    causes: tuple[DigestCause, ...]
     more_causes: int = 0
     has_failures: bool = False
     """True if failures are confirmed, or unconfirmed ones were asked for and exist; an outage is neither."""
@@ -146,8 +146,8 @@ def make_digest(
     failures: pd.DataFrame,
     cited: pd.DataFrame,
     *,
-    page: str | None = None,
-    kinds: Collection[str] = HEADINGS,
+    page: str | None,
+    kinds: Collection[str],
 ) -> Digest:
     """Return the digest of a run from its news and the tables of its report; *cited* has ARKs and their documents."""
     wanted = {*kinds, *(_FAILING if FAILING in kinds else ())}

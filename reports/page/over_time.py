@@ -123,13 +123,23 @@ def survival_of(survival: pd.DataFrame, grouping: str, language: Language) -> Ch
     days = sorted({round(longest * part / _TICKS) for part in range(_TICKS + 1)})
     foot = axis_start(pd.concat([rows["survival"] for rows in curves.values()]))
     tones = ["ink", *(f"line-{number}" for number in range(1, _MOST_CURVES + 1))]
+    points_of_curves = (
+        [(0, 1.0), *zip(map(int, rows["days"]), map(_round_share, rows["survival"]), strict=True)]
+        for rows in curves.values()
+    )
+    never_worked = 0 if whole.empty else int(whole["never_worked"].max())
+    left_out = language.ngettext(
+        "{number} link that never worked is not included.",
+        "{number} links that never worked are not included.",
+        never_worked,
+    )
     return Chart(
         f"survival-{grouping}",
         language.gettext(_SURVIVAL_TITLES[grouping]),
         " ".join(
             [
                 _survival_sentence(curves, longest, language),
-                *_left_out_sentence(whole["never_worked"], language),
+                *([left_out] if never_worked else []),
                 *_foot_sentence(foot, language),
             ]
         ),
@@ -148,7 +158,7 @@ def survival_of(survival: pd.DataFrame, grouping: str, language: Language) -> Ch
             },
             "series": [
                 {**_line(name, tone, points, dash), "step": "end"}
-                for name, tone, points, dash in zip(curves, tones, map(_points, curves.values()), _DASHES, strict=False)
+                for name, tone, points, dash in zip(curves, tones, points_of_curves, _DASHES, strict=False)
             ],
         },
         numbers=Numbers(
@@ -180,11 +190,6 @@ _AXIS: Mapping[str, Any] = {
 }
 
 
-def _points(rows: pd.DataFrame) -> list[tuple[int, float]]:
-    days = map(int, rows["days"])
-    return [(0, 1.0), *zip(days, map(_round_share, rows["survival"]), strict=True)]
-
-
 def _at_risk(rows: pd.DataFrame, day: int) -> int:
     """Return how many were alive and still observed on a day."""
     later = rows[rows["days"] >= day]
@@ -209,16 +214,6 @@ def _survival_sentence(curves: Mapping[str, pd.DataFrame], longest: int, languag
         days=language.npgettext("over", "{number} day", "{number} days", longest),
         parts="; ".join(f"{name} {_percent(rows['survival'].iloc[-1], language)}" for name, rows in curves.items()),
     )
-
-
-def _left_out_sentence(never_worked: pd.Series, language: Language) -> Iterator[str]:
-    number = int(never_worked.max()) if len(never_worked) else 0
-    if number:
-        yield language.ngettext(
-            "{number} link that never worked is not included.",
-            "{number} links that never worked are not included.",
-            number,
-        )
 
 
 def axis_start(shares: Iterable[float]) -> float:

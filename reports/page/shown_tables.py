@@ -56,7 +56,7 @@ class ShownTable:
     row_count: int
     held: int
     """Number of rows embedded in the page."""
-    nothing: str = ""
+    nothing: str
     """The text shown instead of an empty table."""
 
     @property
