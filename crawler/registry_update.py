@@ -17,7 +17,15 @@ from twisted.python.failure import Failure
 
 from crawler.model.durable_files import durable_file, make_folder
 from crawler.model.observations import ChainEnd
-from crawler.model.registry import COPY, PROVENANCE, REGISTRY_LIMIT, Provenance, load, load_registry_copy, read_bounded
+from crawler.model.registry import (
+    COPY,
+    PROVENANCE,
+    REGISTRY_LIMIT,
+    Provenance,
+    load_registry,
+    load_registry_copy,
+    read_bounded,
+)
 from crawler.model.resolving import sendable
 from crawler.process import SpiderStage, run_stages
 from crawler.spiders import settings as ours
@@ -70,7 +78,7 @@ def update(source: str | Path, folder: Path, *, now: datetime, settings: Mapping
             raise NotARegistry(f"{source} has no registry: it answered 304 though nothing was known of it")
         confirmed = provenance.model_copy(update={"checked_at": now})
         _put(folder / PROVENANCE, confirmed.model_dump_json(indent=2).encode())
-        return RegistryUpdate(load(folder), folder / COPY, changed=False)
+        return RegistryUpdate(load_registry(folder), folder / COPY, changed=False)
     fetched = Provenance(
         source=source,
         checked_at=now,

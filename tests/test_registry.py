@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import trustme
 
-from crawler.model.registry import REGISTRY_LIMIT, load
+from crawler.model.registry import REGISTRY_LIMIT, load_registry
 from crawler.registry_update import RegistryUpdate, UserMistake, update
 from extractors.model.naan import NotARegistry
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
@@ -91,7 +91,7 @@ def test_registry_url_is_cached_and_revalidated(tmp_path: Path) -> None:
     heads = [head for head in server.heads if "robots.txt" not in head.partition("\r\n")[0]]
     conditions = [("If-None-Match: " + ETAG in head, "If-Modified-Since: Fri, 02 Jan" in head) for head in heads]
     assert conditions == [(False, False), (True, True), (True, True)]
-    registry = load(tmp_path)
+    registry = load_registry(tmp_path)
     assert (registry.source, registry.knows("54321"), registry.knows("54322")) == (url, True, False)
 
 
@@ -99,10 +99,10 @@ def test_not_modified_says_when_the_copy_was_last_known_to_be_current(tmp_path: 
     answers = iter([answer(), reply("304 Not Modified")])
     with RawServer(lambda target: next(answers)) as server:
         fetch(server.url, tmp_path)
-        fetched_at, copy = load(tmp_path).fetched_at, files(tmp_path)["naan-registry"]
+        fetched_at, copy = load_registry(tmp_path).fetched_at, files(tmp_path)["naan-registry"]
         fetch(server.url, tmp_path)
     assert fetched_at is not None
-    checked_at = load(tmp_path).fetched_at
+    checked_at = load_registry(tmp_path).fetched_at
     assert checked_at is not None
     assert checked_at > fetched_at
     assert files(tmp_path)["naan-registry"] == copy
@@ -121,7 +121,7 @@ def test_redirects_are_followed_and_the_conditions_with_them(tmp_path: Path) -> 
         answers["/moved/here"] = reply("304 Not Modified")
         assert "no change" in fetch(url, tmp_path).stderr
         assert f"If-None-Match: {ETAG}" in server.heads[-1]
-    assert load(tmp_path).source == url
+    assert load_registry(tmp_path).source == url
 
 
 def gzip_reply(body: bytes, whole: int = 0) -> bytes:
@@ -133,7 +133,7 @@ def gzip_reply(body: bytes, whole: int = 0) -> bytes:
 def test_a_compressed_registry_is_read(tmp_path: Path) -> None:
     with RawServer(lambda target: gzip_reply(NEW.encode())) as server:
         assert fetch(server.url, tmp_path).returncode == 0
-    assert load(tmp_path).knows("54322")
+    assert load_registry(tmp_path).knows("54322")
 
 
 def slowly(target: str) -> bytes:
@@ -240,12 +240,12 @@ def test_edited_copy_is_fetched_again(tmp_path: Path) -> None:
     with RawServer(lambda target: answer()) as server:
         fetch(server.url, tmp_path)
         (tmp_path / "naan-registry").write_text(OLD, "utf-8")
-        assert load(tmp_path).source == str(tmp_path / "naan-registry")
-        assert load(tmp_path).fetched_at is None
+        assert load_registry(tmp_path).source == str(tmp_path / "naan-registry")
+        assert load_registry(tmp_path).fetched_at is None
         done = fetch(server.url, tmp_path)
     assert "If-None-Match" not in server.heads[-1]
     assert "a new copy" in done.stderr
-    assert load(tmp_path).knows("54322")
+    assert load_registry(tmp_path).knows("54322")
 
 
 # -- files, and complete writes
@@ -256,7 +256,7 @@ def test_a_file_becomes_the_copy(tmp_path: Path) -> None:
     source.write_text(NEW, "utf-8")
     done = put(source, tmp_path / "cache")
     assert (done.changed, done.registry.source, done.registry.fetched_at) == (True, str(source), NOW)
-    assert load(tmp_path / "cache") == done.registry
+    assert load_registry(tmp_path / "cache") == done.registry
     assert put(source, tmp_path / "cache").changed is False
 
 
@@ -303,12 +303,12 @@ registry_update.update(Path(sys.argv[2]), Path(sys.argv[3]), now=datetime.now(UT
 def test_a_kill_between_writing_and_renaming_leaves_the_old_copy(moment: str, cache: Path, tmp_path: Path) -> None:
     source = tmp_path / "new.json"
     source.write_text(NEW, "utf-8")
-    before = load(cache)
+    before = load_registry(cache)
     done = subprocess.run([sys.executable, "-c", KILLED_AT, moment, source, cache], check=False)
     assert done.returncode == -9
-    assert load(cache) == before
+    assert load_registry(cache) == before
     put(source, cache)
-    assert load(cache).knows("54322")
+    assert load_registry(cache).knows("54322")
 
 
 def test_readers_never_see_a_partial_update(tmp_path: Path) -> None:
@@ -350,7 +350,7 @@ def test_unwritable_cache_is_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize("damage", [b"", b"\x00" * 4096, OLD[:-1].encode()], ids=["empty", "zeros", "cut off"])
 def test_a_damaged_copy_is_one_line_and_the_built_in_table_answers(damage: bytes, cache: Path) -> None:
     (cache / "naan-registry").write_bytes(damage)
-    registry = load(cache)
+    registry = load_registry(cache)
     assert registry.source == "built in"
     assert registry.warning is not None
     assert "can't be used" in registry.warning
@@ -362,7 +362,7 @@ def test_a_damaged_copy_is_one_line_and_the_built_in_table_answers(damage: bytes
 
 def test_a_damaged_provenance_does_no_harm(cache: Path) -> None:
     (cache / "naan-registry.provenance.json").write_bytes(b"{")
-    assert load(cache).knows("54321")
+    assert load_registry(cache).knows("54321")
 
 
 # -- the command

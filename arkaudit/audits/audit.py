@@ -23,8 +23,7 @@ from arkaudit.output.exits import note_bugs, say
 from arkaudit.output.progress import JUDGING, Progress, RunProgress
 from crawler.model.crawl_requests import FrontierState
 from crawler.model.observations import DocumentRecord, Verdict, now
-from crawler.model.registry import cache_folder, dns_look_up, with_resolvers
-from crawler.model.registry import load as load_registry
+from crawler.model.registry import dns_look_up, load_registry, with_resolvers
 from crawler.process import SpiderStage, run_stages
 from crawler.sources.gate import CrawlPlan, LinkPatterns, Rules
 from crawler.sources.request_logs import KNOWN_FORMATS, RequestLogs, line_pattern
@@ -106,7 +105,7 @@ class Audit:
     """Called with the record of each document after it was read."""
     on_verdict: Callable[[Verdict], None] | None = None
     """Called with each verdict, in the order of the targets. Without it, interrupted judging is resumed."""
-    registry: Registry = field(default_factory=lambda: load_registry(cache_folder()))
+    registry: Registry = field(default_factory=load_registry)
     run_id: int = 0
     is_judged: bool = False
     """True once the store holds all verdicts of the run."""

@@ -20,8 +20,7 @@ from crawler.history.ark_status import ArkState
 from crawler.history.rechecking import KnownArk
 from crawler.history.triaging import TriagedArk, count_words
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome, Verdict
-from crawler.model.registry import cache_folder
-from crawler.model.registry import load as load_registry
+from crawler.model.registry import load_registry
 from crawler.model.resolving import request_url
 from crawler.spiders.runs import Background, verdicts_of_run
 from crawler.spiders.seeds import mention_in
@@ -186,7 +185,7 @@ def _run(
     was_interrupted = False
     if begun.finished_run is not None:
         run_id = begun.finished_run
-        registry = load_registry(cache_folder())
+        registry = load_registry()
         if targets is None:
             targets = sorted((ark, url) for ark, url in store.cited_arks(run_id) if not registry.is_shoulder(ark))
             readings = other_readings(store.open_mentions(run_id))

@@ -190,10 +190,9 @@ def print_due_forecast(again: Sequence[KnownArk], config: Config) -> None:
 
 def print_dataset_forecast(dataset: DatasetDocuments, config: Config) -> None:
     """Print the forecast for a check of a *dataset*."""
-    from crawler.model.registry import cache_folder
-    from crawler.model.registry import load as load_registry
+    from crawler.model.registry import load_registry
 
-    registry = load_registry(cache_folder())
+    registry = load_registry()
     targets = dataset.targets(config.resolver)
     _print_ark_forecast([(ark, url) for ark, url in targets if not registry.is_shoulder(ark)], config)
 
@@ -202,10 +201,9 @@ def _print_ark_forecast(targets: Sequence[tuple[Ark, str]], config: Config) -> N
     """Print the forecast for a check of ARKs: with ``--direct``, some get their first request at the registry's target."""
     if config.resolve.direct:
         from crawler.asking.questions import FallbackUrls
-        from crawler.model.registry import cache_folder
-        from crawler.model.registry import load as load_registry
+        from crawler.model.registry import load_registry
 
-        registry = load_registry(cache_folder())
+        registry = load_registry()
         asked = []
         for ark, url in targets:
             fallbacks = FallbackUrls.for_ark(ark, url, registry=registry, global_resolver=config.resolver)

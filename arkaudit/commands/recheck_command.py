@@ -137,8 +137,7 @@ def _arks_to_check(
     from arkaudit.upkeep.triage_file import apply_to, triage_of
     from crawler.history.ark_status import ArkState
     from crawler.history.rechecking import due_arks, interleave_hosts, without_times_ahead
-    from crawler.model.registry import cache_folder
-    from crawler.model.registry import load as load_registry
+    from crawler.model.registry import load_registry
     from crawler.store.store import Store
     from extractors.model.ark import Ark
 
@@ -159,7 +158,7 @@ def _arks_to_check(
         chosen = interleave_hosts(one for one in known_arks if one.state is not ArkState.SKIPPED)
     # Mentions of a NAAN or a shoulder are never checked.
     if chosen:
-        registry = load_registry(cache_folder())
+        registry = load_registry()
         chosen = [one for one in chosen if not registry.is_shoulder(Ark.parse(one.ark))]
     if chosen:
         some = f", {limit} of them now" if limit is not None and limit < len(chosen) else ""

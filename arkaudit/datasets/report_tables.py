@@ -20,8 +20,7 @@ from arkaudit.output.exits import say
 from arkaudit.output.output_rows import whole
 from arkaudit.output.reporting import naan_table, place_sentence
 from crawler.model.observations import Family
-from crawler.model.registry import cache_folder
-from crawler.model.registry import load as load_registry
+from crawler.model.registry import load_registry
 from crawler.model.resolving import GLOBAL_RESOLVER, mention_url
 from extractors.model.ark import SKIPPED_NAANS
 from extractors.model.errors import UserMistake
@@ -73,7 +72,7 @@ def count(dataset: OpenDataset) -> None:
         f"SET VARIABLE skipped_naans = [{skipped}]; SET VARIABLE has_all_citations = {has_all_citations(dataset)}"
     )
     dataset.count()
-    registered = registered_names(load_registry(cache_folder()))
+    registered = registered_names(load_registry())
     dataset.keep("registered", pa.Table.from_pandas(registered, preserve_index=False))
     shared = overviews.with_purposes(pd.DataFrame({"naan": list(SHARED_NAANS)}))
     dataset.keep("shared_naan", pa.Table.from_pandas(shared, preserve_index=False))

@@ -20,8 +20,7 @@ from arkaudit.output.baseline import READ, UNREADABLE, RunResults, Subject
 from arkaudit.output.exits import EXIT_FINDING, OutputClosed, after_run, also_in, forget, print_ending, say
 from arkaudit.output.output_rows import whole, write, write_file, write_json
 from crawler.model.observations import Family
-from crawler.model.registry import cache_folder
-from crawler.model.registry import load as load_registry
+from crawler.model.registry import load_registry
 from crawler.store.document_tables import LIVE
 from extractors.model.ark import Ark
 from extractors.model.documents import READ_IN_PART
@@ -100,7 +99,7 @@ def report_on(
     elif out:
         check_out(out, formats)
     listed = None if inventory is None else read_inventory(inventory)
-    registry = load_registry(cache_folder())
+    registry = load_registry()
     wanted = choice or Choice()
     loaded = load_frames(store, run_id=run_id, since=since, registry=registry, inventory=listed, diagnose=former_causes)
     frames = select_part(loaded, wanted)

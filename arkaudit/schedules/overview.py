@@ -19,8 +19,7 @@ from arkaudit.configuration.schedule import Schedule
 from arkaudit.output.exits import EXIT_UNFINISHED, code_of, say
 from arkaudit.schedules.ledger import FOLDER, Ledger
 from crawler.model.durable_files import durable_file
-from crawler.model.registry import COPY, cache_folder
-from crawler.model.registry import load as load_registry
+from crawler.model.registry import COPY, cache_folder, load_registry
 from crawler.store.files import real_path
 from extractors.model.errors import ArkauditError, UserMistake
 from extractors.model.files import is_file, path_exists
@@ -135,7 +134,7 @@ def _status(name: str, config: Config, config_file: Path, *, is_running: bool) -
         # A run in progress changes the store all the time, but not the last result.
         if is_running or (key is not None and json.loads(kept_key) == key):
             return AuditStatus.parse(kept_status)
-    report = Report.from_frames(load_frames(store, registry=load_registry(cache_folder())))
+    report = Report.from_frames(load_frames(store, registry=load_registry()))
     status = status_of(report, store)
     if status is not None and is_running and "unfinished" in status.caveats:
         return None

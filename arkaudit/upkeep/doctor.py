@@ -26,8 +26,7 @@ from arkaudit.configuration.config_files import ConfigError, load_audits
 from arkaudit.output.exits import EXIT_FINDING
 from arkaudit.output.output_rows import print_whole, write_json
 from arkaudit.own_packages import NAMES, WAYS_OUT, foreign_packages
-from crawler.model.registry import cache_folder
-from crawler.model.registry import load as load_registry
+from crawler.model.registry import cache_folder, load_registry
 from crawler.rendering import find_browser
 from extractors.isolated import PARSING_BYTES
 from extractors.model.errors import ArkauditError
@@ -141,7 +140,7 @@ def _diagnose(config_file: Path | None, store: Path | None) -> Iterator[Diagnosi
     if store is not None:
         yield diagnose_store(store)
     yield diagnose_cache(cache_folder())
-    yield diagnose_registry(load_registry(cache_folder()), datetime.now(UTC))
+    yield diagnose_registry(load_registry(), datetime.now(UTC))
     yield diagnose_proxies(getproxies())
 
 

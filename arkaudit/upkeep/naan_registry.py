@@ -15,7 +15,7 @@ from rich.text import Text
 from arkaudit.configuration.config import Config
 from arkaudit.output.exits import EXIT_FINDING, EXIT_UNFINISHED, end, say
 from arkaudit.output.output_rows import print_whole, write_jsonl
-from crawler.model.registry import cache_folder, load
+from crawler.model.registry import cache_folder, load_registry
 from crawler.spiders.seeds import Seeds
 from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
@@ -61,7 +61,7 @@ def show(asked: str, form: str) -> None:
         naan, name = naan_and_name(asked)
     except NotAnArk:
         raise UserMistake(f"{asked!r} is neither a NAAN nor an ARK") from None
-    registry = load(cache_folder())
+    registry = load_registry()
     if registry.warning:
         say(registry.warning)
     row = _row(asked, naan, name, registry, now=datetime.now(UTC))

@@ -55,13 +55,15 @@ def cache_folder() -> Path:
     return Path(chosen) if chosen else user_cache_path("arkaudit", appauthor=False)
 
 
-def load(folder: Path) -> Registry:
-    """Return the copy in *folder*, or else the built-in registry. `Registry.warning` names an unusable copy.
+def load_registry(folder: Path | None = None) -> Registry:
+    """Return the copy in *folder*, by default the user's cache, or else the built-in registry.
 
-    >>> load(Path("/no/such/folder")).source
+    `Registry.warning` names an unusable copy.
+
+    >>> load_registry(Path("/no/such/folder")).source
     'built in'
     """
-    path = folder / COPY
+    path = (folder or cache_folder()) / COPY
     try:
         return load_registry_copy(path)[0]
     except FileNotFoundError:

@@ -18,8 +18,7 @@ from scrapy.http import Response
 from crawler.answers.answer_reading import AnswerReader
 from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import ACCESS, CONFORMANCE, ChainEnd, Observation, Question, Verdict
-from crawler.model.registry import cache_folder
-from crawler.model.registry import load as load_registry
+from crawler.model.registry import load_registry
 from crawler.model.resolving import sendable
 from crawler.politeness.throttle import patience_of
 from crawler.rendering import RenderOptions
@@ -179,9 +178,7 @@ class ArksSpider(AuditSpider):
             logger.warning(fault)
         if not targets:
             logger.warning("there is nothing to check: give -a arks=ARK")
-        rules = AskingRules(
-            registry=load_registry(cache_folder()), resolver=resolver, patience=patience_of(crawler.settings)
-        )
+        rules = AskingRules(registry=load_registry(), resolver=resolver, patience=patience_of(crawler.settings))
         run = OwnRun(crawler, command="check", seeds=named)
         return run, others | {"targets": targets, "rules": rules}
 

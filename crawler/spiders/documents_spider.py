@@ -29,8 +29,7 @@ from crawler.model.crawl_requests import (
     same_document,
 )
 from crawler.model.observations import Chain, ChainEnd, DocumentOutcome, DocumentRecord, now
-from crawler.model.registry import cache_folder
-from crawler.model.registry import load as load_registry
+from crawler.model.registry import load_registry
 from crawler.model.resolving import SUCCESSES, Patience, next_fetch
 from crawler.politeness.throttle import patience_of
 from crawler.sources.gate import CrawlPlan, GateResult, LinkPatterns, Rules
@@ -149,7 +148,7 @@ class DocumentsSpider(AuditSpider):
     def results(self, *, is_whole: bool) -> Iterable[Any]:
         """Decide doubtful mentions and sources of links, as `arkaudit crawl` does at its end."""
         if is_whole:
-            registry = load_registry(cache_folder())
+            registry = load_registry()
             conclude_documents(self.store, self.run_id, registry, resolver=self._resolver)
         return ()
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from crawler.model.registry import cache_folder
-from crawler.model.registry import load as load_registry
+from crawler.model.registry import load_registry
 from extractors.model.errors import UserMistake
 from reports.languages import LanguageChoice
 from reports.store.frames import Frames, load_frames
@@ -153,7 +152,7 @@ def load_report(
         extractors.model.errors.UserMistake: if the inventory can't be read.
     """
     listed = None if inventory is None else read_inventory(Path(inventory))
-    registry = load_registry(cache_folder())
+    registry = load_registry()
     frames = load_frames(
         Path(store), run_id=run, since=since, registry=registry, inventory=listed, diagnose=former_causes
     )
