@@ -22,6 +22,7 @@ from arkaudit.commands.options import (
     request_options,
     resume_option,
     store_file_option,
+    verdict_options,
 )
 from arkaudit.output.exits import after_check, also_in, check_total, end_interrupted, exit_on, print_ending
 from extractors.model.errors import UserMistake
@@ -44,10 +45,7 @@ if TYPE_CHECKING:
 )
 @access_log_option
 @inventory_option
-@click.option(
-    "--format", "form", type=click.Choice(["jsonl", "table"]), help="[default: jsonl; plain text with --explain]"
-)
-@flag("--explain", help="Explain each step: the request, its answer, and the meaning of the answer.")
+@verdict_options
 @flag("--conformance", help="Also request one ARK of each resolver in up to ten other spellings.")
 @dry_run_option
 @store_file_option(help="Keep every request and answer in this file.")

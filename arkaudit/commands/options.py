@@ -268,6 +268,15 @@ table_option = click.option(
 """The option to print a table or JSON."""
 
 
+verdict_options = with_options(
+    click.option(
+        "--format", "form", type=click.Choice(["jsonl", "table"]), help="[default: jsonl; plain text with --explain]"
+    ),
+    flag("--explain", help="Explain each step: the request, its answer, and the meaning of the answer."),
+)
+"""The options for the output of a check."""
+
+
 def fail_on_option(command: Command) -> Command:
     """Add the option for the outcomes that cause exit code 1."""
     from reports.tables.wording import TOKENS

@@ -21,6 +21,7 @@ from arkaudit.commands.options import (
     repeatable,
     request_options,
     store_file_option,
+    verdict_options,
 )
 from arkaudit.output.exits import exit_on, say
 from extractors.model.errors import UserMistake
@@ -48,10 +49,7 @@ if TYPE_CHECKING:
     "dead-host, means all hosts. Repeatable.",
 )
 @click.option("--limit", type=click.IntRange(min=1), help="Maximum number of ARKs.")
-@click.option(
-    "--format", "form", type=click.Choice(["jsonl", "table"]), help="[default: jsonl; plain text with --explain]"
-)
-@flag("--explain", help="Explain each step: the request, its answer, and the meaning of the answer.")
+@verdict_options
 @dry_run_option
 @fail_on_option
 @audit_option
