@@ -110,7 +110,8 @@ def headline(counts: Counts, language: Language = ENGLISH) -> str:
         clauses.append(_since_words(counts, language))
     else:
         clauses = [language.gettext("No ARK was found")]
-    return f"{language.pgettext('between the parts of the verdict', '; ').join(clauses)}."
+    between = language.pgettext("between the parts of the verdict", "; ")
+    return f"{between.join(clauses)}."
 
 
 def _judged_words(counts: Counts, language: Language) -> str:
