@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sqlalchemy import Connection, select
+from sqlalchemy import select
 
 from crawler.history.ark_status import ArkState
 from crawler.model.observations import Family
@@ -60,8 +60,16 @@ class StoreChecks:
             if not (each.kind is Kind.LABEL and host in self.classic)
         ]
         # In the query of another URL, a correction would have to be encoded, too.
-        url = None if "percent-encoding" in mention.repairs else self._url(mention)
-        return own if url is None else [*own, *self._of_place(mention, url)]
+        if "percent-encoding" in mention.repairs:
+            return own
+        ark, url = str(mention.ark), request_url(mention.repaired, mention.resolver, GLOBAL_RESOLVER)
+        if (ark, url) not in self.places:
+            # Without a resolver, it may have been checked at any single URL.
+            urls = self.urls.get(ark, ()) if mention.resolver is None else ()
+            if len(urls) != 1:
+                return own
+            [url] = urls
+        return [*own, *self._of_place(mention, url)]
 
     def problem(self, path: Path, sha256: str | None, mentions: Sequence[Mention]) -> str:
         """Return why the checks don't hold for a file; empty if they do. *sha256* is None if nothing is to correct."""
@@ -71,15 +79,6 @@ class StoreChecks:
         if any(str(mention.ark) in self.urls for mention in mentions):
             return ""
         return f"{self.store} has no check of its ARKs; run arkaudit run on it first"
-
-    def _url(self, mention: Mention) -> str | None:
-        """Return the URL that was checked for a mention; for one without a resolver it may be at any single one."""
-        ark = str(mention.ark)
-        url = request_url(mention.repaired, mention.resolver, GLOBAL_RESOLVER)
-        if (ark, url) in self.places:
-            return url
-        urls = self.urls.get(ark, ()) if mention.resolver is None else ()
-        return urls[0] if len(urls) == 1 else None
 
     def _of_place(self, mention: Mention, url: str) -> Iterator[Proposal]:
         """Yield the proposals that rest on the check of a mention at *url*."""
@@ -142,6 +141,9 @@ def checks_of(store: Path) -> StoreChecks:
     copies = archived_copies(frames).dropna(subset=["archived_copy", "archived_at"]).merge(lost, on=PAIR)
     copies = copies.merge(frames.arks[["ark_id", "ark"]], on="ark_id")
     columns = ["ark", "request_url", "archived_copy", "archived_at"]
+    # The last run counts.
+    digests = select(document.c.url, document.c.body_sha256).where(document.c.body_sha256.is_not(None))
+    digests = digests.order_by(document.c.run_id)
     return StoreChecks(
         store,
         places,
@@ -152,12 +154,5 @@ def checks_of(store: Path) -> StoreChecks:
         frozenset(modern),
         frozenset(classic),
         {(ark, url): (copy, f"{at:%Y-%m-%d}") for ark, url, copy, at in rows_of(copies[columns])},
-        read_store(store, _digests),
+        read_store(store, lambda connection: dict(connection.execute(digests).tuples().all())),
     )
-
-
-def _digests(connection: Connection) -> dict[str, str]:
-    """Return the digest of each document in its last run, by its name."""
-    columns = (document.c.url, document.c.body_sha256)
-    query = select(*columns).where(document.c.body_sha256.is_not(None)).order_by(document.c.run_id)
-    return dict(connection.execute(query).tuples().all())

@@ -27,7 +27,7 @@ from crawler.wire.credentials import names_user
 from crawler.wire.identity import read_key
 from extractors.model.naan import naan_and_name
 from extractors.model.normalize import NotAnArk
-from extractors.model.urls import Origin
+from extractors.model.urls import Origin, is_web_url
 from reports.languages import WORDS as LANGUAGE_WORDS
 
 _HOST = re.compile(r"(?:https?://)?(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.IGNORECASE)
@@ -63,8 +63,7 @@ def resolver_url(text: str, what: str = "a resolver") -> str:
 def _http_page(text: str) -> str:
     if names_user(text):
         raise ValueError("credentials in a URL are never sent")
-    is_web = text.lower().startswith(("http://", "https://"))
-    fault = url_fault(text) if is_web else "not the http or https URL of a page"
+    fault = url_fault(text) if is_web_url(text) else "not the http or https URL of a page"
     if fault:
         raise ValueError(f"{fault}: {text!r}")
     return text

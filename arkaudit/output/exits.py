@@ -146,16 +146,16 @@ def open_streams() -> None:
 
 def handle_signals() -> None:
     """Handle SIGTERM of a service manager and SIGHUP of a closed terminal like Ctrl-C."""
+
+    def hang_up(*_: object) -> None:
+        # Shells send a second SIGHUP, and a second signal would end the command at once.
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        os.kill(os.getpid(), signal.SIGTERM)
+
     signal.signal(signal.SIGTERM, raise_interrupt)
     # `nohup` ignores it.
     if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
-        signal.signal(signal.SIGHUP, _hung_up)
-
-
-def _hung_up(*_: object) -> None:
-    # Shells send a second SIGHUP, and a second signal would end the command at once.
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    os.kill(os.getpid(), signal.SIGTERM)
+        signal.signal(signal.SIGHUP, hang_up)
 
 
 def exit_on(fail_on: Sequence[str], tokens: Iterable[str], *, is_whole: bool = True) -> None:

@@ -175,7 +175,11 @@ def _add_sheet(book: Any, definition: TableDefinition, table: pd.DataFrame, head
         title, unit = heading(column.name), f" ({column.unit})" if column.unit else ""
         sheet.write_string(0, place, title, head)
         sheet.write_comment(0, place, column.meaning + unit, {"author": ""})
-        sheet.set_column(place, place, _width(table[column.name], title), styles.get(column.type))
+        # Wide enough for 90 % of the first rows.
+        lengths = table[column.name].head(200).astype("str").str.len().dropna()
+        needed = int(lengths.quantile(0.9)) if len(lengths) else 0
+        width = min(max(needed, len(title), 6) + 2, _WIDEST)
+        sheet.set_column(place, place, width, styles.get(column.type))
     for number, row in enumerate(rows_of(table.head(rows)), start=1):
         for place, (value, column) in enumerate(zip(row, definition.columns, strict=True)):
             _write_cell(sheet, number, place, value, column.type)
@@ -198,10 +202,3 @@ def _write_cell(sheet: Any, number: int, place: int, value: Any, kind: Any) -> N
         text = str(value)
         is_short = len(text) <= LONGEST_CELL
         sheet.write_string(number, place, text if is_short else f"{text[: LONGEST_CELL - 8]} … (cut)")
-
-
-def _width(column: pd.Series, title: str) -> int:
-    """Return the width of a column in characters: enough for 90 % of its first rows, within limits."""
-    lengths = column.head(200).astype("str").str.len().dropna()
-    needed = int(lengths.quantile(0.9)) if len(lengths) else 0
-    return min(max(needed, len(title), 6) + 2, _WIDEST)

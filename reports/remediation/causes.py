@@ -256,8 +256,12 @@ def diagnose(failure: Failure, around: CauseContext) -> Diagnosis:
         fault = Fault.LANDING_HOST
     at_landing = fault is Fault.LANDING_HOST or cause in (Cause.UNREACHABLE_HOST, Cause.PASSING)
     url = failure.last_url if at_landing else failure.request_url
-    should_be, because = _better(failure, around, cause)
-    return Diagnosis(cause, fault, authority_of(url), _common(cause, failure, url), should_be, because)
+    host = authority_of(url)
+    if cause in (Cause.DEAD_HOST, Cause.UNREACHABLE_HOST, Cause.PASSING):
+        common = f"{urlsplit(url).scheme}://{host}/" if host else url
+    else:
+        common = failure.ark if FAULT_OF[cause] is Fault.CITATION else pattern(url, failure.ark)
+    return Diagnosis(cause, fault, host, common, *_better(failure, around, cause))
 
 
 def _cause(failure: Failure, around: CauseContext) -> Cause:
@@ -329,15 +333,6 @@ def _better(failure: Failure, around: CauseContext, cause: Cause) -> tuple[str |
     if failure.last_good_url in around.living:
         return failure.last_good_url, N_("it led there when it last worked")
     return None, None
-
-
-def _common(cause: Cause, failure: Failure, url: str) -> str:
-    """Return the common part of a group of failures: the host if the host fails, else the address pattern."""
-    if cause in (Cause.DEAD_HOST, Cause.UNREACHABLE_HOST, Cause.PASSING):
-        return f"{urlsplit(url).scheme}://{authority_of(url)}/" if authority_of(url) else url
-    if FAULT_OF[cause] is Fault.CITATION:
-        return failure.ark
-    return pattern(url, failure.ark)
 
 
 def pattern(url: str, ark: str) -> str:

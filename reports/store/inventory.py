@@ -211,16 +211,13 @@ def stock(connection: Connection, inventory: pd.DataFrame, run_id: int) -> pd.Da
     last = select(checks).where(checks.c.age == 1).order_by(checks.c.ark, checks.c.request_url)
     rows = []
     for row in connection.execute(last).all():
-        chain = (None, False, []) if _is_clear(row, expected[row.ark]) else _chain(connection, row)
+        meant = expected[row.ark]
+        is_expected = not isinstance(meant, str) or row.final_url is None or same_object(meant, row.final_url)
+        # Most chains need not be loaded, because the final URL is enough to judge.
+        is_clear = is_expected and row.object != ObjectOutcome.BLOCKED
+        chain = (None, False, []) if is_clear else _chain(connection, row)
         rows.append((row.ark, row.request_url, row.object, row.started_at, row.final_url, *chain))
     return frame_of(_STOCK, rows)
-
-
-def _is_clear(row: Any, expected: object) -> bool:
-    """Return True if the final URL is enough to judge: this avoids loading most chains."""
-    if row.object == ObjectOutcome.BLOCKED:
-        return False
-    return not isinstance(expected, str) or row.final_url is None or same_object(expected, row.final_url)
 
 
 def _chain(connection: Connection, row: Any) -> tuple[int | None, bool, list[str]]:

@@ -68,7 +68,13 @@ class Columns:
     def add_columns(self, columns: Sequence[Sequence[Any]]) -> None:
         """Add rows that are given column by column."""
         for (name, dtype), values in zip(self._dtypes.items(), columns, strict=True):
-            cells = _parse_json(values, as_text=dtype == TEXT) if name in self._json_columns else values
+            cells = values
+            if name in self._json_columns:
+                # Each different text is parsed once.
+                parsed = {value: content(value) for value in set(values)}
+                if dtype == TEXT:
+                    parsed = {value: text_of_value(held) for value, held in parsed.items()}
+                cells = [parsed[value] for value in values]
             self._chunks[name].append(cells if dtype == PARSED else _array(cells, dtype))
 
     def frame(self) -> pd.DataFrame:
@@ -131,14 +137,6 @@ def _words(name: str, chunks: list[Any], dtype: pd.CategoricalDtype) -> pd.Categ
 def content(text: str | None) -> Any:
     """Return the parsed value of a JSON text; None for empty text. Raises `json.JSONDecodeError`."""
     return json.loads(text) if text else None
-
-
-def _parse_json(values: Sequence[str | None], *, as_text: bool) -> list[Any]:
-    """Return the parsed values of JSON texts; each different text is parsed once."""
-    parsed = {value: content(value) for value in set(values)}
-    if as_text:
-        parsed = {value: text_of_value(held) for value, held in parsed.items()}
-    return [parsed[value] for value in values]
 
 
 def text_of_value(value: Any) -> str | None:
