@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from datetime import datetime
 from pathlib import Path
 from urllib.parse import quote
@@ -44,7 +44,13 @@ def write_overview(audits: Mapping[str | None, Config], config_file: Path, out: 
     if not named:
         raise UserMistake(f"{config_file} has no named audit: see [audits.NAME]")
     code = 0
-    with _lock(config_file), staging_folder(out) as folder:
+    # One process at a time, so that the last one has read the newest results. Without a folder for the lock there is none.
+    lock = FileLock(config_file.parent / FOLDER / ".overview.lock")
+    with ExitStack() as stack:
+        stack.callback(lock.release)
+        with suppress(OSError):
+            lock.acquire()
+        folder = stack.enter_context(staging_folder(out))
         rows = []
         for name, config in named.items():
             row, code_of_row = _row_of(name, config, config_file, out)
@@ -74,21 +80,6 @@ def _write_changed(texts: Mapping[str, str], folder: Path, old: Path) -> None:
             (folder / name).write_bytes(data)
 
 
-@contextmanager
-def _lock(config_file: Path) -> Iterator[None]:
-    """Let one process at a time write the overview: the last one has read the newest results.
-
-    Without a folder for the lock there is none.
-    """
-    lock = FileLock(config_file.parent / FOLDER / ".overview.lock")
-    with suppress(OSError):
-        lock.acquire()
-    try:
-        yield
-    finally:
-        lock.release()
-
-
 def _row_of(name: str, config: Config, config_file: Path, out: Path) -> tuple[AuditRow, int]:
     """Return the row of an audit, and the exit code for a problem with its store, or else 0."""
     status, late_after, is_running, fault, code = None, None, False, "", 0
@@ -107,17 +98,10 @@ def _row_of(name: str, config: Config, config_file: Path, out: Path) -> tuple[Au
         fault, code = f"can't be read, which is a bug of arkaudit: {type(bug).__name__}: {bug}", EXIT_UNFINISHED
     if status is not None and config.schedule is not None:
         late_after = Schedule.parse(config.schedule, config.timezone).late_after(status.checked_at)
-    row = AuditRow(name, status, fault, is_running, config.schedule, late_after, _address_of_report(config, out))
-    return row, code
-
-
-def _address_of_report(config: Config, out: Path) -> str | None:
-    """Return the configured address of the report, or its path relative to *out*; None if there is none."""
-    if config.report.url is not None:
-        return config.report.url
-    if config.out is None or not is_file(config.out / INDEX):
-        return None
-    return quote(os.path.relpath(config.out / INDEX, out))
+    report = config.report.url
+    if report is None and config.out is not None and is_file(config.out / INDEX):
+        report = quote(os.path.relpath(config.out / INDEX, out))
+    return AuditRow(name, status, fault, is_running, config.schedule, late_after, report), code
 
 
 # -- Statuses are kept next to the ledgers, because to read 200 stores takes a minute, and a large one takes as long.
