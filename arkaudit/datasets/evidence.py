@@ -18,41 +18,33 @@ from extractors.wraps.evidence import Evidence, Kind, Shape, Shapes, qualifier_w
 
 #: Length of a digest in a file name.
 DIGEST_DIGITS = 16
+#: Number of names whose bytes are copied at once, for their digest.
+_AT_ONCE = 1_000_000
 
 
 class SortedNames(Sequence[str]):
-    """A sequence of sorted texts in two buffers, without a Python object for each text.
+    """A sequence of sorted texts in an Arrow array of bytes, without a Python object for each text.
 
-    >>> names = SortedNames.of_table(pa.table({"name": pa.array(["ark:1/a", "ark:1/b"], pa.large_string())}))
+    >>> names = SortedNames.of_table(pa.table({"name": pa.array([b"ark:1/a", b"ark:1/b"], pa.large_binary())}))
     >>> names[0], len(names), list(names)
     ('ark:1/a', 2, ['ark:1/a', 'ark:1/b'])
     """
 
-    def __init__(self, offsets: Any, text: Any) -> None:
-        self._offsets = memoryview(offsets).cast("B").cast("q")
-        self._text = memoryview(text).cast("B")[: self._offsets[-1]]
+    def __init__(self, names: pa.Array) -> None:
+        self._names = names
 
     @classmethod
     def of_table(cls, table: pa.Table) -> SortedNames:
         """Return the names in a sorted column, which are copied only if it has several chunks."""
-        if not len(table):
-            return cls(b"\0" * 8, b"")
         column = table.column("name")
-        _, offsets, text = (column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()).buffers()
-        return cls(memoryview(offsets)[: (len(table) + 1) * 8], text if text is not None else b"")
+        return cls(column.chunk(0) if column.num_chunks == 1 else column.combine_chunks())
 
     def __len__(self) -> int:
-        return len(self._offsets) - 1
+        return len(self._names)
 
     def __getitem__(self, index: Any) -> Any:
         """Return the name at *index*, which is not a slice."""
-        if not -len(self) <= index < len(self):
-            raise IndexError(index)
-        index %= len(self)
-        return str(self._text[self._offsets[index] : self._offsets[index + 1]], "utf-8", "surrogatepass")
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return SortedNames, (bytes(self._offsets), bytes(self._text))
+        return str(self._names[index].as_py(), "utf-8", "surrogatepass")
 
     def arks(self) -> Iterator[Ark]:
         """Yield the ARKs of these normal forms."""
@@ -87,9 +79,10 @@ def _flags(names: pa.Table) -> bytes:
 
 def digest_of(names: pa.Table) -> str:
     """Return a digest that identifies the evidence from *names*."""
-    return hashlib.sha256(b"".join((*SortedNames.of_table(names).__reduce__()[1], _flags(names)))).hexdigest()[
-        :DIGEST_DIGITS
-    ]
+    digest = hashlib.sha256()
+    for batch in names.to_batches(max_chunksize=_AT_ONCE):
+        digest.update(batch.serialize())
+    return digest.hexdigest()[:DIGEST_DIGITS]
 
 
 @dataclass(frozen=True, slots=True)
