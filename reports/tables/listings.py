@@ -166,18 +166,15 @@ def requests_in_logs(frames: Frames) -> pd.DataFrame:
 def citations(frames: Frames) -> pd.DataFrame:
     """Return one row per mention, in the order of the documents."""
     rows = judged_mentions(frames, "object").rename(columns={"remarks": "spelling"})
-    return rows.assign(again=rows["decided"].gt(1)).join(_examples(frames), on="citation_id")
-
-
-def _examples(frames: Frames) -> pd.DataFrame:
-    """Return one row per citation of an example or test ARK: whether its context marks it as one, and the word."""
+    # Citations of example and test ARKs: whether the context marks them as such, and the word.
     titles = frames.documents[["document_id", "title"]]
     cited = frames.mentions[frames.mentions["naan"].isin(sorted(SKIPPED_NAANS))].merge(titles, on="document_id")
     texts = cited.groupby("citation_id").agg(
         context=("context", lambda texts: " ".join(texts.dropna())), title=("title", "first"), url=("document", "first")
     )
     signs = pd.Series([example_sign(row) for row in rows_of(texts)], index=texts.index, dtype="str")
-    return pd.DataFrame({"is_example": signs.notna().astype("boolean"), "sign": signs})
+    examples = pd.DataFrame({"is_example": signs.notna().astype("boolean"), "sign": signs})
+    return rows.assign(again=rows["decided"].gt(1)).join(examples, on="citation_id")
 
 
 def requests(frames: Frames) -> pd.DataFrame:

@@ -137,7 +137,16 @@ def signed_by(frames: Frames) -> str | None:
 
 def left_out(frames: Frames) -> pd.DataFrame:
     """Return one row per reason and place; ordered by reason, then by number, the largest first, then by place."""
-    parts = pd.concat([*_items_not_requested(frames), *_cut_short(frames), _refused_links(frames)], ignore_index=True)
+    # Links that the crawl did not follow (traps, nofollow), by the host of their page.
+    refused = [
+        (kind, "link", authority_of(subject), link_words[1], WORDS[Rule(kind)], link_words[0])
+        for kind, subject, detail in rows_of(frames.findings[["kind", "subject", "detail"]])
+        if (link_words := parse_refusal(kind, detail))
+    ]
+    texts = ["reason", "what", "place", "example", "note"]
+    links = pd.DataFrame(refused, columns=[*texts, "count"])
+    links = links.astype({**dict.fromkeys(texts, "str"), "count": "int64"})
+    parts = pd.concat([*_items_not_requested(frames), *_cut_short(frames), links], ignore_index=True)
     return parts.groupby(["reason", "what", "place", "note"], as_index=False).agg(
         number=("count", "sum"), example=("example", "min")
     )
@@ -180,17 +189,6 @@ def _cut_short(frames: Frames) -> Iterator[pd.DataFrame]:
     hops = own(frames, frames.hops[["run_id", "sent", "url"]])
     unsent = hops.loc[~hops["sent"].fillna(True).astype(bool), "url"]
     yield _rows(unsent, "question", "not-asked", _NOT_ASKED)
-
-
-def _refused_links(frames: Frames) -> pd.DataFrame:
-    """Return the links that the crawl did not follow (traps, nofollow), by the host of their page."""
-    rows = [
-        (kind, "link", authority_of(subject), link_words[1], WORDS[Rule(kind)], link_words[0])
-        for kind, subject, detail in rows_of(frames.findings[["kind", "subject", "detail"]])
-        if (link_words := parse_refusal(kind, detail))
-    ]
-    texts = ["reason", "what", "place", "example", "note"]
-    return pd.DataFrame(rows, columns=[*texts, "count"]).astype({**dict.fromkeys(texts, "str"), "count": "int64"})
 
 
 HOSTS = TableDefinition(
