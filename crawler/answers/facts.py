@@ -377,7 +377,7 @@ class AnswerFacts:
     @property
     def pause(self) -> str | None:
         """The words of a not-found answer that report a pause of its site or object but no absence, or None."""
-        return None if self.record else self.words.pause
+        return None if self.is_record else self.words.pause
 
     # -- the subject
 

@@ -378,6 +378,12 @@ _REFUSALS = (
         lambda facts: "but its page may explain this in a language whose words arkaudit does not know",
     ),
     _refusal(
+        "the last status is 404, and the page asks to log in",
+        lambda facts: facts.answer.status == 404 and facts.answer.asks_to_log_in,
+        ObjectOutcome.BLOCKED,
+        lambda facts: "but its page asks to log in, so that the object may be behind it",
+    ),
+    _refusal(
         "the last status is 404, and the page reports a pause of the site or the object",
         lambda facts: facts.answer.status == 404 and facts.answer.pause is not None,
         ObjectOutcome.UNDETERMINED,
