@@ -51,11 +51,15 @@ _COPYRIGHT = re.compile(r"(?:\u00a9|\(c\)|copyright)[^\d.]{0,30}(?:\d{4}\W{0,3})
 _PROGRAM_ERROR = re.compile(
     r"(?<![\w.])(?:[a-z]\w*+\.){2,}+\w*(?:(?<=exception)|(?<=error))\b"
     r"|(?<![\w.])\w{3,40}(?:(?<!biot|bert|tert|ecot|rcot)error|exception)(?: at /|: )"
-    r"|\b(?:enoent|eacces|emfile|econnrefused|econnreset|etimedout)\b|\(node:|\bgoroutine \d|panicked at "
+    r"|\b(?:view|class|module|template|table|column|function|method) \W?[\w.\\:/-]{1,60}[\]'\"`] "
+    r"(?:was )?(?:not found|does(?:n't| not) exist)"
+    r"|\b(?:enoent|eacces|emfile|eai_again|enotfound|econnrefused|econnreset|etimedout)\b|\(node:|\bgoroutine \d|panicked at "
     r"|\.(?:java|kt|scala|cs|vb|php|py|rb|m?js|e(?:js|rb)|ts|vue|p[lm]|cgi|go|[aj]spx?|inc|cfm)(?::|\W{0,3}\son\sline\s|\W{1,2}\sline\s|\sline\s)\d"
 )
 #: The value of a variable that a program did not set, in place of a page or of its title.
 _UNSET = frozenset({"undefined", "null", "nan", "[object object]", "[]", "{}"})
+#: A variable of a template that was not filled in.
+_VARIABLE = re.compile(r"\{\{.{0,80}?\}\}|\$\{\w|<%=")
 _404_TITLE = re.compile(r"\W*404\b(?!\s*+(?:-\s*+)?(?:p|pages|leaves)\b)")
 #: A log-in title may continue for this number of letters.
 _MORE_OF_TITLE = 25
@@ -210,7 +214,8 @@ class PageWords:
     def is_unset(self) -> bool:
         """True if its whole text, or its title and first heading, are the value of a variable that was not set."""
         named = {plain(part) for part in (self.title_parts[0], *self.headings[:1])}
-        return plain(self.text) in _UNSET or (len(self.headings) > 0 and named <= _UNSET - {"null"})
+        is_unfilled = all(_VARIABLE.search(name) or name in _UNSET - {"null"} for name in named)
+        return plain(self.text) in _UNSET or (len(self.headings) > 0 and is_unfilled)
 
     @cached_property
     def temporary_fault(self) -> str | None:

@@ -291,9 +291,13 @@ class ObjectFacts:
         """The first words of the page that report an absence, if it has little other text."""
         if self.answer.is_record or self.answer.tells_of_object:
             return None
-        if self.answer.words.is_only_fault:
-            return self.answer.words.body.strip()
-        return self.answer.words.only_absence(self.own_words, self.answer.ark.name, self._control_words)
+        words = self.answer.words
+        if words.is_only_fault:
+            return words.body.strip()
+        is_idle = words.is_short and not words.says_more(self.own_words) and not self.is_page_of_unknown_host
+        if is_idle and words.unused_host:
+            return words.unused_host
+        return words.only_absence(self.own_words, self.answer.ark.name, self._control_words)
 
     @cached_property
     def is_called_absent(self) -> bool:
