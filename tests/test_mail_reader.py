@@ -48,6 +48,21 @@ def test_the_transfer_encoding_is_undone(encoding: str, end: str) -> None:
     assert mentions_in(data) == [("ark:12148/bpt6k107371t/f29.item", "text", "")]
 
 
+@pytest.mark.parametrize(
+    "field",
+    [
+        "Content-Type: text/plain;1*",
+        "Content-Type: text/plain; format=flowed;1*",
+        "Content-Type: text/plain; charset*=\0''x",
+        "Content-Disposition: attachment;1*",
+        "Content-Disposition: attachment; filename*=\0''x",
+    ],
+)
+def test_field_that_the_library_fails_on_hides_no_ark(field: str) -> None:
+    data = HEAD + field.encode() + b"\n\nsee ark:/12148/btv1b8\n"
+    assert [mention[0] for mention in mentions_in(data)] == ["ark:12148/btv1b8"]
+
+
 @given(st.integers(0, 70))
 def test_soft_line_break_cuts_no_ark(before: int) -> None:
     body = quopri.encodestring(f"{'x' * before} {LONG} é".encode())

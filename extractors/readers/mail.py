@@ -6,12 +6,12 @@ document of its own, in any format.
 
 from __future__ import annotations
 
-import email.policy
 import re
 from collections.abc import Callable
 from dataclasses import replace
 from email.message import EmailMessage, MIMEPart
 from email.parser import BytesFeedParser
+from email.policy import EmailPolicy
 from typing import Any
 
 from extractors.mentions.labels import may_hold_ark
@@ -59,6 +59,27 @@ def read_mail(data: bytes, read_part: PartReader) -> Reading:
     return replace(mail.to_reading(MAILBOX_MEDIA_TYPE), title="", findings=(*findings, *mail.findings))
 
 
+def _unless_failed(get: Callable[[], Any]) -> Any:
+    """Return what the library gets from a message; none where it fails, as it does on some malformed fields."""
+    try:
+        return get()
+    except Exception:
+        return None
+
+
+class _ForgivingPolicy(EmailPolicy):
+    """Leaves fields as they are written where the library fails on them."""
+
+    def header_fetch_parse(self, name: str, value: str) -> Any:
+        try:
+            return super().header_fetch_parse(name, value)
+        except Exception:
+            return str(value)
+
+
+_POLICY: Any = _ForgivingPolicy()
+
+
 class _TooManyParts(Exception):
     """Raised to end the parsing of a message."""
 
@@ -67,13 +88,13 @@ def _parse(data: bytes) -> MIMEPart:
     """Return a message, without what follows too many parts or a part that is too deep."""
     parts: list[EmailMessage] = []
 
-    def begin_part(policy: Any = email.policy.default) -> EmailMessage:
+    def begin_part(policy: Any = _POLICY) -> EmailMessage:
         if len(parts) > MOST_PARTS or (parts and _depth_of_last(parts[0]) >= MOST_PARSED_DEPTH):
             raise _TooManyParts
         parts.append(EmailMessage(policy))
         return parts[-1]
 
-    parser = BytesFeedParser(begin_part, policy=email.policy.default)
+    parser: BytesFeedParser[EmailMessage] = BytesFeedParser(begin_part, policy=_POLICY)
     parts.clear()  # the parser has tried the function
     try:
         parser.feed(data)
@@ -108,11 +129,7 @@ class _Mail:
 
     def read(self, message: MIMEPart, location: str, depth: int = 0) -> None:
         """Read a message, or a message inside a part."""
-        for written, raw in message.raw_items():
-            try:
-                decoded = str(message.policy.header_fetch_parse(written, raw))
-            except Exception:  # bugs of the library over malformed fields
-                decoded = str(raw)
+        for written, decoded in message.items():
             name, value = written.lower(), " ".join(decoded.split())
             self._title = self._title or (value if name == "subject" else "")
             if may_hold_ark(value) and name not in _TRACE:
@@ -140,7 +157,7 @@ class _Mail:
             ]
             children = telling[-1:] or children[-1:]
         elif not children and kind != "message/rfc822":
-            name = _file_name(part)
+            name = _unless_failed(part.get_filename)
             reading, here = self._document(part, kind), _join_places(location, f"attachment:{name}" if name else "")
             placed = (as_part(block, _join_places(here, block.place), self._link_count) for block in reading.blocks)
             self._blocks += [replace(block, page=None) for block in placed]
@@ -156,28 +173,17 @@ class _Mail:
 
     def _document(self, part: MIMEPart, kind: str) -> Reading:
         """Return the content of a part without subparts."""
-        try:
-            content = part.get_payload(decode=True)
-        except Exception:  # the same bugs
-            content = None
+        content = _unless_failed(lambda: part.get_payload(decode=True))
         if not isinstance(content, bytes):
             payload = part.get_payload()
             content = payload.encode("utf-8", "surrogateescape") if isinstance(payload, str) else b""
-        charset = part.get_content_charset()
+        charset = _unless_failed(part.get_content_charset)
         if kind == "text/plain" and str(part.get_param("format", "")).lower() == "flowed":
             is_deleted = str(part.get_param("delsp", "")).lower() == "yes"
             return Reading(kind, (Block(_unflow(decode(content, charset).text, without_blank=is_deleted)),))
         if not content:
             return Reading(kind)
-        return self._read_part(content, media_type=kind, name=_file_name(part), charset=charset)
-
-
-def _file_name(part: MIMEPart) -> str:
-    """Return the file name of an attachment; empty without one."""
-    try:
-        return part.get_filename() or ""
-    except Exception:  # the same bugs
-        return ""
+        return self._read_part(content, media_type=kind, name=_unless_failed(part.get_filename) or "", charset=charset)
 
 
 def _join_places(*places: str) -> str:
