@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,6 +20,7 @@ from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import Chain, ChainEnd, CitedMention, DocumentOutcome, DocumentRecord, now
 from crawler.model.resolving import mention_url
 from crawler.sources.links import Headers
+from crawler.spiders.member_reading import MemberReading, read_members
 from crawler.wire.failures import INCOMPLETE, STOPPED, body_faults
 from crawler.wire.middlewares import header_of
 from extractors.archives.members import ArchiveMember
@@ -27,14 +28,12 @@ from extractors.archives.walk import archive_kind, members
 from extractors.extraction import Extraction
 from extractors.isolated import (
     BatchReader,
-    extraction_in_time,
     extraction_of_member,
     failed_extraction,
     inline_extraction,
     may_stay_inline,
     part_weight,
 )
-from extractors.mentions.mention import relative_resolvers
 from extractors.model.documents import NOTHING_READ, Finding
 from extractors.model.formats import parse_content_type
 from extractors.processes.worker import WorkerError, WorkerExecutor
@@ -201,51 +200,8 @@ class DocumentReader:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class MemberReading:
-    """The reading of one document."""
-
-    name: str
-    url: str | None
-    """Its address on the web, for a member of a web archive."""
-    size: int
-    sha256: str
-    extraction: Extraction
-    resolvers: tuple[str | None, ...]
-    """The resolver of each mention's page, if a relative link refers to it."""
-
-    @classmethod
-    def from_member(cls, member: ArchiveMember, extraction: Extraction, page_url: str | None) -> MemberReading:
-        """Return the reading of *member*, which is, or was, at *page_url* on the web."""
-        resolvers: Iterable[str | None] = (None,) * len(extraction.mentions)
-        if page_url is not None:
-            resolvers = relative_resolvers(extraction.mentions, extraction.reading, page_url)
-        digest = hashlib.sha256(member.data).hexdigest()
-        return cls(member.name, member.url, len(member.data), digest, extraction, tuple(resolvers))
-
-
 #: A running reading of a fetched document, with the result of `read_members`.
-BegunReading = Future[list["MemberReading | Finding"]]
-
-
-def read_members(
-    parts: Sequence[ArchiveMember | Finding], *, own: str, page_url: str | None
-) -> list[MemberReading | Finding]:
-    """Return the reading of each member among *parts*; the one named *own* is at *page_url*.
-
-    Texts, and links that are not followed, are left out, to keep the transfer between processes small.
-    """
-    readings: list[MemberReading | Finding] = []
-    for part in parts:
-        if isinstance(part, ArchiveMember):
-            is_page = part.name == own and page_url is not None
-            extraction = extraction_in_time(part)
-            member = MemberReading.from_member(part, extraction, page_url if is_page else part.url)
-            kept = replace(extraction.reading, blocks=(), links=extraction.reading.links if is_page else ())
-            readings.append(replace(member, extraction=replace(extraction, reading=kept)))
-        else:
-            readings.append(part)
-    return readings
+BegunReading = Future[list[MemberReading | Finding]]
 
 
 def _read_here(source: DocumentSource, part: ArchiveMember | Finding) -> MemberReading | Finding | None:
