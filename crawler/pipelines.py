@@ -78,7 +78,7 @@ class TlsProbePipeline(_Part):
                 break
         return result
 
-    async def _probe(self, host: str, port: int, on_connected: Callable[[], None]) -> TlsResult:
+    async def _probe(self, host: str, port: int, on_sent: Callable[[], None]) -> TlsResult:
         """Return the result for the certificate of *host*, by one verifying handshake without a request. Never raises.
 
         No handshake is made if the environment names a proxy for the host.
@@ -87,7 +87,7 @@ class TlsProbePipeline(_Part):
         try:
             if not self._may_be_proxied or "https" not in getproxies() or proxy_bypass(host):
                 async with asyncio.timeout(self._timeout_s):
-                    trusted, reason = await self._handshake(host, port, on_connected)
+                    trusted, reason = await self._handshake(host, port, on_sent)
         except TimeoutError:
             return not_probed(host, port, NOT_IN_TIME)
         except (OSError, ValueError) as problem:
@@ -97,7 +97,7 @@ class TlsProbePipeline(_Part):
     def _means(self, host: str, port: int) -> str:
         return means(self._routes.target(host, port), self._ca_file)
 
-    async def _handshake(self, host: str, port: int, on_connected: Callable[[], None]) -> tuple[bool | None, str]:
+    async def _handshake(self, host: str, port: int, on_sent: Callable[[], None]) -> tuple[bool | None, str]:
         route = self._routes.target(host, port)
         if route is None and self._routes.only and not self._guard.allows(host):
             return None, "not probed: it has no route"
@@ -120,8 +120,11 @@ class TlsProbePipeline(_Part):
                 connection.close()
                 problem = unreachable
                 continue
-            on_connected()
-            return await _verify(connection, host, context)
+            on_sent()
+            try:
+                return await _verify(connection, host, context)
+            finally:
+                on_sent()  # on a busy machine, the handshake goes out later than the connection is made
         raise problem
 
 
