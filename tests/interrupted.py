@@ -23,11 +23,10 @@ from reports.store.frames import load_frames
 from reports.tables.report_tables import Tables
 from tests import preloaded
 from tests.loopback import clean_environment, select
+from tests.waiting import PATIENCE_S
 
 #: Duration of an answer: long enough that a kill often interrupts some.
 LATENCY_S = 0.004
-#: Longest duration of a command on the slowest machine.
-PATIENCE_S = 120.0
 PAGES = 16
 Answer = tuple[int, dict[str, str], str]
 
@@ -215,15 +214,17 @@ def local_files(folder: Path) -> list[Path]:
 class Command:
     """The command as a process of its own, which may be killed; it is when the block ends, if it still runs."""
 
-    def __init__(self, arguments: Sequence[str | Path], *, first: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self, arguments: Sequence[str | Path], *, first: Callable[[], None] | None = None, **environment: str
+    ) -> None:
         self._arguments = [str(each) for each in arguments]
         self._first = first
+        self._environment = {**clean_environment(), "PYTHONIOENCODING": "utf-8", **environment}
 
     def __enter__(self) -> Self:
         self._printed, self._said = tempfile.TemporaryFile(), tempfile.TemporaryFile()
-        told = {**clean_environment(), "PYTHONIOENCODING": "utf-8"}
         self._process = preloaded.begin(
-            self._arguments, environment=told, prints=self._printed, says=self._said, first=self._first
+            self._arguments, environment=self._environment, prints=self._printed, says=self._said, first=self._first
         )
         return self
 

@@ -48,10 +48,19 @@ def accept_connections(listener: socket.socket, serve: Callable[[socket.socket],
         threading.Thread(target=serve, args=(connection,), daemon=True).start()
 
 
+def _timed_server(address: str) -> socket.socket:
+    """Return a listener whose connections have the kernel's times of arrival, for `arrival`."""
+    listener = socket.create_server((address, 0), family=socket.AF_INET6 if ":" in address else socket.AF_INET)
+    # Connections inherit the option. Set on a connection, it misses the packets that came before the server's thread
+    # ran: the kernel then gives the time of reading, which is late on a busy machine.
+    listener.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+    return listener
+
+
 @contextmanager
 def serve_connections(serve: Callable[[socket.socket], object]) -> Iterator[int]:
     """Yield the port of a host that serves each connection in a thread."""
-    listener = socket.create_server(("127.0.0.1", 0))
+    listener = _timed_server("127.0.0.1")
     threading.Thread(target=accept_connections, args=(listener, serve), daemon=True).start()
     try:
         yield listener.getsockname()[1]
@@ -113,11 +122,7 @@ class RawServer:
         """Arrival of the first bytes of each connection that brought no request."""
 
     def __enter__(self) -> Self:
-        family = socket.AF_INET6 if ":" in self._address else socket.AF_INET
-        self._listener = socket.create_server((self._address, 0), family=family)
-        # Connections inherit the option. Set on a connection, it misses the packets that came before the server's
-        # thread ran: the kernel then gives the time of reading, which is late on a busy machine.
-        self._listener.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
+        self._listener = _timed_server(self._address)
         self.port: int = self._listener.getsockname()[1]
         self._thread = threading.Thread(target=accept_connections, args=(self._listener, self._serve), daemon=True)
         self._thread.start()
@@ -145,12 +150,12 @@ class RawServer:
         try:
             with connection:
                 connection.settimeout(20)
-                first_at = arrived_at = _arrival(connection)
+                first_at = arrived_at = arrival(connection)
                 if self._context:
                     connection = self._context.wrap_socket(connection, server_side=True)
                 head = b""
                 while b"\r\n\r\n" not in head:
-                    arrived_at = _arrival(connection)
+                    arrived_at = arrival(connection)
                     received = connection.recv(65536)
                     if not received:
                         self.handshakes.append(first_at)
@@ -169,7 +174,7 @@ class RawServer:
             return  # some tests close the connection on purpose
 
 
-def _arrival(connection: socket.socket) -> float:
+def arrival(connection: socket.socket) -> float:
     """Wait for unread bytes; return the kernel's time of their arrival, in monotonic seconds.
 
     Behind TLS these are the bytes of the next record, which OpenSSL has not read yet. A connection that ends, and a

@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
-from tests.loopback import RawServer, Responder, check_rows, clean_environment, json_lines, outcomes, reply
+from tests.interrupted import Command
+from tests.loopback import RawServer, Responder, check_rows, json_lines, outcomes, reply
 from tests.waiting import wait_until
 
 PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
-#: Long enough for the slowest machine; a hanging audit would never end.
-AT_MOST_S = 180.0
 
 
-@contextmanager
-def audit(folder: Path, *arguments: str, cache: Path) -> Iterator[subprocess.Popen[str]]:
-    """Start `arkaudit check` as a process that can be killed, with a shared cache."""
-    command = [sys.executable, "-m", "arkaudit", "check", "--only-routed", "--store", str(folder), *arguments]
-    environment = {**clean_environment(), "ARKAUDIT_CACHE": str(cache)}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-    ) as running:
-        try:
-            yield running
-        finally:
-            running.kill()
+def audit(store: Path, *arguments: str, cache: Path) -> Command:
+    """Return `arkaudit check` as a process that can be killed, with a shared cache."""
+    return Command(["check", "--only-routed", "--store", store, *arguments], ARKAUDIT_CACHE=str(cache))
 
 
 def arks(host: str, names: Sequence[str]) -> list[str]:
@@ -46,15 +32,14 @@ def test_an_audit_of_few_arks_does_not_wait_for_one_of_many_at_a_slow_host(tmp_p
     cache = tmp_path / "cache"
     with RawServer(slowly) as server:
         paced = ("--delay", "0.05", f"--connect-to=r.example:80=127.0.0.1:{server.port}")
-        many, few = (arks("r.example", [f"x{number:03}" for number in range(400)]), arks("r.example", ["y1", "y2"]))
+        many, few = (arks("r.example", [f"x{number:04}" for number in range(1_000)]), arks("r.example", ["y1", "y2"]))
         with audit(tmp_path / "many.db", *paced, *many, cache=cache) as first:
             wait_until(lambda: len(server.targets) >= 3, "three requests")
             with audit(tmp_path / "few.db", *paced, *few, cache=cache) as second:
-                told, errors = second.communicate(timeout=AT_MOST_S)
-                assert second.returncode == 0, errors
-            assert first.poll() is None, "it has hundreds left to ask"
-            os.kill(first.pid, signal.SIGKILL)
-        assert outcomes(json_lines(told)) == ["broken"] * 2
+                assert second.exit_code() == 0, second.errors
+                assert outcomes(json_lines(second.output)) == ["broken"] * 2
+            assert first.is_running, "it has hundreds left to ask"
+            first.kill()
         asked = [line.split(" ")[1] for line in server.request_lines]
         since = [at for at, target in enumerate(asked) if target == "/robots.txt"][1]
         until = max(at for at, target in enumerate(asked) if "/y" in target)
@@ -62,8 +47,7 @@ def test_an_audit_of_few_arks_does_not_wait_for_one_of_many_at_a_slow_host(tmp_p
         ours = until - since - len(theirs)  # who has nothing to ask for a moment, as on a busy machine, has no turn
         assert len(theirs) <= 10 * ours, "they take turns; the other has hundreds of requests to make"
         with audit(tmp_path / "after.db", *paced, *few, cache=cache) as third:
-            _, errors = third.communicate(timeout=AT_MOST_S)
-            assert third.returncode == 0, f"the locks of a killed process delay no other: {errors}"
+            assert third.exit_code() == 0, f"the locks of a killed process delay no other: {third.errors}"
 
 
 class Awkward:
@@ -131,16 +115,13 @@ def test_concurrent_audits_of_awkward_hosts_end(tmp_path: Path) -> None:
             running.enter_context(audit(tmp_path / f"{number}.db", *everything, cache=tmp_path / "cache"))
             for number in range(3)
         )
-        time.sleep(4)
-        os.kill(killed.pid, signal.SIGKILL)
-        for each in (first, second):
-            told, errors = each.communicate(timeout=AT_MOST_S)
-            assert each.returncode == 0, errors
-            assert len(json_lines(told)) == len(hosts.names)
+        killed.wait(3)
+        killed.kill()
+        killed.exit_code()
         again = running.enter_context(audit(tmp_path / "2.db", *everything, cache=tmp_path / "cache"))
-        told, errors = again.communicate(timeout=AT_MOST_S)
-        assert again.returncode == 0, errors
-        assert len(json_lines(told)) == len(hosts.names)
+        for each in (first, second, again):
+            assert each.exit_code() == 0, each.errors
+            assert len(json_lines(each.output)) == len(hosts.names)
 
 
 #: Requests that a host answers before its wall rises.

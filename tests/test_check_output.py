@@ -1,8 +1,6 @@
 """The output of `arkaudit check`: the reasons of a verdict in plain words, and output to difficult streams."""
 
 import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -11,11 +9,11 @@ import pytest
 
 from crawler.asking.probes import FORMS
 from crawler.model.observations import CONFORMANCE, Question
+from tests.interrupted import Command
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, read_csv, reply, run_command
 from tests.waiting import PATIENCE_S, rows_if_any, wait_until
 
 ERC = "erc:\nwho: Rossi, Ada\nwhat: Notebook\nwhen: 1952\nerc-support:\nwho: Archive\nwhat: Not Guaranteed\n"
-COMMAND = [sys.executable, "-m", "arkaudit", "check", *ON_LOOPBACK]
 
 
 def respond(target: str) -> bytes | None:
@@ -99,21 +97,20 @@ def test_interrupted_check_prints_its_verdicts(tmp_path: Path) -> None:
     with RawServer(respond) as quick, RawServer(slow) as slack:
         hosts = {"quick.example": quick, "slack.example": slack}
         routes = [f"--connect-to={name}:80=127.0.0.1:{server.port}" for name, server in hosts.items()]
-        command = [*COMMAND, "--timeout", "900", *routes]
+        command = ["check", *ON_LOOPBACK, "--timeout", "900", *routes]
         alone, store = tmp_path / "alone.db", tmp_path / "a.db"
-        subprocess.run([*command, "--store", alone, here], capture_output=True, check=True, timeout=PATIENCE_S)
+        assert run_command(*command, "--store", alone, here).returncode == 0
         answers = f"select 1 from observation where request_url = '{here}'"
         command += ["--store", store, here, waiting]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        with Command(command) as running:
             all_answers = len(rows_if_any(alone, answers))
             wait_until(lambda: len(rows_if_any(store, answers)) == all_answers > 0, "all answers of the other host")
-            running.send_signal(signal.SIGINT)
+            running.send(signal.SIGINT)
             time.sleep(0.2)  # a signal needs no longer to arrive
             was_interrupted.set()
-            printed, said = running.communicate(timeout=PATIENCE_S)
-    assert running.returncode == 130, said
-    assert "interrupted" in said
-    rows = {row["asked"]: row["object"]["outcome"] for row in json_lines(printed)}
+            assert running.exit_code() == 130, running.errors
+            assert "interrupted" in running.errors
+            rows = {row["asked"]: row["object"]["outcome"] for row in json_lines(running.output)}
     assert rows[here] == "resolved"
 
 
@@ -129,7 +126,7 @@ def test_a_resolver_is_asked_for_other_forms_on_demand_only_and_each_has_its_lin
         assert "/ARK:/12x45/here" in server.targets
         assert any(len(target) > 255 for target in server.targets)
     assert "with the label in capitals (refused): answered 404, though it means the same ARK." in done.stdout
-    report = run_command("report", "--store", tmp_path / "a.db", "--out", tmp_path / "report")
+    report = run_command("report", "--store", tmp_path / "a.db", "--out", tmp_path / "report", "--format", "csv")
     assert report.returncode == 0, report.stderr
     rows = read_csv(tmp_path / "report" / "tables" / "conformance.csv")
     asked = [words for form, words in FORMS.items() if form is not Question.HYPHENS]  # its name has no hyphen

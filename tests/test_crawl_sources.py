@@ -1,14 +1,13 @@
 """Whole crawls of every kind of source over real sockets: each document is found once, in a stated order."""
 
 import json
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from tests.interrupted import Command, sent_requests
 from tests.library import (
     Page,
     Web,
@@ -26,6 +25,7 @@ from tests.library import (
     sitemap_index,
 )  # fmt: skip
 from tests.loopback import ON_LOOPBACK, json_lines, reply, run_command, select
+from tests.waiting import PATIENCE_S, wait_until
 
 WWW, REPOSITORY, IMAGES, FILES = (
     "www.library.example", "oai.library.example", "iiif.library.example", "cdn.files.example",
@@ -331,14 +331,14 @@ def test_the_time_ends_a_crawl_and_what_is_in_flight_is_recorded(tmp_path: Path)
         return endless(target)
 
     with Web({"e.example": slow}) as web:
-        said = web.crawl("http://e.example/", "--max-time", "2s", store=store)
+        said = web.crawl("http://e.example/", "--max-time", "5s", store=store)
         targets = web.targets("e.example")
-    assert 1 <= len(targets) <= 4
+    assert 1 <= len(targets) <= 7
     assert [f"http://e.example{target}" for target in targets] == documents(store), "each that was asked has its row"
     assert select(store, "select distinct outcome from document") == [("read",)]
     assert "--max-time" in said
     assert select(store, "select state from run") == [("finished",)]
-    assert ("this crawl", "max-time", "the crawl ended after 2 seconds (--max-time)") in findings_of(store)
+    assert ("this crawl", "max-time", "the crawl ended after 5 seconds (--max-time)") in findings_of(store)
 
 
 def test_a_page_that_asks_not_to_be_followed_ends_a_crawl_visibly(tmp_path: Path) -> None:
@@ -427,7 +427,7 @@ def test_extract_reads_a_source_without_following_it(tmp_path: Path) -> None:
 
 
 def test_a_harvest_that_was_killed_goes_on_where_it_was_with_landing_pages_as_landing_pages(tmp_path: Path) -> None:
-    store, stop = tmp_path / "a.db", threading.Event()
+    store, stop, released = tmp_path / "a.db", threading.Event(), threading.Event()
 
     def harvested(target: str) -> Page:
         if target.startswith("/oai"):
@@ -438,15 +438,18 @@ def test_a_harvest_that_was_killed_goes_on_where_it_was_with_landing_pages_as_la
             return pdf(f"ark:/12148/k{target[1]}x{target[3]}")
         if target == "/1-2" and not stop.is_set():
             stop.set()
-            time.sleep(5)
+            released.wait(PATIENCE_S)
         return f"<a href='{target}.pdf'>PDF</a> <a href='/home'>home</a>"
 
     with Web({"k.example": harvested}) as web:
-        command = [sys.executable, "-m", "arkaudit", "crawl", *ON_LOOPBACK, *web.routes, "oai:http://k.example/oai"]
-        with subprocess.Popen([*command, "--store", store], stderr=subprocess.PIPE) as running:
-            assert stop.wait(60)
-            time.sleep(1)  # earlier answers are on record by then
+        command = ["crawl", *ON_LOOPBACK, *web.routes, "oai:http://k.example/oai", "--store", store]
+        with Command(command) as running:
+            assert stop.wait(PATIENCE_S)
+            wait_until(
+                lambda: sent_requests(store).total() >= len(web.targets("k.example")) - 1, "a record of earlier answers"
+            )
             running.kill()
+        released.set()
         asked = len(web.targets("k.example"))
         web.crawl("oai:http://k.example/oai", store=store)
         targets = web.targets("k.example")
