@@ -16,13 +16,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from tests.waiting import PATIENCE_S
+
 ENVIRONMENT = Path(__file__).parent.parent / ".venv" / "ark-server"
 PYTHON = Path(os.environ.get("ARK_SERVER_PYTHON", ENVIRONMENT / "bin" / "python"))
 NAAN = "12x45"
 #: Who runs the database where the tests run as root: it needs no name.
 NOBODY = 65534
-#: Seconds that a slow, busy machine may take for each step.
-PATIENCE_S = 60.0
 _FILL = """
 import sys, time
 from psycopg2 import OperationalError

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 
 from crawler.rendering import find_browser
+from tests.waiting import wait_until
 
 #: The file descriptors that Chromium reads commands from and writes answers to.
 COMMANDS_FD, ANSWERS_FD = 3, 4
@@ -134,12 +134,9 @@ class Page:
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
-    def wait_for(self, condition: str, *, patience_s: float = 30.0) -> None:
+    def wait_for(self, condition: str) -> None:
         """Wait until a JavaScript expression is true in the page."""
-        deadline = time.monotonic() + patience_s
-        while not self.value(condition):
-            assert time.monotonic() < deadline, f"never came true: {condition}"
-            time.sleep(0.02)
+        wait_until(lambda: self.value(condition), condition)
 
     def press(self, key: str, code: int, text: str | None = None) -> None:
         """Press and release a key, as a person would."""

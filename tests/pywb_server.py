@@ -18,10 +18,10 @@ from typing import Self
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
+from tests.waiting import PATIENCE_S
+
 ENVIRONMENT = Path(__file__).parent.parent / ".venv" / "pywb"
 PYTHON = Path(os.environ.get("PYWB_PYTHON", ENVIRONMENT / "bin" / "python"))
-#: Seconds that a slow, busy machine may take for each step.
-PATIENCE_S = 60.0
 _MANAGE = """from pywb.manager.manager import main
 main(["init", "library"])
 main(["add", "library", "captures.warc.gz"])

@@ -24,7 +24,7 @@ from extractors.model.normalize import NotAnArk
 from reports.tables.report_tables import TABLES, UserMistake
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 from tests.test_reading import zip_of
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 PACKAGES = ("arkaudit", "crawler", "extractors", "reports")
 ROOT = Path(__file__).parent.parent
@@ -205,7 +205,7 @@ def test_an_interrupted_check_keeps_what_it_has_observed(tmp_path: Path) -> None
         )  # fmt: skip
         wait_until(lambda: server.targets or process.poll() is not None, "a request")
         process.send_signal(signal.SIGINT)  # as a notebook's kernel gets it, and its child does not
-        said, errors = process.communicate(timeout=120)
+        said, errors = process.communicate(timeout=PATIENCE_S)
     assert said == "interrupted\n", errors
     run = load_report(tmp_path / "a.db", run=1).run
     assert run["state"].tolist() == ["interrupted"]

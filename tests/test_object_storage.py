@@ -24,6 +24,7 @@ from extractors.model.errors import DatasetFailed, UserMistake
 from tests.cutting_proxy import cut_connections
 from tests.dataset_world import content_of, make, plan_of, write_documents
 from tests.loopback import run_command
+from tests.waiting import PATIENCE_S
 
 _SECRET = "wJalrXUtnFEMI-K7MDENG-bPxRfiCYEXAMPLEKEY"
 ROOT = Path(__file__).parent.parent
@@ -205,7 +206,7 @@ def test_a_report_on_objects_is_that_on_files(tmp_path: Path, bucket: Any) -> No
     make_there(["s3://bucket/papers/"], "s3://bucket/ds")
     bucket.get("bucket/ds", str(tmp_path / "ds"), recursive=True)
     for place, out in (("s3://bucket/ds/", "there"), (str(tmp_path / "ds"), "here")):
-        done = run_command("report", "--dataset", place, "--out", tmp_path / out)
+        done = run_command("report", "--dataset", place, "--out", tmp_path / out, "--format", "csv")
         assert done.returncode == 0, done.stderr
     tables = [
         {path.name: path.read_bytes() for path in (tmp_path / out / "tables").iterdir()} for out in ("there", "here")
@@ -213,5 +214,5 @@ def test_a_report_on_objects_is_that_on_files(tmp_path: Path, bucket: Any) -> No
     assert tables[0] == tables[1]
     bucket.rm_file(next(name for name in bucket.find("bucket/ds/mentions")))
     command = [sys.executable, "-m", "arkaudit", "report", "--dataset", "s3://bucket/ds"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=PATIENCE_S)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr

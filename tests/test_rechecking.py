@@ -21,8 +21,9 @@ from crawler.store.store import Store
 from reports.page.cards import action_cards
 from reports.store.frames import load_frames
 from reports.tables.report_tables import Tables, load_report
-from tests.interrupted import Command
+from tests.interrupted import Command, sent_requests
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, reply, run_command, select
+from tests.waiting import wait_until
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 POLICY = RecheckPolicy()
@@ -195,9 +196,8 @@ def test_killed_check_of_due_arks_is_resumed(tmp_path: Path) -> None:
         before = len(server.targets)
         due_now = ["recheck", "--store", str(store), "-c", str(always(tmp_path, "failing = 0")), *ON_LOOPBACK]
         with Command(due_now) as running:
-            while not any(target.endswith("x5") for target in server.targets[before:]):
-                time.sleep(0.02)
-            running.wait(0.5)
+            wait_until(lambda: any(target.endswith("x5") for target in server.targets[before:]), "the answer held back")
+            wait_until(lambda: sent_requests(store).total() >= len(server.targets) - 1, "a record of all others")
             running.kill()
         asked = Counter(server.targets[before:])
         assert asked

@@ -7,7 +7,6 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
@@ -22,6 +21,7 @@ from scrapy.utils.misc import load_object
 from crawler.process import command_settings
 from crawler.spiders.items import CheckedArk, Citation
 from tests.loopback import RawServer, clean_environment, read_csv, reply, run_command, select
+from tests.waiting import PATIENCE_S, wait_until
 
 #: The command of Scrapy, which has the folder in which it works on its path.
 SCRAPY = "import sys; sys.path.insert(0, ''); from scrapy.cmdline import execute; execute()"
@@ -165,7 +165,7 @@ def test_ctrl_c_gives_the_verdicts_that_have_all_their_answers(foreign: Path, tm
     released = threading.Event()
 
     def after_the_signal(_: str) -> bytes:
-        released.wait(60)
+        released.wait(PATIENCE_S)
         return reply(body="<p>It came late.")
 
     answered = [f"http://a.example/ark:/12x45/x{number}" for number in (5, 6)]
@@ -188,18 +188,11 @@ def test_ctrl_c_gives_the_verdicts_that_have_all_their_answers(foreign: Path, tm
             subprocess.Popen(command, cwd=foreign, env=clean_environment(), stderr=errors) as running,
         ):
             try:
-                for _ in range(1200):
-                    if slow.targets and answered_urls(store) == set(answered):
-                        break
-                    assert running.poll() is None, log.read_text("utf-8")
-                    time.sleep(0.05)
+                wait_until(lambda: slow.targets and answered_urls(store) == set(answered), "answers of the quick host")
                 running.send_signal(signal.SIGINT)
-                for _ in range(1200):
-                    if "shutting down gracefully" in log.read_text("utf-8"):
-                        break
-                    time.sleep(0.05)
+                wait_until(lambda: "shutting down gracefully" in log.read_text("utf-8"), "the signal's effect")
                 released.set()
-                running.wait(60)
+                running.wait(PATIENCE_S)
             finally:
                 running.kill()
         assert len(slow.targets) == 1, "waiting requests are not sent any more"

@@ -330,8 +330,8 @@ def test_a_pause_that_one_audit_was_asked_for_is_kept_by_the_others(tmp_path: Pa
 
     async def scene() -> None:
         async with first.slot(HOST) as slot:
-            slot.report_answer(429, 0.4)
             answered = time.monotonic()
+            slot.report_answer(429, 0.4)
         await log.ask(second)
         assert log.starts[HOST][0] - answered >= 0.4 - TOLERANCE_S
 

@@ -20,7 +20,7 @@ import pytest
 
 from extractors.model.ark import Ark
 from extractors.processes.worker import Worker, WorkerDied, WorkerError, WorkerOutOfMemory, WorkerTimeout
-from tests.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S, wait_until
 
 ROOT = Path(__file__).parent.parent
 LONG_S = 600
@@ -160,12 +160,6 @@ def test_the_time_limit_holds_while_arguments_are_on_their_way():
         assert worker.call("length", "abc") == 3
 
 
-def test_each_call_has_cpu_time_of_its_own():
-    with Worker(burn, cpu_s=1) as worker:
-        for _ in range(4):
-            worker.call(0.5)
-
-
 def burn(time_s):
     end_s = time.process_time() + time_s
     while time.process_time() < end_s:
@@ -220,7 +214,7 @@ def test_closing_ends_a_call_that_is_under_way():
     worker.call("nothing")
     with ThreadPoolExecutor(1) as threads:
         call = threads.submit(worker.call, "sleep", LONG_S)
-        time.sleep(0.2)
+        wait_until(worker._turn.locked, "a call")
         worker.close()
         with pytest.raises(WorkerDied):
             call.result()
@@ -406,7 +400,7 @@ def test_a_process_can_not_lift_its_limits():
 
 
 @ON_POSIX
-def test_a_process_that_has_used_its_time_makes_room_for_a_new_one():
+def test_each_call_has_cpu_time_of_its_own_and_a_process_that_has_used_it_makes_room_for_a_new_one():
     with Worker(burn, cpu_s=1) as worker:
         for _ in range(9):
             worker.call(0.5)
