@@ -24,9 +24,9 @@ from tests.dataset_world import content_of
 from tests.preloaded import IMPORTED
 
 #: Number of changes of each scenario that fail in turn, from the first to the last.
-FAILING = 4
+FAILING = 2
 #: Number of changes of each scenario after which the power fails in turn.
-LOSSES = 3
+LOSSES = 2
 _ERRORS = (errno.EIO, errno.ENOSPC)
 _LIBC = ctypes.CDLL(None)
 

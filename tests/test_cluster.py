@@ -126,11 +126,10 @@ def test_cluster_without_workers_is_reported(
 
 def test_killed_driver_is_resumed(tmp_path: Path, papers: Path, whole: dict[str, list[str]]) -> None:
     with Cluster(tmp_path / "cluster", 2, seconds=0.2) as cluster:
-        for parts in (2, 5):
-            process = driver(tmp_path / "ds", cluster.address, papers)
-            wait_until(lambda parts=parts: parts_read(tmp_path / "ds") >= parts, f"{parts} parts")  # type: ignore[misc]
-            process.kill()
-            process.communicate()
+        process = driver(tmp_path / "ds", cluster.address, papers)
+        wait_until(lambda: parts_read(tmp_path / "ds") >= 3, "three parts")
+        process.kill()
+        process.communicate()
         code, said = wait_for_end(driver(tmp_path / "ds", cluster.address, papers))
         assert code == 0, said
     assert content_of(tmp_path / "ds") == whole
@@ -150,7 +149,7 @@ def test_a_worker_that_is_cut_off_publishes_nothing_twice(
         [late] = [worker for worker in cluster.workers if worker.pid == stopped]
         late.send_signal(signal.SIGCONT)
         late.wait(PATIENCE_S)
-        assert len(cluster.begun) == len({key for key, _ in cluster.begun}) + 1
+        assert len(cluster.begun) > len({key for key, _ in cluster.begun}), "another did its part again"
     assert content_of(tmp_path / "ds") == whole
 
 

@@ -145,8 +145,11 @@ def test_action_audits_reports_and_fails_as_configured(tmp_path: Path) -> None:
     ("inputs", "code"),
     [
         pytest.param({"seeds": "--help"}, 2, id="a seed that looks like an option"),
-        pytest.param({"seeds": "$(touch made)\n`touch made`"}, 2, id="a seed that looks like a command"),
-        pytest.param({"seeds": "x; touch made", "report": 'r"; touch made; "'}, 2, id="the same in other places"),
+        pytest.param(
+            {"seeds": "$(touch made)\n`touch made`\nx; touch made", "report": 'r"; touch made; "'},
+            2,
+            id="seeds and a folder that look like commands",
+        ),
         pytest.param({"issue": "github:$(touch made)", "seeds": "a.html"}, 2, id="an issue that looks like a command"),
         pytest.param({"fail_on": "brokn", "seeds": "https://a.example/"}, 2, id="a mistyped token"),
         pytest.param({}, 2, id="nothing to audit"),

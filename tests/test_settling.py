@@ -235,7 +235,7 @@ def test_a_suggestion_is_asked_for_its_object_alone_and_not_many_are(
 def test_the_report_lists_what_was_probably_meant(
     mistyped_output: tuple[list[dict[str, Any]], Path, list[str]], tmp_path: Path
 ) -> None:
-    done = run_command("report", "--store", mistyped_output[1], "--out", tmp_path)
+    done = run_command("report", "--store", mistyped_output[1], "--out", tmp_path, "--format", "csv")
     assert done.returncode == 0, done.stderr
     rows = {}
     for name in ("arks", "findings"):

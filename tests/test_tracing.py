@@ -80,7 +80,7 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Audit]:
         options = ("--explain", "--format", "jsonl", "--conformance", "--backoff", "0.6", "--store", folder / "a.db")
         done = run_command("check", *ON_LOOPBACK, *options, *urls.values(), **cache)
         assert done.returncode == 0, done.stderr
-        told = run_command("report", "--store", folder / "a.db", "--out", folder / "report")
+        told = run_command("report", "--store", folder / "a.db", "--out", folder / "report", "--format", "csv")
         assert told.returncode == 0, told.stderr
         rows = dict(zip(NAMES, json_lines(done.stdout), strict=True))
         yield Audit(server.url, policy, server, rows, folder / "a.db", folder / "report" / "tables")

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
@@ -21,8 +21,9 @@ from extractors.documents import Document
 from extractors.isolated import BATCH_BYTES, BatchReader, extraction_in_time, extraction_of_short_text
 from extractors.mentions.fast_path import holds_no_label
 from extractors.model.documents import Finding
-from extractors.two_passes import DocumentSummary, Part, ReadParts, TwoPasses, extract, summary_of
+from extractors.two_passes import Part, TwoPasses, extract
 from tests.dask_world import children_of
+from tests.dying_reader import dying, facts_of
 from tests.loopback import clean_environment, run_command
 
 _LETTERS = "bcdfghjkmnpqrstvwxz0123456789"
@@ -40,20 +41,6 @@ def members(count: int, *, chars: int = 450) -> list[ArchiveMember]:
         )
         found.append(ArchiveMember(f"{number:03}.txt", f"{number:03}.txt", text.encode()))
     return found
-
-
-def facts_of(document: Document) -> str:
-    return repr((document.name, document.mentions, document.findings))
-
-
-def dying(parts: Sequence[Part]) -> list[DocumentSummary]:
-    """As `ReadParts`, in a process that ends at some documents."""
-    for part in parts:
-        if isinstance(part, ArchiveMember) and part.data.startswith(b"abort"):
-            os.abort()
-        if isinstance(part, ArchiveMember) and part.data.startswith(b"much"):
-            bytearray(2**62)
-    return ReadParts(summary_of)(parts)
 
 
 @pytest.mark.promise
