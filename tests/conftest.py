@@ -111,11 +111,16 @@ def world_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def report(world_store: Path) -> Report:
-    """Return the report on that store; its tables are made when they are first asked for."""
+    """Return the report on that store; its tables are made when they are first asked for, and then kept."""
     from reports.store.frames import load_frames
-    from reports.tables.report_tables import Report
+    from reports.tables.report_tables import Report, Tables
 
-    return Report.from_frames(load_frames(world_store))
+    class KeptTables(Tables):
+        def let_go(self, name: str) -> None:
+            """Keep the table, unlike a command that writes it only once."""
+
+    frames = load_frames(world_store)
+    return Report(frames, KeptTables(frames))
 
 
 @pytest.fixture(scope="session")
