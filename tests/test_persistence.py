@@ -1,6 +1,7 @@
 """Persistence over time: survival compared with published examples, spells with the status itself."""
 
 import math
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from crawler.model.observations import ObjectOutcome
 from crawler.store.store import Store
 from reports.languages import ENGLISH
 from reports.page.over_time import survival_of
-from reports.store.frames import Timeline, load_frames
+from reports.store.frames import Frames, Timeline, load_frames
 from reports.store.selections import CONTACTS, JUDGED_RUNS, OBJECT, STANDINGS, empty_columns
 from reports.tables import persistence
 from reports.tables.persistence import OVER_TIME, kaplan_meier, median_days
@@ -122,13 +123,24 @@ def test_spells_and_states_are_those_of_the_standing(histories: list[list[str | 
 # -- tables
 
 
-@pytest.fixture
-def store_path(tmp_path: Path) -> Path:
-    path = tmp_path / "audit.db"
+@pytest.fixture(scope="module")
+def spell_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a store that tests only read."""
+    path = tmp_path_factory.mktemp("spell") / "audit.db"
     audit_spell(path)
     with Store.open(path) as store:
         audit(store, 46, documents={GUIDE: f"see {ONE} and {OTHER}"}, answers={ONE: 404, OTHER: 200})
     return path
+
+
+@pytest.fixture(scope="module")
+def spell(spell_path: Path) -> Frames:
+    return load_frames(spell_path)
+
+
+@pytest.fixture
+def store_path(spell_path: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(spell_path, tmp_path))
 
 
 def rows(table: pd.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
@@ -136,8 +148,8 @@ def rows(table: pd.DataFrame, *columns: str) -> list[tuple[Any, ...]]:
     return list(values.where(values.notna(), None).itertuples(index=False, name=None))
 
 
-def test_run_by_run_one_reads_how_it_stood_then(store_path: Path) -> None:
-    table = persistence.RUNS.table(load_frames(store_path))
+def test_run_by_run_one_reads_how_it_stood_then(spell: Frames) -> None:
+    table = persistence.RUNS.table(spell)
     assert rows(table, "run_id", "suspect", "checked", "working", "failing", "confirmed_broken") == [
         (1, False, 2, 2, 0, 0),
         (2, False, 2, 1, 1, 0),
@@ -149,8 +161,8 @@ def test_run_by_run_one_reads_how_it_stood_then(store_path: Path) -> None:
     assert list(table["share_not_broken"]) == [1, 1, 1, 0.5, 0.5, 0.5]
 
 
-def test_the_one_that_died_died_on_the_day_of_its_first_failure(store_path: Path) -> None:
-    table = persistence.SURVIVAL.table(load_frames(store_path))
+def test_the_one_that_died_died_on_the_day_of_its_first_failure(spell: Frames) -> None:
+    table = persistence.SURVIVAL.table(spell)
     assert rows(table[table["grouping"] == "all"], "days", "at_risk", "failed", "censored", "survival") == [
         (30, 2, 1, 0, 0.5),
         (46, 1, 0, 1, 0.5),
@@ -171,8 +183,8 @@ def test_survival_counts_the_arks_that_never_worked(tmp_path: Path) -> None:
     assert "At the end: all 100.0 %; 12x45 100.0 %. 1 link that never worked is not included." in chart.alt
 
 
-def test_failures_and_recoveries_have_their_medians(store_path: Path) -> None:
-    table = persistence.PERSISTENCE.table(load_frames(store_path))
+def test_failures_and_recoveries_have_their_medians(spell: Frames, store_path: Path) -> None:
+    table = persistence.PERSISTENCE.table(spell)
     [row] = rows(table[table["grouping"] == "all"], "watched", "died", "days_to_failure", "spells", "recovered")
     assert row == (2, 1, 30, 1, 0)
     with Store.open(store_path) as store:
@@ -191,13 +203,13 @@ def test_outage_lasts_from_first_silence_to_next_answer(store_path: Path) -> Non
     assert str(table["until"][0])[:10] == "2026-03-06"
 
 
-def test_place_to_correct_names_the_last_working_target(store_path: Path) -> None:
-    table = Tables(load_frames(store_path))["failures"]
+def test_place_to_correct_names_the_last_working_target(spell: Frames) -> None:
+    table = Tables(spell)["failures"]
     assert rows(table, "ark", "last_good_url", "last_good_at") == [("ark:12x45/x5", ONE, pd.Timestamp(START))]
 
 
-def test_the_statement_gives_shares_with_dates_and_denominators(store_path: Path) -> None:
-    table = persistence.PERSISTENCE.table(load_frames(store_path))
+def test_the_statement_gives_shares_with_dates_and_denominators(spell: Frames) -> None:
+    table = persistence.PERSISTENCE.table(spell)
     assert rows(table, "grouping", "group", "arks", "judged", "resolving", "confirmed_broken", "permanent") == [
         ("all", "all", 2, 2, 1, 1, 0),
         ("naan", "12x45", 2, 2, 1, 1, 0),
@@ -212,12 +224,11 @@ def test_the_statement_gives_shares_with_dates_and_denominators(store_path: Path
     )
 
 
-def test_an_earlier_run_is_reported_as_it_was_then(store_path: Path) -> None:
+def test_an_earlier_run_is_reported_as_it_was_then(spell: Frames, store_path: Path) -> None:
     then = load_frames(store_path, run_id=3)
     assert len(persistence.RUNS.table(then)) == 3
     assert rows(persistence.PERSISTENCE.table(then), "resolving", "failing", "confirmed_broken")[0] == (1, 1, 0)
-    now = load_frames(store_path)
-    assert rows(persistence.PERSISTENCE.table(now), "resolving", "failing", "confirmed_broken")[0] == (1, 0, 1)
+    assert rows(persistence.PERSISTENCE.table(spell), "resolving", "failing", "confirmed_broken")[0] == (1, 0, 1)
     assert [path.name for path in store_path.parent.iterdir()] == ["audit.db"], "and nothing is written for it"
 
 
@@ -225,17 +236,13 @@ def test_an_earlier_run_is_reported_as_it_was_then(store_path: Path) -> None:
 def test_without_history_the_tables_are_empty_and_have_their_columns(make: str, tmp_path: Path) -> None:
     store = write_store(tmp_path / "a.db", {}) if make == "empty" else write_world(tmp_path / "a.db")
     frames = load_frames(store)
+    full_path = tmp_path / "full.db"
+    with Store.open(full_path) as full_store:
+        audit(full_store, 0, documents={GUIDE: f"see {ONE}"}, answers={ONE: 200, OTHER: None})
+        audit(full_store, 1, answers={ONE: None}, seeds=[])
+    full = load_frames(full_path)
     for definition in OVER_TIME:
         table = definition.table(frames)
         assert list(table.columns) == [column.name for column in definition.columns]
         assert table.empty
-        assert table.dtypes.equals(definition.table(load_frames(kept_dtypes(tmp_path))).dtypes)
-
-
-def kept_dtypes(folder: Path) -> Path:
-    path = folder / "full.db"
-    if not path.exists():
-        with Store.open(path) as store:
-            audit(store, 0, documents={GUIDE: f"see {ONE}"}, answers={ONE: 200, OTHER: None})
-            audit(store, 1, answers={ONE: None}, seeds=[])
-    return path
+        assert table.dtypes.equals(definition.table(full).dtypes)

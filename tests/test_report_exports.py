@@ -21,7 +21,7 @@ from extractors.model.errors import UserMistake
 from reports.exports import ReportPaths, check_out, write_report
 from reports.formats.table_files import csv_text
 from reports.languages.display import neutralize_formula
-from reports.store.frames import Frames, load_frames
+from reports.store.frames import load_frames
 from reports.tables.definitions import rows_of
 from reports.tables.report_tables import TABLES, Report
 from tests.read_only import read_only
@@ -40,8 +40,8 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def written(out: Path, frames: Frames) -> ReportPaths:
-    return write_report(frames, out)
+def written(out: Path, report: Report) -> ReportPaths:
+    return write_report(report, out)
 
 
 def test_a_report_is_a_page_and_a_file_for_each_table(written: ReportPaths, out: Path) -> None:
@@ -53,17 +53,17 @@ def test_a_report_is_a_page_and_a_file_for_each_table(written: ReportPaths, out:
 
 
 def test_a_page_that_cannot_be_made_costs_the_page_alone(
-    tmp_path: Path, frames: Frames, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, report: Report, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "report"
-    write_report(frames, out, ["html", "csv", "json"])
+    write_report(report, out, ["html", "csv", "json"])
 
     def failing(*_: object, **__: object) -> Iterator[bytes]:
         yield b"<!DOCTYPE html>"
         raise ValueError("not the same tag in both languages")
 
     monkeypatch.setattr("reports.exports.page_pieces", failing)
-    paths = write_report(frames, out, ["html", "csv", "json"])
+    paths = write_report(report, out, ["html", "csv", "json"])
     assert (paths.index, [str(problem) for problem in paths.failed.values()]) == (
         None,
         ["not the same tag in both languages"],
@@ -171,21 +171,21 @@ def test_a_lone_surrogate_is_written_as_its_escape(tmp_path: Path) -> None:
     store = write_world(tmp_path / "world.sqlite")
     with sqlite3.connect(store) as connection:
         connection.execute("""UPDATE verdict SET object_evidence = '["half of a character: \\ud83d"]'""")
-    paths = write_report(load_frames(store), tmp_path / "report")
+    paths = write_report(load_frames(store), tmp_path / "report", ["csv"])
     assert r"half of a character: \ud83d" in paths.tables["arks"].read_text("utf-8")
 
 
 # -- into place, or not at all
 
 
-def test_an_older_report_is_replaced_and_foreign_files_are_left_alone(tmp_path: Path, frames: Frames) -> None:
+def test_an_older_report_is_replaced_and_foreign_files_are_left_alone(tmp_path: Path, report: Report) -> None:
     out = tmp_path / "report"
     (out / "tables").mkdir(parents=True)
     (out / "index.html").write_text("old")
     (out / "tables" / "naans.csv").write_text("old")
     (out / "notes.txt").write_text("mine")
     (out / "tables" / "mine.csv").write_text("mine")
-    write_report(frames, out)
+    write_report(report, out)
     found = files(out)
     assert found.pop("notes.txt") == found.pop("tables/mine.csv") == b"mine"
     assert b"old" not in found.values()
@@ -193,16 +193,16 @@ def test_an_older_report_is_replaced_and_foreign_files_are_left_alone(tmp_path: 
 
 
 @pytest.mark.parametrize("place", ["letter", "letter/report"])
-def test_a_file_where_a_folder_belongs_is_refused(tmp_path: Path, frames: Frames, place: str) -> None:
+def test_a_file_where_a_folder_belongs_is_refused(tmp_path: Path, report: Report, place: str) -> None:
     (tmp_path / "letter").write_text("a letter")
-    for refused in (lambda out: write_report(frames, out), check_out):
+    for refused in (lambda out: write_report(report, out), check_out):
         with pytest.raises(UserMistake, match="letter: is not a folder"):
             refused(tmp_path / place)
     assert files(tmp_path) == {"letter": b"a letter"}
 
 
 @pytest.mark.parametrize("place", ["index.html/", "tables/naans.csv/", "tables"])
-def test_obstacles_are_found_before_anything_is_written(tmp_path: Path, frames: Frames, place: str) -> None:
+def test_obstacles_are_found_before_anything_is_written(tmp_path: Path, report: Report, place: str) -> None:
     out = tmp_path / "report"
     if place.endswith("/"):
         (out / place).mkdir(parents=True)
@@ -211,7 +211,7 @@ def test_obstacles_are_found_before_anything_is_written(tmp_path: Path, frames: 
         (out / place).write_text("a letter")
     before = files(out)
     with pytest.raises(UserMistake, match="folder"):
-        write_report(frames, out)
+        write_report(report, out)
     assert files(out) == before
 
 
@@ -222,20 +222,20 @@ def test_a_folder_can_be_checked_before_there_is_anything_to_write(tmp_path: Pat
 
 
 @pytest.mark.parametrize("place", [".", "report"], ids=["the folder above", "the folder itself"])
-def test_a_read_only_folder_is_refused(tmp_path: Path, frames: Frames, place: str) -> None:
+def test_a_read_only_folder_is_refused(tmp_path: Path, report: Report, place: str) -> None:
     archive = tmp_path / "archive"
     out = archive / "report"
     archive.mkdir()
     if place == "report":
         out.mkdir()
     with read_only(archive / place), pytest.raises(UserMistake, match="can't be written"):
-        write_report(frames, out)
+        write_report(report, out)
     assert files(archive) == {}
 
 
 @pytest.mark.parametrize("is_new", [True, False])
 def test_when_the_disk_is_full_nothing_half_written_stays(
-    tmp_path: Path, frames: Frames, monkeypatch: pytest.MonkeyPatch, is_new: bool
+    tmp_path: Path, report: Report, monkeypatch: pytest.MonkeyPatch, is_new: bool
 ) -> None:
     out = tmp_path / "report"
     if not is_new:
@@ -248,7 +248,7 @@ def test_when_the_disk_is_full_nothing_half_written_stays(
 
     monkeypatch.setattr(Path, "open", until_full)
     with pytest.raises(UserMistake, match="No space left on device"):
-        write_report(frames, out)
+        write_report(report, out)
     assert list(tmp_path.rglob("*")) == ([] if is_new else [out, out / "index.html"])
 
 
@@ -257,14 +257,14 @@ def test_tables_on_the_page_and_in_files_are_the_same_tables(written: ReportPath
         assert written.tables[name].read_bytes() == csv_text(table).encode()
 
 
-def test_files_of_a_killed_report_are_cleared_unless_in_use(tmp_path: Path, frames: Frames) -> None:
+def test_files_of_a_killed_report_are_cleared_unless_in_use(tmp_path: Path, report: Report) -> None:
     for name in (".arkaudit-report-left", ".arkaudit-report-held", ".arkaudit-other"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "index.html").write_text("half a p")
     held = os.open(tmp_path / ".arkaudit-report-held", os.O_RDONLY)
     try:
         assert lock_descriptor(held, blocking=False)
-        write_report(frames, tmp_path)
+        write_report(report, tmp_path, ["csv"])
     finally:
         os.close(held)
     assert sorted(path.name for path in tmp_path.glob(".*")) == [".arkaudit-other", ".arkaudit-report-held"]

@@ -25,7 +25,7 @@ from reports.formats.json_document import document, json_text, schema
 from reports.formats.markdown_report import _cell, markdown
 from reports.formats.table_files import LONGEST_CELL
 from reports.languages import ENGLISH
-from reports.store.frames import load_frames
+from reports.store.frames import Frames, load_frames
 from reports.tables.definitions import DOCUMENT_COLUMN, ColumnType, rows_of
 from reports.tables.filters import Choice
 from reports.tables.listings import ARKS
@@ -48,7 +48,8 @@ def content(report: Report, name: str) -> dict[str, bytes]:
         return {path: Path(folder, path).read_bytes() for path in FORMATS[name].paths}
 
 
-def test_written_tables_are_released_from_memory(report: Report, tmp_path: Path) -> None:
+def test_written_tables_are_released_from_memory(frames: Frames, tmp_path: Path) -> None:
+    report = Report.from_frames(frames)
     made: dict[str, weakref.ref[pd.DataFrame]] = {}
 
     def watch(report: Report, folder: Path) -> Iterator[None]:
