@@ -21,5 +21,5 @@ def growth(work: Callable[[int], object], size: int) -> float:
     """Return how many times as long *work* takes for twice the *size*: the least of some measurements."""
     ratios = []
     while len(ratios) < 4 and (not ratios or min(ratios) > LINEAR):
-        ratios.append(seconds(lambda: work(2 * size), 2) / max(seconds(lambda: work(size), 2), 1e-6))
+        ratios.append(seconds(lambda: work(2 * size)) / max(seconds(lambda: work(size), 2), 1e-6))
     return min(ratios)

@@ -18,7 +18,7 @@ from extractors.model.documents import Role
 from extractors.processes.worker import Worker
 from extractors.two_passes import TwoPasses
 
-MANY = 4000
+MANY = 1500
 
 
 def text(number: int) -> str:
@@ -60,19 +60,19 @@ def test_mentions_found_before_the_time_is_up_are_kept(name: str, line: Callable
     document = "".join(map(line, range(MANY))).encode()
     everything = [str(mention.ark) for mention in extraction_of(document, name=name).mentions]
     assert len(everything) == MANY
-    with use_budget(TimeBudget(90, clock=partial(next, count()))):  # a clock that goes on by one at each look
+    with use_budget(TimeBudget(34, clock=partial(next, count()))):  # a clock that goes on by one at each look
         cut = extraction_of(document, name=name)
     found = [str(mention.ark) for mention in cut.mentions]
     assert MANY / 20 < len(found) < MANY
     assert found == everything[: len(found)]
     limits = [finding.detail for finding in cut.findings if finding.kind == "time-limit"]
     assert words in " ".join(limits)
-    assert all("90 s" in each for each in limits)
+    assert all("34 s" in each for each in limits)
 
 
 def test_how_far_a_text_was_searched_is_true() -> None:
     document = "".join(map(text, range(MANY)))
-    with use_budget(TimeBudget(100, clock=partial(next, count()))):
+    with use_budget(TimeBudget(38, clock=partial(next, count()))):
         cut = extraction_of(document.encode(), name="a.txt")
     [finding] = [finding for finding in cut.findings if finding.detail.startswith("searched ")]
     at = int(finding.detail.removeprefix("searched ").split(" of ")[0].replace(",", ""))
@@ -101,7 +101,7 @@ def test_a_busy_machine_comes_near_no_limit() -> None:
 def test_one_finding_gives_the_searched_share_of_blocks() -> None:
     """Not one for each block, nor "character 18 of 18" of a short one."""
     document = "".join(map(html, range(MANY)))
-    with use_budget(TimeBudget(60, clock=partial(next, count()))):
+    with use_budget(TimeBudget(30, clock=partial(next, count()))):
         cut = extraction_of(document.encode(), name="a.html")
     [finding] = [each.detail for each in cut.findings if each.kind == "time-limit" and "searched" in each.detail]
     searched, of_all = (int(number.replace(",", "")) for number in re.findall(r"[0-9][0-9,]*", finding)[:2])

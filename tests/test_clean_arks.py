@@ -129,13 +129,14 @@ def met() -> Iterator[str]:
 
 def test_all_vectors_give_the_same() -> None:
     for text in dict.fromkeys(met()):
-        for role in (Role.TEXT, Role.LINK_TARGET):
-            assert_same(Block(text, role))
-            if role is not Role.TEXT and "proofpoint.com/v2/" not in text:  # that `scan` reads in clear
-                assert list(scan(Block(text, role), EVIDENCE[0])) == list(
-                    read_fully(Block(text, role), EVIDENCE[0], {})
-                )
-        assert_same(Block(text, page=1, page_breaks=(len(text) // 2,)), LEARNED)
+        assert_same(Block(text))
+        if "\n" in text:
+            assert_same(Block(text, page=1, page_breaks=(len(text) // 2,)), LEARNED)
+        if " " not in text:
+            target = Block(text, Role.LINK_TARGET)
+            assert_same(target)
+            if "proofpoint.com/v2/" not in text:  # that `scan` reads in clear
+                assert list(scan(target, EVIDENCE[0])) == list(read_fully(target, EVIDENCE[0], {}))
 
 
 @pytest.mark.parametrize(
