@@ -160,10 +160,10 @@ class AnswerFacts:
 
         XML and JSON without any letter are empty too: the number of hits, a version.
         """
-        is_data = (self.seen.media_type or "").endswith(("xml", "json")) and "html" not in (self.seen.media_type or "")
-        if self.is_success and (
-            self.words.is_unset or (is_data and self.text and not any(map(str.isalpha, self.text)))
-        ):
+        media_type = self.seen.media_type or ""
+        is_data = media_type.endswith(("xml", "json")) and not media_type.startswith(("image/", "application/xhtml"))
+        has_letters = self.text is None or any(map(str.isalpha, self.text))
+        if self.is_success and (self.words.is_unset or (is_data and not has_letters)):
             return True
         is_read = self.seen.body_complete and is_textual(self.seen.media_type)
         is_declared = self.headers.get("Content-Length") == "0"

@@ -225,7 +225,7 @@ def _is_error(mapping: Mapping[str, Any]) -> bool:
     is_message = bool(values.keys() & _MESSAGES) and values.keys() <= _MESSAGES | _WITH_MESSAGES
     is_empty = any(values.get(key) == [] for key in _FOUND)
     is_nothing = is_empty and any(values.get(key) == 0 for key in _COUNTS)
-    is_nothing = is_nothing or (_is_bare(mapping) and _has_gap(mapping))
+    is_nothing = is_nothing or values.get("results") == {"bindings": []} or (_is_bare(mapping) and _has_gap(mapping))
     is_error = bool(values.get("error") or values.get("errors"))
     return is_error or is_refused or is_failure or is_message or is_nothing
 
