@@ -51,7 +51,7 @@ _COPYRIGHT = re.compile(r"(?:\u00a9|\(c\)|copyright)[^\d.]{0,30}(?:\d{4}\W{0,3})
 _PROGRAM_ERROR = re.compile(
     r"(?<![\w.])(?:[a-z]\w*+\.){2,}+\w*(?:(?<=exception)|(?<=error))\b"
     r"|(?<![\w.])\w{3,40}(?:(?<!biot|bert|tert|ecot|rcot)error|exception)(?: at /|: )"
-    r"|\b(?:view|class|module|template|table|column|function|method) \W?[\w.\\:/-]{1,60}[\]'\"`] "
+    r"|\b(?:view|class|module|template|table|column|function|method) \W?\w{1,40}[.\\:][\w.\\:/-]{0,60}[\]'\"`] "
     r"(?:was )?(?:not found|does(?:n't| not) exist)"
     r"|\b(?:enoent|eacces|emfile|eai_again|enotfound|econnrefused|econnreset|etimedout)\b|\(node:|\bgoroutine \d|panicked at "
     r"|\.(?:java|kt|scala|cs|vb|php|py|rb|m?js|e(?:js|rb)|ts|vue|p[lm]|cgi|go|[aj]spx?|inc|cfm|twig|phtml)(?::|\W{0,3}\s(?:on|at)\sline\s|\W{1,2}\sline\s|\sline\s)\d"
@@ -59,7 +59,7 @@ _PROGRAM_ERROR = re.compile(
 #: The value of a variable that a program did not set, in place of a page or of its title.
 _UNSET = frozenset({"undefined", "null", "nan", "[object object]", "[]", "{}"})
 #: A variable of a template that was not filled in.
-_VARIABLE = re.compile(r"\{\{.{0,80}?\}\}|\$\{\w|<%=")
+_VARIABLE = re.compile(r"\{\{[^{}]{0,80}\}\}|\$\{[^{}]{0,80}\}|<%=[^<>]{0,80}%>")
 _404_TITLE = re.compile(r"\W*404\b(?!\s*+(?:-\s*+)?(?:p|pages|leaves)\b)")
 #: A log-in title may continue for this number of letters.
 _MORE_OF_TITLE = 25
@@ -153,6 +153,10 @@ class PageWords:
             return False
         return _beside_absence(rest) > _FEW_LETTERS
 
+    def says_only_in_title(self, words: str) -> bool:
+        """Return True if *words* are only in its title, above a text that has more than this."""
+        return words not in self._beside_title(self.text) and self.says_more(self.text)
+
     def says_other(self, own: str) -> bool:
         """Return True if *own*, its text or a part of it, has more than its title and a few words."""
         return sum(map(str.isalpha, self._beside_title(own))) > _FEW_WORDS_LETTERS
@@ -214,7 +218,7 @@ class PageWords:
     def is_unset(self) -> bool:
         """True if its whole text, or its title and first heading, are the value of a variable that was not set."""
         named = {plain(part) for part in (self.title_parts[0], *self.headings[:1])}
-        is_unfilled = all(_VARIABLE.search(name) or name in _UNSET - {"null"} for name in named)
+        is_unfilled = all(_VARIABLE.fullmatch(name) or name in _UNSET - {"null"} for name in named)
         return plain(self.text) in _UNSET or (len(self.headings) > 0 and is_unfilled)
 
     @cached_property
@@ -256,7 +260,8 @@ class PageWords:
     @property
     def is_choice_of_institution(self) -> bool:
         """True if it has a log-in title, and asks for the institution of the reader."""
-        return self.is_titled_log_in and self.is_short and quirks().login.choice.is_in_plain(plain(self.body))
+        asks = self.is_short and quirks().login.choice.is_in_plain(self._beside_title(self.text))
+        return asks and self.is_titled_log_in
 
     # -- comparison with the control's page
 

@@ -409,7 +409,8 @@ class ObjectFacts:
             return None
         words = sure_words(quirks().regional, answer.words.notice, self._control_words)
         before = answer.words.notice.partition(words)[0][-_BEFORE_CHARS:] if words else ""
-        return None if _SITE.search(before) else words
+        is_title = words is not None and answer.words.says_only_in_title(words)
+        return None if is_title or _SITE.search(before) else words
 
     @property
     def _speaks_of_object(self) -> bool:
