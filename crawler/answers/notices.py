@@ -434,5 +434,7 @@ def sure_words(phrases: Phrases, text: str, control: PageWords | None = None) ->
 def _is_sure(plain_text: str, phrase: PhraseMatch) -> bool:
     """Return True if a phrase is definite, unlike "may have been removed" or "removed, or renamed"."""
     before = plain(plain_text[max(0, phrase.start - _GUESS_CHARS) : phrase.start]) + " "
-    is_guess = any(before[guess.end] == " " for guess in quirks().unsure.all_in(before))
+    guesses = quirks().unsure.all_in(before)
+    # "K\u00f6nnte" is a guess, and "konnte" is none.
+    is_guess = any(before[guess.end] == " " and guess.words != "konnte" for guess in guesses)
     return not is_guess and not is_one_of_several(plain_text[phrase.end :])
