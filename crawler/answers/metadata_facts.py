@@ -20,7 +20,7 @@ from crawler.answers.likeness import ANY_ARK, last_part, likeness, same_answer, 
 from crawler.answers.notices import is_fault, says_not_found
 from crawler.answers.quirks import is_home_page, plain, quirks, without_marks
 from crawler.answers.structured import KERNEL, kernel
-from crawler.model.observations import ChainEnd, Observation
+from crawler.model.observations import ChainEnd, Family, ObjectOutcome, Observation
 from crawler.model.resolving import INFLECTIONS, SUCCESSES, same_host
 from extractors.find import find_arks
 from extractors.model.ark import Ark
@@ -53,8 +53,8 @@ class MetadataFacts:
     """The answer to an inflection of a name that can't exist, at the same resolver."""
     changed_controls: Sequence[AnswerFacts] = ()
     """Answers to a repeated control that differ from its first answer."""
-    is_object_shown: bool = True
-    """True if the object was reached. If not, a record for a name that can't exist makes any record doubtful."""
+    outcome: ObjectOutcome = ObjectOutcome.RESOLVED
+    """The outcome of the object. If it was not reached, a record for a name that can't exist makes any record doubtful."""
 
     @property
     def asked(self) -> str:
@@ -121,7 +121,7 @@ class MetadataFacts:
             invented = Ark.parse(self.control.asked_url.partition("?")[0])
         except NotAnArk:
             return False
-        return not self.is_object_shown and subject_of(other, invented).names_this is not None
+        return self.outcome.family is not Family.WORKS and subject_of(other, invented).names_this is not None
 
     # -- too little to compare
 

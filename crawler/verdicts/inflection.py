@@ -17,6 +17,7 @@ from crawler.model.observations import (
     DESCRIBED,
     ChainEnd,
     MetadataOutcome,
+    ObjectOutcome,
     Observation,
     Question,
     ServiceVerdict,
@@ -229,6 +230,12 @@ METADATA_RULES: RuleTable[MetadataFacts, MetadataOutcome] = RuleTable(
                     ),
                 ),
                 VerdictRule(
+                    "the answer is the page again that keeps arkaudit from the object",
+                    lambda facts: facts.outcome is ObjectOutcome.BLOCKED and facts.is_objects_again,
+                    MetadataOutcome.BLOCKED,
+                    lambda facts: f"{facts.asked} returned the page again that keeps arkaudit from the object",
+                ),
+                VerdictRule(
                     "the answer is the object again, and a redirect dropped the inflection",
                     lambda facts: facts.is_objects_again and facts.lost_at is not None,
                     MetadataOutcome.QUERY_DROPPED,
@@ -367,12 +374,13 @@ def judge_inflections(
     control: AnswerFacts | None,
     changed_controls: Sequence[AnswerFacts] = (),
     *,
-    is_object_shown: bool = True,
+    outcome: ObjectOutcome = ObjectOutcome.RESOLVED,
 ) -> tuple[ServiceVerdict[MetadataOutcome] | None, tuple[Question, ...]]:
     """Return the best verdict on the inflections with the evidence of all, and the inflections that describe the
     object.
 
-    Each answer is compared with the object's answer at its own URL. The verdict is None if no inflection was requested.
+    Each answer is compared with the object's answer at its own URL; *outcome* is the object's. The verdict is None if no
+    inflection was requested.
     """
     by_url = {answers[way].asked_url: answers[way] for way in ACCESS[::-1] if way in answers}
     verdicts = {}
@@ -381,7 +389,7 @@ def judge_inflections(
             answer = answers[question]
             at_base = by_url.get(answer.asked_url.partition("?")[0], living)
             verdicts[question] = METADATA_RULES.judge(
-                MetadataFacts(answer, at_base, control, changed_controls, is_object_shown)
+                MetadataFacts(answer, at_base, control, changed_controls, outcome)
             )
     if not verdicts:
         return None, ()

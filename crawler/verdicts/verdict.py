@@ -265,11 +265,7 @@ def judge(answers: AnswersByQuestion, *, context: VerdictContext | None = None) 
     around = context or VerdictContext()
     access = decide_access(answers, around)
     described, describing = judge_inflections(
-        answers,
-        access.answer,
-        around.control_info,
-        around.changed_controls,
-        is_object_shown=access.family is Family.WORKS,
+        answers, access.answer, around.control_info, around.changed_controls, outcome=access.verdict.outcome
     )
     metadata = described or UNASKED_RULES.judge(access)
     commitment = COMMITMENT_RULES.judge(CommitmentFacts(answers, metadata, describing))
