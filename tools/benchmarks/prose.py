@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
+from extractors.model.ark import BETANUMERIC
+from extractors.model.check_characters import check_character
+
 _WORDS = [
     "the",
     "collection",
@@ -47,7 +50,6 @@ _WORDS = [
     "its",
     "card",
 ]
-_LETTERS = "0123456789bcdfghjkmnpqrstvwxz"
 _RESOLVERS = ("https://n2t.net/", "https://gallica.bnf.fr/", "", "")
 _NAANS = ("12148", "13030", "67531", "99166", "81985")
 _LINE_CHARS = 76
@@ -81,6 +83,8 @@ def with_arks(chars: int, *, every: int, seed: int) -> str:
 
 
 def _ark(random: Random) -> str:
-    name = "".join(random.choices(_LETTERS, k=12))
+    # With its check character, as names under 12148 have: one without counts as mistyped, and is read more slowly.
+    name = "".join(random.choices(BETANUMERIC, k=11))
+    name += check_character(name)
     slash = random.choice(("/", ""))
     return f"{random.choice(_RESOLVERS)}ark:{slash}{random.choice(_NAANS)}/{name}{random.choice(('', '/f29.item'))}"
