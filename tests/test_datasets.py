@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from functools import partial
@@ -28,9 +27,7 @@ from arkaudit.datasets.storage import Storage
 from extractors.mentions.rows import ColumnKind
 from extractors.processes.worker import WorkerExecutor
 from tests.dataset_world import content_of, extracted_rows, files_of, make, plan_of, rows_in, write_documents
-from tests.interrupted import Command
 from tests.loopback import ON_LOOPBACK, clean_environment, run_command
-from tests.waiting import wait_until
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -110,27 +107,6 @@ def test_a_process_that_ends_at_any_step_changes_nothing(tmp_path: Path) -> None
     assert result["wrong"] == []
     assert result["steps"] > 25
     assert result["deaths"] > 5
-
-
-def test_a_command_that_is_killed_goes_on(tmp_path: Path) -> None:
-    chance = random.Random(7)
-    paths = write_documents(tmp_path / "papers", 30)
-    for path in paths[:10]:
-        path.write_text(path.read_text() * 20)  # so that processes are at work
-    whole = run_command("dataset", "make", tmp_path / "papers", "--out", tmp_path / "whole", "--part-size", "1")
-    assert whole.returncode == 0, whole.stderr
-    command = ["dataset", "make", "--jobs", "2", "--part-size", "1", tmp_path / "papers", "--out", tmp_path / "ds"]
-    ends = []
-    for _ in range(2):
-        with Command(command) as running:
-            wait_until(lambda one=running: (tmp_path / "ds" / "work").exists() or not one.is_running, "a beginning")  # type: ignore[misc]
-            time.sleep(chance.uniform(0, 0.4))
-            running.kill()
-            ends.append(running.exit_code())
-    assert ends[0] == -signal.SIGKILL, "later ones may have come to their end"
-    done = run_command(*command)
-    assert done.returncode == 0, done.stderr
-    assert content_of(tmp_path / "ds") == content_of(tmp_path / "whole")
 
 
 @pytest.mark.promise
