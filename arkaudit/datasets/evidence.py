@@ -14,7 +14,7 @@ import pyarrow as pa
 from extractors.model.ark import Ark
 from extractors.model.check_characters import CheckCharacterRule, Zones, learn_zones
 from extractors.processes.codec import from_json, to_json
-from extractors.wraps.evidence import Evidence, Kind, Shape, Shapes, qualifier_words
+from extractors.wraps.evidence import Evidence, Kind, Shapes, qualifier_words
 
 #: Length of a digest in a file name.
 DIGEST_DIGITS = 16
@@ -89,8 +89,8 @@ def digest_of(names: pa.Table) -> str:
 class _LearnedData:
     """The shapes and zones learned from names, for JSON, whose keys can't be pairs."""
 
-    by_kind: list[tuple[Kind, Shape]]
-    by_naan: dict[str, Shape]
+    by_kind: list[tuple[Kind, frozenset[int]]]
+    by_naan: dict[str, frozenset[int]]
     qualifiers: list[str]
     zones: list[tuple[tuple[str, str | None], CheckCharacterRule]]
 

@@ -50,8 +50,8 @@ _WRONGLY_DECODED = re.compile(f"â[€\x80]|Â[\x80-\xbf {ODD_BLANK}]")
 LETTER_FOR_ZERO = re.compile("[oOD](?:(?<=[0-9].)|(?=[0-9]))")
 #: A name that a word ``ark`` before a colon has, too: a port and its protocol, a number of sheets.
 SHORT_NAME = re.compile(r"[0-9]{1,3}|[^\W\d_]{1,3}")
-#: The path behind a host and its port, ``ark:19090/metrics``, or a ratio: ``ark:15000/20000``.
-PORT_PATH = re.compile(r"[0-9]{5}/(?:(?=[b-df-hj-np-tv-xz]*[aeiouy])[a-z]{2,}|[0-9=]+)(?:[/.]|\Z)")
+#: The path behind a host and its port, ``ark:19090/metrics``, or numbers: ``ark:15000/20000``.
+PORT_PATH = re.compile(r"[0-9]{5}/(?:(?=[b-df-hj-np-tv-xz]*[aeiouy])[a-z]{2,}|[0-9]+(?:00|=[0-9]+))(?:[/.]|\Z)")
 #: A UUID (the Smithsonian writes a digit before it) or a name of FamilySearch or INIST with too few characters.
 INCOMPLETE_NAME = re.compile(
     r"[^/]*/(?:[0-9]?[0-9a-f]{8}-[0-9a-f]{4}-(?:[0-9a-f]{4}-){0,2}[0-9a-f]{0,11}|[0-9]:[0-9]:[0-9A-Z]{1,4})(?=[/.]|\Z)"

@@ -12,7 +12,6 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import lru_cache
 from operator import attrgetter
 
 import regex
@@ -25,7 +24,7 @@ from extractors.model.check_characters import KNOWN, CheckCharacter, Zones, lear
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 #: Minimum number of distinct names of one kind and length that show the length of that kind.
 _ENOUGH = 3
-#: Minimum number of distinct names for the absence of a length, or a sort of character, to count.
+#: Minimum number of distinct names for the absence of a length to count.
 _MANY = 8
 #: A kind with more lengths has no shape.
 _MOST_LENGTHS = 3
@@ -39,8 +38,6 @@ class Fit(Enum):
     TOO_SHORT = "too short"
     FITS = "fits"
     TOO_LONG = "too long"
-    STRANGE = "strange"
-    """It has a known length, but characters that no name of its kind has, or a length between known ones."""
 
 
 def kind_of(ark: Ark) -> Kind:
@@ -52,51 +49,12 @@ def kind_of(ark: Ark) -> Kind:
     return ark.naan, ark.name[: len(ark.name) - len(ark.name.lstrip(_LETTERS))]
 
 
-_VOWELS = frozenset("aeiouAEIOU")
-
-
-def _sorts(name: str) -> frozenset[str]:
-    """Return the sorts of the characters after the initial letters of a name.
-
-    >>> sorted(_sorts("metapth304825")), sorted(_sorts("cl0b1E"))
-    (['digit'], ['consonant', 'digit', 'vowel'])
-    """
-    return frozenset(map(_sort_of, set(name.lstrip(_LETTERS))))
-
-
-@lru_cache(maxsize=1024)
-def _sort_of(char: str) -> str:
-    if char.isdigit():
-        return "digit"
-    if char in _VOWELS:
-        return "vowel"
-    return "consonant" if char.isalpha() else char
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """The lengths of the base names of one kind, and the sorts of their characters."""
-
-    lengths: frozenset[int]
-    sorts: frozenset[str]
-    names: int
-    """Number of distinct names that it was learned from."""
-
-    def fit(self, name: str) -> Fit:
-        """Return the fit of *name* to this shape."""
-        if len(name) in self.lengths:
-            return Fit.FITS if self.names < _MANY or _sorts(name) <= self.sorts else Fit.STRANGE
-        if len(name) < min(self.lengths):
-            return Fit.TOO_SHORT
-        return Fit.TOO_LONG if len(name) > max(self.lengths) else Fit.STRANGE
-
-
 @dataclass(frozen=True, slots=True)
 class Shapes:
-    """The shapes of names by kind, and of all names of a NAAN."""
+    """The shapes of names, which are their lengths, by kind and for all names of a NAAN."""
 
-    by_kind: Mapping[Kind, Shape] = field(default_factory=dict)
-    by_naan: Mapping[str, Shape] = field(default_factory=dict)
+    by_kind: Mapping[Kind, frozenset[int]] = field(default_factory=dict)
+    by_naan: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
     @classmethod
     def learn(cls, bases: Iterable[Ark], zones: Zones = KNOWN) -> Shapes:
@@ -105,51 +63,40 @@ class Shapes:
         Names whose check character fails in *zones* are ignored.
 
         >>> arks = [Ark.parse(f"ark:13960/{name}") for name in ("t1pg22p71", "t78s5b569", "t58d0dn7n")]
-        >>> sorted(Shapes.learn(arks).by_kind[("13960", "t")].lengths)
-        [9]
+        >>> Shapes.learn(arks).by_kind
+        {('13960', 't'): frozenset({9})}
         """
-        kinds: dict[Kind, _Names] = defaultdict(_Names)
-        naans: dict[str, _Names] = defaultdict(_Names)
+        kinds: dict[Kind, Counter[int]] = defaultdict(Counter)
+        naans: dict[str, Counter[int]] = defaultdict(Counter)
         for base in bases:
-            if zones.check(base) is CheckCharacter.FAILS:
-                continue
-            sorts = _sorts(base.name)
-            kinds[kind_of(base)].add(base.name, sorts)
-            naans[base.naan].add(base.name, sorts)
+            if zones.check(base) is not CheckCharacter.FAILS:
+                kinds[kind_of(base)][len(base.name)] += 1
+                naans[base.naan][len(base.name)] += 1
         return cls(
-            {kind: shape for kind, names in sorted(kinds.items()) if (shape := names.shape(_ENOUGH))},
-            {naan: shape for naan, names in sorted(naans.items()) if (shape := names.shape(_MANY))},
+            {kind: frozenset(lengths) for kind, lengths in sorted(kinds.items()) if _is_shape(lengths, _ENOUGH)},
+            {naan: frozenset(lengths) for naan, lengths in sorted(naans.items()) if _is_shape(lengths, _MANY)},
         )
 
     def fit(self, ark: Ark, *, kind: Kind | None = None) -> Fit | None:
         """Return the fit of the base name of *ark* to its kind, or to *kind* for a piece of a name; None if unknown."""
-        shape = self.by_kind.get(kind or kind_of(ark)) or self.by_naan.get(ark.naan)
-        return shape.fit(ark.name) if shape else None
+        lengths = self.by_kind.get(kind or kind_of(ark)) or self.by_naan.get(ark.naan)
+        if lengths is None:
+            return None
+        if len(ark.name) in lengths:
+            return Fit.FITS
+        return Fit.TOO_SHORT if len(ark.name) < min(lengths) else Fit.TOO_LONG
 
     def allows(self, ark: Ark) -> bool:
         """Return True if the base name of *ark* fits its kind, or its kind is unknown."""
         return self.fit(ark) in (None, Fit.FITS)
 
 
-@dataclass(slots=True)
-class _Names:
-    """The lengths and sorts of characters of distinct names."""
-
-    lengths: Counter[int] = field(default_factory=Counter)
-    sorts: set[str] = field(default_factory=set)
-
-    def add(self, name: str, sorts: frozenset[str]) -> None:
-        self.lengths[len(name)] += 1
-        self.sorts |= sorts
-
-    def shape(self, enough: int) -> Shape | None:
-        """Return the shape of the names; None if they are too few or too different."""
-        number, lengths = self.lengths.total(), len(self.lengths)
-        if number < enough or lengths > _MOST_LENGTHS:
-            return None
-        if lengths > 1 and (number < _MANY or min(self.lengths.values()) < 2):
-            return None
-        return Shape(frozenset(self.lengths), frozenset(self.sorts), number)
+def _is_shape(lengths: Counter[int], enough: int) -> bool:
+    """Return True if the *lengths* of names are those of at least *enough* names, and agree."""
+    number = lengths.total()
+    if number < enough or len(lengths) > _MOST_LENGTHS:
+        return False
+    return len(lengths) == 1 or (number >= _MANY and min(lengths.values()) > 1)
 
 
 # The words in qualifiers: components and variants of many resolvers, and those of the audit.

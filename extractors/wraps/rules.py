@@ -328,7 +328,7 @@ def shape_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     match evidence.shapes.fit(left, kind=kind_of(joined)), evidence.shapes.fit(joined):
         case Fit.TOO_SHORT, Fit.FITS:
             return WrapDecision(True, Reason.NAME_SHAPE, Confidence.LIKELY)
-        case Fit.FITS, Fit.TOO_LONG | Fit.STRANGE if not wrap.hyphen:
+        case Fit.FITS, Fit.TOO_LONG if not wrap.hyphen:
             return WrapDecision(False, Reason.NAME_SHAPE, Confidence.LIKELY)
     return None
 
