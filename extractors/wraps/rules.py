@@ -234,7 +234,9 @@ _NO_WORD = regex.compile(rf"{_CONSONANTS}|\p{{L}}*(?:{_ODD_LETTERS.pattern})")
 _DELIMITER_FIRST = regex.compile(rf"[/.=:_~@+][\p{{L}}\p{{Nd}}]|-(?:[A-Z]*\d|{_CONSONANTS})")
 #: The number of a footnote and the first word of its text: ``9Pieter``, ``13DUBOIS,``.
 _FOOTNOTE = regex.compile(r"\d{1,3}\p{Lu}(?=\p{L}*[AEIOUYaeiouy])(?:\p{Ll}{2,}|\p{Lu}{3,})[.,]?\Z")
-_SENTENCE_START = regex.compile(r"\d{0,3}\p{Lu}\p{Ll}|\p{Lu}\p{L}*\d*\p{L}*[,;:]?\Z|(?:1[4-9]|20)\d\d[.,;:)]*\Z")
+_SENTENCE_START = regex.compile(
+    r"\d{0,3}\p{Lu}\p{Ll}|\d{1,3}(?=\p{Ll}*[aeiou])\p{Ll}{3,}\Z|\p{Lu}\p{L}*\d*\p{L}*[,;:]?\Z|(?:1[4-9]|20)\d\d[.,;:)]*\Z"
+)
 _SCHEME = regex.compile(r"[a-z]+:", regex.IGNORECASE)
 _NAME_PART = regex.compile(r"[\p{L}\p{Nd}=~*+@_$]*")
 _VOWELS = frozenset("aeiouyAEIOUY")
