@@ -13,6 +13,7 @@ from extractors.mentions.mention import Mention
 from extractors.mentions.mention_reader import (
     COMPOUND,
     CONTEXT_CHARS,
+    GLUED_SENTENCE,
     INCOMPLETE_NAME,
     LETTER_FOR_ZERO,
     PORT_PATH,
@@ -233,6 +234,7 @@ def _ark(found: re.Match[str], zones: Zones) -> Ark | None:
     is_odd = (
         SHORT_NAME.fullmatch(name)
         or PORT_PATH.match(chars)
+        or GLUED_SENTENCE.search(chars)
         or LETTER_FOR_ZERO.search(name)
         or INCOMPLETE_NAME.match(chars)
     )

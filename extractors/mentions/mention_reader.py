@@ -52,6 +52,8 @@ LETTER_FOR_ZERO = re.compile("[oOD](?:(?<=[0-9].)|(?=[0-9]))")
 SHORT_NAME = re.compile(r"[0-9]{1,3}|[^\W\d_]{1,3}")
 #: The path behind a host and its port, ``ark:19090/metrics``, or numbers: ``ark:15000/20000``.
 PORT_PATH = re.compile(r"[0-9]{5}/(?:(?=[b-df-hj-np-tv-xz]*[aeiouy])[a-z]{2,}|[0-9]+(?:00|=[0-9]+))(?:[/.]|\Z)")
+#: The first word of the next sentence, without a blank before it: ``metadc107835.See``.
+GLUED_SENTENCE = re.compile(r"\.[A-Z][a-z]+\Z")
 #: A UUID (the Smithsonian writes a digit before it) or a name of FamilySearch or INIST with too few characters.
 INCOMPLETE_NAME = re.compile(
     r"[^/]*/(?:[0-9]?[0-9a-f]{8}-[0-9a-f]{4}-(?:[0-9a-f]{4}-){0,2}[0-9a-f]{0,11}|[0-9]:[0-9]:[0-9A-Z]{1,4})(?=[/.]|\Z)"
@@ -95,10 +97,10 @@ VARIABLE = re.compile(
 )
 #: A variable in brackets: ``{n}``, ``${i}``, ``{{ id }}``, ``<id>``, ``[id]``, ``%(name)s``,
 #: ``{:08}``, ``f(n)``, ``f##``; ``{.class}`` and ``{: .class}`` are Markdown, and ``{code}``, ``{{/code}}`` and
-#: ``{% endif %}`` end markup.
+#: ``{% endif %}`` end markup; ``{{dead link}}`` and ``{{sup|3}}`` are templates of wikis.
 _VARIABLE_AFTER = re.compile(
     rf"[$#]?\{{(?![.#/]|:[ .#]|(?:code|color|noformat|panel|quote)\}})[^{{}}\s]{{0,40}}\}}"
-    rf"|\{{[{{%](?!-?\s?(?:/|(?:end|endif|endfor|endblock|else|elif|elseif)\b))|<{_VARIABLE_NAME}>|\[{_VARIABLE_NAME}\]|(?<=%)\("
+    rf"|\{{[{{%](?!-?\s?(?:/|(?:end|endif|endfor|endblock|else|elif|elseif)\b)|\w+\s?(?:\s\w|\|\s?(?:\d|\w+=)))|<{_VARIABLE_NAME}>|\[{_VARIABLE_NAME}\]|(?<=%)\("
     rf"|(?<=[/.][a-z])(?:##|\({_VARIABLE_NAME}\))|\#{{4}}",
     re.IGNORECASE,
 )
@@ -114,6 +116,8 @@ _LONGEST_STEM = 5
 _SOME_NAME = regex.compile(r"[\p{L}\p{N}]")
 #: The same for a name that begins with an escaped bracket, quote or blank: ``ark:12148/%28%28dc.subject``.
 _QUERY_TEXT = re.compile(r"%(?:25)*(?:2[0-2789]|3[CE]|7[BD])", re.IGNORECASE)
+#: A macro of AsciiDoc: ``metadc107835footnote:[12 leaves]``.
+_FOOTNOTE_MACRO = re.compile(r"(?<=[0-9A-Za-z])footnote(?:ref)?\Z")
 _BLANKS = f" {ODD_BLANK}"
 _SPACED_LABEL = re.compile(rf"k[{_BLANKS}]:", re.IGNORECASE)
 #: ``Ark: 1936/37`` is a ship's log.
@@ -427,6 +431,9 @@ class MentionReader:
             self._slash = "" if is_target else "/"  # in a text it may be punctuation, not a part of the ARK
             return
         self._builder.strip(_TAIL)
+        macro = _FOOTNOTE_MACRO.search(chars)
+        if macro and self._text.startswith(":[", self._builder.end):
+            self._builder.cut(len(macro[0]))
         if self._ends_with_markup():
             self._builder.strip(_TAIL + self._builder.last)
         elif self._builder.last == "*" and self._block.role is Role.TEXT:  # of a note
@@ -537,6 +544,10 @@ class MentionReader:
         if bisect_left(seams, start) < bisect_right(seams, end + 1):  # in the mention or directly after it
             notes.decisions.append(WrapDecision(False, Reason.GAPS_ON_PAGE, Confidence.LIKELY))
             notes.is_beyond_name |= bool(ark.qualifier)
+            if block.page is None:
+                at = self._offsets.source_offset(self._label.start())
+                for seam in seams[bisect_right(seams, at) : bisect_left(seams, end)]:
+                    notes.note_alternative(block.text[at:seam])
         for reason, is_true in (
             (Reason.RECOGNIZED_TEXT, block.is_recognized),
             (Reason.ENDS_AT_PAGE_END, is_page and not _VISIBLE.search(block.text, end)),
@@ -613,6 +624,9 @@ class MentionReader:
         varies = REST_VARIES.match(self._text, self._builder.end)
         if varies and varies[0][0] in _QUOTES:
             self._notes.decisions.append(WrapDecision(False, Reason.STRING_LITERALS, Confidence.LIKELY))
+        if sentence := GLUED_SENTENCE.search(chars):
+            self._notes.mark_likely(Reason.ATTACHED_WORD_KEPT)
+            self._notes.note_alternative(self._written_label + chars[: sentence.start()])
         if INCOMPLETE_NAME.match(chars):
             self._notes.mark_likely(Reason.INCOMPLETE_NAME)
         is_bare = self._written.url is None and self._block.role is Role.TEXT

@@ -65,7 +65,8 @@ _SYMBOLS = {"\\": "\n", ",": "\N{NARROW NO-BREAK SPACE}", **dict.fromkeys("-/@'`
 _ESCAPE = re.compile(r"\\(?:\s|(.)|\Z)", re.DOTALL)
 _RESTRUCTURED = re.compile(
     r"""
-      (?P<text> [^\\`._]++ )
+      (?P<text> [^\\`._:]++ )
+    | (?P<role> : [a-z][a-z-]{0,30} : ) (?=`)
     | (?m:^) [ \t]*+ (?: \.\. [ ] _ [^:\n]{1,200} : | __ ) [ \t]++
          (?P<target> \S [^\n]*+ (?: \n [ \t]++ \S [^\n]*+ )*+ )
     | `` (?P<literal> [^`\n]++ ) ``
@@ -120,6 +121,8 @@ def read_restructured(data: bytes, *, charset: str | None = None) -> Reading:
             out.open_link(link := out.add_link(target, "`<>`_"))
             out.write(_unescape(token["shown"]) or target)
             out.close_link(link)
+        elif token["role"]:
+            out.write(" ")
         else:
             out.write(token["symbol"].strip() if token["symbol"] else token["literal"] or token["phrase"] or token[0])
     out.end()

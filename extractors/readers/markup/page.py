@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -26,7 +27,7 @@ _ARK_ENDS = regex.compile(r"[\s<>\"]")
 #: Two letters or more, because a single one may be a check character with markup of its own.
 _WORD = regex.compile(r"\p{L}{2,40}+(?!\p{L})(?![\p{N}\p{Pd}~*+=@_$%/&]|[.?:][\p{L}\p{N}])")
 #: The first number in an element: ``<span>ark:/…</span><span>12 leaves</span>``.
-_NUMBER = regex.compile(r"\p{N}{1,3}\p{L}?(?!\S)")
+_NUMBER = regex.compile(r"\p{N}{1,4}\p{L}?(?![\p{L}\p{N}_])")
 _LONGEST_ARK = 400
 _LINE_BREAK_AT_END = regex.compile(r"\n[ \t]*\Z")
 
@@ -99,38 +100,42 @@ class TextRun:
         self._begin()
         if not text or text.isspace():
             return None
-        breaks = _breaks(text, edges, anchors)
+        breaks, seams = _breaks(text, edges, anchors)
         parted = "\n".join(text[start:end] for start, end in pairwise([0, *breaks, len(text)])) if breaks else text
         stripped = parted.strip()
+        removed = len(parted) - len(parted.lstrip())
         moved: Iterable[Anchor] = anchors
         if anchors and (breaks or len(stripped) < len(text)):
-            moved = _shift_anchors(anchors, breaks, len(parted) - len(parted.lstrip()), len(stripped))
-        return Block(stripped, role, place=location, anchors=tuple(moved), following=following)
+            moved = _shift_anchors(anchors, breaks, removed, len(stripped))
+        return Block(
+            stripped, role, place=location, anchors=tuple(moved), following=following,
+            seams=tuple(seam + bisect_left(breaks, seam) - removed for seam in seams),
+        )  # fmt: skip
 
 
-def _breaks(text: str, edges: list[int], anchors: list[Anchor]) -> list[int]:
-    """Return the boundaries of elements that separate the text on both sides, without a blank there."""
+def _breaks(text: str, edges: list[int], anchors: list[Anchor]) -> tuple[list[int], list[int]]:
+    """Return the boundaries of elements that separate the text, without a blank there, and others within ARKs."""
     within_words = [
         edge
         for edge in dict.fromkeys(edges)
         if 0 < edge < len(text) and text[edge - 1].isalnum() and text[edge].isalnum()
     ]
     if not within_words:
-        return []
+        return [], []
     link_edges = {anchor.start for anchor in anchors} | {anchor.end for anchor in anchors}
     between = {edge for edge, count in Counter(edges).items() if count > 1}
-    return [
+    within_arks = [edge for edge in within_words if _is_within_ark(text, edge)]
+    ends = {
         edge
-        for edge in within_words
-        if _LABEL_OR_URL.match(text, edge)
-        or _ends_ark(text, edge, edge in link_edges or (edge in between and _NUMBER.match(text, edge) is not None))
-    ]
+        for edge in within_arks
+        if edge in link_edges or _WORD.match(text, edge) or (edge in between and _NUMBER.match(text, edge))
+    }
+    breaks = [edge for edge in within_words if edge in ends or _LABEL_OR_URL.match(text, edge)]
+    return breaks, [edge for edge in within_arks if edge not in ends and text[edge].isascii()]
 
 
-def _ends_ark(text: str, edge: int, at_other: bool) -> bool:
-    """Return True if an ARK before *edge* may end there, before a word, a link or an element with a number."""
-    if not at_other and not _WORD.match(text, edge):
-        return False
+def _is_within_ark(text: str, edge: int) -> bool:
+    """Return True if the name of an ARK begins before *edge* and may continue after it."""
     before = text[max(0, edge - _LONGEST_ARK) : edge]
     begins = max((beginning.end() for beginning in _ARK_BEGINS.finditer(before)), default=None)
     return begins is not None and "/" in before[begins:] and not _ARK_ENDS.search(before, begins)
