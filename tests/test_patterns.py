@@ -51,7 +51,7 @@ COMPUTED = {
     "crawler/sources/request_logs.py: line_pattern": "the user writes the format of a log",
     "crawler/wire/redaction.py: _decode": "it is one of two patterns of the module",
     "crawler/wire/redaction.py: _patterns": "it is a literal, with alternatives of one character",
-    "crawler/wire/robots.py: _score": "it is a literal",
+    "crawler/wire/robots.py: applicable_rules": "it is a literal",
     "extractors/corrections/sources.py: Source._find": "it has literals, and white space that is never given back",
     "extractors/mentions/mention_reader.py: MentionReader._ends_with_markup": "it looks at 60 characters",
     "extractors/model/ark.py: _body_has": "its patterns are of one character",
