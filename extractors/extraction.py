@@ -71,7 +71,7 @@ class Extraction:
 
     @property
     def whole(self) -> frozenset[Ark]:
-        """Its ARKs that needed no decision: evidence for other documents."""
+        """The document's ARKs that needed no decision: evidence for other documents."""
         return frozenset(mention.ark for mention in self.mentions if mention.is_complete)
 
 

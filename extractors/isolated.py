@@ -68,7 +68,7 @@ def document_worker() -> DocumentWorker:
 
 
 def document_executor(jobs: int) -> WorkerExecutor:
-    """Return an executor of at most *jobs* such processes; each starts when it is needed."""
+    """Return an executor of at most *jobs* processes for parsing; each starts when it is needed."""
     return WorkerExecutor(jobs, timeout_s=PARSING_S, cpu_s=PARSING_CPU_S, memory_bytes=PARSING_BYTES)
 
 

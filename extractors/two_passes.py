@@ -183,7 +183,7 @@ def summary_of(part: Part, extraction: Extraction | None) -> DocumentSummary:
 
 @dataclass(frozen=True, slots=True)
 class RenderedDocument(Generic[R]):
-    """A decided document after rendering."""
+    """A document with decided mentions, and the result of rendering it."""
 
     summary: DocumentSummary
     """Has neither the whole ARKs nor the encoded mentions."""

@@ -18,7 +18,7 @@ MOST_PLACES = 3
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One problem to list."""
+    """A problem for a list, with the places that cite its ARK."""
 
     words: str
     """The problem in words, for example from `failing_words`."""

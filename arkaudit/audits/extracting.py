@@ -107,7 +107,7 @@ class MistypedArk:
 
     @property
     def subject(self) -> Subject:
-        """The citation in a baseline."""
+        """The key of the citation in a baseline: the document, and the ARK as written."""
         return Subject(self.document, self.as_written)
 
     @property
@@ -176,7 +176,7 @@ class ExtractTotal:
     """The outcome of each document that was not read as a whole; with a baseline, of all documents."""
 
     def add(self, document: DocumentSummary, counts: CountedDocument, *, keeps_name: bool) -> None:
-        """Count one document and its citations; *keeps_name* also if it was read as a whole."""
+        """Count one document and its citations; keep its outcome if *keeps_name*, or if it is `UNREADABLE`."""
         is_empty = False
         self.in_part += document.is_read_in_part
         if document.is_unreadable:
@@ -213,7 +213,7 @@ class ExtractTotal:
 
     @property
     def words(self) -> str:
-        """The line of totals.
+        """The totals in one line.
 
         >>> ExtractTotal(read=2, citations=5, repaired=1, in_part=1, unread=["a.pdf"]).words
         '2 documents read, 1 of them in part, 1 not readable; 5 citations, 1 repaired'

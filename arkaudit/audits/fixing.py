@@ -52,22 +52,22 @@ class Correction:
 
     @property
     def is_likely(self) -> bool:
-        """True if it is not made only because it is not certain."""
+        """True if uncertainty is the only reason not to make the correction."""
         return self.refusal == ONLY_LIKELY
 
     @property
     def kinds(self) -> str:
-        """Its kinds as tokens."""
+        """The kinds of the proposals, separated by commas."""
         return ", ".join(proposal.kind for proposal in self.proposals)
 
     @property
     def because(self) -> str:
-        """Its reasons in words."""
+        """The reasons for the proposals in words, separated by semicolons."""
         return "; ".join(proposal.because for proposal in self.proposals)
 
     @property
     def copy(self) -> tuple[str, str] | None:
-        """The URL and the date of an archived copy that it adds."""
+        """The URL and the date of the archived copy that the correction adds, or None."""
         return next((each.copy for each in self.proposals if each.copy), None)
 
 

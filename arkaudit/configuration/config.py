@@ -337,7 +337,7 @@ class Notify(_Section):
 
     @property
     def is_wanted(self) -> bool:
-        """True if news go anywhere."""
+        """True if news have a destination: a file, a command, a URL or an issue."""
         return bool(self.file or self.command or self.urls or self.issue)
 
     @property
@@ -365,7 +365,7 @@ class Overview(_Section):
 
 
 class NaanNames(_Section):
-    """Properties of all names of a NAAN."""
+    """The user's declaration about all names of a NAAN."""
 
     check_character: StrictBool
     """True if each name ends with a check character, as NOID makes them; False if none does."""
@@ -463,7 +463,7 @@ class Config(_Section):
         return not (self.politeness.contact or self.politeness.user_agent)
 
     def allowance(self, host: str) -> Allowance:
-        """Return the configured rate for *host* (scheme, name and port), before it asks for less itself."""
+        """Return the configured rate for *host* (scheme, name and port), which the host may lower later."""
         hosts = {name: Allowance(own.interval, own.concurrency) for name, own in self.hosts.items()}
         return Allowances(self.politeness.delay, hosts).for_host(host, is_own=self.owns(host))
 

@@ -29,7 +29,7 @@ class ConfigError(UserMistake):
 
 
 def read_toml(path: Path, *, what: str) -> dict[str, Any]:
-    """Return the values of the TOML file at *path*, a kind of file that *what* names. Raises `ConfigError`."""
+    """Return the values of the TOML file at *path*; *what* is the kind of file, for messages. Raises `ConfigError`."""
     try:
         values = tomllib.loads(read_whole(path, MOST_BYTES).decode("utf-8-sig").replace("\r\n", "\n"))
         if is_deep(values):

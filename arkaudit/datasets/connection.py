@@ -83,7 +83,7 @@ class OpenDataset:
 
 
 def query_of(name: str) -> str:
-    """Return the text of a query."""
+    """Return the SQL of the query *name*, from the folder ``sql``."""
     return Path(__file__).with_name("sql").joinpath(f"{name}.sql").read_text("utf-8")
 
 

@@ -54,7 +54,7 @@ class DatasetDocuments:
 
     @property
     def is_whole(self) -> bool:
-        """True if all of its documents are taken."""
+        """True if a check takes all documents, because the dataset has at most `whole_rows` documents and mentions."""
         tables = self.manifest.tables
         return tables["documents"].rows + tables["mentions"].rows <= self.whole_rows
 

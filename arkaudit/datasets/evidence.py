@@ -35,7 +35,7 @@ class SortedNames(Sequence[str]):
 
     @classmethod
     def of_table(cls, table: pa.Table) -> SortedNames:
-        """Return the names in a sorted column, which are copied only if it has several chunks."""
+        """Return the sorted column ``name`` of *table*, copied only if it has several chunks."""
         column = table.column("name")
         return cls(column.chunk(0) if column.num_chunks == 1 else column.combine_chunks())
 

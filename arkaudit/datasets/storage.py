@@ -210,7 +210,7 @@ class Storage:
             path.unlink(missing_ok=True)
 
     def read(self, name: str) -> bytes | None:
-        """Return the content of a file, or None."""
+        """Return the content of a file, or None if it does not exist."""
         with contextlib.suppress(FileNotFoundError), self.local(name) as path:
             return path.read_bytes()
         return None
@@ -228,7 +228,7 @@ class Storage:
 
 
 class ObjectStorage(Storage):
-    """The same below a prefix of object storage."""
+    """Files below a prefix of an object store, with the methods of `Storage`."""
 
     def __init__(self, url: str) -> None:
         self.place = require_valid_url(url).rstrip("/")

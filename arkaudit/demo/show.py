@@ -65,9 +65,9 @@ def loopback_audit(store: Path | None = None) -> Iterator[Path]:
 
 
 def show(out: Path, console: Console, *, lang: str | None = None) -> int:
-    """Run the demo with a report in the language *lang*, and return the exit code of the audit.
+    """Run the demo, write its report to the folder *out* in the language *lang*, and return the exit code of the audit.
 
-    Raises `UserMistake` before it starts.
+    Raises `UserMistake` before the audit if the report can't be written there.
     """
     out = out.absolute()
     check_out(out, FORMATS)

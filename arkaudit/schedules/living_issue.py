@@ -62,7 +62,7 @@ class LivingIssue:
 
 @dataclass(frozen=True, slots=True)
 class IssueSection:
-    """Our part in the text of an issue, as the last update wrote it."""
+    """The part of an issue's text that arkaudit wrote at its last update."""
 
     span: tuple[int, int]
     """Its place in the text, with the marks."""
@@ -91,7 +91,10 @@ class IssueSection:
 def section_text(
     digest: Digest, language: Language, *, ticked: frozenset[str] = frozenset(), limit: int = MOST_CHARS
 ) -> str:
-    """Return our part of the issue's text, between its marks."""
+    """Return the part of an issue's text that arkaudit writes, between the marks of its begin and end.
+
+    The boxes of the causes in *ticked* are ticked. ARKs and causes are left out to stay within *limit* characters.
+    """
     audit, run = quote(digest.audit, safe=""), digest.news.run_id
     state = " closed" if digest.news.is_clear else ""
     begin = f"<!-- arkaudit:begin audit={audit} run={run} at={digest.news.at}{state} -->"

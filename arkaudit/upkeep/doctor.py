@@ -179,7 +179,7 @@ def _means_held() -> frozenset[SandboxMeasure]:
 
 
 def diagnose_sandbox(means_held: Callable[[], frozenset[SandboxMeasure]]) -> Diagnosis:
-    """Report how processes that parse documents are confined; *means_held* starts one and asks it.
+    """Report how processes that parse documents are confined; *means_held* starts one and returns its mechanisms.
 
     >>> diagnose_sandbox(lambda: frozenset(SandboxMeasure)).words
     'documents are parsed in a process that the kernel confines (landlock, seccomp)'

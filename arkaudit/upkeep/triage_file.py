@@ -72,7 +72,7 @@ class _TriageFile(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class TriageFile:
-    """The decisions of a file."""
+    """The decisions that were read from a file."""
 
     decisions: tuple[TriageDecision, ...]
     at: datetime

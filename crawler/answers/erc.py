@@ -55,7 +55,7 @@ class Value:
 
     @property
     def code_of_missing(self) -> str | None:
-        """The code if it means that there is no value, or None."""
+        """The controlled code if it is one for a missing value, or None."""
         is_elsewhere = self.code == ELSEWHERE and not self.text
         return self.code if self.code in MISSING or is_elsewhere else None
 
@@ -345,7 +345,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Erc:
-    """A record: its stories in order."""
+    """An Electronic Resource Citation: its stories in order."""
 
     segments: tuple[Segment, ...]
     is_stub: bool = False

@@ -146,7 +146,7 @@ class AnswerFacts:
 
     @cached_property
     def is_success(self) -> bool:
-        """True if that status is a success."""
+        """True if the chain ended with a status of success."""
         return self.is_answered and self.status in SUCCESSES
 
     @property
@@ -182,7 +182,7 @@ class AnswerFacts:
 
     @property
     def is_failing(self) -> bool:
-        """True if it shows a failure of its host, rather than anything about the name."""
+        """True if the answer shows a failure of its host, rather than anything about the name."""
         return self.end in DEAD_ENDS or self.outcome is ObjectOutcome.SERVER_ERROR
 
     @cached_property
@@ -195,7 +195,7 @@ class AnswerFacts:
 
     @property
     def is_redirected(self) -> bool:
-        """True if redirects led to it."""
+        """True if the chain has redirects."""
         return len(self.hops) > 1
 
     @property
@@ -205,7 +205,7 @@ class AnswerFacts:
 
     @cached_property
     def outcome(self) -> ObjectOutcome:
-        """The outcome by its status alone, or by its end."""
+        """The outcome by the status alone or, without a status, by the end of the chain."""
         if not self.is_answered:
             return OUTCOME_OF_END.get(self.end, ObjectOutcome.UNDETERMINED)
         return status_outcome(self.status or 0)
@@ -217,7 +217,7 @@ class AnswerFacts:
 
     @cached_property
     def thump_fault(self) -> int | None:
-        """The code of a THUMP-Status header (``0.6 404 Not Found``), if it is a fault after a success (2023, 5.2)."""
+        """The THUMP-Status code (``0.6 404 Not Found``) of a success, if it is at least 400, or None (2023, 5.2)."""
         match = _THUMP_STATUS.match(self.headers.get("THUMP-Status", ""))
         code = int(match["code"]) if match else 0
         return code if self.is_success and code >= 400 else None
@@ -392,7 +392,7 @@ class AnswerFacts:
 
     @cached_property
     def own_places(self) -> tuple[str, ...]:
-        """The places in which it names the requested ARK, a part of it or its whole."""
+        """The places in which the answer names the requested ARK, a part of it or its whole."""
         return self.places_of(self.ark)
 
     def places_of(self, ark: Ark) -> tuple[str, ...]:
@@ -402,7 +402,7 @@ class AnswerFacts:
 
     @cached_property
     def other_ark(self) -> str | None:
-        """Another ARK that it declares as its subject, if it names the requested one nowhere."""
+        """Another ARK that the answer declares as its subject, if it names the requested ARK nowhere."""
         if self.own_places:
             return None
         return next((str(ark) for ark, where in self._named_arks if declares((where,))), None)
@@ -447,7 +447,7 @@ class AnswerFacts:
 
     @property
     def is_error_record(self) -> bool:
-        """True if it is an error record."""
+        """True if the record reports an error instead of a description."""
         return "error" in (self.record or {})
 
     @property

@@ -58,7 +58,7 @@ class MetadataFacts:
 
     @property
     def asked(self) -> str:
-        """The inflection."""
+        """The inflection that was requested."""
         return INFLECTIONS[self.answer.seen.question]
 
     # -- the redirects

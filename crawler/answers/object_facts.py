@@ -120,7 +120,7 @@ class ObjectFacts:
 
     @cached_property
     def reply(self) -> ControlContrast:
-        """The reply to the control."""
+        """The reply to the control, compared with the object's answer."""
         answer, control = self.answer, self.control
         if control is None or not control.is_answered:
             return ControlContrast.NOTHING
@@ -187,7 +187,8 @@ class ObjectFacts:
     def wall(self) -> AnswerFacts | None:
         """The answer to a repeated control that shows a wall in front of all objects, or None.
 
-        One without a usable answer shows a wall if other objects share this answer, or if it is a log-in page.
+        A repeated control without a usable answer shows a wall if other objects share the object's answer, or if the
+        object's answer is a log-in page.
         """
         answer = self.answer
         wall = wall_before(answer, self.changed_controls)
@@ -258,7 +259,7 @@ class ObjectFacts:
 
     @property
     def weight_of_signs(self) -> Signs:
-        """The weight of the signs; many other ARKs at its URL support another sign."""
+        """The weight of `signs`; if there are any, many other ARKs at the same URL count as one more."""
         if not self.signs:
             return Signs.NONE
         is_supported = len(self.signs) > 1 or self.neighbours >= MANY_NEIGHBOURS

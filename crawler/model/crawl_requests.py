@@ -130,7 +130,7 @@ class RequestKind(StrEnum):
 
 
 class FrontierState(StrEnum):
-    """The state of an entry."""
+    """The state of an entry of the frontier."""
 
     WAITING = "waiting"
     CLAIMED = "claimed"
@@ -140,7 +140,7 @@ class FrontierState(StrEnum):
 
 
 class Reach(StrEnum):
-    """The links of a document that are followed."""
+    """The kinds of links that are followed from a document."""
 
     SITE = "site"
     """Links within the scope of the crawl."""

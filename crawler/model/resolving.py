@@ -222,7 +222,7 @@ class Follow:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The chain ends here, in this way."""
+    """The decision to end a chain, with the kind of its end."""
 
     end: ChainEnd
     detail: str = ""

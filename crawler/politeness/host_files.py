@@ -49,7 +49,7 @@ class HostWait:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """The intention of an audit to ask a host, and the moment when it looks again."""
+    """The intention of an audit to ask a host, and the time at which the audit looks at the host's file again."""
 
     by: str
     looks_at: float

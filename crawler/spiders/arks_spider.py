@@ -250,7 +250,10 @@ class ArksSpider(AuditSpider):
     async def on_answer(
         self, request: Request, response: Response | None, ask: Ask
     ) -> AsyncIterator[Observation | Request]:
-        """Yield the observation, and the requests that follow. It is recorded in the order of these decisions."""
+        """Yield the observation of a response, and the requests that follow from it.
+
+        The observation is recorded at once, so that the store has the answers in the order of their decisions.
+        """
         observation = await observe(ask, request, response, self.answers)
         if response is not None and ask.question in RENDERED and self._renderer is not None:
             shown = await self._renderer.observe(observation, response, self._stopped)

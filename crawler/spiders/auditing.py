@@ -251,7 +251,7 @@ class AuditSpider(scrapy.Spider):
         self.recorder.add(self.outcome_of_lost(entry))
 
     def outcome_of_lost(self, entry: FrontierEntry) -> Recordable:
-        """Return the record for an entry that lost its outcome."""
+        """Return the record for an entry whose requests all ended without an outcome."""
         return SettledEntry(self.name, entry.crawl_request.canonical)
 
     def on_recorded(self, items: Sequence[Recordable]) -> None:

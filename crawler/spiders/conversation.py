@@ -86,7 +86,7 @@ class Ask:
 
     @property
     def key(self) -> tuple[str, Question, int]:
-        """The key that it shares with its answer."""
+        """The request URL, question and attempt, which an answer shares with its question."""
         return self.request_url, self.question, self.attempt
 
 
@@ -262,7 +262,7 @@ class Conversation:
         return [*self._next_questions(case, observation, is_last=is_last), *self._finish(case)]
 
     def on_unread(self, observation: Observation) -> list[Outgoing]:
-        """Return the questions after an unread answer, including those from before its `on_answer` was interrupted."""
+        """Return the next questions if `on_answer` was interrupted, including those that it had already begun."""
         begun = self._begun
         self._cases[observation.request_url].open += 1
         return [*begun, *self.on_answer(observation, is_last=True)]

@@ -82,7 +82,7 @@ class DocumentSource:
         return self.hops[-1].url if self.hops else None
 
     def walk(self) -> Iterator[ArchiveMember | Finding]:
-        """Read the documents in it from the beginning: itself, or the members of an archive."""
+        """Return the members of an archive, or else the document itself, read from the beginning, with findings."""
         self.stream.seek(0)
         return members(self.stream, name=self.name, path=self.path, media_type=self.media_type, charset=self.charset)
 

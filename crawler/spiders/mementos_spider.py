@@ -47,7 +47,7 @@ class OpenSearch:
 
 
 class MementosSpider(AuditSpider):
-    """Runs one search for each ARK on its frontier; each request depends on the previous answer."""
+    """Searches archives for a copy of each ARK on its frontier; each request depends on the previous answer."""
 
     name = "mementos"
     exported = MementoRecord

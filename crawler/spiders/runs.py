@@ -116,9 +116,9 @@ def record_registry_findings(store: Store, run_id: int, registry: Registry) -> N
 
 
 def url_again(before: Mention, again: Mention, url: str, *, resolver: str) -> str:
-    """Return the request URL of a mention that was decided *again*, by its *url* from *before*.
+    """Return the request URL of *again*, the new decision about the mention *before*, whose request URL was *url*.
 
-    A relative link refers to the resolver of its page, which only that URL still contains.
+    A relative link refers to the resolver of its page, which only *url* still contains.
     """
     if again.repaired == before.repaired:
         return url
@@ -306,7 +306,7 @@ class TargetReadings:
 
     @property
     def urls(self) -> list[str]:
-        """The URLs with answers for it."""
+        """The URLs of all readings and suggested ARKs."""
         return [reading.url for reading in (*self.readings, *self.suggested)]
 
 

@@ -302,7 +302,7 @@ class DocumentTables(Database):
             return list(_dead_sources(connection, run_id))
 
     def has_read_seed(self, run_id: int) -> bool:
-        """Return True if any document was read that the user named, other than sources whose documents are all dead."""
+        """Return True if the run read a seed other than sources that list only unreadable documents."""
         of_seeds = select(_document.document_id).where(
             _document.run_id == run_id, _document.found_on.is_(None), _document.outcome.in_(LIVE)
         )

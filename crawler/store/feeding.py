@@ -238,11 +238,11 @@ class Feed:
         return self._left is not None and self._left <= 0
 
     def has_handed_out(self, canonical: str) -> bool:
-        """Return True if a claimed entry was handed out, or gets its outcome elsewhere."""
+        """Return True if a claimed entry was handed out, or if another request records its outcome."""
         return canonical in self._in_hand or canonical in self._taken
 
     def take(self, canonical: str) -> None:
-        """Take a claimed entry out of memory: it gets its outcome elsewhere."""
+        """Do not hand out a claimed entry, because another request records its outcome."""
         self._taken.add(canonical)
         if self._left is not None:
             self._left += 1

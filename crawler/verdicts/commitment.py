@@ -102,7 +102,7 @@ class CommitmentFacts:
 
     @cached_property
     def statement(self) -> StatementFacts:
-        """The facts of the statement in that answer."""
+        """The facts of the statement in the answer to `stating_inflection`; without one, to ?info."""
         answer = self.answers[self.stating_inflection or Question.INFO]
         return StatementFacts(answer.statement or {}, INFLECTIONS[answer.seen.question], at=answer.final_url)
 

@@ -81,7 +81,7 @@ class Form:
 
     @property
     def state(self) -> FormState:
-        """The state of this form by its answer."""
+        """The state of this reading by the verdict on its answer."""
         if self.verdict is None:
             return FormState.UNASKED
         family = self.verdict.outcome.family

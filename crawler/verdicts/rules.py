@@ -31,7 +31,7 @@ def always(facts: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class VerdictRule(Generic[Facts, OutcomeT]):
-    """One row of a table."""
+    """One rule of a `RuleTable`: its condition, outcome and evidence."""
 
     when: str
     """The condition in words; unique in its table."""
@@ -72,7 +72,7 @@ class RuleTable(Generic[Facts, OutcomeT]):
         return tuple(rule for group in self.groups for rule in group.rules)
 
     def first(self, facts: Facts) -> VerdictRule[Facts, OutcomeT]:
-        """Return the first rule that holds."""
+        """Return the first rule that holds for *facts*, in a group that holds for them."""
         for group in self.groups:
             if group.holds(facts):
                 for rule in group.rules:

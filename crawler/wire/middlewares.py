@@ -48,7 +48,7 @@ class RunStopped(IgnoreRequest):
 
 
 class NotSent(IgnoreRequest):
-    """Raised for a request that was held back here; it has not been sent."""
+    """Raised for a request that a middleware held back before it was sent."""
 
 
 class RobotsUnreachable(IgnoreRequest):

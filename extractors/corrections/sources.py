@@ -224,7 +224,7 @@ class Place:
 
     @property
     def start(self) -> int:
-        """Its offset in the part."""
+        """The offset of the written text in its part."""
         return self.offsets.source_offset(self.starts[0])
 
     def byte_edits(self, edits: Iterable[Edit]) -> Iterator[ByteEdit]:

@@ -99,7 +99,7 @@ class ArkBuilder:
             count -= len(last)
 
     def strip(self, tail: str) -> None:
-        """Remove final characters of *tail*, and escaped blanks."""
+        """Remove all characters in *tail*, and escaped blanks, from the end."""
         while self.found:
             last = self.found[-1][0]
             kept = "" if _ESCAPED_TAIL.fullmatch(last) else last.rstrip(tail)

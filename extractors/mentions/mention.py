@@ -190,9 +190,9 @@ def linked_arks(mentions: Iterable[Mention]) -> Mapping[int, Ark]:
 
 
 def cut_links(mentions: Iterable[Mention], linked: Mapping[int, Ark]) -> dict[int, Mention]:
-    """Return the texts that continue beyond the annotation of their own link, by the number of the link.
+    """Return the mentions in running text that go on after the ARK of their own link annotation, by the link's number.
 
-    A viewer that links each line separately cuts a URL at the end of its line.
+    *linked* has the ARK of each link. A viewer that links each line separately cuts a URL at the end of its line.
     """
     return {
         link: mention

@@ -54,7 +54,7 @@ class TimeBudget:
         return stage in self._spent
 
     def note(self, words: str) -> None:
-        """Add a finding about unfinished work, once."""
+        """Add a finding that the CPU time limit was reached, with *words* about the work; once for the same words."""
         limit = f"the CPU time limit for one document was reached ({self._seconds:g} s)"
         finding = Finding("time-limit", f"{words}: {limit}")
         if finding not in self.findings:

@@ -182,7 +182,7 @@ class Evidence:
     def from_arks(
         cls, arks: Iterable[Ark], supported: frozenset[Ark] = frozenset(), resolvers: frozenset[str] = frozenset()
     ) -> Evidence:
-        """Return the evidence of whole *arks* for those that may be broken; their order doesn't matter.
+        """Return the evidence that whole *arks* give about broken ones; their order doesn't matter.
 
         >>> Evidence.from_arks([Ark.parse("ark:12148/btv1b84/f1.item"), Ark.parse("ark:12148/btv1b84")]).whole
         ('ark:12148/btv1b84', 'ark:12148/btv1b84/f1.item')
@@ -203,7 +203,7 @@ class Evidence:
         return at < len(self.whole) and self.whole[at].startswith(form)
 
     def holds(self, form: str) -> bool:
-        """Return True if *form* itself is whole elsewhere, and its check character doesn't fail."""
+        """Return True if exactly the ARK *form* is whole elsewhere, and its check character doesn't fail."""
         at = bisect_left(self.whole, form)
         is_whole = at < len(self.whole) and self.whole[at] == form
         return is_whole and self.zones.check(Ark.of_normal_form(form)) is not CheckCharacter.FAILS

@@ -84,17 +84,17 @@ class Wrap:
 
     @property
     def ark(self) -> Ark | None:
-        """The ARK, if it ends here."""
+        """The ARK if it ends at the line end, or None."""
         return ark_of(self.left)
 
     @property
     def joined_ark(self) -> Ark | None:
-        """The ARK, if it continues."""
+        """The ARK if it continues after the line end, or None."""
         return ark_of(self.left + self.next_part)
 
     @property
     def is_beyond_name(self) -> bool:
-        """True if the ARK has its whole name either way."""
+        """True if the line end is after the name: the ARK has the same name whether it ends or continues."""
         left, joined = self.ark, self.joined_ark
         return left is not None and joined is not None and left.name == joined.name
 

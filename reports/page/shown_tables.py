@@ -66,7 +66,7 @@ class ShownTable:
 
     @property
     def is_on_paper(self) -> bool:
-        """True if it is printed."""
+        """True if a printed page contains the table."""
         return self.definition.name in ON_PAPER
 
 

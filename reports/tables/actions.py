@@ -271,7 +271,7 @@ _OF_PLACE = [
 
 
 def corrections(frames: Frames) -> pd.DataFrame:
-    """Return one row per place to correct."""
+    """Return one row per place in a document with a citation to correct, and the correction."""
     failing = diagnosed_failures(frames)[[*PAIR, "cause", "should_be"]]
     rows = judged_mentions(frames, "object", "did_you_mean")
     rows = rows.merge(failing, on=PAIR, how="left").merge(archived_copies(frames), on=PAIR, how="left")

@@ -50,7 +50,7 @@ class RunStatus:
 
     @property
     def share(self) -> float:
-        """The share that works."""
+        """The share of working ARKs among those that work or fail, from 0 to 1."""
         return self.working / (self.working + self.failing + self.confirmed_broken)
 
 

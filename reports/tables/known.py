@@ -204,7 +204,7 @@ def changes(frames: Frames) -> pd.DataFrame:
 
 
 def new_failures(frames: Frames) -> pd.DataFrame:
-    """Return one row per URL of an ARK that newly fails, not yet confirmed."""
+    """Return one row per URL of each ARK that newly fails (see `newly`), unless its failure is confirmed."""
     events = events_to_report(frames)
     confirmed = events.loc[events["event"].eq(EventKind.CONFIRMED), "ark_id"]
     rows = newly(frames, Family.FAILS).assign(event=FAILING)

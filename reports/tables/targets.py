@@ -24,7 +24,7 @@ def proposed_rules(frames: Frames, moves: Iterable[TargetMove]) -> list[tuple[Re
 
 
 def moved_targets(frames: Frames) -> list[TargetMove]:
-    """Return the targets to replace, of the ARKs that work as cited."""
+    """Return the moved targets of ARKs that work as cited; each redirects permanently to its proposed replacement."""
     # A page that explains why an object is withdrawn is not its new place.
     return target_moves(_chains(frames, frames.verdicts[frames.verdicts["object"].eq(ObjectOutcome.RESOLVED)]))
 

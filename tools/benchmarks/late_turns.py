@@ -23,7 +23,7 @@ MOST, AIM = 8.0, 1.1
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Print two lines; return 1 if the bound is exceeded."""
+    """Print the share of late requests and the duration; return 1 if the duration exceeds `MOST` times its minimum."""
     hosts, arks, interval = [*arguments, *(HOSTS, ARKS, INTERVAL)[len(arguments) :]]
     interval_s = float(interval)
     seen = run_check([f"h{number:04}.example" for number in range(int(hosts))], int(arks), interval_s)

@@ -168,12 +168,15 @@ def _odt(paragraphs: list[Paragraph], language: str, ark: Callable[[Citation], s
 
 
 def libreoffice_columns(paragraphs: list[Paragraph], language: str) -> str:
-    """Use three columns, hyphenated if a dictionary is installed; long tokens break after ``/`` or anywhere."""
+    """Return an OpenDocument text in three columns, hyphenated if a dictionary is installed.
+
+    Long tokens break after ``/`` or anywhere.
+    """
     return _odt(paragraphs, language, lambda each: html.escape(each.written))
 
 
 def libreoffice_soft(paragraphs: list[Paragraph], language: str) -> str:
-    """Use three columns and soft hyphens between letters and digits of ARKs."""
+    """Return an OpenDocument text in three columns, with soft hyphens between letters and digits of ARKs."""
     return _odt(paragraphs, language, lambda each: with_joints(html.escape(each.written), "\N{SOFT HYPHEN}"))
 
 

@@ -64,7 +64,7 @@ class Document:
 
     @property
     def group(self) -> str:
-        """One of ``plain``, ``negatives``, ``html``, ``pdf``, ``layout`` and ``false-friends``."""
+        """The group of the document: ``plain``, ``negatives``, ``html``, ``pdf``, ``layout`` or ``false-friends``."""
         return self.path.partition("/")[0]
 
     @property
