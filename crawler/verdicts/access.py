@@ -378,8 +378,8 @@ _REFUSALS = (
         lambda facts: "but its page may explain this in a language whose words arkaudit does not know",
     ),
     _refusal(
-        "the last status is 404, and the page asks to log in",
-        lambda facts: facts.answer.status == 404 and facts.answer.asks_to_log_in,
+        "the last status is 404, and the page asks to log in and reports no absence",
+        lambda facts: facts.answer.status == 404 and facts.answer.asks_to_log_in and facts.answer.words.absence is None,
         ObjectOutcome.BLOCKED,
         lambda facts: "but its page asks to log in, so that the object may be behind it",
     ),
