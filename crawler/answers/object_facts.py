@@ -462,13 +462,12 @@ class ObjectFacts:
         if is_404 and self.claim and self._is_claim_of_this_alone:
             return self.claim
         word = words.word_of_withdrawal(self._control_words) if answer.status == 410 else None
-        knows_name = self._is_of_this_alone
-        if word and knows_name:
+        if word and self._is_of_this_alone:
             return word
         if not is_404 and (self.regional or answer.has_json_tombstone):
             return self.regional or "tombstone"
         is_this = not is_404 and quirks().this_object.this_object.search(words.notice) is not None
-        if not (answer.is_about_ark or is_this or (knows_name and not is_404)):
+        if not (answer.is_about_ark or is_this or (self._is_of_this_alone and not is_404)):
             return None
         for withdrawal in self._withdrawals():
             return withdrawal.words

@@ -225,7 +225,11 @@ def _is_error(mapping: Mapping[str, Any]) -> bool:
     is_message = bool(values.keys() & _MESSAGES) and values.keys() <= _MESSAGES | _WITH_MESSAGES
     is_empty = any(values.get(key) == [] for key in _FOUND)
     is_nothing = is_empty and any(values.get(key) == 0 for key in _COUNTS)
-    is_nothing = is_nothing or values.get("results") == {"bindings": []} or (_is_bare(mapping) and _has_gap(mapping))
+    is_nothing = (
+        is_nothing
+        or values.get("results") == {"bindings": []}
+        or (_is_bare(mapping) and re.search(r": (?:None|\[\])", str(mapping)) is not None)
+    )
     is_error = bool(values.get("error") or values.get("errors"))
     return is_error or is_refused or is_failure or is_message or is_nothing
 
@@ -235,11 +239,6 @@ def _is_bare(value: Any, depth: int = 0) -> bool:
     if isinstance(value, Mapping):
         return depth < _MOST_DEPTH and all(_is_bare(inner, depth + 1) for inner in value.values())
     return len(value) <= 2 if isinstance(value, str) else not isinstance(value, list) or not value
-
-
-def _has_gap(value: Any) -> bool:
-    """Return True if a structure of such values has one that is null or an empty list."""
-    return any(map(_has_gap, value.values())) if isinstance(value, Mapping) else value is None or value == []
 
 
 def is_sites(mapping: Mapping[str, Any]) -> bool:
