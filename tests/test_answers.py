@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from crawler.answers.answer import read_answer
-from crawler.answers.answer_pages import letters_in, read_page
+from crawler.answers.answer_pages import read_page
 from crawler.answers.likeness import TEXT_LIMIT, likeness, same_answer, same_page, sketch
 from crawler.answers.notices import PageWords, is_notice, says_not_found, sure_words
+from crawler.answers.own_part import letters_in
 from crawler.answers.quirks import Phrases, bare, plain, quirks
 from crawler.answers.withdrawals import withdrawals_in
 from crawler.model.observations import ChainEnd, Hop, Observation, Question

@@ -23,6 +23,7 @@ BODIES = {
     "properties in properties": ("text/html", "", "<b property=name>", "x"),
     "headings in headings": ("text/html", "", "<h1><b>", "x"),
     "menus in menus": ("text/html", "", "<nav>", "x"),
+    "menus beside one another": ("text/html", "", "x<nav></nav>", "x"),
     "main parts in one another": ("text/html", "", "<main><h1>", "x"),
     "labels with colons": ("text/html", "", "who:\n", ""),
     "links to ARKs": ("text/html", "", "<a href='/ark:/12148/x'>x</a>", ""),

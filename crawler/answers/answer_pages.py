@@ -1,90 +1,61 @@
-"""Read the statements of an HTML page about itself: the ARKs that it names, their places, and its labelled values.
-
-The page's own text is separated from the site's: menus, banners, footers and lists of links. Beautiful Soup would build
-the same tree, but takes longer than all the rest; only its detection of charsets is used.
-"""
+"""Read the statements of an HTML page about itself: the ARKs that it names, their places, and its labelled values."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import islice, takewhile
+from typing import Any
 from urllib.parse import urljoin
-
-from bs4.dammit import EncodingDetector
-from lxml import etree
 
 from crawler.answers.erc import QUESTIONS, Record, parse_erc, says_something
 from crawler.answers.notices import PageWords
+from crawler.answers.own_part import NOT_DISPLAYED, WITHOUT_TEXT, Page, own_part, parse_page, remove, select
 from crawler.answers.quirks import is_visitor_counter, plain, quirks
 from crawler.answers.structured import from_json, kernel, plain_key, record_of
 from crawler.model.observations import MOST_ARKS, PageFacts
 from extractors.find import find_arks
-from extractors.model.decoding import text_codec
 from extractors.model.urls import refresh_target
 
 #: Maximum number of bytes of markup that are parsed: the time for a hostile page is quadratic in its size.
 MARKUP_LIMIT = 2**17
-_ASCII_SPACES = " \n\t\f\r"
 _LINKS = ("canonical", "cite-as", "describes", "bookmark", "shortlink")
 _SELF_META = re.compile(
     r"(?:dc|erc|dcterms|citation|prism|eprints|bepress_citation)[._:-].*|identifier|ark|og:url", re.I
 )
-_JSON_LD = re.compile(r"application/ld\+json", re.IGNORECASE)
 #: Types of scripts that run (HTML, 4.12.1): no type, any name of JavaScript, modules.
 _SCRIPT_TYPE = re.compile(r"(?:(?:text|application)/(?:x-)?(?:java|ecma|live|j)script[\d.]*|module)?\Z", re.IGNORECASE)
-_SIGNS_ON = re.compile(r"(?:SAMLRequest|wresult|wctx)\Z")
-"""The fields of a form that passes a log-in request to another host (SAML and WS-Federation)."""
-#: Elements whose text is not part of the page's text.
-_HIDDEN = ("script", "style", "template", "noscript", "rt", "rp")
 _VALUE_CHARS = 500
 _LABELS_END = " :\N{FULLWIDTH COLON}"
 _MOST_LINES = 3_000
 _MOST_TOLD = 200
 _LABEL_CHARS = 60
-#: Maximum number of elements around a label that contain nothing else.
-_MOST_NESTED = 8
-_LABEL_ELEMENTS = ["div", "span", "p", "b", "strong", "label", "h1", "h2", "h3", "h4", "h5", "h6"]
 
-
-Page: TypeAlias = Any
-"""An `lxml.etree._Element`; its published types are those of lxml 4."""
-
-#: Browsers also show content after the end tag, so the end tag is removed.
-_END_OF_PAGE = re.compile(rb"</html\s*>", re.IGNORECASE)
-_TEXTS: Any = etree.XPath(".//text()", smart_strings=False)
+_CANONICAL = "link[rel~=canonical i]"
+_JSON_LD = "script[type*='application/ld+json' i]"
+_REFRESH = "meta[http-equiv~=refresh i]"
+_PASSWORD = "input[type=password]"
+#: The fields of a form that passes a log-in request to another host (SAML and WS-Federation).
+_SIGN_ON = "input:is([name$=SAMLRequest], [name$=wresult], [name$=wctx])"
+#: Elements that show something besides words, or that wait for a person.
+_SHOWING = ("form", "iframe", "frame", "frameset", "object", "embed", "video", "canvas")
+_CELLS = ("th", "td")
+_LABEL_ELEMENTS = ("div", "span", "p", "b", "strong", "label", "h1", "h2", "h3", "h4", "h5", "h6")
+#: Elements that are hidden by an attribute or a usual class name, and forms that people fill in.
+_ASIDES = (
+    f"[hidden], {NOT_DISPLAYED}, .hidden, .d-none, .is-hidden, .hide, .modal, dialog:not([open]), form:has(textarea, select,"
+    " input:not([type]), input:is([type=''], [type=text], [type=email], [type=search], [type=tel], [type=url]))"
+)
+#: A class or id that is a whole selector in a style sheet, with a rule that hides.
+_HIDDEN_NAME = re.compile(r"([.#][\w-]++)\s*+\{[^{}]*?display\s*+:\s*+none")
 #: Maximum number of texts that are searched for a label and its value.
 _MOST_TEXTS = 500
 
 
-def parse_page(markup: bytes, charset: str | None) -> Page:
-    """Parse *markup* in *charset* if possible, or else in the charset that it names or looks like.
-
-    >>> page = parse_page(b"<title>A map</title><p>Ink <b>on</b> paper", None)
-    >>> texts(page)
-    ['A map', 'Ink ', 'on', ' paper']
-    """
-    charsets = [charset] if charset else []
-    detector = EncodingDetector(markup, known_definite_encodings=charsets, is_html=True)
-    for encoding in filter(text_codec, detector.encodings):
-        try:
-            parser: Any = etree.HTMLParser(recover=True, encoding=encoding, huge_tree=True)
-            parser.feed(_END_OF_PAGE.sub(b"</body>", detector.markup))
-            page = parser.close()
-        except (LookupError, etree.XMLSyntaxError):
-            continue
-        return etree.Element("html") if page is None else page
-    raise LookupError("no charset fits")
-
-
-def texts(tag: Page) -> list[str]:
-    """Return the texts in an element, in page order; a text of white space becomes a blank or a line end."""
-    return [text if text.strip(_ASCII_SPACES) else ("\n" if "\n" in text else " ") for text in _TEXTS(tag)]
-
-
+# A host that ignores inflections sends the same page for the object, `?info`, `??` and `?`.
+@lru_cache(maxsize=256)
 def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, PageFacts, Record | None]:
     """Return the title of a page, its text, its facts, and its record. Never raises.
 
@@ -99,19 +70,18 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
     markup = markup[:MARKUP_LIMIT]
     page = parse_page(markup, charset)
     graph = list(_json_ld(page))
-    runs_scripts = any(map(_is_script, page.iter("script")))
+    runs_scripts = any(map(_is_script, page("script")))
     named = list(_declared_arks(page, graph))
     source = str(markup, "utf-8", "replace")
-    etree.strip_elements(page, *_HIDDEN, with_tail=False)
-    title = next((" ".join(filter(None, map(str.strip, texts(tag)))) for tag in page.iter("title")), None)
-    lines = "\n".join(texts(page))
+    remove(page.find_all(WITHOUT_TEXT))
+    title = _title(page)
+    lines = page.get_text("\n")
     named += [(str(mention.ark), "text") for mention in find_arks(" ".join(lines.split()))]
-    links = (tag for tag in page.iter("link") if "canonical" in tag.get("rel", "").lower().split())
-    canonical = next((tag.get("href") for tag in links), None) or None
+    canonical = next((link.get("href") for link in select(page, _CANONICAL)), None)
+    refresh = next((refresh_target(meta.get("content", "")) for meta in select(page, _REFRESH)), None)
     embedded = _embedded_record(page) or _displayed_record(page)
     kernel_values = _labelled_values(page, lines)
-    inputs = list(page.iter("input"))
-    refresh = next(map(refresh_target, _refreshes(page)), None)
+    asks_password, signs_on = bool(select(page, _PASSWORD)), bool(select(page, _SIGN_ON))
     own_text, headings = own_part(page)
     text = " ".join(part for part in (" ".join((title or "").split()), own_text) if part)
     challenge = quirks().challenge_in_page(source, title, text)
@@ -121,24 +91,26 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
             challenge = quirks().challenge_in_page(shown, title, own)
     facts = PageFacts(
         arks=tuple(dict.fromkeys(named))[:MOST_ARKS],
-        canonical=canonical,
+        canonical=canonical or None,
         refresh=refresh,
         challenge=challenge,
-        asks_password=any(tag.get("type") == "password" for tag in inputs),
+        asks_password=asks_password,
         runs_scripts=runs_scripts,
-        signs_on=any(_SIGNS_ON.search(tag.get("name", "")) for tag in inputs),
+        signs_on=signs_on,
         headings=headings,
         kernel_values=kernel_values,
     )
     return title, text, facts, _record(lines, graph) or embedded
 
 
+def _title(page: Page) -> str | None:
+    return None if page.title is None else " ".join(page.title.stripped_strings)
+
+
 #: A page with words may be read until it refreshes after more seconds than this.
 _NOTICE_S, _BLANK_S = 1, 5
 #: Maximum number of characters of a page that does nothing but refresh.
 _REDIRECT_CHARS = 300
-#: Elements that show something besides words, or that wait for a person.
-_SHOWING = ("form", "iframe", "frame", "frameset", "object", "embed", "video", "canvas")
 
 
 def redirect_in_page(markup: bytes, charset: str | None, header: str = "") -> str | None:
@@ -153,14 +125,14 @@ def redirect_in_page(markup: bytes, charset: str | None, header: str = "") -> st
     True
     """
     page = parse_page(markup, charset)
-    base = next((tag.get("href", "") for tag in page.iter("base")), "")
-    linked = {tag.get("href", "").strip() for tag in page.iter("a")}
-    etree.strip_elements(page, *_HIDDEN, with_tail=False)
-    value = next(filter(None, (header, *_refreshes(page))), "")
+    base = next((tag.get("href", "") for tag in page("base")), "")
+    linked = {tag["href"].strip() for tag in page.select("a[href]")}
+    remove(page.find_all(WITHOUT_TEXT))
+    value = next(filter(None, (header, *(tag.get("content", "") for tag in select(page, _REFRESH)))), "")
     target = refresh_target(value, within_s=_BLANK_S)
-    if target is None or next(page.iter(*_SHOWING), None) is not None:
+    if target is None or page.find(_SHOWING) is not None:
         return None
-    title = " ".join(" ".join(page.xpath("//title//text()")).split())
+    title = _title(page) or ""
     text, headings = own_part(page)
     if quirks().challenge_in_page(str(markup, "utf-8", "replace"), title, text):
         return None
@@ -175,29 +147,19 @@ def redirect_in_page(markup: bytes, charset: str | None, header: str = "") -> st
         return target
 
 
-def _refreshes(page: Page) -> Iterator[str]:
-    """Yield the values of the meta elements that refresh a page."""
-    for tag in page.iter("meta"):
-        if tag.get("http-equiv", "").strip().lower() == "refresh":
-            yield tag.get("content", "")
-
-
 def _without_asides(markup: bytes, charset: str | None) -> tuple[str, str]:
     """Return the source and own text of a page without hidden parts and forms that people fill in.
 
     A challenge widget in such a part does not block access to the page.
     """
     page = parse_page(markup, charset)
-    hiding = {name for style in page.iter("style") for name in _HIDDEN_NAME.findall(style.text or "")}
-    for tag in list(page.iterdescendants("*")):
-        names = {f"#{tag.get('id')}", *(f".{name}" for name in tag.get("class", "").split())}
-        if not names.isdisjoint(hiding):
-            tag.tag = _SITES
-    for tag in _ASIDES(page):
-        tag.tag = _SITES
-    etree.strip_elements(page, _SITES, with_tail=False)
-    source = etree.tostring(page, encoding="unicode", method="html")
-    etree.strip_elements(page, *_HIDDEN, with_tail=False)
+    hidden = {name for style in page("style") for name in _HIDDEN_NAME.findall(style.get_text())}
+    for tag in page.select("[id], [class]"):
+        if not hidden.isdisjoint({f"#{tag.get('id')}", *(f".{name}" for name in tag.get("class", ()))}):
+            tag.extract()
+    remove(page.select(_ASIDES))
+    source = str(page)
+    remove(page.find_all(WITHOUT_TEXT))
     return source, own_part(page)[0]
 
 
@@ -209,11 +171,11 @@ def _is_script(tag: Page) -> bool:
 
 def _declared_arks(page: Page, graph: Iterable[Any]) -> Iterator[tuple[str, str]]:
     """Return the ARKs that a page's head names, with the place of each."""
-    for link in page.iter("link", "a"):
-        relation = next((rel for rel in link.get("rel", "").lower().split() if rel in _LINKS), None)
+    for link in page.find_all(("link", "a")):
+        relation = next((rel for rel in map(str.lower, link.get("rel", ())) if rel in _LINKS), None)
         if relation:
             yield from _arks(link.get("href", ""), relation)
-    for meta in page.iter("meta"):
+    for meta in page("meta"):
         name = meta.get("name", "") or meta.get("property", "")
         if _SELF_META.match(name):
             yield from _arks(meta.get("content", ""), name)
@@ -230,10 +192,9 @@ def _arks(text: str, location: str) -> Iterator[tuple[str, str]]:
 
 def _json_ld(page: Page) -> Iterator[Any]:
     """Return the nodes of the page's JSON-LD, outermost first."""
-    scripts = (tag for tag in page.iter("script") if _JSON_LD.search(tag.get("type", "")))
-    for script in islice(scripts, 10):
+    for script in select(page, _JSON_LD)[:10]:
         try:
-            data = json.loads(script.text or "")
+            data = json.loads(script.get_text())
         except (ValueError, RecursionError):
             continue
         for node in data if isinstance(data, list) else [data]:
@@ -254,7 +215,7 @@ def _record(lines: str, graph: Iterable[Any]) -> Record | None:
 def _embedded_record(page: Page) -> Record | None:
     """Return the description in a page's head and attributes (Dublin Core, microdata, RDFa), if it names an ARK."""
     values: dict[str, str] = {}
-    for tag in islice(filter(_tells, page.iter("*")), _MOST_TOLD):
+    for tag in islice(filter(_tells, page.find_all(True)), _MOST_TOLD):
         name = tag.get("itemprop", "") or tag.get("property", "") or tag.get("name", "")
         value = tag.get("content", "") or tag.get("href", "") or tag.get("datetime", "")
         words = value or " ".join(_first_texts(tag).split())
@@ -266,16 +227,17 @@ def _embedded_record(page: Page) -> Record | None:
     return {"embedded": answers} if names_ark and len(answers) == len(QUESTIONS) else None
 
 
+def _tells(tag: Page) -> bool:
+    return bool(
+        tag.get("itemprop") or tag.get("property") or (tag.name == "meta" and _SELF_META.match(tag.get("name", "")))
+    )
+
+
 def _displayed_record(page: Page) -> Record | None:
     """Return the record in JSON that a page displays as text."""
-    texts = ((_only_text(tag) or "").strip() for tag in islice(page.iter("pre", "code"), 20))
+    texts = ((tag.string or "").strip() for tag in page.find_all(("pre", "code"), limit=20))
     records = (from_json(text) for text in texts if text[:1] in ("{", "["))
     return next((record for record in records if record is not None), None)
-
-
-def _tells(tag: Page) -> bool:
-    is_meta = tag.tag == "meta" and _SELF_META.match(tag.get("name", ""))
-    return bool(tag.get("itemprop") or tag.get("property") or is_meta)
 
 
 def _labelled_values(page: Page, text: str) -> dict[str, str]:
@@ -289,46 +251,29 @@ def _labelled_values(page: Page, text: str) -> dict[str, str]:
     return values
 
 
-def _only_text(tag: Page) -> str | None:
-    """Return the text of an element that contains nothing else, except a few nested elements.
-
-    The depth is limited, because a hostile page may nest ten thousand elements.
-    """
-    for _ in range(_MOST_NESTED):
-        if len(tag) == 0:
-            return tag.text or None
-        if len(tag) > 1 or tag.text or tag[0].tail or not isinstance(tag[0].tag, str):
-            return None
-        tag = tag[0]
-    return None
-
-
 def _first_texts(tag: Page) -> str:
     """Return the text of an element, up to a limit, with a blank between its parts."""
-    return " ".join(islice(tag.itertext(), _MOST_TEXTS))
-
-
-def _holds(tag: Page, name: str) -> bool:
-    return next(tag.iterdescendants(name), None) is not None
+    return " ".join(islice(tag.strings, _MOST_TEXTS))
 
 
 def _pairs(page: Page) -> Iterator[tuple[str, str]]:
-    for term in islice(page.iter("dt"), 200):
-        definition = next(term.itersiblings("dd"), None)
-        if definition is not None and not _holds(definition, "dl") and not _holds(term, "dl"):
-            yield _first_texts(term), _first_texts(definition)
-    for row in islice(page.iter("tr"), 200):
+    """Return the terms of lists with their definitions, and the labels of tables with their values."""
+    for definition in page("dd")[:200]:
+        for term in takewhile(lambda sibling: sibling.name != "dd", definition.previous_siblings):
+            if term.name == "dt" and not term("dl") and not definition("dl"):
+                yield _first_texts(term), _first_texts(definition)
+    for row in page("tr")[:200]:
         # A table for layout.
-        if _holds(row, "table"):
+        if row("table"):
             continue
-        cells = list(row.iterchildren("th", "td"))
+        cells = row.find_all(_CELLS, recursive=False)
         if len(cells) == 2:
             yield _first_texts(cells[0]), _first_texts(cells[1])
-        is_head = len(cells) > 2 and all(cell.tag == "th" for cell in cells)
-        for following in islice(row.itersiblings("tr"), 1) if is_head else ():
-            below = list(following.iterchildren("th", "td"))
-            if len(cells) == len(below):
-                yield from zip(map(_first_texts, cells), map(_first_texts, below), strict=True)
+        is_head = len(cells) > 2 and all(cell.name == "th" for cell in cells)
+        following = row.find_next_sibling("tr") if is_head else None
+        below = [] if following is None else following.find_all(_CELLS, recursive=False)
+        if len(cells) == len(below):
+            yield from zip(map(_first_texts, cells), map(_first_texts, below), strict=True)
 
 
 def _colon_lines(text: str) -> Iterator[tuple[str, str]]:
@@ -343,142 +288,16 @@ def _colon_lines(text: str) -> Iterator[tuple[str, str]]:
 
 def _values_after_labels(page: Page) -> Iterator[tuple[str, str]]:
     """Return the values next to or below an element that contains only a label."""
-    for element in islice(page.iter(*_LABEL_ELEMENTS), _MOST_LINES):
-        label = _only_text(element) or ""
+    for element in page.find_all(_LABEL_ELEMENTS, limit=_MOST_LINES):
+        label = element.string or ""
         name = plain(label[: _LABEL_CHARS + 1]).rstrip(_LABELS_END)
         if len(label) > _LABEL_CHARS or name not in quirks().question_of_label:
             continue
-        for following in islice(element.itersiblings("*"), 1):
-            value = _first_texts(following)
-            if not _is_label(value + ":"):
-                yield label, value
+        following = element.find_next_sibling(True)
+        if following is not None and not _is_label((value := _first_texts(following)) + ":"):
+            yield label, value
 
 
 def _is_label(line: str) -> bool:
     label, colon, _ = line.partition(":")
     return bool(colon) and plain(label) in quirks().question_of_label
-
-
-# -- the page's own text
-
-#: Blocks with at least this number of links, and hardly any other text, are menus.
-MENU_LINKS = 4
-#: The share of a menu's letters that are in links.
-MENU_SHARE = 0.7
-#: Maximum number and length of headings that are kept.
-MOST_HEADINGS = 4
-HEADING_CHARS = 200
-
-_SITES_ROLES = frozenset({"navigation", "banner", "contentinfo", "search", "dialog", "alertdialog", "menu", "menubar"})
-_SITES_NAMES = frozenset({"title", "nav", "dialog", "select"})
-_BLOCKS = frozenset({"ul", "ol", "dl", "table", "tr", "td", "div", "section", "aside", "p", "map", "center"})
-_HIDING = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-#: Elements that are hidden by an attribute or a usual class name, and forms that people fill in.
-_ASIDES: Any = etree.XPath(
-    "//*[@hidden or contains(translate(@style, ' ', ''), 'display:none')] | //dialog[not(@open)]"
-    " | //form[.//textarea or .//select or .//input[not(@type) or contains(' text email search tel url ', @type)]]"
-    + "".join(
-        f" | //*[contains(concat(' ', normalize-space(@class), ' '), ' {name} ')]"
-        for name in ("hidden", "d-none", "is-hidden", "hide", "modal")
-    )
-)
-#: A class or id that is a whole selector in a style sheet, with a rule that hides.
-_HIDDEN_NAME = re.compile(r"([.#][\w-]++)\s*+\{[^{}]*?display\s*+:\s*+none")
-_LETTER = re.compile(r"[^\W\d_]")
-_NO_LETTERS = re.compile(r"[\W\d_]+")
-#: The name given to elements that are removed.
-_SITES = "sites-part"
-
-
-@dataclass(slots=True)
-class _Weight:
-    """The letters and links of an element, without the menus in it."""
-
-    letters: int = 0
-    linked: int = 0
-    links: int = 0
-    has_heading: bool = False
-
-    def add(self, other: _Weight) -> None:
-        self.letters += other.letters
-        self.linked += other.linked
-        self.links += other.links
-        self.has_heading |= other.has_heading
-
-
-def own_part(page: Page) -> tuple[str, tuple[str, ...]]:
-    """Return the readable text of a parsed page, without the site's parts and the title, and its first headings.
-
-    The site's parts are removed from *page*, in linear time.
-
-    >>> markup = b"<nav>Home Maps</nav><main><h1>A map</h1><p>Ink on paper</main><footer>Our address</footer>"
-    >>> own_part(parse_page(markup, None))
-    ('A map Ink on paper', ('A map',))
-    """
-    etree.strip_elements(page, "title", with_tail=False)
-    for cell in page.iter("td", "th"):
-        if cell.getprevious() is not None or cell.getparent().getprevious() is not None:
-            # A sentence never continues in the next cell.
-            cell.text = f" | {cell.text or ''}"
-    whole = _folded_text(page)
-    elements = list(page.iter("*"))
-    weights, sites = _weigh(elements)
-    if page in sites:
-        return whole, ()
-    mains = (tag for tag in elements if tag.tag == "main" or tag.get("role") == "main")
-    main = next((tag for tag in mains if weights[tag].letters), page)
-    headings = {tag: _folded_text(tag)[:HEADING_CHARS] for tag in page.iter("h1", "h2", "h3")}
-    for tag in sites:
-        tag.tag = _SITES
-    etree.strip_elements(page, _SITES, with_tail=False)
-    is_headless = main is not page and not weights[main].has_heading
-    parts = [tag for tag in page.iter("*") if tag is main or (is_headless and tag.tag == "h1")]
-    text = " ".join(filter(None, map(_folded_text, parts)))
-    if not _LETTER.search(text):
-        return whole, ()
-    own_headings = (headings[tag] for part in parts for tag in part.iter("h1", "h2", "h3"))
-    return text, tuple(filter(None, islice(own_headings, MOST_HEADINGS)))
-
-
-def _weigh(elements: Sequence[Page]) -> tuple[dict[Page, _Weight], list[Page]]:
-    """Return the weight of each element, innermost first, and the elements that belong to the site."""
-    weights = {tag: _Weight(letters_in(tag.text or "")) for tag in elements}
-    sites: list[Page] = []
-    articles = {tag for article in elements[0].iter("article") for tag in article.iter("*")}
-    for tag in reversed(elements):
-        weight, above = weights[tag], weights.get(tag.getparent())
-        weight.letters += sum(letters_in(child.tail) for child in tag if child.tail)
-        if tag.tag == "a" and tag.get("href"):
-            weight.linked, weight.links = weight.letters, 1
-        weight.has_heading |= tag.tag == "h1"
-        is_linked = weight.linked >= MENU_SHARE * weight.letters
-        is_menu = tag.tag in _BLOCKS and weight.links >= MENU_LINKS and is_linked
-        if is_menu or _is_sites(tag, in_article=tag in articles, has_heading=weight.has_heading):
-            sites.append(tag)
-        elif above is not None:
-            above.add(weight)
-    return weights, sites
-
-
-def letters_in(text: str) -> int:
-    """Return the number of letters in a text.
-
-    >>> letters_in("Ms. 4_a"), letters_in("4 N_\N{GREEK SMALL LETTER ALPHA}")
-    (3, 2)
-    """
-    return len(_NO_LETTERS.sub("", text))
-
-
-def _is_sites(tag: Page, *, in_article: bool, has_heading: bool) -> bool:
-    """Return True if an element belongs to the site by its name or role, or is hidden. A header may contain the title."""
-    if tag.tag in _SITES_NAMES or "hidden" in tag.attrib:
-        return True
-    if tag.tag == "footer":
-        return not in_article
-    if (tag.tag == "header" and not in_article) or tag.get("role") in _SITES_ROLES:
-        return not has_heading
-    return _HIDING.search(tag.get("style", "")) is not None
-
-
-def _folded_text(tag: Page) -> str:
-    return " ".join("\n".join(texts(tag)).split())

@@ -1,0 +1,191 @@
+"""Parse the HTML of an answer, and separate the page's own text from the site's: menus, banners, footers, lists of links.
+
+Pages may be hostile, so the size of a tree is limited. All selectors then take bounded time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from io import BytesIO
+from itertools import islice
+from typing import Any, TypeAlias
+
+from bs4 import BeautifulSoup
+from bs4.builder._lxml import LXMLTreeBuilder
+from bs4.dammit import EncodingDetector
+from bs4.element import NavigableString
+from bs4.exceptions import ParserRejectedMarkup
+
+from extractors.model.decoding import text_codec
+
+Page: TypeAlias = Any
+"""A `bs4.Tag`. Its published types allow lists as the values of all attributes."""
+
+#: Maximum number of elements around an element, and of pairs of an element and one around it. Selectors with ancestors
+#: or descendants test each pair. Browsers keep 512 levels, but usual pages have fewer than 60, and 50,000 pairs.
+_MOST_LEVELS, _MOST_PAIRS = 250, 400_000
+#: Browsers also show content after the end tag, so the end tag is removed.
+_END_OF_PAGE = re.compile(rb"</html\s*>", re.IGNORECASE)
+
+#: Elements whose text is not part of the page's text.
+WITHOUT_TEXT = ("script", "style", "template", "noscript", "rt", "rp")
+NOT_DISPLAYED = "[style*='display:none' i], [style*='display: none' i]"
+_INVISIBLE = f"{NOT_DISPLAYED}, [style*='visibility:hidden' i], [style*='visibility: hidden' i]"
+_SITES_PARTS = f"nav, dialog, select, [hidden], footer:not(article footer), [style]:is({_INVISIBLE})"
+_SITES_ROLES = ("navigation", "banner", "contentinfo", "search", "dialog", "alertdialog", "menu", "menubar")
+#: The site's parts, unless the page's heading is in them.
+_HEADS = f"header:not(article header), [role]:is({', '.join(f'[role={role}]' for role in _SITES_ROLES)})"
+_HEADINGS = ("h1", "h2", "h3")
+
+#: Blocks with at least this number of links, and hardly any other text, are menus.
+MENU_LINKS = 4
+#: The share of a menu's letters that are in links.
+MENU_SHARE = 0.7
+_BLOCKS = frozenset({"ul", "ol", "dl", "table", "tr", "td", "div", "section", "aside", "p", "map", "center"})
+#: Maximum number and length of headings that are kept.
+MOST_HEADINGS = 4
+HEADING_CHARS = 200
+_LETTER = re.compile(r"[^\W\d_]")
+_NO_LETTERS = re.compile(r"[\W\d_]+")
+
+
+class _PageBuilder(LXMLTreeBuilder):
+    """Builds the tree of a page without comments. Beyond the limits it leaves out elements, but not their text."""
+
+    soup: Any
+
+    def initialize_soup(self, soup: BeautifulSoup) -> None:
+        super().initialize_soup(soup)
+        self._levels = self._left_out = self._pairs = 0
+
+    def prepare_markup(
+        self, markup: Any, user_specified_encoding: str | None = None, *_: Any, **__: Any
+    ) -> Iterator[tuple[bytes, str, None, bool]]:
+        """Yield the markup with each charset to try."""
+        charsets = [user_specified_encoding] if user_specified_encoding else []
+        detector = EncodingDetector(markup, known_definite_encodings=charsets, is_html=True)
+        for charset in filter(text_codec, detector.encodings):
+            yield _END_OF_PAGE.sub(b"</body>", detector.markup), charset, None, False
+
+    def feed(self, markup: Any) -> None:
+        super().feed(markup)
+        if markup and not self.soup.contents:
+            raise ParserRejectedMarkup("it is not in this charset")
+
+    def start(self, tag: Any, *attributes: Any) -> None:
+        if self._left_out or self._levels == _MOST_LEVELS or self._pairs >= _MOST_PAIRS:
+            self._left_out += 1
+            self.soup.endData()
+        else:
+            self._pairs += self._levels
+            self._levels += 1
+            super().start(tag, *attributes)
+
+    def end(self, tag: Any) -> None:
+        if self._left_out:
+            self._left_out -= 1
+            self.soup.endData()
+        else:
+            self._levels -= 1
+            super().end(tag)
+
+    def comment(self, text: Any) -> None:
+        self.soup.endData()
+
+
+def parse_page(markup: bytes, charset: str | None) -> Page:
+    """Parse *markup* in *charset* if possible, or else in the charset that it names or looks like.
+
+    >>> list(parse_page(b"<title>A map</title><p>Ink <b>on</b> paper", None).stripped_strings)
+    ['A map', 'Ink', 'on', 'paper']
+    """
+    try:
+        # Beautiful Soup warns about short bytes that look like the name of a file, but not about a file of them.
+        return BeautifulSoup(BytesIO(markup), builder=_PageBuilder, from_encoding=charset)
+    except ParserRejectedMarkup:  # it has no element in any charset
+        return BeautifulSoup(b"", builder=_PageBuilder)
+
+
+def select(page: Page, selector: str) -> list[Page]:
+    """Return the elements that match a CSS selector that begins with their name.
+
+    `Tag.select` compares every element with the selector. For all selectors of this package, that takes longer than
+    parsing the page.
+    """
+    name = re.split(r"\W", selector, maxsplit=1)[0]
+    return [tag for tag in page(name) if tag.css.match(selector)]
+
+
+def remove(tags: Iterable[Page]) -> None:
+    """Remove elements from a page."""
+    for tag in tags:
+        tag.extract()
+
+
+def folded_text(tag: Page) -> str:
+    """Return the text of an element with folded white space."""
+    return " ".join(tag.get_text(" ").split())
+
+
+def own_part(page: Page) -> tuple[str, tuple[str, ...]]:
+    """Return the readable text of a page, without the site's parts and the title, and its first headings.
+
+    The site's parts are removed from *page*.
+
+    >>> markup = b"<nav>Home Maps</nav><main><h1>A map</h1><p>Ink on paper</main><footer>Our address</footer>"
+    >>> own_part(parse_page(markup, None))
+    ('A map Ink on paper', ('A map',))
+    """
+    remove(page("title"))
+    for cell in page.find_all(("td", "th")):
+        if cell.find_previous_sibling(True) or cell.parent.find_previous_sibling(True):
+            # A sentence never continues in the next cell.
+            cell.insert(0, " | ")
+    whole = folded_text(page)
+    mains = [tag for tag in page(True) if tag.name == "main" or tag.get("role") == "main"]
+    _remove_sites_parts(page)
+    main = next((tag for tag in mains if _LETTER.search(tag.get_text())), page)
+    parts = [main]
+    if main is not page:
+        # A main part may be in a removed part. Its heading may be before it.
+        is_headless = main.h1 is None
+        parts = [tag for tag in page(True) if tag is main or (is_headless and tag.name == "h1")]
+    text = " ".join(filter(None, map(folded_text, parts)))
+    if not _LETTER.search(text):
+        return whole, ()
+    headings = (tag for part in parts for tag in (part, *part.find_all(_HEADINGS)) if tag.name in _HEADINGS)
+    return text, tuple(filter(None, (folded_text(tag)[:HEADING_CHARS] for tag in islice(headings, MOST_HEADINGS))))
+
+
+def _remove_sites_parts(page: Page) -> None:
+    """Remove the site's parts and menus. They do not count in the elements around them."""
+    # Elements are known by `id`, because Beautiful Soup compares them by their content.
+    sites, heads = ({id(tag) for tag in page.select(selector)} for selector in (_SITES_PARTS, _HEADS))
+    counts = [defaultdict[int, int](int) for _ in range(4)]
+    letters, linked, links, headings = counts
+    removed: list[Page] = []
+    for tag in reversed(page(True)):
+        key = id(tag)
+        letters[key] += sum(letters_in(child) for child in tag.contents if isinstance(child, NavigableString))
+        headings[key] += tag.name == "h1"
+        if tag.name == "a" and tag.get("href"):
+            linked[key], links[key] = letters[key], 1
+        is_menu = tag.name in _BLOCKS and links[key] >= MENU_LINKS and linked[key] >= MENU_SHARE * letters[key]
+        if is_menu or key in sites or (key in heads and not headings[key]):
+            removed.append(tag)
+        else:
+            for count in counts:
+                count[id(tag.parent)] += count[key]
+    # In page order, because Beautiful Soup counts the siblings before an element.
+    remove(reversed(removed))
+
+
+def letters_in(text: str) -> int:
+    """Return the number of letters in a text.
+
+    >>> letters_in("Ms. 4_a"), letters_in("4 N_\N{GREEK SMALL LETTER ALPHA}")
+    (3, 2)
+    """
+    return len(_NO_LETTERS.sub("", text))
