@@ -148,9 +148,9 @@ def command_settings(settings: Mapping[str, Any]) -> Settings:
 
 
 def _stop_threads() -> None:
-    """Stop the reactor's threads if it has not done so; otherwise they run forever.
+    """Stop the reactor's threads if the reactor has not done so; otherwise they run forever.
 
-    Its loop can end without it. Ctrl-C while it stops, when the handlers have been restored, ends that instead.
+    The reactor's loop can end without stopping them: by Ctrl-C during its shutdown, after the handlers were restored.
     """
     from twisted.internet import reactor
 

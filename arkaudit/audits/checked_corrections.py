@@ -52,7 +52,7 @@ class StoreChecks:
     """The digest of each document, by its name, as it was checked last."""
 
     def revise(self, mention: Mention, proposals: Iterable[Proposal]) -> list[Proposal]:
-        """Return *proposals* for a mention as checks confirm or refute them, and those that rest on checks."""
+        """Return the *proposals* that no check refutes, certain if confirmed, and new proposals that rest on checks."""
         host = authority_of(mention.resolver) if mention.resolver else ""
         own = [
             replace(each, is_certain=each.is_certain or host in self.modern) if each.kind is Kind.LABEL else each
@@ -72,7 +72,7 @@ class StoreChecks:
         return [*own, *self._of_place(mention, url)]
 
     def problem(self, path: Path, sha256: str | None, mentions: Sequence[Mention]) -> str:
-        """Return why the checks don't hold for a file; empty if they do. *sha256* is None if nothing is to correct."""
+        """Return why the checks don't apply to a file, or an empty text. Without corrections *sha256* is None."""
         checked = self.digests.get(str(path)) or self.digests.get(str(path.absolute()))
         if checked and sha256 not in (None, checked):
             return "it has changed since it was checked; run arkaudit run on it again"

@@ -32,7 +32,7 @@ def reason_to_leave(path: Path) -> str:
 
 
 class WorkTrees:
-    """The work trees of git that hold the files, each as it was before the first change."""
+    """The git work trees of the files, with the state of each tree before the first file in it was replaced."""
 
     def __init__(self) -> None:
         self._states = cache(_state_of)

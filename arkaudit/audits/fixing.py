@@ -172,7 +172,7 @@ def _one_by_one(passes: TwoPasses[tuple[Mention, ...]], files: Sequence[FixedFil
 def _differences(
     passes: TwoPasses[tuple[Mention, ...]], attempts: Sequence[tuple[FixedFile, list[Correction]]]
 ) -> Iterator[tuple[tuple[FixedFile, list[Correction]], str | None]]:
-    """Yield each attempt with how its result, read again, differs from what is expected; None if it doesn't."""
+    """Yield each attempt, and how the corrected file, read again, differs from the expected one; None if it doesn't."""
 
     def members() -> Iterator[ArchiveMember | Document]:
         for file, corrections in attempts:

@@ -47,7 +47,7 @@ def _taken_by(check: Callable[[Any], object]) -> AfterValidator:
 
 
 def resolver_url(text: str, what: str = "a resolver") -> str:
-    """Return *text* if it is the URL of a resolver. Raises ValueError about *what* it is not."""
+    """Return *text* if it is the URL of a resolver. Raises ValueError; *what* names the resolver in the message."""
     try:
         parts = urlsplit(text)
         is_plain = bool(parts.hostname) and parts.port != 0 and not set(text) & set("?#")

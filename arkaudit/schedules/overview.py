@@ -38,7 +38,8 @@ logger = logging.getLogger(__name__)
 def write_overview(audits: Mapping[str | None, Config], config_file: Path, out: Path, now: datetime) -> int:
     """Write the overview of all named *audits* into the folder *out*; return the exit code.
 
-    An audit without a result is a row with the reason. It is 2 or 3 if a store can't be read. Raises `UserMistake`.
+    An audit without a result is a row with the reason. The code is 2 or 3 if a store can't be read. Raises
+    `UserMistake`.
     """
     named = {name: config for name, config in audits.items() if name is not None}
     if not named:

@@ -156,7 +156,7 @@ class AnswerFacts:
 
     @property
     def is_empty(self) -> bool:
-        """True if it is a success with a body of no bytes, by its length or its headers, or of an unset variable.
+        """True if a success has no bytes, by its length or its headers, or only the value of an unset variable.
 
         XML and JSON without any letter are empty too: the number of hits, a version.
         """
@@ -172,7 +172,7 @@ class AnswerFacts:
 
     @property
     def only_refreshes(self) -> bool:
-        """True if it is a page without text that refreshes to another address."""
+        """True if the answer is a page without text that refreshes to another address."""
         return self.refresh is not None and self.text is not None and not self.words.body.strip()
 
     @property
@@ -226,7 +226,7 @@ class AnswerFacts:
 
     @cached_property
     def challenge(self) -> str | None:
-        """The name of the robot check in its headers or page, unless the page describes an object.
+        """The name of the robot check in the answer's headers or page, unless the page describes an object.
 
         Some checks pass the page's Open Graph elements through for previews, so these do not count.
         """
@@ -248,9 +248,9 @@ class AnswerFacts:
 
     @cached_property
     def asks_to_log_in(self) -> bool:
-        """True if it is a log-in page, by two of three signs: address, title, a password field.
+        """True if the answer is a log-in page, by two of three signs: address, title, a password field.
 
-        A form that continues to a single sign-on without a click is one too, and so is a choice of institutions. Many
+        A form that continues to a single sign-on without a click counts too, and so does a choice of institutions. Many
         landing pages have a password field, so a title counts only on a short page.
         """
         page = self.seen.facts
@@ -265,7 +265,7 @@ class AnswerFacts:
 
     @property
     def asks_for_a_right(self) -> bool:
-        """True if it refuses for lack of permission, rather than because of programs or too many requests."""
+        """True if the host requires a permission or a log-in, rather than keeping programs away."""
         is_refusal = self.status in ASKING_FOR_A_RIGHT or self.asks_to_log_in
         return self.end is ChainEnd.ANSWERED and is_refusal and self.challenge is None
 
@@ -294,7 +294,7 @@ class AnswerFacts:
 
     @cached_property
     def signs_of_absence(self) -> tuple[str, ...]:
-        """The signs, in words, that it is an error page. One sign alone means little."""
+        """The signs, in words, that the answer is an error page. One sign alone means little."""
         signs, words = [], self.words
         in_title, in_text = words.not_found_in_title, words.not_found_in_opening
         if in_title:
@@ -396,7 +396,7 @@ class AnswerFacts:
         return self.places_of(self.ark)
 
     def places_of(self, ark: Ark) -> tuple[str, ...]:
-        """Return the places in which it names *ark*, a part of it or its whole, in any spelling (2023, 3.2)."""
+        """Return the places in which the answer names *ark*, a part of it or its whole, in any spelling (2023, 3.2)."""
         places = (where for named, where in self._named_arks if named.base == ark.base)
         return tuple(dict.fromkeys(places))
 
@@ -414,13 +414,13 @@ class AnswerFacts:
 
     @cached_property
     def is_about_ark(self) -> bool:
-        """True if it contains the requested ARK, or its name alone."""
+        """True if the answer contains the requested ARK, or the name of this ARK alone."""
         name = self.ark.name
         return bool(self.own_places) or (len(name) >= 5 and name in (self.text or ""))
 
     @cached_property
     def subject(self) -> Subject:
-        """The subject of its record; without a record an empty one."""
+        """The subject of the record, or an empty subject without a record."""
         record = self.record
         return Subject() if record is None else subject_of(record, self.ark, self._linked_arks)
 
@@ -428,15 +428,15 @@ class AnswerFacts:
 
     @property
     def has_json_tombstone(self) -> bool:
-        """True if it is JSON with a tombstone: a repository's record of a withdrawal, as in Invenio."""
+        """True if the answer is JSON with a tombstone: a repository's record of a withdrawal, as in Invenio."""
         text = self.text or ""
         return text.startswith("{") and _TOMBSTONE_KEY.search(text) is not None
 
     @cached_property
     def may_be_explained(self) -> bool:
-        """True if it is a 410 with a word of withdrawal or without any known phrase, or a refusal with a reason.
+        """True if the answer is a 410 with a word of withdrawal or no known phrase, or a refusal with a reason.
 
-        The control shows if this is about the object.
+        The control shows if these words are about the object.
         """
         if self.is_answered and self.status in (401, 403, 451):
             reasons = (quirks().restricted, quirks().withdrawn)
@@ -452,12 +452,12 @@ class AnswerFacts:
 
     @property
     def is_registry_entry(self) -> bool:
-        """True if it is a resolver's own entry for a NAAN or shoulder."""
+        """True if the answer is a resolver's own entry for a NAAN or shoulder."""
         return "registry" in (self.record or {})
 
     @property
     def is_record(self) -> bool:
-        """True if it is a record that describes something."""
+        """True if the answer is a record that describes something."""
         return bool(self.record) and not self.is_error_record
 
     @cached_property
@@ -467,7 +467,7 @@ class AnswerFacts:
 
     @cached_property
     def describes_itself(self) -> bool:
-        """True if it has a record that names the requested ARK, with a who and a what, or declares it and labels two."""
+        """True if a record with who and what names the requested ARK, or the ARK's own page describes an object."""
         if self.tells_of_object and declares(self.own_places) and self.words.absence is None:
             return True
         if not self.is_record or self.subject.names_this is None:

@@ -76,7 +76,7 @@ class MetadataFacts:
 
     @cached_property
     def leads_to_objects_address(self) -> bool:
-        """True if it redirects out of the web, to the same address as the object question."""
+        """True if the inflection redirects out of the web, to the same address as the object question."""
         is_out = self.answer.end is self.object.end is ChainEnd.NON_WEB
         return is_out and led_to(self.answer.seen) == led_to(self.object.seen)
 
@@ -84,12 +84,12 @@ class MetadataFacts:
 
     @cached_property
     def is_objects_again(self) -> bool:
-        """True if it is the object's own answer, and not a record that only an inflection returns."""
+        """True if the answer is the object's own answer, and not a record that only an inflection returns."""
         return self._may_be_page and is_object_again(self.answer.seen, self.object.seen)
 
     @property
     def _may_be_page(self) -> bool:
-        """True if it is not a record that only an inflection returns."""
+        """True if the answer is not a record that only an inflection returns."""
         seen = self.answer.seen
         return not self.is_erc or "html" in (seen.media_type or "") or bool(seen.title)
 
@@ -97,7 +97,7 @@ class MetadataFacts:
     def tells_no_more(self) -> bool:
         """True if a page with the object's title answers no question that the object's page does not.
 
-        A page that answers none of them is the object's page if it has its URL, because its news may change.
+        A page that answers no question at all must also have the object's URL: it is that page with other news.
         """
         one, other, labels = self.answer.seen, self.object.seen, self.answer.labelled_questions
         if not one.title or one.title != other.title:
@@ -127,14 +127,14 @@ class MetadataFacts:
 
     @cached_property
     def may_be_objects_again(self) -> bool:
-        """True if it has the URL of the object's answer, and too little of one arrived to compare them."""
+        """True if the answer has the URL of the object's answer, and too little arrived to compare the two."""
         one, other = self.answer.seen, self.object.seen
         is_comparable = self._may_be_page and self.object.is_success
         return is_comparable and is_at_place_of(one, other) and are_incomparable(one, other)
 
     @cached_property
     def may_be_everybodys(self) -> bool:
-        """True if a name that can't exist gets a success too, and too little of it arrived to compare them."""
+        """True if a name that can't exist gets a success too, and too little arrived to compare the two."""
         if self.control is None or not self.control.is_success:
             return False
         observation, other = self.answer.seen, self.control.seen
@@ -148,7 +148,7 @@ class MetadataFacts:
 
     @property
     def is_erc(self) -> bool:
-        """True if its record is an ERC."""
+        """True if the record is an ERC."""
         return "erc" in (self.answer.record or {})
 
     @cached_property
@@ -171,13 +171,13 @@ class MetadataFacts:
 
     @cached_property
     def informative_questions(self) -> tuple[str, ...]:
-        """Those, without where, with an answer that is not a word for unknown or the name of the question."""
+        """The answered questions, without where, whose answer is not a word for unknown or the name of a question."""
         asked = (one for one in self.answered_questions if one != "where")
         return tuple(one for one in asked if not is_unknown(self.answers[one]))
 
     @property
     def is_record_of_object(self) -> bool:
-        """True if its record has enough elements for a description."""
+        """True if the record has enough elements for a description."""
         is_enough = self.is_erc or len(self.answered_questions) >= 2 or self.answer.subject.names_this
         return bool(is_enough and self.informative_questions) and not {"who", "what"}.isdisjoint(
             self.answered_questions
@@ -192,7 +192,7 @@ class MetadataFacts:
 
     @cached_property
     def is_anothers(self) -> bool:
-        """True if its record is not about the object that was reached.
+        """True if the record is not about the object that was reached.
 
         Such a record names another ARK that the object does not lead to; or it names no ARK, and its address is the home
         page of a site, or its address and words differ from the object's page. At the same host only the address of a
@@ -223,7 +223,7 @@ class MetadataFacts:
 
     @property
     def is_of_site(self) -> bool:
-        """True if its record is no ERC and has the home page of a site as its address, and the object is not that page."""
+        """True if a record that is no ERC has the home page of a site as address, and the object is not that page."""
         where, name = self.answers.get("where", ""), self.object.ark.name
         is_home = _ORIGIN.match(where) is not None and is_home_page(where, name)
         is_titled = plain(self.answers.get("what", "")) in plain(self.object.words.title_parts[0])

@@ -75,7 +75,7 @@ class PageWords:
 
     @cached_property
     def is_short(self) -> bool:
-        """True if its text is short enough for a notice."""
+        """True if the text is short enough for a notice."""
         return len(self.text) < NOTICE_CHARS
 
     @cached_property
@@ -85,7 +85,7 @@ class PageWords:
 
     @cached_property
     def body(self) -> str:
-        """Its text without the title at the beginning."""
+        """The text without the title at the beginning."""
         return self.text.removeprefix(self.title)
 
     @cached_property
@@ -97,12 +97,12 @@ class PageWords:
 
     @cached_property
     def beginning(self) -> str:
-        """Its title and its opening, in plain form."""
+        """The title and the opening, in plain form."""
         return plain(f"{self.title} {self.opening}")
 
     @cached_property
     def notice(self) -> str:
-        """Its title, and as much of its text as a notice has, in plain form."""
+        """The title, and as much of the text as a notice has, in plain form."""
         return plain(f"{self.title} {self.text[:NOTICE_CHARS]}")
 
     # -- absence
@@ -117,36 +117,36 @@ class PageWords:
 
     @cached_property
     def not_found_in_title(self) -> str | None:
-        """The words that report an absence in its title."""
+        """The words that report an absence in the title."""
         return says_not_found(self.title)
 
     @cached_property
     def not_found_in_opening(self) -> str | None:
-        """The words that report an absence in its opening."""
+        """The words that report an absence in the opening."""
         return says_not_found(self.opening)
 
     @cached_property
     def is_titled_by_word(self) -> bool:
-        """True if its title is just a word of absence. Records may also be called "404" or "Introuvable"."""
+        """True if the title is just a word of absence. Records may also be called "404" or "Introuvable"."""
         title = plain(self.title_parts[0])
         match = quirks().not_found.match(title)
         return title == "404" or (match is not None and match.end == len(title))
 
     @cached_property
     def is_absence_repeated(self) -> bool:
-        """True if its opening reports an absence in addition to repeating its title."""
+        """True if the opening reports an absence in addition to repeating the title."""
         rest = plain(self.opening).replace(plain(self.title_parts[0]), " ")
         return says_not_found(rest) is not None
 
     @cached_property
     def is_titled_absent(self) -> bool:
-        """True if its title only reports that a page or an object was not found."""
+        """True if the title only reports that a page or an object was not found."""
         return is_notice(self.title)
 
     def says_more(self, own: str) -> bool:
-        """Return True if *own*, its text or a part of it, has more than its title and words of absence.
+        """Return True if *own*, the text or a part of it, has more than the title and words of absence.
 
-        It needs a number, such as the year or shelf mark of a record that is called "Not found".
+        The rest needs a number, such as the year or shelf mark of a record that is called "Not found".
         """
         rest = self._beside_title(own)
         if not any(map(str.isdigit, rest)) or says_not_found(rest) is not None:
@@ -154,11 +154,11 @@ class PageWords:
         return _beside_absence(rest) > _FEW_LETTERS
 
     def says_only_in_title(self, words: str) -> bool:
-        """Return True if *words* are only in its title, above a text that has more than this."""
+        """Return True if *words* are only in the title, and the text passes `says_more`."""
         return words not in self._beside_title(self.text) and self.says_more(self.text)
 
     def says_other(self, own: str) -> bool:
-        """Return True if *own*, its text or a part of it, has more than its title and a few words."""
+        """Return True if *own*, the text or a part of it, has more than the title and a few words."""
         return sum(map(str.isalpha, self._beside_title(own))) > _FEW_WORDS_LETTERS
 
     def _beside_title(self, own: str) -> str:
@@ -169,7 +169,7 @@ class PageWords:
 
     @cached_property
     def is_all_absence(self) -> bool:
-        """True if its few words say little more than that a page or an object was not found."""
+        """True if the text is short and reports little more than that a page or an object was not found."""
         plain_text = plain(self.body)
         phrase = next(quirks().not_found.in_plain(plain_text), None)
         if phrase is None or len(plain_text) > _FEW_WORDS_CHARS:
@@ -179,13 +179,13 @@ class PageWords:
 
     @cached_property
     def is_only_fault(self) -> bool:
-        """True if its only text is a message such as "No record"."""
+        """True if the only text is a message such as "No record"."""
         body = self.body.strip()
         return 0 < len(body) <= _LABEL_CHARS and is_fault(body)
 
     @cached_property
     def is_loading(self) -> bool:
-        """True if it has no text, or only a message about loading, and its title reports no error."""
+        """True if the page has no text, or only a message about loading, and its title reports no error."""
         if self.is_titled_absent or is_fault(self.title) or says_not_found(self.title):
             return False
         body, vocabulary = plain(self.body), quirks()
@@ -216,19 +216,19 @@ class PageWords:
 
     @property
     def is_unset(self) -> bool:
-        """True if its whole text, or its title and first heading, are the value of a variable that was not set."""
+        """True if the whole text, or title and first heading, are the value of a variable that was not set."""
         named = {plain(part) for part in (self.title_parts[0], *self.headings[:1])}
         is_unfilled = all(_VARIABLE.fullmatch(name) or name in _UNSET - {"null"} for name in named)
         return plain(self.text) in _UNSET or (len(self.headings) > 0 and is_unfilled)
 
     @cached_property
     def temporary_fault(self) -> str | None:
-        """The words about a fault or pause of its site, if it reports no absence."""
+        """The words about a fault or pause of the site, if the page reports no absence."""
         return self._instead_of_absence(quirks().passing) or self._program_error
 
     @cached_property
     def pause(self) -> str | None:
-        """The words about a pause of its site or of its object, if it reports no absence."""
+        """The words about a pause of the site or of the object, if the page reports no absence."""
         return self._instead_of_absence(quirks().pause)
 
     @property
@@ -249,7 +249,7 @@ class PageWords:
 
     @cached_property
     def is_titled_log_in(self) -> bool:
-        """True if a part of its title begins or ends like that of a log-in page, and has few other letters."""
+        """True if a part of the title begins or ends like the title of a log-in page, and has few other letters."""
         login = quirks().login
         return any(
             len(part) - (said.end - said.start) <= _MORE_OF_TITLE and (said.start == 0 or said.end == len(part))
@@ -259,7 +259,7 @@ class PageWords:
 
     @property
     def is_choice_of_institution(self) -> bool:
-        """True if it has a log-in title, and asks for the institution of the reader."""
+        """True if the page has a log-in title, and asks for the institution of the reader."""
         asks = self.is_short and quirks().login.choice.is_in_plain(self._beside_title(self.text))
         return asks and self.is_titled_log_in
 
@@ -294,13 +294,13 @@ class PageWords:
 
     @cached_property
     def words_of_withdrawal(self) -> frozenset[str]:
-        """The words of its sentences about a withdrawal, whatever its object is called."""
+        """The words of the sentences about a withdrawal, whatever the object is called."""
         said = withdrawals_in(self.title, self.headings, self.text[:NOTICE_CHARS])
         return frozenset(withdrawal.words for withdrawal in said)
 
     @cached_property
     def sure_words_of_withdrawal(self) -> tuple[tuple[str, bool], ...]:
-        """The definite words of withdrawal in its notice, each with True if it states a fact."""
+        """The definite words of withdrawal in the notice, each with True if the sentence states a fact."""
         return tuple(
             (phrase.words, not is_no_fact(bare(sentence[: phrase.start])))
             for sentence in sentences(f"{self.title}. {self.text[:NOTICE_CHARS]}")

@@ -141,7 +141,7 @@ class ObjectFacts:
         return ControlContrast.ANOTHER if is_own else ControlContrast.NO_OTHER
 
     def _shows_page_of(self, refusal: AnswerFacts) -> bool:
-        """Return True if it has, except for the name, the same text as the *refusal* of a name that can't exist."""
+        """Return True if the page, except for the name, has the text of the *refusal* of a name that can't exist."""
         pages = (self.answer.seen, refusal.seen)
         one, other = ((page.text or "").replace(last_part(page.asked_url), "") for page in pages)
         return one == other and self.answer.words.says_other(one)
@@ -206,7 +206,7 @@ class ObjectFacts:
 
     @cached_property
     def challenge(self) -> str | None:
-        """The name of the robot check that it is, by itself or because the control has the same title."""
+        """The name of the robot check that the page is, by its own signs or because the control has the same title."""
         if self.answer.challenge:
             return self.answer.challenge
         title = self.answer.challenge_in_title
@@ -267,7 +267,7 @@ class ObjectFacts:
 
     @cached_property
     def own_words(self) -> str:
-        """Its text without the common beginning and end of the control's page at the same host."""
+        """The page's text without the beginning and end that it shares with the control's page at the same host."""
         return own_words(self.answer.seen, self.control.seen if self.control is not None else None)
 
     @property
@@ -302,9 +302,9 @@ class ObjectFacts:
 
     @cached_property
     def is_called_absent(self) -> bool:
-        """True if its title reports an absence, and nothing shows that this is the title of an object.
+        """True if the page's title reports an absence, and nothing shows that this is the title of an object.
 
-        It is if the control is refused or gets another page, and this page has more text than its title.
+        It is an object's title if the control is refused or gets another page, and the text has more than the title.
         """
         words = self.answer.words
         is_compared = self.reply in (ControlContrast.REFUSED_THERE, ControlContrast.ANOTHER)
@@ -451,7 +451,7 @@ class ObjectFacts:
 
     @property
     def is_in_unknown_language(self) -> bool:
-        """True if the page of a refusal of this name alone has sentences of its own, but no known phrase."""
+        """True if only this name gets this refusal, and its page has sentences of its own, but no known phrase."""
         return self._is_of_this_alone and self.answer.words.has_no_known_phrase(self.own_words)
 
     @cached_property

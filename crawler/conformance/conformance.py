@@ -59,7 +59,7 @@ class Requirement:
     remedy: str
 
     def is_in(self, section: str) -> bool:
-        """Return True if it belongs to *section*, a number such as ``3`` or ``3.2``, or is ``3.2/1`` itself."""
+        """Return True if the requirement belongs to *section* (``3`` or ``3.2``) or has this number (``3.2/1``)."""
         own = self.number.partition("/")[0]
         return section in (self.number, own) or own.startswith(f"{section}.")
 

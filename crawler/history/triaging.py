@@ -157,7 +157,10 @@ def triaged_arks(
 def _together(
     whole: Sequence[TriageDecision], in_documents: Mapping[str, Sequence[TriageDecision]], problem: Problem, today: date
 ) -> TriagedArk:
-    """Combine the decisions about an ARK for all documents and for single ones; an effect in each is one in all."""
+    """Return the effect on *problem* of the decisions for all documents (*whole*) and for single documents.
+
+    A problem that is known in each citing document is known in all.
+    """
     everywhere = triage_effect(whole, problem, today)
     is_problem = problem.now.severity > Severity.FINE
     if not any(in_documents.values()):

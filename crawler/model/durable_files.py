@@ -21,7 +21,7 @@ from extractors.model.files import is_folder, path_exists
 def durable_file(path: Path, *, replaces: bool = True, mode: int = 0o666) -> Iterator[BinaryIO]:
     """Open a file for writing that appears at *path* when the block ends; it is durable then.
 
-    If the block raises, *path* stays as it was. Raises OSError; FileExistsError if it *replaces* nothing.
+    If the block raises, *path* stays as it was. Raises OSError: FileExistsError if *path* exists, unless *replaces*.
     """
     part = path.with_name(f".{secrets.token_hex(8)}.part")
     try:

@@ -46,7 +46,7 @@ def moment(at: datetime) -> str:
 
 
 class DecidedOn(IntEnum):
-    """The basis of the decision in a mention's row; of several rows about one mention the last counts."""
+    """The basis of the decision in a mention's row. If a mention has several rows, the highest value counts."""
 
     READ = 1
     """Its own document."""

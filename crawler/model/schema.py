@@ -135,11 +135,11 @@ class Shared(TypeDecorator[Any]):
         return type_coerce(self.stored_text(type_coerce(column, Text)), self)
 
     def key_in(self, cell: Any) -> Any:
-        """Return the expression for the key in a cell; 0 if the cell holds its value directly."""
+        """Return the SQL expression for the key in *cell*; 0 if the cell holds its value directly."""
         return case((func.typeof(cell) == "integer", cell), else_=0)
 
     def stored_text(self, cell: Any) -> Any:
-        """Return the expression for the text of a cell."""
+        """Return the SQL expression for the text that *cell*, a column or value of this type, refers to or holds."""
         value = select(content.c.value).where(content.c.content_id == cell)
         return case((func.typeof(cell) == "integer", value.correlate_except(content).scalar_subquery()), else_=cell)
 

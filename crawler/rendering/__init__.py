@@ -167,7 +167,7 @@ def fault_of_answer(url: str, end: ChainEnd, detail: str, status: int | None) ->
 
 
 def headers_for_browser(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers of an answer for the browser; the names in *headers* are in lower case."""
+    """Return the part of an answer's *headers* that the browser needs; names are in lower case."""
     return {name: headers[name] for name in _PASSED_ON if name in headers}
 
 

@@ -158,7 +158,7 @@ class Case:
 
     @property
     def description(self) -> Description:
-        """The description of its object by the current answers."""
+        """The outcomes of the inflections so far: the one that describes the object, and the commitment."""
         if self._described is None:
             self._described = described_by(self.answers)
         return self._described
@@ -239,7 +239,7 @@ class Conversation:
     # -- input
 
     def begin(self, ark: Ark, url: str) -> list[Outgoing]:
-        """Return the first question about a target; one that was opened as another's reading continues from there."""
+        """Return the first question about a target, or the next questions if another target opened it as a reading."""
         if hash(url) in self._finished:
             return [FinishedTarget(url)]
         readings = readings_of(ark, url, self._readings.get(url, ()))

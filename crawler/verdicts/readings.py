@@ -117,9 +117,9 @@ class SettledReading:
 def next_form(forms: Sequence[Form]) -> Form | None:
     """Return the form to request next, or None if no further answer would change the choice.
 
-    *forms* are ordered by likelihood. The first form that works ends the search, with two exceptions. A form that
-    continues it is requested too. So is its own beginning, unless the page identifies itself as this form. A truncated
-    ARK often works, and so does an ARK with an extra word.
+    *forms* are ordered by likelihood. The first form that works ends the search, with two exceptions. A longer form
+    that begins with it is requested too. So is a shorter form that it begins with, unless the page identifies itself
+    as the longer one. A truncated ARK often works, and so does an ARK with an extra word.
 
     >>> forms = [Form(CandidateReading(Ark("12148", name), f"https://r.example/{name}")) for name in ("bpt6", "bpt6k")]
     >>> next_form(forms) is forms[0]

@@ -69,7 +69,7 @@ class Mention:
 
     @property
     def is_complete(self) -> bool:
-        """True if no decision was needed, so that it is evidence for other mentions."""
+        """True if nothing about the mention was doubtful, so that its ARK is evidence for other mentions."""
         return self.reason is Reason.COMPLETE
 
     def shift(self, by: int) -> Mention:

@@ -60,7 +60,7 @@ def read_mail(data: bytes, read_part: PartReader) -> Reading:
 
 
 def _unless_failed(get: Callable[[], Any]) -> Any:
-    """Return what the library gets from a message; none where it fails, as it does on some malformed fields."""
+    """Return the result of *get*, or None if the library fails, as it does on some malformed fields."""
     try:
         return get()
     except Exception:

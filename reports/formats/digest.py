@@ -68,7 +68,7 @@ _LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class ListedArk:
-    """An ARK of a change or of a cause."""
+    """An ARK that the digest names below a kind of news or a cause, with the documents that cite it."""
 
     ark: str
     documents: tuple[str, ...]

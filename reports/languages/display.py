@@ -81,7 +81,7 @@ def neutralize_formula(cell: str) -> str:
 
 
 def link(text: str) -> str | None:
-    """The address that *text* may lead to: itself if it is one of the web with nothing invisible in it.
+    """Return *text* if it is a safe link target: an http or https URL without invisible characters; otherwise None.
 
     >>> link("https://n2t.net/ark:12148/x5"), link("javascript:alert(1)"), link("file:///etc/passwd")
     ('https://n2t.net/ark:12148/x5', None, None)

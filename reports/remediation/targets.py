@@ -44,7 +44,7 @@ def present_target(hops: Sequence[tuple[str, int | None]]) -> str | None:
 def target_moves(chains: Iterable[tuple[str, Sequence[tuple[str, int | None]]]]) -> list[TargetMove]:
     """Return the targets to replace, from the chain (URLs and statuses) of each ARK that works; sorted.
 
-    A target has moved if every redirect from there on is permanent.
+    A target has moved if all redirects from it to the end of the chain are permanent.
 
     >>> chain = [("https://r.example/ark:/12148/x", 302), ("https://m.example/old", 301), ("https://m.example/new", 200)]
     >>> [(move.present_target, move.proposed_target) for move in target_moves([("ark:12148/x", chain)])]

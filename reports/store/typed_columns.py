@@ -53,7 +53,10 @@ def fetch_batches(connection: Connection, query: Select[Any]) -> Iterator[Rows]:
 
 
 class Columns:
-    """A frame that is built from rows. Columns in *json_columns* arrive as JSON, and become text or parsed values."""
+    """The columns of a DataFrame to build from rows.
+
+    Columns in *json_columns* arrive as JSON; their dtype decides if they become text or parsed values.
+    """
 
     def __init__(self, dtypes: Mapping[str, Dtype], json_columns: frozenset[str] = frozenset()) -> None:
         self._dtypes = dtypes

@@ -212,7 +212,7 @@ def new_failures(frames: Frames) -> pd.DataFrame:
 
 
 def newly(frames: Frames, family: Family) -> pd.DataFrame:
-    """Return one row per URL of an ARK of a *family* that was of another one in the run that this one is compared with.
+    """Return one row per URL of an ARK of a *family* that was not of this family in the run to compare with.
 
     Without such a run every ARK of the family is new. Known problems are left out.
     """

@@ -107,7 +107,7 @@ _READ = {
 
 
 def _measure_reading(store: Path, parquet: Path) -> dict[str, float]:
-    """Return the times to read the same rows from either, with JSON as text."""
+    """Return the times to export *store* to *parquet*, and to read the same rows from each, with JSON as text."""
     import pyarrow.parquet as pq
 
     from reports.store.frames import read_store

@@ -68,12 +68,12 @@ def _url(citation: Citation) -> str:
 
 
 def latex_url(paragraphs: list[Paragraph], language: str) -> str:
-    """Use the url package with its defaults: breaks at URL punctuation only."""
+    """Return a LaTeX source that uses the url package with its defaults: breaks at URL punctuation only."""
     return _tex(paragraphs, language, _url, r"\usepackage{url}")
 
 
 def latex_hyphens(paragraphs: list[Paragraph], language: str) -> str:
-    """Use hyperref with breaks after hyphens too, Latin Modern and microtype; every URL is a link."""
+    """Return a LaTeX source with hyperref and microtype: breaks after hyphens too, every URL is a link."""
     return _tex(
         paragraphs,
         language,
@@ -83,22 +83,22 @@ def latex_hyphens(paragraphs: list[Paragraph], language: str) -> str:
 
 
 def latex_xurl(paragraphs: list[Paragraph], language: str) -> str:
-    """Use xurl without links: breaks anywhere."""
+    """Return a LaTeX source with xurl, without links: breaks anywhere."""
     return _tex(paragraphs, language, _url, r"\usepackage{lmodern,xurl}")
 
 
 def latex_xurl_links(paragraphs: list[Paragraph], language: str) -> str:
-    """Use xurl with hyperref: breaks anywhere, every URL is a link."""
+    """Return a LaTeX source with xurl and hyperref: breaks anywhere, every URL is a link."""
     return _tex(paragraphs, language, _url, r"\usepackage{lmodern,xurl,hyperref}")
 
 
 def latex_plain(paragraphs: list[Paragraph], language: str) -> str:
-    """Typeset ARKs as ordinary text; French babel puts a thin space before each colon."""
+    """Return a LaTeX source with ARKs as ordinary text; French babel puts a thin space before each colon."""
     return _tex(paragraphs, language, lambda each: tex_text(each.written), r"\usepackage{lmodern}\sloppy")
 
 
 def latex_discretionary(paragraphs: list[Paragraph], language: str) -> str:
-    r"""Put ``\-`` between letters and digits of ARKs: breaks get a hyphen."""
+    r"""Return a LaTeX source with ``\-`` between letters and digits of ARKs: breaks get a hyphen."""
     preamble = r"\usepackage{lmodern}\sloppy"
     return _tex(
         paragraphs,
@@ -109,7 +109,7 @@ def latex_discretionary(paragraphs: list[Paragraph], language: str) -> str:
 
 
 def latex_footnotes(paragraphs: list[Paragraph], language: str) -> str:
-    """Put each ARK into a footnote, in small type, where it breaks anywhere."""
+    """Return a LaTeX source with each ARK in a footnote, in small type, where the ARK breaks anywhere."""
     return _tex(
         paragraphs,
         language,
@@ -206,24 +206,24 @@ def _escape(citation: Citation) -> str:
 
 
 def chromium_break_all(paragraphs: list[Paragraph], language: str) -> str:
-    """Use ``word-break: break-all``: words and ARKs break at the margin."""
+    """Return an HTML page with ``word-break: break-all``: words and ARKs break at the margin."""
     return _page(paragraphs, language, _escape, "word-break: break-all")
 
 
 def chromium_anywhere(paragraphs: list[Paragraph], language: str) -> str:
-    """Use ``overflow-wrap: anywhere``: only tokens wider than the column break anywhere."""
+    """Return an HTML page with ``overflow-wrap: anywhere``: only tokens wider than the column break anywhere."""
     return _page(paragraphs, language, _escape, "overflow-wrap: anywhere; hyphens: auto")
 
 
 def chromium_soft(paragraphs: list[Paragraph], language: str) -> str:
-    """Use soft hyphens, which Chromium prints as U+2010."""
+    """Return an HTML page with soft hyphens in ARKs, which Chromium prints as U+2010."""
     return _page(
         paragraphs, language, lambda each: with_joints(_escape(each), "&shy;"), "overflow-wrap: anywhere; columns: 4"
     )
 
 
 def chromium_links(paragraphs: list[Paragraph], language: str) -> str:
-    """Use links with a ``<wbr>`` after every thirty characters of their text."""
+    """Return an HTML page of links with a ``<wbr>`` after every thirty characters of their text."""
 
     def ark(citation: Citation) -> str:
         pieces = re.findall(r".{1,30}", citation.written)
@@ -241,7 +241,7 @@ def _link(citation: Citation, visible: str) -> str:
 
 
 def html_links(paragraphs: list[Paragraph], language: str, _: Random) -> str:
-    """Use links with the ARK as their text, broken by ``<wbr>``, soft hyphens and newlines."""
+    """Return an HTML page of links with the ARK as their text, broken by ``<wbr>``, soft hyphens and newlines."""
     joints = iter(range(1_000_000))
 
     def ark(citation: Citation) -> str:
@@ -254,7 +254,7 @@ def html_links(paragraphs: list[Paragraph], language: str, _: Random) -> str:
 
 
 def html_text(paragraphs: list[Paragraph], language: str, random: Random) -> str:
-    """Use bare ARKs without links, with markup and invisible characters inside."""
+    """Return an HTML page of bare ARKs without links, with markup and invisible characters inside."""
 
     def ark(citation: Citation) -> str:
         head, label, rest = re.split(r"(ark:/?)", citation.written, maxsplit=1, flags=re.IGNORECASE)
@@ -266,7 +266,7 @@ def html_text(paragraphs: list[Paragraph], language: str, random: Random) -> str
 
 
 def html_encoded(paragraphs: list[Paragraph], language: str, _: Random) -> str:
-    """Put ARKs, percent-encoded, into queries of other URLs, and into attributes that aren't links."""
+    """Return an HTML page with ARKs, percent-encoded, in queries of URLs, and in attributes that aren't links."""
     counter = iter(range(1_000_000))
 
     def ark(citation: Citation) -> str:
@@ -279,7 +279,7 @@ def html_encoded(paragraphs: list[Paragraph], language: str, _: Random) -> str:
 
 
 def html_metadata(paragraphs: list[Paragraph], language: str, _: Random) -> str:
-    """Put ARKs only into metadata elements and JSON-LD, not into the running text."""
+    """Return an HTML page with ARKs only in metadata elements and JSON-LD, not in the running text."""
     found = [each for paragraph in paragraphs for each in paragraph if isinstance(each, Citation)]
     first, second, third = found[0::3], found[1::3], found[2::3]
     meta = [f'<meta name="DC.identifier" content="{_escape(each)}">' for each in first]

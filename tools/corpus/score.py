@@ -115,7 +115,7 @@ class Tally:
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of both; 1 without true or found ARKs.
+        """The harmonic mean of precision and recall; 1 without true or found ARKs.
 
         >>> Tally(right=3, found=4, true=5).f1
         0.6666666666666666

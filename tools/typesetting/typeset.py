@@ -56,7 +56,7 @@ class TypesetterFailed(TypesettingError):
 
 
 def command_path(*names: str) -> str:
-    """The path of the first of these commands that is installed."""
+    """Return the path of the first of the commands *names* that is installed. Raises `TypesetterMissing`."""
     for name in names:
         if path := shutil.which(name):
             return path
@@ -129,10 +129,10 @@ TYPESETTERS: dict[str, Typesetter] = {".tex": pdflatex, ".fodt": libreoffice, ".
 
 
 def with_fixed_dates(pdf: bytes, *, epoch: int, source: bytes) -> bytes:
-    """*pdf* with its dates set to *epoch*, and its file identifiers derived from *source*.
+    """Return *pdf* with its dates set to *epoch*, and its file identifiers derived from *source*.
 
-    LibreOffice and Chromium do not know SOURCE_DATE_EPOCH. Each replacement is as long
-    as what it replaces, so that the offsets in the file's cross-references stay right.
+    LibreOffice and Chromium do not know SOURCE_DATE_EPOCH. Each replacement is as long as the old
+    text, so that the offsets in the file's cross-references stay right.
 
     >>> with_fixed_dates(b"/ModDate (D:20261121033940+00'00')", epoch=0, source=b"")
     b"/ModDate (D:19700101000000+00'00')"
@@ -146,7 +146,7 @@ def with_fixed_dates(pdf: bytes, *, epoch: int, source: bytes) -> bytes:
 
 
 def pdf_of(source: Path, *, epoch: int) -> bytes:
-    """The PDF that *source* becomes, made by the typesetter for its kind of file."""
+    """Return the PDF that the typesetter for this kind of file makes of *source*. Raises `TypesettingError`."""
     with tempfile.TemporaryDirectory(prefix="typeset-") as name:
         folder = Path(name)
         TYPESETTERS[source.suffix](source, folder=folder, epoch=epoch)
@@ -157,7 +157,7 @@ def pdf_of(source: Path, *, epoch: int) -> bytes:
 
 
 def arguments(argv: list[str] | None = None) -> argparse.Namespace:
-    """What the user asked for; sources are given by name, with or without the ending."""
+    """Return the parsed arguments; sources are given by name, with or without the ending."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help="a source, such as bulletin or bulletin.tex (default: all)"
@@ -173,7 +173,7 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
 
 
 def sources_named(names: list[str]) -> list[Path]:
-    """The sources with these names; all of them if none is given."""
+    """Return the sources with these *names*, or all sources if the list is empty. Raises `TypesettingError`."""
     known = sorted(path for path in SOURCES.iterdir() if path.suffix in TYPESETTERS)
     unknown = set(names) - {path.name for path in known} - {path.stem for path in known}
     if unknown:
@@ -184,7 +184,7 @@ def sources_named(names: list[str]) -> list[Path]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Typeset what was asked for; 0 if all went well, else 1 and one message."""
+    """Typeset the requested sources; return 0, or 1 after a message if a source can't be typeset."""
     asked = arguments(argv)
     epoch = int(os.environ.get("SOURCE_DATE_EPOCH", DEFAULT_EPOCH))
     try:

@@ -39,7 +39,7 @@ _MOST_ELEMENTS = 200_000
 
 
 class EnoughRead(Exception):
-    """Raised by a target that takes no more events, and caught by the sender."""
+    """Raised by an `EventTarget` to end the parsing early; the caller of the XML parser catches the exception."""
 
 
 class EventTarget:
