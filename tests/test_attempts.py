@@ -1,12 +1,15 @@
 """Whether and when a question is asked again: a table, and the forms of a Retry-After."""
 
 import asyncio
+from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scrapy import Spider
+from scrapy.crawler import Crawler
 
 from crawler.model.addresses import AddressGuard, Routes
 from crawler.model.observations import NOT_IN_TIME, ChainEnd, Hop, Observation, Question, TlsResult
@@ -122,9 +125,10 @@ def test_a_certificate_that_was_not_seen_in_time_is_looked_at_again(
     class Late(TlsProbePipeline):
         def __init__(self) -> None:
             self.probes = 0
-            self._crawler: Any = SimpleNamespace(spider=SimpleNamespace(is_stopping=False))
+            self._crawler = Crawler(Spider, {"ARKAUDIT_INTERVAL": 0})
+            self._crawler.spider = cast("Spider", SimpleNamespace(is_stopping=False))
 
-        async def _probe_in_turn(self, host: str, port: int) -> TlsResult:
+        async def _probe(self, host: str, port: int, on_sent: Callable[[], None]) -> TlsResult:
             self.probes += 1
             return results[self.probes - 1]
 
