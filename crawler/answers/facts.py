@@ -78,6 +78,8 @@ def status_outcome(status: int) -> ObjectOutcome:
     return ObjectOutcome.UNDETERMINED
 
 
+#: Longer XML and JSON without letters have their values in attributes or numbers, and are not empty.
+_EMPTY_DATA_BYTES = 2_000
 #: Of who, what and when: a page with this number of labelled values is not an error page.
 TELLING = 2
 _THUMP_STATUS = re.compile(r"\s*(?:\S+\s+)?(?P<code>\d{3})\b(?!\.)")
@@ -158,12 +160,13 @@ class AnswerFacts:
     def is_empty(self) -> bool:
         """True if a success has no bytes, by its length or its headers, or only the value of an unset variable.
 
-        XML and JSON without any letter are empty too: the number of hits, a version.
+        Short XML and JSON without any letter are empty too: the number of hits, a version.
         """
         media_type = self.seen.media_type or ""
         is_data = media_type.endswith(("xml", "json")) and not media_type.startswith(("image/", "application/xhtml"))
+        is_short = (self.seen.body_bytes or 0) <= _EMPTY_DATA_BYTES
         has_letters = self.text is None or any(map(str.isalpha, self.text))
-        if self.is_success and (self.words.is_unset or (is_data and not has_letters)):
+        if self.is_success and (self.words.is_unset or (is_data and is_short and not has_letters)):
             return True
         is_read = self.seen.body_complete and is_textual(self.seen.media_type)
         is_declared = self.headers.get("Content-Length") == "0"
