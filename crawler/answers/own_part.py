@@ -33,6 +33,9 @@ _END_OF_PAGE = re.compile(rb"</html\s*>", re.IGNORECASE)
 WITHOUT_TEXT = ("script", "style", "template", "noscript", "rt", "rp")
 NOT_DISPLAYED = "[style*='display:none' i], [style*='display: none' i]"
 _INVISIBLE = f"{NOT_DISPLAYED}, [style*='visibility:hidden' i], [style*='visibility: hidden' i]"
+_NOT_SHOWN = f"[hidden], {_INVISIBLE}"
+#: Maximum number of letters of a hidden message.
+_MESSAGE_LETTERS = 200
 _SITES_PARTS = f"nav, dialog, select, [hidden], footer:not(article footer), [style]:is({_INVISIBLE})"
 _SITES_ROLES = ("navigation", "banner", "contentinfo", "search", "dialog", "alertdialog", "menu", "menubar")
 #: The site's parts, unless the page's heading is in them.
@@ -143,9 +146,8 @@ def own_part(page: Page) -> tuple[str, tuple[str, ...]]:
         if cell.find_previous_sibling(True) or cell.parent.find_previous_sibling(True):
             # A sentence never continues in the next cell.
             cell.insert(0, " | ")
-    whole = folded_text(page)
     mains = [tag for tag in page(True) if tag.name == "main" or tag.get("role") == "main"]
-    _remove_sites_parts(page)
+    removed = _remove_sites_parts(page)
     main = next((tag for tag in mains if _LETTER.search(tag.get_text())), page)
     parts = [main]
     if main is not page:
@@ -154,13 +156,17 @@ def own_part(page: Page) -> tuple[str, tuple[str, ...]]:
         parts = [tag for tag in page(True) if tag is main or (is_headless and tag.name == "h1")]
     text = " ".join(filter(None, map(folded_text, parts)))
     if not _LETTER.search(text):
-        return whole, ()
+        # A short hidden part is a message for later, such as "Item not found". A long one may be shown by a script.
+        shown = (
+            tag for tag in removed if letters_in(tag.get_text()) > _MESSAGE_LETTERS or not tag.css.match(_NOT_SHOWN)
+        )
+        return " ".join(filter(None, map(folded_text, (page, *shown)))), ()
     headings = (tag for part in parts for tag in (part, *part.find_all(_HEADINGS)) if tag.name in _HEADINGS)
     return text, tuple(filter(None, (folded_text(tag)[:HEADING_CHARS] for tag in islice(headings, MOST_HEADINGS))))
 
 
-def _remove_sites_parts(page: Page) -> None:
-    """Remove the site's parts and menus. They do not count in the elements around them."""
+def _remove_sites_parts(page: Page) -> list[Page]:
+    """Remove the site's parts and menus, and return them. They do not count in the elements around them."""
     # Elements are known by `id`, because Beautiful Soup compares them by their content.
     sites, heads = ({id(tag) for tag in page.select(selector)} for selector in (_SITES_PARTS, _HEADS))
     counts = [defaultdict[int, int](int) for _ in range(4)]
@@ -179,7 +185,9 @@ def _remove_sites_parts(page: Page) -> None:
             for count in counts:
                 count[id(tag.parent)] += count[key]
     # In page order, because Beautiful Soup counts the siblings before an element.
-    remove(reversed(removed))
+    removed.reverse()
+    remove(removed)
+    return removed
 
 
 def letters_in(text: str) -> int:
