@@ -30,6 +30,7 @@ _GAP = 0.5
 _GUTTERS = (3, 0.8)
 _SURE_LINES = 3
 _CLEAR = 2.5  # times the other blanks of its line: in a justified line all blanks are wide
+_EQUAL = 1.1  # times the narrowest blank of a justified line: the widest
 _FAR = 3  # heights of the font between two lines of one column, more than in a manuscript with double spacing
 
 _RESOLVER = re.compile(r"https?://")
@@ -158,7 +159,7 @@ class _Page:
     def _gutter(self, gap: tuple[float, float], at: int) -> _Gutter | None:
         """Return the gutter that a *gap* in or beside line *at* belongs to; None if the gap is only a wide blank."""
         left, right = gap
-        ends, shared, height = {}, 0, inf
+        ends, shared, is_justified, height = {}, 0, False, inf
         for step in (-1, 1):
             index = at if step < 0 else at + 1
             last = self._lines[at]
@@ -170,13 +171,17 @@ class _Page:
                 if shared_gap is None or _is_far(line, last, max(cell.height for cell in cells)):
                     break
                 left, right = max(left, shared_gap[0]), min(right, shared_gap[1])
-                if inf not in map(abs, shared_gap) and self._is_clear(index, shared_gap[1] - shared_gap[0]):
-                    shared += 1
-                    height = min(height, narrow / _GAP)
+                if inf not in map(abs, shared_gap):
+                    if self._is_clear(index, shared_gap[1] - shared_gap[0]):
+                        shared += 1
+                        height = min(height, narrow / _GAP)
+                    else:
+                        is_justified |= max(blanks := self._blanks_of_line[index]) < _EQUAL * min(blanks)
                 last = line
                 index += step
             ends[step] = index - step
-        is_gutter = shared >= _SURE_LINES or (shared and right - left >= _GUTTERS[shared - 1] * height)
+        is_wide = 0 < shared < _SURE_LINES and right - left >= _GUTTERS[shared - 1] * height
+        is_gutter = shared >= _SURE_LINES or (is_wide and not is_justified)
         return _Gutter(left, right, ends[-1], ends[1]) if is_gutter and ends[-1] <= at <= ends[1] else None
 
     def _is_clear(self, index: int, width: float) -> bool:
