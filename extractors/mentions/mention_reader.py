@@ -84,7 +84,7 @@ _GLUED_LABEL = re.compile(r"/?[0-9]{5}/")
 #: Or the protocol of a port: ``ark:27015/udp``.
 _PLACEHOLDER = re.compile(
     r"/(?:[xX]{3,}|[nN]{4,}|[0-9a-z]{1,8}(?:x{4,}|X{4,}|N{4,})|(?:[A-Za-z]{1,6}[_-]?)?(?:ARK|ID|NAME|CODE|NOID|IDENTIFIER)(?:[_-]?[A-Z]{2,10})?"
-    r"|(?:ark|your|my|the|some|base)?[_-]?(?:[Nn]ame|I[dD]|[Cc]ode|[Ii]dentifier)|(?:your|my)[_-][A-Za-z_-]+|ark[_-]id"
+    r"|(?:ark|your|my|the|some|base)?[_-]?(?:[Nn]ame|[Ii][dD]|[Cc]ode|[Ii]dentifier)|(?:your|my)[_-][A-Za-z_-]+|ark[_-]id"
     r"|[Nn]om(?:e|bre)?|[Ii]dentifi(?:ant|cador|cativo)|[Kk]ennung|[Nn]aam|(?:tc|ud)p[46]?)(?=[/.]|\Z)"
 )
 _VARIABLE_NAME = r"(?:\w+[_-])?(?:id|i|n|x|no|nr|num|number|name|page|folio|vue|view|ark|noid|code|identifier)"
@@ -216,7 +216,7 @@ class MentionReader:
         name = self._builder.name
         if len(name) > MOST_NAME_CHARS:
             return self._overlong()
-        if _QUERY_TEXT.match(name) or not _SOME_NAME.search(unquote(name)):
+        if _QUERY_TEXT.match(name) or not _SOME_NAME.search(unquote(name.lstrip("/").partition("/")[0])):
             return self._namespace(slash)
         try:
             ark = Ark.parse(f"ark:{naan}/{name}")
@@ -629,7 +629,7 @@ class MentionReader:
             self._notes.note_alternative(self._written_label + chars[: sentence.start()])
         if INCOMPLETE_NAME.match(chars):
             self._notes.mark_likely(Reason.INCOMPLETE_NAME)
-        is_bare = self._written.url is None and self._block.role is Role.TEXT
+        is_bare = self._written.url is None and self._block.role in (Role.TEXT, Role.STRUCTURED_DATA)
         is_port = not self._label["slashes"] and PORT_PATH.match(chars)
         if is_bare and (is_port or SHORT_NAME.fullmatch(self._builder.name)):
             self._notes.mark_likely(Reason.SHORT_NAME)
