@@ -319,6 +319,7 @@ X = "a b\n"
         ("1 a\n2 b ark:x|\n3c d", False, "a word that begins with a digit"),
         ("see ark:x|\n3 maps", False, "no other number"),
         ("ark:x|", False, "the text ends"),
+        ("ark:x|\n1.\n2.\n3.", True, "the numbers of a list in a column of their own"),
         ("1 a\nb ark:x|\n2 c\n3 d", True, "between two numbers of a list with long items"),
         ("1 a\nb ark:x|\n2 c\nd", False, "no number follows"),
         ("a\nb ark:x|\n2 c\n3 d", False, "no number before"),

@@ -24,6 +24,7 @@ _RULE_SIGNS = frozenset("-=+|:")
 _MOST_LINES_ABOVE, _MOST_LINES_BELOW = 100, 1000  # for each label
 _MOST_FAILURES = 200  # successive labels with gaps next to them that are not in columns
 _MOST_BESIDE = 8
+_FEWEST_RECORDS, _RECORD_CHARS = 2, 1000
 _FEWEST_ROWS = 3  # lines with text on both sides of a gap; one fewer with bars
 _MOST_ALIGNED = 0.6
 _LONGEST_LINE = 400
@@ -128,7 +129,8 @@ def _labelled_lines(text: str) -> Iterator[tuple[int, str, int]]:
 def _may_go_on(text: str, next_start: int, line: str, label: int, word_end: int, left: int, right: int | None) -> bool:
     """Return True if a name may continue on the next line of its cell: it reaches the cell's end, and text follows.
 
-    A log has a label at the same place in each of its lines, where no name continues.
+    A log has a label at the same place in each of its lines, where no name continues. So has a list of records, in
+    which the names of fields at the left recur.
 
     >>> log = "10:01  ark:/12148/x5  200\\n10:02  ark:/12148/x7  200\\n"
     >>> _may_go_on(log, 26, log[:25], 7, 20, 7, 22)
@@ -146,6 +148,9 @@ def _may_go_on(text: str, next_start: int, line: str, label: int, word_end: int,
         next_start = end + 1
     if not all(_has_clear_edge(follows, edge) for edge in (left, right) if edge):
         return False
+    if right is None and follows[:left].strip():
+        near = text[max(0, next_start - _RECORD_CHARS) : next_start + _RECORD_CHARS]
+        return min(near.count(f"\n{field[:left]}") for field in (line, follows)) < _FEWEST_RECORDS
     return right is None or (bool(follows[left:right].strip(" |")) and follows[label : label + 4].lower() != "ark:")
 
 

@@ -29,12 +29,13 @@ _BREAK_AFTER = "/.=_:~+@%&?-"
 #: The maximum distance of lines that count as evidence.
 NEAR_CHARS = 2500
 _NEAR_LINES = 12
-_LINE_NUMBER = regex.compile(r"\s{0,40}\(?(\d{1,4})(?:[.):]*(?=\s)|\Z)")
+_LINE_NUMBER = regex.compile(r"\s{0,40}\(?(\d{1,4})[.):]*(?=\s|\Z)")
 #: The number of an item in a list.
 _ITEM = regex.compile(r"[ \t]{0,8}(?P<open>[(\[]?)(\d{1,3})(?P<close>[.)\]])[ \t]+(?=\S)")
 #: The name of a field of data: ``key=…``, ``:date: …``.
 _FIELD = regex.compile(r"[ \t]{0,8}(?:[\w.-]{1,80}[ \t]?=|:[\w-]{1,80}:[ \t])")
 _FEWEST_LINES = 4
+_LABEL_IN_LINE = regex.compile("ark:/?[0-9]{5}/[0-9A-Za-z]", regex.IGNORECASE)
 
 
 class Confidence(IntEnum):
@@ -127,7 +128,7 @@ def slack_in_text(text: str, at: int) -> float | None:
     """Return how much shorter the line that ends at *at* is than the longest line near it, in characters.
 
     None if there are too few lines, or all have one length, like items of a list. Lines without a blank don't count,
-    because tools can't break a long word.
+    because tools can't break a long word; but a longer ARK shows that the line of another had room.
 
     >>> slack_in_text("The quick brown fox\\njumps over\\nthe lazy dog and the\\nfoxes that are\\n", 30)
     10
@@ -136,7 +137,8 @@ def slack_in_text(text: str, at: int) -> float | None:
     after = text[at : at + NEAR_CHARS].split("\n")
     current = (before[-1] + after[0]).rstrip()
     near = (*before[-_NEAR_LINES - 1 : -1], current, *after[1 : _NEAR_LINES + 1])
-    lengths = [len(line.rstrip()) for line in near if " " in line.strip()]
+    is_word = " " not in current.strip()
+    lengths = [len(line.rstrip()) for line in near if " " in line.strip() or (is_word and _LABEL_IN_LINE.search(line))]
     if len(lengths) < _FEWEST_LINES or len(set(lengths)) == 1:
         return None
     return max(lengths) - len(current)
@@ -158,6 +160,8 @@ def is_numbered(text: str, at: int) -> bool:
     if _line_number(before[-1]) == number - 1 or (number - 1 in earlier and number + 1 in later):
         return True
     if any(number - step in earlier and number + step in later for step in (5, 10)):
+        return True
+    if numbers_after[:2] == [number + 1, number + 2]:  # a column of numbers
         return True
     near = {*map(_line_number, before[-2:]), *numbers_after[:2]}  # levels of GEDCOM
     return len(near) > 1 and all(other is not None and abs(other - number) < 3 for other in near)
@@ -214,13 +218,16 @@ _YEAR = regex.compile(r"(?:1[0-9]|20)\d\d[.,;:)]*\Z")
 _NUMBER = regex.compile(r"\d+[/.,;:)]*\Z")
 #: Longer than a year or a postal code.
 _LONG_NUMBER = regex.compile(r"\d{6}")
+_LONGEST_ROW_NUMBER = 2
+_CAPITAL_BEYOND = regex.compile(r" \p{Lu}")
 #: A name whose length is known: a UUID, and a name of INIST.
 _WHOLE_NAME = regex.compile(
     r"(?:(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})|67375/[0-9B-Z]{3}-[0-9B-Z]{8}-[0-9B-Z])(?![0-9A-Za-z-])"
 )
 #: A person or record of FamilySearch; some have one more character.
 _FAMILY_NAME = regex.compile(r"61903/1:[12]:[0-9A-Z]{4}-[0-9A-Z]{3,4}(?![0-9A-Za-z-])")
-_WORDS_JOINED = regex.compile(r"\p{L}+_\p{L}")
+#: Not the name of a field of data, such as ``see_also:``.
+_WORDS_JOINED = regex.compile(r"\p{L}+_\p{L}(?!\w*:\Z)")
 _MIXED = regex.compile(r"(?=.*\d)(?=.*\p{L})")
 #: The beginning of a file path in prose, not of an ARK.
 _UNIX_PATH = regex.compile(
@@ -230,7 +237,7 @@ _UNIX_PATH = regex.compile(
 _CONSONANTS = "(?i:[b-df-hj-np-tv-xz]{5})"
 #: Letters of names, not of words: capital consonants, or capitals after a small letter (not as in LaTeX or JavaScript).
 _ODD_LETTERS = regex.compile("[B-DF-HJ-NP-TV-XZ]{5}|[a-z][A-Z]{2}")
-_NO_WORD = regex.compile(rf"{_CONSONANTS}|\p{{L}}*(?:{_ODD_LETTERS.pattern})")
+_NO_WORD = regex.compile(rf"{_CONSONANTS}|[\p{{L}}-]*(?:{_ODD_LETTERS.pattern})")
 _DELIMITER_FIRST = regex.compile(rf"[/.=:_~@+][\p{{L}}\p{{Nd}}]|-(?:[A-Z]*\d|{_CONSONANTS})")
 #: The number of a footnote and the first word of its text: ``9Pieter``, ``13DUBOIS,``.
 _FOOTNOTE = regex.compile(r"\d{1,3}\p{Lu}(?=\p{L}*[AEIOUYaeiouy])(?:\p{Ll}{2,}|\p{Lu}{3,})[.,]?\Z")
@@ -414,7 +421,8 @@ def number_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
         return None
     if _is_digitless_before_long_number(wrap):
         return WrapDecision(True, Reason.NUMBER_FOLLOWS, Confidence.LIKELY)
-    if _YEAR.match(wrap.right) or not wrap.is_full:
+    begins_row = wrap.is_paged and len(wrap.next_part) <= _LONGEST_ROW_NUMBER and _CAPITAL_BEYOND.match(wrap.beyond)
+    if _YEAR.match(wrap.right) or not wrap.is_full or begins_row:
         return WrapDecision(False, Reason.ENDS_BEFORE_NUMBER, Confidence.AMBIGUOUS)
     return WrapDecision(True, Reason.NUMBER_FOLLOWS, Confidence.AMBIGUOUS)
 
