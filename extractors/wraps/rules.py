@@ -32,6 +32,9 @@ _NEAR_LINES = 12
 _LINE_NUMBER = regex.compile(r"\s{0,40}\(?(\d{1,4})[.):]*(?=\s|\Z)")
 #: The number of an item in a list.
 _ITEM = regex.compile(r"[ \t]{0,8}(?P<open>[(\[]?)(\d{1,3})(?P<close>[.)\]])[ \t]+(?=\S)")
+#: A count and its unit in a list of records: ``18 leaves``.
+_COUNTED = regex.compile(r"\s{0,40}\d{1,4}[ \t]+(\p{L}{2,40})")
+_FEWEST_COUNTED = 2
 #: The name of a field of data: ``key=…``, ``:date: …``.
 _FIELD = regex.compile(r"[ \t]{0,8}(?:[\w.-]{1,80}[ \t]?=|:[\w-]{1,80}:[ \t])")
 _FEWEST_LINES = 4
@@ -163,6 +166,10 @@ def is_numbered(text: str, at: int) -> bool:
         return True
     if numbers_after[:2] == [number + 1, number + 2]:  # a column of numbers
         return True
+    if (counted := _COUNTED.match(after[0])) and sum(
+        (other := _COUNTED.match(line)) is not None and other[1] == counted[1] for line in (*before, *after[1:])
+    ) >= _FEWEST_COUNTED:
+        return True
     near = {*map(_line_number, before[-2:]), *numbers_after[:2]}  # levels of GEDCOM
     return len(near) > 1 and all(other is not None and abs(other - number) < 3 for other in near)
 
@@ -225,7 +232,7 @@ _WHOLE_NAME = regex.compile(
     r"(?:(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})|67375/[0-9B-Z]{3}-[0-9B-Z]{8}-[0-9B-Z])(?![0-9A-Za-z-])"
 )
 #: A person or record of FamilySearch; some have one more character.
-_FAMILY_NAME = regex.compile(r"61903/1:[12]:[0-9A-Z]{4}-[0-9A-Z]{3,4}(?![0-9A-Za-z-])")
+_FAMILY_NAME = regex.compile(r"61903/[1-3]:[12]:[0-9A-Z]{4}-[0-9A-Z]{3,4}(?![0-9A-Za-z-])")
 #: Not the name of a field of data, such as ``see_also:``.
 _WORDS_JOINED = regex.compile(r"\p{L}+_\p{L}(?!\w*:\Z)")
 _MIXED = regex.compile(r"(?=.*\d)(?=.*\p{L})")

@@ -112,7 +112,7 @@ def read_xml(data: bytes) -> Reading:
         cut = cut or [Finding("cut-off", f"not read beyond tag {MOST_TAGS}")]
     source = without_surrogates(_BLANKS_BEFORE_MARKUP.sub(b"", _whole_words(data)))
     root, parser = _parse(source)
-    fragment = _FRAGMENT.match(source) if faults_of(parser) else None
+    fragment = _FRAGMENT.match(source) if parser.error_log else None  # an undeclared prefix hides the fault
     if fragment:
         root_of_all, wrapped_parser = _parse(_WRAPPED % (fragment[0], source[fragment.end() :]))
         if root_of_all is not None and len(root_of_all) > 1:
