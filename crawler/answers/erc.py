@@ -240,7 +240,7 @@ _LABEL = re.compile(
     """,
     re.VERBOSE,
 )
-_SEGMENT = re.compile(r"erc(?:-[a-z]+)?", re.IGNORECASE)
+_SEGMENT = re.compile(r"erc(?:-[a-z]+)?|(?:about|support|meta)-erc", re.IGNORECASE)
 _DOTTED = re.compile(r"(?P<segment>erc(?:-[a-z]+)?)\.(?P<label>\w[\w/]*)\Z")
 #: The beginning of an element within the value of a segment's label.
 _INNER_BREAK = re.compile(r"%0D|%0A|\s(?=(?:what|when|where)\s*:\s)", re.IGNORECASE)
@@ -249,6 +249,14 @@ EZID_ESCAPE = re.compile(r"%(?:25|0A|0D|3A)", re.IGNORECASE)
 _PREFIX = re.compile(r"(?:dc|dcterms|datacite|dublincore)[.:]", re.IGNORECASE)
 #: The numbers of the four questions (draft-kunze-ark-10, 7), as labels: "h1: Gibbon, Edward".
 _NUMBERED = {f"h{number}": question for number, question in enumerate(QUESTIONS, 1)}
+#: Other labels of stories and their questions (DCMI Kernel Metadata, 2007): "support-erc", "support-who", "h21".
+_STORIES = {f"{story}-erc": f"erc-{story}" for story in ("about", "support", "meta")}
+_OF_STORIES = {
+    label: f"{kind}.{question}"
+    for tens, (name, kind) in enumerate(_STORIES.items(), 1)
+    for number, question in enumerate(QUESTIONS, 1)
+    for label in (f"{name.removesuffix('erc')}{question}", f"h{tens}{number}")
+}
 _OTHER_LABELS = frozenset({"how", "policy", "commitment", "success", "set", "here", "naa", "note"})
 #: The Dublin Core elements that answer the questions of two stories (7.4); a guarantor's story has none.
 _DUBLIN_CORE: Mapping[str, Mapping[str, str]] = {
@@ -420,12 +428,12 @@ class _Builder:
             # After a blank line, only segments and questions without an answer continue the record.
             self._is_over = self._opened and any(self._segments.values())
             return
-        dotted = _DOTTED.match(label)
+        dotted = _DOTTED.match(_OF_STORIES.get(label.lower(), label) if self._opened else label)
         if dotted:
             self._opened = True
             self._put(dotted["segment"], dotted["label"], value)
         elif _SEGMENT.fullmatch(label):
-            self._open(label.lower(), value)
+            self._open(_STORIES.get(label.lower(), label.lower()), value)
         elif label == "set":
             self._put_all("set", value, QUESTIONS)
         elif label == "here" and "set" in self._segments:
