@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 from crawler.answers.answer import is_textual
 from crawler.answers.claims import Subject, declares, linked_arks, statement_in, subject_of
 from crawler.answers.erc import QUESTIONS, says_something
-from crawler.answers.notices import PageWords, is_fault, sure_words
+from crawler.answers.notices import PageWords, is_fault
 from crawler.answers.quirks import (
     absent_address,
     is_absent_path,
@@ -441,10 +441,9 @@ class AnswerFacts:
 
         The control shows if these words are about the object.
         """
-        if self.is_answered and self.status in (401, 403, 451):
-            reasons = (quirks().restricted, quirks().withdrawn)
-            return any(sure_words(phrases, self.words.notice) is not None for phrases in reasons)
         words = self.words
+        if self.is_answered and self.status in (401, 403, 451):
+            return (words.reason_of_refusal(None) or words.closed_until) is not None
         is_told = words.word_of_withdrawal(None) is not None or words.has_no_known_phrase(words.body)
         return self.is_answered and self.status == 410 and is_told
 

@@ -60,6 +60,11 @@ _PROGRAM_ERROR = re.compile(
 _UNSET = frozenset({"undefined", "null", "nan", "[object object]", "[]", "{}"})
 #: A variable of a template that was not filled in.
 _VARIABLE = re.compile(r"\{\{[^{}]{0,80}\}\}|\$\{[^{}]{0,80}\}|<%=[^<>]{0,80}%>")
+#: The end of a closure, in bare letters: "until 1 May 2028". "1998 to 2026" is the age of a site.
+_UNTIL = re.compile(
+    r"(?<!\d )\b(?:until|till?|bis|jusqu'(?:au|en|a)|hasta|fino|ate|fins|tot|do(?= \d)|asti|до"
+    r"|available (?:from|on|after))\b[^;|]{0,30}?\b20\d\d\b|(?<!\d)20\d\d年[^。]{0,12}まで"
+)
 _404_TITLE = re.compile(r"\W*404\b(?!\s*+(?:-\s*+)?(?:p|pages|leaves)\b)")
 #: A log-in title may continue for this number of letters.
 _MORE_OF_TITLE = 25
@@ -246,6 +251,17 @@ class PageWords:
     def fault_of_request(self) -> str | None:
         """The words about the request or the server's configuration, rather than the name."""
         return quirks().about_request.phrase.first_in(self.notice)
+
+    def reason_of_refusal(self, control: PageWords | None) -> str | None:
+        """Return the first words by which a refusal explains itself, if the *control*'s page lacks them."""
+        reasons = (quirks().withdrawn, quirks().restricted)
+        return next(filter(None, (sure_words(phrases, self.notice, control) for phrases in reasons)), None)
+
+    @cached_property
+    def closed_until(self) -> str | None:
+        """The words about the end of a closure: "until 1 May 2028"."""
+        until = _UNTIL.search(bare(self.notice))
+        return until[0] if until else None
 
     @cached_property
     def is_titled_log_in(self) -> bool:

@@ -472,5 +472,7 @@ class ObjectFacts:
         for withdrawal in self._withdrawals():
             return withdrawal.words
         control = self._control_words
-        is_withdrawn = sure_words(quirks().withdrawn, words.notice, control)
-        return is_withdrawn or sure_words(quirks().restricted, words.notice, control)
+        reason = words.reason_of_refusal(control)
+        if reason or not self._is_of_this_alone or control is None or words.closed_until == control.closed_until:
+            return reason
+        return words.closed_until
