@@ -331,12 +331,12 @@ class Quirks(_Section):
         by_title = self.challenge_in_title(heading)
         if by_title and self._says_no_more(body, TITLE_PARTS.split(heading)[0]):
             return by_title
-        for challenge in self.challenge:
-            said = [part for part in challenge.text if part in words and part not in heading]
-            if said and self._says_no_more(words, said[0]):
-                return challenge.name
         # The text of the page may be about such widgets.
         is_checked = any(source.count(part) > words.count(part) for part in self.check.widget)
+        for challenge in self.challenge:
+            said = [part for part in challenge.text if part in words and part not in heading]
+            if said and (by_title or is_checked or self._says_no_more(words, said[0])):
+                return challenge.name
         is_script = "<script" in source and self.check.refusing.is_in_plain(body) and _letters(body) <= _FEW_SENTENCES
         is_puzzle = (is_checked or is_script) and self.check.word.is_in_plain(f"{heading} {words}")
         return "a puzzle for people" if is_puzzle else None
