@@ -333,9 +333,11 @@ class Quirks(_Section):
             return by_title
         # The text of the page may be about such widgets.
         is_checked = any(source.count(part) > words.count(part) for part in self.check.widget)
+        # Pages about objects have a number: a year, a shelf mark, an extent.
+        is_notice = _letters(words) <= _FEW_SENTENCES and not any(map(str.isdigit, words))
         for challenge in self.challenge:
             said = [part for part in challenge.text if part in words and part not in heading]
-            if said and (by_title or is_checked or self._says_no_more(words, said[0])):
+            if said and (by_title or is_checked or is_notice or self._says_no_more(words, said[0])):
                 return challenge.name
         is_script = "<script" in source and self.check.refusing.is_in_plain(body) and _letters(body) <= _FEW_SENTENCES
         is_puzzle = (is_checked or is_script) and self.check.word.is_in_plain(f"{heading} {words}")

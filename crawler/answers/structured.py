@@ -449,7 +449,8 @@ def from_xml(markup: bytes, *, enough: int = ENOUGH_ANSWERS) -> Record | None:
         record = _from_rdf(etree.tostring(root, encoding="unicode"), "xml")
         if record is not None:
             return record
-    if name in _ERRORS or any(_local(child) in _ERRORS for child in root):
+    answer = root.iterfind("*/*") if name == "envelope" else root  # SOAP
+    if name in _ERRORS or any(_local(child) in _ERRORS for child in answer):
         return {"error": {"error": _text_of(root)}}
     if name in _NO_RECORDS:
         return None
