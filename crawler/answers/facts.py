@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 from crawler.answers.answer import is_textual
 from crawler.answers.claims import Subject, declares, linked_arks, statement_in, subject_of
 from crawler.answers.erc import QUESTIONS, says_something
-from crawler.answers.notices import PageWords, is_fault
+from crawler.answers.notices import PageWords, is_fault, sure_words
 from crawler.answers.quirks import (
     absent_address,
     is_absent_path,
@@ -158,11 +158,13 @@ class AnswerFacts:
 
     @property
     def is_empty(self) -> bool:
-        """True if a success has no bytes, by its length or its headers, or only the value of an unset variable.
+        """True if a success has no bytes, by its length or its headers, only blanks, or the value of an unset variable.
 
         Short XML and JSON without any letter are empty too: the number of hits, a version.
         """
         media_type = self.seen.media_type or ""
+        if self.is_success and media_type == "text/plain" and self.text is not None and not self.text.strip():
+            return True
         is_data = media_type.endswith(("xml", "json")) and not media_type.startswith(("image/", "application/xhtml"))
         is_short = (self.seen.body_bytes or 0) <= _EMPTY_DATA_BYTES
         has_letters = self.text is None or any(map(str.isalpha, self.text))
@@ -443,7 +445,8 @@ class AnswerFacts:
         """
         words = self.words
         if self.is_answered and self.status in (401, 403, 451):
-            return (words.reason_of_refusal(None) or words.closed_until) is not None
+            regional = sure_words(quirks().regional, words.notice)
+            return (words.reason_of_refusal(None) or words.closed_until or regional) is not None
         is_told = words.word_of_withdrawal(None) is not None or words.has_no_known_phrase(words.body)
         return self.is_answered and self.status == 410 and is_told
 

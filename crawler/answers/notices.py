@@ -63,7 +63,8 @@ _VARIABLE = re.compile(r"\{\{[^{}]{0,80}\}\}|\$\{[^{}]{0,80}\}|<%=[^<>]{0,80}%>"
 #: The end of a closure, in bare letters: "until 1 May 2028". "1998 to 2026" is the age of a site.
 _UNTIL = re.compile(
     r"(?<!\d )\b(?:until|till?|bis|jusqu'(?:au|en|a)|hasta|fino|ate|fins|tot|do(?= \d)|asti|до"
-    r"|a (?:compter|partir) (?:du|de?l?)|vanaf|ab (?:dem )?(?=\d)|available (?:from|on|after))\b[^;|]{0,30}?\b20\d\d\b|(?<!\d)20\d\d年[^。]{0,12}まで"
+    r"|a (?:compter|partir) (?:du|de?l?)|vanaf|ab (?:dem )?(?=\d)|available (?:from|on|after))\b[^;|]{0,30}?\b20\d\d\b"
+    r"|(?<!\d)20\d\d年[^。]{0,12}まで"
 )
 _404_TITLE = re.compile(r"\W*404\b(?!\s*+(?:-\s*+)?(?:p|pages|leaves)\b)")
 #: A log-in title may continue for this number of letters.

@@ -23,6 +23,9 @@ OPENING_CHARS = 400
 
 #: Fewer letters than this next to a sign of a challenge carry no other message.
 _FEW_LETTERS = 12
+_NO_ROBOT = re.compile(
+    r"\b(?:not|non|pas|no|não|nie|geen|inte|ikke|ne|не|kein\w{0,2})\s(?:\w{1,8}\s){0,3}(?:robô|bot\b|робот|robot)"
+)
 #: A challenge without a known widget has at most this number of letters.
 _FEW_SENTENCES = 300
 #: Separators between the title of a page and the name of its site.
@@ -158,6 +161,10 @@ class ChallengeWords(_Section):
     word: PhraseList
     refusing: PhraseList
     widget: tuple[str, ...]
+
+    def is_about_people(self, text: str) -> bool:
+        """Return True if a text in plain form asks for people, or denies robots: "non sia un robot"."""
+        return self.word.is_in_plain(text) or _NO_ROBOT.search(text) is not None
 
 
 class ObjectWords(_Section):
@@ -340,7 +347,7 @@ class Quirks(_Section):
             if said and (by_title or is_checked or is_notice or self._says_no_more(words, said[0])):
                 return challenge.name
         is_script = "<script" in source and self.check.refusing.is_in_plain(body) and _letters(body) <= _FEW_SENTENCES
-        is_puzzle = (is_checked or is_script) and self.check.word.is_in_plain(f"{heading} {words}")
+        is_puzzle = (is_checked or is_script) and self.check.is_about_people(f"{heading} {words}")
         return "a puzzle for people" if is_puzzle else None
 
     def speaks_of_check(self, text: str) -> bool:
@@ -367,7 +374,7 @@ class Quirks(_Section):
         """Return True if the rest of a text is almost empty, or about permissions, browsers or programs."""
         rest = body.replace(said, " ") if said else body
         is_all = _letters(rest) <= _FEW_LETTERS
-        return is_all or self.check.refusing.is_in_plain(rest) or self.check.word.is_in_plain(rest)
+        return is_all or self.check.refusing.is_in_plain(rest) or self.check.is_about_people(rest)
 
     def host_reason(self, host: str, status: int) -> str | None:
         """Return the known meaning of a status at a host, or None."""
