@@ -79,7 +79,7 @@ def test_other_statuses_end_the_chain(status: int) -> None:
         pytest.param(ChainEnd.BAD_REDIRECT, ["http:", "http:/x", "https:x"], id="a web scheme without a host"),
         pytest.param(
             ChainEnd.SKIPPED,
-            ["/ark:/12345/x5", "https://n2t.net/ARK:99999/fk4", "/ark:/%39%39999/fk4"],
+            ["/ark:/12345/x5", "https://n2t.net/ARK:99999/fk4", "/ark:/%39%39999/fk4", "/ark:/12345/id", "/ark:99999"],
             id="an example or a test",
         ),
     ],

@@ -18,6 +18,7 @@ import idna
 
 from crawler.model.observations import ACCESS, ChainEnd, Hop, Observation, Question
 from extractors.find import find_arks
+from extractors.model.ark import SKIPPED_NAANS
 from extractors.model.errors import ArkauditError
 from extractors.model.normalize import LABEL
 
@@ -38,6 +39,7 @@ INFLECTED = (Question.INFO, Question.DOUBLE, Question.SINGLE)
 URL_LIMIT = 8_000
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _HTTP = re.compile(r"https?://", re.IGNORECASE)
+_SKIPPED_NAAN = re.compile(rf"ark:/*(?:{'|'.join(sorted(SKIPPED_NAANS))})(?![0-9a-z])", re.IGNORECASE)
 _AUTHORITY = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/?#]*)", re.IGNORECASE)
 _HOST_NAME = re.compile(r"[A-Za-z0-9._-]{1,253}\Z")
 _UNSAFE = re.compile(r"[^\x21-\x7e]")
@@ -272,8 +274,11 @@ def names_skipped_ark(url: str) -> bool:
     >>> names_skipped_ark("https://n2t.net/ark:/%31%32%33%34%35/x5"), names_skipped_ark("https://n2t.net/ark:/12148/x5")
     (True, False)
     """
-    mentions = (one for spelling in {url, unquote(url)} for one in find_arks(spelling))
-    return any(mention.ark.is_skipped for mention in mentions)
+    spellings = {url, unquote(url)}
+    # Without a name, or with a placeholder for one, it is no ARK, but no request either.
+    if any(map(_SKIPPED_NAAN.search, spellings)):
+        return True
+    return any(mention.ark.is_skipped for spelling in spellings for mention in find_arks(spelling))
 
 
 def resolved_location(base: str, location: str) -> str:
