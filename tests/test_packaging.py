@@ -56,7 +56,7 @@ def installed_commands(wheel: Path, tmp_path_factory: pytest.TempPathFactory) ->
         ],
         capture_output=True, text=True, check=False, cwd=folder,
     )  # fmt: skip
-    # Any other failure, such as requirements that contradict each other, is ours.
+    # Any other failure, such as requirements that contradict each other, is a fault of the project.
     if re.search("Failed to fetch|network was disabled", done.stderr):
         pytest.skip(f"the index of packages can't be reached: {done.stderr}")
     assert done.returncode == 0, done.stderr

@@ -137,7 +137,7 @@ LANDING, RESOLVER = "https://closed.example/view/", "https://n2t.net/ark:12148/"
 
 @pytest.fixture(scope="module")
 def blocked_frames(tmp_path_factory: pytest.TempPathFactory) -> Frames:
-    """Four ARKs whose host blocks us; one works elsewhere, and a later check of one is blocked again."""
+    """Four ARKs whose host blocks arkaudit; one works elsewhere, and a later check of one is blocked again."""
 
     def observations(name: str, ark_id: int, status: int, run_id: int = 1) -> dict[str, Any]:
         url = RESOLVER + name

@@ -10,7 +10,7 @@ from extractors.model.ark import Ark
 
 BEGINNING = datetime(2026, 1, 1, 6, tzinfo=UTC)
 DAYS = 365
-#: Days without any network, days on which one provider was down, and days on which one blocked us.
+#: Days without any network, days on which one provider was down, and days on which one blocked arkaudit.
 NETWORK_DOWN = range(120, 124)
 PROVIDER_DOWN = range(60, 65)
 KEPT_OUT = range(150, 200)
