@@ -17,7 +17,7 @@ PAGE = reply(body="<title>An object</title>")
 #: Parts of a found ARK, which must arrive as found.
 ODD = (
     "ark:/12x45/a%7db", "ark:/12x45/a%7Db", "ark:/12x45/a//b", "ark:/12x45/a/./b",
-    "ark:/12x45/%2e%2E/b", "ark:/12x45/=~*+@_$b", "ARK:12x45/b", "ark:12x45/1:1:C4H8-2DW2", "ark://12x45/x-y",
+    "ark:/12x45/a/%2e%2E/b", "ark:/12x45/=~*+@_$b", "ARK:12x45/b", "ark:12x45/1:1:C4H8-2DW2", "ark://12x45/x-y",
 )  # fmt: skip
 
 
