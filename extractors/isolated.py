@@ -284,7 +284,7 @@ def run_batches(
 
 
 def batches(items: Iterable[T], weight: Callable[[T], int]) -> Iterator[list[T]]:
-    """Yield *items* in lists that are full, except the last.
+    """Yield *items* in lists of `BATCH_DOCUMENTS` items, or fewer if their *weight* reaches `BATCH_BYTES`.
 
     >>> [len(batch) for batch in batches(["a"] * 100, len)]
     [64, 36]

@@ -152,7 +152,7 @@ def forbidden(_: str) -> DemoAnswer:
 
 
 def plain(target: str) -> DemoAnswer:
-    """Show a small collection by plain http, with descriptions in HTML."""
+    """Answer *target* as a resolver without https, which describes the two ARKs of a small collection in HTML."""
     ark, query = _parse_target(target)
     if ark is None or ark.name not in ("b3xx0k", "b3ww9m"):
         return NOT_FOUND

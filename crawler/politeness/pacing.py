@@ -188,7 +188,7 @@ class Pace:
         return replace(self, in_flight=self.in_flight + 1, last_start=max(now, self.last_start))
 
     def after_sending(self, now: float) -> Pace:
-        """Return the pace after a granted request was sent; connecting takes time."""
+        """Return the pace after a granted request was sent: the interval counts from then, as connecting takes time."""
         return replace(self, last_start=max(now, self.last_start))
 
     def with_pause_until(self, until: float) -> Pace:

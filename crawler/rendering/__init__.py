@@ -172,9 +172,10 @@ def headers_for_browser(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def may_read(asked: PageRequest, headers: Mapping[str, str], hops: Chain) -> bool:
-    """Return True if a page may see an answer with these headers from another origin.
+    """Return True if the scripts of a page may read an answer with *headers*, after the redirects in *hops*.
 
-    A browser would compare the values of headers; here it gets the answer as if no redirect had led to it.
+    An answer of another origin needs a header of CORS, whatever its value. The browser gets the answer without the
+    redirects, so it can't decide this itself.
     """
     if asked.kind not in ("fetch", "xhr"):
         return True

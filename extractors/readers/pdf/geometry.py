@@ -174,10 +174,10 @@ def lines_of(text: str, glyphs: Glyphs) -> Lines:
 
 
 def without_false_breaks(text: str, lines: Lines) -> str:
-    """Return *text* without false line breaks inside a line, at zero-width spaces.
+    """Return *text* without the line breaks that PDFium puts at zero-width spaces; *lines* are those of *text*.
 
-    PDFium breaks lines there, and gives only the ink box of some characters, so that the font height is taken from
-    neighbours. Each character of such a break becomes a zero-width space.
+    Each character of such a break becomes a zero-width space. PDFium gives only the ink box of some characters, so the
+    font height is that of neighbours.
     """
     pieces, done = [], 0
     for index, (line, following) in enumerate(pairwise(lines)):

@@ -90,7 +90,10 @@ class _Page:
         self._blanks_of_line: dict[int, list[float]] = {}
 
     def reordered(self, labels: Iterable[int]) -> Iterator[tuple[Span, list[Span]]]:
-        """Yield the stretches that are in another order, each with its parts in reading order."""
+        """Yield the stretches that PDFium has in a wrong order, each with its parts in reading order.
+
+        Only stretches around *labels* are examined: the positions of labels of ARKs in the text.
+        """
         turned = dict(self._turned_lines())
         for first, last in turned.items():
             yield self._span(first, last), self._in_column([[self._line_span(at)] for at in range(last, first - 1, -1)])
