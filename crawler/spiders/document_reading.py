@@ -20,20 +20,13 @@ from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import Chain, ChainEnd, CitedMention, DocumentOutcome, DocumentRecord, now
 from crawler.model.resolving import mention_url
 from crawler.sources.links import Headers
-from crawler.spiders.member_reading import MemberReading, read_members
+from crawler.spiders.archive_members import MemberExtraction, extract_inline, extract_members, failed_member
 from crawler.wire.failures import INCOMPLETE, STOPPED, body_faults
 from crawler.wire.middlewares import header_of
 from extractors.archives.members import ArchiveMember
 from extractors.archives.walk import archive_kind, members
 from extractors.extraction import Extraction
-from extractors.isolated import (
-    BatchReader,
-    extraction_of_member,
-    failed_extraction,
-    inline_extraction,
-    may_stay_inline,
-    part_weight,
-)
+from extractors.isolated import BatchReader, may_stay_inline, part_weight
 from extractors.model.documents import NOTHING_READ, Finding
 from extractors.model.formats import parse_content_type
 from extractors.processes.worker import WorkerError, WorkerExecutor
@@ -130,7 +123,7 @@ class DocumentReader:
         parts = list(source.walk())
         if any(isinstance(part, ArchiveMember) and may_stay_inline(part) for part in parts):
             return None
-        return self._executor.submit(read_members, parts, own=source.name, page_url=source.page_url)
+        return self._executor.submit(extract_members, parts, own=source.name, page_url=source.page_url)
 
     async def rows(self, source: DocumentSource, begun: BegunReading | None = None) -> AsyncIterator[Row]:
         """Yield the row about a document; for an archive, one for each document in it and then its own.
@@ -151,25 +144,28 @@ class DocumentReader:
                 return
         yield Row(await asyncio.to_thread(_archive_record, source, at, findings, has_documents), None)
 
-    async def _read(self, source: DocumentSource, begun: BegunReading | None) -> AsyncIterator[MemberReading | Finding]:
+    async def _read(
+        self, source: DocumentSource, begun: BegunReading | None
+    ) -> AsyncIterator[MemberExtraction | Finding]:
         """Yield the documents of a source, in batches; small fetched ones are read in a thread of this process."""
         if begun is not None:
             try:
                 parts = await asyncio.wrap_future(begun)
             except WorkerError as failure:
-                parts = [_unread(part, failure) for part in source.walk()]
+                parts = [failed_member(part, failure) for part in source.walk()]
             for part in parts:
                 yield part
             return
-        read = partial(read_members, own=source.name, page_url=source.page_url)
-        here = partial(_read_here, source) if source.hops else lambda part: None
-        reading = BatchReader(self._executor, read, _unread, read_here=here)
+        read = partial(extract_members, own=source.name, page_url=source.page_url)
+        read_inline = partial(extract_inline, own=source.name, page_url=source.page_url)
+        here = read_inline if source.hops else lambda part: None
+        reading = BatchReader(self._executor, read, failed_member, read_here=here)
         results = reading.results(source.walk(), part_weight)
         while (batch := await asyncio.to_thread(next, results, None)) is not None:
             for part in batch:
                 yield part
 
-    def _record(self, source: DocumentSource, at: str, member: MemberReading) -> DocumentRecord:
+    def _record(self, source: DocumentSource, at: str, member: MemberExtraction) -> DocumentRecord:
         """Return the row about a document; a member of an archive has no requests."""
         extraction = member.extraction
         is_own = member.name == source.name
@@ -200,28 +196,8 @@ class DocumentReader:
         )
 
 
-#: A running reading of a fetched document, with the result of `read_members`.
-BegunReading = Future[list[MemberReading | Finding]]
-
-
-def _read_here(source: DocumentSource, part: ArchiveMember | Finding) -> MemberReading | Finding | None:
-    """Return the reading of a part of *source* that can be read in this process, or else None."""
-    if isinstance(part, Finding):
-        return part
-    extraction = inline_extraction(part)
-    if extraction is None:
-        return None
-    page_url = source.page_url if part.name == source.name else part.url
-    return MemberReading.from_member(part, extraction, page_url)
-
-
-def _unread(part: ArchiveMember | Finding, failure: WorkerError) -> MemberReading | Finding:
-    """Return the reading of a document whose process ended."""
-    if isinstance(part, Finding):
-        return part
-    return MemberReading.from_member(
-        part, extraction_of_member(failed_extraction(failure, part.media_type), part), None
-    )
+#: A running reading of a fetched document, with the result of `extract_members`.
+BegunReading = Future[list[MemberExtraction | Finding]]
 
 
 def redirect_record(crawl_request: CrawlRequest, hops: Chain, there: CrawlRequest) -> DocumentRecord:
