@@ -205,7 +205,12 @@ class PageWords:
     def has_no_known_phrase(self, own: str) -> bool:
         """Return True if *own*, its text or a part of it, has a sentence, and no phrase reports an absence or a reason."""
         vocabulary = quirks()
-        known = (vocabulary.not_found, vocabulary.not_available, vocabulary.passing, vocabulary.words_of_withdrawal)
+        known = (
+            vocabulary.not_found,
+            vocabulary.not_available,
+            vocabulary.pauses_and_faults,
+            vocabulary.words_of_withdrawal,
+        )
         return self.says_other(own) and not any(phrases.is_in_plain(self.notice) for phrases in known)
 
     @cached_property
@@ -230,7 +235,7 @@ class PageWords:
     @cached_property
     def temporary_fault(self) -> str | None:
         """The words about a fault or pause of the site, if the page reports no absence."""
-        return self._instead_of_absence(quirks().passing) or self._program_error
+        return self._instead_of_absence(quirks().pauses_and_faults) or self._program_error
 
     @cached_property
     def pause(self) -> str | None:
@@ -368,7 +373,7 @@ def _is_fault(part: str) -> bool:
     if is_notice(part):
         return True
     vocabulary, of_titles = quirks(), quirks().fault_title.phrase
-    faults = (vocabulary.passing, of_titles, vocabulary.not_found, vocabulary.not_available)
+    faults = (vocabulary.pauses_and_faults, of_titles, vocabulary.not_found, vocabulary.not_available)
     if not any(phrases.is_in_plain(part) for phrases in faults):
         return False
     around = (vocabulary.fault_title.beside, vocabulary.this_object.filler, vocabulary.saying)
@@ -408,7 +413,7 @@ def _absence(text: str) -> PhraseMatch | None:
     for phrase in quirks().not_found.in_plain(plain_text):
         if not _is_offer(plain_text, phrase):
             return phrase
-    if quirks().passing.is_in_plain(plain_text):
+    if quirks().pauses_and_faults.is_in_plain(plain_text):
         return None
     return next(quirks().not_available.in_plain(plain_text), None)
 

@@ -285,7 +285,7 @@ class Quirks(_Section):
         return {label: question for question, labels in self.labels.items() for label in labels}
 
     @cached_property
-    def passing(self) -> Phrases:
+    def pauses_and_faults(self) -> Phrases:
         """Words about a pause or a temporary fault."""
         return Phrases.from_texts((*self.pause.phrases, *self.faults.phrases))
 
