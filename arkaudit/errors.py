@@ -8,7 +8,7 @@ ArkauditError
 │   ├── ConfigError             an invalid configuration, with the key or the line
 │   ├── KeyUnusable, ValueError a file without a private key, or readable by others
 │   └── Running                 a named audit is already running
-├── DatasetFailed               the storage of a dataset, a part of it or its cluster failed, maybe temporarily
+├── DatasetError                the storage of a dataset, a part of it or its cluster failed, maybe temporarily
 ├── RunInterrupted              a signal ended a run; its observations are kept
 │   └── AuditInterrupted        the same, with the id of the run
 ├── StoreError                  a store can't be used

@@ -16,7 +16,7 @@ from crawler.wire.endpoints import NameServerSilent as NameServerSilent
 from crawler.wire.handlers import ProxyFailed as ProxyFailed
 from crawler.wire.identity import KeyUnusable as KeyUnusable
 from extractors.model.errors import ArkauditError as ArkauditError
-from extractors.model.errors import DatasetFailed as DatasetFailed
+from extractors.model.errors import DatasetError as DatasetError
 from extractors.model.errors import RunInterrupted as RunInterrupted
 from extractors.model.errors import SourceUnreadable as SourceUnreadable
 from extractors.model.errors import UserMistake as UserMistake

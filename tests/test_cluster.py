@@ -11,7 +11,7 @@ import arkaudit.datasets.cluster
 from arkaudit import __version__
 from arkaudit.datasets.cluster import DaskEngine
 from arkaudit.datasets.passes import READ
-from extractors.model.errors import DatasetFailed
+from extractors.model.errors import DatasetError
 from tests.dask_world import Cluster, children_of, driver, wait_for_end
 from tests.dataset_world import content_of, rows_in, write_documents
 from tests.loopback import run_command
@@ -110,7 +110,7 @@ def test_a_scheduler_that_is_silent_for_a_while_is_not_gone(tmp_path: Path, monk
         cluster.scheduler.send_signal(signal.SIGSTOP)
         engine._look(now=True)
         monkeypatch.setattr(arkaudit.datasets.cluster, "_SILENT_S", 0)
-        with pytest.raises(DatasetFailed, match="the scheduler is gone"):
+        with pytest.raises(DatasetError, match="the scheduler is gone"):
             engine._look(now=True)
         cluster.scheduler.send_signal(signal.SIGCONT)
 

@@ -20,7 +20,7 @@ from arkaudit.datasets.build import DatasetMaker, PartWorker
 from arkaudit.datasets.columns import DATASET_TABLES
 from arkaudit.datasets.plan import manifest_in
 from arkaudit.datasets.storage import ObjectStorage, objects_of, open_object, open_storage
-from extractors.model.errors import DatasetFailed, UserMistake
+from extractors.model.errors import DatasetError, UserMistake
 from tests.cutting_proxy import cut_connections
 from tests.dataset_world import content_of, make, plan_of, write_documents
 from tests.loopback import run_command
@@ -129,7 +129,7 @@ def _read_on(bucket: Any, place: str) -> None:
 
 def test_network_failures_are_no_damage(bucket: Any) -> None:
     bucket.pipe_file("bucket/a.zip", b"PK\x03\x04" + bytes(40_000_000))
-    with pytest.raises(DatasetFailed, match="could not be read to its end"):
+    with pytest.raises(DatasetError, match="could not be read to its end"):
         _read_on(bucket, "s3://bucket/a.zip")
 
 
@@ -148,7 +148,7 @@ def test_a_connection_that_is_lost_in_a_file_is_tried_again_and_no_damage(
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{proxy.own_port}")
         _forgetful()
         if cuts > 1:
-            with pytest.raises(DatasetFailed, match="could not be read to its end"):
+            with pytest.raises(DatasetError, match="could not be read to its end"):
                 make_there(["s3://bucket/papers/"], "s3://bucket/ds")
             with pytest.raises(UserMistake):
                 manifest_in(open_storage("s3://bucket/ds"))

@@ -46,7 +46,7 @@ from arkaudit.datasets.storage import SCRATCH, open_storage
 from arkaudit.output.exits import say
 from arkaudit.output.progress import Progress
 from extractors.isolated import document_executor
-from extractors.model.errors import DatasetFailed
+from extractors.model.errors import DatasetError
 from reports.languages.display import count_noun
 
 
@@ -102,7 +102,7 @@ class PartWorker:
         for call in calls:
             try:
                 answer = Answer(call, self.result(call))
-            except (DatasetFailed, OSError) as problem:
+            except (DatasetError, OSError) as problem:
                 answer = Answer(call, failed=str(problem))
             yield answer
 
@@ -156,7 +156,7 @@ class DatasetMaker:
     progress: Progress = field(default_factory=Progress)
 
     def make(self) -> FinishedDataset:
-        """Make the dataset. Raises `DatasetFailed`, and OSError if the storage fails."""
+        """Make the dataset. Raises `DatasetError`, and OSError if the storage fails."""
         storage = self.plan.storage
         read = self._read_parts()
         digest, unreadable, first_unreadable = self._evidence(list(read.values()))
@@ -255,11 +255,11 @@ class DatasetMaker:
         lost = self._finish((Call(key, "decide", (place, stems[key], read[key], digest)) for key in left), take)
         for answer in lost:
             if self._finish([answer.call], take):
-                raise DatasetFailed(f"part {answer.call.key}: {answer.lost}")
+                raise DatasetError(f"part {answer.call.key}: {answer.lost}")
         return [done[key] for key in read]
 
     def _finish(self, calls: Iterable[Call], take: Callable[[str, Any], None]) -> list[Answer]:
-        """Give *take* the results of *calls*, and return the lost ones. Raises `DatasetFailed` for one that fails again."""
+        """Give *take* the results of *calls*, and return the lost ones. Raises `DatasetError` for one that fails again."""
         lost: list[Answer] = []
         for _ in range(_ATTEMPTS):
             failed: list[Answer] = []
@@ -272,4 +272,4 @@ class DatasetMaker:
             if not failed:
                 return lost
             calls = [answer.call for answer in failed]
-        raise DatasetFailed(f"part {failed[0].call.key}: {failed[0].failed}")
+        raise DatasetError(f"part {failed[0].call.key}: {failed[0].failed}")

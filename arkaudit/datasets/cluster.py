@@ -25,7 +25,7 @@ from arkaudit.datasets.storage import reason_of
 from arkaudit.output.exits import say
 from crawler.model.addresses import addresses_in
 from extractors.model.check_characters import DECLARED, declare
-from extractors.model.errors import DatasetFailed, UserMistake
+from extractors.model.errors import DatasetError, UserMistake
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -129,7 +129,7 @@ class DaskEngine:
         self._look()
 
     def answers(self, calls: Iterable[Call]) -> Iterator[Answer]:
-        """Yield answers as they come. Raises `DatasetFailed`, and `UserMistake` for workers of other versions."""
+        """Yield answers as they come. Raises `DatasetError`, and `UserMistake` for workers of other versions."""
         left = iter(calls)
         futures: dict[Any, Call] = {}
         fetched: SimpleQueue[tuple[Any, Any]] = SimpleQueue()
@@ -173,7 +173,7 @@ class DaskEngine:
                 future.release()
 
     def _look(self, *, now: bool = False) -> None:
-        """Check the scheduler and its number of workers from time to time, or *now*. Raises `DatasetFailed`."""
+        """Check the scheduler and its number of workers from time to time, or *now*. Raises `DatasetError`."""
         at = time.monotonic()
         if not now and at - self._looked_at < (_LOOK_EVERY_S if self._workers > 1 else 1):
             return
@@ -183,9 +183,9 @@ class DaskEngine:
         # It may be busy. TimeoutError is an OSError.
         except TimeoutError:
             if self._client.status != "running" or time.monotonic() - self._answered_at > _SILENT_S:
-                raise DatasetFailed(_GONE) from None
+                raise DatasetError(_GONE) from None
         except OSError:
-            raise DatasetFailed(_GONE) from None
+            raise DatasetError(_GONE) from None
         else:
             self._workers = max(1, sum(workers.values()))
             self._answered_at = time.monotonic()
@@ -224,13 +224,13 @@ def is_of_connection(result: Any, status: str) -> bool:
 
 
 def _answer(call: Call, result: Any) -> Answer:
-    """Return the answer for a call from its result or exception. Raises `DatasetFailed` and `UserMistake`."""
+    """Return the answer for a call from its result or exception. Raises `DatasetError` and `UserMistake`."""
     from distributed import KilledWorker
 
     if not isinstance(result, BaseException):
         return Answer(call, result)
     if isinstance(result, CancelledError | asyncio.CancelledError):
-        raise DatasetFailed(_GONE) from None
+        raise DatasetError(_GONE) from None
     if isinstance(result, KilledWorker):
         return Answer(call, lost=f"it ended {result.allowed_failures + 1} workers")
     if isinstance(result, UserMistake | ModuleNotFoundError):

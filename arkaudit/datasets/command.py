@@ -19,7 +19,7 @@ from arkaudit.output.exits import EXIT_FINDING, EXIT_UNFINISHED, after_dataset, 
 from arkaudit.output.progress import Progress
 from crawler.spiders.seeds import Seeds
 from extractors.documents import TRIAL_PREFIX, document_name, unwritable_reason
-from extractors.model.errors import DatasetFailed, UserMistake
+from extractors.model.errors import DatasetError, UserMistake
 from reports.languages.display import count_noun
 
 #: Bytes (compressed) that a core reads per second, by suffix of the file name; the first match counts. Rates of WARC and
@@ -104,7 +104,7 @@ def make_dataset(
             plan = Plan(storage, fingerprint())
             plan.extend(files, folders, part_bytes=part_bytes)
             made = DatasetMaker(plan, engine, progress).make()
-        except (DatasetFailed, OSError) as problem:
+        except (DatasetError, OSError) as problem:
             end(EXIT_UNFINISHED, f"the dataset is not finished: {problem}; the same command resumes it")
     for folder, finding in folders:
         say(f"{folder}: {finding.kind}: {finding.detail}")

@@ -16,7 +16,7 @@ from arkaudit.datasets.columns import DATASET_TABLES, schema_of
 from arkaudit.datasets.plan import Manifest, damage_in, manifest_in
 from arkaudit.datasets.storage import is_object, object_files, open_storage
 from extractors.model.budget import cores
-from extractors.model.errors import DatasetFailed, UserMistake
+from extractors.model.errors import DatasetError, UserMistake
 
 if TYPE_CHECKING:
     import duckdb
@@ -91,7 +91,7 @@ def query_of(name: str) -> str:
 def connect(place: str) -> Iterator[duckdb.DuckDBPyConnection]:
     """Connect to DuckDB for queries of files at *place*, a folder or a URL prefix.
 
-    Raises `UserMistake` if DuckDB is missing, and `DatasetFailed` if a query fails, for example on a full disk.
+    Raises `UserMistake` if DuckDB is missing, and `DatasetError` if a query fails, for example on a full disk.
     """
     require_duckdb()
     import duckdb
@@ -106,7 +106,7 @@ def connect(place: str) -> Iterator[duckdb.DuckDBPyConnection]:
         try:
             yield connection
         except duckdb.Error as problem:
-            raise DatasetFailed(f"{place}: {str(problem).splitlines()[0]}") from None
+            raise DatasetError(f"{place}: {str(problem).splitlines()[0]}") from None
 
 
 def require_duckdb() -> None:

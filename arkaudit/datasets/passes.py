@@ -89,7 +89,7 @@ _READ_SCHEMA = pa.schema(
 def read_part(storage: Storage, part: Part, executor: WorkerExecutor, folder: str) -> str:
     """Read *part*, and return the name of its file; local paths are relative to *folder*.
 
-    Raises OSError and `DatasetFailed` if the storage fails.
+    Raises OSError and `DatasetError` if the storage fails.
     """
     about_folders = (Document(name, (), (finding,), is_folder=True) for name, finding in part.folders)
     parts = chain(about_folders, (found for file in part.files for found in _parts_of(file, folder)))
@@ -109,7 +109,7 @@ def _name_of(file: InputFile) -> str:
 
 
 def _parts_of(file: InputFile, folder: str) -> Iterator[two_passes.Part]:
-    """Yield the documents in a file. Raises `DatasetFailed` if the storage fails, which is not damage to the file."""
+    """Yield the documents in a file. Raises `DatasetError` if the storage fails, which is not damage to the file."""
     source = _name_of(file)
     if not is_object(source):
         yield from documents_in_file(Path(folder, file.name), source)

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, cast
 from urllib.parse import urlsplit
 
 from crawler.model.durable_files import make_folder, put_in_place
-from extractors.model.errors import DatasetFailed, UserMistake
+from extractors.model.errors import DatasetError, UserMistake
 from extractors.model.files import is_file, is_folder, path_exists
 
 # -- object storage (S3 and compatible services)
@@ -50,7 +50,7 @@ class InputFile:
 
 @contextlib.contextmanager
 def open_object(url: str) -> Iterator[BinaryIO]:
-    """Give the content of an object. Raises FileNotFoundError, and `DatasetFailed` after any failure to read it.
+    """Give the content of an object. Raises FileNotFoundError, and `DatasetError` after any failure to read it.
 
     The failure is remembered, because a reader of archives may take it for damage.
     """
@@ -72,13 +72,13 @@ def open_object(url: str) -> Iterator[BinaryIO]:
             yield cast("BinaryIO", stream)
     finally:
         if failures:
-            raise DatasetFailed(f"{url} could not be read to its end: {reason_of(failures[0])}") from None
+            raise DatasetError(f"{url} could not be read to its end: {reason_of(failures[0])}") from None
 
 
 def objects_of(places: Iterable[str]) -> list[InputFile]:
     """Return the objects in *places*: each is an object, a prefix or a pattern.
 
-    Raises `UserMistake` for a place without objects, and `DatasetFailed`.
+    Raises `UserMistake` for a place without objects, and `DatasetError`.
     """
     inputs: list[InputFile] = []
 
@@ -130,14 +130,14 @@ def object_files() -> Any:
 
 @contextlib.contextmanager
 def _raise_storage_failed(url: str) -> Iterator[None]:
-    """Raise `DatasetFailed` for all exceptions except missing or existing files."""
+    """Raise `DatasetError` for all exceptions except missing or existing files."""
     try:
         yield
-    except (FileNotFoundError, FileExistsError, UserMistake, DatasetFailed):
+    except (FileNotFoundError, FileExistsError, UserMistake, DatasetError):
         raise
     # Exceptions of botocore, aiohttp, asyncio, the system …
     except Exception as problem:
-        raise DatasetFailed(f"{url}: {reason_of(problem)}") from None
+        raise DatasetError(f"{url}: {reason_of(problem)}") from None
 
 
 def reason_of(problem: BaseException) -> str:

@@ -215,7 +215,7 @@ def code_of(ending: BaseException) -> int:
     import click
 
     from crawler.store import StoreDamaged, StoreUnopenable, StoreUnwritable
-    from extractors.model.errors import DatasetFailed, RunInterrupted, UserMistake
+    from extractors.model.errors import DatasetError, RunInterrupted, UserMistake
 
     match ending:
         case SystemExit(code=int(code)):
@@ -226,7 +226,7 @@ def code_of(ending: BaseException) -> int:
             return EXIT_MISTAKE
         case OSError(errno=number) if number in _OF_PATHS and ending.filename is not None:
             return EXIT_MISTAKE
-        case StoreUnwritable() | StoreDamaged() | OutputUnwritable() | DatasetFailed():
+        case StoreUnwritable() | StoreDamaged() | OutputUnwritable() | DatasetError():
             return EXIT_UNFINISHED
         case OSError(errno=number) if number in DISK_ERRORS:
             return EXIT_UNFINISHED
@@ -239,7 +239,7 @@ def end_for(failure: Exception) -> NoReturn:
     """Exit with the code of a failure; raise it again with a traceback if it is a bug."""
     from crawler.store import StoreDamaged
     from crawler.store.files import damage_in_opened
-    from extractors.model.errors import DatasetFailed
+    from extractors.model.errors import DatasetError
 
     is_of_stream = isinstance(failure, OSError) and failure.errno == errno.EBADF
     if 1 in closed and (is_of_stream or isinstance(failure, OutputUnwritable)):
@@ -252,7 +252,7 @@ def end_for(failure: Exception) -> NoReturn:
         sys.exit(code)
     if code == EXIT_MISTAKE and isinstance(failure, OSError):
         end(code, f"{os.fsdecode(failure.filename)}: {failure.strerror}")
-    if code == EXIT_MISTAKE or isinstance(failure, OutputUnwritable | DatasetFailed):
+    if code == EXIT_MISTAKE or isinstance(failure, OutputUnwritable | DatasetError):
         end(code, str(failure))
     if isinstance(failure, StoreDamaged):
         end(code, f"{failure}; run arkaudit store check for details")

@@ -18,7 +18,7 @@ class UserMistake(ArkauditError):
     """Raised for a mistake that the user can correct; the message is one line."""
 
 
-class DatasetFailed(ArkauditError):
+class DatasetError(ArkauditError):
     """Raised if the storage of a dataset, a part of it or its cluster fails, maybe temporarily; finished parts stay."""
 
 
