@@ -32,6 +32,7 @@ from tests.interrupted import (
 )
 from tests.library import feed, record, records
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command, select
+from tests.small_disk import small_disk
 from tests.waiting import PATIENCE_S, wait_until
 
 Asked = Counter[tuple[str, str]]
@@ -53,6 +54,13 @@ class UndisturbedRun:
     asked: Asked
     output: str
     duration_s: float
+
+
+@pytest.fixture(scope="module")
+def library_run(world: World, tmp_path_factory: pytest.TempPathFactory) -> UndisturbedRun:
+    """Return the undisturbed run of the library's site."""
+    folder = tmp_path_factory.mktemp("library")
+    return run_whole(world, ["run", "http://www.library.example/", *world.configuration(folder)], folder)
 
 
 @dataclass
@@ -227,10 +235,9 @@ def test_a_second_ctrl_c_stops_at_once_and_the_run_can_be_gone_on_with(tmp_path:
 
 
 def test_when_the_disk_is_full_the_run_is_unfinished_and_goes_on_when_there_is_room(
-    world: World, tmp_path: Path
+    world: World, library_run: UndisturbedRun, tmp_path: Path
 ) -> None:
-    arguments = ["run", "http://www.library.example/", *world.configuration(tmp_path)]
-    whole = run_whole(world, arguments, tmp_path)
+    arguments = library_run.arguments
     done = DisturbedRun(tmp_path / "a.db")
     for pages in (90, 20):
         known, before = sent_requests(done.store), len(world.asked)
@@ -240,7 +247,27 @@ def test_when_the_disk_is_full_the_run_is_unfinished_and_goes_on_when_there_is_r
         done.segments.append((known, Counter(world.asked[before:])))
     with Command(done.arguments(arguments, random.Random(1))) as running:
         assert running.exit_code() == 0, running.errors
-    assert_same(done, whole)
+    assert_same(done, library_run)
+
+
+def test_when_a_small_file_system_is_full_nothing_is_lost(
+    world: World, library_run: UndisturbedRun, tmp_path: Path
+) -> None:
+    """Unlike the limit of pages in the test above, a full file system also stops the log next to the store."""
+    (tmp_path / "small").mkdir()
+    with small_disk(tmp_path / "small", kilobytes=1200) as (content, join):
+        with Command([*library_run.arguments, "--store", tmp_path / "small" / "a.db"], first=join) as running:
+            assert running.exit_code() == 3, running.errors
+            assert "kept" in running.errors
+        for file in content.iterdir():
+            shutil.copy(file, tmp_path)
+    done = DisturbedRun(tmp_path / "a.db")
+    known, before = sent_requests(done.store), len(world.asked)
+    with Command(done.arguments(library_run.arguments, random.Random(2))) as running:
+        assert running.exit_code() == 0, running.errors
+    done.segments.append((known, Counter(world.asked[before:])))
+    assert known
+    assert_same(done, library_run)
 
 
 # -- the memory of a crawl
