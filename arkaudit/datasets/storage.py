@@ -55,7 +55,7 @@ def open_object(url: str) -> Iterator[BinaryIO]:
     The failure is remembered, because a reader of archives may take it for damage.
     """
     failures: list[Exception] = []
-    with _raise_storage_failed(url):
+    with _raise_dataset_error(url):
         stream = object_files().open(url, "rb", cache_type="readahead", block_size=_BLOCK_BYTES)
     fetch_from_network = stream.cache.fetcher
 
@@ -91,7 +91,7 @@ def objects_of(places: Iterable[str]) -> list[InputFile]:
 
     for url in places:
         key = require_valid_url(url).partition("://")[2]
-        with _raise_storage_failed(url):
+        with _raise_dataset_error(url):
             is_pattern = bool(_WILD & set(key))
             at_key = entries_in(key.rpartition("/")[0]).get(key) if "/" in key and not is_pattern else None
             if is_pattern:
@@ -129,7 +129,7 @@ def object_files() -> Any:
 
 
 @contextlib.contextmanager
-def _raise_storage_failed(url: str) -> Iterator[None]:
+def _raise_dataset_error(url: str) -> Iterator[None]:
     """Raise `DatasetError` for all exceptions except missing or existing files."""
     try:
         yield
@@ -238,7 +238,7 @@ class ObjectStorage(Storage):
 
     def create(self, name: str, data: bytes) -> bool:
         """Create an object unless it exists; return True if this call created it."""
-        with _raise_storage_failed(self.place), contextlib.suppress(FileExistsError):
+        with _raise_dataset_error(self.place), contextlib.suppress(FileExistsError):
             object_files().pipe_file(self._key(name), data, mode="create")
             return True
         # It has this content if it was created, but the answer was lost and the request repeated.
@@ -246,21 +246,21 @@ class ObjectStorage(Storage):
 
     def put(self, scratch: Path, name: str) -> None:
         """Upload a local file."""
-        with _raise_storage_failed(self.place):
+        with _raise_dataset_error(self.place):
             object_files().put_file(str(scratch), self._key(name))
 
     @contextlib.contextmanager
     def local(self, name: str) -> Iterator[Path]:
         """Give a local copy, which is removed afterwards."""
         with self.scratch() as path:
-            with _raise_storage_failed(self.place):
+            with _raise_dataset_error(self.place):
                 object_files().get_file(self._key(name), str(path))
             yield path
 
     def names(self, folder: str) -> list[str]:
         """Return the sorted names in a folder."""
         key = self._key(folder)
-        with _raise_storage_failed(self.place), contextlib.suppress(FileNotFoundError):
+        with _raise_dataset_error(self.place), contextlib.suppress(FileNotFoundError):
             entries = object_files().ls(key, detail=True)
             names = ((entry["name"].rpartition("/")[2], entry) for entry in entries if entry["name"] != key)
             return sorted(name + "/" * (entry["type"] == "directory") for name, entry in names)
@@ -268,7 +268,7 @@ class ObjectStorage(Storage):
 
     def remove(self, name: str) -> None:
         """Remove an object."""
-        with _raise_storage_failed(self.place), contextlib.suppress(FileNotFoundError):
+        with _raise_dataset_error(self.place), contextlib.suppress(FileNotFoundError):
             object_files().rm_file(self._key(name))
 
     def _key(self, name: str) -> str:
