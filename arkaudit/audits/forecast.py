@@ -198,7 +198,7 @@ def print_dataset_forecast(dataset: DatasetDocuments, config: Config) -> None:
 
 
 def _print_ark_forecast(targets: Sequence[tuple[Ark, str]], config: Config) -> None:
-    """Print the forecast for a check of ARKs: with ``--direct``, some get their first request at the registry's target."""
+    """Print the forecast for a check of ARKs. With ``--direct``, some are first requested at the registry's target."""
     if config.resolve.direct:
         from crawler.asking.questions import FallbackUrls
         from crawler.model.registry import load_registry

@@ -259,7 +259,7 @@ class DatasetMaker:
         return [done[key] for key in read]
 
     def _finish(self, calls: Iterable[Call], take: Callable[[str, Any], None]) -> list[Answer]:
-        """Give *take* the results of *calls*, and return the lost ones. Raises `DatasetError` for one that fails again."""
+        """Give *take* the results of *calls*, and return the lost ones. Raises `DatasetError` if a call fails again."""
         lost: list[Answer] = []
         for _ in range(_ATTEMPTS):
             failed: list[Answer] = []

@@ -45,7 +45,7 @@ def write_overview(audits: Mapping[str | None, Config], config_file: Path, out: 
     if not named:
         raise UserMistake(f"{config_file} has no named audit: see [audits.NAME]")
     code = 0
-    # One process at a time, so that the last one has read the newest results. Without a folder for the lock there is none.
+    # One process at a time, so that the last one has read the newest results. Without the folder, there is no lock.
     lock = FileLock(config_file.parent / FOLDER / ".overview.lock")
     with ExitStack() as stack:
         stack.callback(lock.release)
