@@ -1,7 +1,9 @@
 """Whether and when a question is asked again: a table, and the forms of a Retry-After."""
 
 import asyncio
+import socket
 from collections.abc import Callable
+from threading import Event, Thread
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -15,6 +17,7 @@ from crawler.model.addresses import AddressGuard, Routes
 from crawler.model.observations import NOT_IN_TIME, ChainEnd, Hop, Observation, Question, TlsResult
 from crawler.model.resolving import LONGEST_WISH_S, Patience, next_attempt, retry_after_s
 from crawler.pipelines import TlsProbePipeline, not_probed
+from crawler.spiders.auditing import AuditSpider
 from crawler.verdicts.remarks import tls_remarks
 from crawler.wire.endpoints import GuardedEndpoint, LookUpNotBegun, NameNotFound, NameServerSilent
 from crawler.wire.failures import failure_kind, failure_text
@@ -135,6 +138,26 @@ def test_a_certificate_that_was_not_seen_in_time_is_looked_at_again(
     pipeline = Late()
     assert asyncio.run(pipeline._probe_repeatedly("r.example", 443)).trusted is trusted
     assert pipeline.probes == probes
+
+
+def test_interval_after_a_probe_counts_from_the_end_of_its_handshake() -> None:
+    has_greeted = Event()
+
+    def refuse(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(1)
+            has_greeted.set()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        routes = [f"r.example:443=127.0.0.1:{port}"]
+        crawler = Crawler(AuditSpider, {"ARKAUDIT_CONNECT_TO": routes, "DOWNLOAD_TIMEOUT": 60})
+        pipeline = TlsProbePipeline(crawler)
+        Thread(target=refuse, args=(listener,), daemon=True).start()
+        reports: list[bool] = []
+        asyncio.run(pipeline._probe("r.example", 443, lambda: reports.append(has_greeted.is_set())))
+    assert reports == [False, True]
 
 
 def test_unseen_certificate_is_reported() -> None:
