@@ -12,7 +12,7 @@ from urllib.parse import urljoin
 
 from crawler.answers.erc import QUESTIONS, Record, parse_erc, says_something
 from crawler.answers.notices import PageWords
-from crawler.answers.own_part import NOT_DISPLAYED, WITHOUT_TEXT, Page, own_part, parse_page, remove, select
+from crawler.answers.own_part import WITHOUT_TEXT, Page, is_hidden, own_part, parse_page, remove, select
 from crawler.answers.quirks import is_visitor_counter, plain, quirks
 from crawler.answers.structured import from_json, kernel, plain_key, record_of
 from crawler.model.observations import MOST_ARKS, PageFacts
@@ -43,9 +43,9 @@ _SIGN_ON = "input:is([name$=SAMLRequest], [name$=wresult], [name$=wctx])"
 _SHOWING = ("form", "iframe", "frame", "frameset", "object", "embed", "video", "canvas")
 _CELLS = ("th", "td")
 _LABEL_ELEMENTS = ("div", "span", "p", "b", "strong", "label", "h1", "h2", "h3", "h4", "h5", "h6")
-#: Elements that are hidden by an attribute or a usual class name, and forms that people fill in.
+#: Elements that are hidden by a usual class name, and forms that people fill in.
 _ASIDES = (
-    f"[hidden], {NOT_DISPLAYED}, .hidden, .d-none, .is-hidden, .hide, .modal, dialog:not([open]), form:has(textarea, select,"
+    ".hidden, .d-none, .is-hidden, .hide, .modal, dialog:not([open]), form:has(textarea, select,"
     " input:not([type]), input:is([type=''], [type=text], [type=email], [type=search], [type=tel], [type=url]))"
 )
 #: A class or id that is a whole selector in a style sheet, with a rule that hides.
@@ -157,7 +157,7 @@ def _without_asides(markup: bytes, charset: str | None) -> tuple[str, str]:
     for tag in page.select("[id], [class]"):
         if not hidden.isdisjoint({f"#{tag.get('id')}", *(f".{name}" for name in tag.get("class", ()))}):
             tag.extract()
-    remove(page.select(_ASIDES))
+    remove((*page.select(_ASIDES), *filter(is_hidden, page(True))))
     source = str(page)
     remove(page.find_all(WITHOUT_TEXT))
     return source, own_part(page)[0]

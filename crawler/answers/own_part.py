@@ -31,12 +31,10 @@ _END_OF_PAGE = re.compile(rb"</html\s*>", re.IGNORECASE)
 
 #: Elements whose text is not part of the page's text.
 WITHOUT_TEXT = ("script", "style", "template", "noscript", "rt", "rp")
-NOT_DISPLAYED = "[style*='display:none' i], [style*='display: none' i]"
-_INVISIBLE = f"{NOT_DISPLAYED}, [style*='visibility:hidden' i], [style*='visibility: hidden' i]"
-_NOT_SHOWN = f"[hidden], {_INVISIBLE}"
+_HIDING = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 #: Maximum number of letters of a hidden message.
 _MESSAGE_LETTERS = 200
-_SITES_PARTS = f"nav, dialog, select, [hidden], footer:not(article footer), [style]:is({_INVISIBLE})"
+_SITES_PARTS = "nav, dialog, select, footer:not(article footer)"
 _SITES_ROLES = ("navigation", "banner", "contentinfo", "search", "dialog", "alertdialog", "menu", "menubar")
 #: The site's parts, unless the page's heading is in them.
 _HEADS = f"header:not(article header), [role]:is({', '.join(f'[role={role}]' for role in _SITES_ROLES)})"
@@ -127,6 +125,12 @@ def remove(tags: Iterable[Page]) -> None:
         tag.extract()
 
 
+def is_hidden(tag: Page) -> bool:
+    """Return True if an attribute hides an element. A script shows a page that is hidden as a whole."""
+    hides = tag.has_attr("hidden") or _HIDING.search(tag.get("style", "")) is not None
+    return hides and tag.name not in ("html", "body")
+
+
 def folded_text(tag: Page) -> str:
     """Return the text of an element with folded white space."""
     return " ".join(tag.get_text(" ").split())
@@ -157,9 +161,7 @@ def own_part(page: Page) -> tuple[str, tuple[str, ...]]:
     text = " ".join(filter(None, map(folded_text, parts)))
     if not _LETTER.search(text):
         # A short hidden part is a message for later, such as "Item not found". A long one may be shown by a script.
-        shown = (
-            tag for tag in removed if letters_in(tag.get_text()) > _MESSAGE_LETTERS or not tag.css.match(_NOT_SHOWN)
-        )
+        shown = (tag for tag in removed if letters_in(tag.get_text()) > _MESSAGE_LETTERS or not is_hidden(tag))
         return " ".join(filter(None, map(folded_text, (page, *shown)))), ()
     headings = (tag for part in parts for tag in (part, *part.find_all(_HEADINGS)) if tag.name in _HEADINGS)
     return text, tuple(filter(None, (folded_text(tag)[:HEADING_CHARS] for tag in islice(headings, MOST_HEADINGS))))
@@ -179,7 +181,7 @@ def _remove_sites_parts(page: Page) -> list[Page]:
         if tag.name == "a" and tag.get("href"):
             linked[key], links[key] = letters[key], 1
         is_menu = tag.name in _BLOCKS and links[key] >= MENU_LINKS and linked[key] >= MENU_SHARE * letters[key]
-        if is_menu or key in sites or (key in heads and not headings[key]):
+        if is_menu or key in sites or is_hidden(tag) or (key in heads and not headings[key]):
             removed.append(tag)
         else:
             for count in counts:
