@@ -53,8 +53,8 @@ _PROGRAM_ERROR = re.compile(
     r"|(?<![\w.])\w{3,40}(?:(?<!biot|bert|tert|ecot|rcot)error|exception)(?: at /|: )"
     r"|\b(?:view|class|module|template|table|column|function|method) \W?\w{1,40}[.\\:][\w.\\:/-]{0,60}[\]'\"`] "
     r"(?:was )?(?:not found|does(?:n't| not) exist)"
-    r"|\b(?:enoent|eacces|emfile|eai_again|enotfound|econnrefused|econnreset|etimedout)\b|\(node:|\bgoroutine \d|panicked at "
-    r"|\.(?:java|kt|scala|cs|vb|php|py|rb|m?js|e(?:js|rb)|ts|vue|p[lm]|cgi|go|[aj]spx?|inc|cfm|twig|phtml)(?::|\W{0,3}\s(?:on|at)\sline\s|\W{1,2}\sline\s|\sline\s)\d"
+    r"|\b(?:enoent|eacces|emfile|eai_again|enotfound|econnrefused|econnreset|etimedout)\b|\(node:|\bgoroutine \d|panicked at '"
+    r"|\.(?:java|kt|scala|cs|vb|php|py|r[bs]|m?js|e(?:js|rb)|ts|vue|p[lm]|cgi|go|[aj]spx?|inc|cfm|twig|phtml)(?::|\W{0,3}\s(?:on|at)\sline\s|\W{1,2}\sline\s|\sline\s)\d"
 )
 #: The value of a variable that a program did not set, in place of a page or of its title.
 _UNSET = frozenset({"undefined", "null", "nan", "[object object]", "[]", "{}"})
