@@ -160,7 +160,7 @@ class AnswerFacts:
     def is_empty(self) -> bool:
         """True if a success has no bytes, by its length or its headers, only blanks, or the value of an unset variable.
 
-        Short XML and JSON without any letter are empty too: the number of hits, a version.
+        Short XML and JSON without any letter or record are empty too: the number of hits, a version.
         """
         media_type = self.seen.media_type or ""
         if self.is_success and media_type == "text/plain" and self.text is not None and not self.text.strip():
@@ -168,7 +168,8 @@ class AnswerFacts:
         is_data = media_type.endswith(("xml", "json")) and not media_type.startswith(("image/", "application/xhtml"))
         is_short = (self.seen.body_bytes or 0) <= _EMPTY_DATA_BYTES
         has_letters = self.text is None or any(map(str.isalpha, self.text))
-        if self.is_success and (self.words.is_unset or (is_data and is_short and not has_letters)):
+        is_mere_number = is_data and is_short and not has_letters and not self.record
+        if self.is_success and (self.words.is_unset or is_mere_number):
             return True
         is_read = self.seen.body_complete and is_textual(self.seen.media_type)
         is_declared = self.headers.get("Content-Length") == "0"
