@@ -265,9 +265,9 @@ class PageWords:
 
     @cached_property
     def closed_until(self) -> str | None:
-        """The words about the end of a closure: "until 1 May 2028"."""
+        """The words about the end of a closure: "until 1 May 2028". A page about programs or permissions has none."""
         until = _UNTIL.search(bare(self.notice))
-        return until[0] if until else None
+        return until[0] if until and not quirks().check.refusing.is_in_plain(self.notice) else None
 
     @cached_property
     def is_titled_log_in(self) -> bool:
