@@ -39,7 +39,7 @@ INFLECTED = (Question.INFO, Question.DOUBLE, Question.SINGLE)
 URL_LIMIT = 8_000
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _HTTP = re.compile(r"https?://", re.IGNORECASE)
-_SKIPPED_NAAN = re.compile(rf"ark:/*(?:{'|'.join(sorted(SKIPPED_NAANS))})(?![0-9a-z])", re.IGNORECASE)
+_SKIPPED_NAAN = re.compile(rf"(?<![0-9a-z])ark:/*(?:{'|'.join(sorted(SKIPPED_NAANS))})(?![0-9a-z])", re.IGNORECASE)
 _AUTHORITY = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/?#]*)", re.IGNORECASE)
 _HOST_NAME = re.compile(r"[A-Za-z0-9._-]{1,253}\Z")
 _UNSAFE = re.compile(r"[^\x21-\x7e]")
@@ -273,6 +273,8 @@ def names_skipped_ark(url: str) -> bool:
 
     >>> names_skipped_ark("https://n2t.net/ark:/%31%32%33%34%35/x5"), names_skipped_ark("https://n2t.net/ark:/12148/x5")
     (True, False)
+    >>> names_skipped_ark("https://m.example/landmark:12345"), names_skipped_ark("https://m.example/id%2Fark:12345")
+    (False, True)
     """
     spellings = {url, unquote(url)}
     # Without a name, or with a placeholder for one, it is no ARK, but no request either.
