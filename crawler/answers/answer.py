@@ -152,11 +152,11 @@ def read_answer(body: bytes, content_type: str | None, ark: Ark | None = None) -
     is_html = "html" in kind and "xml" not in kind.replace("xhtml+xml", "")
     title = None
     if _TAG.match(start):
-        from crawler.answers.answer_pages import read_page  # with beautifulsoup4, when it is needed
+        from crawler.answers.answer_pages import MARKUP_LIMIT, read_page  # with beautifulsoup4, when it is needed
 
         is_xml = "xml" in kind or _XML.match(start)
         described = from_xml(body) if is_xml and not is_html else None
-        title, text, facts, record = read_page(body, charset)
+        title, text, facts, record = read_page(body[:MARKUP_LIMIT], charset)
         record = described or record
     else:
         decoded = _decode(body, charset)

@@ -19,7 +19,8 @@ from crawler.model.observations import MOST_ARKS, PageFacts
 from extractors.find import find_arks
 from extractors.model.urls import refresh_target
 
-#: Maximum number of bytes of markup that are parsed: the time for a hostile page is quadratic in its size.
+#: Maximum number of bytes of markup to parse: the time for a hostile page is quadratic in its size. It also bounds the
+#: memory for the pages that `read_page` remembers.
 MARKUP_LIMIT = 2**17
 _LINKS = ("canonical", "cite-as", "describes", "bookmark", "shortlink")
 _SELF_META = re.compile(
@@ -67,7 +68,6 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
     >>> title, facts.arks, dict(facts.kernel_values)
     ('A map', (('ark:12148/btv1b84', 'canonical'),), {'who': 'Rossi'})
     """
-    markup = markup[:MARKUP_LIMIT]
     page = parse_page(markup, charset)
     graph = list(_json_ld(page))
     runs_scripts = any(map(_is_script, page("script")))
