@@ -124,7 +124,8 @@ class TlsProbePipeline(_Part):
             try:
                 return await _verify(connection, host, context)
             finally:
-                on_sent()  # on a busy machine, the handshake goes out later than the connection is made
+                # On a busy machine, the handshake goes out later than the connection is made.
+                on_sent()
         raise problem
 
 

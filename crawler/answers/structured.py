@@ -223,15 +223,12 @@ def _is_error(mapping: Mapping[str, Any]) -> bool:
     is_status = isinstance(status, int) and 400 <= status < 600
     is_failure = is_written or is_status or str(status).strip().lower() in _FAILED
     is_message = bool(values.keys() & _MESSAGES) and values.keys() <= _MESSAGES | _WITH_MESSAGES
-    is_empty = any(values.get(key) == [] for key in _FOUND)
-    is_nothing = is_empty and any(values.get(key) == 0 for key in _COUNTS)
-    is_nothing = (
-        is_nothing
-        or values.get("results") == {"bindings": []}
-        or (_is_bare(mapping) and re.search(r": (?:None|\[\])", str(mapping)) is not None)
-    )
+    is_empty = any(values.get(key) == [] for key in _FOUND) and any(values.get(key) == 0 for key in _COUNTS)
+    # The results of SPARQL.
+    is_unbound = values.get("results") == {"bindings": []}
+    has_only_gaps = _is_bare(mapping) and re.search(r": (?:None|\[\])", str(mapping)) is not None
     is_error = bool(values.get("error") or values.get("errors"))
-    return is_error or is_refused or is_failure or is_message or is_nothing
+    return is_error or is_refused or is_failure or is_message or is_empty or is_unbound or has_only_gaps
 
 
 def _is_bare(value: Any, depth: int = 0) -> bool:
@@ -449,7 +446,8 @@ def from_xml(markup: bytes, *, enough: int = ENOUGH_ANSWERS) -> Record | None:
         record = _from_rdf(etree.tostring(root, encoding="unicode"), "xml")
         if record is not None:
             return record
-    answer = root.iterfind("*/*") if name == "envelope" else root  # SOAP
+    # An envelope of SOAP has the answer in its body.
+    answer = root.iterfind("*/*") if name == "envelope" else root
     if name in _ERRORS or any(_local(child) in _ERRORS for child in answer):
         return {"error": {"error": _text_of(root)}}
     if name in _NO_RECORDS:
