@@ -53,3 +53,9 @@ def test_deep_page_keeps_its_text(unit: str) -> None:
 )
 def test_own_part_leaves_out_parts_of_the_site(markup: str, text: str) -> None:
     assert own_part(parse_page(markup.encode(), None))[0] == text
+
+
+def test_deep_and_wide_page_keeps_its_text_in_few_elements() -> None:
+    page = parse_page(b"<div>" * 200 + b"<p>x</p>" * 5_000, None)
+    assert page.get_text() == "x" * 5_000
+    assert len(page.find_all(True)) < 2_500
