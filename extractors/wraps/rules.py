@@ -365,7 +365,8 @@ def hyphen_at_wrap(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 
 
 def would_have_fitted(wrap: Wrap, _: Evidence) -> WrapDecision | None:
-    if wrap.left.endswith("/") and _MIXED.match(wrap.right) and wrap.beyond.startswith("\n"):  # in a narrow cell
+    # In a narrow cell; a capital or digit begins a shelf mark or an ordinal.
+    if wrap.left.endswith("/") and wrap.right[0].islower() and _MIXED.match(wrap.right) and wrap.beyond[:1] == "\n":
         return None
     blank = 2 if wrap.is_paged else 1  # on pages, character widths vary
     if wrap.line_slack is not None and wrap.line_slack >= blank + len(wrap.right):
