@@ -148,7 +148,7 @@ class _Mail:
         for text, where in ((part.preamble, "preamble"), (part.epilogue, "epilogue")):
             if text and may_hold_ark(text):
                 self._blocks.append(Block(text, place=_join_places(location, where)))
-        if kind == "multipart/alternative":
+        if children and kind == "multipart/alternative":
             # Several forms of one text: the last, and so the best, that may name an ARK.
             telling = [
                 child
