@@ -262,14 +262,18 @@ class Gaps:
             self._notes.note_repair("hyphen at line wrap")
 
     def continues_over_blank(self, pos: int) -> bool:
-        """Return True if the blank at *pos* was inserted by mistake: into a name, as its check character shows, or before it."""
-        if self._builder.ends_with("/") and not self._builder.name and _WHOLE_NAME.match(self._text, pos + 1):
-            self._note_blank()
-            return True
+        """Return True if the blank at *pos* was inserted by mistake.
+
+        Before a name, by the name's characters, unless its check character fails; in a name, by the check character.
+        """
         if not (self._builder.chars and _PIECE.match(self._text, pos + 1)):
             return False
         wrap, zones = self._wrap(pos), self._evidence.zones
         left, joined = wrap.ark, wrap.joined_ark
+        begins_name = self._builder.ends_with("/") and not self._builder.name and _WHOLE_NAME.match(self._text, pos + 1)
+        if begins_name and joined is not None and zones.check(joined) is not CheckCharacter.FAILS:
+            self._note_blank()
+            return True
         if joined is None or joined.qualifier or len(joined.name) < SHORTEST_CHECKED:
             return False
         may_end = left is not None and zones.check(left) is not CheckCharacter.FAILS and not zones.names_shoulder(left)
