@@ -34,7 +34,7 @@ _LINE_NUMBER = regex.compile(r"\s{0,40}\(?(\d{1,4})[.):]*(?=\s|\Z)")
 _ITEM = regex.compile(r"[ \t]{0,8}(?P<open>[(\[]?)(\d{1,3})(?P<close>[.)\]])[ \t]+(?=\S)")
 #: A count and its unit in a list of records: ``18 leaves``.
 _COUNTED = regex.compile(r"\s{0,40}\d{1,4}[ \t]+(\p{L}{2,40})")
-_FEWEST_COUNTED = 2
+_FEWEST_COUNTED = 3
 #: The name of a field of data: ``key=…``, ``:date: …``.
 _FIELD = regex.compile(r"[ \t]{0,8}(?:[\w.-]{1,80}[ \t]?=|:[\w-]{1,80}:[ \t])")
 _FEWEST_LINES = 4
@@ -166,9 +166,8 @@ def is_numbered(text: str, at: int) -> bool:
         return True
     if numbers_after[:2] == [number + 1, number + 2]:  # a column of numbers
         return True
-    if (counted := _COUNTED.match(after[0])) and sum(
-        (other := _COUNTED.match(line)) is not None and other[1] == counted[1] for line in (*before, *after[1:])
-    ) >= _FEWEST_COUNTED:
+    units = [counted[1] for line in (*before, *after) if (counted := _COUNTED.match(line))]
+    if (first := _COUNTED.match(after[0])) and units.count(first[1]) >= _FEWEST_COUNTED:
         return True
     near = {*map(_line_number, before[-2:]), *numbers_after[:2]}  # levels of GEDCOM
     return len(near) > 1 and all(other is not None and abs(other - number) < 3 for other in near)
