@@ -64,7 +64,10 @@ def test_a_line_of_metadata_ends_an_ark_as_a_line_of_text_does() -> None:
 @pytest.mark.parametrize("vector", vectors("documents"))
 def test_a_document_gives_its_arks(vector: dict[str, Any]) -> None:
     extraction = extraction_of(vector["source"].encode(), name=vector["name"])
-    described = [(str(mention.ark), mention.confidence.token, mention.repaired) for mention in extraction.mentions]
+    described = [
+        (str(mention.ark), mention.confidence.token, mention.repaired, list(map(str, mention.alternatives)))
+        for mention in extraction.mentions
+    ]
     expected = vector["arks"]
     if "findings" in vector:
         assert [finding.detail for finding in extraction.findings] == vector["findings"]
