@@ -285,7 +285,7 @@ class TwoPasses(Generic[R]):
 def decided_documents(
     documents: Iterable[bytes], evidence: Evidence, render: Callable[[Document], R], executor: WorkerExecutor | None
 ) -> Iterator[Decided[R]]:
-    """Decide the doubtful ARKs of the encoded *documents* by the *evidence* of all; yield each rendered result in order.
+    """Decide the doubtful ARKs of the encoded *documents* by the *evidence* of all; yield rendered results in order.
 
     The processes of *executor* share the evidence; without one, this process decides.
     """

@@ -38,6 +38,7 @@ class Fit(Enum):
     TOO_SHORT = "too short"
     FITS = "fits"
     TOO_LONG = "too long"
+    """Also for a length between known ones."""
 
 
 def kind_of(ark: Ark) -> Kind:
@@ -114,7 +115,8 @@ WORDS = frozenset(
     """
     item image images planchecontact texteImage texteBrut texte thumbnail highres medres lowres zoom vocal double
     date liste manifest info canvas sequence range annotation full max default native color gray bitonal square pct
-    langEN langFR high med low res small large print citation opengraph producer system README metadata content download fulltext
+    langEN langFR high med low res small large print citation opengraph producer system README metadata content
+    download fulltext
     """.split()  # noqa: SIM905 (as a list, forty lines)
 )
 
