@@ -149,7 +149,7 @@ def _may_go_on(text: str, next_start: int, line: str, label: int, word_end: int,
     if not all(_has_clear_edge(follows, edge) for edge in (left, right) if edge):
         return False
     if right is None and follows[:left].strip():
-        near = text[max(0, next_start - _RECORD_CHARS) : next_start + _RECORD_CHARS]
+        near = f"\n{text[max(0, next_start - _RECORD_CHARS) : next_start + _RECORD_CHARS]}"
         return min(near.count(f"\n{field[:left]}") for field in (line, follows)) < _FEWEST_RECORDS
     return right is None or (bool(follows[left:right].strip(" |")) and follows[label : label + 4].lower() != "ark:")
 
