@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -124,7 +124,8 @@ def _breaks(text: str, edges: list[int], anchors: list[Anchor]) -> tuple[list[in
         return [], []
     link_edges = {anchor.start for anchor in anchors} | {anchor.end for anchor in anchors}
     between = {edge for edge, count in Counter(edges).items() if count > 1}
-    within_arks = [edge for edge in within_words if _is_within_ark(text, edge)]
+    naans = [beginning.end() for beginning in _ARK_BEGINS.finditer(text)]
+    within_arks = [edge for edge in within_words if _is_within_ark(text, edge, naans)]
     ends = {
         edge
         for edge in within_arks
@@ -134,11 +135,11 @@ def _breaks(text: str, edges: list[int], anchors: list[Anchor]) -> tuple[list[in
     return breaks, [edge for edge in within_arks if edge not in ends and text[edge].isascii()]
 
 
-def _is_within_ark(text: str, edge: int) -> bool:
-    """Return True if the name of an ARK begins before *edge* and may continue after it."""
-    before = text[max(0, edge - _LONGEST_ARK) : edge]
-    begins = max((beginning.end() for beginning in _ARK_BEGINS.finditer(before)), default=None)
-    return begins is not None and "/" in before[begins:] and not _ARK_ENDS.search(before, begins)
+def _is_within_ark(text: str, edge: int, naans: Sequence[int]) -> bool:
+    """Return True if an ARK's name begins before *edge* and may continue after it; *naans* are offsets of NAANs."""
+    before = bisect_left(naans, edge)
+    start = naans[before - 1] if before else edge
+    return edge - start <= _LONGEST_ARK and "/" in text[start:edge] and not _ARK_ENDS.search(text, start, edge)
 
 
 def _shift_anchors(anchors: list[Anchor], breaks: list[int], stripped: int, length: int) -> Iterator[Anchor]:
