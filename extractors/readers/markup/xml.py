@@ -115,7 +115,7 @@ def read_xml(data: bytes) -> Reading:
     fragment = _FRAGMENT.match(source) if parser.error_log else None  # an undeclared prefix hides the fault
     if fragment:
         root_of_all, wrapped_parser = _parse(_WRAPPED % (fragment[0], source[fragment.end() :]))
-        if root_of_all is not None and len(root_of_all) > 1:
+        if root_of_all is not None and len(root_of_all.findall("*")) > 1:
             root, parser = root_of_all, wrapped_parser
     findings = tuple(cut) or faults_of(parser)  # truncated XML is malformed, too
     if root is None:
