@@ -24,7 +24,7 @@ _RULE_SIGNS = frozenset("-=+|:")
 _MOST_LINES_ABOVE, _MOST_LINES_BELOW = 100, 1000  # for each label
 _MOST_FAILURES = 200  # successive labels with gaps next to them that are not in columns
 _MOST_BESIDE = 8
-_FEWEST_RECORDS, _RECORD_CHARS = 2, 1000
+_RECORD_CHARS = 1000
 _FEWEST_ROWS = 3  # lines with text on both sides of a gap; one fewer with bars
 _MOST_ALIGNED = 0.6
 _LONGEST_LINE = 400
@@ -148,10 +148,11 @@ def _may_go_on(text: str, next_start: int, line: str, label: int, word_end: int,
         next_start = end + 1
     if not all(_has_clear_edge(follows, edge) for edge in (left, right) if edge):
         return False
-    if right is None and follows[:left].strip():
-        near = f"\n{text[max(0, next_start - _RECORD_CHARS) : next_start + _RECORD_CHARS]}"
-        return min(near.count(f"\n{field[:left]}") for field in (line, follows)) < _FEWEST_RECORDS
-    return right is None or (bool(follows[left:right].strip(" |")) and follows[label : label + 4].lower() != "ark:")
+    if right is not None:
+        return bool(follows[left:right].strip(" |")) and follows[label : label + 4].lower() != "ark:"
+    near = f"\n{text[max(0, next_start - _RECORD_CHARS) : next_start + _RECORD_CHARS]}"
+    is_record = all(near.count(f"\n{field[:left]}") > 1 for field in (line, follows))
+    return not (is_record and follows[:left].strip())
 
 
 def _cell(line: str, start: int, end: int) -> tuple[int, int | None]:

@@ -201,12 +201,8 @@ class MentionReader:
         if not _NAAN.match(naan):
             return None
         at = self._label.start()  # a host named ark: in http://ark:8080/ the NAAN is a port
-        is_host = (
-            not self._label["slashes"]
-            and not self._mapped
-            and _BEFORE_HOST.search(self._text, max(0, at - _HOST_CHARS), at)
-        )
-        if is_host:
+        may_be_host = not self._label["slashes"] and not self._mapped
+        if may_be_host and _BEFORE_HOST.search(self._text, max(0, at - _HOST_CHARS), at):
             return None
         if not name:
             return self._namespace(slash) if len(naan) == 5 and not self._mapped else None
