@@ -21,6 +21,7 @@ from crawler.model.observations import Chain, ChainEnd, Hop, moment
 from crawler.model.resolving import REDIRECTS, BadLocation, resolved_location, sendable
 from crawler.sources.links import header_links
 from extractors.model.ark import Ark
+from extractors.model.urls import is_web_url
 
 #: Maximum number of characters of a page that evidence quotes.
 _MOST_SAID = 120
@@ -83,7 +84,7 @@ def _absolute(base: str, target: str) -> str | None:
         url = resolved_location(base, target)
     except BadLocation:
         return None
-    return url if url.lower().startswith(("http://", "https://")) else None
+    return url if is_web_url(url) else None
 
 
 def _moment(text: str | None) -> datetime | None:

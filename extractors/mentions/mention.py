@@ -15,7 +15,7 @@ from extractors.mentions.resolvers import KNOWN_RESOLVERS, address_of
 from extractors.model.ark import Ark, Remark
 from extractors.model.check_characters import CheckCharacter
 from extractors.model.documents import Block, Finding, Reading, Role
-from extractors.model.urls import authority_of
+from extractors.model.urls import authority_of, is_web_url
 from extractors.wraps.reasons import Reason
 from extractors.wraps.rules import Confidence
 
@@ -161,7 +161,7 @@ def web_url(base: str, link: str) -> str | None:
         url = urljoin(base, link.strip())
     except ValueError:
         return None
-    return url.partition("#")[0] if url.lower().startswith(("http://", "https://")) else None
+    return url.partition("#")[0] if is_web_url(url) else None
 
 
 # Citations, and findings about how a document cites (draft-kunze-ark-38, 2.2 and 5.4). A link and its visible text are
