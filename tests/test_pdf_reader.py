@@ -353,7 +353,8 @@ def test_a_raised_mark_of_any_kind_is_parted_from_the_ark(pieces, text):
 
 
 @pytest.mark.parametrize(
-    ("rule", "sign"), [("133.5 700 3.3 .4", "_"), ("133.5 704 3.3 .4", " "), ("99 698 40 .4", " ")]
+    ("rule", "sign"),
+    [("133.5 700 3.3 .4", "_"), ("133.5 704 3.3 .4", " "), ("99 698 40 .4", " "), ("100 700 3.3 .4", " ")],
 )
 def test_underscore_drawn_by_tex_is_read(rule, sign):
     shown = text_line(72, 700, "ark:/12657/an") + text_line(137.2, 700, "ua13783413") + f"{rule} re f\n".encode()
