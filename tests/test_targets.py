@@ -38,9 +38,10 @@ def test_report_writes_targets_that_an_inventory_takes(tmp_path: Path) -> None:
     names = [f"{start}{end}" for start in ("x5", "x7") for end in "abc"]
 
     def site(target: str) -> bytes:
-        if target.startswith("/old/x5"):
-            return reply("301 Moved Permanently", location=target.replace("/old/", "/new/"))
-        return reply(body=f"<title>{target}</title>") if target.startswith("/new/x5") else reply("404 Not Found")
+        _, place, name = target.split("/")
+        if name not in names[:3]:
+            return reply("404 Not Found")
+        return reply("301 Moved Permanently", location=f"/new/{name}") if place == "old" else reply(body=f"<p>{name}")
 
     with RawServer(site) as landing:
 
