@@ -1,7 +1,6 @@
 """Finding and repairing: marked-up texts state what must be found, and properties hold for any text."""
 
 import re
-import time
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from extractors.model.ark import Ark
 from extractors.model.documents import Block, Role
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.rules import Confidence, Wrap, decide
+from tests.growth import LINEAR, growth
 from tests.vectors import FOLDER
 
 
@@ -321,16 +321,7 @@ HOSTILE: dict[str, Callable[[int], str]] = {
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_time_grows_with_the_length_of_the_text(text: Callable[[int], str]) -> None:
-    growths: list[float] = []
-    while len(growths) < 4 and (not growths or growths[-1] > 6):
-        growths.append(seconds(text(12_000)) / max(seconds(text(3_000)), 0.002))
-    assert min(growths) < 9  # for four times the length; the square would be 16
-
-
-def seconds(text: str) -> float:
-    started = time.process_time()
-    find_arks(text)
-    return time.process_time() - started
+    assert growth(lambda length: find_arks(text(length)), 3_000) < LINEAR
 
 
 # -- wraps in short

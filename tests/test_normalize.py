@@ -1,6 +1,5 @@
 """Normalization under the three specifications, by vectors and by laws."""
 
-import time
 from typing import Any
 
 import pytest
@@ -8,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from extractors.model.normalize import CLEAN, CUT, STEPS, NamespaceOnly, NotAnArk, Profile, normalize
+from tests.growth import LINEAR, growth
 from tests.test_ark import arks
 from tests.vectors import vectors
 
@@ -112,15 +112,7 @@ def test_a_hyphen_outside_escapes_changes_nothing(start: str, tail: str, at: int
     "unit", ["x", "-", "/", ".", "%", "%-7d", "ark:", "/ark:", ".a/b", "\u0431", "?", "#", "\ud800", "x.", "/-."]
 )
 def test_time_grows_with_the_length_alone(unit: str, profile: Profile) -> None:
-    def seconds(length: int) -> float:
-        text = "ark:12345/x" + (unit * length)[:length]
-        started = time.process_time()
-        normal_form(text, profile)
-        return time.process_time() - started
-
-    short = min(seconds(10_000) for _ in range(3))
-    long = min(seconds(80_000) for _ in range(3))
-    assert long < 40 * short + 0.05  # eight times the length; quadratic would be 64 times
+    assert growth(lambda length: normal_form("ark:12345/x" + (unit * length)[:length], profile), 20_000) < LINEAR
 
 
 def test_messages_stay_short_for_long_texts() -> None:

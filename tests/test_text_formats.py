@@ -1,7 +1,7 @@
 """Markdown, reStructuredText, LaTeX, BibTeX, CSV, JSON, RTF, values line by line: vectors, limits, hostile input."""
 
 import random
-import time
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from extractors.extraction import extraction_of, read_document, reader_of
 from extractors.model.formats import PLAIN_TEXTS, Format, format_of
 from extractors.readers import escaped_text, line_values, markdown, plain, rtf, structured_data
+from tests.growth import LINEAR, growth, seconds
 from tests.readings import kinds
 from tests.vectors import vectors
 
@@ -182,25 +183,13 @@ def test_groups_and_links_in_latex_nest_without_end():
     ],
 )
 def test_time_grows_with_the_length_and_not_its_square(suffix, piece):
-    growth = growth_of_time(READERS[suffix], piece.encode())
-    assert growth < 8  # for four times the length; the square would be 16
+    def read(length):
+        READERS[suffix](piece.encode() * (length // len(piece)))
 
-
-def growth_of_time(reader, piece):
-    """Return the factor of time for four times the size: the least of several measures, against noise."""
-    short = piece * (5_000 // len(piece))
-    while elapsed_s(reader, short) < 0.005 and len(short) < 200_000:
-        short *= 2
-    growths = []
-    while len(growths) < 4 and (not growths or growths[-1] > 5):
-        growths.append(elapsed_s(reader, short * 4) / max(elapsed_s(reader, short), 0.002))
-    return min(growths)
-
-
-def elapsed_s(reader, data):
-    start = time.process_time()
-    reader(data)
-    return time.process_time() - start
+    length = 20_000
+    while seconds(partial(read, length)) < 0.005 and length < 200_000:
+        length *= 2
+    assert growth(read, length) < LINEAR
 
 
 # -- Whatever the bytes
