@@ -148,7 +148,8 @@ def _arks_to_check(
             store.set_status_policy(config.recheck.status_policy)
             if given is not None:
                 apply_to(store, given)
-        known_arks = [without_times_ahead(one, now) for one in store.known_arks() if selection.holds(one)]
+        selected = filter(selection.holds, store.known_arks()) if selection else store.known_arks()
+        known_arks = [without_times_ahead(one, now) for one in selected]
     following = None
     if is_due:
         chosen, following = due_arks(known_arks, intervals, now)

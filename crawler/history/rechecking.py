@@ -89,13 +89,12 @@ def due_at(known_ark: KnownArk, policy: RecheckPolicy) -> datetime | None:
         return None
     if known_ark.checked_at is None:
         return _EPOCH
-    interval = timedelta(days=days)
-    if interval <= timedelta():
+    if days <= 0:
         return known_ark.checked_at
-    checked = (known_ark.checked_at - _EPOCH) / interval
+    checked = (known_ark.checked_at - _EPOCH) / timedelta(days=days)
     name = f"{known_ark.ark} {known_ark.request_url}".encode("utf-8", "replace")
     phase = int.from_bytes(blake2b(name, digest_size=7).digest()) / 2**56  # in [0, 1)
-    return _EPOCH + interval * (math.ceil(checked + 0.5 - phase) + phase)
+    return _EPOCH + timedelta(days=days * (math.ceil(checked + 0.5 - phase) + phase))
 
 
 def due_arks(
