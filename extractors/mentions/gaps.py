@@ -46,6 +46,8 @@ _ESCAPED_TAIL = re.compile(r"%(?:25)*(?:20|2[12779CEce]|3[AaBbEe]|5[Dd]|7[Dd])")
 #: colon and ``,`` for a period: ``ark+=12148=btv1b8``; in file names it is ``ark_12148_btv1b8``.
 _WORD = re.compile(r"[0-9A-Za-z]{1,255}")
 _PAIRTREE_NAME = re.compile(r"[0-9A-Za-z=+,~*@_$-]{1,255}")
+#: A name of FamilySearch, with its type: ``3_1_S3HY-6PR3-4VC`` for ``3:1:S3HY-6PR3-4VC``.
+_FAMILY_FILE = re.compile(r"[1-9]_[1-9]_[0-9A-Z]{4}(?:-[0-9A-Z]{1,4}){1,3}")
 _PAIRTREE = str.maketrans("=+,", "/:.")
 
 Piece = tuple[str, int, int]
@@ -131,10 +133,11 @@ def mapped_ark(text: str, start: int, *, is_file_name: bool) -> list[Piece]:
     naan = _WORD.match(text, start)
     if not naan or not text.startswith(separator, naan.end()):
         return []
-    name = names.match(text, naan.end() + 1)
+    is_of_family = is_file_name and naan[0] == "61903"
+    name = (_FAMILY_FILE if is_of_family else names).match(text, naan.end() + 1)
     if not name:
         return []
-    chars: str = name[0] if is_file_name else name[0].translate(_PAIRTREE)
+    chars: str = name[0].replace("_", ":") if is_file_name else name[0].translate(_PAIRTREE)
     return [(naan[0], *naan.span()), ("/", naan.end(), naan.end() + 1), (chars, *name.span())]
 
 

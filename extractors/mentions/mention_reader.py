@@ -80,10 +80,10 @@ _NEXT_IDENTIFIER = re.compile(r"ark:|https?:", re.IGNORECASE)
 _WRAP_AHEAD = re.compile(rf"-?{WRAP}")
 _LEADS_TO_LABEL = regex.compile(r"(?:(?<![\p{L}\p{N}])ark|https?)\Z", regex.IGNORECASE)
 _GLUED_LABEL = re.compile(r"/?[0-9]{5}/")
-#: A placeholder instead of a name, never with a digit: ``xxxxx``, ``cbXXXX``, ``ARKCODE``, ``arkName``, ``your-id``;
-#: or the protocol of a port: ``ark:27015/udp``.
+#: A placeholder instead of a name, never with a digit: ``xxxxx``, ``XXX-XXXXXXXX-X``, ``cbXXXX``, ``ARKCODE``,
+#: ``arkName``, ``your-id``; also after a type of FamilySearch; or the protocol of a port: ``ark:27015/udp``.
 _PLACEHOLDER = re.compile(
-    r"/(?:[xX]{3,}|[nN]{4,}|[0-9a-z]{1,8}(?:x{4,}|X{4,}|N{4,})|(?:[A-Za-z]{1,6}[_-]?)?(?:ARK|ID|NAME|CODE|NOID|IDENTIFIER)(?:[_-]?[A-Z]{2,10})?"
+    r"/(?:[0-9]:[0-9]:)?(?:[xX]{3,}(?:-[xX]+)*|[nN]{4,}|[0-9a-z]{1,8}(?:x{4,}|X{4,}|N{4,})|(?:[A-Za-z]{1,6}[_-]?)?(?:ARK|ID|NAME|CODE|NOID|IDENTIFIER)(?:[_-]?[A-Z]{2,10})?"
     r"|(?:ark|your|my|the|some|base)?[_-]?(?:[Nn]ame|[Ii][dD]|[Cc]ode|[Ii]dentifier)|(?:your|my)[_-][A-Za-z_-]+|ark[_-]id"
     r"|[Nn]om(?:e|bre)?|[Ii]dentifi(?:ant|cador|cativo)|[Kk]ennung|[Nn]aam|(?:tc|ud)p[46]?)(?=[/.]|\Z)"
 )

@@ -148,6 +148,8 @@ SHOULDERS = frozenset(
         ("67531", "metapth"),
     }
 )
+#: A type of FamilySearch, which begins each of its names: ``1:1`` for a person in a record, ``3:1`` for an image.
+_FAMILY_TYPE = re.compile("[1-9](?::[1-9])?")
 
 #: The ordinal of each octet; 0 for other characters.
 _ORDINALS = {
@@ -327,7 +329,8 @@ class Zones:
         if ark.qualifier:
             return False
         key = ark.naan, ark.name
-        return key in SHOULDERS or key in self.known or key in self.learned
+        is_type = ark.naan == "61903" and _FAMILY_TYPE.fullmatch(ark.name) is not None
+        return is_type or key in SHOULDERS or key in self.known or key in self.learned
 
     def check(self, ark: Ark) -> CheckCharacter:
         """Return the result of testing the last character of the base name, if a rule applies."""
