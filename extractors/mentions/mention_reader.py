@@ -30,7 +30,7 @@ _WORD_AT_END = re.compile(r"(?P<stem>(?=[a-z]*[0-9])[0-9a-z]{4,})[A-Z][a-z]{2,}"
 #: All NAANs of the registry have five digits; the draft allows more, and betanumeric ones (2.3).
 _NAAN = re.compile(rf"(?!\d{{4}}-\d\d-\d\d\Z)(?=[a-z]*[0-9])(?:[{BETANUMERIC}]-*){{5,16}}\Z", re.IGNORECASE)
 _RUN = re.compile(r"(?:[0-9A-Za-z=~*+@_./-]|\$(?!\$[0-9a-z]))+")  # "$$2" begins a subfield of Aleph
-_RUN_WITHOUT_SLASH = re.compile(r"(?:[0-9A-Za-z=~*+@_.-]|\$(?!\$[0-9a-z]))+")
+_ENCODED_RUN = re.compile(r"(?:[0-9A-Za-z=~*@_.-]|\$(?!\$[0-9a-z]))+")
 _RUN_WITHOUT_DOLLAR = re.compile(r"[0-9A-Za-z=~*+@_./-]+")
 #: The sign of a MARC subfield before an ARK: ``$uhttps://…/ark:/…$yNotice``, or of a field: ``42$zSee …``.
 _SUBFIELD = re.compile(r"(?:[$‡ǂ|][0-9a-z] ?(?:\([^()$]*\))?|(?<!\S)[0-9\\#_]{2}[$‡ǂ][0-9a-z][^\n]{1,200})\Z")
@@ -254,7 +254,7 @@ class MentionReader:
     # -- reading forward
 
     def _read_forward(self, pos: int) -> int:
-        text, run = self._text, _RUN_WITHOUT_SLASH if self._is_encoded else _RUN
+        text, run = self._text, _ENCODED_RUN if self._is_encoded else _RUN
         if self._is_subfield:
             run = _RUN_WITHOUT_DOLLAR
         furthest = pos + 2 * MOST_NAME_CHARS
@@ -324,6 +324,8 @@ class MentionReader:
         if char == "/":  # ends an encoded ARK in another URL, unless only its label is encoded
             is_outer = raw and builder.has_slashes(1) and not builder.ends_with("/")
             return not is_outer or any(end - start == 1 for chars, start, end in builder.found if chars == "/")
+        if char == "+" and raw and self._is_encoded:  # a blank in a query
+            return False
         if _RUN.match(char):
             return True
         if _NAME_CHAR.match(char):
