@@ -80,19 +80,19 @@ _NEXT_IDENTIFIER = re.compile(r"ark:|https?:", re.IGNORECASE)
 _WRAP_AHEAD = re.compile(rf"-?{WRAP}")
 _LEADS_TO_LABEL = regex.compile(r"(?:(?<![\p{L}\p{N}])ark|https?)\Z", regex.IGNORECASE)
 _GLUED_LABEL = re.compile(r"/?[0-9]{5}/")
-#: A placeholder instead of a name, never with a digit: ``xxxxx``, ``XXX-XXXXXXXX-X``, ``cbXXXX``, ``ARKCODE``,
+#: A placeholder instead of a name: ``xxxxx``, ``XXX-XXXXXXXX-X``, ``cbXXXX``, ``bbXXXXXX23``, ``ARKCODE``,
 #: ``arkName``, ``your-id``; also after a type of FamilySearch; or the protocol of a port: ``ark:27015/udp``.
 _PLACEHOLDER = re.compile(
-    r"/(?:[0-9]:[0-9]:)?(?:[xX]{3,}(?:-[xX]+)*|[nN]{4,}|[0-9a-z]{1,8}(?:x{4,}|X{4,}|N{4,})|(?:[A-Za-z]{1,6}[_-]?)?(?:ARK|ID|NAME|CODE|NOID|IDENTIFIER)(?:[_-]?[A-Z]{2,10})?"
+    r"/(?:[0-9]:[0-9]:)?(?:[xX]{3,}(?:-[xX]+)*|[nN]{4,}|[0-9a-z]{1,8}(?:x{4,}|X{4,}|N{4,})[0-9]{0,3}|(?:[A-Za-z]{1,6}[_-]?)?(?:ARK|ID|NAME|CODE|NOID|IDENTIFIER)(?:[_-]?[A-Z]{2,10})?"
     r"|(?:ark|your|my|the|some|base)?[_-]?(?:[Nn]ame|[Ii][dD]|[Cc]ode|[Ii]dentifier)|(?:your|my)[_-][A-Za-z_-]+|ark[_-]id"
     r"|[Nn]om(?:e|bre)?|[Ii]dentifi(?:ant|cador|cativo)|[Kk]ennung|[Nn]aam|(?:tc|ud)p[46]?)(?=[/.]|\Z)"
 )
 _VARIABLE_NAME = r"(?:\w+[_-])?(?:id|i|n|x|no|nr|num|number|name|page|folio|vue|view|ark|noid|code|identifier)"
 #: A variable of a program or template: ``/$key``, ``f$id``, ``btv1b$1``, ``f%03d``, ``/:id``, ``/*id``, ``/@@id@@``,
-#: ``/_ID_``, ``f***``, ``fNNN``. ``$`` is a character of ARKs, too: ``x5$b``. The pattern begins with the signs, to
+#: ``/_ID_``, ``f***``, ``fNNN``, ``.*rest``. ``$`` is a character of ARKs, too: ``x5$b``. The pattern begins with the signs, to
 #: which `re` skips fast.
 VARIABLE = re.compile(
-    r"[*_XNxn$%:@](?:(?<=\*)\*|(?<=_)__|(?<=[/.][a-z].)(?:(?<=[XN])[XN]+|(?<=[xn])[xn]{2,})(?![0-9A-Za-z])|"
+    r"[*_XNxn$%:@](?:(?<=\*)\*|(?<=\.\*)(?=[0-9A-Za-z])|(?<=_)__|(?<=[/.][a-z].)(?:(?<=[XN])[XN]+|(?<=[xn])[xn]{2,})(?![0-9A-Za-z])|"
     rf"(?<=[/.]\$)[A-Za-z_]\w*|(?<=\$)(?:{_VARIABLE_NAME}\b|[0-9]\Z)|(?<=%)(?:0[0-9]?)?[sdi](?![0-9A-Za-z])"
     r"|(?<=/.)(?:(?<=[:*])[A-Za-z]\w*|(?<=@)@*[A-Za-z]\w*@*|(?<=_)[A-Z_]+_)(?=[/.]|\Z))"
 )
