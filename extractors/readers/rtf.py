@@ -53,7 +53,8 @@ class _Group:
     """The destination, if it matters at the end of the group."""
     story: str = "p"
     is_passed_over: bool = False
-    is_raised: bool = False
+    is_apart: bool = False
+    """True for a raised footnote mark, and for hidden text."""
     skipped: int = 1
     """Number of characters after a Unicode character that repeat it for old programs."""
     value: list[str] | None = None
@@ -98,7 +99,7 @@ class _Document:
         self._pending: list[bytes] = []
         """Text that isn't decoded yet: a character may need several escapes."""
         self._to_skip = 0
-        self._is_starred = self._is_raised = False
+        self._is_starred = self._is_apart = False
 
     def close(self) -> RunningText:
         """End all open groups and return the text."""
@@ -150,7 +151,7 @@ class _Document:
             self.text.set_apart()
             self.text.begin(word)
             group.kind = group.story = word
-            group.is_passed_over = self._is_raised = group.is_raised = False
+            group.is_passed_over = self._is_apart = group.is_apart = False
         elif word in _VALUES or word == "fldinst":
             group.kind, group.value, group.is_passed_over = word, [], False
         elif word == "field":
@@ -158,8 +159,8 @@ class _Document:
         elif word in _ENDS and not (group.is_passed_over or group.value):
             self.text.end()
             self.text.begin(group.story)
-        elif word in ("super", "up", "plain", "nosupersub"):
-            group.is_raised = number != 0 and word in ("super", "up")
+        elif word in ("super", "up", "v", "plain", "nosupersub"):
+            group.is_apart = number != 0 and word in ("super", "up", "v")
         elif word == "deleted":
             group.is_passed_over = number != 0
         elif word == "uc":
@@ -173,7 +174,7 @@ class _Document:
         group = self._groups.pop()
         if group.kind in _STORIES:
             self.text.end()
-            self._is_raised = False
+            self._is_apart = False
         elif group.kind == "field" and group.link is not None:
             self.text.close_link(group.link)
         elif group.kind and group.value is not None:
@@ -201,7 +202,7 @@ class _Document:
         if group.value is not None:
             group.value.append(text)
             return
-        if group.is_raised != self._is_raised:  # a raised number is a footnote mark
+        if group.is_apart != self._is_apart:
             self.text.set_apart()
-            self._is_raised = group.is_raised
+            self._is_apart = group.is_apart
         self.text.write(text)

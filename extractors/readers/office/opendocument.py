@@ -164,7 +164,7 @@ class OpenDocumentPart(EventTarget):
             case "style:style":
                 self._style = attributes.get("name", "")
             case "style:text-properties" | "style:properties":
-                if _RAISED.match(attributes.get("text-position", "")):
+                if _RAISED.match(attributes.get("text-position", "")) or attributes.get("display") == "none":
                     self._raised.add(self._style)
             case "office:spreadsheet":
                 self._is_spreadsheet = True
@@ -200,7 +200,7 @@ class OpenDocumentPart(EventTarget):
                 else:
                     element.is_paragraph = True
                     self._text.begin(element.place)
-            case "text:span":  # a raised 3 after an ARK is a footnote mark, not its last character
+            case "text:span":  # a raised 3 after an ARK is a footnote mark, and hidden text isn't a part of it
                 element.is_apart = attributes.get("style-name") in self._raised
             case "text:note":
                 element.is_apart, element.is_inline = True, False

@@ -62,7 +62,7 @@ _PASSED_OVER = frozenset({"del", "moveFrom", "pPrChange", "rPrChange", "rt", "ta
 _NUMBERED = frozenset({"comment", "endnote", "footnote"})
 _NOTE_MARKS = frozenset({"endnoteRef", "endnoteReference", "footnoteRef", "footnoteReference"})
 _RUNS = frozenset({"fld", "r"})
-_RAISING = frozenset({"position", "rPr", "rStyle", "vertAlign"})
+_RAISING = frozenset({"position", "rPr", "rStyle", "vanish", "vertAlign"})
 _CHARACTERS = {
     "cr": "\n",
     "noBreakHyphen": "\N{NON-BREAKING HYPHEN}",
@@ -90,7 +90,7 @@ class _Field:
 
 
 def raised_styles(elements: Iterable[XmlElement]) -> Iterator[str]:
-    """Yield the character styles that raise text, from the styles part; inheritance between styles is ignored."""
+    """Yield the character styles that raise or hide text, from the styles part; inheritance between styles is ignored."""
     style = ""
     for element in elements:
         if element.name == "style":
@@ -100,9 +100,14 @@ def raised_styles(elements: Iterable[XmlElement]) -> Iterator[str]:
 
 
 def _raises(name: str, attributes: Mapping[str, str]) -> bool:
-    """Return True if an element of run properties raises the run: as superscript, or by half points."""
+    """Return True if an element of run properties raises the run, as superscript or by half points, or hides it."""
     value = attributes.get("val", "")
-    return value == "superscript" if name == "vertAlign" else name == "position" and value.isdigit() and value != "0"
+    match name:
+        case "vertAlign":
+            return value == "superscript"
+        case "vanish":
+            return value not in ("0", "false", "off")
+    return name == "position" and value.isdigit() and value != "0"
 
 
 class MarkupPart(EventTarget):
@@ -243,7 +248,7 @@ class MarkupPart(EventTarget):
             self._write(char)
 
     def _read_raising(self, name: str, attributes: dict[str, str]) -> None:
-        """Note that a run is raised. In DrawingML, `rPr` gives this in per mille, or per cent in the strict edition.
+        """Note that a run is raised or hidden. In DrawingML, `rPr` says so in per mille, or per cent (strict edition).
 
         A raised 3 after an ARK is a footnote mark, not its last character.
         """
