@@ -245,10 +245,10 @@ _CONSONANTS = "(?i:[b-df-hj-np-tv-xz]{5})"
 _ODD_LETTERS = regex.compile("[B-DF-HJ-NP-TV-XZ]{5}|[a-z][A-Z]{2}")
 _NO_WORD = regex.compile(rf"{_CONSONANTS}|[\p{{L}}-]*(?:{_ODD_LETTERS.pattern})")
 _DELIMITER_FIRST = regex.compile(rf"[/.=:_~@+][\p{{L}}\p{{Nd}}]|-(?:[A-Z]*\d|{_CONSONANTS})")
-#: The number of a footnote and the first word of its text: ``9Pieter``, ``13DUBOIS,``.
-_FOOTNOTE = regex.compile(r"\d{1,3}\p{Lu}(?=\p{L}*[AEIOUYaeiouy])(?:\p{Ll}{2,}|\p{Lu}{3,})[.,]?\Z")
+#: The number of a footnote or an item, and the first word of its text: ``9Pieter``, ``13DUBOIS,``, ``10.Joost``.
+_FOOTNOTE = regex.compile(r"\d{1,3}[.)]?\p{Lu}(?=\p{L}*[AEIOUYaeiouy])(?:\p{Ll}{2,}|\p{Lu}{3,})[.,]?\Z")
 _SENTENCE_START = regex.compile(
-    r"\d{0,3}\p{Lu}\p{Ll}|\d{1,3}(?=\p{Ll}*[aeiou])\p{Ll}{3,}\Z|\p{Lu}\p{L}*\d*\p{L}*[,;:]?\Z|(?:1[4-9]|20)\d\d[.,;:)]*\Z"
+    r"(?:\d{1,3}[.)]?)?\p{Lu}\p{Ll}|\d{1,3}(?=\p{Ll}*[aeiou])\p{Ll}{3,}\Z|\p{Lu}\p{L}*\d*\p{L}*[,;:]?\Z|(?:1[4-9]|20)\d\d[.,;:)]*\Z"
 )
 _SCHEME = regex.compile(r"[a-z]+:", regex.IGNORECASE)
 _NAME_PART = regex.compile(r"[\p{L}\p{Nd}=~*+@_$]*")
@@ -281,7 +281,8 @@ def no_name_yet(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
         return None
     if wrap.joined_ark is not None and evidence.holds(str(wrap.joined_ark)):
         return _decision_elsewhere(wrap.joined_ark, evidence, join=True)
-    if _WORD.match(wrap.right) and not wrap.hyphen and not _NO_WORD.match(wrap.right):
+    is_in_cell = wrap.beyond.startswith("\n") and _LONG_NUMBER.match(wrap.beyond, 1)  # "uva-lib." before "9270560"
+    if _WORD.match(wrap.right) and not (wrap.hyphen or is_in_cell or _NO_WORD.match(wrap.right)):
         return WrapDecision(False, Reason.NO_NAME_BEFORE_WORD, Confidence.LIKELY)
     return WrapDecision(True, Reason.NO_NAME_YET, Confidence.LIKELY)
 
@@ -403,7 +404,9 @@ def word_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
         return None
     part = wrap.next_part
     is_consonants = wrap.right.isascii() and part.islower() and _VOWELS.isdisjoint(wrap.right)
-    if (is_consonants and (wrap.is_full or len(part) > _LONGEST_ABBREVIATION)) or _ODD_LETTERS.search(part):
+    is_letter_alone = len(wrap.right) == 1 and wrap.is_full and wrap.is_wrapped_again
+    is_no_word = is_consonants and (wrap.is_full or len(part) > _LONGEST_ABBREVIATION)
+    if is_no_word or is_letter_alone or _ODD_LETTERS.search(part):
         return WrapDecision(True, Reason.CONSONANTS_FOLLOW, Confidence.AMBIGUOUS)
     return WrapDecision(False, Reason.ENDS_BEFORE_WORD, Confidence.LIKELY)
 
