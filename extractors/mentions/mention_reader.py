@@ -54,6 +54,10 @@ SHORT_NAME = re.compile(r"[0-9]{1,3}|[^\W\d_]{1,3}")
 PORT_PATH = re.compile(r"[0-9]{5}/(?:(?=[b-df-hj-np-tv-xz]*[aeiouy])[a-z]{2,}|[0-9]+(?:00|=[0-9]+))(?:[/.]|\Z)")
 #: The first word of the next sentence, without a blank before it: ``metadc107835.See``.
 GLUED_SENTENCE = re.compile(r"\.[A-Z][a-z]+\Z")
+#: The number of a footnote after a full stop: ``x5.12 Then``.
+FOOTNOTE_NUMBER = re.compile(r"\.[0-9]{1,3}(?:-[0-9]{1,3})?\Z")
+_NEXT_SENTENCE = regex.compile(r"(?:,[0-9]{1,3})*[ \n][\p{Ps}\p{Pi}\"']?\p{Lu}|\f|[ \n]*\Z")
+_PROSE_BEFORE = regex.compile(r"\p{Ll}{2},?[ \n]\Z")
 #: A UUID (the Smithsonian writes a digit before it) or a name of FamilySearch or INIST with too few characters.
 INCOMPLETE_NAME = re.compile(
     r"[^/]*/(?:[0-9]?[0-9a-f]{8}-[0-9a-f]{4}-(?:[0-9a-f]{4}-){0,2}[0-9a-f]{0,11}|[0-9]:[0-9]:[0-9A-Z]{1,4})(?=[/.]|\Z)"
@@ -97,12 +101,12 @@ VARIABLE = re.compile(
     r"|(?<=/.)(?:(?<=[:*])[A-Za-z]\w*|(?<=@)@*[A-Za-z]\w*@*|(?<=_)[A-Z_]+_)(?=[/.]|\Z))"
 )
 #: A variable in brackets: ``{n}``, ``${i}``, ``{{ id }}``, ``<id>``, ``[id]``, ``%(name)s``,
-#: ``{:08}``, ``f(n)``, ``f##``; ``{.class}`` and ``{: .class}`` are Markdown, and ``{code}``, ``{{/code}}`` and
-#: ``{% endif %}`` end markup; ``{{dead link}}`` and ``{{sup|3}}`` are templates of wikis.
+#: ``{:08}``, ``f(n)``, ``f##``, ``f[1-20]`` of cURL, ``(8|9)``; ``{.class}`` and ``{: .class}`` are Markdown, and
+#: ``{code}``, ``{{/code}}`` and ``{% endif %}`` end markup; ``{{dead link}}`` and ``{{sup|3}}`` are templates of wikis.
 _VARIABLE_AFTER = re.compile(
     rf"[$#]?\{{(?![.#/]|:[ .#]|(?:code|color|noformat|panel|quote)\}})[^{{}}\s]{{0,40}}\}}"
     rf"|\{{[{{%](?!-?\s?(?:/|(?:end|endif|endfor|endblock|else|elif|elseif)\b)|\w+\s?(?:\s\w|\|\s?(?:\d|\w+=)))|<{_VARIABLE_NAME}>|\[{_VARIABLE_NAME}\]|(?<=%)\("
-    rf"|(?<=[/.][a-z])(?:##|\({_VARIABLE_NAME}\))|\#{{4}}",
+    rf"|(?<=[/.][a-z])(?:##|\({_VARIABLE_NAME}\)|\[[0-9]+-)|\#{{4}}|\([\w.-]{{1,80}}\|[\w.|-]{{1,80}}\)",
     re.IGNORECASE,
 )
 #: A regular expression that continues after the name: ``ark:/53355/cl([0-9]+)``, ``ark:/12148/(.*)``,
@@ -210,6 +214,7 @@ class MentionReader:
             return None
         if not slash or self._is_template(end) or not self._has_name_before_variable(end):
             return None
+        self._drop_footnote_number()
         name = self._builder.name
         if len(name) > MOST_NAME_CHARS:
             return self._overlong()
@@ -226,6 +231,28 @@ class MentionReader:
             shortened = self._namespace(slash) if any(map(str.isdigit, ark.name)) and self._linked is None else None
             return replace(shortened, is_shortened=True) if shortened else None
         return self._mention(ark)
+
+    def _drop_footnote_number(self) -> None:
+        """Drop the number of a footnote after the full stop of a sentence, or note that it may be one."""
+        chars, text = self._builder.chars, self._text
+        number = FOOTNOTE_NUMBER.search(chars) if self._block.role is Role.TEXT and self._linked is None else None
+        following = _NEXT_SENTENCE.match(text, self._builder.end)
+        if number is None or following is None or not any(map(str.isdigit, self._builder.name[: -len(number[0])])):
+            return
+        is_prose = _PROSE_BEFORE.search(text, max(0, self._start - 4), self._start) is not None
+        is_sentence = following[0].strip() != ""
+        with_number, without = self._written_label + chars, self._written_label + chars[: number.start()]
+        whole = ark_of(with_number)
+        if not (is_prose or is_sentence) or (whole is not None and self._evidence.holds(str(whole))):
+            return
+        self._notes.is_beyond_name = True
+        if is_prose and is_sentence:
+            self._builder.cut(len(number[0]))
+            decision = WrapDecision(False, Reason.ATTACHED_WORD_REMOVED, Confidence.LIKELY)
+            self._notes.note_decision(decision, otherwise=with_number)
+        else:
+            decision = WrapDecision(True, Reason.ATTACHED_WORD_KEPT, Confidence.LIKELY)
+            self._notes.note_decision(decision, otherwise=without)
 
     def _without_glued_word(self, ark: Ark) -> Ark:
         """Return *ark* without a word glued to its name, if only the shorter name passes its check character."""
