@@ -239,6 +239,9 @@ def test_columns_have_their_own_right_edges_and_two_lines_have_none():
     assert abs(line_slack[left[3][2]]) < 4
     assert abs(line_slack[right[3][2]]) < 4
     assert read_pdf(typeset([[72, 700, "see ark:/12345/x5"], [72, 688, "4 there"]])).blocks[0].line_slack == ()
+    pieces = ("this scan is at ark:/12345/vdc_100046{}", "92.0x{}", "76")  # the shortest lines end alike
+    [text] = read_pdf(typeset([[72, 700 - 12 * row, pieces[row % 3].format("i" * row)] for row in range(12)])).blocks
+    assert [slack > 20 for _, slack in text.line_slack] == [False, True, True] * 4
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ _SAME_HEIGHT = 2.5  # points
 _SET_APART_RUNNING_HEADS = 1.6  # times the leading of the page
 _NUMBER = re.compile(r"[\W_]*(?:[0-9]{1,5}|[ivxlc]{1,8})[\W_]*", re.IGNORECASE)
 _DIGITS = re.compile(r"([0-9]+)")
+_ALPHANUMERIC = re.compile(r"[^\W_]")
 
 Row = list[int]
 
@@ -71,10 +72,13 @@ def _is_running(page: PdfPage, outer: Row, inner: Row, leading: float, neighbour
 
 
 def _has_counterpart(page: PdfPage, index: int, other: PdfPage) -> bool:
-    """Return True if *other* has an equal line at the same height, except for numbers that count pages."""
+    """Return True if *other* has an equal line at the same height, except for numbers that count pages.
+
+    Bullets are no evidence: those of slides are at the same heights.
+    """
     line = page.lines[index]
     text = page.text[line.start : line.end]
-    return any(
+    return _ALPHANUMERIC.search(text) is not None and any(
         _is_same_head(text, other.text[twin.start : twin.end], other.number - page.number)
         for twin in other.lines
         if abs(twin.bottom - line.bottom) < _SAME_HEIGHT and abs(twin.top - line.top) < _SAME_HEIGHT

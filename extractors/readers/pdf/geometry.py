@@ -267,8 +267,9 @@ def _right_edge(lines: Lines, column: Sequence[int]) -> float | None:
             low += 1
         if high - low >= most:
             most, edge = high - low, right
-    if most + 1 < max(_FEWEST_LINES, len(rights) / 4):
-        usual = rights[3 * len(rights) // 4]
+    usual = rights[3 * len(rights) // 4]
+    # Short lines may end alike, too, such as page numbers below each other.
+    if most + 1 < max(_FEWEST_LINES, len(rights) / 4) or edge < usual - 3 * width:
         edge = rights[bisect_right(rights, usual + 3 * width) - 1]
     return edge
 
