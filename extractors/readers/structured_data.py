@@ -204,6 +204,7 @@ def read_tabular(data: bytes, *, charset: str | None = None) -> Reading:
     for number, row in enumerate(as_time_allows(rows, "row"), start=1):
         if number == 1 and _is_heading(row):
             headings = [" ".join(cell[:_MOST_HEADING_CHARS].split()) for cell in row]
+        may_be_split = len(row) != len(headings)  # in a cell of each column, nothing continues the one before
         following = ""
         backwards: list[Block] = []
         for index in range(len(row) - 1, -1, -1):
@@ -212,7 +213,7 @@ def read_tabular(data: bytes, *, charset: str | None = None) -> Reading:
                 column = headings[index] if index < len(headings) and headings[index] else index + 1
                 block = value_block(cell, f"row:{number}/column:{column}")
                 backwards.append(replace(block, following=following))
-            following = cell[:_FOLLOWING_CHARS] or following
+            following = (may_be_split and cell[:_FOLLOWING_CHARS]) or following
         blocks += reversed(backwards)
     return Reading(TABULAR_TYPE, tuple(blocks), findings=tuple(findings))
 
