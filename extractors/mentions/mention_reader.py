@@ -111,7 +111,7 @@ _VARIABLE_AFTER = re.compile(
 )
 #: A regular expression that continues after the name: ``ark:/53355/cl([0-9]+)``, ``ark:/12148/(.*)``,
 #: ``ark:/88435/dc[0-9]{6}``, ``ark:/88435/dc\d+``; ``[3]`` and ``[3-5]`` are notes.
-_EXPRESSION = re.compile(r"\((?:\?[:P<]|\[|\\|\.[*+])|\[\^?(?:0-9|[A-Za-z]-[A-Za-z]|\\[dw])|\\[dw][+*{]")
+_EXPRESSION = re.compile(r"\((?:\?[:P<]|\[|\\|\.[*+])|\[\^?(?:0-9|[A-Za-z]-[A-Za-z]|\\[dw])|\\[dw][+*{\[\\]")
 #: Signs that the rest of a name varies: ``cl*``, ``cl.*``, ``'cl%'`` of SQL, ``cl01?????``, ``"cl" + number``,
 #: ``'cl', ?id`` of SPARQL, ``'cl', lpad(…)``.
 REST_VARIES = re.compile(r"\.?\*|%(?=[\"'])|\?{4}|[\"']\s?(?:(?:[+&.]|\|\||\.\.)\s?[A-Za-z$_@(]|,\s?(?:[?$@]|\w+\())")
