@@ -324,7 +324,7 @@ def is_object_again(answer: Observation, object_answer: Observation) -> bool:
         is_alike = None not in sketches and likeness(*map(str, sketches)) >= MOSTLY_THE_SAME
         if is_alike or same_answer(answer, object_answer):
             return True
-        if same_page(answer.text, object_answer.text):
+        if same_page(answer.text, object_answer.text) or _says_all_of(answer, object_answer):
             return True
     return bool(answer.text) and same_page(answer.text, object_answer.text, *without_query)
 
@@ -348,3 +348,10 @@ def _impersonal(record: Mapping[str, Mapping[str, str]], names: tuple[str, ...])
         for label, value in labels.items()
         if label not in _INDIVIDUAL and segment != "set"
     )
+
+
+def _says_all_of(answer: Observation, object_answer: Observation) -> bool:
+    """Return True if a page has the title, the record, the labelled answers and all words of the object's page."""
+    one, other = ((page.title, page.record, page.facts.kernel_values) for page in (answer, object_answer))
+    said, shown = (set(_WORD.findall(plain(page.text or ""))) for page in (answer, object_answer))
+    return one == other and bool(answer.record) and shown <= said
