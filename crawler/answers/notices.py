@@ -107,9 +107,17 @@ class PageWords:
         return plain(f"{self.title} {self.opening}")
 
     @cached_property
+    def _sentences(self) -> str:
+        """The title, and as much of the text as a notice has, with a full stop after the title and each heading."""
+        text = self.text[:NOTICE_CHARS]
+        for heading in self.headings:
+            text = text.replace(heading, f"{heading}. ", 1)
+        return f"{self.title}. {text}"
+
+    @cached_property
     def notice(self) -> str:
-        """The title, and as much of the text as a notice has, in plain form."""
-        return plain(f"{self.title} {self.text[:NOTICE_CHARS]}")
+        """The sentences of the title, and of as much of the text as a notice has, in plain form."""
+        return plain(self._sentences)
 
     # -- absence
 
@@ -325,7 +333,7 @@ class PageWords:
         """The definite words of withdrawal in the notice, each with True if the sentence states a fact."""
         return tuple(
             (phrase.words, not is_no_fact(bare(sentence[: phrase.start])))
-            for sentence in sentences(f"{self.title}. {self.text[:NOTICE_CHARS]}")
+            for sentence in sentences(self._sentences)
             for phrase in quirks().words_of_withdrawal.in_plain(sentence)
             if _is_sure(sentence, phrase) and not _INFINITIVE.match(sentence, phrase.end - 1)
         )

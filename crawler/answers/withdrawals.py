@@ -130,7 +130,7 @@ def _said_in(sentence: str) -> Withdrawal | None:
         lead, rest = plain_text[: match.start()], plain_text[match.end() :]
         if is_no_fact(lead):
             continue
-        if is_one_of_several(rest) or _PROVENANCE.search(rest) or _SALE.search(lead[-_SALE_CHARS:]):
+        if is_one_of_several(shown[match.end() :]) or _PROVENANCE.search(rest) or _SALE.search(lead[-_SALE_CHARS:]):
             continue
         if _HAVING.search(lead) and (object_ := words.at_once.match(rest)):
             said = shown[match.start() : match.end() + object_.end()]
@@ -182,9 +182,9 @@ def is_one_of_several(rest: str) -> bool:
     >>> is_one_of_several(", had its name changed, or is unavailable"), is_one_of_several(" by the author or an heir")
     (True, False)
     """
-    following = bare(plain(rest[:80]))
+    following = plain(rest[:80])
     following = following if rest[:1].strip() else f" {following}"
-    return bool(_ALTERNATIVE.match(following)) and not _BY_SOMEBODY.search(following[:40])
+    return bool(_ALTERNATIVE.match(following)) and not _BY_SOMEBODY.search(bare(following[:40]))
 
 
 def _stands_alone(capitals: str, start: int) -> bool:
