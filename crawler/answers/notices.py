@@ -421,7 +421,7 @@ def _absence(text: str) -> PhraseMatch | None:
     for phrase in quirks().not_found.in_plain(plain_text):
         if not _is_offer(plain_text, phrase):
             return phrase
-    if quirks().pauses_and_faults.is_in_plain(plain_text):
+    if any(phrases.is_in_plain(plain_text) for phrases in (quirks().pauses_and_faults, quirks().regional)):
         return None
     return next(quirks().not_available.in_plain(plain_text), None)
 
