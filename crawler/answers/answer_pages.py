@@ -44,9 +44,11 @@ _SIGN_ON = "input:is([name$=SAMLRequest], [name$=wresult], [name$=wctx])"
 _SHOWING = ("form", "iframe", "frame", "frameset", "object", "embed", "video", "canvas")
 _CELLS = ("th", "td")
 _LABEL_ELEMENTS = ("div", "span", "p", "b", "strong", "label", "h1", "h2", "h3", "h4", "h5", "h6")
-#: Elements that are hidden by a usual class name, and forms that people fill in.
+#: Elements that are hidden by a usual class name.
+_COVERED = ".hidden, .d-none, .is-hidden, .hide, .modal, .dropdown-menu, dialog:not([open])"
+#: These, and forms that people fill in.
 _ASIDES = (
-    ".hidden, .d-none, .is-hidden, .hide, .modal, dialog:not([open]), form:has(textarea, select,"
+    f"{_COVERED}, form:has(textarea, select,"
     " input:not([type]), input:is([type=''], [type=text], [type=email], [type=search], [type=tel], [type=url]))"
 )
 #: A class or id that is a whole selector in a style sheet, with a rule that hides.
@@ -81,7 +83,7 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
     refresh = next((refresh_target(meta.get("content", "")) for meta in select(page, _REFRESH)), None)
     embedded = _embedded_record(page) or _displayed_record(page)
     kernel_values = _labelled_values(page, lines)
-    asks_password, signs_on = bool(select(page, _PASSWORD)), bool(select(page, _SIGN_ON))
+    asks_password, signs_on = any(map(_is_shown, select(page, _PASSWORD)[:20])), bool(select(page, _SIGN_ON))
     own_text, headings = own_part(page)
     text = " ".join(part for part in (" ".join((title or "").split()), own_text) if part)
     challenge = quirks().challenge_in_page(source, title, text)
@@ -167,6 +169,11 @@ def _is_script(tag: Page) -> bool:
     """Return True if an element is a script that may change the page, not a visitor counter."""
     is_script = _SCRIPT_TYPE.match(tag.get("type", "").strip()) is not None
     return is_script and not is_visitor_counter(tag.get("src", "").strip())
+
+
+def _is_shown(field: Page) -> bool:
+    """Return True if no element around a field of a form is hidden."""
+    return field.css.closest(_COVERED) is None and not any(map(is_hidden, field.parents))
 
 
 def _declared_arks(page: Page, graph: Iterable[Any]) -> Iterator[tuple[str, str]]:

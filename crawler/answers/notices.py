@@ -84,6 +84,11 @@ class PageWords:
         """True if the text is short enough for a notice."""
         return len(self.text) < NOTICE_CHARS
 
+    @property
+    def has_few_words(self) -> bool:
+        """True if the text, without the title, is one message."""
+        return len(self.body) <= _FEW_WORDS_CHARS
+
     @cached_property
     def title_parts(self) -> tuple[str, ...]:
         """The parts of its title: the page's own, the site's."""

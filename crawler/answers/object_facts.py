@@ -204,6 +204,14 @@ class ObjectFacts:
         """True if a name that can't exist is refused."""
         return self.reply in (ControlContrast.REFUSED_THERE, ControlContrast.REFUSED_BEFORE)
 
+    @property
+    def asks_everybody_to_log_in(self) -> bool:
+        """True if it is a log-in page, or if a page of few words with a password field is the same for any name."""
+        answer = self.answer
+        is_form = answer.seen.facts.asks_password and answer.words.has_few_words and not self.signs
+        is_everybodys = is_form and self.reply is ControlContrast.THE_SAME and not self.is_particular
+        return answer.asks_to_log_in or is_everybodys
+
     @cached_property
     def challenge(self) -> str | None:
         """The name of the robot check that the page is, by its own signs or because the control has the same title."""

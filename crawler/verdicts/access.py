@@ -251,7 +251,7 @@ _SPECIAL_PAGES = (
     ),
     _success(
         "the answer is a log-in page",
-        lambda facts: facts.answer.asks_to_log_in,
+        lambda facts: facts.asks_everybody_to_log_in,
         ObjectOutcome.BLOCKED,
         lambda facts: "the answer is a log-in page, which proves nothing about the object",
     ),
