@@ -231,7 +231,7 @@ def _words() -> _WithdrawalPhrases:
     )
     out_of = (
         rf"(?:{not_from_a_person}\b(?:from|aus|vom|uit|fra|fran|ur|из)\s+"
-        rf"|(?:{ways['gone']})\w{{0,3}}\s(?:de la|de l'|del|du|des|de|da|do|dal|dalla|dall')\s?)"
+        rf"|(?:{ways['gone']})\w{{0,3}}\s(?:(?:de la|del|du|des|de|da|do|dal|dalla)\b|de l'|dall')\s?)"
     )
     after = "at|on|by|from|since|due|for|in|am|auf|durch|von|aus|le|a|par|por|su|da|op|door"
     return _WithdrawalPhrases(
