@@ -34,7 +34,7 @@ TITLE_PARTS = re.compile(
 )
 _STATUS = re.compile(r"\A\W*(?:(?:http\s)?(?:error|status|fehler|erreur)\W*)?(?:[45]\d\d)?\W*")
 #: The text that may come between the parts of a phrase.
-_GAP = r"\b[^.!?]{1,30}?"
+_GAP = r"\b[^.!?;]{1,30}?"
 
 
 @dataclass(frozen=True, slots=True)
