@@ -56,6 +56,7 @@ _PROGRAM_ERROR = re.compile(
     r"|\b(?:enoent|eacces|emfile|eai_again|enotfound|econnrefused|econnreset|etimedout)\b|\(node:|\bgoroutine \d|panicked at '"
     r"|\.(?:java|kt|scala|cs|vb|php|py|r[bs]|m?js|e(?:js|rb)|ts|vue|p[lm]|cgi|go|[aj]spx?|inc|cfm|twig|phtml)(?::|\W{0,3}\s(?:on|at)\sline\s|\W{1,2}\sline\s|\sline\s)\d"
 )
+_SERVER_STATUS = re.compile(r"(?:http |error |status )*(?:50[0234]|52[0-6])(?: error)?")
 #: The value of a variable that a program did not set, in place of a page or of its title.
 _UNSET = frozenset({"undefined", "null", "nan", "[object object]", "[]", "{}"})
 #: A variable of a template that was not filled in.
@@ -247,8 +248,8 @@ class PageWords:
 
     @cached_property
     def temporary_fault(self) -> str | None:
-        """The words about a fault or pause of the site, if the page reports no absence."""
-        return self._instead_of_absence(quirks().pauses_and_faults) or self._program_error
+        """The words about a fault or pause of the site, or its status, if the page reports no absence."""
+        return self._instead_of_absence(quirks().pauses_and_faults) or self._program_error or self._server_status
 
     @cached_property
     def pause(self) -> str | None:
@@ -259,6 +260,18 @@ class PageWords:
     def _program_error(self) -> str | None:
         error = _PROGRAM_ERROR.search(self.beginning) if self.is_short else None
         return error[0] if error else None
+
+    @property
+    def _server_status(self) -> str | None:
+        """A status of a failing server that is the first part of the title, or the first heading.
+
+        A page with other numbers is the record of an object with this number.
+        """
+        named = (*self.title_parts[:1], *self.headings[:1])
+        status = next(filter(_SERVER_STATUS.fullmatch, map(plain, named)), None)
+        return (
+            status if status and self.is_short and not self.says_more(plain(self.body).replace(status, " ")) else None
+        )
 
     def _instead_of_absence(self, phrases: Phrases) -> str | None:
         if not self.is_short or quirks().not_found.is_in_plain(self.beginning):
