@@ -40,6 +40,10 @@ _PAGE_CHARS = 14
 _LEAD_WORDS = 4
 #: Characters before a phrase that may contain a word like "may".
 _GUESS_CHARS = 24
+#: "No se puede" and "kan niet" are no guesses, although "puede" and "kan" are.
+_CANNOT = re.compile(
+    r"\b(?:(?:no(?: se)?|non|n\u00e3o|ne) (?:pueden?|pu\u00f2|possono|podem?|peut|peuvent)|kan (?:niet|inte|ikk[ej]e?))\b"
+)
 #: French requests have the letters of the participle: "supprimez", "supprimer" and "supprimé".
 _INFINITIVE = re.compile(r"e(?:r|z|ns)\b")
 #: The name of a host, between "the domain" and "is for sale".
@@ -481,7 +485,7 @@ def sure_words(phrases: Phrases, text: str, control: PageWords | None = None) ->
 
 def _is_sure(plain_text: str, phrase: PhraseMatch) -> bool:
     """Return True if a phrase is definite, unlike "may have been removed" or "removed, or renamed"."""
-    before = plain(plain_text[max(0, phrase.start - _GUESS_CHARS) : phrase.start]) + " "
+    before = _CANNOT.sub("", plain(plain_text[max(0, phrase.start - _GUESS_CHARS) : phrase.start])) + " "
     guesses = quirks().unsure.all_in(before)
     # "K\u00f6nnte" is a guess, and "konnte" is none.
     is_guess = any(before[guess.end] == " " and guess.words != "konnte" for guess in guesses)
