@@ -132,6 +132,12 @@ class PageWords:
     # -- absence
 
     @cached_property
+    def is_closed_in_region(self) -> bool:
+        """True if the page is short and is not shown in our region, and reports no other absence."""
+        is_regional = self.is_short and quirks().regional.is_in_plain(self.notice)
+        return is_regional and not quirks().not_found.is_in_plain(self.beginning)
+
+    @cached_property
     def absence(self) -> str | None:
         """The words that report an absence at the beginning of the page, with the words before them."""
         phrase = _absence(self.beginning)
@@ -141,8 +147,8 @@ class PageWords:
 
     @cached_property
     def not_found_in_title(self) -> str | None:
-        """The words that report an absence in the title."""
-        return says_not_found(self.title)
+        """The words that report an absence in the title, rather than in our region."""
+        return None if self.is_closed_in_region else says_not_found(self.title)
 
     @cached_property
     def not_found_in_opening(self) -> str | None:

@@ -256,6 +256,12 @@ _SPECIAL_PAGES = (
         lambda facts: "the answer is a log-in page, which proves nothing about the object",
     ),
     _success(
+        "any name gets a page that is not shown in our region",
+        lambda facts: facts.reply is ControlContrast.THE_SAME and facts.answer.words.is_closed_in_region,
+        ObjectOutcome.BLOCKED,
+        lambda facts: "the page says that it is not shown in our region, and a name that can't exist gets it too",
+    ),
+    _success(
         "the page reports the withdrawal of the object, and the control gets another reply",
         lambda facts: facts.reply not in _FOR_ANY_NAME and facts.withdrawal is not None,
         ObjectOutcome.EXPLAINED,
