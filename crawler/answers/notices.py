@@ -71,6 +71,8 @@ _UNTIL = re.compile(
     r"|a (?:compter|partir) (?:du|de?l?)|vanaf|ab (?:dem )?(?=\d)|available (?:from|on|after))\b[^;|]{0,30}?\b20\d\d\b"
     r"|(?<!\d)20\d\d年[^。]{0,12}まで"
 )
+#: A year that is no port, postcode or version: "Under maintenance: locomotives, 1951".
+_OLD_YEAR = re.compile(r"(?<![\w.:/-])1[5-9]\d\d(?![\w:])")
 _404_TITLE = re.compile(r"\W*404\b(?!\s*+(?:-\s*+)?(?:p|pages|leaves)\b)")
 #: A log-in title may continue for this number of letters.
 _MORE_OF_TITLE = 25
@@ -287,7 +289,12 @@ class PageWords:
         if not self.is_short or quirks().not_found.is_in_plain(self.beginning):
             return None
         found = (phrase for phrase in phrases.in_plain(self.beginning) if _is_sure(self.beginning, phrase))
-        return next((phrase.words for phrase in found if not self.beginning.startswith("?", phrase.end)), None)
+        stated = (phrase.words for phrase in found if not self.beginning.startswith("?", phrase.end))
+        return next((words for words in stated if not self._is_title_of_old_object(words)), None)
+
+    def _is_title_of_old_object(self, words: str) -> bool:
+        """Return True if *words* are only in the title, and the page has a year, which is no part of a notice."""
+        return _OLD_YEAR.search(self.text) is not None and self.says_only_in_title(words)
 
     @cached_property
     def fault_of_request(self) -> str | None:
