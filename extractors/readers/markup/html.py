@@ -261,6 +261,7 @@ _RAISED_STYLE = re.compile(_RAISE, re.IGNORECASE)
 _RAISED_CLASS = re.compile(rf"\.([\w-]+)\s*\{{[^{{}}]*{_RAISE}", re.IGNORECASE)
 #: Anchored at the hyphen, which `re` finds by `memchr`; a pattern that begins with a letter is slower.
 _RAISING_PROPERTY = re.compile("-(?:(?<=vertical-)align|(?<=font-)variant-position)", re.IGNORECASE)
+_NOTE_MARK = re.compile(r"\s*[\[(]?[0-9]{1,3}[\])]?\s*")
 _INLINE = frozenset({"a", "b", "em", "font", "i", "small", "span", "strong"})
 _MOST_STYLE_CHARS = 2**20
 _COMMENT = re.compile(
@@ -398,6 +399,10 @@ def _take_page_facts(root: Element, *, has_raising_style: bool) -> PageFacts:
         element.text = None
     for link in root.iter("a", "area", "frame", "iframe"):  # only now, without the invisible ones
         facts.read(link)
+        # So does the reference to a note: "x5.<a href='#n3'>3</a>".
+        is_in_word = (link.tail or "")[:1].isalnum()
+        if "#" in link.get("href", "") and not is_in_word and _NOTE_MARK.fullmatch("".join(link.itertext())):
+            link.tag = "sup"
     return facts
 
 
