@@ -24,8 +24,12 @@ from extractors.wraps.rules import SHORTEST_CHECKED, Confidence, WrapDecision, a
 
 #: The place where a word may be glued to a name: ``bpt6k83669192Letters``, ``bpt6k83669192_f1``.
 _GLUED_WORD = re.compile(r"[-A-Z_~*=+@:$%](?<=[0-9a-z].)(?:(?<=[A-Z])(?=[a-z])|(?<=-)(?=[A-Z][a-z])|(?<![-A-Z]))")
-#: A hyphenated word of a language with a name in it: ``s6x5nsjq-Seite``, ``s6x5nsjq-based``.
-COMPOUND = re.compile(r"(?P<stem>(?=[a-z]*[0-9])[0-9a-z]{4,})-(?:(?P<noun>[A-Z])[a-z]{2,}|[a-z]{3,})")
+#: A word of a language with a name in it: ``s6x5nsjq-Seite``, ``s6x5nsjq-based``; in Hungarian and Basque, Finnish and
+#: Swedish, a name with a suffix: ``s6x5nsjq-ban``, ``s6x5nsjq:n``.
+COMPOUND = regex.compile(
+    r"(?P<stem>(?=[a-z]*[0-9])[0-9a-z]{4,})-(?:(?P<noun>[A-Z])[a-z]{2,}|[a-z]{3,})"
+    r"|(?P<stem>(?=.*[0-9]).{3,}[0-9A-Za-z])(?P<sign>[-:])\p{Ll}{1,4}"
+)
 _WORD_AT_END = re.compile(r"(?P<stem>(?=[a-z]*[0-9])[0-9a-z]{4,})[A-Z][a-z]{2,}")
 #: All NAANs of the registry have five digits; the draft allows more, and betanumeric ones (2.3).
 _NAAN = re.compile(rf"(?!\d{{4}}-\d\d-\d\d\Z)(?=[a-z]*[0-9])(?:[{BETANUMERIC}]-*){{5,16}}\Z", re.IGNORECASE)
@@ -57,7 +61,7 @@ GLUED_SENTENCE = re.compile(r"\.[A-Z][a-z]+\Z")
 #: The number of a footnote after a full stop: ``x5.12 Then``.
 FOOTNOTE_NUMBER = re.compile(r"\.[0-9]{1,3}(?:-[0-9]{1,3})?\Z")
 _NEXT_SENTENCE = regex.compile(r"(?:,[0-9]{1,3})*[ \n][\p{Ps}\p{Pi}\"']?\p{Lu}|\f|[ \n]*\Z")
-_PROSE_BEFORE = regex.compile(r"\p{Ll}{2},?[ \n]\Z")
+_PROSE_BEFORE = regex.compile(r"\p{L}\p{Ll},?[ \n]\Z")
 #: A UUID (the Smithsonian writes a digit before it) or a name of FamilySearch or INIST with too few characters.
 INCOMPLETE_NAME = re.compile(
     r"[^/]*/(?:[0-9]?[0-9a-f]{8}-[0-9a-f]{4}-(?:[0-9a-f]{4}-){0,2}[0-9a-f]{0,11}|[0-9]:[0-9]:[0-9A-Z]{1,4})(?=[/.]|\Z)"
@@ -221,7 +225,7 @@ class MentionReader:
         if _QUERY_TEXT.match(name) or not _SOME_NAME.search(unquote(name.lstrip("/").partition("/")[0])):
             return self._namespace(slash)
         try:
-            ark = Ark.parse(f"ark:{naan}/{name}")
+            ark = self._read_at_seams(Ark.parse(f"ark:{naan}/{name}"))
         except NotAnArk:
             return self._namespace(slash)
         if self._zones.names_shoulder(ark):
@@ -232,6 +236,10 @@ class MentionReader:
             return replace(shortened, is_shortened=True) if shortened else None
         return self._mention(ark)
 
+    def _is_in_prose(self) -> bool:
+        """Return True if a word of a sentence is directly before the mention."""
+        return _PROSE_BEFORE.search(self._text, max(0, self._start - 4), self._start) is not None
+
     def _drop_footnote_number(self) -> None:
         """Drop the number of a footnote after the full stop of a sentence, or note that it may be one."""
         chars, text = self._builder.chars, self._text
@@ -239,36 +247,56 @@ class MentionReader:
         following = _NEXT_SENTENCE.match(text, self._builder.end)
         if number is None or following is None or not any(map(str.isdigit, self._builder.name[: -len(number[0])])):
             return
-        is_prose = _PROSE_BEFORE.search(text, max(0, self._start - 4), self._start) is not None
+        is_prose = self._is_in_prose()
         is_sentence = following[0].strip() != ""
         with_number, without = self._written_label + chars, self._written_label + chars[: number.start()]
         whole = ark_of(with_number)
         if not (is_prose or is_sentence) or (whole is not None and self._evidence.holds(str(whole))):
             return
-        self._notes.is_beyond_name = True
+        reason, otherwise = Reason.ATTACHED_WORD_KEPT, without
         if is_prose and is_sentence:
             self._builder.cut(len(number[0]))
-            decision = WrapDecision(False, Reason.ATTACHED_WORD_REMOVED, Confidence.LIKELY)
-            self._notes.note_decision(decision, otherwise=with_number)
-        else:
-            decision = WrapDecision(True, Reason.ATTACHED_WORD_KEPT, Confidence.LIKELY)
-            self._notes.note_decision(decision, otherwise=without)
+            reason, otherwise = Reason.ATTACHED_WORD_REMOVED, with_number
+        self._notes.is_beyond_name = True
+        self._notes.note_decision(WrapDecision(otherwise == without, reason, Confidence.LIKELY), otherwise=otherwise)
+
+    def _read_at_seams(self, ark: Ark) -> Ark:
+        """Return *ark*, or, if its check character fails, its part before a seam if that one's passes.
+
+        The other parts are alternatives.
+        """
+        at, end = self._offsets.source_offset(self._label.start()), self._source_range()[1]
+        seams = self._block.seams if self._block.page is None else ()
+        for seam in seams[bisect_right(seams, at) : bisect_left(seams, end)]:
+            part = ark_of(self._block.text[at:seam])
+            is_part_whole = part is not None and self._is_whole(f"{part.naan}/{part.name}")
+            if part is not None and is_part_whole and self._zones.check(ark) is CheckCharacter.FAILS:
+                while self._offsets.source_end(self._builder.end) > seam:
+                    self._builder.cut(1)
+                return part
+            self._notes.note_alternative(self._block.text[at:seam])
+        return ark
 
     def _without_glued_word(self, ark: Ark) -> Ark:
         """Return *ark* without a word glued to its name, if only the shorter name passes its check character."""
         shorter = shorter_names(ark, self._block, self._zones)
         compound = COMPOUND.fullmatch(self._builder.name) if self._block.role is Role.TEXT else None
-        if compound and (
-            self._zones.check(ark) is not CheckCharacter.PASSES or self._is_whole(f"{ark.naan}/{compound['stem']}")
-        ):
-            shorter = [Ark(ark.naan, compound["stem"])]
+        is_sure = False
+        if compound is not None:
+            stem = f"{ark.naan}/{compound['stem']}"
+            read = ark_of(f"ark:{stem}")
+            is_beyond_name = read is not None and read.name == ark.name  # no check character covers it
+            is_whole = not is_beyond_name and self._is_whole(stem)
+            may_be_suffix = self._zones.check(ark) is not CheckCharacter.PASSES or is_beyond_name
+            may_be_suffix = may_be_suffix and (not compound["sign"] or self._is_in_prose())
+            shorter, compound = ([read], compound) if read and (is_whole or may_be_suffix) else (shorter, None)
+            is_sure = compound is not None and bool(is_whole or compound["noun"] or compound["sign"] == ":")
         if not shorter or self._linked == ark or self._evidence.holds(str(ark)):
             return ark
-        name = shorter[0].name
+        name = compound["stem"] if compound else shorter[0].name
         after = self._builder.name[len(name) :]
         is_word = self._builder.name.startswith(name) and _GLUED_WORD.match(name[-1] + after, 1) is not None
-        is_noun = compound is not None and compound["noun"] is not None
-        if (is_word and is_noun) or ((is_word or compound) and self._zones.check(shorter[0]) is CheckCharacter.PASSES):
+        if is_sure or (is_word and not compound and self._zones.check(shorter[0]) is CheckCharacter.PASSES):
             self._builder.cut(len(after))
             self._notes.note_decision(
                 WrapDecision(False, Reason.ATTACHED_WORD_REMOVED, Confidence.LIKELY), otherwise=str(ark)
@@ -570,10 +598,6 @@ class MentionReader:
         if bisect_left(seams, start) < bisect_right(seams, end + 1):  # in the mention or directly after it
             notes.decisions.append(WrapDecision(False, Reason.GAPS_ON_PAGE, Confidence.LIKELY))
             notes.is_beyond_name |= bool(ark.qualifier)
-            if block.page is None:
-                at = self._offsets.source_offset(self._label.start())
-                for seam in seams[bisect_right(seams, at) : bisect_left(seams, end)]:
-                    notes.note_alternative(block.text[at:seam])
         for reason, is_true in (
             (Reason.RECOGNIZED_TEXT, block.is_recognized),
             (Reason.ENDS_AT_PAGE_END, is_page and not _VISIBLE.search(block.text, end)),
