@@ -37,25 +37,25 @@ ROOT = Path(__file__).parent.parent
 def test_rows_are_those_of_extract_over_the_corpus(tmp_path: Path) -> None:
     jobs = "2"
     documents = ROOT / "tools" / "corpus" / "dev" / "documents"
-    places = [documents / name for name in ("plain", "html", "layout", "negatives")]
-    places += sorted((documents / "pdf").iterdir())[:6]
-    places += sorted((ROOT / "tests" / "fixtures").glob("*.pdf"))
+    places = [documents / name for name in ("html", "negatives")]
+    places += [path for name in ("plain", "layout", "pdf") for path in sorted((documents / name).iterdir())[::8]]
+    (tmp_path / "large.txt").write_text("ark:/12148/btv1b8449691v\n" + "words " * 180_000)  # for another part
+    places += [tmp_path / "large.txt", ROOT / "tests" / "fixtures" / "password.pdf"]
     findings = tmp_path / "findings.jsonl"
     extracted = run_command("extract", "--jobs", jobs, "--findings", findings, *places)
     done = run_command("dataset", "make", "--jobs", jobs, "--part-size", "1", "--out", tmp_path / "ds", *places)
     assert (extracted.returncode, done.returncode, done.stdout) == (0, 0, "")
     expected = [json.loads(line) for line in extracted.stdout.splitlines()]
     rows = extracted_rows(tmp_path / "ds")
-    assert len(rows) > 1_500
+    assert len(rows) > 1_000
     assert rows == sorted(expected, key=lambda row: row["document"])  # stable: the order within a document stays
     said = [json.loads(line) for line in findings.read_text().splitlines()]
     found = rows_in(tmp_path / "ds", "findings")
     keys = ("document", "kind", "detail")
     assert sorted([row[key] for key in keys] for row in found) == sorted([row[key] for key in keys] for row in said)
     documents = rows_in(tmp_path / "ds", "documents")
-    unreadable = sum(row["outcome"] == "unreadable" for row in documents)
-    assert unreadable
-    assert f"{unreadable} documents could not be read" in done.stderr
+    assert [row["document"] for row in documents if row["outcome"] == "unreadable"] == [str(places[-1])]
+    assert "1 document could not be read" in done.stderr
     assert len(json.loads((tmp_path / "ds" / MANIFEST).read_text())["tables"]["mentions"]["files"]) > 1
 
 
@@ -99,13 +99,13 @@ def test_source_and_record_locate_a_document(tmp_path: Path) -> None:
 
 
 def test_a_process_that_ends_at_any_step_changes_nothing(tmp_path: Path) -> None:
-    write_documents(tmp_path / "papers")
+    write_documents(tmp_path / "papers", 6)  # two parts
     command = [sys.executable, "-m", "tests.dataset_world", str(tmp_path), str(tmp_path / "papers")]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert result["wrong"] == []
-    assert result["steps"] > 25
+    assert result["steps"] > 20
     assert result["deaths"] > 5
 
 
@@ -360,9 +360,9 @@ def test_storage_failure_is_one_line_and_resumable(tmp_path: Path) -> None:
     import resource
 
     chance = random.Random(1)
-    arks = (f"ark:/12148/b{''.join(chance.choices('bcdfghjkmnpqrstvwxz', k=9))}" for _ in range(1_500))
+    arks = (f"ark:/12148/b{''.join(chance.choices('bcdfghjkmnpqrstvwxz', k=9))}" for _ in range(300))
     (tmp_path / "a.txt").write_text(" and ".join(arks))
-    command = ("dataset", "make", tmp_path / "a.txt", "--out", tmp_path / "ds")
+    command = ("dataset", "make", tmp_path / "a.txt", "--out", tmp_path / "ds", "--jobs", "1")
     done = run_command(*command, first=partial(resource.setrlimit, resource.RLIMIT_FSIZE, (2**13, 2**13)))
     *tries, last = done.stderr.splitlines()
     assert (done.returncode, len(tries)) == (3, 3), done.stderr
@@ -371,7 +371,7 @@ def test_storage_failure_is_one_line_and_resumable(tmp_path: Path) -> None:
     assert last.endswith("; the same command resumes it")
     assert not any((tmp_path / "ds" / "work").rglob("*p000001*"))
     assert run_command(*command).returncode == 0
-    assert len(rows_in(tmp_path / "ds", "mentions")) == 1_500
+    assert len(rows_in(tmp_path / "ds", "mentions")) == 300
 
 
 # -- damage, and foreign files
