@@ -34,6 +34,7 @@ class Tracker:
     """The issues of one repository on GitHub or GitLab, with the rules of its REST interface; two on each page."""
 
     def __init__(self, service: str) -> None:
+        self.service = service
         self.is_github = service == "github"
         self.issues: list[dict[str, Any]] = []
         self.comments: list[str] = []
@@ -121,76 +122,81 @@ def served(tracker: Tracker) -> Iterator[Tracker]:
             thread.join()
 
 
-@pytest.fixture(params=["github", "gitlab"])
-def tracker(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tracker]:
+@pytest.fixture
+def trackers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Tracker]]:
+    """Yield a tracker of each service."""
     for name in ("GITHUB_TOKEN", "GITLAB_TOKEN"):
         monkeypatch.setenv(name, TOKEN)
-    with served(Tracker(request.param)) as tracker:
-        yield tracker
+    with served(Tracker("github")) as github, served(Tracker("gitlab")) as gitlab:
+        yield [github, gitlab]
 
 
 class Runs:
-    """The runs of an audit, each told to a tracker."""
+    """The runs of an audit, each told to trackers."""
 
     def __init__(
-        self, path: Path, tracker: Tracker, *, owner: str = "maps", on: tuple[str, ...] = ("confirmed",)
+        self, path: Path, *trackers: Tracker, owner: str = "maps", on: tuple[str, ...] = ("confirmed",)
     ) -> None:
-        service = "github" if tracker.is_github else "gitlab"
-        issue = f"{service}:{tracker.url}/{owner}/arks"
-        self.config = Config(name="the|ses -->", notify=Notify(issue=issue, on=[*on, "recovered"]))
+        issues = [f"{tracker.service}:{tracker.url}/{owner}/arks" for tracker in trackers]
+        told = [Notify(issue=issue, on=[*on, "recovered"]) for issue in issues]
+        self.configs = [Config(name="the|ses -->", notify=notify) for notify in told]
         self.path = path
 
     def tell(self, run_id: int) -> bool:
         report = Report.from_frames(load_frames(self.path, run_id=run_id))
-        return send_news(self.config, self.path, report, config_file=None)
+        return all(send_news(config, self.path, report, config_file=None) for config in self.configs)
 
     def run(self, day: float, one: int | None, other: int | None = 200) -> int:
         with Store.open(self.path) as store:
             return audit(store, day, documents={GUIDE: f"{ONE} {OTHER}"}, answers={ONE: one, OTHER: other})
 
     def fail(self, *days: float) -> None:
-        """Record runs with a failing ARK, and tell the tracker of the last."""
+        """Record runs with a failing ARK, and tell the trackers of the last."""
         runs = [self.run(day, 404) for day in days]
         assert self.tell(runs[-1])
 
 
-@pytest.fixture
-def runs(tracker: Tracker, tmp_path: Path) -> Runs:
-    return Runs(tmp_path / "audit.db", tracker)
-
-
-def test_issue_is_opened_once_updated_closed_and_opened_again(tracker: Tracker, runs: Runs) -> None:
-    for number in range(4):
-        tracker.add("<!-- arkaudit:begin audit=other run=1 at=2026-01-01T00:00:00 -->" if number else "")
+def test_issue_is_opened_once_updated_closed_and_opened_again(trackers: list[Tracker], tmp_path: Path) -> None:
+    runs = Runs(tmp_path / "audit.db", *trackers)
+    for tracker in trackers:
+        for number in range(4):
+            tracker.add("<!-- arkaudit:begin audit=other run=1 at=2026-01-01T00:00:00 -->" if number else "")
     runs.run(0, 200)
     runs.fail(1)
-    assert len(tracker.issues) == 4, "one failure is no broken ARK"
+    assert [len(tracker.issues) for tracker in trackers] == [4, 4], "one failure is no broken ARK"
     runs.fail(4, 9)
-    issue = tracker.issues[4]
-    assert "Theses" not in issue["title"]
-    assert "- [ ] **" in issue[tracker.text]
-    assert tracker.comments == []
-    # People tick a box and write around our part; the editor of GitHub gives CR LF.
-    mine = issue[tracker.text].replace("- [ ]", "- [x]")
-    issue[tracker.text] = f"Ada looks after this.\n\n{mine}\n\n@bo please help".replace("\n", "\r\n")
+    for tracker in trackers:
+        issue = tracker.issues[4]
+        assert "Theses" not in issue["title"]
+        assert "- [ ] **" in issue[tracker.text]
+        assert tracker.comments == []
+        # People tick a box and write around our part; the editor of GitHub gives CR LF.
+        mine = issue[tracker.text].replace("- [ ]", "- [x]")
+        issue[tracker.text] = f"Ada looks after this.\n\n{mine}\n\n@bo please help".replace("\n", "\r\n")
     runs.fail(10)
-    body = issue[tracker.text].replace("\r\n", "\n")
-    assert body.startswith("Ada looks after this.\n\n<!-- arkaudit:begin")
-    assert body.endswith("<!-- arkaudit:end -->\n\n@bo please help")
-    assert "run=5 " in body
-    assert "- [x] **" in body
-    assert tracker.comments == [], "a comment only for changes"
+    for tracker in trackers:
+        body = tracker.issues[4][tracker.text].replace("\r\n", "\n")
+        assert body.startswith("Ada looks after this.\n\n<!-- arkaudit:begin")
+        assert body.endswith("<!-- arkaudit:end -->\n\n@bo please help")
+        assert "run=5 " in body
+        assert "- [x] **" in body
+        assert tracker.comments == [], "a comment only for changes"
     assert runs.tell(runs.run(11, 200))
-    assert issue["state"] == "closed"
-    assert ["1 recovered" in comment for comment in tracker.comments] == [True]
+    for tracker in trackers:
+        assert tracker.issues[4]["state"] == "closed"
+        assert ["1 recovered" in comment for comment in tracker.comments] == [True]
     runs.fail(12, 14, 22)
-    assert issue["state"].startswith("open")
-    assert ["1 confirmed broken" in comment for comment in tracker.comments] == [False, True]
-    assert len(tracker.issues) == 5
+    for tracker in trackers:
+        assert tracker.issues[4]["state"].startswith("open")
+        assert ["1 confirmed broken" in comment for comment in tracker.comments] == [False, True]
+        assert len(tracker.issues) == 5
 
 
-@pytest.mark.parametrize("tracker", ["github"], indirect=True)
-def test_outage_opens_and_closes_nothing_and_a_closed_issue_stays_closed(tracker: Tracker, runs: Runs) -> None:
+def test_outage_opens_and_closes_nothing_and_a_closed_issue_stays_closed(
+    trackers: list[Tracker], tmp_path: Path
+) -> None:
+    tracker, _ = trackers
+    runs = Runs(tmp_path / "audit.db", tracker)
     runs.run(0, 200)
     assert runs.tell(runs.run(1, None))
     assert tracker.issues == []
@@ -207,25 +213,21 @@ def test_outage_opens_and_closes_nothing_and_a_closed_issue_stays_closed(tracker
     assert issue["state"] == "closed", "people closed it, and nothing fails anew"
 
 
-@pytest.mark.parametrize("tracker", ["gitlab"], indirect=True)
-@pytest.mark.parametrize("on", [("failing",), ("confirmed",)])
-def test_unconfirmed_failure_opens_an_issue_if_it_was_asked_for(
-    tracker: Tracker, tmp_path: Path, on: tuple[str]
-) -> None:
-    runs = Runs(tmp_path / "audit.db", tracker, on=on)
+def test_unconfirmed_failure_opens_an_issue_if_it_was_asked_for(trackers: list[Tracker], tmp_path: Path) -> None:
+    _, tracker = trackers
+    runs = Runs(tmp_path / "audit.db", tracker, on=("failing",))
     runs.run(0, 200)
     runs.fail(1)
-    assert len(tracker.issues) == (on == ("failing",))
-    if tracker.issues:
-        assert runs.tell(runs.run(2, 200))
-        [issue] = tracker.issues
-        assert issue["state"] == "closed"
-        Runs(tmp_path / "other.db", tracker, on=on).fail(3)
-        assert issue["state"].startswith("open"), "we closed it, and the store was lost"
+    [issue] = tracker.issues
+    assert runs.tell(runs.run(2, 200))
+    assert issue["state"] == "closed"
+    Runs(tmp_path / "other.db", tracker, on=("failing",)).fail(3)
+    assert issue["state"].startswith("open"), "we closed it, and the store was lost"
 
 
-@pytest.mark.parametrize("tracker", ["gitlab"], indirect=True)
-def test_missed_changes_are_told_later_and_a_run_is_told_once(tracker: Tracker, runs: Runs) -> None:
+def test_missed_changes_are_told_later_and_a_run_is_told_once(trackers: list[Tracker], tmp_path: Path) -> None:
+    _, tracker = trackers
+    runs = Runs(tmp_path / "audit.db", tracker)
     runs.run(0, 200)
     runs.fail(1, 4, 9)
     tracker.fault = (502, {})
@@ -242,12 +244,12 @@ def test_missed_changes_are_told_later_and_a_run_is_told_once(tracker: Tracker, 
     assert f"run={last} " in tracker.issues[0][tracker.text]
 
 
-def test_renamed_repository_is_followed(tracker: Tracker, tmp_path: Path) -> None:
-    runs = Runs(tmp_path / "audit.db", tracker, owner="old")
+def test_renamed_repository_is_followed(trackers: list[Tracker], tmp_path: Path) -> None:
+    runs = Runs(tmp_path / "audit.db", *trackers, owner="old")
     runs.run(0, 200)
     runs.fail(1, 4, 9)
     runs.fail(10)
-    assert len(tracker.issues) == 1
+    assert [len(tracker.issues) for tracker in trackers] == [1, 1]
 
 
 FAULTS = [
@@ -265,17 +267,18 @@ FAULTS = [
 ]
 
 
-def test_faults_are_named(tracker: Tracker, report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_faults_are_named(trackers: list[Tracker], report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
     digest = digest_of(report, "theses", page=None, kinds=HEADINGS)
-    address = f"{'github' if tracker.is_github else 'gitlab'}:{tracker.url}/maps/arks"
-    for *tracker.fault, words in FAULTS:  # type: ignore[assignment]
-        with pytest.raises(NotSent, match=words) as said:
+    for tracker in trackers:
+        address = f"{tracker.service}:{tracker.url}/maps/arks"
+        for *tracker.fault, words in FAULTS:  # type: ignore[assignment]
+            with pytest.raises(NotSent, match=words) as said:
+                keep_issue(address, lambda *_: None, digest, ENGLISH)
+            assert TOKEN not in str(said.value)
+        monkeypatch.delenv(f"{tracker.service.upper()}_TOKEN")
+        with pytest.raises(NotSent, match="set the environment variable G"):
             keep_issue(address, lambda *_: None, digest, ENGLISH)
-        assert TOKEN not in str(said.value)
-    monkeypatch.delenv("GITHUB_TOKEN" if tracker.is_github else "GITLAB_TOKEN")
-    with pytest.raises(NotSent, match="set the environment variable G"):
-        keep_issue(address, lambda *_: None, digest, ENGLISH)
-    assert tracker.issues == []
+        assert tracker.issues == []
 
 
 @pytest.mark.parametrize("vector", vectors("issue_addresses"))
