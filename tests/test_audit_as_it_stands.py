@@ -1,6 +1,7 @@
 """The subject of `report` without --run: the present state of an audit, after any smaller runs."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -36,8 +37,9 @@ def objects(report: dict[str, Any]) -> dict[str, str]:
     return {row["ark"].rpartition("/")[2]: row["object"] for row in report["tables"]["arks"]["rows"]}
 
 
-@pytest.fixture
-def site(tmp_path: Path) -> Iterator[Site]:
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Yield the site after its first audit, which found a and b alive; tests work in copies of the store."""
     living, down = {"a", "b"}, set[str]()
 
     def respond(target: str) -> bytes:
@@ -49,31 +51,53 @@ def site(tmp_path: Path) -> Iterator[Site]:
         return reply(body=f"<title>{name}</title>") if name in living else reply("404 Not Found")
 
     with RawServer(respond) as server:
-        yield Site(tmp_path, server, living, down)
+        site = Site(tmp_path_factory.mktemp("audited"), server, living, down)
+        assert site.run().returncode == 0
+        yield site
+
+
+@pytest.fixture
+def site(audited: Site, tmp_path: Path) -> Site:
+    audited.living.clear()
+    audited.living.update("ab")
+    audited.down.clear()
+    shutil.copy(audited.store, tmp_path)
+    return Site(tmp_path, audited.server, audited.living, audited.down)
 
 
 def test_a_check_of_some_of_its_arks_changes_their_verdicts_and_nothing_else(site: Site) -> None:
-    assert site.run().returncode == 0
     site.living ^= {"b", "c"}
     site.command("check", site.ark("b"))
     site.command("check", site.ark("c"))
-    report = site.report()
+    out = site.folder / "out"
+    forms = ("--format", "html", "--format", "md", "--format", "json")
+    done = run_command("report", "--store", site.store, "--out", out, *forms, COLUMNS="400")
+    report = json.loads((out / "report.json").read_bytes())
     about = report["audit"]
     assert objects(report) == {"a": "resolved", "b": "broken", "c": "resolved"}
     assert (about["run"], about["later_runs"], about["checked_again"]) == (1, [2, 3], 2)
     assert about["seeds"] == [f"{site.server.url}/page"]
-    assert "2 ARKs of 3 checked again since" in about["sentences"][1]
     moments = {row["ark"][-1]: row["judged_at"] for row in report["tables"]["arks"]["rows"]}
     assert moments["a"] < moments["b"] < moments["c"]
     assert {row["measure"]: row["value"] for row in report["tables"]["summary"]["rows"]}["citations"] == 3
     assert {row["event"] for row in report["tables"]["changes"]["rows"]} == {"new", "recovered"}
+    # The first lines say in every form what is reported.
+    verdict, first, second = done.stdout.splitlines()[:3]
+    assert verdict.startswith("1 of 3 judged ARKs fails;")
+    assert first.startswith(f"Audit of {site.server.url}/page: run 1 (run) of the store audit.db, 20")
+    assert "links within the site of a seed" in first
+    assert second.startswith("Current state: 2 ARKs of 3 checked again since")
+    page, text = (out / "index.html").read_text("utf-8"), (out / "report.md").read_text("utf-8")
+    assert f"<title>Which ARKs persist? {site.server.url}/page, 20" in page
+    for form in (page, text):
+        assert all(line in form for line in (verdict, first, second))
+    assert about["sentences"][1] == second
     assert site.run().returncode == 0
     changes = {(row["ark"][-1], row["event"]) for row in site.report("--run", "4")["tables"]["changes"]["rows"]}
     assert changes == {("b", "failing"), ("c", "recovered")}, "the checks between two audits found them"
 
 
 def test_one_run_alone_is_as_it_was(site: Site) -> None:
-    assert site.run().returncode == 0
     before = site.report("--run", "1")
     assert objects(before) == {"a": "resolved", "b": "resolved", "c": "broken"}
     site.living.clear()
@@ -88,22 +112,19 @@ def test_one_run_alone_is_as_it_was(site: Site) -> None:
 
 
 def test_runs_over_due_or_listed_arks_are_merged(site: Site) -> None:
-    site.run()
     site.living.add("c")
     run_command("triage", "recheck", site.ark("c"), "--store", site.store)
     assert site.command("recheck").returncode == 0
-    assert objects(site.report()) == {"a": "resolved", "b": "resolved", "c": "resolved"}
     inventory = site.folder / "ours.csv"
     inventory.write_text("ark,title\nark:12x45/a,A\nark:12x45/z,Z\n")
     site.command("check", "--resolver", f"{site.server.url}/", "--inventory", inventory)
     report = site.report("--inventory", inventory)
+    assert objects(report) == {"a": "resolved", "b": "resolved", "c": "resolved"}
     presence = {row["ark"][-1]: row["presence"] for row in report["tables"]["inventory"]["rows"]}
     assert presence == {"a": "seen", "z": "never-cited", "b": None, "c": None}, "b and c are cited and not listed"
-    assert {row["ark"][-1] for row in report["tables"]["arks"]["rows"]} == {"a", "b", "c"}
 
 
 def test_run_without_readings_is_not_the_audits_state(site: Site) -> None:
-    site.run()
     site.down.add("/page")
     assert site.run().returncode == 3
     report = site.report()
@@ -114,34 +135,11 @@ def test_run_without_readings_is_not_the_audits_state(site: Site) -> None:
 
 
 def test_checks_alone_are_about_every_ark_that_was_ever_checked(site: Site) -> None:
+    site.store = site.folder / "checks.db"
     for name in ("a", "c"):
-        site.command("check", site.ark(name))
+        assert len(json_lines(site.command("check", site.ark(name)).stdout)) == 1
     report = site.report()
     assert objects(report) == {"a": "resolved", "c": "broken"}
     assert report["audit"]["title"].startswith("all ARKs ever given")
+    assert report["audit"]["seeds"] == [], "arguments of checks are no seeds"
     assert objects(site.report("--run", "1")) == {"a": "resolved"}
-
-
-def test_the_first_lines_say_what_is_reported_in_every_form(site: Site) -> None:
-    site.run()
-    site.command("check", site.ark("a"))
-    out = site.folder / "out"
-    forms = ("--format", "html", "--format", "md")
-    done = run_command("report", "--store", site.store, "--out", out, *forms, COLUMNS="400")
-    verdict, first, second = done.stdout.splitlines()[:3]
-    assert verdict.startswith("1 of 3 judged ARKs fails;")
-    assert first.startswith(f"Audit of {site.server.url}/page: run 1 (run) of the store audit.db, 20")
-    assert "links within the site of a seed" in first
-    assert second.startswith("Current state: 1 ARK of 3 checked again since")
-    page, text = (out / "index.html").read_text("utf-8"), (out / "report.md").read_text("utf-8")
-    assert f"<title>Which ARKs persist? {site.server.url}/page, 20" in page
-    for form in (page, text):
-        assert verdict in form
-        assert first in form
-        assert second in form
-
-
-def test_a_list_of_checks_of_the_command_line_is_not_taken_for_seeds(site: Site) -> None:
-    rows = json_lines(site.command("check", site.ark("a")).stdout)
-    assert len(rows) == 1
-    assert site.report()["audit"]["seeds"] == []
