@@ -53,7 +53,7 @@ def store(world: bytes, tmp_path: Path) -> Path:
 
 #: Every verb that reads a store; `{store}` and `{new}` are filled in.
 VERBS = {
-    "report": ("report", "--store", "{store}", "--out", "{new}"),
+    "report": ("report", "--store", "{store}", "--out", "{new}", "--format", "csv"),
     "history": ("history", ARK, "--store", "{store}"),
     "triage list": ("triage", "list", "--store", "{store}"),
     "triage export": ("triage", "export", "--store", "{store}"),

@@ -17,6 +17,7 @@ import pytest
 
 import arkaudit.errors
 from arkaudit import Ark, ArkauditError, Document, check, extract, find_arks, load_report
+from arkaudit.configuration.config import Config
 from arkaudit.demo.show import loopback_audit
 from crawler.model.observations import ObjectOutcome
 from extractors.model.errors import SourceUnreadable
@@ -164,11 +165,13 @@ def test_a_check_gives_the_verdict_that_the_command_gives(tmp_path: Path) -> Non
     assert load_report(tmp_path / "a.db").table("arks")["ark"].tolist() == ["ark:12148/btv1b8449691v"]
 
 
-def test_a_check_may_be_made_again_and_where_a_loop_runs() -> None:
-    async def twice() -> list[ObjectOutcome]:
-        return [check("ark:12345/x5").object.outcome for _ in range(2)]
+def test_a_check_may_be_made_again_where_a_loop_runs_and_with_the_loopback_web() -> None:
+    async def outcome(config: Config) -> ObjectOutcome:
+        return check("ark:13960/t1pg22p71", config=config).object.outcome
 
-    assert asyncio.run(twice()) == [ObjectOutcome.SKIPPED] * 2
+    for _ in range(2):
+        with loopback_audit() as config:
+            assert asyncio.run(outcome(config)) is ObjectOutcome.RESOLVED
 
 
 def test_mistakes_raise_our_errors_before_any_request(tmp_path: Path) -> None:
@@ -211,26 +214,18 @@ def test_an_interrupted_check_keeps_what_it_has_observed(tmp_path: Path) -> None
     assert run["state"].tolist() == ["interrupted"]
 
 
-def test_a_report_is_frames_and_tables(tmp_path: Path) -> None:
-    with loopback_audit(tmp_path / "audit.db") as config:
-        check(["ark:67531/metadc2846", "ark:53355/cl010066723"], config=config, store=tmp_path / "audit.db")
-    audit = load_report(tmp_path / "audit.db")
-    assert audit.arks.groupby("naan").size().to_dict() == {"53355": 1, "67531": 1}
+def test_a_report_is_frames_and_tables(world_store: Path, tmp_path: Path) -> None:
+    audit = load_report(world_store)
+    assert audit.arks.groupby("naan").size()["12148"] == 2
     for table in TABLES:
         assert list(audit.table(table.name).columns) == [column.name for column in table.columns]
-    assert "2 ARKs, 2 verdicts" in repr(audit)
+    assert "9 ARKs, 9 verdicts" in repr(audit)
     with pytest.raises(UserMistake, match="did you mean 'naans'"):
         audit.table("naan")
     with pytest.raises(UserMistake, match="there are: summary"):
         audit.table("xxxxxxx")
     with pytest.raises(ArkauditError):
         load_report(tmp_path / "none.db")
-
-
-def test_the_loopback_web_may_be_had_again() -> None:
-    for _ in range(2):
-        with loopback_audit() as config:
-            assert check("ark:13960/t1pg22p71", config=config).object.outcome is ObjectOutcome.RESOLVED
 
 
 def test_the_tree_of_errors_is_as_drawn() -> None:
