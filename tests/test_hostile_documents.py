@@ -186,12 +186,14 @@ def test_there_is_one_row_for_each_document_and_no_exception(audit: Audit) -> No
     assert {outcome for _, outcome in audit.rows} <= {*map(str, DocumentOutcome), *map(str, ObjectOutcome)}
 
 
+@pytest.mark.promise
 def test_unread_documents_have_a_reason(audit: Audit) -> None:
     told = {"read", "redirected"}
     assert [url for url, outcome in audit.rows if outcome not in told and not audit.findings.get(url)] == []
     assert audit.landings <= {url for url, _ in audit.rows}, "with the target of the redirect"
 
 
+@pytest.mark.promise
 @pytest.mark.parametrize(
     "animal",
     # The refresh of a page is followed for an ARK only.
@@ -204,6 +206,7 @@ def test_unanswered_document_has_the_outcome_of_an_ark(animal: Animal, audit: Au
         assert audit.outcome(as_file(animal.url)) == animal.object, audit.findings.get(as_file(animal.url))
 
 
+@pytest.mark.promise
 @pytest.mark.parametrize("why", ANSWERS)
 def test_an_answer_makes_a_document_or_a_reason(why: str, audit: Audit) -> None:
     _, expected, words = ANSWERS[why]

@@ -137,6 +137,7 @@ def test_endless_answers_are_ended(name: str, found: dict[str, tuple[dict[str, A
     assert sent <= most_bytes * row["requests"], "octets in the system's buffers count as sent"
 
 
+@pytest.mark.promise
 def test_unread_answer_is_never_judged_as_another_page(found: dict[str, tuple[dict[str, Any], int]]) -> None:
     row, _ = found["the size of a chunk"]
     assert "another page" not in str(row["object"]["evidence"])
