@@ -21,10 +21,13 @@ def seconds(work: Callable[[], object], times: int = 1) -> float:
 def growth(work: Callable[[int], object], size: int) -> float:
     """Return how many times as long *work* takes for twice the *size*, by the least times of both.
 
-    Other programs make single times longer. More attempts are made as long as the growth is not linear.
+    Other programs make single times longer. More attempts are made as long as the growth is not linear: eight at least,
+    and for two seconds of CPU.
     """
     small = large = math.inf
-    for _ in range(8):
+    attempts, began = 0, time.thread_time()
+    while attempts < 8 or time.thread_time() - began < 2:
+        attempts += 1
         small = min(small, max(seconds(lambda: work(size)), 1e-6))
         large = min(large, seconds(lambda: work(2 * size)))
         if large <= LINEAR * small:
