@@ -20,7 +20,7 @@ from typing import IO, Any
 
 from tests.waiting import PATIENCE_S
 
-#: Modules that take long to import.
+#: Modules that take long to import, and one that makes other things of long ones.
 IMPORTED = (
     "arkaudit.commands.audit_command", "arkaudit.commands.check_command", "arkaudit.commands.extract_command",
     "arkaudit.commands.fix_command", "arkaudit.commands.report_command", "arkaudit.datasets.command",
@@ -36,7 +36,7 @@ IMPORTED = (
     "scrapy.crawler", "scrapy.downloadermiddlewares.defaultheaders", "scrapy.downloadermiddlewares.downloadtimeout",
     "scrapy.downloadermiddlewares.httpproxy", "scrapy.downloadermiddlewares.useragent", "scrapy.dupefilters",
     "scrapy.logformatter", "scrapy.pqueues", "scrapy.robotstxt", "scrapy.squeues", "scrapy.statscollectors",
-    "twisted.internet.asyncioreactor",
+    "tests.made_once", "twisted.internet.asyncioreactor",
 )  # fmt: skip
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(list(IMPORTED))
