@@ -334,9 +334,17 @@ _OF_TIME_OR_COST = (
 HOW_LONG = r"(?<=times) (?:over \d+ s|within a second)"
 
 
+#: Tables that hold all that is published of a run; the others count and compare their rows.
+_LISTINGS = (
+    "summary", "documents", "repairs", "groups", "hosts", "left_out", "findings", "failures", "arks", "citations",
+    "requests",
+)  # fmt: skip
+
+
 def tables(store: Path) -> dict[str, pd.DataFrame]:
-    """Return the published tables of the newest run, without values that differ between any two runs."""
-    found = Tables(load_frames(store))
+    """Return those tables of the newest run, without values that differ between any two runs."""
+    report = Tables(load_frames(store))
+    found = {name: report[name] for name in _LISTINGS}
     left_out = {
         name: [column for column in table if column in _OF_TIME_OR_COST or column.endswith("_s")]
         for name, table in found.items()

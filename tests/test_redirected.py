@@ -5,6 +5,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from reports.store.frames import load_frames
+from reports.tables.report_tables import Tables
 from tests.interrupted import Command, counts, tables, with_a_pause
 from tests.library import Page, Web, arks, documents, feed, pdf, record, records, sitemap
 from tests.loopback import ON_LOOPBACK, reply, run_command, select
@@ -88,7 +90,7 @@ def test_many_redirects_to_one_page_are_recorded_and_the_page_once(tmp_path: Pat
         web.crawl(HOME, store=store)
     assert select(store, REDIRECTED) == [(f"{HOME}item/{n}", HOME, 302, f"{HOME}login") for n in range(5)]
     assert arks(store) == ["ark:12148/l1"]
-    summary = tables(store)["summary"].set_index("measure")["value"]
+    summary = Tables(load_frames(store))["summary"].set_index("measure")["value"]
     assert [summary[f"documents{of}"] for of in ("", " read", " redirected", " not reached")] == [7, 2, 5, 0]
 
 

@@ -434,6 +434,7 @@ def test_nothing_to_go_on_with_is_one_clear_line_and_no_store(verb: str, tmp_pat
 def test_a_run_that_is_finished_is_reported_again_and_nothing_is_asked(tmp_path: Path) -> None:
     with RawServer(lambda _: reply(body="ark:/12345/x5")) as server:
         command = ["run", *ON_LOOPBACK, server.url, "--store", str(tmp_path / "a.db"), "--out", str(tmp_path / "out")]
+        command += ["--format", "csv"]
         first = run_command(*command)
         shutil.rmtree(tmp_path / "out")
         again = run_command(*command, "--resume")
@@ -441,29 +442,33 @@ def test_a_run_that_is_finished_is_reported_again_and_nothing_is_asked(tmp_path:
     assert (first.returncode, again.returncode) == (0, 0)
     assert "no requests are left" in again.stderr
     assert again.stdout == first.stdout
-    assert (tmp_path / "out" / "index.html").exists()
+    assert (tmp_path / "out" / "tables" / "arks.csv").exists()
     assert runs(tmp_path / "a.db") == [(1, "finished", 0, 1)]
 
 
-#: Kills its caller the first time; the second time it keeps its input.
+#: Kills its caller twice, by a signal each; the third time it keeps its input.
 _DEADLY = """
 [notify]
 on = ["new"]
-command = ["sh", "-c", "if test -e killed; then cat >> news; else touch killed; kill -{number} $PPID; sleep 9; fi"]
+command = ["sh", "-c", '''
+if mkdir terminated; then kill -TERM $PPID; sleep 9; fi
+if mkdir killed; then kill -KILL $PPID; sleep 9; fi
+cat >> news
+''']
 """
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 130)])
 def test_run_killed_before_its_notification_notifies_without_requests(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "a.toml").write_text(_DEADLY.format(number=int(number)))
+    (tmp_path / "a.toml").write_text(_DEADLY)
     with RawServer(lambda _: reply(body="ark:/12345/x5")) as server:
         command = ["run", *ON_LOOPBACK, "-c", "a.toml", server.url, "--store", "a.db", "--out", "out"]
         command += ["--format", "csv"]
-        with Command(command) as running:
-            assert running.exit_code() == code, running.errors
+        for code in (130, -signal.SIGKILL):
+            with Command(command) as running:
+                assert running.exit_code() == code, running.errors
         shutil.rmtree("out")
         with Command(command) as running:
             assert running.exit_code() == 0, running.errors

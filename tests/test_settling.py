@@ -1,6 +1,5 @@
 """Doubtful and mistyped ARKs over real sockets: which reading lives is found out, kept, and shown."""
 
-import importlib
 import os
 import re
 import signal
@@ -15,6 +14,7 @@ import pandas as pd
 import pytest
 
 from crawler.model.observations import CitedMention, DocumentOutcome, DocumentRecord, Hop
+from crawler.spiders import runs
 from crawler.spiders.runs import judge_run, settle_readings
 from crawler.store.store import Store
 from extractors.find import find_arks
@@ -248,26 +248,16 @@ def test_the_report_lists_what_was_probably_meant(
 
 # -- killed at the end of a run, while conclusions are drawn from the answers
 
-#: Functions at the end of a run that are killed as soon as they begin, or as soon as they are done.
-ENDINGS = (
-    ("crawler.spiders.runs", "decide_unresolved", "done"),
-    ("crawler.spiders.runs", "settle_readings", "begun"),
-    ("crawler.spiders.runs", "settle_readings", "done"),
-    ("crawler.spiders.runs", "judge_run", "done"),
-)
 
-
-def killed_at(module: str, function: str, moment: str) -> None:
-    """Let this process be killed, as by a power cut, when it comes to a function."""
-    where = importlib.import_module(module)
-    original = getattr(where, function)
+def killed_after(function: str) -> None:
+    """Let this process be killed, as by a power cut, as soon as a function of `runs` is done."""
+    original = getattr(runs, function)
 
     def killed(*arguments: Any, **named: Any) -> None:
-        if moment == "done":
-            original(*arguments, **named)
+        original(*arguments, **named)
         os.kill(os.getpid(), signal.SIGKILL)
 
-    setattr(where, function, killed)
+    setattr(runs, function, killed)
 
 
 class Letters(NamedTuple):
@@ -296,13 +286,11 @@ def letters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Letters]:
         yield Letters(command, server, server.targets, counts(store), tables(store))
 
 
-@pytest.mark.parametrize("ending", ENDINGS, ids=" ".join)
-def test_a_run_that_is_killed_at_its_end_finds_out_the_same(
-    ending: tuple[str, str, str], letters: Letters, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("ending", ["decide_unresolved", "settle_readings", "judge_run"])
+def test_a_run_that_is_killed_at_its_end_finds_out_the_same(ending: str, letters: Letters, tmp_path: Path) -> None:
     before = len(letters.server.targets)
     command = [*letters.command, "--store", tmp_path / "a.db"]
-    with Command(command, first=partial(killed_at, *ending)) as running:
+    with Command(command, first=partial(killed_after, ending)) as running:
         assert running.exit_code() == -signal.SIGKILL, running.errors
     done = run_command(*command)
     assert done.returncode == 0, done.stderr
