@@ -53,7 +53,17 @@ def attacks_on(pattern: str, flags: int) -> list[Attack]:
         warnings.simplefilter("ignore")
         tree = _parser.parse(pattern, flags & ~re.DEBUG)
     sampler = _Sampler(tree, flags)
-    return list(islice(dict.fromkeys(sampler.attacks()), _MOST_TEXTS))
+    return _first_of(sampler.attacks(), _MOST_TEXTS)
+
+
+def _first_of(items: Iterable[Any], most: int) -> list[Any]:
+    """Return the first different items, at most so many; the others are not made."""
+    found: dict[Any, None] = {}
+    for item in items:
+        found[item] = None
+        if len(found) == most:
+            break
+    return list(found)
 
 
 def as_re(pattern: str) -> str:
@@ -133,8 +143,8 @@ class _Sampler:
             if kind in _REPEATS:
                 _, high, body = value
                 if high >= _MANY:
-                    words = dict.fromkeys(word for char in self._chars for word in self._words(body, char) if word)
-                    yield before, list(words)[:12], value
+                    words = (word for char in self._chars for word in self._words(body, char) if word)
+                    yield before, _first_of(words, 12), value
                 yield from self._repeats(body, before)
             else:
                 for inner in _inner(kind, value):
@@ -171,8 +181,8 @@ class _Sampler:
         if kind is op.GROUPREF_EXISTS:
             return self._word(value[1], char, least, branch)
         if kind in _ONE_CHARACTER:
-            fitting = [each for each in (*([char] if char else []), *self._chars) if self._holds((kind, value), each)]
-            return fitting[0] if fitting else ""
+            wanted = (char, *self._chars) if char else self._chars
+            return next((each for each in wanted if self._holds((kind, value), each)), "")
         return ""
 
     def _sets(self, nodes: Any) -> Iterator[tuple[Any, Any]]:
