@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from http import HTTPStatus
 from itertools import chain
 
 from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, TITLE_PARTS, PhraseMatch, Phrases, bare, plain, quirks
@@ -59,6 +60,13 @@ _PROGRAM_ERROR = re.compile(
     r"(?:was )?(?:not found|does(?:n't| not) exist)"
     r"|\b(?:enoent|eacces|emfile|eai_again|enotfound|econnrefused|econnreset|etimedout)\b|\(node:|\bgoroutine \d|panicked at '"
     r"|\.(?:java|kt|scala|cs|vb|php|py|r[bs]|m?js|e(?:js|rb)|ts|vue|p[lm]|cgi|go|[aj]spx?|inc|cfm|twig|phtml)(?::|\W{0,3}\s(?:on|at)\sline\s|\W{1,2}\sline\s|\sline\s)\d"
+)
+_ERROR_STATUS = re.compile(r"(?<!\w)[45]\d\d(?!\w)")
+#: The reason phrases of errors, by status.
+_REASONS = (
+    *((str(status.value), plain(status.phrase)) for status in HTTPStatus if status >= 400 and status != 404),
+    ("401", "authorization required"),
+    ("403", "access denied"),
 )
 _SERVER_STATUS = re.compile(r"(?:http |error |status )*(?:50[0234]|52[0-6])(?: error)?")
 #: The value of a variable that a program did not set, in place of a page or of its title.
@@ -275,14 +283,23 @@ class PageWords:
 
     @property
     def _server_status(self) -> str | None:
-        """A status of a failing server that is the first part of the title, or the first heading.
+        """A status with its reason phrase in title or headings, or a status of a failing server in place of either.
 
         A page with other numbers is the record of an object with this number.
         """
         named = (*self.title_parts[:1], *self.headings[:1])
-        status = next(filter(_SERVER_STATUS.fullmatch, map(plain, named)), None)
-        return (
-            status if status and self.is_short and not self.says_more(plain(self.body).replace(status, " ")) else None
+        status = next(filter(_SERVER_STATUS.fullmatch, map(plain, named)), None) or self._status_with_reason
+        if status is None or not self.is_short:
+            return None
+        return None if self.says_more(plain(self.body).replace(status, " ").replace(status[:3], " ")) else status
+
+    @property
+    def _status_with_reason(self) -> str | None:
+        """The first status in title or headings with its reason phrase (RFC 9110, 15), except that of absence."""
+        named = plain(" ".join((self.title, *self.headings[:2])))
+        numbers = frozenset(_ERROR_STATUS.findall(named))
+        return next(
+            (f"{number} {phrase}" for number, phrase in _REASONS if number in numbers and phrase in named), None
         )
 
     def _instead_of_absence(self, phrases: Phrases) -> str | None:
