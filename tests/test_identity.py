@@ -197,7 +197,7 @@ def folder(tmp_path: Path) -> Path:
         ('[politeness]\ncontact = "ada@library.example"\n', "under [identity]"),
         (f'[identity]\nkey = "key.pem"\nagent = "{AGENT}"\n', "the page needs an e-mail address"),
         (
-            f'politeness.contact = "https://library.example/us/"\n[identity]\nkey = "key.pem"\nagent = "{AGENT}"\n',
+            f'politeness.contact = "https://library.example/about/"\n[identity]\nkey = "key.pem"\nagent = "{AGENT}"\n',
             "the page needs an e-mail address",
         ),
     ],

@@ -176,8 +176,8 @@ def test_only_due_arks_are_checked_at_their_former_url(tmp_path: Path) -> None:
         assert [row["ark"] for row in json_lines(done.stdout)] == ["ark:12x45/x7"], done.stderr
         assert "1 due" in done.stderr
         assert not [target for target in server.targets[before:] if "x5" in target]
-        both = always(tmp_path, "healthy = 0\nfailing = 0\n[audits.ours]\nseeds = ['x']\nstore = 'audit.db'")
-        done = run_command("recheck", "-c", both, "--audit", "ours", "--limit", "1", *ON_LOOPBACK)
+        both = always(tmp_path, "healthy = 0\nfailing = 0\n[audits.own]\nseeds = ['x']\nstore = 'audit.db'")
+        done = run_command("recheck", "-c", both, "--audit", "own", "--limit", "1", *ON_LOOPBACK)
         assert len(json_lines(done.stdout)) == 1, done.stderr
 
 

@@ -122,7 +122,7 @@ def test_foreign_packages_in_the_working_directory_are_not_imported(
         config.write_text(config.read_text().replace("theses.txt", "list.txt"))
         for name in FOREIGN:
             (tmp_path / name).mkdir()
-            (tmp_path / name / "__init__.py").write_text("raise RuntimeError('not ours')")
+            (tmp_path / name / "__init__.py").write_text("raise RuntimeError('the wrong package')")
         seen_long_ago(tmp_path)
         monkeypatch.chdir(tmp_path)
         script = Path(sys.executable).with_name("arkaudit")
@@ -134,7 +134,7 @@ def test_foreign_packages_in_the_working_directory_are_not_imported(
 def test_python_m_takes_no_package_of_the_working_directory_for_its_own(tmp_path: Path) -> None:
     for name in ("crawler", "extractors", "reports"):
         (tmp_path / name).mkdir()
-        (tmp_path / name / "__init__.py").write_text("raise RuntimeError('not ours')")
+        (tmp_path / name / "__init__.py").write_text("raise RuntimeError('the wrong package')")
     (tmp_path / "a.pdf").write_bytes((Path(__file__).parent / "fixtures" / "password.pdf").read_bytes())
     (tmp_path / "a.txt").write_text("ark:/67531/metadc2846")
     command = [sys.executable, "-m", "arkaudit", "extract", "a.pdf", "a.txt"]
