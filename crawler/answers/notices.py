@@ -81,6 +81,7 @@ _UNTIL = re.compile(
 )
 #: A year that is no port, postcode or version: "Under maintenance: locomotives, 1951".
 _OLD_YEAR = re.compile(r"(?<![\w.:/-])1[5-9]\d\d(?![\w:])")
+_STOP = re.compile("[.!?|:;\N{IDEOGRAPHIC FULL STOP}\N{FULLWIDTH EXCLAMATION MARK}\N{FULLWIDTH QUESTION MARK}]")
 _404_TITLE = re.compile(r"\W*404\b(?!\s*+(?:-\s*+)?(?:p|pages|leaves)\b)")
 #: A log-in title may continue for this number of letters.
 _MORE_OF_TITLE = 25
@@ -269,7 +270,7 @@ class PageWords:
     @cached_property
     def temporary_fault(self) -> str | None:
         """The words about a fault or pause of the site, or its status, if the page reports no absence."""
-        return self._instead_of_absence(quirks().pauses_and_faults) or self._program_error or self._server_status
+        return self._instead_of_absence(quirks().pauses_and_faults) or self._program_error or self._outage
 
     @cached_property
     def pause(self) -> str | None:
@@ -282,16 +283,21 @@ class PageWords:
         return error[0] if error else None
 
     @property
-    def _server_status(self) -> str | None:
-        """A status with its reason phrase in title or headings, or a status of a failing server in place of either.
+    def _outage(self) -> str | None:
+        """A status of an error in title or headings, or words about a site that is not available.
 
-        A page with other numbers is the record of an object with this number.
+        A page with other numbers is the record of an object.
         """
         named = (*self.title_parts[:1], *self.headings[:1])
-        status = next(filter(_SERVER_STATUS.fullmatch, map(plain, named)), None) or self._status_with_reason
-        if status is None or not self.is_short:
+        words = next(filter(_SERVER_STATUS.fullmatch, map(plain, named)), None) or self._status_with_reason
+        number = words[:3] if words else None
+        if words is None and self.absence is None:
+            weak = quirks().not_available.in_plain(self.beginning)
+            words = next((phrase.words for phrase in weak if _is_of_site(self.beginning, phrase)), None)
+        if words is None or not self.is_short:
             return None
-        return None if self.says_more(plain(self.body).replace(status, " ").replace(status[:3], " ")) else status
+        rest = plain(self.body).replace(words, " ")
+        return None if self.says_more(rest.replace(number, " ") if number else rest) else words
 
     @property
     def _status_with_reason(self) -> str | None:
@@ -475,7 +481,15 @@ def _absence(text: str) -> PhraseMatch | None:
             return phrase
     if any(phrases.is_in_plain(plain_text) for phrases in (quirks().pauses_and_faults, quirks().regional)):
         return None
-    return next(quirks().not_available.in_plain(plain_text), None)
+    weak = quirks().not_available.in_plain(plain_text)
+    return next((phrase for phrase in weak if not _is_of_site(plain_text, phrase)), None)
+
+
+def _is_of_site(plain_text: str, phrase: PhraseMatch) -> bool:
+    """Return True if the sentence before words of absence names a whole site or service, and no page or object."""
+    lead = _STOP.split(plain_text[max(0, phrase.start - _LEADING_WORDS) : phrase.start])[-1]
+    rest = _without(lead, (quirks().site, _LEADING_WORDS))
+    return rest != plain(lead) and not quirks().this_object.things.is_in_plain(rest)
 
 
 def _is_offer(plain_text: str, phrase: PhraseMatch) -> bool:

@@ -252,6 +252,8 @@ class Quirks(_Section):
     not_found: PhraseList
     not_available: PhraseList
     """Weaker words: a part of an existing object may be missing."""
+    site: PhraseList
+    """Words for a whole site: its outage says nothing about an object."""
     idle: PhraseList
     """Words of hosts that serve no content of their own."""
     this_object: ObjectWords
