@@ -81,7 +81,9 @@ _UNTIL = re.compile(
 )
 #: A year that is no port, postcode or version: "Under maintenance: locomotives, 1951".
 _OLD_YEAR = re.compile(r"(?<![\w.:/-])1[5-9]\d\d(?![\w:])")
-_STOP = re.compile("[.!?|:;\N{IDEOGRAPHIC FULL STOP}\N{FULLWIDTH EXCLAMATION MARK}\N{FULLWIDTH QUESTION MARK}]")
+_STOP = re.compile(
+    "[.!?|:;\N{IDEOGRAPHIC FULL STOP}\N{FULLWIDTH EXCLAMATION MARK}\N{FULLWIDTH QUESTION MARK}]|" + TITLE_PARTS.pattern
+)
 _404_TITLE = re.compile(r"\W*404\b(?!\s*+(?:-\s*+)?(?:p|pages|leaves)\b)")
 #: A log-in title may continue for this number of letters.
 _MORE_OF_TITLE = 25
@@ -284,7 +286,7 @@ class PageWords:
 
     @property
     def _outage(self) -> str | None:
-        """A status of an error in title or headings, or words about a site that is not available.
+        """A status of an error in title or headings, or words about a missing site or a missing part of its software.
 
         A page with other numbers is the record of an object.
         """
@@ -292,8 +294,8 @@ class PageWords:
         words = next(filter(_SERVER_STATUS.fullmatch, map(plain, named)), None) or self._status_with_reason
         number = words[:3] if words else None
         if words is None and self.absence is None:
-            weak = quirks().not_available.in_plain(self.beginning)
-            words = next((phrase.words for phrase in weak if _is_of_site(self.beginning, phrase)), None)
+            absent = chain(quirks().not_found.in_plain(self.beginning), quirks().not_available.in_plain(self.beginning))
+            words = next((phrase.words for phrase in absent if _is_of_site(self.beginning, phrase)), None)
         if words is None or not self.is_short:
             return None
         rest = plain(self.body).replace(words, " ")
@@ -477,7 +479,7 @@ def _absence(text: str) -> PhraseMatch | None:
     """Return the first words of absence in *text* that are not an offer of help, such as "can't find it? Ask us"."""
     plain_text = plain(text)
     for phrase in quirks().not_found.in_plain(plain_text):
-        if not _is_offer(plain_text, phrase):
+        if not _is_offer(plain_text, phrase) and not _is_of_site(plain_text, phrase):
             return phrase
     if any(phrases.is_in_plain(plain_text) for phrases in (quirks().pauses_and_faults, quirks().regional)):
         return None
@@ -486,10 +488,15 @@ def _absence(text: str) -> PhraseMatch | None:
 
 
 def _is_of_site(plain_text: str, phrase: PhraseMatch) -> bool:
-    """Return True if the sentence before words of absence names a whole site or service, and no page or object."""
-    lead = _STOP.split(plain_text[max(0, phrase.start - _LEADING_WORDS) : phrase.start])[-1]
-    rest = _without(lead, (quirks().site, _LEADING_WORDS))
-    return rest != plain(lead) and not quirks().this_object.things.is_in_plain(rest)
+    """Return True if the sentence of words of absence names a site or a part of its software, and no page or object.
+
+    The subject is before the words, in them, or after a verb: "session not found", "can't find the database".
+    """
+    end = phrase.end + (_LEADING_WORDS if phrase.words.endswith(("find", "locate")) else 0)
+    *_, lead = _STOP.split(plain_text[max(0, phrase.start - _LEADING_WORDS) : phrase.start])
+    said = plain(lead + _STOP.split(plain_text[phrase.start : end])[0])
+    rest = _without(said, (quirks().site, _LEADING_WORDS))
+    return rest != said and not quirks().this_object.things.is_in_plain(rest)
 
 
 def _is_offer(plain_text: str, phrase: PhraseMatch) -> bool:
