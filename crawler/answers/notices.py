@@ -120,22 +120,28 @@ class PageWords:
     @cached_property
     def opening(self) -> str:
         """The beginning of its text, and its headings."""
-        opening = self.body[:OPENING_CHARS]
+        opening = self._with_stops(self.body[:OPENING_CHARS].lstrip())
         others = (heading for heading in self.headings if heading not in opening)
         return ". ".join((opening, *others))
+
+    def _with_stops(self, text: str) -> str:
+        """Return *text* with a full stop after each heading, and after its title before another sentence."""
+        rest = text.removeprefix(self.title).lstrip()
+        if rest[:1].isupper() and rest != text.lstrip():
+            text = f"{self.title}. {rest}"
+        for heading in self.headings:
+            text = text.replace(heading, f"{heading}. ", 1)
+        return text
 
     @cached_property
     def beginning(self) -> str:
         """The title and the opening, in plain form."""
-        return plain(f"{self.title} {self.opening}")
+        return plain(f"{self.title}. {self.opening}" if self.title else self.opening)
 
     @cached_property
     def _sentences(self) -> str:
         """The title, and as much of the text as a notice has, with a full stop after the title and each heading."""
-        text = self.text[:NOTICE_CHARS]
-        for heading in self.headings:
-            text = text.replace(heading, f"{heading}. ", 1)
-        return f"{self.title}. {text}"
+        return f"{self.title}. {self._with_stops(self.text[:NOTICE_CHARS])}"
 
     @cached_property
     def notice(self) -> str:
@@ -529,7 +535,8 @@ def says_not_found(text: str) -> str | None:
 def sure_words(phrases: Phrases, text: str, control: PageWords | None = None) -> str | None:
     """Return the first of *phrases* in *text* that is definite and not in the answer to the control."""
     plain_text = plain(text)
-    of_control = {phrase.words for phrase in phrases.all_in(control.text if control else "")}
+    to_control = (control.notice, control.text) if control else ()
+    of_control = {phrase.words for part in to_control for phrase in phrases.all_in(part)}
     sure = (phrase.words for phrase in phrases.in_plain(plain_text) if _is_sure(plain_text, phrase))
     return next((words for words in sure if words not in of_control), None)
 
