@@ -146,7 +146,9 @@ def resolver_addresses(mentions: Iterable[Mention]) -> frozenset[str]:
     addresses = {
         address_of(mention.resolver)
         for mention in mentions
-        if mention.resolver is not None and mention.resolver in mention.as_written
+        if mention.resolver is not None
+        and mention.resolver in mention.as_written
+        and not mention.as_written.partition(mention.resolver)[2][:1].isspace()
     }
     return frozenset(addresses | {address.partition("/")[0] for address in addresses})
 

@@ -157,6 +157,8 @@ def _resolver(written: str, label_at: int, whole: Container[str]) -> WrittenReso
         is_doubtful = not _stands_whole(url, whole, is_path_whole=before.count("/") == 2)
         if is_doubtful and _stands_whole(last, whole):
             return WrittenResolver(last, label_at - len(last), is_doubtful=True)
+    if wrap and not last and not before.endswith("-"):  # perhaps a URL, and an ARK in the next line
+        is_doubtful |= not _stands_whole(url, whole)
     return WrittenResolver(url, label_at - len(written), "line wrap" if WRAP in written else "", is_doubtful)
 
 
