@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from dataclasses import dataclass, field, replace
-from html import unescape
 from urllib.parse import unquote
 
 import regex
@@ -199,7 +198,6 @@ _LONGEST_WORD = 300
 _DASHES = "\N{EN DASH}\N{EM DASH}\N{HORIZONTAL BAR}"
 #: A dash in typewriting, e-mail and TeX.
 _TYPEWRITTEN_DASH = regex.compile(r"(?<=[\p{L}\p{Nd}])-{2,3}(?=\p{L})")
-_FOOTNOTE_MARK = re.compile(r"(?<=[0-9A-Za-z])[0-9]{1,3}(?![0-9A-Za-z])")
 _BLANK_RULES = (no_name_yet, whole_elsewhere, check_character_decides)
 _DASH_RULES = (another_identifier, whole_elsewhere, check_character_decides, shape_decides, word_follows)
 #: A possible rest of a name after a blank that may be typography.
@@ -312,22 +310,12 @@ class Gaps:
         return decision.join
 
     def end_at_dash(self, start: int, end: int) -> int:
-        """Return the end of the ARK between *start* and *end*: a dash of the sentence, a zero-width space, or *end*.
+        """Return the end of the ARK between *start* and *end*: a dash of the surrounding sentence, or *end*.
 
-        A dash may be a hyphen changed by a typesetter, or punctuation without blanks. One zero-width space before a
-        number may separate a footnote mark; usually such spaces are possible line breaks.
+        A dash may be a hyphen changed by a typesetter, or punctuation without blanks.
         """
         text = self._text
         self._note_typewritten_dash(start, end)
-        unseen = self._offsets.repair_offsets("invisible character", start + 1, end)
-        if len(unseen) == 1 and _FOOTNOTE_MARK.match(text, at := unseen[0]) and self._is_zero_width_space(at):
-            wrap = self._wrap_at_dash(self._label + self._builder.chars + text[start:at], at)
-            unsure = WrapDecision(True, Reason.SPACE_IN_NAME, Confidence.LIKELY)
-            decided = self._first_decision((whole_elsewhere, check_character_decides), wrap) or unsure
-            self._notes.is_beyond_name |= wrap.is_beyond_name
-            self._note_decision(decided, wrap)
-            if not decided.join:
-                return at
         for at in self._offsets.repair_offsets("look-alike hyphen", start, end):
             is_dash = self._offsets.written_at(at) in _DASHES
             if not is_dash or not (self._builder.name or "/" in text[start:at]):
@@ -352,10 +340,6 @@ class Gaps:
             if not decision.join:
                 return at
         return end
-
-    def _is_zero_width_space(self, at: int) -> bool:
-        written = self._offsets.source[self._offsets.source_end(at) : self._offsets.source_offset(at)]
-        return "\N{ZERO WIDTH SPACE}" in unescape(written)
 
     def _note_decision(self, decision: WrapDecision, wrap: Wrap) -> None:
         otherwise = wrap.left if decision.join else wrap.left + wrap.right

@@ -60,6 +60,8 @@ PORT_PATH = re.compile(r"[0-9]{5}/(?:(?=[b-df-hj-np-tv-xz]*[aeiouy])[a-z]{2,}|[0
 GLUED_SENTENCE = re.compile(r"\.[A-Z][a-z]+\Z")
 #: The number of a footnote after a full stop: ``x5.12 Then``.
 FOOTNOTE_NUMBER = re.compile(r"\.[0-9]{1,3}(?:-[0-9]{1,3})?\Z")
+#: The same after a zero-width space; several are possible line breaks.
+_SPACED_MARK = re.compile("(?P<name>[^\\u200b]*[0-9A-Za-z])\\u200b[0-9]{1,3}\\Z")
 _NEXT_SENTENCE = regex.compile(r"(?:,[0-9]{1,3})*[ \n][\p{Ps}\p{Pi}\"']?\p{Lu}|\f|[ \n]*\Z")
 _PROSE_BEFORE = regex.compile(r"\p{L}\p{Ll},?[ \n]\Z")
 #: A UUID (the Smithsonian writes a digit before it) or a name of FamilySearch or INIST with too few characters.
@@ -263,18 +265,22 @@ class MentionReader:
     def _read_at_seams(self, ark: Ark) -> Ark:
         """Return *ark*, or, if its check character fails, its part before a seam if that one's passes.
 
-        The other parts are alternatives.
+        The other parts are alternatives. One zero-width space before a number is a seam, too.
         """
-        at, end = self._offsets.source_offset(self._label.start()), self._source_range()[1]
+        text, at, end = self._block.text, self._offsets.source_offset(self._label.start()), self._source_range()[1]
         seams = self._block.seams if self._block.page is None else ()
-        for seam in seams[bisect_right(seams, at) : bisect_left(seams, end)]:
-            part = ark_of(self._block.text[at:seam])
+        seams = seams[bisect_right(seams, at) : bisect_left(seams, end)]
+        if mark := _SPACED_MARK.match(text, at, end):
+            seams = (*seams, mark.end("name"))
+            self._notes.decisions.append(WrapDecision(True, Reason.SPACE_IN_NAME, Confidence.LIKELY))
+        for seam in seams:
+            part = ark_of(text[at:seam])
             is_part_whole = part is not None and self._is_whole(f"{part.naan}/{part.name}")
             if part is not None and is_part_whole and self._zones.check(ark) is CheckCharacter.FAILS:
                 while self._offsets.source_end(self._builder.end) > seam:
                     self._builder.cut(1)
                 return part
-            self._notes.note_alternative(self._block.text[at:seam])
+            self._notes.note_alternative(text[at:seam])
         return ark
 
     def _without_glued_word(self, ark: Ark) -> Ark:
