@@ -91,8 +91,8 @@ _NOT_K_BEFORE_BLANK = (_LETTERS_AND_DIGITS - frozenset("kK")) | frozenset(".,)")
 _LAST_OF_WORDS = frozenset(("ar", "AR"))
 _BEHIND_LABEL = frozenset("/0123456789")
 _BLANKS = frozenset(" \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}")
-#: In ASCII: the first characters of escapes, the signs of ARKs in file names, and a form feed.
-_ASCII_HINTS = ("%", "&", "\\", "_", "+", "\f")
+#: In ASCII: the first characters of escapes, the signs of ARKs in file names, a form feed, and an escape.
+_ASCII_HINTS = ("%", "&", "\\", "_", "+", "\f", "\x1b")
 #: Characters that repairing decodes or removes, so that a label appears, and the signs of ARKs in file names. The set
 #: excludes characters that repairing doesn't change: plain ASCII, and letters that are visible and not full-width.
 _MAY_HIDE = re.compile(

@@ -116,7 +116,7 @@ WORDS = frozenset(
     item image images planchecontact texteImage texteBrut texte thumbnail highres medres lowres zoom vocal double
     date liste manifest info canvas sequence range annotation full max default native color gray bitonal square pct
     langEN langFR high med low res small large print citation opengraph producer system README metadata content
-    download fulltext
+    download fulltext recto verso
     """.split()  # noqa: SIM905 (as a list, forty lines)
 )
 

@@ -250,6 +250,8 @@ _FOOTNOTE = regex.compile(r"\d{1,3}[.)]?\p{Lu}(?=\p{L}*[AEIOUYaeiouy])(?:\p{Ll}{
 _SENTENCE_START = regex.compile(
     r"(?:\d{1,3}[.)]?)?\p{Lu}\p{Ll}|\d{1,3}(?=\p{Ll}*[aeiou])\p{Ll}{3,}\Z|\p{Lu}\p{L}*\d*\p{L}*[,;:]?\Z|(?:1[4-9]|20)\d\d[.,;:)]*\Z"
 )
+#: A request of troff.
+_REQUEST = regex.compile(r"\.[A-Z]{2}\Z")
 _SCHEME = regex.compile(r"[a-z]+:", regex.IGNORECASE)
 _NAME_PART = regex.compile(r"[\p{L}\p{Nd}=~*+@_$]*")
 _VOWELS = frozenset("aeiouyAEIOUY")
@@ -375,7 +377,7 @@ def would_have_fitted(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 
 
 def structure_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
-    if wrap.left.endswith(".") and wrap.right.startswith("."):  # a request of troff
+    if (wrap.left.endswith(".") and wrap.right.startswith(".")) or _REQUEST.match(wrap.right):
         return WrapDecision(False, Reason.ENDS_AT_DELIMITER, Confidence.LIKELY)
     if _UNIX_PATH.match(wrap.right):
         return WrapDecision(False, Reason.ENDS_BEFORE_PATH, Confidence.AMBIGUOUS)
