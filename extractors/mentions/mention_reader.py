@@ -28,9 +28,9 @@ _GLUED_WORD = re.compile(r"[-A-Z_~*=+@:$%](?<=[0-9a-z].)(?:(?<=[A-Z])(?=[a-z])|(
 #: Swedish, a name with a suffix: ``s6x5nsjq-ban``, ``s6x5nsjq:n``.
 COMPOUND = regex.compile(
     r"(?P<stem>(?=[a-z]*[0-9])[0-9a-z]{4,})-(?:(?P<noun>[A-Z])[a-z]{2,}|[a-z]{3,})"
-    r"|(?P<stem>(?=.*[0-9]).{3,}[0-9A-Za-z])(?P<sign>[-:])\p{Ll}{1,4}"
+    r"|(?P<stem>(?=.*[0-9]).{3,}[0-9A-Za-z])(?P<sign>-(?=\p{Lu}?\p{Ll}+\Z)|:(?=\p{Ll}{1,4}\Z))\p{L}+"
 )
-_WORD_AT_END = re.compile(r"(?P<stem>(?=[a-z]*[0-9])[0-9a-z]{4,})[A-Z][a-z]{2,}")
+_WORD_AT_END = re.compile(r"(?P<stem>(?=[a-z]*[0-9])[0-9a-z]{4,}|.{3,}[0-9])[A-Z][a-z]{2,}")
 #: All NAANs of the registry have five digits; the draft allows more, and betanumeric ones (2.3).
 _NAAN = re.compile(rf"(?!\d{{4}}-\d\d-\d\d\Z)(?=[a-z]*[0-9])(?:[{BETANUMERIC}]-*){{5,16}}\Z", re.IGNORECASE)
 _RUN = re.compile(r"(?:[0-9A-Za-z=~*+@_./-]|\$(?!\$[0-9a-z]))+")  # "$$2" begins a subfield of Aleph
@@ -48,6 +48,8 @@ _NEXT_LITERAL = re.compile(r"([\"'])\s{0,80},\s{0,80}\1(?P<next>[^\"'\n]{1,80})"
 _NAME_CHAR = regex.compile(r"[\p{L}\p{M}\p{Nd}--\p{Lm}]", regex.VERSION1)
 #: Scripts without blanks between words: their letters after an ASCII name belong to the sentence.
 _UNSPACED = regex.compile(UNSPACED)
+#: The same for letters and digits of other scripts, directly after a letter or digit.
+_OTHER_SCRIPT = regex.compile(r"[\p{L}\p{Nd}--\p{Latin}--[0-9]]", regex.VERSION1)
 #: The first character of a quote, a dash or a no-break space, in UTF-8 that was decoded as another encoding: ``â€™``.
 _WRONGLY_DECODED = re.compile(f"â[€\x80]|Â[\x80-\xbf {ODD_BLANK}]")
 #: A letter that counts as zero in check characters, where a zero may be meant.
@@ -392,7 +394,8 @@ class MentionReader:
         if _NAME_CHAR.match(char):
             if _WRONGLY_DECODED.match(self._text, after - 1):
                 return False
-            return not (_UNSPACED.match(char) and builder.name.isascii() and bool(builder.name))
+            is_other = _UNSPACED.match(char) or (builder.last.isalnum() and _OTHER_SCRIPT.match(char))
+            return not (is_other and builder.name.isascii() and bool(builder.name))
         if char == ":":
             if _WRAP_AHEAD.match(self._text, after):
                 return True
