@@ -15,8 +15,6 @@ from html import unescape
 
 import regex
 
-from extractors.model.offset_map import UNSPACED
-
 # The spellings of the label. Every pattern for a label is built from these.
 
 #: An escaped percent sign; each program that passes a URL on may escape it again, a few times at most.
@@ -25,15 +23,15 @@ PERCENT = "%(?:25){0,9}+"
 _LETTERS = {"a": ("\uff41", "[46]1"), "r": ("\uff52", "[57]2"), "k": ("\uff4b", "[46][bB]")}
 #: The letters of the word in repaired text, which contains only percent escapes.
 A, R, K = (f"(?:{letter}|{letter.upper()}|{PERCENT}{number})" for letter, (_, number) in _LETTERS.items())
-#: The text before a label in repaired text: no letter or digit, except after an unspaced script or an escape.
+#: The text before a label in repaired text: no Latin letter or digit, except after an escape.
 BEFORE_LABEL = rf"""
-    (?: (?<! [\p{{L}}\p{{N}}--{UNSPACED}] )
+    (?: (?<! [\p{{Latin}}\p{{Nd}}] )
       | (?<= {PERCENT} [0-9a-f]{{2}} )
       | (?<= \\ (?: u[0-9a-f]{{4}} | x[0-9a-f]{{2}} | [abefnrt] ) )   # "\tark:", "\Nark:" of subtitles
       | (?<= \\ f (?: [a-z1-9] | \([a-z]{{2}} ) )       # "\fIark:" of troff
       | (?<= [0-9]{{5}} / [^\s/]{{3,100}} ) (?= ark:/?[0-9]{{5}}/ )   # an ARK glued to the one before
       | (?<= (?<! [^\s\f] ) [0-9]{{1,3}} )     # "12ark:", the mark of a footnote
-      | (?<= [$‡ǂ|][0-9a-z] )                    # "$aark:", the code of a subfield
+      | (?<= [$‡ǂ|\x1f][0-9a-z] )                # "$aark:", the code of a subfield
       | (?<= (?<! \p{{L}} ) ark )                # "ARKark:", a heading glued to its value
     )
     """
