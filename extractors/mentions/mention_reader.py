@@ -20,7 +20,7 @@ from extractors.model.normalize import NotAnArk
 from extractors.model.offset_map import ODD_BLANK, PARAGRAPH, RIGHT_TO_LEFT, UNSPACED, WRAP, OffsetMap
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.reasons import Reason
-from extractors.wraps.rules import SHORTEST_CHECKED, Confidence, WrapDecision, ark_of, may_be_rest
+from extractors.wraps.rules import OTHER_SCRIPT, SHORTEST_CHECKED, Confidence, WrapDecision, ark_of, may_be_rest
 
 #: The place where a word may be glued to a name: ``bpt6k83669192Letters``, ``bpt6k83669192_f1``.
 _GLUED_WORD = re.compile(r"[-A-Z_~*=+@:$%](?<=[0-9a-z].)(?:(?<=[A-Z])(?=[a-z])|(?<=-)(?=[A-Z][a-z])|(?<![-A-Z]))")
@@ -48,8 +48,6 @@ _NEXT_LITERAL = re.compile(r"([\"'])\s{0,80},\s{0,80}\1(?P<next>[^\"'\n]{1,80})"
 _NAME_CHAR = regex.compile(r"[\p{L}\p{M}\p{Nd}--\p{Lm}]", regex.VERSION1)
 #: Scripts without blanks between words: their letters after an ASCII name belong to the sentence.
 _UNSPACED = regex.compile(UNSPACED)
-#: The same for letters and digits of other scripts, directly after a letter or digit.
-_OTHER_SCRIPT = regex.compile(r"[\p{L}\p{Nd}--\p{Latin}--[0-9]]", regex.VERSION1)
 #: The first character of a quote, a dash or a no-break space, in UTF-8 that was decoded as another encoding: ``â€™``.
 _WRONGLY_DECODED = re.compile(f"â[€\x80]|Â[\x80-\xbf {ODD_BLANK}]")
 #: A letter that counts as zero in check characters, where a zero may be meant.
@@ -225,7 +223,7 @@ class MentionReader:
         self._drop_footnote_number()
         name = self._builder.name
         if len(name) > MOST_NAME_CHARS:
-            return self._overlong()
+            return self._namespace(slash, is_overlong=True)
         if _QUERY_TEXT.match(name) or not _SOME_NAME.search(unquote(name.lstrip("/").partition("/")[0])):
             return self._namespace(slash)
         try:
@@ -394,7 +392,7 @@ class MentionReader:
         if _NAME_CHAR.match(char):
             if _WRONGLY_DECODED.match(self._text, after - 1):
                 return False
-            is_other = _UNSPACED.match(char) or (builder.last.isalnum() and _OTHER_SCRIPT.match(char))
+            is_other = _UNSPACED.match(char) or (builder.last.isalnum() and OTHER_SCRIPT.match(char))
             return not (is_other and builder.name.isascii() and bool(builder.name))
         if char == ":":
             if _WRAP_AHEAD.match(self._text, after):
@@ -574,17 +572,13 @@ class MentionReader:
         is_short = len(stem) <= _LONGEST_STEM or (varies and varies[0][0] == "?") or not any(map(str.isdigit, stem))
         return check is not CheckCharacter.PASSES and (is_short or check is CheckCharacter.FAILS)
 
-    def _namespace(self, slash: str) -> NamespaceMention | None:
+    def _namespace(self, slash: str, *, is_overlong: bool = False) -> NamespaceMention | None:
         if not slash and not self._label["slashes"] and self._block.role is not Role.TEXT:
             return None
         start, end = self._source_range()
-        return NamespaceMention(self._block.text[start:end], (start, end), self._block.context(start, end))
-
-    def _overlong(self) -> NamespaceMention:
-        start, end = self._source_range()
-        shown = min(end, start + CONTEXT_CHARS)
-        text = self._block.text[start:shown]
-        return NamespaceMention(text, (start, end), self._block.context(start, shown), is_overlong=True)
+        shown = min(end, start + CONTEXT_CHARS) if is_overlong else end
+        text, context = self._block.text[start:shown], self._block.context(start, shown)
+        return NamespaceMention(text, (start, end), context, is_overlong=is_overlong)
 
     def _mention(self, ark: Ark) -> Mention:
         block, notes = self._block, self._notes

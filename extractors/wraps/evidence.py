@@ -105,10 +105,8 @@ def _is_shape(lengths: Counter[int], enough: int) -> bool:
 
 #: Suffixes that end a name after a period: the file suffixes of Python's own table, and some used by libraries.
 FILE_SUFFIXES = frozenset(
-    suffix.removeprefix(".")
-    for by_suffix in mimetypes.MimeTypes(filenames=()).types_map
-    for suffix in by_suffix
-) | {"djvu", "jp2", "jpx", "jsonld", "md", "mets", "mods", "ocr", "rdf", "rst", "tei", "ttl", "yml"}  # fmt: skip
+    suffix.removeprefix(".") for by_suffix in mimetypes.MimeTypes(filenames=()).types_map for suffix in by_suffix
+) | frozenset("djvu jp2 jpx jsonld md mets mods ocr rdf rst tei ttl yml".split())  # noqa: SIM905
 
 #: The viewers of Gallica (BnF, "Syntaxe des URLs"), IIIF's image and presentation interfaces, UNT's and Merritt's.
 WORDS = frozenset(

@@ -213,7 +213,8 @@ SHORTEST_CHECKED = 7
 
 _ARK_LIKE = regex.compile(r"[\p{L}\p{Nd}/.=_~%+@$*?-]|:[\p{L}\p{Nd}]")
 _LIST_MARK = regex.compile(r"[-*\p{Pd}\N{BULLET}\N{MIDDLE DOT}]+\Z")
-_OTHER_SCRIPT = regex.compile(r"[\p{L}--\p{Latin}]", regex.VERSION1)
+#: Letters and digits that are not Latin: directly after a Latin letter or digit, they belong to the sentence.
+OTHER_SCRIPT = regex.compile(r"[\p{L}\p{Nd}--\p{Latin}--[0-9]]", regex.VERSION1)
 _ALPHANUMERIC = regex.compile(r"[\p{L}\p{Nd}]")
 NEW_IDENTIFIER = regex.compile(
     r"(?:\d{0,3}(?:https?|ftp|ark|doi|urn|hdl|info|isbn|issn|mailto):|http/[12]|[a-z][a-z0-9+-]{1,15}://|www\.|10\.\d{4,}/)",
@@ -262,7 +263,7 @@ _WRITTEN_PARTS = regex.compile(r"ark:/*[^/]*/+[^/.]*(?P<qualifier>.*)\Z", regex.
 
 
 def nothing_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
-    if wrap.left.isascii() and _OTHER_SCRIPT.match(wrap.right):
+    if wrap.left.isascii() and OTHER_SCRIPT.match(wrap.right):
         return WrapDecision(False, Reason.ENDS_BEFORE_OTHER_TEXT, Confidence.LIKELY)
     if not wrap.right or not _ARK_LIKE.match(wrap.right) or not _ALPHANUMERIC.search(wrap.right):
         is_clear = not wrap.is_paged and (_LIST_MARK.match(wrap.right) or not (wrap.right or wrap.beyond))

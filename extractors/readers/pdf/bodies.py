@@ -25,7 +25,6 @@ _SAME_HEIGHT = 2.5  # points
 _SET_APART_RUNNING_HEADS = 1.6  # times the leading of the page
 _NUMBER = re.compile(r"[\W_]*(?:[0-9]{1,5}|[ivxlc]{1,8})[\W_]*", re.IGNORECASE)
 _DIGITS = re.compile(r"([0-9]+)")
-_ALPHANUMERIC = re.compile(r"[^\W_]")
 
 Row = list[int]
 
@@ -78,7 +77,7 @@ def _has_counterpart(page: PdfPage, index: int, other: PdfPage) -> bool:
     """
     line = page.lines[index]
     text = page.text[line.start : line.end]
-    return _ALPHANUMERIC.search(text) is not None and any(
+    return any(map(str.isalnum, text)) and any(
         _is_same_head(text, other.text[twin.start : twin.end], other.number - page.number)
         for twin in other.lines
         if abs(twin.bottom - line.bottom) < _SAME_HEIGHT and abs(twin.top - line.top) < _SAME_HEIGHT
