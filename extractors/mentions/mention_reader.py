@@ -252,8 +252,7 @@ class MentionReader:
         is_prose = self._is_in_prose()
         is_sentence = following[0].strip() != ""
         with_number, without = self._written_label + chars, self._written_label + chars[: number.start()]
-        whole = ark_of(with_number)
-        if not (is_prose or is_sentence) or (whole is not None and self._evidence.holds(str(whole))):
+        if not (is_prose or is_sentence) or self._evidence.holds(str(ark_of(with_number))):
             return
         reason, otherwise = Reason.ATTACHED_WORD_KEPT, without
         if is_prose and is_sentence:
@@ -275,8 +274,8 @@ class MentionReader:
             self._notes.decisions.append(WrapDecision(True, Reason.SPACE_IN_NAME, Confidence.LIKELY))
         for seam in seams:
             part = ark_of(text[at:seam])
-            is_part_whole = part is not None and self._is_whole(f"{part.naan}/{part.name}")
-            if part is not None and is_part_whole and self._zones.check(ark) is CheckCharacter.FAILS:
+            fails = self._zones.check(ark) is CheckCharacter.FAILS
+            if part is not None and fails and self._is_whole(f"{part.naan}/{part.name}"):
                 while self._offsets.source_end(self._builder.end) > seam:
                     self._builder.cut(1)
                 return part
@@ -296,7 +295,7 @@ class MentionReader:
             may_be_suffix = self._zones.check(ark) is not CheckCharacter.PASSES or is_beyond_name
             may_be_suffix = may_be_suffix and (not compound["sign"] or self._is_in_prose())
             shorter, compound = ([read], compound) if read and (is_whole or may_be_suffix) else (shorter, None)
-            is_sure = compound is not None and bool(is_whole or compound["noun"] or compound["sign"] == ":")
+            is_sure = bool(compound and (is_whole or compound["noun"] or compound["sign"] == ":"))
         if not shorter or self._linked == ark or self._evidence.holds(str(ark)):
             return ark
         name = compound["stem"] if compound else shorter[0].name
