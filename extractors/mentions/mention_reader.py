@@ -565,7 +565,8 @@ class MentionReader:
         stem = name.rstrip("*")
         end = self._builder.end
         varies = REST_VARIES.match(self._text, end)
-        if not (stem != name or varies) or "/" in stem or self._text[self._start - 1 : self._start] == "*":
+        is_bold = self._block.text.endswith("*", 0, self._offsets.source_offset(self._start))
+        if not (stem != name or varies) or "/" in stem or is_bold:
             return False
         check = self._zones.check(Ark(naan.lower(), stem)) if stem else CheckCharacter.FAILS
         is_short = len(stem) <= _LONGEST_STEM or (varies and varies[0][0] == "?") or not any(map(str.isdigit, stem))

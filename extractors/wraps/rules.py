@@ -217,7 +217,7 @@ _LIST_MARK = regex.compile(r"[-*\p{Pd}\N{BULLET}\N{MIDDLE DOT}]+\Z")
 OTHER_SCRIPT = regex.compile(r"[\p{L}\p{Nd}--\p{Latin}--[0-9]]", regex.VERSION1)
 _ALPHANUMERIC = regex.compile(r"[\p{L}\p{Nd}]")
 NEW_IDENTIFIER = regex.compile(
-    r"(?:\d{0,3}(?:https?|ftp|ark|doi|urn|hdl|info|isbn|issn|mailto):|http/[12]|[a-z][a-z0-9+-]{1,15}://|www\.|10\.\d{4,}/)",
+    r"(?:[_*@=+~/]{0,2}\d{0,3}(?:https?|ftp|ark|doi|urn|hdl|info|isbn|issn|mailto):|http/[12]|[a-z][a-z0-9+-]{1,15}://|www\.|10\.\d{4,}/)",
     regex.IGNORECASE,
 )
 _DATE = regex.compile(r"\d{1,4}(?:([./-])\d{1,2}\1\d{1,4})[.,;:)]*\Z")
