@@ -39,8 +39,8 @@ from extractors.wraps.rules import (
 
 # The pieces of an ARK read up to now, each with its place in the offset map.
 
-#: Escapes of characters that would end an ARK in prose: blanks, quotation marks, closing brackets, punctuation.
-_ESCAPED_TAIL = re.compile(r"%(?:25)*(?:20|2[12779CEce]|3[AaBbEe]|5[Dd]|7[Dd])")
+#: Escapes of characters that would end an ARK in prose: blanks, quotation marks, brackets, bars, punctuation.
+_ESCAPED_TAIL = re.compile(r"%(?:25)*(?:2[012789CEce]|3[A-CEa-ce]|[57][B-Db-d]|60)")
 
 #: ARKs mapped to file names. Pairtree (draft-kunze-pairtree-01, 3) writes ``=`` for a slash, ``+`` for a
 #: colon and ``,`` for a period: ``ark+=12148=btv1b8``; in file names it is ``ark_12148_btv1b8``.

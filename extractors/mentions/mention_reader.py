@@ -446,13 +446,14 @@ class MentionReader:
     def _label_begins(self, after: int) -> bool:
         """Return True if the last characters read begin another label or URL; they are then removed."""
         builder = self._builder
-        if builder.ends_with("ark") and builder.name[3:] and _GLUED_LABEL.match(self._text, after):
-            builder.cut(3)
-            return True
         leads = _LEADS_TO_LABEL.search(builder.found[-1][0]) if builder.found else None
-        if leads is None or (leads[0].lower() != "ark" and not self._text.startswith("//", after)):
+        if builder.chars[-3:].lower() == "ark" and builder.name[3:] and _GLUED_LABEL.match(self._text, after):
+            builder.cut(3)
+        elif leads and (leads[0].lower() == "ark" or self._text.startswith("//", after)):
+            builder.cut(len(leads[0]))
+        else:
             return False
-        builder.cut(len(leads[0]))
+        builder.strip(_MARKUP_RUN)
         return True
 
     def _note_query(self, pos: int) -> None:
