@@ -13,7 +13,6 @@ from extractors.mentions.mention import Mention
 from extractors.mentions.mention_reader import (
     COMPOUND,
     CONTEXT_CHARS,
-    FOOTNOTE_NUMBER,
     GLUED_SENTENCE,
     INCOMPLETE_NAME,
     LETTER_FOR_ZERO,
@@ -236,7 +235,6 @@ def _ark(found: re.Match[str], zones: Zones) -> Ark | None:
         SHORT_NAME.fullmatch(name)
         or PORT_PATH.match(chars)
         or GLUED_SENTENCE.search(chars)
-        or FOOTNOTE_NUMBER.search(chars)
         or LETTER_FOR_ZERO.search(name)
         or INCOMPLETE_NAME.match(chars)
     )

@@ -18,7 +18,7 @@ from extractors.model.check_characters import CheckCharacter, Zones, lower_case_
 from extractors.model.documents import Block, Role
 from extractors.model.normalize import NotAnArk
 from extractors.model.offset_map import ODD_BLANK, PARAGRAPH, RIGHT_TO_LEFT, UNSPACED, WRAP, OffsetMap
-from extractors.wraps.evidence import Evidence
+from extractors.wraps.evidence import FILE_SUFFIXES, Evidence
 from extractors.wraps.reasons import Reason
 from extractors.wraps.rules import OTHER_SCRIPT, SHORTEST_CHECKED, Confidence, WrapDecision, ark_of, may_be_rest
 
@@ -56,11 +56,10 @@ LETTER_FOR_ZERO = re.compile("[oOD](?:(?<=[0-9].)|(?=[0-9]))")
 SHORT_NAME = re.compile(r"[0-9]{1,3}|[^\W\d_]{1,3}")
 #: The path behind a host and its port, ``ark:19090/metrics``, or numbers: ``ark:15000/20000``.
 PORT_PATH = re.compile(r"[0-9]{5}/(?:(?=[b-df-hj-np-tv-xz]*[aeiouy])[a-z]{2,}|[0-9]+(?:00|=[0-9]+))(?:[/.]|\Z)")
-#: The first word of the next sentence, without a blank before it: ``metadc107835.See``.
-GLUED_SENTENCE = re.compile(r"\.[A-Z][a-z]+\Z")
-#: The number of a footnote after a full stop: ``x5.12 Then``.
-FOOTNOTE_NUMBER = re.compile(r"\.[0-9]{1,3}(?:-[0-9]{1,3})?\Z")
-#: The same after a zero-width space; several are possible line breaks.
+#: The first word of the next sentence without a blank before it, ``metadc107835.See``, or the number of a footnote after
+#: the full stop: ``x5.12 Then``.
+GLUED_SENTENCE = re.compile(r"\.(?:[A-Z][a-z]+|(?P<number>[0-9]{1,3}(?:-[0-9]{1,3})?))\Z")
+#: The number of a footnote after a zero-width space; several are possible line breaks.
 _SPACED_MARK = re.compile("(?P<name>[^\\u200b]*[0-9A-Za-z])\\u200b[0-9]{1,3}\\Z")
 _NEXT_SENTENCE = regex.compile(r"(?:,[0-9]{1,3})*[ \n][\p{Ps}\p{Pi}\"']?\p{Lu}|\f|[ \n]*\Z")
 _PROSE_BEFORE = regex.compile(r"\p{L}\p{Ll},?[ \n]\Z")
@@ -220,7 +219,7 @@ class MentionReader:
             return None
         if not slash or self._is_template(end) or not self._has_name_before_variable(end):
             return None
-        self._drop_footnote_number()
+        self._drop_glued_sentence()
         name = self._builder.name
         if len(name) > MOST_NAME_CHARS:
             return self._namespace(slash, is_overlong=True)
@@ -242,22 +241,22 @@ class MentionReader:
         """Return True if a word of a sentence is directly before the mention."""
         return _PROSE_BEFORE.search(self._text, max(0, self._start - 4), self._start) is not None
 
-    def _drop_footnote_number(self) -> None:
-        """Drop the number of a footnote after the full stop of a sentence, or note that it may be one."""
+    def _drop_glued_sentence(self) -> None:
+        """Drop a word of the next sentence or the number of a footnote after a full stop, or note that it may be one."""
         chars, text = self._builder.chars, self._text
-        number = FOOTNOTE_NUMBER.search(chars) if self._block.role is Role.TEXT and self._linked is None else None
+        glued = GLUED_SENTENCE.search(chars) if self._block.role is Role.TEXT and self._linked is None else None
         following = _NEXT_SENTENCE.match(text, self._builder.end)
-        if number is None or following is None or not any(map(str.isdigit, self._builder.name[: -len(number[0])])):
+        if glued is None or not any(map(str.isdigit, self._builder.name[: -len(glued[0])])):
             return
         is_prose = self._is_in_prose()
-        is_sentence = following[0].strip() != ""
-        with_number, without = self._written_label + chars, self._written_label + chars[: number.start()]
-        if not (is_prose or is_sentence) or self._evidence.holds(str(ark_of(with_number))):
+        is_sentence = glued["number"] is None or bool(following and following[0].strip())
+        with_glued, without = self._written_label + chars, self._written_label + chars[: glued.start()]
+        if not (is_sentence or (is_prose and following)) or self._evidence.holds(str(ark_of(with_glued))):
             return
         reason, otherwise = Reason.ATTACHED_WORD_KEPT, without
-        if is_prose and is_sentence:
-            self._builder.cut(len(number[0]))
-            reason, otherwise = Reason.ATTACHED_WORD_REMOVED, with_number
+        if is_prose and is_sentence and glued[0][1:].lower() not in FILE_SUFFIXES:
+            self._builder.cut(len(glued[0]))
+            reason, otherwise = Reason.ATTACHED_WORD_REMOVED, with_glued
         self._notes.is_beyond_name = True
         self._notes.note_decision(WrapDecision(otherwise == without, reason, Confidence.LIKELY), otherwise=otherwise)
 
@@ -678,9 +677,6 @@ class MentionReader:
         varies = REST_VARIES.match(self._text, self._builder.end)
         if varies and varies[0][0] in _QUOTES:
             self._notes.decisions.append(WrapDecision(False, Reason.STRING_LITERALS, Confidence.LIKELY))
-        if sentence := GLUED_SENTENCE.search(chars):
-            self._notes.mark_likely(Reason.ATTACHED_WORD_KEPT)
-            self._notes.note_alternative(self._written_label + chars[: sentence.start()])
         if INCOMPLETE_NAME.match(chars):
             self._notes.mark_likely(Reason.INCOMPLETE_NAME)
         is_bare = self._written.url is None and self._block.role in (Role.TEXT, Role.STRUCTURED_DATA)
