@@ -250,15 +250,16 @@ class MentionReader:
             return
         is_prose = self._is_in_prose()
         is_sentence = glued["number"] is None or bool(following and following[0].strip())
-        with_glued, without = self._written_label + chars, self._written_label + chars[: glued.start()]
-        if not (is_sentence or (is_prose and following)) or self._evidence.holds(str(ark_of(with_glued))):
+        written = self._written_label + chars
+        if not (is_sentence or (is_prose and following)) or self._evidence.holds(str(ark_of(written))):
             return
-        reason, otherwise = Reason.ATTACHED_WORD_KEPT, without
-        if is_prose and is_sentence and glued[0][1:].lower() not in FILE_SUFFIXES:
+        is_cut = is_prose and is_sentence and glued[0][1:].lower() not in FILE_SUFFIXES
+        if is_cut:
             self._builder.cut(len(glued[0]))
-            reason, otherwise = Reason.ATTACHED_WORD_REMOVED, with_glued
+        reason = Reason.ATTACHED_WORD_REMOVED if is_cut else Reason.ATTACHED_WORD_KEPT
+        otherwise = written if is_cut else written.removesuffix(glued[0])
         self._notes.is_beyond_name = True
-        self._notes.note_decision(WrapDecision(otherwise == without, reason, Confidence.LIKELY), otherwise=otherwise)
+        self._notes.note_decision(WrapDecision(not is_cut, reason, Confidence.LIKELY), otherwise=otherwise)
 
     def _read_at_seams(self, ark: Ark) -> Ark:
         """Return *ark*, or, if its check character fails, its part before a seam if that one's passes.
@@ -565,8 +566,8 @@ class MentionReader:
         stem = name.rstrip("*")
         end = self._builder.end
         varies = REST_VARIES.match(self._text, end)
-        is_bold = self._block.text.endswith("*", 0, self._offsets.source_offset(self._start))
-        if not (stem != name or varies) or "/" in stem or is_bold:
+        start = self._offsets.source_offset(self._start)
+        if not (stem != name or varies) or "/" in stem or self._block.text.endswith("*", 0, start):
             return False
         check = self._zones.check(Ark(naan.lower(), stem)) if stem else CheckCharacter.FAILS
         is_short = len(stem) <= _LONGEST_STEM or (varies and varies[0][0] == "?") or not any(map(str.isdigit, stem))

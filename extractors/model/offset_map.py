@@ -33,8 +33,8 @@ _SPECIAL = regex.compile(
     rf"""
       (?P<soft_end>  \N{{SOFT HYPHEN}}++ (?= {_BLANKS} {_BREAK} ) )   # a soft hyphen that was used
     | (?P<soft_gap>  \N{{SOFT HYPHEN}}++ \ {{1,3}} (?=\S) )        # the same, and a blank for the line's end
-    | (?P<colour>    \x1b\[ [0-9;]{{0,20}} [mK] )             # of a terminal
-    | (?P<continued> [\\¬⏎↩↵] (?= {_BLANKS} {_BREAK} ) )            # Rust, TOML, YAML; prints, editors
+    | (?P<removed>   \x1b\[ [0-9;]{{0,20}} [mK]              # a colour of a terminal
+                   | [\\¬⏎↩↵] (?= {_BLANKS} {_BREAK} ) )      # Rust, TOML, YAML; prints, editors
     | (?P<page>      (?: {_BLANKS} \r?\n )++ (?: {_BLANKS} \d{{1,4}} {_BLANKS} \r?\n (?: {_BLANKS} \r?\n )*+ )?+
                      \f (?: [^\n\f]{{1,80}} (?: \r?\n ){{2,}}+ )? )   # the running foot and head of a text with pages
     | (?P<wrap>      (?<![^\S\n\r]) (?: {_BLANKS} {_BREAK} )++ {_BLANKS} )
@@ -223,7 +223,7 @@ def _replacement(kind: str, written: str) -> tuple[str, str | None]:
             return "-", "soft hyphen"
         case "soft_gap":
             return "-" + WRAP, "soft hyphen"
-        case "continued" | "colour":
+        case "removed":
             return "", None
         case "pdf_end":
             return "-" + WRAP, None

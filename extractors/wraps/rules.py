@@ -408,8 +408,8 @@ def word_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     part = wrap.next_part
     is_consonants = wrap.right.isascii() and part.islower() and _VOWELS.isdisjoint(wrap.right)
     is_letter_alone = len(wrap.right) == 1 and wrap.is_full and wrap.is_wrapped_again
-    is_no_word = is_consonants and (wrap.is_full or len(part) > _LONGEST_ABBREVIATION)
-    if is_no_word or is_letter_alone or _ODD_LETTERS.search(part):
+    is_no_word = is_letter_alone or (is_consonants and (wrap.is_full or len(part) > _LONGEST_ABBREVIATION))
+    if is_no_word or _ODD_LETTERS.search(part):
         return WrapDecision(True, Reason.CONSONANTS_FOLLOW, Confidence.AMBIGUOUS)
     return WrapDecision(False, Reason.ENDS_BEFORE_WORD, Confidence.LIKELY)
 

@@ -400,9 +400,9 @@ def _take_page_facts(root: Element, *, has_raising_style: bool) -> PageFacts:
     for link in root.iter("a", "area", "frame", "iframe"):  # only now, without the invisible ones
         facts.read(link)
         # So does the reference to a note: "x5.<a href='#n3'>3</a>".
-        target, is_in_word = link.get("href", ""), (link.tail or "")[:1].isalnum()
-        is_reference = "#" in target and not (is_in_word or may_hold_ark(target))
-        if is_reference and _NOTE_MARK.fullmatch("".join(link.itertext())):
+        target = link.get("href", "")
+        is_apart = not (may_hold_ark(target) or (link.tail or "")[:1].isalnum())
+        if "#" in target and is_apart and _NOTE_MARK.fullmatch("".join(link.itertext())):
             link.tag = "sup"
     return facts
 
