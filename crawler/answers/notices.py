@@ -62,11 +62,18 @@ _PROGRAM_ERROR = re.compile(
     r"|\.(?:java|kt|scala|cs|vb|php|py|r[bs]|m?js|e(?:js|rb)|ts|vue|p[lm]|cgi|go|[aj]spx?|inc|cfm|twig|phtml)(?::|\W{0,3}\s(?:on|at)\sline\s|\W{1,2}\sline\s|\sline\s)\d"
 )
 _ERROR_STATUS = re.compile(r"(?<!\w)[45]\d\d(?!\w)")
-#: The reason phrases of errors, by status.
+#: The reason phrases of errors, by status; the last ones are those of servers and of other versions of Python.
 _REASONS = (
     *((str(status.value), plain(status.phrase)) for status in HTTPStatus if status >= 400 and status != 404),
     ("401", "authorization required"),
     ("403", "access denied"),
+    ("413", "content too large"),
+    ("413", "payload too large"),
+    ("413", "request entity too large"),
+    ("414", "request-uri too long"),
+    ("414", "uri too long"),
+    ("416", "range not satisfiable"),
+    ("422", "unprocessable"),
 )
 _SERVER_STATUS = re.compile(r"(?:http |error |status )*(?:50[0234]|52[0-6])(?: error)?")
 #: The value of a variable that a program did not set, in place of a page or of its title.
