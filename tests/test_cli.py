@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -32,6 +33,7 @@ from tests.loopback import (
 )
 from tests.read_only import as_anybody
 from tests.test_pdf_reader import pages
+from tests.vectors import vectors
 from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parent.parent
@@ -392,63 +394,18 @@ def test_fail_on_counts_an_outcome_and_all_worse_ones(status: str, threshold: st
     assert done.returncode == code
 
 
-MISTAKES = {
-    "an unknown verb": ["audit"],
-    "an unknown option": ["check", "--resolve", "x"],
-    "an unknown value": ["extract", "--format", "xml", "-"],
-    "a missing path": ["extract", "no/such/file.txt"],
-    "a seed that is no URL": ["crawl", "htp:/library"],
-    "a seed that is a broken URL": ["crawl", "http://[::1/"],
-    "nothing to check": ["check"],
-    "a list that is not there": ["check", "--from", "no/such/list.txt"],
-    "a configuration that is not there": ["run", "-c", "no/such.toml"],
-    "a negative delay": ["check", "--delay", "-1", "ark:/12345/x"],
-    "a delay that is no number": ["check", "--delay", "slow", "ark:/12345/x"],
-    "a malformed network": ["check", "--allow-address", "everywhere", "ark:/12345/x"],
-    "a malformed route": ["check", "--connect-to", "n2t.net", "ark:/12345/x"],
-    "a file of certificates that is not there": ["check", "--ca-file", "no/such.pem", "ark:/12345/x"],
-    "a resolver that is no URL": ["check", "--resolver", "n2t.net", "ark:/12345/x"],
-    **{
-        f"the resolver {resolver}": ["check", "--resolver", resolver, "ark:/12x45/x"]
-        for resolver in ("http://", "http://[::1", "http://x/#", "http://x/?q=")
-    },
-    "a contact with a line break": ["check", "--contact", "a\r\nX-Evil: 1", "ark:/12345/x"],
-    "a store that is not there": ["report", "--store", "no/such.db"],
-    "an unknown outcome": ["check", "--fail-on", "dead", "ark:/12345/x"],
-    "a name that no file can have": ["report", "--store", "x" * 300],
-    "a seed with a name that no file can have": ["crawl", "x" * 300],
-}
-
-
-@pytest.mark.parametrize("arguments", MISTAKES.values(), ids=MISTAKES.keys())
-def test_a_mistake_gets_one_clear_line_and_exit_code_2(
-    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = run_command(*arguments)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert len(done.stderr.strip().splitlines()) == 1
+@pytest.mark.parametrize("vector", vectors("mistakes"))
+def test_a_mistake_gets_one_clear_line_and_exit_code_2(vector: dict[str, Any], tmp_path: Path) -> None:
+    configuration = []
+    if "config" in vector:
+        (tmp_path / "arkaudit.toml").write_text(vector["config"])
+        configuration = ["-c", "arkaudit.toml"]
+    done = run_command(*vector["arguments"], *configuration, folder=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
     assert done.stderr.startswith("arkaudit: ")
-    assert list(tmp_path.iterdir()) == [], "half-written"
-
-
-@pytest.mark.parametrize(
-    ("toml", "place"),
-    [
-        ("seeds = 3", "seeds"),
-        ("[politeness]\ndelay = 'slow'", "politeness.delay"),
-        ("[network]\nconnect_to = ['x']", "network.connect_to"),
-        ("unknown = 1", "unknown"),
-        ("not toml", "line 1"),
-    ],
-)
-def test_a_bad_configuration_is_named_with_its_place(toml: str, place: str, tmp_path: Path) -> None:
-    (tmp_path / "arkaudit.toml").write_text(toml)
-    done = run_command("run", "-c", tmp_path / "arkaudit.toml")
-    assert done.returncode == 2
-    assert place in done.stderr
-    assert "arkaudit.toml" in done.stderr
+    assert all(words in done.stderr for words in vector.get("words", []))
+    assert "open-sesame" not in done.stderr, "a secret of the credentials"
+    assert [path.name for path in tmp_path.iterdir()] == configuration[1:], "half-written"
 
 
 def test_a_run_that_could_read_no_seed_ends_with_3_and_says_why(tmp_path: Path) -> None:
@@ -651,33 +608,6 @@ def test_an_ark_in_a_relative_link_is_asked_where_its_page_is(tmp_path: Path) ->
         run_command("run", *ON_LOOPBACK, "--depth", "0", f"{server.url}/", "--store", tmp_path / "a.db")
         assert "/r/ark:/12x45/x5" in server.targets
     assert select(tmp_path / "a.db", "select distinct request_url from mention") == [(f"{server.url}/r/ark:/12x45/x5",)]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "config", "words"),
-    [
-        (["check", "--fail-on", "brokn", "ark:12345/x"], "", "there is no 'brokn'; did you mean 'broken'?"),
-        (["report", "--only", "zzz"], "", "there is no 'zzz'; choose from works, fails, "),
-        (["crawl", "www.example.org"], "", "did you mean https://www.example.org?"),
-        (["crawl", "htp://example.org/a"], "", "did you mean http://example.org/a?"),
-        (["crawl", "https:/example.org"], "", "did you mean https://example.org?"),
-        (["extract", "thesis.pdf"], "", "neither an http(s) URL nor an existing file or folder: 'thesis.pdf'\n"),
-        (["check", "ark:12345/x"], "[politeness]\ndealy = 2", ": politeness.dealy: there is no such setting; did"),
-        (["check", "ark:12345/x"], '[hosts."a.example"]\nintervall = 2', "did you mean 'interval'?"),
-        (["check", "ark:12345/x"], '[crawl.oai]\nform = "2020"', "did you mean 'from'?"),
-        (["check", "ark:12345/x"], "[recheck.naan.12148]\nhealty = 2", "did you mean 'healthy'?"),
-        (["check", "ark:12345/x"], "pliteness = 2", "did you mean 'politeness'?"),
-        (["check", "ark:12345/x"], "xyz = 2", "xyz: there is no such setting\n"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else " ".join(value[:3]),
-)  # fmt: skip
-def test_a_mistyped_word_is_answered_with_the_nearest(
-    arguments: list[str], config: str, words: str, tmp_path: Path
-) -> None:
-    (tmp_path / "a.toml").write_text(config)
-    done = run_command(*arguments, *(["-c", tmp_path / "a.toml"] if config else []))
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert words in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -108,22 +108,6 @@ def test_earlier_answers_of_another_resolver_are_compared(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        pytest.param(["ark.example", "--ark", ARK], "not the http or https URL of a resolver", id="no URL"),
-        pytest.param(["http://127.0.0.1:9/"], "name a working ARK", id="no ARK"),
-        pytest.param(["http://127.0.0.1:9/", "--ark", "ark:12345/x1"], "never requested", id="an example"),
-        pytest.param(["http://127.0.0.1:9/", "--ark", ARK, "--only", "9"], "no section 9", id="no section"),
-        pytest.param(["http://127.0.0.1:9/", "--from", "none.txt"], "none.txt", id="no file"),
-    ],
-)
-def test_mistakes_are_one_line(arguments: list[str], words: str, tmp_path: Path) -> None:
-    done = run_command("conform", *arguments, *ON_LOOPBACK)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
-    assert words in done.stderr
-
-
-@pytest.mark.parametrize(
     ("options", "words"),
     [
         pytest.param([], "127.0.0.1 is a loopback address; --allow-address", id="a private address"),

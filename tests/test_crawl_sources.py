@@ -364,27 +364,6 @@ def test_a_body_that_was_cut_off_leads_nowhere_by_half_a_url(tmp_path: Path) -> 
 # -- options of the user
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("--exclude", "["), "crawl.exclude.0: '[' is not a regular expression"),
-        (("--oai-from", "last year"), "neither a day"),
-        (("--max-time", "soon"), "neither seconds nor a duration"),
-        (("--max-time", "0"), "greater than 0"),
-        (("--scope", "world"), "'world' is not one of 'site', 'host', 'path'"),
-        (("",), "empty seed: ''"),
-        (("list:no-such-file.txt",), "neither an http(s) URL nor an existing file or folder: 'no-such-file.txt'"),
-        (("oai:http://",), "not a valid URL"),
-    ],
-)
-def test_a_mistake_is_one_line_and_nothing_is_written(arguments: tuple[str, ...], words: str, tmp_path: Path) -> None:
-    done = run_command("crawl", "http://a.example/", *arguments, "--store", tmp_path / "a.db")
-    assert done.returncode == 2
-    assert words in done.stderr
-    assert len(done.stderr.splitlines()) == 1
-    assert not (tmp_path / "a.db").exists()
-
-
 def test_sources_can_be_configured_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "urls.txt").write_text("http://c.example/one and more\nhttp://c.example/two\nhttp://c.example/x\n")
     (tmp_path / "a.toml").write_text(

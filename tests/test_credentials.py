@@ -152,49 +152,6 @@ def test_userinfo_in_a_document_is_not_sent(folder: Path) -> None:
         assert not any("Authorization" in head or PASSWORD in head for head in server.heads)
 
 
-MISTAKES = {
-    "a variable that isn't there": (
-        'headers = { X-Key = { env = "NO_SUCH" } }',
-        "environment variable NO_SUCH is not set",
-    ),
-    "a header that can't be given": ('headers = { "Host" = "t0ken-open-sesame" }', "'Host'"),
-    "a header's name with a line break": ('headers = { "X\\r\\nY" = "t0ken-open-sesame" }', "X\\r\\nY"),
-    "a value with a line break": ('headers = { X-Key = "t0ken-open-sesame\\r\\nX: y" }', "printable ASCII"),
-    "a value that is a number": ("headers = { X-Key = 3 }", "X-Key"),
-    "a value that names too much": (
-        'headers = { X-Key = { env = "A", file = "t0ken-open-sesame" } }',
-        "must be a text or",
-    ),
-    "a cookie with a semicolon": ('cookies = { a = "t0ken-open-sesame; b=c" }', "'a'"),
-}
-
-
-@pytest.mark.parametrize(("lines", "words"), MISTAKES.values(), ids=MISTAKES.keys())
-def test_a_mistake_is_named_without_the_secret(lines: str, words: str, tmp_path: Path) -> None:
-    (tmp_path / "arkaudit.toml").write_text(f'[hosts."own.example"]\n{lines}\n')
-    done = run_command("check", "-c", tmp_path / "arkaudit.toml", "ark:/12345/x")
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert "own.example" in done.stderr
-    assert words in done.stderr
-    assert "open-sesame" not in done.stderr
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("crawl", f"https://me:{PASSWORD}@own.example/"),
-        ("crawl", f"https://me:{PASSWORD}@own.example:99999/"),
-        ("check", "--resolver", f"https://me:{PASSWORD}@own.example/", "ark:/12345/x"),
-        ("registry", "update", f"https://me:{PASSWORD}@own.example/"),
-    ],
-)
-def test_credentials_in_a_url_of_the_user_are_a_mistake(arguments: tuple[str, ...], tmp_path: Path) -> None:
-    done = run_command(*arguments)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert "[hosts]" in done.stderr
-    assert PASSWORD not in done.stderr
-
-
 def test_a_password_in_basic_is_looked_for_in_each_of_its_forms() -> None:
     credential = Credential({"Authorization": "Basic bWU6b3Blbi1zZXNhbWU="})
     for told in ("Basic bWU6b3Blbi1zZXNhbWU=", "bWU6b3Blbi1zZXNhbWU=", "me:open-sesame", "open-sesame"):

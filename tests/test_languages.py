@@ -19,7 +19,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reports
-from arkaudit.configuration.config_files import ConfigError, load
 from crawler.asking.probes import SHOULDERS_A_RESOLVER
 from crawler.model.observations import CONFORMANCE
 from reports.exports import text_of, write_report
@@ -303,17 +302,6 @@ def test_the_configuration_has_a_language_and_the_option_wins(world_store: Path,
     soup = BeautifulSoup((tmp_path / "report" / "index.html").read_text("utf-8"), "html.parser")
     assert soup.select_one("html[lang=es]")
     assert run_command("report", "-c", config, "--lang", "fr").stdout.startswith("1 des 4 ARK évalués échoue")
-
-
-def test_a_mistyped_language_is_answered_with_the_nearest(tmp_path: Path) -> None:
-    done = run_command("report", "--lang", "deu")
-    assert done.returncode == 2
-    assert done.stderr == "arkaudit: Invalid value for '--lang': there is no 'deu'; did you mean 'de'?\n"
-    config = tmp_path / "arkaudit.toml"
-    config.write_text('[report]\nlang = "fra"\n', "utf-8")
-    words = r"arkaudit\.toml: report\.lang: there is no language 'fra'; did you mean 'fr'"
-    with pytest.raises(ConfigError, match=words):
-        load(config, {})
 
 
 # -- the page holds all of them

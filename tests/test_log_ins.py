@@ -11,7 +11,6 @@ from scrapy import Request
 from scrapy.http import Response
 from scrapy.http.cookies import CookieJar
 
-from arkaudit.configuration.config_files import ConfigError, load
 from crawler.wire.credentialed import Sessions
 from crawler.wire.credentials import Credential, Credentials, LogIn, NoLogIn, fill_form
 from extractors.model.urls import Origin
@@ -234,24 +233,3 @@ def test_fields_are_sent_with_the_hidden_ones_of_their_form() -> None:
 def test_a_page_without_a_form_for_it_gets_nothing(page: bytes, words: str) -> None:
     with pytest.raises(NoLogIn, match=words.replace(".", r"\.")):
         fill_form(page, "https://repo.example/in", LOG_IN)
-
-
-@pytest.mark.parametrize(
-    ("login", "words"),
-    [
-        pytest.param('url = "https://own.example/in"\nfields = { pw = "plain" }\nsuccess = { status = 302 }',
-                     "no field is secret", id="a password in the file"),
-        pytest.param('url = "https://other.example/in"\nfields = { pw = { env = "HOME" } }\nsuccess = { status = 302 }',
-                     "its log-in form has another host", id="a form of another host"),
-        pytest.param('url = "http://own.example/in"\nfields = { pw = { env = "HOME" } }\nsuccess = { status = 302 }',
-                     "has another host or scheme", id="a form in clear text"),
-        pytest.param('url = "https://own.example/in"\nfields = { pw = { env = "HOME" } }\nsuccess = {}',
-                     "say what shows success", id="no sign of success"),
-        pytest.param('url = "https://own.example/in"\nfields = { pw = { env = "NO_SUCH" } }\nsuccess = { status = 1 }',
-                     "environment variable NO_SUCH is not set", id="an environment without it"),
-    ],
-)  # fmt: skip
-def test_a_log_in_that_can_not_be_is_a_mistake_of_one_line(tmp_path: Path, login: str, words: str) -> None:
-    (tmp_path / "a.toml").write_text(f'[hosts."own.example".login]\n{login}\n')
-    with pytest.raises(ConfigError, match=words):
-        load(tmp_path / "a.toml", {})
