@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 from extractors.archives.members import ArchiveMember, Limits
 from extractors.archives.walk import archive_kind, members
 from extractors.model.documents import Finding
+from tests.vectors import vectors
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -352,29 +353,10 @@ def test_an_archive_inside_of_a_web_archive_is_named_by_both() -> None:
     ]
 
 
-WRONG = [
-    pytest.param({"length": b"70"}, id="a length that is too short"),
-    pytest.param({"length": b"105"}, id="a length that is a little too long"),
-    pytest.param({"length": b"200"}, id="a length that reaches into the next header"),
-    pytest.param({"length": b"500"}, id="a length that swallows the next record"),
-    pytest.param({"length": b"999999999999"}, id="a length beyond the end"),
-    pytest.param({"length": b"9" * 400}, id="a length of 400 digits"),
-    pytest.param({"length": b"-5"}, id="a negative length"),
-    pytest.param({"length": b"many"}, id="a length that is no number"),
-    pytest.param({"end": b""}, id="no line break at the end"),
-    pytest.param({"end": b"\n"}, id="one line feed at the end"),
-    pytest.param({"end": b"\r\n\r\n\0\0JUNK\r\nWARC/ is no record\r\n"}, id="junk behind the record"),
-    pytest.param({"http": b"HTTP/2 200\r\nContent-Type: text/html\r\n\r\n"}, id="a status line of HTTP/2"),
-    pytest.param({"http": b"HTTP/1.1 200\nContent-Type: text/html\n\n"}, id="bare line feeds"),
-    pytest.param({"http": b"HTTP/1.1\r\n\r\n"}, id="a status line without a status"),
-    pytest.param({"http": b""}, id="a response without its header"),
-    pytest.param({"http": b"\xff\xfe\0\r\n"}, id="an unreadable header"),
-]
-
-
 @pytest.mark.parametrize("compress", [bytes, gzip.compress], ids=["plain", "gzip"])
-@pytest.mark.parametrize("wrong", WRONG)
-def test_a_record_that_is_wrong_costs_no_document(wrong: dict[str, bytes], compress) -> None:
+@pytest.mark.parametrize("vector", vectors("wrong_records"))
+def test_a_record_that_is_wrong_costs_no_document(vector, compress) -> None:
+    wrong = {name: text.encode("latin-1") for name, text in vector.items() if name != "why"}
     pieces = [compress(record(number, **(wrong if number == 2 else {}))) for number in range(5)]
     assert numbers(b"".join(pieces))[0] == [0, 1, 2, 3, 4]
 

@@ -17,7 +17,7 @@ from extractors.model.documents import Anchor, Block, Role
 from extractors.wraps.evidence import Evidence
 from tests.fully_read import read_fully
 from tests.test_find import cases
-from tests.vectors import FOLDER
+from tests.vectors import FOLDER, vectors
 
 #: Names of one shoulder with check characters, so that a zone is learned and "x6" alone is a shoulder.
 LEARNED = Evidence.from_arks(
@@ -139,48 +139,22 @@ def test_all_vectors_give_the_same() -> None:
                 assert list(scan(target, EVIDENCE[0])) == list(read_fully(target, EVIDENCE[0], {}))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "https://n2t.net/\nark:/12148/x5 here",
-        "https%3A%2F%2Fn2t.net%2F\nark:/12148/x5 here",
-        "https%253A%252F%252Fn2t.net%252F\nark:/12148/x5 here",
-        "https://n2t.net/a-\nark:/12148/x5 here",
-        "12148/bpt6kmark:/67531/x5 and ark:/12148/x6 here",
-        "info:a\xadrk/12148/x5 and ark:/12148/x6 here",
-        "ar%6B:/12148/x5 and ark:/12148/x6 here",
-        "> see ark\n>:/12148/x5 and (ark:/12148/x6) here",
-        "ark:/53355/cl([0-9]+) and ark:/12148/x6 here",
-        "ark:/12148/x5,&#49; and ark:/12148/x6 here",
-    ],
-)
-def test_seemingly_clean_arks_are_read_the_same(text: str) -> None:
+@pytest.mark.parametrize("vector", vectors("seemingly_clean_arks"))
+def test_seemingly_clean_arks_are_read_the_same(vector: dict[str, Any]) -> None:
     for role in Role:
-        assert_same(Block(text, role))
+        assert_same(Block(vector["text"], role))
 
 
 # -- clean ARKs take the fast path
 
-CLEAN = {
-    "among words": "see ark:/12148/btv1b8449691v here",
-    "at the end of a sentence": "It is https://n2t.net/ark:12148/btv1b842/f29.item.",
-    "in quotes": "'ark:/12148/btv1b842', \"ark:/12148/btv1b83\"",
-    "before a bracket and a break": "(see=https://n2t.net/ark:/12148/btv1b842), (ark:/12148/btv1b83)\nand",
-    "in a row of a table": "1,https://n2t.net/ark:/12148/btv1b842,Title\n",
-    "before another identifier": "Links: ark:/12148/btv1b842\nark:/12148/btv1b83 \nhttps://a.org/ here",
-    "behind a name that ends as an escaped slash does": "Link: ark:/67531/btv12f\nark:/12148/btv1b842 here",
-    "in a line of its own": "The map:\n  ark:/12148/btv1b842\n\nA paragraph",
-    "with hyphens": "the ark:/67375/6H6-N49F7FRR-Q of it",
-    "among letters with accents": "À la page: « voir ark:/12148/btv1b842 » et après",
-}
 
-
-@pytest.mark.parametrize("text", CLEAN.values(), ids=CLEAN)
-def test_no_clean_ark_goes_to_the_full_reader(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = list(read_fully(Block(text), Evidence(), {}))
+@pytest.mark.parametrize("vector", vectors("clean_arks"))
+def test_no_clean_ark_goes_to_the_full_reader(vector: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    block = Block(vector["text"])
+    expected = list(read_fully(block, Evidence(), {}))
     assert expected
     monkeypatch.setattr(mention_reader.MentionReader, "__init__", None)
-    assert list(read_block(Block(text), Evidence(), {})) == expected
+    assert list(read_block(block, Evidence(), {})) == expected
 
 
 # -- values

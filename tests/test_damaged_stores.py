@@ -20,6 +20,7 @@ from crawler.store.store import Store
 from reports.store.frames import load_frames, read_store
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
 from tests.read_only import read_only
+from tests.vectors import rows, vectors
 
 ARK = "ark:12148/x5"
 
@@ -76,38 +77,11 @@ def change(store: Path, *statements: str) -> None:
             connection.execute(statement)
 
 
-#: Faults of a row, and the words of `store check` for each.
-ROWS = {
-    "JSON that was cut": (
-        "UPDATE observation SET hops = substr(hops, 1, 20) WHERE observation_id = 1",
-        "observation row 1: hops is not JSON",
-    ),
-    "JSON of another shape": (
-        "UPDATE observation SET facts = '[]' WHERE observation_id = 1",
-        "observation row 1: facts is JSON of another shape",
-    ),
-    "a hop without its URL": (
-        "UPDATE observation SET hops = '[{\"uRl\": 1}]' WHERE observation_id = 1", "observation row 1: can't be read",
-    ),
-    "text that is not UTF-8": (
-        "UPDATE verdict SET final_url = CAST(x'ff80ff' AS TEXT) WHERE verdict_id = 1",
-        "verdict row 1: final_url is not UTF-8",
-    ),
-    "a number that is text": (
-        "UPDATE verdict SET hop_count = 'many' WHERE verdict_id = 1", "verdict row 1: hop_count is not a number",
-    ),
-    "bytes in place of text": ("UPDATE ark SET name = x'00ff' WHERE ark_id = 1", "ark row 1: name is not a text"),
-    "an impossible moment": (
-        "UPDATE run SET started_at = '2026-99-21' WHERE run_id = 2", "run row 2: started_at is not a moment",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("statement", "words"), ROWS.values(), ids=ROWS.keys())
-def test_a_row_that_cant_be_read_is_named_and_copied_nowhere(statement: str, words: str, store: Path) -> None:
-    change(store, statement)
+@pytest.mark.parametrize("vector", vectors("damaged_rows"))
+def test_a_row_that_cant_be_read_is_named_and_copied_nowhere(vector: dict[str, str], store: Path) -> None:
+    change(store, vector["statement"])
     checked = run_verb(CHECK, store)
-    assert (checked.returncode, words in checked.stdout) == (1, True), checked
+    assert (checked.returncode, vector["words"] in checked.stdout) == (1, True), checked
     done = run_verb(VERBS["store export"], store)
     assert (done.returncode, done.stderr.count("\n")) == (3, 1), done.stderr
     assert not any((store.parent / "new").rglob("*.parquet"))
@@ -115,8 +89,8 @@ def test_a_row_that_cant_be_read_is_named_and_copied_nowhere(statement: str, wor
 
 @pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS.keys())
 def test_unreadable_row_ends_every_command_in_one_line(verb: tuple[str, ...], store: Path) -> None:
-    for statement, _ in ROWS.values():
-        change(store, statement)
+    for vector in rows("damaged_rows"):
+        change(store, vector["statement"])
     done = run_verb(verb, store)
     assert done.returncode in (0, 3), done.stderr
     assert "Traceback" not in done.stderr

@@ -5,6 +5,7 @@ import tomllib
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import packages_distributions
 from pathlib import Path
+from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
@@ -29,6 +30,7 @@ from extractors.model.naan import Registry
 from extractors.processes.sandbox import SandboxMeasure
 from extractors.processes.worker import WorkerDied
 from tests.loopback import run_command
+from tests.vectors import vectors
 
 
 def states(*arguments: str | Path, code: int = 0, **environment: str) -> dict[str, str]:
@@ -151,36 +153,11 @@ def test_each_extra_of_the_package_is_looked_for() -> None:
         assert distributions & {each.lower() for each in brought[name]}, name
 
 
-@pytest.mark.parametrize(
-    ("setting", "topic"),
-    [
-        pytest.param('[notify]\nurls = ["nothing://$KEY@x"]', "notify", id="target of an unknown service"),
-        pytest.param('[notify]\non = ["confirmed"]', "notify", id="no target"),
-        pytest.param('[notify]\nfile = "none/news.md"', "notify", id="file in a missing folder"),
-        pytest.param('[notify]\ncommand = ["./none"]', "notify", id="missing program"),
-        pytest.param('[notify]\ncommand = ["."]', "notify", id="a folder as a program"),
-        pytest.param('[notify]\ncommand = [""]', "notify", id="a program without a name"),
-        pytest.param('[notify]\ncommand = ["cat", "-"]', None, id="a program on the PATH"),
-        pytest.param('triage = "none.toml"', "triage", id="missing triage file"),
-        pytest.param('inventory = "none.csv"', "inventory", id="missing inventory"),
-        pytest.param('seeds = ["none.pdf"]', "seeds", id="missing seed"),
-        pytest.param('out = "arkaudit.toml"', "report", id="out is a file"),
-        pytest.param('[overview]\nout = "arkaudit.toml"', "overview", id="the overview is a file"),
-        pytest.param('store = "none/a.db"', "store", id="store in a missing folder"),
-        pytest.param(
-            '[politeness]\ncontact = "the library"', "no e-mail address and no http", id="contact without address"
-        ),
-        pytest.param('[naans."12148/x"]\ncheck_character = true', "naans.12148/x: .* is not a NAAN", id="no NAAN"),
-        pytest.param('[naans.12148]\ncheck_character = "yes"', "check_character: .* valid boolean", id="no boolean"),
-        pytest.param(
-            "[naans.12148]\ncheck_charcter = true", "no such setting; did you mean 'check_character'", id="misspelled"
-        ),
-        pytest.param("[naans]\n12148 = true", "naans.12148: must be a table", id="no table"),
-    ],
-)
+@pytest.mark.parametrize("vector", vectors("settings"))
 def test_mistake_that_stops_run_is_fault(
-    setting: str, topic: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    vector: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    setting, topic = vector["setting"], vector["fault"]
     monkeypatch.chdir(tmp_path)
     seeds = "" if topic == "seeds" else 'seeds = ["https://library.example/"]\n'
     (tmp_path / "arkaudit.toml").write_text(f"{seeds}{setting}\n")

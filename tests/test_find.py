@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -16,7 +17,7 @@ from extractors.model.documents import Block, Role
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.rules import Confidence, Wrap, decide
 from tests.growth import LINEAR, growth
-from tests.vectors import FOLDER
+from tests.vectors import FOLDER, vectors
 
 
 @dataclass(frozen=True)
@@ -354,48 +355,11 @@ def test_the_slash_at_the_end_of_a_url_is_sent_and_makes_no_other_ark(text: str,
 
 # -- columns of plain text
 
-TABLES = {
-    "drawn with bars, a name in the first column": (
-        (
-            "| https://n2t.net/ark:/279 | A View   |\n| 27/pgh4d2dc5fd           | of the   |\n"
-            "+--------------------------+----------+\n| ark:13030/m581422        | 1805     |\n"
-            "| f                        |          |\n+--------------------------+----------+\n"
-        ),
-        ["ark:27927/pgh4d2dc5fd", "ark:13030/m581422f"],
-    ),
-    "drawn with bars, in the last column": (
-        (
-            "| plate |  see ark:/279 |\n| two   | 27/pgh4d2dc5f |\n|       | d             |\n"
-            "+-------+---------------+\n| map   | ark:13030/m58 |\n|       | 1422f         |\n"
-        ),
-        ["ark:27927/pgh4d2dc5fd", "ark:13030/m581422f"],
-    ),
-    "laid out with blanks": (
-        (
-            "https://n2t.net/ark:/53355/cl0  In the second state\n10248068                        stands a\n"
-            "                                lighthouse\n\nark:/27927/rmp3057b4            797\n\n"
-            "http://arks.princeton.edu/ark:  Each sheet has its\n/88435/jh88fg821                label\n"
-        ),
-        ["ark:53355/cl010248068", "ark:27927/rmp3057b4", "ark:88435/jh88fg821"],
-    ),
-    "one row a line: nothing goes on": (
-        (
-            "ark:/12148/bpt6k107371t   1805  b12\nark:/12148/btv1b8449691v  x7    b13\n"
-            "12                        x8    b14\n"
-        ),
-        ["ark:12148/bpt6k107371t", "ark:12148/btv1b8449691v"],
-    ),
-    "two blanks behind a sentence are no column": (
-        "He wrote.  See ark:/12148/bpt6k10\n7371t there.  And so\nit was.  The end of it.\n",
-        ["ark:12148/bpt6k107371t"],
-    ),
-}
 
-
-@pytest.mark.parametrize(("text", "arks"), TABLES.values(), ids=TABLES)
-def test_a_name_goes_on_in_its_own_column(text: str, arks: list[str]) -> None:
-    found = find_arks(text)
-    for mention, ark in zip(found, arks, strict=True):
+@pytest.mark.parametrize("vector", vectors("columns"))
+def test_a_name_goes_on_in_its_own_column(vector: dict[str, Any]) -> None:
+    text = vector["text"]
+    for mention, ark in zip(find_arks(text), vector["arks"], strict=True):
         assert str(mention.ark) == ark or (mention.confidence < Confidence.CERTAIN and ark in mention.alternatives)
         shown = "".join(text[start:end] for start, end in mention.spans)
         assert re.sub(r"\s", "", mention.as_written) == shown

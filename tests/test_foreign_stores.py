@@ -16,6 +16,7 @@ from crawler.store.files import real_path
 from crawler.store.store import Store
 from reports.store.frames import load_frames, read_store
 from tests.loopback import run_command
+from tests.vectors import rows
 
 AT = "2026-11-21T00:00:00.000+00:00"
 
@@ -56,32 +57,12 @@ def change(store: Path, statement: str) -> None:
         connection.execute("PRAGMA journal_mode=DELETE")
 
 
-VALUES = {
-    "a key that is a path": "update provenance set uuid = 'x/../../../evil'",
-    "a key that is a folder": "update provenance set uuid = '..'",
-    "a key with a zero": "update provenance set uuid = 'a' || char(0)",
-    "no key": "update provenance set uuid = ''",
-    "an outcome": "update document set outcome = 'fine'",
-    "a state of a run": "update run set state = '../done'",
-    "a state of the frontier": "update frontier set state = 'waiting '",
-    "an action": "update triage set action = 'forgive'",
-    "an ark of other parts": "update ark set naan = '../2'",
-    "a number that is text": "update frontier set depth = 'deep'",
-    "a truth that is 7": "update triage set from_file = 7",
-    "text that is bytes": "update run set seeds = x'5b5d'",
-    "a moment that is a word": "update run set started_at = 'now'",
-    "a day that no month has": "update run set started_at = '2026-02-30T00:00:00.000+00:00'",
-    "a moment with a tail": f"update run set ended_at = '{AT}' || char(0) || 'x'",
-    "a moment without a zone": "update run set started_at = '2026-02-20T00:00:00'",
-    "a moment of the year 0": "update run set started_at = '0000-01-01T00:00:00.000+00:00'",
-    "a moment before all others": "update run set started_at = '0001-01-01T00:00:00.000+14:00'",
-    "a moment that is a number": "update document set fetched_at = '2460000.5'",
-}
+WRONG_VALUES = {vector["why"]: vector["statement"] for vector in rows("wrong_values")}
 
 
-@pytest.mark.parametrize("statement", VALUES.values(), ids=VALUES.keys())
-def test_wrong_values_are_refused_by_every_command_with_a_store(statement: str, store: Path) -> None:
-    change(store, statement)
+@pytest.mark.parametrize("why", WRONG_VALUES)
+def test_wrong_values_are_refused_by_every_command_with_a_store(why: str, store: Path) -> None:
+    change(store, WRONG_VALUES[why])
     before = store.read_bytes()
     with pytest.raises(StoreDamaged, match=r"(run|document|frontier|triage|ark|provenance) row 1: "):
         Store.open(store)
@@ -98,7 +79,7 @@ def test_changed_store_is_checked_although_it_was_remembered(
     Store.open(store).close()
     assert is_remembered(store, state_of(store))
     content = store.read_bytes()
-    change(store, VALUES["an outcome"])
+    change(store, WRONG_VALUES["an outcome"])
     wrong = store.read_bytes()
     for _ in range(2):
         with pytest.raises(StoreDamaged):
@@ -114,13 +95,13 @@ def test_changed_store_is_checked_although_it_was_remembered(
 def test_remembered_store_is_not_checked_again(store: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
     monkeypatch.setattr(checked_stores, "LEAST_BYTES", 1)
-    change(store, VALUES["an outcome"])
+    change(store, WRONG_VALUES["an outcome"])
     remember(store, state_of(store))
     Store.open(store).close()
 
 
 def test_key_of_a_stranger_writes_nothing_outside_of_the_export(store: Path) -> None:
-    change(store, VALUES["a key that is a path"])
+    change(store, WRONG_VALUES["a key that is a path"])
     out = store.parent / "one" / "two" / "out"
     done = run_command("store", "export", "--store", store, "--out", out)
     assert (done.returncode, done.stderr.count("\n")) == (3, 1), done.stderr

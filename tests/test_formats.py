@@ -12,78 +12,16 @@ from extractors import extraction
 from extractors.extraction import read_document
 from extractors.model.formats import FORMATS, Format, format_of, package_format, parse_content_type
 from tests.readings import assert_sound
+from tests.vectors import vectors
 
 HTML, XML, PDF, PLAIN = "text/html", "application/xml", "application/pdf", "text/plain"
-MARKDOWN, REST, LATEX, BIBTEX = ("text/markdown", "text/x-rst", "application/x-tex", "application/x-bibtex")
-CSV, JSON, JSON_LINES, MARC = ("text/csv", "application/json", "application/jsonl", "application/marc")
-TEI = b"<TEI xmlns='http://www.tei-c.org/ns/1.0'/>"
 
 
-@pytest.mark.parametrize(
-    ("data", "said", "name", "read_as"),
-    [
-        pytest.param(b"<!doctype html><p>x", PLAIN, "a.txt", HTML, id="a doctype of HTML beats every claim"),
-        pytest.param(b"<!-- x --><!DOCTYPE HTML PUBLIC ''>x", XML, "", HTML, id="a doctype behind a comment"),
-        pytest.param(b"\n<html lang=fr>x", None, "a.xml", HTML, id="a root of HTML"),
-        pytest.param(b"<?xml version='1.0'?>\n<html xmlns='x'/>", XML, "", HTML, id="XHTML is HTML"),
-        pytest.param("<html><p>é".encode("utf-16"), None, "", HTML, id="HTML in UTF-16"),
-        pytest.param(b"<?xml version='1.0'?><a/>", HTML, "a.html", XML, id="a declaration of XML"),
-        pytest.param(b"\xef\xbb\xbf" + TEI, HTML, "", XML, id="a namespace"),
-        pytest.param(b"<!DOCTYPE article PUBLIC ''><article/>", None, "", XML, id="a doctype that isn't HTML's"),
-        pytest.param("<?xml version='1.0'?><a/>".encode("utf-16"), None, "", XML, id="XML in UTF-16"),
-        pytest.param(b"%PDF-1.4\n", HTML, "a.html", PDF, id="a header of PDF"),
-        pytest.param(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200 + b"\r\n%PDF-1.7\r\n", None, "", PDF, id="a late one"),
-        pytest.param(b"A file begins with %PDF-1.4 then", None, "", PLAIN, id="text about PDF"),
-        pytest.param(b"<p>x</p>", PLAIN, "a.html", PLAIN, id="a claim beats a likeness"),
-        pytest.param(b"x", HTML, "a.xml", HTML, id="a media type beats a name"),
-        pytest.param(b"<a>x</a>", "application/tei+xml", "", XML, id="a suffix of a media type"),
-        pytest.param(b"x", "application/octet-stream", "A/B.HTML", HTML, id="a name with a general media type"),
-        pytest.param(b"<p>x</p>", None, "", HTML, id="a likeness of HTML"),
-        pytest.param(b"Warning!\n<html><body>x", None, "", HTML, id="HTML behind junk"),
-        pytest.param(b"<ead><eadid>x</eadid></ead>", None, "", XML, id="a likeness of XML"),
-        pytest.param(b"<p>x</p><ac:link><ri:url ri:value='x'/></ac:link>", HTML, "", XML, id="a page of Confluence"),
-        pytest.param(b"<someone@example.org> wrote:", None, "", PLAIN, id="no likeness of XML"),
-        pytest.param(b"<unknown> is", None, "README", PLAIN, id="no likeness either"),
-        pytest.param(b"see ark:/12148/a", None, "", PLAIN, id="anything else is text"),
-        pytest.param(b"00714cam\x1e001\x1fa\x1d", None, "", PLAIN, id="MARC has separators, and is text"),
-        pytest.param("ark:/12148/a".encode("utf-16-le"), None, "", PLAIN, id="UTF-16 is full of NULs, and is text"),
-        pytest.param(
-            b"00072nam a2200037 a 4500024002100000\x1e7 \x1faark:/1/x\x1e\x1d", PLAIN, "", MARC, id="a leader"
-        ),
-        pytest.param(b'{"id": 1}', PLAIN, "a.txt", JSON, id="an object of JSON"),
-        pytest.param(b'[{"id": 1}]', HTML, "", JSON, id="an array of objects"),
-        pytest.param(b"[1] ark:/12148/a", None, "", PLAIN, id="a footnote is no array"),
-        pytest.param(b"{see note}", None, "", PLAIN, id="braces are no object"),
-        pytest.param(b'{"id": 1}\n{"id": 2}\n', JSON, "a.json", JSON_LINES, id="an object a line, whatever the claim"),
-        pytest.param(b'{"id":\n1}', "application/x-ndjson", "", JSON, id="an object over lines"),
-        pytest.param(b"x", "application/x-ndjson", "", JSON_LINES, id="a claim of JSON Lines"),
-        pytest.param(b"x", "application/ld+json", "", JSON, id="another suffix of a media type"),
-        pytest.param(b"% x\n@Article{key,\n title={T}}", PLAIN, "", BIBTEX, id="an entry of BibTeX behind a comment"),
-        pytest.param(b"Cite as:\n  @book{key,\n title={T}}", None, "", BIBTEX, id="one behind text"),
-        pytest.param(b"@someone, see ark:/12148/a", None, "", PLAIN, id="an at sign is no entry"),
-        pytest.param(b"% x\n\n\\documentclass{article}", PLAIN, "", LATEX, id="a document class of LaTeX"),
-        pytest.param(b"\\section{A}\ntext", None, "", LATEX, id="a heading of LaTeX"),
-        pytest.param(b"\\def\\a{b}\n\\begin{document}", None, "", LATEX, id="a document of LaTeX behind definitions"),
-        pytest.param(b"\\server\\section", None, "", PLAIN, id="a path is no LaTeX"),
-        pytest.param(b"x", LATEX, "", LATEX, id="a claim of LaTeX"),
-        pytest.param(b"{\\rtf1 x}", PLAIN, "a.doc", "application/rtf", id="RTF under the name of Word's"),
-        pytest.param(b"\xef\xbb\xbf0 HEAD\r\n", PLAIN, "", "text/vnd.familysearch.gedcom", id="a head of GEDCOM"),
-        pytest.param(b"BEGIN:VCARD\r\n", PLAIN, "", "text/directory", id="a vCard"),
-        pytest.param(b"BEGIN:VCALENDAR\r\n", "text/calendar", "", "text/directory", id="a calendar"),
-        pytest.param(b"# x\nversion: 1\n\ndn: cn=x\n", None, "", "text/directory", id="an entry of a directory"),
-        pytest.param(b"dn: see there", None, "", PLAIN, id="no entry"),
-        pytest.param(b"[InternetShortcut]\r\n", PLAIN, "", "text/directory", id="a shortcut"),
-        pytest.param(b"```tex\n\\documentclass{article}\n```", PLAIN, "a.md", MARKDOWN, id="LaTeX within Markdown"),
-        pytest.param(b"x", PLAIN, "README.md", MARKDOWN, id="a name refines a claim of plain text"),
-        pytest.param(b"x", "text/x-unknown", "a/b.RST", REST, id="as one of another text"),
-        pytest.param(b"a,b", PLAIN, "a.csv", CSV, id="and so for tables"),
-        pytest.param(b"a\tb", "text/tab-separated-values", "", CSV, id="a claim of a table"),
-        pytest.param(b"<p align=center>x</p>", None, "README.md", MARKDOWN, id="a name beats a likeness of HTML"),
-        pytest.param(b"ark: ark:/12148/a", None, "a.yaml", PLAIN, id="YAML is text"),
-    ],
-)
-def test_format(data, said, name, read_as):
-    assert read_document(data, media_type=said, name=name).media_type == read_as
+@pytest.mark.parametrize("vector", vectors("formats"))
+def test_format(vector):
+    data = vector["text"].encode(vector.get("encoding", "utf-8"))
+    reading = read_document(data, media_type=vector.get("type"), name=vector.get("name", ""))
+    assert reading.media_type == vector["read_as"]
 
 
 @pytest.mark.parametrize("kind", Format)

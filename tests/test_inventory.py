@@ -100,29 +100,14 @@ def test_inventory_needs_only_arks_and_closed_is_optional(tmp_path: Path) -> Non
     assert row[-1] is False
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "words"),
-    [
-        ("", 1, "no line that names the columns"),
-        ("url,title\nhttps://a.example/,x\n", 1, "no column is named ark"),
-        ("ark,url,target\nark:1/x5,,\n", 1, "two columns are the expected_url"),
-        ("ark\nark:1/x5\nnothing\n", 3, "not an ARK: 'nothing'"),
-        ('ark,title\nark:1/x5,"two\nlines"\nark:1/,\n', 4, "not an ARK"),
-        ("ark,url\nark:1/x5,ftp://a.example/\n", 2, "not an http or https URL"),
-        ("ark,url\nark:1/x5,a.example/5\n", 2, "not an http or https URL"),
-        ("ark,closed\nark:1/x5,maybe\n", 2, "closed is yes or no"),
-        ("ark\nark:1/x5\n\nark:/1/x-5\n", 4, "is already on line 2"),
-        ("ark,title\nark:1/x5,a,b\n", 2, "has 3 cells"),
-        ('ark,title\nark:1/x5,"a\n', 2, "is not CSV"),
-        (b"ark,title\nark:1/x5,caf\xe9\n", 2, "is not UTF-8"),
-    ],
-)
-def test_bad_line_is_named_in_one_line(tmp_path: Path, text: str | bytes, line: int, words: str) -> None:
-    path = write_inventory(tmp_path, text)
+@pytest.mark.parametrize("vector", vectors("bad_inventories"))
+def test_bad_line_is_named_in_one_line(tmp_path: Path, vector: dict[str, Any]) -> None:
+    line = vector["line"]
+    path = write_inventory(tmp_path, vector["text"].encode(vector.get("encoding", "utf-8")))
     with pytest.raises(UserMistake) as told:
         read_inventory(path)
     assert str(told.value).startswith(f"{path}:{line}: ")
-    assert words in str(told.value)
+    assert vector["words"] in str(told.value)
     store = write_world(tmp_path / "audit.db")
     for command in (("report", "--store", store, "--out", tmp_path / "out"), ("check", *ON_LOOPBACK)):
         done = run_command(*command, "--inventory", path)

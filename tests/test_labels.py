@@ -1,6 +1,7 @@
 """Places of labels: the cheap scan misses no label that the patterns after it would find."""
 
 from itertools import product
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from extractors.find import Mention, NamespaceMention, find_arks, scan
 from extractors.mentions.labels import label_signs
 from extractors.model.documents import Block, Role
 from extractors.wraps.evidence import Evidence
+from tests.vectors import vectors
 
 COLONS = [":", "\N{FULLWIDTH COLON}", "%3A", "%3a", "%253A", "%25253a", "&#58;", "&#x3a;", "&#X3A;", "&colon;",
           "\\u003a", "\\u003A", "\\:"]  # fmt: skip
@@ -33,24 +35,9 @@ def test_every_spelling_of_the_label_is_found(word: str, colon: str) -> None:
         assert [str(mention.ark) for mention in find_arks(text)] == ["ark:12148/btv1b8449691v"], ascii(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "signs"),
-    [
-        pytest.param("", [], id="nothing"),
-        pytest.param(":", [], id="a colon at the start"),
-        pytest.param("Note: at 12:30, https://x.org/ and x::y", [37], id="colons of prose, and a pair of them"),
-        pytest.param("bookmark: this", [8], id="a word with a k"),
-        pytest.param("info:ark/12148/x info:lccn/1", [4], id="an info URI of ARKs, and another"),
-        pytest.param("ark%3A/1 ark%253a/1 100%3", [3, 12], id="percent-encoding"),
-        pytest.param("ark&#58;1 a&#x3A;b c&colon; d&amp;", [3, 11, 20], id="entities"),
-        pytest.param('"ark\\u003a/" \\u0061', [4], id="JSON escapes"),
-        pytest.param("ark+=1 ark/+=1 a+b", [3, 11], id="pairtrees"),
-        pytest.param("ark_12148_x ark_1 bookmark_12148_x", [3, 26], id="file names"),
-        pytest.param("ark\N{FULLWIDTH COLON}1", [3], id="a full-width colon"),
-    ],
-)
-def test_signs_of_labels(text: str, signs: list[int]) -> None:
-    assert list(label_signs(text)) == signs
+@pytest.mark.parametrize("vector", vectors("label_signs"))
+def test_signs_of_labels(vector: dict[str, Any]) -> None:
+    assert list(label_signs(vector["text"])) == vector["signs"]
 
 
 @given(st.text(st.sampled_from("kKo:xX%23aA&#58;\\u+=_1/\N{FULLWIDTH COLON} \n"), max_size=80), st.integers(0, 200))
@@ -111,33 +98,8 @@ def test_an_ark_is_found_in_every_part_of_a_document(role: Role) -> None:
     assert (str(mention.ark), mention.role, mention.place) == ("ark:12148/btv1b8449691v", role, "a/@href")
 
 
-@pytest.mark.parametrize(
-    ("text", "resolver"),
-    [
-        pytest.param("https://n2t.net/ark:/67531/x5", "https://n2t.net/", id="a host"),
-        pytest.param("http://[2001:db8::1]:8080/r/ark:/67531/x5", "http://[2001:db8::1]:8080/r/", id="an address"),
-        pytest.param("HTTPS://N2T.NET/ark:/67531/x5", "HTTPS://N2T.NET/", id="in capitals"),
-        pytest.param("https://a.org/b_(c)/ark:/67531/x5", "https://a.org/b_(c)/", id="brackets in a path"),
-        pytest.param("(https://a.org/ark:/67531/x5)", "https://a.org/", id="brackets around it"),
-        pytest.param("[text](https://a.org/ark:/67531/x5)", "https://a.org/", id="a link of Markdown"),
-        pytest.param("https://a.org/?u=https://b.org/ark:/67531/x5", "https://b.org/", id="a URL in a query"),
-        pytest.param("https://a.org/?id=ark:/67531/x5", None, id="a value in a query"),
-        pytest.param("https://a.org/?x=/ark:/67531/x5", None, id="a path in a query"),
-        pytest.param("https://a.org/#/ark:/67531/x5", None, id="a path in a fragment"),
-        pytest.param("n2t.net/ark:/67531/x5", "n2t.net/", id="a host without a scheme"),
-        pytest.param("see n2t.net/r/ark:/67531/x5", "n2t.net/r/", id="a host without a scheme, and a path"),
-        pytest.param("a/b/ark:/67531/x5", None, id="a path that is no host"),
-        pytest.param("user@n2t.net/ark:/67531/x5", None, id="an address of mail"),
-        pytest.param("file:///srv/ark:/67531/x5", None, id="a file"),
-        pytest.param("https://n2t.net/\nark:/67531/x5", "https://n2t.net/", id="a wrap before the label"),
-        pytest.param("https://n2t.\nnet/ark:/67531/x5", "https://n2t.net/", id="a wrap in the host"),
-        pytest.param("https://\nn2t.net/ark:/67531/x5", "https://n2t.net/", id="a wrap behind the scheme"),
-        pytest.param("https://a.org/\nsee ark:/67531/x5", None, id="a URL on the line before, and a word"),
-        pytest.param("https://a.org/ ark:/67531/x5", None, id="a URL before, and a blank"),
-        pytest.param("https%3A%2F%2Fa.org%2Fark%3A%2F67531%2Fx5", "https://a.org/", id="percent-encoded"),
-    ],
-)
-def test_the_resolver_that_is_written_before(text: str, resolver: str | None) -> None:
-    [mention] = find_arks(text)
-    assert (str(mention.ark), mention.resolver) == ("ark:67531/x5", resolver)
-    assert mention.repaired == (resolver or "") + "ark:/67531/x5"
+@pytest.mark.parametrize("vector", vectors("written_resolvers"))
+def test_the_resolver_that_is_written_before(vector: dict[str, Any]) -> None:
+    [mention] = find_arks(vector["text"])
+    assert (str(mention.ark), mention.resolver) == ("ark:67531/x5", vector["resolver"])
+    assert mention.repaired == (vector["resolver"] or "") + "ark:/67531/x5"

@@ -9,7 +9,11 @@ import pytest
 FOLDER = Path(__file__).parent / "vectors"
 
 
+def rows(name: str) -> list[dict[str, Any]]:
+    """Return the vectors of a file."""
+    return json.loads((FOLDER / f"{name}.json").read_text("utf-8"))  # type: ignore[no-any-return]
+
+
 def vectors(name: str) -> list[Any]:
     """Return the vectors of a file, as parameters for a test."""
-    rows = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
-    return [pytest.param(row, id=row["why"]) for row in rows]
+    return [pytest.param(row, id=row["why"]) for row in rows(name)]
