@@ -240,19 +240,18 @@ def test_a_resolver_that_moved_within_its_host_is_found_by_the_hosts_own_word(tm
     assert outcomes(rows) == ["works-elsewhere", "works-elsewhere", "broken"]
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        reply(body="<p>Not here", status="200 OK"),
-        reply(body="not a path", media_type="text/plain"),
-        reply(body="/", media_type="text/plain"),
-    ],
-)
-def test_a_host_that_names_no_other_path_is_asked_no_further(answer: bytes) -> None:
-    with RawServer(lambda target: answer if "well-known" in target else reply("404 Not Found")) as server:
-        [row] = check_rows(f"{server.url}/ark:/12x45/x5")
-        assert server.targets == ["/ark:/12x45/x5", "/ark:12x45/x5", "/.well-known/ark"]
-    assert outcomes([row]) == ["broken"]
+def test_a_host_that_names_no_other_path_is_asked_no_further() -> None:
+    def naming(answer: bytes) -> Callable[[str], bytes]:
+        return lambda target: answer if "well-known" in target else reply("404 Not Found")
+
+    answers = reply(body="<p>Not here"), *(reply(body=path, media_type="text/plain") for path in ("not a path", "/"))
+    with ExitStack() as stack:
+        servers = [stack.enter_context(RawServer(naming(answer))) for answer in answers]
+        rows = check_rows(*(f"{server.url}/ark:/12x45/x5" for server in servers))
+        assert [server.targets for server in servers] == [
+            ["/ark:/12x45/x5", "/ark:12x45/x5", "/.well-known/ark"]
+        ] * len(answers)
+    assert outcomes(rows) == ["broken"] * len(answers)
 
 
 def test_where_a_commitment_is_stated_in_full_is_asked_once_a_run(tmp_path: Path) -> None:
@@ -370,26 +369,23 @@ def paths(*known: str, page: bytes = PAGE) -> Callable[[str], bytes]:
     return lambda target: page if target.partition("?")[0] in known else reply("404 Not Found")
 
 
-@pytest.mark.parametrize(
-    ("written", "known", "asked", "outcome"),
-    [
-        ("ark:/12x45/x5/", "/ark:/12x45/x5/", ["/ark:/12x45/x5/"], "resolved"),
-        ("ark:/12x45/x5/", "/ark:/12x45/x5", ["/ark:/12x45/x5/", "/ark:/12x45/x5"], "resolved"),
-        ("ark:/12x45/x5", "/ark:/12x45/x5", ["/ark:/12x45/x5"], "resolved"),
-        ("ark:/12x45/x5/", "/ark:12x45/x5/", ["/ark:/12x45/x5/", "/ark:/12x45/x5", "/ark:12x45/x5/"], "resolved"),
-        ("ark:/12x45/x5/p3/", "/ark:/12x45/x5/p3/", ["/ark:/12x45/x5/p3/"], "resolved"),
-        ("ARK:/12x45/x5", "/ark:/12x45/x5", ["/ARK:/12x45/x5", "/ark:/12x45/x5"], "resolved"),
-    ],
-)
-def test_a_slash_at_the_end_of_a_url_is_sent_and_may_be_wrong(
-    written: str, known: str, asked: list[str], outcome: str
-) -> None:
-    with RawServer(paths(known)) as server:
-        [row] = check_rows(server.url + "/" + written)
-        objects = [target for target in server.targets if "?" not in target and "x5" in target]
-    assert row["object"]["outcome"] == outcome
-    assert objects[: len(asked)] == asked
-    assert row["ark"] == ("ark:12x45/x5/p3" if "p3" in written else "ark:12x45/x5")
+def test_a_slash_at_the_end_of_a_url_is_sent_and_may_be_wrong() -> None:
+    cases = [
+        ("ark:/12x45/x5/", "/ark:/12x45/x5/", ["/ark:/12x45/x5/"]),
+        ("ark:/12x45/x5/", "/ark:/12x45/x5", ["/ark:/12x45/x5/", "/ark:/12x45/x5"]),
+        ("ark:/12x45/x5", "/ark:/12x45/x5", ["/ark:/12x45/x5"]),
+        ("ark:/12x45/x5/", "/ark:12x45/x5/", ["/ark:/12x45/x5/", "/ark:/12x45/x5", "/ark:12x45/x5/"]),
+        ("ark:/12x45/x5/p3/", "/ark:/12x45/x5/p3/", ["/ark:/12x45/x5/p3/"]),
+        ("ARK:/12x45/x5", "/ark:/12x45/x5", ["/ARK:/12x45/x5", "/ark:/12x45/x5"]),
+    ]
+    with ExitStack() as stack:
+        servers = [stack.enter_context(RawServer(paths(known))) for _, known, _ in cases]
+        rows = check_rows(*(f"{server.url}/{written}" for server, (written, *_) in zip(servers, cases, strict=True)))
+        for server, row, (written, _, asked) in zip(servers, rows, cases, strict=True):
+            objects = [target for target in server.targets if "?" not in target and "x5" in target]
+            assert objects[: len(asked)] == asked
+            assert row["ark"] == ("ark:12x45/x5/p3" if "p3" in written else "ark:12x45/x5")
+    assert outcomes(rows) == ["resolved"] * len(cases)
 
 
 def test_a_name_that_cant_exist_is_asked_for_with_the_slash_that_the_others_have() -> None:
@@ -398,22 +394,20 @@ def test_a_name_that_cant_exist_is_asked_for_with_the_slash_that_the_others_have
     assert row["object"]["outcome"] == "undetermined", "everything that ends with a slash is answered alike"
 
 
-@pytest.mark.parametrize(
-    ("written", "lives", "meant"),
-    [
+def test_an_ark_in_capitals_is_asked_in_lower_case_too() -> None:
+    cases = [
         ("ARK:/12X45/CL010066723", "/ark:/12x45/cl010066723", "ark:12x45/cl010066723"),
         ("ARK:12X45/CL-0100", "/ark:12x45/cl0100", "ark:12x45/cl0100"),
         ("ARK:/12X45/CL010066723", "/ARK:/12X45/CL010066723", None),
         ("ARK:/12X45/CL010066723", "/nothing", None),
         ("ark:/12x45/CL010066723", "/ark:/12x45/cl010066723", None),
-    ],
-)
-def test_an_ark_in_capitals_is_asked_in_lower_case_too(written: str, lives: str, meant: str | None) -> None:
-    with RawServer(paths(lives)) as server:
-        [row] = check_rows(server.url + "/" + written)
-    told = row["did_you_mean"]
-    assert (told["ark"] if told else None) == meant
-    assert (row["object"]["outcome"] == "resolved") is (lives == "/" + written)
+    ]
+    with ExitStack() as stack:
+        servers = [stack.enter_context(RawServer(paths(lives))) for _, lives, _ in cases]
+        rows = check_rows(*(f"{server.url}/{written}" for server, (written, *_) in zip(servers, cases, strict=True)))
+    for row, (written, lives, meant) in zip(rows, cases, strict=True):
+        assert (row["did_you_mean"] or {"ark": None})["ark"] == meant, written
+        assert (row["object"]["outcome"] == "resolved") is (lives == "/" + written)
 
 
 @pytest.mark.parametrize("is_late", [False, True])
