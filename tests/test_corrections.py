@@ -92,20 +92,15 @@ def test_no_correction_can_run_in_a_spreadsheet(tmp_path: Path) -> None:
             schema.document: [{"document_id": 1, "run_id": 2, "url": GUIDE}],
             schema.mention: [
                 mention_row(
-                    1,
-                    0,
-                    1,
-                    url,
-                    as_written='=HYPERLINK("http://evil.example/")',
-                    repairs=["invisible character"],
+                    1, 0, 1, url, as_written='=HYPERLINK("http://evil.example/")', repairs=["invisible character"],
                     context="@SUM(A1)",
                 )
             ],
             schema.observation: [observation_row(1, url, "object", [hop(url)])],
             schema.verdict: [{"ark_id": 1, "request_url": url, "object": "resolved", "final_url": url}],
         },
-    )
-    paths = write_report(load_frames(store), tmp_path / "out")
+    )  # fmt: skip
+    paths = write_report(load_frames(store), tmp_path / "out", ["csv"])
     [row] = read_csv(paths.tables["corrections"])
     assert (row["as_written"], row["context"]) == ('\'=HYPERLINK("http://evil.example/")', "'@SUM(A1)")
     assert row["correct"] == url

@@ -76,8 +76,7 @@ def test_one_log_in_is_enough_for_documents_and_arks(repository: Repository, tmp
     write_configuration(tmp_path, repository.url, success='status = 302, text = "Log out"')
     done = run_command(
         "run", f"{repository.url}/ark:12148/x1", *ON_LOOPBACK, "-c", tmp_path / "arkaudit.toml", "--resolver",
-        f"{repository.url}/", "--store", tmp_path / "audit.db", "--out", tmp_path / "report",
-        REPOSITORY_PASSWORD=PASSWORD,
+        f"{repository.url}/", "--store", tmp_path / "audit.db", REPOSITORY_PASSWORD=PASSWORD,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert [each["method"] for each in repository.requests if each["path"] == "/accounts/login/"] == ["GET", "POST"]
