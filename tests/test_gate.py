@@ -183,14 +183,12 @@ def kinds(passed: GateResult) -> list[str]:
 @pytest.mark.parametrize("vector", vectors("page_leads"))
 def test_a_page_leads_where_its_links_lead(vector: dict[str, Any]) -> None:
     headers = Headers(**{name: tuple(values) for name, values in vector.get("headers", {}).items()})
-    passed = from_page(vector["html"], headers=headers, url=vector.get("url", HOME))
+    told = vector.get("rules", {})
+    patterns = {name: LinkPatterns(told.get(name, [])) for name in ("include", "exclude")}
+    at = gate(rules=Rules(**patterns, follows_nofollow=told.get("follows_nofollow", False)))
+    passed = from_page(vector["html"], headers=headers, url=vector.get("url", HOME), at=at)
     assert urls(passed) == vector["leads"]
     assert kinds(passed) == vector.get("findings", [])
-
-
-def test_links_are_compared_in_one_form_and_sent_as_found() -> None:
-    passed = from_page("<a href='/%7eada?b=1&amp;a=2'>1</a><a href='/~ada?a=2&amp;b=1'>2</a>")
-    assert urls(passed) == ["%7eada?b=1&a=2"], "once, as it was found first"
 
 
 def test_link_adds_one_step_and_paging_adds_zero() -> None:
@@ -258,25 +256,6 @@ def test_nofollow_page_is_not_followed_and_reported(told: str) -> None:
     assert "2, as the page asks" in finding.detail
     followed = from_page(html, headers=headers, at=gate(rules=Rules(follows_nofollow=True)))
     assert urls(followed) == ["a", "b"]
-
-
-def test_rules_for_other_robots_do_not_apply() -> None:
-    headers = Headers(x_robots_tag=("googlebot: nofollow", "unavailable_after: 2027-01-01"))
-    assert urls(from_page("<meta name=googlebot content=nofollow><a href='/a'>a</a>", headers=headers)) == ["a"]
-
-
-def test_links_marked_nofollow_are_counted_where_they_would_be_followed() -> None:
-    html = "<a rel='nofollow' href='/a'>a</a><a rel=nofollow href='https://elsewhere.example/'>b</a><a href='/c'>c</a>"
-    passed = from_page(html)
-    assert (urls(passed), kinds(passed)) == (["c"], ["nofollow"])
-    assert urls(from_page(html, at=gate(rules=Rules(follows_nofollow=True)))) == ["a", "c"]
-
-
-def test_include_and_exclude_are_searched_in_the_url_and_spare_the_seed() -> None:
-    rules = Rules(include=LinkPatterns(["/item/"]), exclude=LinkPatterns([r"[?&]lang=", "^http:"]))
-    html = "<a href='/item/1'>1</a><a href='/item/2?lang=fr'>2</a><a href='/about'>3</a><a href='http://www.library.example/item/3'>4</a>"
-    passed = from_page(html, at=gate(rules=rules))
-    assert (urls(passed), passed.findings) == (["item/1"], ())
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import func, select
@@ -30,6 +31,7 @@ from extractors.find import find_arks
 from extractors.model.ark import Ark
 from reports.ark_history import load_ark_history
 from tests.loopback import run_command
+from tests.vectors import vectors
 
 ONE, OTHER = "http://a.example/ark:/12x45/x5", "http://b.example/ark:/12x45/x7"
 GUIDE = "http://library.example/guide"
@@ -132,55 +134,13 @@ def test_ark_cited_at_another_url_is_neither_gone_nor_new() -> None:
         assert_rebuilt_the_same(store)
 
 
-OTHER_PAGE = "http://library.example/other"
-
-
-@pytest.mark.parametrize(
-    ("why", "documents", "is_gone"),
-    [
-        ("the page could not be had this time", {GUIDE: "[timeout]"}, False),
-        ("the page keeps programs out this time", {GUIDE: "[blocked]"}, False),
-        ("the page could not be read this time", {GUIDE: "[unreadable]"}, False),
-        ("another page cites it now", {GUIDE: "nothing", OTHER_PAGE: f"see {ONE}"}, False),
-        ("the page is there no more", {GUIDE: "[broken]"}, True),
-        ("it leads to one without", {GUIDE: f"[redirected {OTHER_PAGE}]", OTHER_PAGE: "nothing"}, True),
-        ("it leads to one that cites it", {GUIDE: f"[redirected {OTHER_PAGE}]", OTHER_PAGE: f"see {ONE}"}, False),
-        ("it leads to one that was not had", {GUIDE: f"[redirected {OTHER_PAGE}]", OTHER_PAGE: "[timeout]"}, False),
-        ("nothing leads to the page any more", {OTHER_PAGE: "nothing"}, True),
-    ],
-)
-def test_only_observed_absence_is_gone(why: str, documents: dict[str, str], is_gone: bool) -> None:
+@pytest.mark.parametrize("vector", vectors("absences"))
+def test_only_observed_absence_is_gone(vector: dict[str, Any]) -> None:
     with Store.open(None) as store:
-        audit(store, 0, documents={GUIDE: f"see {ONE}"}, answers={ONE: 200})
-        audit(store, 1, documents=documents)
-        assert [not each.is_cited for each in store.known_arks()] == [is_gone], why
-        assert_rebuilt_the_same(store)
-
-
-def test_a_page_that_could_not_be_had_keeps_its_citations_until_it_is_seen_without_them() -> None:
-    with Store.open(None) as store:
-        audit(store, 0, documents={GUIDE: f"see {ONE}"})
-        audit(store, 1, documents={GUIDE: "[timeout]"})
-        assert [each.is_cited for each in store.known_arks()] == [True]
-        audit(store, 2, documents={GUIDE: "nothing"})
-        assert [each.is_cited for each in store.known_arks()] == [False]
-
-
-def test_interrupted_or_different_run_shows_nothing_gone() -> None:
-    with Store.open(None) as store:
-        audit(store, 0, documents={GUIDE: f"see {ONE}"})
-        audit(store, 1, documents={OTHER_PAGE: "nothing"}, state="interrupted")
-        audit(store, 2, documents={OTHER_PAGE: "nothing"}, seeds=[OTHER_PAGE])
-        assert [each.is_cited for each in store.known_arks()] == [True]
-
-
-def test_ark_cited_by_another_audit_is_not_gone() -> None:
-    with Store.open(None) as store:
-        audit(store, 0, documents={OTHER_PAGE: f"see {ONE}"}, seeds=[OTHER_PAGE])
-        audit(store, 1, documents={GUIDE: f"see {ONE}"})
-        audit(store, 2, documents={GUIDE: "nothing"})
-        assert [each.is_cited for each in store.known_arks()] == [True]
-        audit(store, 3, documents={OTHER_PAGE: "nothing"}, seeds=[OTHER_PAGE])
+        for day, run in enumerate(vector["audits"]):
+            audit(store, day, answers=None if day else {ONE: 200}, **run)
+        if "is_cited" in vector:
+            assert [each.is_cited for each in store.known_arks()] == [vector["is_cited"]]
         assert_rebuilt_the_same(store)
 
 
