@@ -6,11 +6,11 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec
 
 import pytest
 
@@ -19,6 +19,7 @@ from tests.waiting import wait_until
 
 #: The file descriptors that Chromium reads commands from and writes answers to.
 COMMANDS_FD, ANSWERS_FD = 3, 4
+P = ParamSpec("P")
 _FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
     "--disable-background-networking", "--remote-debugging-pipe",
@@ -184,7 +185,9 @@ def browser_page() -> Iterator[Page]:
         browser.call("Target.disposeBrowserContext", browserContextId=context)
 
 
-needs_browser = pytest.mark.skipif(chromium() is None, reason="no Chromium here")
+def needs_browser(test: Callable[P, None]) -> Callable[P, None]:
+    """Mark a test that opens a page in a browser, and skip it without one."""
+    return pytest.mark.browser(pytest.mark.skipif(chromium() is None, reason="no Chromium here")(test))
 
 
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text("utf-8")

@@ -193,7 +193,6 @@ def page_and_folder(tmp_path_factory: pytest.TempPathFactory, frames: Frames) ->
         yield browser, index
 
 
-@pytest.mark.browser
 @needs_browser
 def test_cards_are_ticked_off_by_keyboard_and_stay_so(page_and_folder: tuple[Page, Path]) -> None:
     browser, index = page_and_folder
@@ -212,7 +211,6 @@ def test_cards_are_ticked_off_by_keyboard_and_stay_so(page_and_folder: tuple[Pag
     assert browser.requested_urls == [index.resolve().as_uri()]
 
 
-@pytest.mark.browser
 @needs_browser
 def test_a_letter_can_be_changed_and_copied(page_and_folder: tuple[Page, Path]) -> None:
     browser, index = page_and_folder
@@ -230,7 +228,6 @@ def test_a_letter_can_be_changed_and_copied(page_and_folder: tuple[Page, Path]) 
     assert "ark:53355/cl010120339" in pasted
 
 
-@pytest.mark.browser
 @needs_browser
 def test_blocked_clipboard_is_reported(page_and_folder: tuple[Page, Path]) -> None:
     browser, index = page_and_folder
@@ -242,7 +239,6 @@ def test_blocked_clipboard_is_reported(page_and_folder: tuple[Page, Path]) -> No
     browser.wait_for("document.querySelector('[data-check-list=copy]').textContent.includes('select the text')")
 
 
-@pytest.mark.browser
 @needs_browser
 def test_cards_name_their_places(page_and_folder: tuple[Page, Path]) -> None:
     browser, index = page_and_folder
@@ -253,7 +249,6 @@ def test_cards_name_their_places(page_and_folder: tuple[Page, Path]) -> None:
     assert told == ["Show 2 citations", "Show 1 citation", "Show 1 citation"]
 
 
-@pytest.mark.browser
 @needs_browser
 def test_without_scripts_the_page_says_what_to_do_and_offers_no_button_that_does_nothing(
     page_and_folder: tuple[Page, Path],

@@ -218,7 +218,6 @@ def test_the_causes_are_those_that_the_hosts_were_made_for(demo: DemoRun) -> Non
     assert not causes["host"].eq("guarded.example").any(), "a blocked ARK is not broken"
 
 
-@pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_link_of_the_report_arrives_also_where_all_tables_are_open(
@@ -235,7 +234,6 @@ def test_every_link_of_the_report_arrives_also_where_all_tables_are_open(
         assert browser.complaints == []
 
 
-@pytest.mark.browser
 @needs_browser
 def test_the_report_of_the_demo_is_printed_on_a_dozen_sheets_and_parts_nothing(demo: DemoRun, tmp_path: Path) -> None:
     with browser_page() as browser:

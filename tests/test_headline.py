@@ -84,7 +84,6 @@ def test_the_badge_is_a_picture_and_an_endpoint(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.browser
 @needs_browser
 def test_the_words_of_a_badge_fit_into_it(frames: Frames, tmp_path: Path) -> None:
     picture, _ = write_report(frames, tmp_path / "report", ["badge"]).files

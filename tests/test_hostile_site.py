@@ -140,7 +140,6 @@ def test_no_cell_of_a_table_begins_a_formula(audit: Audit) -> None:
         assert [cell for cell in cells if cell[:1] in "=+@" and cell] == [], name
 
 
-@pytest.mark.browser
 @needs_browser
 def test_a_browser_runs_nothing_of_it_and_has_no_complaint(audit: Audit, tmp_path: Path) -> None:
     with browser_page() as browser:
