@@ -79,7 +79,10 @@ def test_suggested_check_names_failures_and_citing_documents(site: Site) -> None
 def test_run_names_new_failures_only(site: Site, tmp_path: Path) -> None:
     store = tmp_path / "a.db"
     run = ("run", *ON_LOOPBACK, *ONCE, f"{site.url}/", "--store", store, "--no-resume")
-    first, french = (run_command(*run), run_command(*run, "--lang", "fr", "--out", tmp_path / "r.md", "--format", "md"))
+    first, french = (
+        run_command(*run),
+        run_command(*run, "--lang", "fr", "--out", tmp_path / "report", "--format", "md"),
+    )
     assert ending_lines(first)[-4:] == [
         f"ark:12x45/{GONE} fails (broken), cited in {site.url}/; {site.url}/more",
         f"ark:12x45/{SILENT} gave no answer today (server-error), cited in {site.url}/more",
@@ -87,7 +90,7 @@ def test_run_names_new_failures_only(site: Site, tmp_path: Path) -> None:
         f"next: arkaudit report --store {store} --out report",
     ]
     assert ending_lines(french)[-4].startswith(f"ark:12x45/{GONE} échoue (broken), cité dans ")
-    assert ending_lines(french)[-1] == f"le rapport est dans {tmp_path}/r.md"
+    assert ending_lines(french)[-1] == f"le rapport est dans {tmp_path}/report"
     assert run_command("triage", "acknowledge", f"ark:12x45/{GONE}", "--store", store).returncode == 0
     assert not any(GONE in line for line in ending_lines(run_command(*run)))
     quiet = run_command(*run, "-q")
