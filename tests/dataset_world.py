@@ -13,15 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from arkaudit.datasets.build import DatasetMaker, PartWorker
-from arkaudit.datasets.columns import MENTIONS
 from arkaudit.datasets.plan import Manifest, Plan
 from arkaudit.datasets.storage import InputFile, Storage, digest_of_file
 from extractors.mentions.rows import ALL_COLUMNS
 
 VERSION = "0"
 _LETTERS = "bcdfghjkmnpqrstvwxz0123456789"
-#: The columns of a dataset that `arkaudit extract` does not have.
-OWN_COLUMNS = {column.name for column in MENTIONS.columns} - set(ALL_COLUMNS)
 
 Row = dict[str, Any]
 
