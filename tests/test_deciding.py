@@ -43,14 +43,15 @@ def test_one_document_alone_is_less_sure(tmp_path: Path) -> None:
     assert {row["ark"], *row["alternatives"]} == {"ark:81985/x5", "ark:81985/x5k3"}
 
 
-@pytest.fixture
-def crawled_store(tmp_path: Path) -> Path:
-    """Return a store with a crawl of three files."""
+@pytest.fixture(scope="module")
+def crawled_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a store with a crawl of three files, to which tests add findings only."""
+    folder = tmp_path_factory.mktemp("crawled")
     for name, text in {"a": BROKEN, "b": ENDED, "c": WHOLE}.items():
-        (tmp_path / f"{name}.txt").write_text(text, "utf-8")
-    done = run_command("crawl", *(str(tmp_path / f"{name}.txt") for name in "abc"), "--store", str(tmp_path / "a.db"))
+        (folder / f"{name}.txt").write_text(text, "utf-8")
+    done = run_command("crawl", *(folder / f"{name}.txt" for name in "abc"), "--store", folder / "a.db")
     assert done.returncode == 0, done.stderr
-    return tmp_path / "a.db"
+    return folder / "a.db"
 
 
 def test_a_crawl_decides_doubts_again_at_its_end_in_rows_of_their_own(crawled_store: Path) -> None:
