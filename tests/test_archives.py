@@ -10,7 +10,6 @@ import struct
 import subprocess
 import sys
 import tarfile
-import textwrap
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -452,14 +451,8 @@ print(read)
 
 def read_within_limits(data: bytes) -> dict[str, object]:
     """Read an archive in a process with 600 MiB of address space and a minute of CPU time."""
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(LIMITED)],
-        input=data,
-        capture_output=True,
-        cwd=ROOT,
-        timeout=300,
-        check=False,
-    )
+    command = [sys.executable, "-c", LIMITED]
+    done = subprocess.run(command, input=data, capture_output=True, cwd=ROOT, timeout=300, check=False)
     assert done.returncode == 0, done.stderr.decode()
     found = ast.literal_eval(done.stdout.decode())
     assert isinstance(found, dict)

@@ -130,19 +130,14 @@ def routes_to(**servers: RawServer) -> list[str]:
 
 
 def with_registry(folder: Path, target: str) -> dict[str, str]:
-    """Return the environment of a command whose copy of the registry sends NAAN 12x45 to *target*."""
+    """Return the environment of a command whose copy of the registry sends NAAN 98765 to *target*."""
     record = {
-        "what": "12345x",
-        "where": "https://library.example/",
-        "target": {"url": target, "http_code": 302},
-        "when": "2020-01-01T00:00:00+00:00",
-        "rtype": "PublicNAAN",
-        "who": {"name": "A library", "acronym": None},
-        "na_policy": {"orgtype": "NP", "policy": "NR", "tenure": "2020", "policy_url": None},
-        "test_identifier": None,
-    }
+        "what": "98765", "where": "https://library.example/", "target": {"url": target, "http_code": 302},
+        "when": "2020-01-01T00:00:00+00:00", "rtype": "PublicNAAN", "who": {"name": "A library", "acronym": None},
+        "na_policy": {"orgtype": "NP", "policy": "NR", "tenure": "2020", "policy_url": None}, "test_identifier": None,
+    }  # fmt: skip
     source = folder / "records.json"
-    source.write_text(json.dumps({"metadata": {}, "data": [{**record, "what": "98765"}]}))
+    source.write_text(json.dumps({"metadata": {}, "data": [record]}))
     done = run_command("registry", "update", source, ARKAUDIT_CACHE=str(folder / "cache"))
     assert done.returncode == 0, done.stderr
     return {"ARKAUDIT_CACHE": str(folder / "cache")}

@@ -63,11 +63,6 @@ def test_a_line_without_an_ark_is_explained_too() -> None:
     assert "holds no ARK" in done.stdout
 
 
-def test_an_explanation_is_no_table() -> None:
-    done = run_command("check", "ark:12x45/x", "--explain", "--format", "table")
-    assert (done.returncode, done.stdout) == (2, "")
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
 @pytest.mark.parametrize("options", [["--format", "table"], ["--explain"], []], ids=["table", "explained", "rows"])
 def test_unwritable_results_are_one_line(options: list[str]) -> None:

@@ -93,26 +93,12 @@ def test_a_choice_that_leaves_nothing_gives_empty_tables(frames: Frames, choice:
 
 def test_states_and_events_are_chosen_by_what_is_kept_of_them(tmp_path: Path) -> None:
     path = write_world(tmp_path / "world.sqlite")
-    rows: dict[Any, Any] = {
-        schema.latest: [
-            {
-                "ark_id": 3,
-                "request_url": MUSEUM,
-                "host": "museum.example",
-                "first_seen_at": MOMENT,
-                "verdict_id": 4,
-                "state": "confirmed-broken",
-                "since": MOMENT,
-                "reason": "three strikes",
-                "strikes": 3,
-                "memory": {},
-            }
-        ],
-        schema.event: [
-            {"run_id": 2, "ark_id": 2, "request_url": "u", "at": MOMENT, "event": "gone", "detail": "no document"}
-        ],
-    }
-    frames = load_frames(write_store(path, rows))
+    latest = {
+        "ark_id": 3, "request_url": MUSEUM, "host": "museum.example", "first_seen_at": MOMENT, "verdict_id": 4,
+        "state": "confirmed-broken", "since": MOMENT, "reason": "three strikes", "strikes": 3, "memory": {},
+    }  # fmt: skip
+    event = {"run_id": 2, "ark_id": 2, "request_url": "u", "at": MOMENT, "event": "gone", "detail": "no document"}
+    frames = load_frames(write_store(path, {schema.latest: [latest], schema.event: [event]}))
     assert arks(select_part(frames, Choice(only=("confirmed-broken",)))) == ["ark:53355/cl010120339"]
     table = Tables(select_part(frames, Choice(only=("gone",))))["changes"]
     assert table["ark"].tolist() == ["ark:12148/bpt6k107371t"]

@@ -38,21 +38,15 @@ from tests.vectors import vectors
 @pytest.mark.parametrize("vector", vectors("corrections"))
 def test_each_place_has_one_correction_at_most(vector: dict[str, Any]) -> None:
     meant_ark, meant_url = vector.get("meant", (None, None))
-    found = correction(
-        Place(
-            as_written=vector["as_written"],
-            repaired=vector.get("repaired", vector["as_written"]),
-            role=Role(vector.get("role", "text")),
-            repairs=tuple(vector.get("repairs", ())),
-            is_ambiguous=vector.get("ambiguous", False),
-            has_resolver=vector.get("resolver", True),
-            family=Family(vector["family"]),
-            cause=Cause(vector["cause"]) if "cause" in vector else None,
-            works_at=vector.get("works_at"),
-            meant_ark=meant_ark,
-            meant_url=meant_url,
-        )
-    )
+    cause = Cause(vector["cause"]) if "cause" in vector else None
+    place = Place(
+        as_written=vector["as_written"], repaired=vector.get("repaired", vector["as_written"]),
+        role=Role(vector.get("role", "text")), repairs=tuple(vector.get("repairs", ())),
+        is_ambiguous=vector.get("ambiguous", False), has_resolver=vector.get("resolver", True),
+        family=Family(vector["family"]), cause=cause, works_at=vector.get("works_at"), meant_ark=meant_ark,
+        meant_url=meant_url,
+    )  # fmt: skip
+    found = correction(place)
     assert (found.correct if found else None) == vector["correct"]
     assert (found.why if found else None) == vector.get("kind")
     assert found is None or found.because

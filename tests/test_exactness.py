@@ -141,13 +141,6 @@ def test_oversized_url_is_not_sent_and_blames_no_host() -> None:
     assert (ark_status.strikes, ark_status.state) == (0, ArkState.UNDETERMINED)
 
 
-def test_oversized_redirect_is_not_followed_and_blames_no_host() -> None:
-    with RawServer(lambda _: reply("302 Found", Location="/" + "x" * 9_000)) as server:
-        [row] = check_rows(f"{server.url}/ark:/12x45/x5")
-        assert not any(target.startswith("/xxx") for target in server.targets)
-    assert row["object"]["outcome"] == "undetermined"
-
-
 def test_redirect_behind_a_thousand_lines_of_its_head_is_followed() -> None:
     lines = "".join(f"X-{number}: x\r\n" for number in range(1_500))
     with RawServer(

@@ -15,7 +15,7 @@ from crawler.store import StoreUnwritable
 from crawler.store.feeding import Bounds, Feed, Recorder, Rotation
 from crawler.store.frontier import DOCUMENTS, Frontier, FrontierEntry, SettledEntry
 from crawler.store.store import Store
-from tests.test_frontier import AT, begin_run
+from tests.test_frontier import AT, begin_run, record_of
 
 #: Fates of an entry that was handed out.
 Work = Callable[["Crawl", FrontierEntry], Awaitable[None]]
@@ -40,18 +40,8 @@ class Crawl:
         self.settle(entry)
 
     def settle(self, entry: FrontierEntry, new_requests: Iterable[CrawlRequest] = ()) -> None:
-        crawl_request = entry.crawl_request
-        self.recorder.add(
-            DocumentRecord(
-                crawl_request.url,
-                None,
-                AT,
-                DocumentOutcome.READ,
-                new_requests=tuple(new_requests),
-                settles=crawl_request.canonical,
-            )
-        )
-        self.feed.note_outcome(crawl_request.canonical)
+        self.recorder.add(record_of(entry.crawl_request, tuple(new_requests)))
+        self.feed.note_outcome(entry.crawl_request.canonical)
 
     async def run(self, work: Work) -> None:
         async for entry in self.feed.entries():

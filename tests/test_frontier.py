@@ -39,6 +39,12 @@ def pages(*paths: str, host: str = "library.example") -> list[CrawlRequest]:
     return [CrawlRequest.to_page(f"https://{host}/{path}") for path in paths]
 
 
+def record_of(crawl_request: CrawlRequest, new_requests: tuple[CrawlRequest, ...]) -> DocumentRecord:
+    """Return the record of a document that was read and leads to new requests."""
+    url, settles = crawl_request.url, crawl_request.canonical
+    return DocumentRecord(url, None, AT, DocumentOutcome.READ, new_requests=new_requests, settles=settles)
+
+
 def urls(frontier: Frontier, host: str = "library.example", *, most: int = 100) -> list[str]:
     return [entry.crawl_request.url for entry in frontier.claim({host: most})]
 
@@ -88,14 +94,7 @@ def test_links_and_completion_are_recorded_with_the_document() -> None:
         frontier.add([seed])
         frontier.claim({"library.example": 1})
         new_requests = tuple(page_requests([f"{SITE}/b", f"{SITE}/a", f"{SITE}/b#x"], depth=1, found_on=seed.url))
-        store.record(
-            run_id,
-            [
-                DocumentRecord(
-                    seed.url, None, AT, DocumentOutcome.READ, new_requests=new_requests, settles=seed.canonical
-                )
-            ],
-        )
+        store.record(run_id, [record_of(seed, new_requests)])
         assert frontier.counts() == {FrontierState.WAITING: 2, FrontierState.CLAIMED: 0, FrontierState.DONE: 1}
         found = frontier.claim({"library.example": 9})
     assert [(each.crawl_request.url, each.crawl_request.depth, each.crawl_request.found_on) for each in found] == [
@@ -116,14 +115,7 @@ def test_when_a_document_can_not_be_recorded_nothing_of_it_is(tmp_path: Path) ->
         store._engine.raw_connection().execute(f"pragma max_page_count={count + 2}")
         new_requests = tuple(page_requests((f"{SITE}/{n}" for n in range(1000)), depth=1, found_on=seed.url))
         with pytest.raises(StoreUnwritable, match="full"):
-            store.record(
-                run_id,
-                [
-                    DocumentRecord(
-                        seed.url, None, AT, DocumentOutcome.READ, new_requests=new_requests, settles=seed.canonical
-                    )
-                ],
-            )
+            store.record(run_id, [record_of(seed, new_requests)])
         assert frontier.counts() == {FrontierState.WAITING: 0, FrontierState.CLAIMED: 1, FrontierState.DONE: 0}
         assert store.counts(run_id)["documents"] == 0
 
