@@ -414,8 +414,8 @@ _CITED_PAGE = 5000
 def _note_citations(connection: Connection, run_id: int) -> None:
     """Update `latest` from the documents of a run; ARKs that are no longer cited are gone.
 
-    Only a finished run shows that a citation is gone. It stays if a document that had it could not be read this time,
-    or if the last finished run from other seeds has it.
+    Only a finished run shows that a citation is gone. It stays if a document that had it could not be read this time.
+    If the last finished run from other seeds has it, it is a citation of that run from then on.
     """
     this = connection.execute(select(schema.run).where(_run.run_id == run_id)).one()
     _add_new(connection, this)
@@ -488,13 +488,17 @@ def _note_gone(connection: Connection, this: Any) -> None:
     )
     others = _run.run_id.in_(select(ranked.c.run_id).where(ranked.c.back == 1))
     pair = (_latest.ark_id, _latest.request_url)
-    is_gone = (
+    was_here = (
         _latest.gone_at.is_(None),
         _latest.cited_in.in_(alike),
-        tuple_(*pair).not_in(_cited_in(others)),
         tuple_(*pair, _latest.cited_in).not_in(_cited_in(in_these, _run.run_id)),
     )
-    connection.execute(update(schema.latest).where(*is_gone).values(gone_at=this.started_at))
+    is_elsewhere = tuple_(*pair).in_(_cited_in(others))
+    update_latest = update(schema.latest)
+    connection.execute(update_latest.where(*was_here, ~is_elsewhere).values(gone_at=this.started_at))
+    citing = _cited_in(others, _run.run_id).subquery().c
+    elsewhere = select(func.max(citing.run_id)).where(schema.at_one_url(citing, _latest)).scalar_subquery()
+    connection.execute(update_latest.where(*was_here, is_elsewhere).values(cited_in=elsewhere))
     other = schema.latest.alias().c
     is_cited = exists().where(other.ark_id == _latest.ark_id, other.gone_at.is_(None), other.cited_in.is_not(None))
     gone = select(*pair).where(_latest.gone_at == this.started_at, ~is_cited).order_by(_latest.latest_id)
