@@ -29,10 +29,11 @@ from reports.store.frames import load_frames
 from reports.tables.news import news_of
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, json_lines, reply, run_command
 from tests.test_ark_status import BEGINNING, check, day, status_of
-from tests.test_history import GUIDE, ONE, OTHER, OTHER_PAGE, audit, moment, seen
+from tests.test_history import GUIDE, ONE, OTHER, audit, moment, seen
 from tests.vectors import vectors
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+OTHER_PAGE = "http://library.example/other"
 
 
 def decision(text: str) -> TriageDecision:
