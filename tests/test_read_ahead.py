@@ -99,7 +99,7 @@ def test_no_more_is_read_before_it_is_asked_for_than_may_wait() -> None:
 def test_a_crawl_of_files_keeps_the_same_with_any_number_of_processes(tmp_path: Path) -> None:
     folder = tmp_path / "papers"
     folder.mkdir()
-    for each in members(60):
+    for each in members(40):
         (folder / each.name).write_bytes(each.data)
     (folder / "041-empty.txt").write_bytes(b"")
     (folder / "042.pdf").write_bytes(b"%PDF-1.7 which it is not")
@@ -116,15 +116,15 @@ def test_a_crawl_of_files_keeps_the_same_with_any_number_of_processes(tmp_path: 
             ]
         )
     assert kept[0] == kept[1]
-    assert len(kept[0][0]) == 62
-    assert len(kept[0][1]) > 500
+    assert len(kept[0][0]) == 42
+    assert len(kept[0][1]) > 300
 
 
 # -- fetched documents
 
-_PROSE = "<p>Forty leaves, with drawings of the harbour of Livorno, and a map that is folded.</p>\n" * 1_000
+_PROSE = "<p>Forty leaves, with drawings of the harbour of Livorno, and a map that is folded.</p>\n" * 800
 _PDFS = [
-    typeset(*([(72, 700 - 14 * line, f"See ark:/12148/bpt6k10{number}73{line:02}t.") for line in range(40)],) * 2)
+    typeset(*([(72, 700 - 14 * line, f"See ark:/12148/bpt6k10{number}73{line:02}t.") for line in range(15)],) * 2)
     for number in range(5)
 ]
 
@@ -180,7 +180,7 @@ def test_a_crawl_keeps_the_same_with_any_number_of_processes(tmp_path: Path) -> 
     assert kept[0] == kept[1]
     assert ordered[0] == ordered[1]
     assert len(kept[0]["documents"]) > 20
-    assert len(kept[0]["mentions"]) > 400
+    assert len(kept[0]["mentions"]) > 150
     assert [row for row in kept[0]["documents"] if "d1.pdf" in row[0] and row[1] == "read"], (
         "found once, at its own URL"
     )

@@ -45,7 +45,7 @@ def members(count: int, *, chars: int = 450) -> list[ArchiveMember]:
 
 @pytest.mark.promise
 def test_every_number_of_processes_gives_the_same() -> None:
-    some: list[Part] = [*members(150)]
+    some: list[Part] = [*members(100)]
     some.insert(70, Document("b.zip", (), (Finding("unreadable", "no ZIP"),)))
     some.insert(3, ArchiveMember("long.txt", "long.txt", b"many words " * 30_000))
     results = []
@@ -54,7 +54,7 @@ def test_every_number_of_processes_gives_the_same() -> None:
             results.append([(each.summary.name, each.summary.mentions, each.value) for each in passes.results(some)])
     assert results[0] == results[1]
     assert [name for name, _, _ in results[0]] == [part.name for part in some]
-    assert sum(mentions for _, mentions, _ in results[0]) > 1_000
+    assert sum(mentions for _, mentions, _ in results[0]) > 700
 
 
 def test_little_is_read_here_and_gives_the_same() -> None:
@@ -149,7 +149,7 @@ def test_interrupted_reading_gives_finished_documents() -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in /proc")
 def test_killed_processes_cost_no_row_and_leave_nothing_behind(tmp_path: Path) -> None:
-    for each in members(250):
+    for each in members(150):
         (tmp_path / each.name).write_bytes(each.data)
     whole = run_command("extract", "--jobs", "2", tmp_path).stdout
     command = [sys.executable, "-m", "arkaudit", "extract", "--jobs", "2", str(tmp_path)]
@@ -169,7 +169,7 @@ def test_killed_processes_cost_no_row_and_leave_nothing_behind(tmp_path: Path) -
 
 
 def test_closed_stdout_ends_the_command(tmp_path: Path) -> None:
-    for each in members(300):
+    for each in members(150):
         (tmp_path / each.name).write_bytes(each.data)
     command = [sys.executable, "-m", "arkaudit", "extract", "--jobs", "2", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean_environment()) as process:
@@ -194,7 +194,7 @@ def test_number_of_processes_is_configurable(tmp_path: Path) -> None:
     assert (done.returncode, "jobs" in done.stderr) == (2, True)
     folder = tmp_path / "papers"
     folder.mkdir()
-    for each in members(200):
+    for each in members(100):
         (folder / each.name).write_bytes(each.data)
     (tmp_path / "a.toml").write_text("jobs = 1\n")
     command = [sys.executable, "-m", "arkaudit", "extract", "-c", str(tmp_path / "a.toml"), str(folder)]
@@ -202,7 +202,7 @@ def test_number_of_processes_is_configurable(tmp_path: Path) -> None:
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=clean_environment()) as process:
         while process.poll() is None:
             most = max(most, len(children_of(process.pid)))
-            time.sleep(0.01)
+            time.sleep(0.05)
     assert (process.returncode, most) == (0, 1)
 
 

@@ -164,6 +164,7 @@ def burn(time_s):
     end_s = time.process_time() + time_s
     while time.process_time() < end_s:
         pass
+    return os.getpid()
 
 
 def test_a_death_between_calls_goes_unnoticed():
@@ -205,8 +206,8 @@ def test_workers_die_side_by_side():
                     worker.call(*deed)
             return worker.call("length", "abc")
 
-    with ThreadPoolExecutor(4) as threads:
-        assert list(threads.map(lives_and_dies, range(4))) == [3] * 4
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(lives_and_dies, range(2))) == [3] * 2
 
 
 def test_closing_ends_a_call_that_is_under_way():
@@ -229,7 +230,7 @@ def test_neither_files_nor_processes_are_left():
         worker.call("nothing")  # `multiprocessing` starts its resource tracker once, and keeps a pipe to it
     gc.collect()
     before = open_files()
-    for _ in range(3):
+    for _ in range(2):
         with Worker(act, timeout_s=4.0) as worker:
             for deed in (["abort"], ["sleep", LONG_S], ["raise", "oh"], ["nothing"]):
                 try:
@@ -402,8 +403,7 @@ def test_a_process_can_not_lift_its_limits():
 @ON_POSIX
 def test_each_call_has_cpu_time_of_its_own_and_a_process_that_has_used_it_makes_room_for_a_new_one():
     with Worker(burn, cpu_s=1) as worker:
-        for _ in range(9):
-            worker.call(0.5)
+        assert len({worker.call(0.5) for _ in range(5)}) == 2
 
 
 def test_a_process_sees_no_secret_of_the_environment(monkeypatch):
