@@ -104,7 +104,7 @@ APPS = {
     "leaky": """
         navigator.sendBeacon('http://127.0.0.1:{spy}/beacon', 'x');
         new Image().src = 'http://127.0.0.1:{spy}/image';
-        for (let count = 0; count < 200; count++) window.open('http://127.0.0.1:{spy}/popup');
+        for (let count = 0; count < 20; count++) window.open('http://127.0.0.1:{spy}/popup');
         for (const rel of ['preconnect', 'dns-prefetch', 'prefetch', 'preload', 'prerender']) {
           const link = Object.assign(document.createElement('link'), {rel, href: 'http://127.0.0.1:{spy}/' + rel});
           if (rel == 'preload') link.as = 'image';
