@@ -10,9 +10,11 @@ import socket
 import subprocess
 import sys
 import threading
+import tomllib
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from importlib.util import find_spec
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ import pytest
 
 from crawler.rendering import find_browser
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command, select
+from tests.vectors import FOLDER
 from tests.waiting import PATIENCE_S, wait_until
 
 needs_chromium = pytest.mark.skipif(
@@ -40,98 +43,13 @@ function show(title, text) {
 }
 """
 PLAN = "show('Plan of the harbour', 'A plan of the harbour of Marseille, drawn in ink on paper by Rossi in 1784.')"
-#: The script of each host; `{known}` is the name that exists, and `{spy}` the port of a listener.
+ROWS = tomllib.loads((FOLDER / "rendered_pages.toml").read_text("utf-8"))["app"]
+#: The script of each host.
 APPS = {
-    "app": f"fetch('/api/' + name).then(a => a.ok ? a.json().then(o => show(o.title, o.text)) : {NOT_FOUND})",
-    "same": "show('Welcome', 'Welcome to the collections of our library, which has more than a million objects.')",
-    "api-elsewhere": f"fetch('http://data.example/api/' + name).then(a => a.ok ? {PLAN} : {NOT_FOUND})",
-    "unreadable": f"fetch('http://closed.example/api/' + name).then(a => {PLAN}, e => {NOT_FOUND})",
-    "leading": "location.replace('/view/' + name)",
-    "inside": f"fetch('http://10.0.0.7/' + name).finally(() => {{ if (name == '{NAME}') {PLAN} }})",
-    "posting": f"fetch('/api', {{method: 'POST', body: name}}).finally(() => {{ if (name == '{NAME}') {PLAN} }})",
-    "failing": f"fetch('/503/' + name).then(a => a.ok || name == '{NAME}' ? {PLAN} : {NOT_FOUND})",
-    "greedy": f"for (let n = 0; n < 40; n++) fetch('/api/' + n); if (name == '{NAME}') {PLAN}",
-    "changing": """
-        const words = () => Array.from({length: 30}, () => Math.random().toString(36).replace(/[0-9.]/g, '')).join(' ');
-        show('Welcome', words())""",
-    "socket": f"new WebSocket('ws://127.0.0.1:{{spy}}/'); if (name == '{NAME}') {PLAN}",
-    "example": f"fetch('/ark:/12345/x5').catch(() => 0); if (name == '{NAME}') {PLAN}",
-    "patient": f"setTimeout(() => {{ if (name == '{NAME}') {PLAN}; else {NOT_FOUND} }}, 4000)",
-    "drawn": f"""
-        let frames = 0;
-        const draw = () => ++frames < 100 ? requestAnimationFrame(draw) : name == '{NAME}' ? {PLAN} : {NOT_FOUND};
-        requestAnimationFrame(draw)""",
-    "components": f"""
-        const heading = '<h1></h1><p><slot>Sorry, nothing is known of this.</slot></p><slot name=hidden></slot>';
-        customElements.define('x-words', class extends HTMLElement {{
-          connectedCallback() {{
-            this.attachShadow({{mode: 'open'}}).innerHTML = heading;
-            this.shadowRoot.querySelector('h1').textContent = this.title;
-          }}
-        }});
-        customElements.define('x-object', class extends HTMLElement {{
-          connectedCallback() {{
-            const known = name == '{NAME}';
-            this.attachShadow({{mode: 'open'}}).innerHTML = known
-              ? '<x-words title="Plan of the harbour">Drawn in ink on paper by Rossi in 1784.</x-words>'
-              : '<x-words title="Not found"></x-words>';
-          }}
-        }});
-        document.getElementById('app').innerHTML = '<x-object>What stands in no slot is not shown.</x-object>'""",
-    "unslotted": """
-        const app = document.getElementById('app');
-        app.attachShadow({mode: 'open'}).innerHTML = '<h1>Welcome</h1><p>More than a million objects.</p>';
-        app.textContent = name""",
-    "restless": """
-        const word = () => Array.from({length: 9}, () => String.fromCharCode(97 + 25 * Math.random())).join('');
-        setInterval(() => show('News', [1, 2, 3, 4, 5, 6, 7, 8].map(word).join(' ')), 300)""",
-    "greedy-for-memory": "const all = []; while (true) all.push(new Array(1e6).fill('x'))",
-    "greedy-for-bytes": f"""
-        const all = [];
-        try {{ while (all.length < 30) all.push(new Uint8Array(1e8).fill(1)) }} catch {{}}
-        if (name == '{NAME}' && all.length < 30) {PLAN}; else {NOT_FOUND}""",
-    "forging": f"""
-        show('Welcome', 'Welcome to the collections of our library, which has more than a million objects.');
-        const forged = '<title>Plan of the harbour</title><p>Drawn in ink on paper by Rossi in 1784.';
-        if (name == '{NAME}') Object.defineProperty(Element.prototype, 'outerHTML', {{get: () => forged}})""",
-    "reloading": "location.reload()",
-    "thief": f"""
-        const script = document.createElement('script');
-        script.src = 'http://own.example/secret.js';
-        document.head.append(script);
-        if (name == '{NAME}') {PLAN}""",
-    "own": f"fetch('/api/' + name).then(a => a.ok ? a.json().then(o => show(o.title, o.text)) : {NOT_FOUND})",
-    "leaky": """
-        navigator.sendBeacon('http://127.0.0.1:{spy}/beacon', 'x');
-        new Image().src = 'http://127.0.0.1:{spy}/image';
-        for (let count = 0; count < 20; count++) window.open('http://127.0.0.1:{spy}/popup');
-        for (const rel of ['preconnect', 'dns-prefetch', 'prefetch', 'preload', 'prerender']) {
-          const link = Object.assign(document.createElement('link'), {rel, href: 'http://127.0.0.1:{spy}/' + rel});
-          if (rel == 'preload') link.as = 'image';
-          document.head.append(link);
-        }
-        const frame = Object.assign(document.createElement('iframe'), {src: 'http://127.0.0.1:{spy}/frame'});
-        document.body.append(frame);
-        const inner = document.createElement('iframe');
-        document.body.append(inner);
-        const Peer = window.RTCPeerConnection || inner.contentWindow.RTCPeerConnection;
-        if (Peer) {
-          const peer = new Peer({iceServers: [{urls: 'stun:127.0.0.1:{spy}'},
-            {urls: 'turn:127.0.0.1:{spy}?transport=tcp', username: 'u', credential: 'p'}]});
-          peer.createDataChannel('x');
-          peer.createOffer().then(o => peer.setLocalDescription(o));
-        }
-        try { new WebTransport('https://127.0.0.1:{spy}/'); } catch {}
-        try { navigator.serviceWorker.register('/worker.js'); } catch {}
-        const blob = new Blob(["new WebSocket('ws://127.0.0.1:{spy}/in-worker');"]);
-        try { new Worker(URL.createObjectURL(blob)); } catch {}
-        for (const target of ['_blank', '_self']) {
-          const form = `<form method=post action=http://127.0.0.1:{spy}/form target=${target}>`;
-          document.body.insertAdjacentHTML('beforeend', form);
-          document.forms[document.forms.length - 1].submit();
-        }
-        show('Welcome', 'Welcome to the collections of our library.');""",
-}  # fmt: skip
+    row["host"]: row["script"].replace("{plan}", PLAN).replace("{not_found}", NOT_FOUND).replace("{known}", NAME)
+    for row in ROWS
+    if "script" in row
+}
 
 
 class Spy:
@@ -239,42 +157,14 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 pytestmark = needs_chromium
 
 
-@pytest.mark.parametrize(
-    ("host", "outcome", "why"),
-    [
-        pytest.param("app", "resolved", "a name that can't exist gets another page", id="its script shows the object"),
-        pytest.param("unknown", "soft-404", "a name that can't exist gets the same page", id="it shows that it is not"),
-        pytest.param("same", "undetermined", "a name that can't exist gets the same page", id="the same for any name"),
-        pytest.param("api-elsewhere", "resolved", "another page", id="its data are at a host that lets it read them"),
-        pytest.param("leading", "resolved", "another page", id="its script leads to the page of the object"),
-        pytest.param("patient", "resolved", "another page", id="it waits for a while of its own"),
-        pytest.param("unreadable", "soft-404", "the same page", id="a browser doesn't let it read the answer"),
-        pytest.param("inside", "undetermined", "refused-address", id="it asks for a private address"),
-        pytest.param("posting", "undetermined", "only GET is sent", id="it would send something"),
-        pytest.param("failing", "undetermined", "answered 503", id="its data can't be loaded today"),
-        pytest.param("greedy", "undetermined", "more than 8 requests", id="it asks for too much"),
-        pytest.param("changing", "undetermined", "changes with each rendering", id="it is another page each time"),
-        pytest.param("drawn", "resolved", "another page", id="it shows the object after a hundred frames"),
-        pytest.param("components", "resolved", "another page", id="it shows the object in components of its own"),
-        pytest.param("unslotted", "undetermined", "the same page", id="the name is not shown"),
-        pytest.param("own", "resolved", "another page", id="an own host that knows us"),
-        pytest.param("thief", "undetermined", "a page of another host may not use", id="it asks a host that knows us"),
-        pytest.param("restless", "undetermined", "keeps changing", id="it changes all the time"),
-        pytest.param("greedy-for-memory", "undetermined", "crash", id="it takes all memory that there is"),
-        pytest.param("forging", "undetermined", "gets the same page", id="it forges the text read from it"),
-        pytest.param("reloading", "undetermined", "more than 8 requests", id="it begins again and again"),
-        pytest.param("greedy-for-bytes", "resolved", "another page", id="it is refused 3 GB, and goes on without"),
-        pytest.param("socket", "undetermined", "a permanent connection", id="it wants to keep talking"),
-        pytest.param("example", "undetermined", "which is never requested", id="it asks for an example"),
-    ],
-)  # fmt: skip
-def test_rendered_page_is_judged_like_a_static_one(world: World, host: str, outcome: str, why: str) -> None:
-    assert (world.outcome(host), why in world.evidence(host)) == (outcome, True), world.evidence(host)
-    assert "rendered with Chromium " in world.evidence(host)
+@pytest.mark.parametrize("row", ROWS, ids=itemgetter("why"))
+def test_rendered_page_is_judged_like_a_static_one(world: World, row: dict[str, str]) -> None:
+    evidence = world.evidence(row["host"])
+    assert (world.outcome(row["host"]), row["evidence"] in evidence) == (row["outcome"], True), evidence
+    assert "rendered with Chromium " in evidence
 
 
 def test_browser_has_no_network_of_its_own(world: World) -> None:
-    assert world.outcome("leaky") == "undetermined"
     assert not world.spy.has_heard
     assert not any("/ark:/12345/" in target for target in world.targets("example"))
 
