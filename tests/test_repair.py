@@ -2,6 +2,7 @@
 
 import unicodedata
 from itertools import pairwise
+from typing import Any
 
 import pytest
 import regex
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from extractors.find import find_arks
 from extractors.model.ark import Ark
 from extractors.model.offset_map import ODD_BLANK, PARAGRAPH, WRAP, offset_map
+from tests.vectors import vectors
 
 EVERY_CHARACTER = "".join(chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000)
 #: Unicode's own list, and the additions of the project; without the hyphen itself.
@@ -101,36 +103,9 @@ def test_every_full_width_character_is_the_one_of_ascii(width: int) -> None:
     assert offset_map(chr(width)).text == unicodedata.normalize("NFKC", chr(width))
 
 
-@pytest.mark.parametrize(
-    ("source", "text"),
-    [
-        pytest.param("a\N{SOFT HYPHEN}\nb", "a-\nb", id="a soft hyphen that was used"),
-        pytest.param("a\N{SOFT HYPHEN}  \r\n  b", "a-\nb", id="a soft hyphen that was used, and blanks"),
-        pytest.param("a\ufffeb", "a-\nb", id="PDFium's mark"),
-        pytest.param("a\x02b", "a-\nb", id="PDFium's other mark"),
-        pytest.param("a%0Ab", "a\nb", id="an escaped line break"),
-        pytest.param("a%0D%0Ab", "a\n\nb", id="two escaped ones"),
-        pytest.param("a%20b", f"a{ODD_BLANK}b", id="an escaped blank"),
-        pytest.param("a%C2%A0b", f"a{ODD_BLANK}b", id="an escaped no-break space"),
-        pytest.param("a&nbsp;b", f"a{ODD_BLANK}b", id="a no-break space as an entity"),
-        pytest.param("a%41b", "a%41b", id="an escape that typesetting has not made"),
-        pytest.param("a&eacute;b", "a&eacute;b", id="an entity that is a letter"),
-        pytest.param("a&amp;b", "a&b", id="an ampersand"),
-        pytest.param("a\\_b\\/c\\\\d", "a_b/c\\d", id="backslashes before punctuation, one before another"),
-        pytest.param("a\\b", "a\\b", id="a backslash before a letter"),
-        pytest.param("\\u0061\\u002F\\u003a", "a/:", id="JSON escapes"),
-        pytest.param("> a\n> b", "> a\nb", id="a quotation's mark on both lines"),
-        pytest.param("> a\nb", "> a\nb", id="a quotation that ended"),
-        pytest.param("a\n> b", "a\n> b", id="a quotation that begins"),
-        pytest.param("# a\n> b", "# a\n> b", id="two marks that differ"),
-        pytest.param("a\n\n12\n\fHead\n\nb", "a\nb", id="the foot and head of pages"),
-        pytest.param("a\n\fb", "a\nb", id="a form feed behind a line break"),
-        pytest.param("a\n\nb", f"a{PARAGRAPH}b", id="a paragraph"),
-        pytest.param("", "", id="nothing"),
-    ],
-)
-def test_tape_text_follows_from_source(source: str, text: str) -> None:
-    assert offset_map(source).text == text
+@pytest.mark.parametrize("vector", vectors("tapes"))
+def test_tape_text_follows_from_source(vector: dict[str, Any]) -> None:
+    assert offset_map(vector["source"]).text == vector["text"]
 
 
 pieces_of_text = st.lists(

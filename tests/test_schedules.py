@@ -24,6 +24,7 @@ from extractors.model.errors import UserMistake
 from tests.interrupted import Command
 from tests.loopback import RawServer, reply, run_command, select
 from tests.small_disk import small_disk
+from tests.vectors import vectors
 from tests.waiting import PATIENCE_S
 
 PAGE = reply(body="<title>An object</title>")
@@ -258,41 +259,13 @@ def test_a_signal_lets_a_run_finish_what_it_has_in_flight(tmp_path: Path) -> Non
     assert runs_of(tmp_path) == ["interrupted"]
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        pytest.param(
-            "[audits.x]\nschedule = '0 3 *'",
-            ": audits.x.schedule: '0 3 *' is not a cron expression",
-            id="a malformed schedule",
-        ),
-        pytest.param(
-            "[audits.x]\ntimezone = 'Mars'\n", ": audits.x.timezone: 'Mars' is not a time zone", id="no time zone"
-        ),
-        pytest.param(
-            "[audits.x]\n[audits.x.politeness]\ntimeout = 30\ndelay = -1\n",
-            ": audits.x.politeness.delay: ",
-            id="a value out of bounds",
-        ),
-        pytest.param("[audits.x]\nseeds = [\n'a',\n7]\n", ": audits.x.seeds.1: ", id="a value over several lines"),
-        pytest.param("[audits.x]\nshcedule = ''\n", ": audits.x.shcedule: ", id="an unknown option"),
-        pytest.param("[audits.'../x']\n", ": audits: '../x' is not a valid name", id="a name that is a path"),
-        pytest.param("[audits]\nx = 1\n", ": audits: must be tables", id="an audit that is no table"),
-        pytest.param(
-            "[audits.x]\nstore = 'a.db'\n[audits.y]\nstore = 'a.db'\n",
-            ": audits.y: has the same store as x",
-            id="two audits in one store",
-        ),
-        pytest.param("seeds = ['a']\n", "has no audit with a schedule", id="no audit at all"),
-        pytest.param("[audits.x\n", "is not TOML", id="no TOML"),
-    ],
-)
-def test_a_mistake_is_one_line_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+@pytest.mark.parametrize("vector", vectors("schedule_mistakes"))
+def test_a_mistake_is_one_line_with_its_place(tmp_path: Path, vector: dict[str, Any]) -> None:
     file = tmp_path / "arkaudit.toml"
-    file.write_text(text)
+    file.write_text(vector["text"])
     done = run_command("schedule", "list", "-c", file)
     assert (done.returncode, done.stdout) == (2, "")
-    assert said in done.stderr
+    assert vector["said"] in done.stderr
     assert done.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == [file], "nothing was written"
 

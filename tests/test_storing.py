@@ -6,6 +6,7 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -17,6 +18,7 @@ from reports.store_export import EXPORTED, export
 from tests.loopback import run_command, select
 from tests.report_world import write_world
 from tests.test_history import GUIDE, ONE, OTHER, audit, derived_rows
+from tests.vectors import vectors
 
 
 def edit(path: Path, statement: str) -> None:
@@ -56,32 +58,11 @@ def test_sound_store_is_reported_and_unchanged(store_path: Path) -> None:
     assert [path.name for path in store_path.parent.iterdir()] == ["audit.db"]
 
 
-@pytest.mark.parametrize(
-    ("statement", "told"),
-    [
-        ("delete from document where document_id = 1", "its document is missing"),
-        ("delete from observation where observation_id = 2", "has no observation to support it"),
-        ("delete from provenance where run_id = 1", "run 1 has no key"),
-        ("update run set ended_at = null where run_id = 1", "run 1 is finished"),
-        ("update ark set ark = 'ark:/12x45/x5' where ark_id = 1", "is not the normal form"),
-        ("update ark set ark = 'none' where ark_id = 1", "is not the normal form"),
-        ("update verdict set object = 'dead' where verdict_id = 2", "'dead' is not in its vocabulary"),
-        ("update observation set hop_count = 7 where observation_id = 1", "has a wrong number of redirects"),
-        (
-            "update observation set hops = '[]', hop_count = 2 where observation_id = 1",
-            "has a wrong number of redirects",
-        ),
-        ("update latest set state = 'healthy' where latest_id = 2", "latest does not follow from the runs"),
-        ("update latest set strikes = 9 where latest_id = 2", "latest does not follow from the runs"),
-        ("delete from event where event = 'gone'", "event does not follow from the runs"),
-        ("update assessment set is_suspect = 1", "assessment does not follow from the runs"),
-        ("update contact set answered = 0", "contact does not follow from the runs"),
-    ],
-)
-def test_contradictions_in_a_store_are_reported(store_path: Path, statement: str, told: str) -> None:
-    edit(store_path, statement)
+@pytest.mark.parametrize("vector", vectors("store_contradictions"))
+def test_contradictions_in_a_store_are_reported(store_path: Path, vector: dict[str, Any]) -> None:
+    edit(store_path, vector["statement"])
     found = read_store(store_path, lambda connection: list(problems(connection)), checks_values=False)
-    assert any(told in problem for problem in found), found
+    assert any(vector["told"] in problem for problem in found), found
 
 
 def test_damage_is_reported(store_path: Path) -> None:

@@ -127,38 +127,14 @@ def test_decisions_do_not_cover_the_future(tmp_path: Path) -> None:
     assert [each.at for each in load_triage(path, now=NOW).decisions] == [NOW]
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ('\n[[ignore]]\nark = "ark:1/x5"\nuntil = 2027-01-01\n', "ignore.0.reason: "),
-        ('[[ignore]]\nark = "ark:1/x5"\nreason = "it moves"\n', "ignore.0.until: "),
-        ('[[ignore]]\nark = "ark:1/x5"\nreason = ""\nuntil = 2027-01-01\n', "ignore.0.reason: "),
-        ('[[ignore]]\nark = "ark:1/x5"\nreason = "r"\nuntil = "soon"\n', "ignore.0.until: "),
-        (
-            '[[acknowledge]]\nark = "ark:1/x5"\n\n[[acknowledge]]\nark = "nothing"\n',
-            "acknowledge.1.ark: 'nothing' is not an ARK",
-        ),
-        ('[[acknowledge]]\nark = "ark:1/x5"\nhost = "a.example"\n', "acknowledge.0: must have one of"),
-        ('[[acknowledge]]\nreason = "why"\n', "acknowledge.0: must have one of"),
-        (
-            '[[acknowledge]]\nark = "ark:1/x5"\n[[acknowledge]]\nark = "ark:/1/x-5"\n',
-            "acknowledge.1: 'ark:/1/x-5' is already in acknowledge.0",
-        ),
-        ('[[acknowledge]]\nark = "ark:1/x5"\nuntil = 2027-01-01\n', "0.until: there is no such setting"),
-        ('[[forgive]]\nark = "ark:1/x5"\n', "forgive: there is no such setting"),
-        ('[[assign]]\nhost = "a.example"\n', "assign.0.to: "),
-        ('\ufeff[[assign]]\nhost = "a.example"\nto = " "\n', "to: is empty"),
-        ('[[ignore]]\nhost = "a.example"\nreason = "\\t"\nuntil = 2027-01-01\n', "reason: is empty"),
-        ('[[acknowledge]]\nark = "ark:1/x5"\nat = 2030-01-01\n', "acknowledge.0.at: is in the future"),
-    ],
-)
-def test_mistake_in_the_file_names_its_entry(tmp_path: Path, text: str, words: str) -> None:
+@pytest.mark.parametrize("vector", vectors("triage_mistakes"))
+def test_mistake_in_the_file_names_its_entry(tmp_path: Path, vector: dict[str, Any]) -> None:
     path = tmp_path / "triage.toml"
-    path.write_text(text)
+    path.write_text(vector["text"])
     with pytest.raises(ConfigError) as told:
         load_triage(path, now=NOW)
     assert str(told.value).startswith(f"{path}: ")
-    assert words in str(told.value)
+    assert vector["words"] in str(told.value)
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)

@@ -110,45 +110,9 @@ def test_every_reason_is_used_and_defined_for_readers() -> None:
 # -- which evidence outweighs which
 
 
-@pytest.mark.parametrize(
-    ("row", "joins"),
-    [
-        pytest.param(
-            {"left": "ark:/12148/btv1b8449691v", "right": "4", "whole": ["ark:/12148/btv1b8449691v4"]},
-            False,
-            id="the check character outweighs a failing name elsewhere",
-        ),
-        pytest.param(
-            {"left": "ark:/12148/btv1b8449691v", "right": "2019", "room": 0},
-            False,
-            id="the check character outweighs a full line",
-        ),
-        pytest.param(
-            {"left": "ark:/76543/pf5qqqq", "right": "b4x", "room": 0,
-             "whole": ["ark:/76543/pf1kq8x", "ark:/76543/pf2m3zv", "ark:/76543/pf9tt4w"]},
-            False,
-            id="the shape outweighs letters and digits behind a full line",
-        ),
-        pytest.param(
-            {"left": "ark:/67531/metadc107", "right": "835", "hyphen": True, "room": 40},
-            True,
-            id="a hyphen outweighs room in the line",
-        ),
-        pytest.param(
-            {"left": "ark:/67531/metadc107835/", "right": "m1/1", "room": 12},
-            False,
-            id="room in the line outweighs a delimiter before it",
-        ),
-        pytest.param(
-            {"left": "ark:/67531/metadc107835", "right": "ark:/67531/metadc2846", "hyphen": True},
-            False,
-            id="another label outweighs everything",
-        ),
-    ],
-)  # fmt: skip
-def test_the_stronger_evidence_decides(row: dict[str, Any], joins: bool) -> None:
-    wrap = wrap_of(row)
-    assert decide(wrap, evidence_of(row)).join is joins
+@pytest.mark.parametrize("row", vectors("wrap_evidence"))
+def test_the_stronger_evidence_decides(row: dict[str, Any]) -> None:
+    assert decide(wrap_of(row), evidence_of(row)).join is row["joins"]
 
 
 # -- evidence
@@ -200,31 +164,12 @@ def _check_character(text: str) -> str:
     return BETANUMERIC[sum(at * max(0, BETANUMERIC.find(char)) for at, char in enumerate(text, 1)) % 29]
 
 
-@pytest.mark.parametrize(
-    ("whole", "name", "fit"),
-    [
-        pytest.param(["pf1kq8x", "pf2m3zv"], "pf9tt4w", None, id="two names make no shape"),
-        pytest.param(["pf1kq8x", "pf2m3zv", "pf9tt4w"], "pf7zzzz", Fit.FITS, id="three of one length do"),
-        pytest.param(["pf1kq8x", "pf2m3zv", "pf9tt4w"], "pf7", Fit.TOO_SHORT, id="a shorter name"),
-        pytest.param(["pf1kq8x", "pf2m3zv", "pf9tt4w"], "pf7zzzz2019", Fit.TOO_LONG, id="a longer name"),
-        pytest.param(["pf1kq8x", "pf2m3zv", "pf12"], "pf7zzzz", None, id="three of two lengths are no shape"),
-        pytest.param(["pf1kq8x", "pf2m3zv", "pf9tt4w"], "qt7zzzz", None, id="names of another kind"),
-        pytest.param(
-            [*(f"pf{at}" for at in range(100, 106)), "pf1000", "pf1001"], "pf9999", Fit.FITS, id="one of two lengths"
-        ),
-        pytest.param(
-            [*(f"pf{at}" for at in range(100, 106)), "pf10000", "pf10001"], "pf9999", Fit.TOO_LONG, id="between two"
-        ),
-        pytest.param(
-            [*(f"{kind}1234" for kind in ("a", "b", "c", "d", "e", "f", "g", "h"))], "z1234", Fit.FITS,
-            id="a kind never seen, under a NAAN whose names agree",
-        ),
-    ],
-)  # fmt: skip
-def test_shapes_are_learned_from_names_that_agree(whole: list[str], name: str, fit: Fit | None) -> None:
-    learned = Shapes.learn([Ark("76543", each) for each in whole])
-    assert learned.fit(Ark("76543", name)) is fit
-    assert learned.allows(Ark("76543", name)) is (fit in (None, Fit.FITS))
+@pytest.mark.parametrize("vector", vectors("name_shapes"))
+def test_shapes_are_learned_from_names_that_agree(vector: dict[str, Any]) -> None:
+    learned = Shapes.learn([Ark("76543", each) for each in vector["whole"]])
+    fit, name = vector["fit"], Ark("76543", vector["name"])
+    assert learned.fit(name) is (Fit[fit.upper()] if fit else None)
+    assert learned.allows(name) is (fit in (None, "fits"))
 
 
 def test_the_words_of_other_arks_qualifiers_are_learned() -> None:
@@ -307,55 +252,13 @@ def test_any_break_of_a_name_with_a_whole_occurrence_is_repaired(stem: str, data
     assert "line wrap" in mention.repairs
 
 
-X = "a b\n"
+@pytest.mark.parametrize("vector", vectors("line_numbers"))
+def test_a_number_may_continue_the_numbering_of_its_neighbours(vector: dict[str, Any]) -> None:
+    text = vector["text"]
+    assert is_numbered(text.replace("|", ""), text.index("|")) is vector["expected"]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected", "why"),
-    [
-        ("1. a\n2. b ark:x|\n3. end", True, "the next number of a list"),
-        ("(1) a ark:x|\n(2) b", True, "a number in brackets"),
-        ("1 a\r\n2 b ark:x|\r\n3 c", True, "line ends of Windows"),
-        ("1 a\n2 b ark:x|\n3c d", False, "a word that begins with a digit"),
-        ("see ark:x|\n3 maps", False, "no other number"),
-        ("ark:x|", False, "the text ends"),
-        ("ark:x|\n1.\n2.\n3.", True, "the numbers of a list in a column of their own"),
-        ("1 a\nb ark:x|\n2 c\n3 d", True, "between two numbers of a list with long items"),
-        ("1 a\nb ark:x|\n2 c\nd", False, "no number follows"),
-        ("a\nb ark:x|\n2 c\n3 d", False, "no number before"),
-        ("1 a\n" + X * 10 + "b ark:x|\n2 c\n" + X * 10 + "3 d", True, "the most distant lines that count"),
-        ("1 a\n" + X * 11 + "b ark:x|\n2 c\n3 d", False, "too far before"),
-        ("1 a\nb ark:x|\n2 c\n" + X * 11 + "3 d", False, "too far behind"),
-        ("5 a\n b ark:x|\n10 c\nd\n15 e", True, "each fifth line has its number"),
-        ("10 a\n b ark:x|\n20 c\nd\n30 e", True, "each tenth line has its number"),
-        ("5 a\n b ark:x|\n10 c\nd\n20 e", False, "steps of different sizes"),
-        ("5 a\n b ark:x|\n10 c", False, "a step without a second one"),
-        ("1 NAME x\n2 NOTE ark:x|\n1 SOUR y\n0 TRLR", True, "levels of GEDCOM"),
-        ("1 A\n3 NOTE ark:x|\n1 B\n1 C", True, "levels that differ by two"),
-        ("1 A\n4 NOTE ark:x|\n1 B\n1 C", False, "numbers that are no levels"),
-        ("1 A\n1 NOTE ark:x|\n1 B\n1 C", False, "one number, again and again"),
-        ("A\n2 NOTE ark:x|\n1 B\n1 C", False, "a neighbour without a number"),
-        ("1 A\n2 NOTE ark:x|\n1 B\nC", False, "a neighbour behind without a number"),
-    ],
-)
-def test_a_number_may_continue_the_numbering_of_its_neighbours(text: str, expected: bool, why: str) -> None:
-    assert is_numbered(text.replace("|", ""), text.index("|")) == expected, why
-
-
-@pytest.mark.parametrize(
-    ("text", "expected", "why"),
-    [
-        ("The quick brown fox\njumps over|\nthe lazy dog and the\nfoxes that are\n", 10, "the longest line is 20"),
-        ("The quick brown fox|\njumps over\nthe lazy dog\nfoxes that", 0, "no line is longer"),
-        ("The quick \njumps ov|er the   \nthe lazy dog\nfoxes that", 0, "blanks at the ends of lines"),
-        ("a b c\na b|\na b c d", None, "three lines are too few"),
-        ("a b c\na b|\na b c d\nhttps://example.org/", None, "a line without a blank does not count"),
-        ("a b\na b|\na b\na b", None, "items of one length"),
-        ("a b c\n" + X * 11 + "a b|\na b\na b", 2, "the most distant line before that counts"),
-        ("a b c\n" + X * 12 + "a b|\na b\na b", None, "too far before"),
-        ("a b|\n" + X * 11 + "a b c\n", 2, "the most distant line behind that counts"),
-        ("a b|\n" + X * 12 + "a b c\n", None, "too far behind"),
-    ],
-)
-def test_slack_of_a_line_is_measured_at_its_neighbours(text: str, expected: int | None, why: str) -> None:
-    assert slack_in_text(text.replace("|", ""), text.index("|")) == expected, why
+@pytest.mark.parametrize("vector", vectors("line_slack"))
+def test_slack_of_a_line_is_measured_at_its_neighbours(vector: dict[str, Any]) -> None:
+    text = vector["text"]
+    assert slack_in_text(text.replace("|", ""), text.index("|")) == vector["expected"]
