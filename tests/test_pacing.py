@@ -113,21 +113,9 @@ def test_no_event_sequence_breaks_the_pace(events: list[tuple[str, Any]], concur
 # -- which hosts
 
 
-@pytest.mark.parametrize(
-    ("url", "host"),
-    [
-        ("http://n2t.net/ark:/12148/x5", "http://n2t.net"),
-        ("https://n2t.net:443/", "https://n2t.net"),
-        ("https://n2t.net:80/", "https://n2t.net:80"),
-        ("http://N2T.NET.:8080?x", "http://n2t.net:8080"),
-        ("http://me@n2t.net/", "http://n2t.net"),
-        ("http://[::1]:80/", "http://[::1]"),
-        ("http://n2t.net:port/", ""),
-        ("ark:/12148/x5", ""),
-    ],
-)
-def test_a_host_is_scheme_name_and_port(url: str, host: str) -> None:
-    assert origin_of(url) == host
+@pytest.mark.parametrize("vector", vectors("origins"))
+def test_a_host_is_scheme_name_and_port(vector: dict[str, str]) -> None:
+    assert origin_of(vector["url"]) == vector["host"]
 
 
 @given(st.text())

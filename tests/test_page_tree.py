@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from crawler.answers.answer_pages import read_page, redirect_in_page
 from crawler.answers.own_part import own_part, parse_page
+from tests.vectors import vectors
 
 CHARSETS = st.sampled_from([None, None, "utf-8", "iso-8859-1", "no-such-charset", "ascii", "iso-2022-jp"])
 
@@ -35,24 +36,9 @@ def test_deep_page_keeps_its_text(unit: str) -> None:
     assert len(page.find_all(True)) < 300
 
 
-@pytest.mark.parametrize(
-    ("markup", "text"),
-    [
-        ("<header>Home</header><p>Ink", "Ink"),
-        ("<header>Home <h1>A map</h1></header><p>Ink", "Home A map Ink"),
-        (
-            "<div role=banner>Home</div><article><header>A map</header>Ink<footer>1784</footer></article>",
-            "A map Ink 1784",
-        ),
-        ("Home<h1>A map</h1><main>Ink</main>Contact", "A map Ink"),
-        ("Home<h1>Library</h1><main><h1>A map</h1>Ink</main>", "A map Ink"),
-        ("<p>Ink<p hidden>" + "Sorry " * 50, "Ink"),
-        ("<p hidden>" + "Sorry " * 30, ""),
-        ("<p hidden>" + "Ink " * 90, ("Ink " * 90).strip()),
-    ],
-)
-def test_own_part_leaves_out_parts_of_the_site(markup: str, text: str) -> None:
-    assert own_part(parse_page(markup.encode(), None))[0] == text
+@pytest.mark.parametrize("vector", vectors("own_parts"))
+def test_own_part_leaves_out_parts_of_the_site(vector: dict[str, str]) -> None:
+    assert own_part(parse_page(vector["markup"].encode(), None))[0] == vector["text"]
 
 
 def test_deep_and_wide_page_keeps_its_text_in_few_elements() -> None:

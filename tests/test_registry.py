@@ -18,6 +18,7 @@ from crawler.model.registry import REGISTRY_LIMIT, load_registry
 from crawler.registry_update import RegistryUpdate, UserMistake, update
 from extractors.model.naan import NotARegistry
 from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
+from tests.vectors import vectors
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 ETAG = '"5d8c72a5edda8d6a:0"'
@@ -431,25 +432,9 @@ def test_show_reports_faults_of_a_record(tmp_path: Path) -> None:
     assert "A[U+202E]B" in done.stdout
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("show", ""),
-        ("show", "hello world"),
-        ("show", "https://example.org/"),
-        ("show",),
-        ("show", "12148", "--format", "xml"),
-        ("update", "/no/such/file"),
-        ("update", "ftp://example.org/naan_records.json"),
-        ("update", "https:///naan_records.json"),
-        ("update", "."),
-        ("update", "pyproject.toml"),
-        ("update", "--delay", "-1"),
-        ("upgrade",),
-    ],
-)
-def test_a_mistake_is_one_line_and_ends_with_two(arguments: tuple[str, ...], tmp_path: Path) -> None:
-    done = run_command("registry", *arguments, ARKAUDIT_CACHE=str(tmp_path))
+@pytest.mark.parametrize("vector", vectors("registry_mistakes"))
+def test_a_mistake_is_one_line_and_ends_with_two(vector: dict[str, Any], tmp_path: Path) -> None:
+    done = run_command("registry", *vector["arguments"], ARKAUDIT_CACHE=str(tmp_path))
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
     assert done.stderr.startswith("arkaudit: ")
     assert list(tmp_path.iterdir()) == []

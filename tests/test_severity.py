@@ -2,12 +2,14 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from crawler.history.ark_status import ArkState, EventKind
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
 from reports.tables.wording import EVENT_SEVERITY, FORMATS, ONLY, SEVERITY, at_least, is_reached
+from tests.vectors import vectors
 
 
 def test_every_event_has_its_gravity_and_no_state_or_outcome_that_is_well_has_one() -> None:
@@ -17,25 +19,9 @@ def test_every_event_has_its_gravity_and_no_state_or_outcome_that_is_well_has_on
     assert set(SEVERITY["outcome"]) == {str(outcome) for outcome in ObjectOutcome} - works - {"skipped"}
 
 
-@pytest.mark.parametrize(
-    ("fail_on", "found", "reached"),
-    [
-        ([], ["broken"], False),
-        (["broken"], ["broken"], True),
-        (["dns"], ["broken"], True),
-        (["broken"], ["dns"], False),
-        (["failing"], ["confirmed-broken"], True),
-        (["confirmed-broken"], ["failing", "broken", "confirmed"], False),
-        (["confirmed"], ["confirmed-broken", "broken"], False),
-        (["gone"], ["confirmed"], True),
-        (["confirmed", "dns"], ["refused"], False),
-        (["confirmed", "refused"], ["dns"], True),
-        (["blocked"], ["confirmed-broken"], True),
-        (["blocked"], ["broken"], True),
-    ],
-)
-def test_outcomes_are_ranked_within_their_kind(fail_on: list[str], found: list[str], reached: bool) -> None:
-    assert is_reached(fail_on, found) is reached
+@pytest.mark.parametrize("vector", vectors("fail_on"))
+def test_outcomes_are_ranked_within_their_kind(vector: dict[str, Any]) -> None:
+    assert is_reached(vector["fail_on"], vector["found"]) is vector["reached"]
 
 
 def test_each_token_includes_itself_and_the_one_before_it() -> None:

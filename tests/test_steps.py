@@ -11,48 +11,15 @@ from crawler.answers.facts import AnswerFacts
 from crawler.model.observations import ACCESS, CONFORMANCE, ChainEnd, Family, ObjectOutcome, Question
 from crawler.verdicts.verdict import judge
 from tests.test_verdict import URL, observation
+from tests.vectors import vectors
 
 Q = Question
-MEANINGS: list[tuple[str, Question, dict[str, Any], str]] = [
-    ("an object that answers", Q.OBJECT, {"text": "Map"}, "the conclusions below judge whether it is the object"),
-    ("the resolver's own 404", Q.OBJECT, {"chain": [404]}, "It is the resolver itself, r.example, that does not have"),
-    (
-        "a 404 behind a redirect",
-        Q.OBJECT,
-        {"chain": [302, 404]},
-        "It is land.example, where the resolver sent us, that",
-    ),
-    ("gone, perhaps with reasons", Q.OBJECT, {"chain": [410]}, "The conclusions below judge whether it gives a reason"),
-    ("a server's fault", Q.OBJECT, {"chain": [503]}, "The fault is the server's"),
-    ("too many questions", Q.OBJECT, {"chain": [429]}, "gets too many requests"),
-    ("no right to see it", Q.OBJECT, {"chain": [403]}, "a person with the right to see it"),
-    ("programs kept out", Q.OBJECT, {"chain": [999]}, "a person with a browser may see more"),
-    ("no answer", Q.OBJECT, {"end": "timeout"}, "no answer today, which proves nothing about the ARK"),
-    ("robots.txt", Q.OBJECT, {"end": "robots"}, "asks programs to stay away"),
-    ("a circle", Q.OBJECT, {"end": "loop"}, "The fault is in the redirects"),
-    ("out of the web", Q.OBJECT, {"end": "non-web"}, "leads out of the web"),
-    ("another resolver's 404", Q.AT_GLOBAL, {"chain": [404]}, "It is the resolver itself, global.example,"),
-    ("a control that is refused", Q.CONTROL, {"chain": [404]}, "distinguishes names"),
-    ("a control that is answered", Q.CONTROL, {"text": "Map"}, "an answer alone proves nothing"),
-    ("a control that is blocked", Q.CONTROL, {"chain": [403]}, "does not show whether the host distinguishes names"),
-    ("a control's record", Q.CONTROL_INFO, {"body": "erc:\nwho: A\n"}, "a description needs other evidence"),
-    ("no record for a control", Q.CONTROL_INFO, {"chain": [404]}, "a description from this host is evidence"),
-    ("a record", Q.INFO, {"body": "erc:\nwho: A\nwhat: B\n"}, "a record that programs can read"),
-    ("no record", Q.DOUBLE, {"type": "text/html", "body": "<p>x"}, "This is not a record"),
-    ("no description", Q.SINGLE, {"chain": [404]}, "no description at this address"),
-    ("no path of its own", Q.WELL_KNOWN, {"chain": [404]}, "does not name its resolver"),
-    ("a path of its own", Q.WELL_KNOWN, {"type": "text/plain", "body": "/ids/"}, "Its resolver is under /ids/"),
-    ("a promise's page", Q.POLICY_LINK, {"text": "Promise"}, "that page exists"),
-    ("no promise's page", Q.POLICY_LINK, {"chain": [404]}, "the full promise can't be read"),
-]
 
 
-@pytest.mark.parametrize(
-    ("question", "told", "means"), [case[1:] for case in MEANINGS], ids=[case[0] for case in MEANINGS]
-)
-def test_meaning(question: Question, told: dict[str, Any], means: str) -> None:
-    step = Step.from_observation(observation(question, told))
-    assert means in step.means
+@pytest.mark.parametrize("vector", vectors("meanings"))
+def test_meaning(vector: dict[str, Any]) -> None:
+    step = Step.from_observation(observation(Question(vector["question"]), vector["told"]))
+    assert vector["means"] in step.means
     assert step.came
 
 
