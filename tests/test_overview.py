@@ -221,7 +221,6 @@ def browser(site: Path) -> Iterator[Page]:
         yield page
 
 
-@pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
 @pytest.mark.promise
@@ -236,7 +235,6 @@ def test_overview_has_no_barrier_and_fits(browser: Page, site: Path, scheme: str
     assert browser.requested_urls == [(site / "index.html").resolve().as_uri()]
 
 
-@pytest.mark.browser
 @needs_browser
 def test_script_updates_ages_in_every_language(browser: Page, site: Path) -> None:
     browser.open(site / "index.html", width=390)

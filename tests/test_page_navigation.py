@@ -48,7 +48,6 @@ def below_bar_px(browser: Page, link: str) -> float:
     return place_px(browser, link) - float(browser.value("document.querySelector('body > nav').offsetHeight"))
 
 
-@pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_link_arrives_at_its_heading(page_and_folder: tuple[Page, Path], width: int) -> None:
@@ -62,7 +61,6 @@ def test_every_link_arrives_at_its_heading(page_and_folder: tuple[Page, Path], w
     assert browser.complaints == []
 
 
-@pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_heading_can_be_opened_by_its_address(page_and_folder: tuple[Page, Path], width: int) -> None:
@@ -76,7 +74,6 @@ def test_every_heading_can_be_opened_by_its_address(page_and_folder: tuple[Page,
         assert 0 <= below_bar_px(browser, name) <= MOST_PX, name
 
 
-@pytest.mark.browser
 @needs_browser
 def test_address_of_a_cause_leads_to_its_card(page_and_folder: tuple[Page, Path]) -> None:
     browser, index = page_and_folder
@@ -89,7 +86,6 @@ def test_address_of_a_cause_leads_to_its_card(page_and_folder: tuple[Page, Path]
     assert browser.complaints == []
 
 
-@pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize("width", WIDTHS)
 def test_causes_to_act_on_are_on_the_first_screen(page_and_folder: tuple[Page, Path], width: int) -> None:
@@ -98,7 +94,6 @@ def test_causes_to_act_on_are_on_the_first_screen(page_and_folder: tuple[Page, P
     assert place_px(browser, "#to-act-on") < 600
 
 
-@pytest.mark.browser
 @needs_browser
 def test_navigation_stays_and_marks_the_section(page_and_folder: tuple[Page, Path]) -> None:
     browser, index = page_and_folder
@@ -115,7 +110,6 @@ def test_navigation_stays_and_marks_the_section(page_and_folder: tuple[Page, Pat
         assert browser.value("document.querySelector('body > nav').getBoundingClientRect().top") == 0
 
 
-@pytest.mark.browser
 @needs_browser
 def test_a_tile_leads_to_the_rows_that_it_counts(page_and_folder: tuple[Page, Path]) -> None:
     browser, index = page_and_folder
@@ -136,7 +130,6 @@ def test_a_tile_leads_to_the_rows_that_it_counts(page_and_folder: tuple[Page, Pa
     assert chosen == "erc, html, structured"
 
 
-@pytest.mark.browser
 @needs_browser
 def test_filter_of_a_link_can_be_removed(page_and_folder: tuple[Page, Path]) -> None:
     browser, index = page_and_folder
@@ -153,7 +146,6 @@ def test_filter_of_a_link_can_be_removed(page_and_folder: tuple[Page, Path]) -> 
     assert browser.value("document.activeElement.tagName") == "SUMMARY"
 
 
-@pytest.mark.browser
 @needs_browser
 def test_a_link_leads_there_again_after_the_reader_has_gone_elsewhere(page_and_folder: tuple[Page, Path]) -> None:
     browser, index = page_and_folder
@@ -167,7 +159,6 @@ def test_a_link_leads_there_again_after_the_reader_has_gone_elsewhere(page_and_f
     assert browser.value("document.querySelector('[data-table=arks]').open")
 
 
-@pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize("fragment", ["#nothing", "#arks?%E0%A4%A=x&q=%00", "#ark", "#-", "#data-arks?x=y"])
 def test_a_link_that_leads_nowhere_does_no_harm(page_and_folder: tuple[Page, Path], fragment: str) -> None:
@@ -177,7 +168,6 @@ def test_a_link_that_leads_nowhere_does_no_harm(page_and_folder: tuple[Page, Pat
     assert browser.complaints == []
 
 
-@pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize("width", WIDTHS)
 def test_wide_table_keeps_its_first_column_and_shows_overflow(page_and_folder: tuple[Page, Path], width: int) -> None:

@@ -128,7 +128,6 @@ def chart_page(tmp_path_factory: pytest.TempPathFactory, frames: Frames) -> Iter
         yield browser, index
 
 
-@pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize("width", [1280, 360])
 def test_every_chart_is_drawn_and_nothing_sticks_out(chart_page: tuple[Page, Path], width: int) -> None:
@@ -160,7 +159,6 @@ TEXTS_AMISS = """(() => {
 })()"""
 
 
-@pytest.mark.browser
 @needs_browser
 def test_no_text_of_a_chart_is_cut_or_covered_by_another(tmp_path: Path, chart_page: tuple[Page, Path]) -> None:
     browser, index = chart_page
@@ -175,7 +173,6 @@ def test_no_text_of_a_chart_is_cut_or_covered_by_another(tmp_path: Path, chart_p
         assert browser.value("document.documentElement.scrollWidth <= innerWidth")
 
 
-@pytest.mark.browser
 @needs_browser
 def test_room_is_measured_in_the_drawn_font(chart_page: tuple[Page, Path]) -> None:
     browser, index = chart_page
@@ -220,7 +217,6 @@ def odd_worlds(folder: Path) -> dict[str, Frames]:
     }
 
 
-@pytest.mark.browser
 @needs_browser
 def test_charts_are_redrawn_when_a_phone_is_turned(chart_page: tuple[Page, Path]) -> None:
     browser, index = chart_page
@@ -235,7 +231,6 @@ def test_charts_are_redrawn_when_a_phone_is_turned(chart_page: tuple[Page, Path]
         assert browser.value("document.documentElement.scrollWidth <= innerWidth")
 
 
-@pytest.mark.browser
 @needs_browser
 def test_a_chart_is_saved_as_a_picture_of_its_own(chart_page: tuple[Page, Path], charts: dict[str, Chart]) -> None:
     browser, index = chart_page
@@ -258,7 +253,6 @@ def test_a_chart_is_saved_as_a_picture_of_its_own(chart_page: tuple[Page, Path],
     assert browser.complaints == []
 
 
-@pytest.mark.browser
 @needs_browser
 def test_a_browser_saves_pictures_and_the_check_list_as_files(tmp_path: Path, chart_page: tuple[Page, Path]) -> None:
     browser, index = chart_page
@@ -275,7 +269,6 @@ def test_a_browser_saves_pictures_and_the_check_list_as_files(tmp_path: Path, ch
     assert browser.complaints == []
 
 
-@pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_life_of_an_ark_is_drawn_and_can_be_read(chart_page: tuple[Page, Path], scheme: str) -> None:
@@ -298,7 +291,6 @@ def frames_ark(browser: Page, index: Path) -> str:
     return str(browser.settled("arkaudit.load('arks').then(arks => arks.column('ark').text(0))"))
 
 
-@pytest.mark.browser
 @needs_browser
 def test_axe_finds_no_barrier_among_the_charts(chart_page: tuple[Page, Path]) -> None:
     browser, index = chart_page

@@ -435,7 +435,6 @@ def page_and_files(tmp_path_factory: pytest.TempPathFactory, frames: Frames) -> 
         yield browser, paths.index
 
 
-@pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize("width", [1280, 360])
 @pytest.mark.promise
@@ -449,7 +448,6 @@ def test_a_browser_opens_the_page_without_a_complaint_and_asks_for_nothing_else(
     assert browser.value("document.title") == "Which ARKs persist? https://library.example/guide.html, 2026-11-20"
 
 
-@pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize("width", [1280, 360])
 def test_style_and_charts_are_applied_and_nothing_sticks_out_of_the_window(
@@ -464,7 +462,6 @@ def test_style_and_charts_are_applied_and_nothing_sticks_out_of_the_window(
     assert browser.value("document.documentElement.scrollWidth <= innerWidth")
 
 
-@pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize("width", [360, 700, 1000, 1160, 1280])
 def test_no_tile_breaks_its_number(page_and_files: tuple[Page, Path], width: int) -> None:
@@ -490,7 +487,6 @@ def rows(browser: Page, name: str) -> list[str]:
     return cells
 
 
-@pytest.mark.browser
 @needs_browser
 @pytest.mark.promise
 def test_a_table_searches_filters_and_sorts(page_and_files: tuple[Page, Path]) -> None:
@@ -529,7 +525,6 @@ def as_shown(name: str, table: pd.DataFrame) -> pd.DataFrame:
     return shown.assign(**{text: shown[text].astype("str").map(escape_invisible, na_action="ignore") for text in texts})
 
 
-@pytest.mark.browser
 @needs_browser
 @pytest.mark.promise
 def test_saved_view_has_the_shown_rows_and_columns(
@@ -558,7 +553,6 @@ def test_saved_view_has_the_shown_rows_and_columns(
     assert browser.complaints == []
 
 
-@pytest.mark.browser
 @needs_browser
 def test_saved_view_neutralizes_formulas_like_other_files(page_and_files: tuple[Page, Path]) -> None:
     browser, index = page_and_files
@@ -576,7 +570,6 @@ def test_saved_view_neutralizes_formulas_like_other_files(page_and_files: tuple[
     assert browser.settled(script) == csv_text(pd.DataFrame({"object_evidence": pd.Series(texts, dtype="str")}))
 
 
-@pytest.mark.browser
 @needs_browser
 def test_twelve_failures_fit_on_a_screen(page_and_files: tuple[Page, Path]) -> None:
     browser, index = page_and_files
@@ -591,7 +584,6 @@ def test_twelve_failures_fit_on_a_screen(page_and_files: tuple[Page, Path]) -> N
     assert browser.value("document.querySelector('#table-failures tbody').offsetHeight") > sum(heights)
 
 
-@pytest.mark.browser
 @needs_browser
 @pytest.mark.promise
 def test_a_deep_link_opens_one_ark_with_its_chain_its_citations_and_its_evidence(
@@ -615,7 +607,6 @@ def test_a_deep_link_opens_one_ark_with_its_chain_its_citations_and_its_evidence
     assert browser.complaints == []
 
 
-@pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize("name", ["ark:/12148/btv1b8449691v", "ARK:12148/btv1b8449691v", "ark%3A12148%2Fbtv1b8449691v"])
 def test_each_ark_has_a_link_that_can_be_copied(page_and_files: tuple[Page, Path], name: str) -> None:
@@ -634,7 +625,6 @@ def test_each_ark_has_a_link_that_can_be_copied(page_and_files: tuple[Page, Path
     assert "Cited in 2 places" in browser.value("document.querySelector('dialog[open]').innerText")
 
 
-@pytest.mark.browser
 @needs_browser
 def test_deep_link_to_a_missing_ark_is_reported(page_and_files: tuple[Page, Path]) -> None:
     browser, index = page_and_files
@@ -644,7 +634,6 @@ def test_deep_link_to_a_missing_ark_is_reported(page_and_files: tuple[Page, Path
     assert browser.complaints == []
 
 
-@pytest.mark.browser
 @needs_browser
 def test_a_deep_link_leads_to_a_table_that_is_filtered(page_and_files: tuple[Page, Path]) -> None:
     browser, index = page_and_files
@@ -654,7 +643,6 @@ def test_a_deep_link_leads_to_a_table_that_is_filtered(page_and_files: tuple[Pag
     assert rows(browser, "arks") == ["No matching rows."]
 
 
-@pytest.mark.browser
 @needs_browser
 def test_an_ark_is_opened_by_keyboard_and_closed_by_escape(page_and_files: tuple[Page, Path]) -> None:
     browser, index = page_and_files
@@ -668,7 +656,6 @@ def test_an_ark_is_opened_by_keyboard_and_closed_by_escape(page_and_files: tuple
     assert browser.value("document.activeElement.className") == "ark"
 
 
-@pytest.mark.browser
 @needs_browser
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 390)])
 @pytest.mark.promise
@@ -707,7 +694,6 @@ def empty_headings(browser: Page) -> list[str]:
     return found
 
 
-@pytest.mark.browser
 @needs_browser
 def test_the_page_prints_its_counts_and_its_charts_and_no_listing(page_and_files: tuple[Page, Path]) -> None:
     browser, index = page_and_files
@@ -730,7 +716,6 @@ def sheets(browser: Page) -> list[str]:
     ]
 
 
-@pytest.mark.browser
 @needs_browser
 def test_the_policy_stops_a_script_that_got_in(page_and_files: tuple[Page, Path]) -> None:
     browser, index = page_and_files
@@ -742,7 +727,6 @@ def test_the_policy_stops_a_script_that_got_in(page_and_files: tuple[Page, Path]
     assert any("Content Security Policy" in complaint for complaint in browser.complaints)
 
 
-@pytest.mark.browser
 @needs_browser
 def test_the_page_is_dark_for_those_who_prefer_dark(page_and_files: tuple[Page, Path]) -> None:
     browser, index = page_and_files
