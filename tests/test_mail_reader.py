@@ -3,8 +3,8 @@
 import mailbox
 import quopri
 from email.message import EmailMessage
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -169,15 +169,10 @@ def test_attached_pdf_that_kills_its_parser_loses_only_the_mail() -> None:
     made = message()
     bomb = (Path(__file__).parent / "fixtures" / "recursive_form.pdf").read_bytes()
     made.add_attachment(bomb, maintype="application", subtype="pdf", filename="a.pdf")
-    read = read_member(worker := worker_of(), ArchiveMember("a.eml", "a.eml", made.as_bytes()))
+    worker = Worker(partial(extract_in_time, cpu_s=60), memory_bytes=2**30)
+    read = read_member(worker, ArchiveMember("a.eml", "a.eml", made.as_bytes()))
     worker.close()
     assert [finding.kind for finding in read.findings] == ["parser-crashed"]
-
-
-def worker_of() -> Worker[..., Any]:
-    from functools import partial
-
-    return Worker(partial(extract_in_time, cpu_s=60), memory_bytes=2**30)
 
 
 @given(st.binary(max_size=300), st.sampled_from([HEAD, b"From a Sun Nov 22 10:00:00 2026\n" + HEAD]))

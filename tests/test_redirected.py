@@ -211,12 +211,9 @@ def test_crawl_killed_while_reading_a_redirect_target_ends_the_same(tmp_path: Pa
         web.crawl(HOME, "--max-pages", "5", store=whole)
         command = ["crawl", *ON_LOOPBACK, *web.routes, HOME, "--max-pages", "5", "--store", killed]
         with Command(command, first=with_a_pause) as running:
-            wait_until(lambda: _is_claimed(killed, f"{HOME}b"), "a claim of the page")
+            claimed = f"select state from frontier where url = '{HOME}b' and state = 'claimed'"
+            wait_until(lambda: rows_if_any(killed, claimed), "a claim of the page")
             running.kill()
         assert run_command(*command).returncode == 0
     assert_same(tables(killed), tables(whole))
     assert counts(killed) == counts(whole)
-
-
-def _is_claimed(store: Path, url: str) -> bool:
-    return rows_if_any(store, f"select state from frontier where url = '{url}'") == [("claimed",)]

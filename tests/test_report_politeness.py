@@ -116,12 +116,8 @@ def test_omissions_have_an_example_and_a_reason(frames: Frames) -> None:
 
 
 def test_old_run_without_these_records_has_empty_table(frames: Frames) -> None:
-    assert politeness.HOSTS.table(load_empty(frames)).empty
-
-
-def load_empty(frames: Frames) -> Frames:
     nothing = {name: getattr(frames, name).head(0) for name in ("hops", "fetches", "pauses", "traffic")}
-    return replace(frames, **nothing)
+    assert politeness.HOSTS.table(replace(frames, **nothing)).empty
 
 
 @pytest.mark.parametrize("rule", list(Rule))

@@ -219,7 +219,9 @@ def test_a_scheduler_that_is_killed_and_started_again_makes_every_run_once(tmp_p
             with run_scheduler(config) as scheduler:
                 assert eventually(lambda count=ended: _ended_runs(tmp_path) >= count)
                 scheduler.kill()
-            assert eventually(lambda: _is_quiet(tmp_path)), "a run outlives its scheduler, and ends by itself"
+            assert eventually(lambda: all(entry["ended"] for entry in entries(tmp_path))), (
+                "a run outlives its scheduler, and ends by itself"
+            )
         with run_scheduler(config) as scheduler:
             assert eventually(lambda: _ended_runs(tmp_path) >= 3)
             scheduler.send_signal(signal.SIGTERM)
@@ -235,10 +237,6 @@ def test_a_scheduler_that_is_killed_and_started_again_makes_every_run_once(tmp_p
 
 def _ended_runs(folder: Path) -> int:
     return sum(entry["ended"] is not None for entry in entries(folder)) if ledger_of(folder).exists() else 0
-
-
-def _is_quiet(folder: Path) -> bool:
-    return all(entry["ended"] for entry in entries(folder)) if ledger_of(folder).exists() else True
 
 
 def test_a_signal_lets_a_run_finish_what_it_has_in_flight(tmp_path: Path) -> None:

@@ -47,12 +47,12 @@ def test_report_writes_targets_that_an_inventory_takes(tmp_path: Path) -> None:
 
         def resolve(target: str) -> bytes:
             name = target.rpartition("/")[2].partition("?")[0]
-            there = f"http://localhost:{landing.url.rpartition(':')[2]}/old/{name}"
+            there = f"http://localhost:{landing.port}/old/{name}"
             return reply("302 Found", location=there) if name in names else reply("404 Not Found")
 
         with RawServer(resolve) as server:
-            routed = ("--connect-to", there_to(landing.url))
-            check_rows("--store", store, *routed, *(f"{server.url}/ark:/12x45/{name}" for name in names))
+            routed = f"--connect-to=localhost:{landing.port}=127.0.0.1:{landing.port}"
+            check_rows("--store", store, routed, *(f"{server.url}/ark:/12x45/{name}" for name in names))
     report = ("report", "--store", store, "--format", "csv")
     assert run_command(*report, "--targets-for", "ezid").returncode == 2
     done = run_command(*report, "--targets-for", "ezid", "--out", out)
@@ -68,8 +68,3 @@ def test_report_writes_targets_that_an_inventory_takes(tmp_path: Path) -> None:
         proposed = [*csv.DictReader(file)]
     assert [row["proposed_target"].rpartition("/new/")[2] for row in proposed] == names[3:]
     assert proposed[0]["evidence"].startswith("by a rewrite rule that explains 3 of 3 known moves")
-
-
-def there_to(url: str) -> str:
-    port = url.rpartition(":")[2]
-    return f"localhost:{port}=127.0.0.1:{port}"

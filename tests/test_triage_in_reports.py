@@ -48,10 +48,6 @@ def measure(out: Path, name: str) -> str | None:
     return next((row["value"] for row in rows(out, "summary") if row["measure"] == name), None)
 
 
-def suites(out: Path) -> ElementTree.Element:
-    return ElementTree.parse(out / "junit.xml").getroot()
-
-
 def results(out: Path) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads((out / "report.sarif").read_text("utf-8"))["runs"][0]["results"]
     return found
@@ -102,7 +98,8 @@ def test_decided_problems_are_counted_and_not_raised(tmp_path: Path) -> None:
         assert section is not None
         assert words in section.get_text()
         assert GONE not in section.get_text()
-        assert {name: suites(second).get(name) for name in ("tests", "failures", "errors", "skipped")} == {
+        suites = ElementTree.parse(second / "junit.xml").getroot()
+        assert {name: suites.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
             "tests": "5", "failures": "1", "errors": "0", "skipped": "3",
         }  # fmt: skip
         assert [(LOST in each["message"]["text"], "suppressions" in each) for each in results(second)] == [
