@@ -64,29 +64,22 @@ def installed_commands(wheel: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def run(
-    installed: Path, cwd: Path, *arguments: str, timeout_s: float = PATIENCE_S, **environment: str
+    installed: Path,
+    cwd: Path,
+    *arguments: str,
+    command: str = "arkaudit",
+    timeout_s: float = PATIENCE_S,
+    **environment: str,
 ) -> subprocess.CompletedProcess[str]:
+    told = {**os.environ, "ARKAUDIT_CACHE": str(cwd / "cache"), **environment}
     return subprocess.run(
-        [installed / "arkaudit", *arguments],
-        cwd=cwd,
-        env={**os.environ, "ARKAUDIT_CACHE": str(cwd / "cache"), **environment},
-        capture_output=True,
-        text=True,
-        check=False,
+        [installed / command, *arguments], cwd=cwd, env=told, capture_output=True, text=True, check=False,
         timeout=timeout_s,
-    )
+    )  # fmt: skip
 
 
 def run_python(installed: Path, cwd: Path, program: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [installed / "python", "-c", program],
-        cwd=cwd,
-        env={**os.environ, "ARKAUDIT_CACHE": str(cwd / "cache")},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE_S,
-    )
+    return run(installed, cwd, "-c", program, command="python")
 
 
 def modules(names: Iterable[str]) -> set[str]:
