@@ -185,6 +185,10 @@ def browser_page() -> Iterator[Page]:
         browser.call("Target.disposeBrowserContext", browserContextId=context)
 
 
+#: A page of the browser, and the path of the report that it opens.
+PageAndReport = tuple[Page, Path]
+
+
 def needs_browser(test: Callable[P, None]) -> Callable[P, None]:
     """Mark a test that opens a page in a browser, and skip it without one."""
     return pytest.mark.browser(pytest.mark.skipif(chromium() is None, reason="no Chromium here")(test))

@@ -2,13 +2,12 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from reports.exports import write_report
 from reports.store.frames import Frames
-from tests.browser import Page, browser_page, needs_browser
+from tests.browser import Page, PageAndReport, browser_page, needs_browser
 from tests.test_report_page import rows
 
 #: Largest distance of a heading from the navigation after a link to it, in CSS pixels.
@@ -17,7 +16,7 @@ WIDTHS = [1400, 390]
 
 
 @pytest.fixture(scope="module")
-def page_and_folder(frames: Frames, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Page, Path]]:
+def page_and_folder(frames: Frames, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageAndReport]:
     folder = tmp_path_factory.mktemp("navigation")
     index = write_report(frames, folder / "report", ["html"]).files[0]
     with browser_page() as browser:
@@ -50,7 +49,7 @@ def below_bar_px(browser: Page, link: str) -> float:
 
 @needs_browser
 @pytest.mark.parametrize("width", WIDTHS)
-def test_every_link_arrives_at_its_heading(page_and_folder: tuple[Page, Path], width: int) -> None:
+def test_every_link_arrives_at_its_heading(page_and_folder: PageAndReport, width: int) -> None:
     browser, index = page_and_folder
     browser.open(index, width=width)
     links = links_of(browser)
@@ -63,7 +62,7 @@ def test_every_link_arrives_at_its_heading(page_and_folder: tuple[Page, Path], w
 
 @needs_browser
 @pytest.mark.parametrize("width", WIDTHS)
-def test_every_heading_can_be_opened_by_its_address(page_and_folder: tuple[Page, Path], width: int) -> None:
+def test_every_heading_can_be_opened_by_its_address(page_and_folder: PageAndReport, width: int) -> None:
     browser, index = page_and_folder
     browser.open(index, width=width)
     names = browser.value("JSON.stringify([...document.querySelectorAll('main h2, main h3[id]')].map(h => h.id))")
@@ -75,7 +74,7 @@ def test_every_heading_can_be_opened_by_its_address(page_and_folder: tuple[Page,
 
 
 @needs_browser
-def test_address_of_a_cause_leads_to_its_card(page_and_folder: tuple[Page, Path]) -> None:
+def test_address_of_a_cause_leads_to_its_card(page_and_folder: PageAndReport) -> None:
     browser, index = page_and_folder
     cards = {"unreachable-host%7Cnobody%7Cslow.example%7C": "H3", "dead-host%7C%": "H2"}
     for key, heading in cards.items():
@@ -88,14 +87,14 @@ def test_address_of_a_cause_leads_to_its_card(page_and_folder: tuple[Page, Path]
 
 @needs_browser
 @pytest.mark.parametrize("width", WIDTHS)
-def test_causes_to_act_on_are_on_the_first_screen(page_and_folder: tuple[Page, Path], width: int) -> None:
+def test_causes_to_act_on_are_on_the_first_screen(page_and_folder: PageAndReport, width: int) -> None:
     browser, index = page_and_folder
     browser.open(index, width=width)
     assert place_px(browser, "#to-act-on") < 600
 
 
 @needs_browser
-def test_navigation_stays_and_marks_the_section(page_and_folder: tuple[Page, Path]) -> None:
+def test_navigation_stays_and_marks_the_section(page_and_folder: PageAndReport) -> None:
     browser, index = page_and_folder
     browser.open(index, width=390)
     for name in ("#services-given", "#to-act-on", "#the-audit"):
@@ -111,7 +110,7 @@ def test_navigation_stays_and_marks_the_section(page_and_folder: tuple[Page, Pat
 
 
 @needs_browser
-def test_a_tile_leads_to_the_rows_that_it_counts(page_and_folder: tuple[Page, Path]) -> None:
+def test_a_tile_leads_to_the_rows_that_it_counts(page_and_folder: PageAndReport) -> None:
     browser, index = page_and_folder
     browser.open(index)
     told = json.loads(
@@ -131,7 +130,7 @@ def test_a_tile_leads_to_the_rows_that_it_counts(page_and_folder: tuple[Page, Pa
 
 
 @needs_browser
-def test_filter_of_a_link_can_be_removed(page_and_folder: tuple[Page, Path]) -> None:
+def test_filter_of_a_link_can_be_removed(page_and_folder: PageAndReport) -> None:
     browser, index = page_and_folder
     browser.open(index)
     link = "#failures?number=1"
@@ -147,7 +146,7 @@ def test_filter_of_a_link_can_be_removed(page_and_folder: tuple[Page, Path]) -> 
 
 
 @needs_browser
-def test_a_link_leads_there_again_after_the_reader_has_gone_elsewhere(page_and_folder: tuple[Page, Path]) -> None:
+def test_a_link_leads_there_again_after_the_reader_has_gone_elsewhere(page_and_folder: PageAndReport) -> None:
     browser, index = page_and_folder
     browser.open(index, width=390)
     for _ in range(2):
@@ -161,7 +160,7 @@ def test_a_link_leads_there_again_after_the_reader_has_gone_elsewhere(page_and_f
 
 @needs_browser
 @pytest.mark.parametrize("fragment", ["#nothing", "#arks?%E0%A4%A=x&q=%00", "#ark", "#-", "#data-arks?x=y"])
-def test_a_link_that_leads_nowhere_does_no_harm(page_and_folder: tuple[Page, Path], fragment: str) -> None:
+def test_a_link_that_leads_nowhere_does_no_harm(page_and_folder: PageAndReport, fragment: str) -> None:
     browser, index = page_and_folder
     browser.open(index, fragment=fragment)
     browser.settled("arkaudit.arrived()")
@@ -170,7 +169,7 @@ def test_a_link_that_leads_nowhere_does_no_harm(page_and_folder: tuple[Page, Pat
 
 @needs_browser
 @pytest.mark.parametrize("width", WIDTHS)
-def test_wide_table_keeps_its_first_column_and_shows_overflow(page_and_folder: tuple[Page, Path], width: int) -> None:
+def test_wide_table_keeps_its_first_column_and_shows_overflow(page_and_folder: PageAndReport, width: int) -> None:
     browser, index = page_and_folder
     browser.open(index, width=width)
     click(browser, "#arks")

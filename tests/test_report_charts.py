@@ -19,7 +19,7 @@ from reports.page.document import CHART_TABLES, charts_of, page
 from reports.page.over_time import alive_of, survival_of
 from reports.store.frames import Frames, load_frames
 from reports.tables.report_tables import Tables
-from tests.browser import Page, barriers, browser_page, needs_browser
+from tests.browser import Page, PageAndReport, barriers, browser_page, needs_browser
 from tests.report_world import write_world
 from tests.test_history import GUIDE, ONE, OTHER, audit
 from tests.waiting import wait_until
@@ -121,7 +121,7 @@ def test_numbers_at_risk_stand_on_the_page_and_others_can_be_opened(frames: Fram
 
 
 @pytest.fixture(scope="module")
-def chart_page(tmp_path_factory: pytest.TempPathFactory, frames: Frames) -> Iterator[tuple[Page, Path]]:
+def chart_page(tmp_path_factory: pytest.TempPathFactory, frames: Frames) -> Iterator[PageAndReport]:
     folder = tmp_path_factory.mktemp("browser")
     index = write_report(frames, folder / "report", ["html"]).files[0]
     with browser_page() as browser:
@@ -130,7 +130,7 @@ def chart_page(tmp_path_factory: pytest.TempPathFactory, frames: Frames) -> Iter
 
 @needs_browser
 @pytest.mark.parametrize("width", [1280, 360])
-def test_every_chart_is_drawn_and_nothing_sticks_out(chart_page: tuple[Page, Path], width: int) -> None:
+def test_every_chart_is_drawn_and_nothing_sticks_out(chart_page: PageAndReport, width: int) -> None:
     browser, index = chart_page
     browser.open(index, width=width)
     browser.value("arkaudit.drawCharts()")
@@ -160,7 +160,7 @@ TEXTS_AMISS = """(() => {
 
 
 @needs_browser
-def test_no_text_of_a_chart_is_cut_or_covered_by_another(tmp_path: Path, chart_page: tuple[Page, Path]) -> None:
+def test_no_text_of_a_chart_is_cut_or_covered_by_another(tmp_path: Path, chart_page: PageAndReport) -> None:
     browser, index = chart_page
     others = [write_report(each, tmp_path / name, ["html"]).files[0] for name, each in odd_worlds(tmp_path).items()]
     for each, width in product((index, *others), (1400, 390)):
@@ -174,7 +174,7 @@ def test_no_text_of_a_chart_is_cut_or_covered_by_another(tmp_path: Path, chart_p
 
 
 @needs_browser
-def test_room_is_measured_in_the_drawn_font(chart_page: tuple[Page, Path]) -> None:
+def test_room_is_measured_in_the_drawn_font(chart_page: PageAndReport) -> None:
     browser, index = chart_page
     browser.open(index, width=1400)
     browser.value(
@@ -218,7 +218,7 @@ def odd_worlds(folder: Path) -> dict[str, Frames]:
 
 
 @needs_browser
-def test_charts_are_redrawn_when_a_phone_is_turned(chart_page: tuple[Page, Path]) -> None:
+def test_charts_are_redrawn_when_a_phone_is_turned(chart_page: PageAndReport) -> None:
     browser, index = chart_page
     for before, after in ((844, 390), (390, 844)):
         browser.open(index, width=before)
@@ -232,7 +232,7 @@ def test_charts_are_redrawn_when_a_phone_is_turned(chart_page: tuple[Page, Path]
 
 
 @needs_browser
-def test_a_chart_is_saved_as_a_picture_of_its_own(chart_page: tuple[Page, Path], charts: dict[str, Chart]) -> None:
+def test_a_chart_is_saved_as_a_picture_of_its_own(chart_page: PageAndReport, charts: dict[str, Chart]) -> None:
     browser, index = chart_page
     browser.open(index)
     for name, chart in charts.items():
@@ -254,7 +254,7 @@ def test_a_chart_is_saved_as_a_picture_of_its_own(chart_page: tuple[Page, Path],
 
 
 @needs_browser
-def test_a_browser_saves_pictures_and_the_check_list_as_files(tmp_path: Path, chart_page: tuple[Page, Path]) -> None:
+def test_a_browser_saves_pictures_and_the_check_list_as_files(tmp_path: Path, chart_page: PageAndReport) -> None:
     browser, index = chart_page
     browser.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
     browser.open(index)
@@ -271,7 +271,7 @@ def test_a_browser_saves_pictures_and_the_check_list_as_files(tmp_path: Path, ch
 
 @needs_browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_life_of_an_ark_is_drawn_and_can_be_read(chart_page: tuple[Page, Path], scheme: str) -> None:
+def test_the_life_of_an_ark_is_drawn_and_can_be_read(chart_page: PageAndReport, scheme: str) -> None:
     browser, index = chart_page
     browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
     ark = frames_ark(browser, index)
@@ -292,7 +292,7 @@ def frames_ark(browser: Page, index: Path) -> str:
 
 
 @needs_browser
-def test_axe_finds_no_barrier_among_the_charts(chart_page: tuple[Page, Path]) -> None:
+def test_axe_finds_no_barrier_among_the_charts(chart_page: PageAndReport) -> None:
     browser, index = chart_page
     browser.open(index)
     browser.value("arkaudit.drawCharts()")

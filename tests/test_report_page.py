@@ -30,12 +30,14 @@ from reports.page.translations import WORDS
 from reports.store.frames import Frames, load_frames
 from reports.tables.listings import ARKS
 from reports.tables.report_tables import TABLES, Tables
-from tests.browser import Page, barriers, browser_page, needs_browser
+from tests.browser import Page, PageAndReport, barriers, browser_page, needs_browser
 from tests.report_world import BTV_AT_N2T, GUIDE, LANDING, RIGHT_TO_LEFT_OVERRIDE, TERM, write_store
+
+TablesByName = Mapping[str, pd.DataFrame]
 
 
 @pytest.fixture(scope="module")
-def html(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> str:
+def html(frames: Frames, tables: TablesByName) -> str:
     return page(frames, tables)
 
 
@@ -77,7 +79,7 @@ def test_every_table_has_one_topic() -> None:
 
 
 def test_every_table_with_rows_is_folded_and_has_a_caption_and_scopes(
-    soup: BeautifulSoup, tables: Mapping[str, pd.DataFrame]
+    soup: BeautifulSoup, tables: TablesByName
 ) -> None:
     folds = {str(fold["data-table"]): fold for fold in soup.select("details[data-table]")}
     assert set(folds) == {table.name for table in TABLES if len(tables[table.name])}
@@ -90,7 +92,7 @@ def test_every_table_with_rows_is_folded_and_has_a_caption_and_scopes(
         assert all(head["scope"] == "row" for head in table.select("tbody th"))
 
 
-def test_an_empty_table_is_one_line(soup: BeautifulSoup, tables: Mapping[str, pd.DataFrame]) -> None:
+def test_an_empty_table_is_one_line(soup: BeautifulSoup, tables: TablesByName) -> None:
     empty = {line.h3["id"]: only(line.select("p")).text for line in soup.select(".table.empty") if line.h3}
     assert set(empty) == {table.name for table in TABLES if tables[table.name].empty}
     assert empty["known"] == "No problem was acknowledged or ignored."
@@ -98,9 +100,7 @@ def test_an_empty_table_is_one_line(soup: BeautifulSoup, tables: Mapping[str, pd
     assert "No rows." not in only(soup.select("main")).get_text()
 
 
-def test_a_first_audit_has_nothing_to_compare_instead_of_rows_of_new(
-    frames: Frames, tables: Mapping[str, pd.DataFrame]
-) -> None:
+def test_a_first_audit_has_nothing_to_compare_instead_of_rows_of_new(frames: Frames, tables: TablesByName) -> None:
     event = {"event": "new", "ark": "ark:99152/p0v", "request_url": TERM}
     new = tables["changes"].reindex([0]).assign(**event).astype(tables["changes"].dtypes)
     told = BeautifulSoup(page(frames, {**tables, "changes": new}), "html.parser")
@@ -113,7 +113,7 @@ def test_a_first_audit_has_nothing_to_compare_instead_of_rows_of_new(
     assert "ark:99152/p0v" in only(later.select("details[data-table=changes]")).get_text()
 
 
-def test_comparison_of_two_runs_lists_each_ark_once(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> None:
+def test_comparison_of_two_runs_lists_each_ark_once(frames: Frames, tables: TablesByName) -> None:
     changes = pd.DataFrame(
         {
             "event": ["failing", "failing", "recovered", "gone", *["new"] * 17],
@@ -203,7 +203,7 @@ def test_badge_text_repeats_its_colour(soup: BeautifulSoup) -> None:
 
 
 def test_page_limits_causes_and_rows_and_counts_the_rest(
-    frames: Frames, tables: Mapping[str, pd.DataFrame], monkeypatch: pytest.MonkeyPatch
+    frames: Frames, tables: TablesByName, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pages, "MOST_CAUSES", 1)
     monkeypatch.setattr(shown_tables, "MOST_LISTED", 3)
@@ -217,7 +217,7 @@ def test_a_column_without_a_value_is_not_shown(soup: BeautifulSoup) -> None:
     assert [head.text for head in summary.select("th[scope=col]")] == ["measure", "value", "note"]
 
 
-def test_suspect_run_is_announced_first(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> None:
+def test_suspect_run_is_announced_first(frames: Frames, tables: TablesByName) -> None:
     suspect = frames.run.assign(is_suspect=pd.array([True], dtype="boolean"), suspicion="most hosts gave no answer")
     soup = BeautifulSoup(page(replace(frames, run=suspect), tables), "html.parser")
     told = "The failures of this run prove nothing: most hosts gave no answer."
@@ -298,7 +298,7 @@ def test_only_plain_web_addresses_are_links(address: str) -> None:
     assert link(address) is None
 
 
-def test_a_poisoned_store_stays_harmless_and_visible(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> None:
+def test_a_poisoned_store_stays_harmless_and_visible(frames: Frames, tables: TablesByName) -> None:
     evil = f"javascript:alert(1)//</style><script>{RIGHT_TO_LEFT_OVERRIDE}\x00\ud800"
     run = frames.run.assign(user_agent=evil.replace("\ud800", ""), resolver=evil.replace("\ud800", ""))
     ours = {"causes": ("cause", "fault", "advice", "grade"), "changes": ("event",), "failures": ("cause", "fault")}
@@ -364,7 +364,7 @@ def test_texts_are_embedded_as_they_are() -> None:
 
 
 def test_more_rows_than_the_page_holds_are_counted(
-    frames: Frames, tables: Mapping[str, pd.DataFrame], monkeypatch: pytest.MonkeyPatch
+    frames: Frames, tables: TablesByName, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shown_tables, "MOST_EMBEDDED", 4)
     soup = BeautifulSoup(page(frames, tables), "html.parser")
@@ -375,11 +375,11 @@ def test_more_rows_than_the_page_holds_are_counted(
 # -- charts
 
 
-def charts(tables: Mapping[str, pd.DataFrame]) -> list[Chart]:
+def charts(tables: TablesByName) -> list[Chart]:
     return [chart for name in CHART_TABLES for chart in charts_of(name, tables[name], ENGLISH)]
 
 
-def test_charts_hold_the_numbers_of_their_tables(tables: Mapping[str, pd.DataFrame]) -> None:
+def test_charts_hold_the_numbers_of_their_tables(tables: TablesByName) -> None:
     by_naan, *services, flow = charts(tables)
     names = by_naan.option["yAxis"]["data"]
     assert names[0] == "Bibliothèque nationale de France 12148"
@@ -414,7 +414,7 @@ def test_chart_has_a_sentence_of_its_content(soup: BeautifulSoup) -> None:
     ]
 
 
-def test_a_chart_of_many_naans_draws_the_small_ones_together(tables: Mapping[str, pd.DataFrame]) -> None:
+def test_a_chart_of_many_naans_draws_the_small_ones_together(tables: TablesByName) -> None:
     many = pd.concat([tables["naans"].assign(naan=str(number)) for number in range(10000, 10004)], ignore_index=True)
     for works in (100, 1):  # also where the others together are more than the greatest
         great = many.assign(works=many["works"].where(many.index != 0, works))
@@ -428,7 +428,7 @@ def test_a_chart_of_many_naans_draws_the_small_ones_together(tables: Mapping[str
 
 
 @pytest.fixture(scope="module")
-def page_and_files(tmp_path_factory: pytest.TempPathFactory, frames: Frames) -> Iterator[tuple[Page, Path]]:
+def page_and_files(tmp_path_factory: pytest.TempPathFactory, frames: Frames) -> Iterator[PageAndReport]:
     folder = tmp_path_factory.mktemp("browser")
     paths = write_report(frames, folder / "report")
     with browser_page() as browser:
@@ -439,7 +439,7 @@ def page_and_files(tmp_path_factory: pytest.TempPathFactory, frames: Frames) -> 
 @pytest.mark.parametrize("width", [1280, 360])
 @pytest.mark.promise
 def test_a_browser_opens_the_page_without_a_complaint_and_asks_for_nothing_else(
-    page_and_files: tuple[Page, Path], width: int
+    page_and_files: PageAndReport, width: int
 ) -> None:
     browser, index = page_and_files
     browser.open(index, width=width)
@@ -451,7 +451,7 @@ def test_a_browser_opens_the_page_without_a_complaint_and_asks_for_nothing_else(
 @needs_browser
 @pytest.mark.parametrize("width", [1280, 360])
 def test_style_and_charts_are_applied_and_nothing_sticks_out_of_the_window(
-    page_and_files: tuple[Page, Path], width: int
+    page_and_files: PageAndReport, width: int
 ) -> None:
     browser, index = page_and_files
     browser.open(index, width=width)
@@ -464,7 +464,7 @@ def test_style_and_charts_are_applied_and_nothing_sticks_out_of_the_window(
 
 @needs_browser
 @pytest.mark.parametrize("width", [360, 700, 1000, 1160, 1280])
-def test_no_tile_breaks_its_number(page_and_files: tuple[Page, Path], width: int) -> None:
+def test_no_tile_breaks_its_number(page_and_files: PageAndReport, width: int) -> None:
     browser, index = page_and_files
     browser.open(index, width=width)
     browser.value("document.querySelectorAll('.tile dd a').forEach(number => { number.textContent = '12,328'; })")
@@ -489,7 +489,7 @@ def rows(browser: Page, name: str) -> list[str]:
 
 @needs_browser
 @pytest.mark.promise
-def test_a_table_searches_filters_and_sorts(page_and_files: tuple[Page, Path]) -> None:
+def test_a_table_searches_filters_and_sorts(page_and_files: PageAndReport) -> None:
     browser, index = page_and_files
     browser.open(index)
     browser.settled("arkaudit.show('arks').then(shown => { window.arks = shown.living; })")
@@ -527,9 +527,7 @@ def as_shown(name: str, table: pd.DataFrame) -> pd.DataFrame:
 
 @needs_browser
 @pytest.mark.promise
-def test_saved_view_has_the_shown_rows_and_columns(
-    page_and_files: tuple[Page, Path], tables: Mapping[str, pd.DataFrame]
-) -> None:
+def test_saved_view_has_the_shown_rows_and_columns(page_and_files: PageAndReport, tables: TablesByName) -> None:
     browser, index = page_and_files
     browser.open(index)
     browser.settled(LIVING)
@@ -554,7 +552,7 @@ def test_saved_view_has_the_shown_rows_and_columns(
 
 
 @needs_browser
-def test_saved_view_neutralizes_formulas_like_other_files(page_and_files: tuple[Page, Path]) -> None:
+def test_saved_view_neutralizes_formulas_like_other_files(page_and_files: PageAndReport) -> None:
     browser, index = page_and_files
     browser.open(index)
     signs = "=+-@\N{FULLWIDTH EQUALS SIGN}\N{FULLWIDTH HYPHEN-MINUS}"
@@ -571,7 +569,7 @@ def test_saved_view_neutralizes_formulas_like_other_files(page_and_files: tuple[
 
 
 @needs_browser
-def test_twelve_failures_fit_on_a_screen(page_and_files: tuple[Page, Path]) -> None:
+def test_twelve_failures_fit_on_a_screen(page_and_files: PageAndReport) -> None:
     browser, index = page_and_files
     browser.open(index, width=1280, height=800, fragment="#failures")
     browser.settled("arkaudit.arrived()")
@@ -586,9 +584,7 @@ def test_twelve_failures_fit_on_a_screen(page_and_files: tuple[Page, Path]) -> N
 
 @needs_browser
 @pytest.mark.promise
-def test_a_deep_link_opens_one_ark_with_its_chain_its_citations_and_its_evidence(
-    page_and_files: tuple[Page, Path],
-) -> None:
+def test_a_deep_link_opens_one_ark_with_its_chain_its_citations_and_its_evidence(page_and_files: PageAndReport) -> None:
     browser, index = page_and_files
     browser.open(index, fragment="#ark=ark%3A12148%2Fbtv1b8449691v")
     browser.settled("arkaudit.showArk()")
@@ -609,7 +605,7 @@ def test_a_deep_link_opens_one_ark_with_its_chain_its_citations_and_its_evidence
 
 @needs_browser
 @pytest.mark.parametrize("name", ["ark:/12148/btv1b8449691v", "ARK:12148/btv1b8449691v", "ark%3A12148%2Fbtv1b8449691v"])
-def test_each_ark_has_a_link_that_can_be_copied(page_and_files: tuple[Page, Path], name: str) -> None:
+def test_each_ark_has_a_link_that_can_be_copied(page_and_files: PageAndReport, name: str) -> None:
     browser, index = page_and_files
     browser.open(index, fragment=f"#ark={name}")
     browser.settled("arkaudit.showArk()")
@@ -626,7 +622,7 @@ def test_each_ark_has_a_link_that_can_be_copied(page_and_files: tuple[Page, Path
 
 
 @needs_browser
-def test_deep_link_to_a_missing_ark_is_reported(page_and_files: tuple[Page, Path]) -> None:
+def test_deep_link_to_a_missing_ark_is_reported(page_and_files: PageAndReport) -> None:
     browser, index = page_and_files
     browser.open(index, fragment="#ark=<img src=x onerror=alert(1)>%E0%A4%A")
     browser.settled("arkaudit.showArk()")
@@ -635,7 +631,7 @@ def test_deep_link_to_a_missing_ark_is_reported(page_and_files: tuple[Page, Path
 
 
 @needs_browser
-def test_a_deep_link_leads_to_a_table_that_is_filtered(page_and_files: tuple[Page, Path]) -> None:
+def test_a_deep_link_leads_to_a_table_that_is_filtered(page_and_files: PageAndReport) -> None:
     browser, index = page_and_files
     browser.open(index, fragment="#arks?family=fails&q=louvre%20museum")
     browser.settled("arkaudit.show('arks').then(() => null)")
@@ -644,7 +640,7 @@ def test_a_deep_link_leads_to_a_table_that_is_filtered(page_and_files: tuple[Pag
 
 
 @needs_browser
-def test_an_ark_is_opened_by_keyboard_and_closed_by_escape(page_and_files: tuple[Page, Path]) -> None:
+def test_an_ark_is_opened_by_keyboard_and_closed_by_escape(page_and_files: PageAndReport) -> None:
     browser, index = page_and_files
     browser.open(index, fragment="#arks")
     browser.settled("arkaudit.arrived()")
@@ -659,7 +655,7 @@ def test_an_ark_is_opened_by_keyboard_and_closed_by_escape(page_and_files: tuple
 @needs_browser
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 390)])
 @pytest.mark.promise
-def test_axe_finds_no_barrier(page_and_files: tuple[Page, Path], scheme: str, width: int) -> None:
+def test_axe_finds_no_barrier(page_and_files: PageAndReport, scheme: str, width: int) -> None:
     browser, index = page_and_files
     browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
     browser.open(index, width=width)
@@ -695,7 +691,7 @@ def empty_headings(browser: Page) -> list[str]:
 
 
 @needs_browser
-def test_the_page_prints_its_counts_and_its_charts_and_no_listing(page_and_files: tuple[Page, Path]) -> None:
+def test_the_page_prints_its_counts_and_its_charts_and_no_listing(page_and_files: PageAndReport) -> None:
     browser, index = page_and_files
     browser.open(index)
     text = "\n".join(sheets(browser))
@@ -717,7 +713,7 @@ def sheets(browser: Page) -> list[str]:
 
 
 @needs_browser
-def test_the_policy_stops_a_script_that_got_in(page_and_files: tuple[Page, Path]) -> None:
+def test_the_policy_stops_a_script_that_got_in(page_and_files: PageAndReport) -> None:
     browser, index = page_and_files
     poisoned = index.with_name("poisoned.html")
     page_text = index.read_text("utf-8")
@@ -728,7 +724,7 @@ def test_the_policy_stops_a_script_that_got_in(page_and_files: tuple[Page, Path]
 
 
 @needs_browser
-def test_the_page_is_dark_for_those_who_prefer_dark(page_and_files: tuple[Page, Path]) -> None:
+def test_the_page_is_dark_for_those_who_prefer_dark(page_and_files: PageAndReport) -> None:
     browser, index = page_and_files
     colours = {}
     for scheme in ("light", "dark"):

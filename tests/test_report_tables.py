@@ -50,6 +50,8 @@ from tests.report_world import (
     write_store,
 )
 
+TablesByName = Mapping[str, pd.DataFrame]
+
 
 def test_the_note_of_a_measure_is_that_of_this_run_and_not_of_the_one_before(frames: Frames) -> None:
     def with_known(*decision: str | None) -> Frames:
@@ -87,7 +89,7 @@ def test_every_token_has_words() -> None:
 # -- the tables
 
 
-def test_the_dtype_of_every_column_follows_from_its_type(tables: Mapping[str, pd.DataFrame], tmp_path: Path) -> None:
+def test_the_dtype_of_every_column_follows_from_its_type(tables: TablesByName, tmp_path: Path) -> None:
     empty = Tables(load_frames(write_store(tmp_path / "empty.sqlite", {})))
     for definition in TABLES:
         for table in (tables[definition.name], empty[definition.name]):
@@ -102,9 +104,7 @@ def test_the_dtype_of_every_column_follows_from_its_type(tables: Mapping[str, pd
     assert {column.type for definition in TABLES for column in definition.columns} == set(DTYPES) == set(ColumnType)
 
 
-def test_the_summary_counts_citations_by_their_own_url_and_arks_by_their_best(
-    tables: Mapping[str, pd.DataFrame],
-) -> None:
+def test_the_summary_counts_citations_by_their_own_url_and_arks_by_their_best(tables: TablesByName) -> None:
     assert rows_as_tuples(tables["summary"], "measure", "value") == [
         ("documents", 4),
         ("documents read", 2),
@@ -140,7 +140,7 @@ def test_the_summary_counts_citations_by_their_own_url_and_arks_by_their_best(
     ]
 
 
-def test_services_count_each_asked_ark_once_a_service(tables: Mapping[str, pd.DataFrame]) -> None:
+def test_services_count_each_asked_ark_once_a_service(tables: TablesByName) -> None:
     answers = tables["services"][tables["services"]["given"].notna() & tables["services"]["grouping"].eq("all")]
     assert rows_as_tuples(answers, "service", "outcome", "given", "arks") == [
         ("object", "resolved", True, 3),
@@ -160,7 +160,7 @@ def test_services_count_each_asked_ark_once_a_service(tables: Mapping[str, pd.Da
     ]
 
 
-def test_shared_naans_have_purpose_and_observations(tables: Mapping[str, pd.DataFrame]) -> None:
+def test_shared_naans_have_purpose_and_observations(tables: TablesByName) -> None:
     shared = tables["naans"][tables["naans"]["purpose"].notna()]
     named = ("naan", "purpose", "expected_to_resolve", "long_term_reference", "arks", "citations", "outcomes")
     assert rows_as_tuples(shared, *named) == [
@@ -173,7 +173,7 @@ def test_shared_naans_have_purpose_and_observations(tables: Mapping[str, pd.Data
 POLICY = "Bibliothèque nationale de France, for 12148: names are never re-assigned, names are opaque"
 
 
-def test_naans(tables: Mapping[str, pd.DataFrame]) -> None:
+def test_naans(tables: TablesByName) -> None:
     columns = list(tables["naans"].columns[:13])
     assert rows_as_tuples(tables["naans"], *columns) == [
         ("12148", "Bibliothèque nationale de France", 2, 3, 2, 2, 0, 0, 0, 1, 1, POLICY, 1.0),
@@ -187,7 +187,7 @@ def test_naans(tables: Mapping[str, pd.DataFrame]) -> None:
     ]
 
 
-def test_ark_row_has_policy_evidence_and_suggestions(tables: Mapping[str, pd.DataFrame]) -> None:
+def test_ark_row_has_policy_evidence_and_suggestions(tables: TablesByName) -> None:
     beside = rows_as_tuples(tables["arks"], "ark", "naan_policy", "rests_on", "did_you_mean")
     assert ("ark:12148/btv1b8449691v", POLICY, f"{BTV_AT_N2T}x; {BTV_AT_N2T}y", None) in beside
     assert ("ark:53355/cl010120339", None, MUSEUM[:-1] + "8", "ark:53355/cl010120338") in beside
@@ -212,7 +212,7 @@ def test_ark_asked_for_another_is_not_in_the_run(tmp_path: Path) -> None:
     assert dict(counted)["questions asked"] == 2
 
 
-def test_resolvers(tables: Mapping[str, pd.DataFrame]) -> None:
+def test_resolvers(tables: TablesByName) -> None:
     n2t_answers = "2 not-asked, 1 erc, 1 structured"
     asked = tables["resolvers"][tables["resolvers"]["role"].eq("resolver")]
     named = ["host", "arks", "works", "fails", "unreachable", "not_judged", "info_answers"]
@@ -225,7 +225,7 @@ def test_resolvers(tables: Mapping[str, pd.DataFrame]) -> None:
     ]
 
 
-def test_a_document_is_judged_by_the_urls_that_it_cites(tables: Mapping[str, pd.DataFrame]) -> None:
+def test_a_document_is_judged_by_the_urls_that_it_cites(tables: TablesByName) -> None:
     formula, script = '=HYPERLINK("http://evil.example/")', "<script>alert('guide')</script>"
     assert rows_as_tuples(tables["documents"]) == [
         (LIST, formula, GUIDE, "read", None, "application/pdf", 4, 4, 1, 2, 0, 1, 1, 0),
@@ -235,7 +235,7 @@ def test_a_document_is_judged_by_the_urls_that_it_cites(tables: Mapping[str, pd.
     ]
 
 
-def test_arks_that_fail_come_first_and_those_that_work_last(tables: Mapping[str, pd.DataFrame]) -> None:
+def test_arks_that_fail_come_first_and_those_that_work_last(tables: TablesByName) -> None:
     assert rows_as_tuples(tables["arks"], "ark", "object", "family", "citations", "documents") == [
         ("ark:53355/cl010120339", "broken", "fails", 2, 2),
         ("ark:12148/btv1b8449691v", "broken", "fails", 1, 1),
@@ -250,7 +250,7 @@ def test_arks_that_fail_come_first_and_those_that_work_last(tables: Mapping[str,
     ]
 
 
-def test_ark_row_has_target_promise_and_reason(tables: Mapping[str, pd.DataFrame]) -> None:
+def test_ark_row_has_target_promise_and_reason(tables: TablesByName) -> None:
     arks = tables["arks"].set_index("request_url")
     stated = arks.loc[BTV_AT_N2T]
     assert (stated["final_url"], stated["hop_count"], stated["request_count"]) == (LANDING, 1, 3)
@@ -263,7 +263,7 @@ def test_ark_row_has_target_promise_and_reason(tables: Mapping[str, pd.DataFrame
     assert pd.isna(failed["permanence"])
 
 
-def test_citation_keeps_written_and_repaired_text(tables: Mapping[str, pd.DataFrame]) -> None:
+def test_citation_keeps_written_and_repaired_text(tables: TablesByName) -> None:
     citations = tables["citations"]
     assert list(citations["document"]) == [GUIDE] * 7 + [LIST] * 4
     repaired = citations.iloc[8]
@@ -276,14 +276,14 @@ def test_citation_keeps_written_and_repaired_text(tables: Mapping[str, pd.DataFr
     ]
 
 
-def test_findings(tables: Mapping[str, pd.DataFrame]) -> None:
+def test_findings(tables: TablesByName) -> None:
     assert rows_as_tuples(tables["findings"]) == [
         (CLOSED, "encrypted", "needs a password"),
         (GUIDE, "namespace-mention", "'ark:/12148/' names a NAAN, not an object"),
     ]
 
 
-def test_every_request_can_be_traced(tables: Mapping[str, pd.DataFrame]) -> None:
+def test_every_request_can_be_traced(tables: TablesByName) -> None:
     requests = tables["requests"]
     assert len(requests) == 9
     slow = requests[requests["ark"].eq("ark:13960/t2s47dp7t")]

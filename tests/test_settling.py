@@ -171,9 +171,12 @@ def test_settling_twice_changes_nothing(letter: Letter) -> None:
 
 # -- mistyped ARKs
 
+#: The rows of a check, its store, and the request targets.
+Mistyped = tuple[list[dict[str, Any]], Path, list[str]]
+
 
 @pytest.fixture(scope="module")
-def mistyped_output(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[list[dict[str, Any]], Path, list[str]]]:
+def mistyped_output(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mistyped]:
     """Return the output of `check --explain` for a correct ARK and two mistyped ones, one close to a working ARK."""
 
     def known(target: str) -> bytes:
@@ -190,9 +193,7 @@ def mistyped_output(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[
         yield rows, store, server.targets
 
 
-def test_working_neighbour_is_suggested_with_reasons(
-    mistyped_output: tuple[list[dict[str, Any]], Path, list[str]],
-) -> None:
+def test_working_neighbour_is_suggested_with_reasons(mistyped_output: Mistyped) -> None:
     [row, other, alive], _, _ = mistyped_output
     assert row["object"]["outcome"] == "broken"
     assert row["did_you_mean"]["ark"] == "ark:12148/btv1b8449691v"
@@ -202,9 +203,7 @@ def test_working_neighbour_is_suggested_with_reasons(
     assert (alive["object"]["outcome"], alive["did_you_mean"]) == ("resolved", None)
 
 
-def test_the_explanation_shows_the_question_and_asks_did_you_mean(
-    mistyped_output: tuple[list[dict[str, Any]], Path, list[str]],
-) -> None:
+def test_the_explanation_shows_the_question_and_asks_did_you_mean(mistyped_output: Mistyped) -> None:
     told = mistyped_output[0][0]["explanation"]
     steps = {step["url"]: step for step in told if "asked" in step}
     [url] = [url for url in steps if url.endswith("/btv1b8449691v")]
@@ -223,18 +222,14 @@ def test_the_table_for_people_asks_it_too() -> None:
     assert "did you mean ark:12148/btv1b8449691v?" in done.stdout
 
 
-def test_a_suggestion_is_asked_for_its_object_alone_and_not_many_are(
-    mistyped_output: tuple[list[dict[str, Any]], Path, list[str]],
-) -> None:
+def test_a_suggestion_is_asked_for_its_object_alone_and_not_many_are(mistyped_output: Mistyped) -> None:
     targets = mistyped_output[2]
     assert [target for target in targets if "btv1b8449691v" in target] == ["/ark:/12148/btv1b8449691v"]
     guesses = {target for target in targets if "bpt6k" in target and "?" not in target}
     assert len(guesses - {"/ark:/12148/bpt6k1073711", "/ark:12148/bpt6k1073711"}) <= 2
 
 
-def test_the_report_lists_what_was_probably_meant(
-    mistyped_output: tuple[list[dict[str, Any]], Path, list[str]], tmp_path: Path
-) -> None:
+def test_the_report_lists_what_was_probably_meant(mistyped_output: Mistyped, tmp_path: Path) -> None:
     done = run_command("report", "--store", mistyped_output[1], "--out", tmp_path, "--format", "csv")
     assert done.returncode == 0, done.stderr
     rows = {}
