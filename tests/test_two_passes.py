@@ -159,7 +159,7 @@ def test_killed_processes_cost_no_row_and_leave_nothing_behind(tmp_path: Path) -
             for child in children_of(process.pid):
                 os.kill(child, signal.SIGKILL)
                 killed.append(child)
-            time.sleep(0.2)
+            time.sleep(0.1)
         rows, _ = process.communicate()
     assert killed
     # A process killed while it read a single document loses that document, with a finding; all others are complete.
