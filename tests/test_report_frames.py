@@ -78,11 +78,6 @@ DTYPES = {
 }
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> Frames:
-    return load_frames(write_world(tmp_path / "world.sqlite"))
-
-
 def dtypes(frames: Frames) -> dict[str, dict[str, str]]:
     return {
         field.name: {name: str(dtype) for name, dtype in getattr(frames, field.name).dtypes.items()}
@@ -91,11 +86,11 @@ def dtypes(frames: Frames) -> dict[str, dict[str, str]]:
     }
 
 
-def test_the_newest_run_that_holds_anything_is_read_and_only_that_run(world: Frames) -> None:
-    assert list(world.run["run_id"]) == [2]
-    assert world.documents["title"].iloc[0] == "<script>alert('guide')</script>"
-    assert len(world.mentions) == 11
-    assert "ark:29072/old" not in set(world.arks["ark"])
+def test_the_newest_run_that_holds_anything_is_read_and_only_that_run(frames: Frames) -> None:
+    assert list(frames.run["run_id"]) == [2]
+    assert frames.documents["title"].iloc[0] == "<script>alert('guide')</script>"
+    assert len(frames.mentions) == 11
+    assert "ark:29072/old" not in set(frames.arks["ark"])
 
 
 def test_an_older_run_is_read_when_it_is_asked_for(tmp_path: Path) -> None:
@@ -105,8 +100,8 @@ def test_an_older_run_is_read_when_it_is_asked_for(tmp_path: Path) -> None:
     assert older.verdicts.empty
 
 
-def test_every_frame_has_the_stated_dtypes(world: Frames) -> None:
-    found = dtypes(world)
+def test_every_frame_has_the_stated_dtypes(frames: Frames) -> None:
+    found = dtypes(frames)
     assert found.keys() == DTYPES.keys()
     for name, stated in DTYPES.items():
         assert found[name].items() >= stated.items()
@@ -119,17 +114,17 @@ def test_every_frame_has_the_stated_dtypes(world: Frames) -> None:
         pytest.param({schema.run: [{"run_id": 1}]}, id="a run in which nothing has happened"),
     ],
 )
-def test_empty_frames_have_the_same_dtypes_as_full_ones(tmp_path: Path, world: Frames, rows: dict) -> None:
+def test_empty_frames_have_the_same_dtypes_as_full_ones(tmp_path: Path, frames: Frames, rows: dict) -> None:
     empty = load_frames(write_store(tmp_path / "empty.sqlite", rows))
-    assert dtypes(empty) == dtypes(world)
+    assert dtypes(empty) == dtypes(frames)
     assert len(empty.run) == len(rows)
     assert empty.hops.empty
 
 
-def test_categories_hold_every_word_of_the_vocabulary_in_its_order(world: Frames) -> None:
-    assert list(world.verdicts["object"].cat.categories) == [str(outcome) for outcome in ObjectOutcome]
-    assert list(world.hops["question"].cat.categories) == [str(question) for question in Question]
-    assert list(world.mentions["confidence"].cat.categories) == ["ambiguous", "likely", "certain"]
+def test_categories_hold_every_word_of_the_vocabulary_in_its_order(frames: Frames) -> None:
+    assert list(frames.verdicts["object"].cat.categories) == [str(outcome) for outcome in ObjectOutcome]
+    assert list(frames.hops["question"].cat.categories) == [str(question) for question in Question]
+    assert list(frames.mentions["confidence"].cat.categories) == ["ambiguous", "likely", "certain"]
 
 
 @given(st.lists(st.lists(st.sampled_from(["b", "a", "", "é", None]), min_size=1, max_size=5), max_size=3))
@@ -141,9 +136,9 @@ def test_words_are_the_categories_that_pandas_would_make(chunks: list[list[str |
     pd.testing.assert_series_equal(columns.frame()["word"], expected, check_names=False)
 
 
-def test_a_hop_is_a_row_that_knows_its_question(world: Frames) -> None:
-    asked = world.observations.loc[world.observations["request_url"].eq(BTV_AT_N2T), "observation_id"]
-    rows = world.hops[world.hops["observation_id"].isin(asked)]
+def test_a_hop_is_a_row_that_knows_its_question(frames: Frames) -> None:
+    asked = frames.observations.loc[frames.observations["request_url"].eq(BTV_AT_N2T), "observation_id"]
+    rows = frames.hops[frames.hops["observation_id"].isin(asked)]
     columns = ["question", "ordinal", "url", "status", "location", "content_type"]
     assert rows[columns].astype("object").where(rows[columns].notna(), None).to_numpy().tolist() == [
         ["object", 1, BTV_AT_N2T, 302, LANDING, None],
@@ -153,11 +148,11 @@ def test_a_hop_is_a_row_that_knows_its_question(world: Frames) -> None:
     assert rows["at"].iloc[0] == pd.Timestamp("2026-11-20T10:00:00.123Z")
 
 
-def test_lists_become_joined_text_and_a_parsed_record_stays_one(world: Frames) -> None:
-    verdict = world.verdicts.iloc[0]
+def test_lists_become_joined_text_and_a_parsed_record_stays_one(frames: Frames) -> None:
+    verdict = frames.verdicts.iloc[0]
     assert verdict["commitment_evidence"] == "an erc-support block; with a rating"
     assert verdict["commitment_parsed"] == {"who": "The Library", "what": "Permanent: Stable Content"}
-    assert world.verdicts["remarks"].iloc[3] == "unregistered NAAN"
+    assert frames.verdicts["remarks"].iloc[3] == "unregistered NAAN"
 
 
 def test_malformed_time_is_missing(tmp_path: Path) -> None:
