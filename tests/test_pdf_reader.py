@@ -333,26 +333,13 @@ def line_of_pieces(*shown, x=72, y=700, font=b"/F 10 Tf"):
 BODY, SMALL = b"/F 10 Tf", b"/F 6 Tf"
 
 
-@pytest.mark.parametrize(
-    ("pieces", "text"),
-    [
-        pytest.param([(b"a", SMALL, 4)], "see ark:/12345/x54 a", id="a letter"),
-        pytest.param([(b"*", SMALL, 4)], "see ark:/12345/x54 *", id="a star"),
-        pytest.param([(b"2,3", SMALL, 4)], "see ark:/12345/x54 2,3", id="two numbers"),
-        pytest.param([(b"2-4", SMALL, 4)], "see ark:/12345/x54 2-4", id="a range"),
-        pytest.param([(b"[2]", SMALL, 4)], "see ark:/12345/x54 [2]", id="in brackets"),
-        pytest.param([(b"2", BODY, 4)], "see ark:/12345/x54 2", id="as large as the text"),
-        pytest.param(
-            [(b"2", SMALL, 4), (b".", BODY, 0)], "see ark:/12345/x54 2\r\n.", id="before the end of the sentence"
-        ),
-        pytest.param([(b"2", SMALL, 0)], "see ark:/12345/x542", id="small, but on the line"),
-        pytest.param([(b"2", SMALL, -2)], "see ark:/12345/x542", id="below the line"),
-    ],
-)
-def test_a_raised_mark_of_any_kind_is_parted_from_the_ark(pieces, text):
+@pytest.mark.parametrize("vector", vectors("raised_marks"))
+def test_a_raised_mark_of_any_kind_is_parted_from_the_ark(vector):
+    fonts = {"body": BODY, "small": SMALL}
+    pieces = [(text.encode(), fonts[font], rise) for text, font, rise in vector["pieces"]]
     [block] = read_pdf(pages(line_of_pieces((b"see ark:/12345/x54", BODY, 0), *pieces))).blocks
-    assert block.text == text
-    assert block.seams == ((19,) if " " in text[12:] else ())
+    assert block.text == vector["text"]
+    assert block.seams == ((19,) if " " in vector["text"][12:] else ())
 
 
 @pytest.mark.parametrize(
