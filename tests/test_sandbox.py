@@ -7,8 +7,9 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -92,26 +93,30 @@ def ring(_: str) -> None:
         raise OSError(ctypes.get_errno(), "io_uring_setup")
 
 
-def outcome(function: Callable[[str], object], argument: str) -> str:
-    with Worker(function, timeout_s=60.0, memory_bytes=2**30) as worker:
-        try:
-            worker.call(argument)
-        except WorkerError as failure:
-            return str(failure).partition(":")[0]
+@pytest.fixture
+def worker() -> Iterator[Worker[..., Any]]:
+    with Worker(means, timeout_s=60.0, memory_bytes=2**30) as worker:
+        yield worker
+
+
+def outcome(worker: Worker[..., Any], function: Callable[[str], object], argument: str) -> str:
+    try:
+        worker.call_other(function, argument)
+    except WorkerError as failure:
+        return str(failure).partition(":")[0]
     return "done"
 
 
-def test_all_means_that_the_kernel_has_are_used() -> None:
+def test_all_means_that_the_kernel_has_are_used(worker: Worker[..., Any]) -> None:
     expected = [SandboxMeasure.LANDLOCK] if LANDLOCK > 0 else []
     expected += [SandboxMeasure.SECCOMP] if platform.machine() in _REFUSED and sys.platform.startswith("linux") else []
-    with Worker(means, timeout_s=60.0, memory_bytes=2**30) as worker:
-        assert worker.call() == expected
+    assert worker.call() == expected
     assert active_measures() == frozenset(), "the process that asks is not confined"
 
 
 @pytest.mark.skipif(LANDLOCK <= 0, reason="this kernel has no Landlock")
 @pytest.mark.promise
-def test_a_parser_reads_and_writes_no_files_but_those_of_python(tmp_path: Path) -> None:
+def test_a_parser_reads_and_writes_no_files_but_those_of_python(worker: Worker[..., Any], tmp_path: Path) -> None:
     own = tmp_path / "a.txt"
     own.write_text("x")
     for function, path in (
@@ -119,28 +124,27 @@ def test_a_parser_reads_and_writes_no_files_but_those_of_python(tmp_path: Path) 
         (names_in, tmp_path), (write, own), (write, tmp_path / "new"), (append, own), (remove, own), (make_folder, own),
         (link, own), (temporary, own), (write, Path(__file__).parent / "new"),
     ):  # fmt: skip
-        assert outcome(function, str(path)) in ("PermissionError", "FileNotFoundError"), (function, path)
+        assert outcome(worker, function, str(path)) in ("PermissionError", "FileNotFoundError"), (function, path)
     assert own.read_text() == "x"
     assert [each.name for each in tmp_path.iterdir()] == ["a.txt"]
-    assert outcome(head_of, os.__file__) == "done", "modules are read when they are needed"
+    assert outcome(worker, head_of, os.__file__) == "done", "modules are read when they are needed"
 
 
 @pytest.mark.skipif(platform.machine() not in _REFUSED, reason="the calls of this architecture are not known")
-def test_a_parser_reaches_no_network_and_starts_no_program() -> None:
+def test_a_parser_reaches_no_network_and_starts_no_program(worker: Worker[..., Any]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(0.1)
         address = f"127.0.0.1:{server.getsockname()[1]}"
         for function in (connect, datagram, local_socket, pair, run_program, trace, ring):
-            assert outcome(function, address) == "PermissionError", function
+            assert outcome(worker, function, address) == "PermissionError", function
         with pytest.raises(TimeoutError):
             server.accept()
 
 
-def test_documents_are_read_as_without() -> None:
+def test_documents_are_read_as_without(worker: Worker[..., Any]) -> None:
     folder = Path(__file__).parent.parent / "arkaudit" / "demo" / "site"
     documents = sorted(each for each in folder.rglob("*") if each.suffix in (".pdf", ".html", ".docx", ".xml"))
     assert documents
-    with Worker(extraction_of, timeout_s=60.0, memory_bytes=2**30) as worker:
-        for path in documents:
-            data = path.read_bytes()
-            assert worker.call(data, name=path.name) == extraction_of(data, name=path.name), path
+    for path in documents:
+        data = path.read_bytes()
+        assert worker.call_other(extraction_of, data, name=path.name) == extraction_of(data, name=path.name), path
