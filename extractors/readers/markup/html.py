@@ -400,11 +400,16 @@ def _take_page_facts(root: Element, *, has_raising_style: bool) -> PageFacts:
     for link in root.iter("a", "area", "frame", "iframe"):  # only now, without the invisible ones
         facts.read(link)
         # So does the reference to a note: "x5.<a href='#n3'>3</a>".
-        target = link.get("href", "")
-        is_apart = not (may_hold_ark(target) or (link.tail or "")[:1].isalnum())
-        if "#" in target and is_apart and _NOTE_MARK.fullmatch("".join(link.itertext())):
+        if "#" in link.get("href", "") and _is_reference_to_note(link):
             link.tag = "sup"
     return facts
+
+
+def _is_reference_to_note(link: Element) -> bool:
+    """Return True if the text of a link is the number of a note, and no word goes on after it."""
+    is_in_word = (link.tail or "")[:1].isalnum()
+    is_number = _NOTE_MARK.fullmatch("".join(link.itertext())) is not None
+    return is_number and not is_in_word and not may_hold_ark(link.get("href", ""))
 
 
 def _well_formed(root: Element, markup: str) -> str:
