@@ -89,7 +89,7 @@ _NEXT_IDENTIFIER = re.compile(r"ark:|https?:", re.IGNORECASE)
 _WRAP_AHEAD = re.compile(rf"-?{WRAP}")
 _LEADS_TO_LABEL = regex.compile(r"(?:(?<![\p{L}\p{N}])ark|https?)\Z", regex.IGNORECASE)
 _GLUED_LABEL = re.compile(r"/?[0-9]{5}/")
-#: A placeholder instead of a name: ``xxxxx``, ``XXX-XXXXXXXX-X``, ``cbXXXX``, ``bbXXXXXX23``, ``ARKCODE``,
+#: A placeholder instead of a name: ``xxxxx``, ``xxx-xxxxxxxx-x``, ``cbxxxx``, ``bbxxxxxx23``, ``ARKCODE``,
 #: ``arkName``, ``your-id``; also after a type of FamilySearch; or the protocol of a port: ``ark:27015/udp``.
 _PLACEHOLDER = re.compile(
     r"/(?:[0-9]:[0-9]:)?(?:[xX]{3,}(?:-[xX]+)*|[nN]{4,}|[0-9a-z]{1,8}(?:x{4,}|X{4,}|N{4,})[0-9]{0,3}|(?:[A-Za-z]{1,6}[_-]?)?(?:ARK|ID|NAME|CODE|NOID|IDENTIFIER)(?:[_-]?[A-Z]{2,10})?"
@@ -98,8 +98,8 @@ _PLACEHOLDER = re.compile(
 )
 _VARIABLE_NAME = r"(?:\w+[_-])?(?:id|i|n|x|no|nr|num|number|name|page|folio|vue|view|ark|noid|code|identifier)"
 #: A variable of a program or template: ``/$key``, ``f$id``, ``btv1b$1``, ``f%03d``, ``/:id``, ``/*id``, ``/@@id@@``,
-#: ``/_ID_``, ``f***``, ``fNNN``, ``.*rest``. ``$`` is a character of ARKs, too: ``x5$b``. The pattern begins with the signs, to
-#: which `re` skips fast.
+#: ``/_ID_``, ``f***``, ``fNNN``, ``.*rest``. ``$`` is a character of ARKs, too: ``x5$b``. The pattern begins with the
+#: signs, to which `re` skips fast.
 VARIABLE = re.compile(
     r"[*_XNxn$%:@](?:(?<=\*)\*|(?<=\.\*)(?=[0-9A-Za-z])|(?<=_)__|(?<=[/.][a-z].)(?:(?<=[XN])[XN]+|(?<=[xn])[xn]{2,})(?![0-9A-Za-z])|"
     rf"(?<=[/.]\$)[A-Za-z_]\w*|(?<=\$)(?:{_VARIABLE_NAME}\b|[0-9]\Z)|(?<=%)(?:0[0-9]?)?[sdi](?![0-9A-Za-z])"
@@ -381,11 +381,10 @@ class MentionReader:
         following = self._text[after : after + 1]
         if char[0] == "%":
             return len(char) > 1 or _DIRECTIVE_BEHIND.match(self._text, after) is not None
-        if char == "/":  # ends an encoded ARK in another URL, unless only its label is encoded
-            is_outer = raw and builder.has_slashes(1) and not builder.ends_with("/")
-            return not is_outer or any(end - start == 1 for chars, start, end in builder.found if chars == "/")
-        if char == "+" and raw and self._is_encoded:  # a blank in a query
-            return False
+        if raw and char in ("/", "+"):  # end an encoded ARK in another URL, where "+" is a blank
+            is_label_encoded = any(end - start == 1 for chars, start, end in builder.found if chars == "/")
+            is_outer = builder.has_slashes(1) and not builder.ends_with("/") if char == "/" else self._is_encoded
+            return not is_outer or is_label_encoded
         if _RUN.match(char):
             return True
         if _NAME_CHAR.match(char):
