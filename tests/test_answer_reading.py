@@ -68,7 +68,7 @@ def test_answers_over_their_budget_cost_only_themselves_until_their_host_is_give
 
 
 def test_short_answer_is_read_here_unless_that_takes_long() -> None:
-    async def read(reader: AnswerReader, *bodies: bytes) -> list[Answer]:
+    async def answers_of(reader: AnswerReader, *bodies: bytes) -> list[Answer]:
         try:
             return [await reader.read(body, "text/plain", ARK, host="a.example") for body in bodies]
         finally:
@@ -76,8 +76,8 @@ def test_short_answer_is_read_here_unless_that_takes_long() -> None:
 
     # No other process could import this function.
     here = AnswerReader(lambda bodies: [read_answer(*body) for body in bodies])
-    assert asyncio.run(read(here, ERC)) == [read_answer(ERC, "text/plain", ARK)]
-    slow, deep = asyncio.run(read(AnswerReader(burn_or_read, cpu_s=1), b"time", b"stack"))
+    assert asyncio.run(answers_of(here, ERC)) == [read_answer(ERC, "text/plain", ARK)]
+    slow, deep = asyncio.run(answers_of(AnswerReader(burn_or_read, cpu_s=1), b"time", b"stack"))
     assert (slow.fault or "").startswith("that took more than 1 s")
     assert (deep.fault or "").startswith("its reader failed")
 

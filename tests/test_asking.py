@@ -236,12 +236,12 @@ def test_a_resolver_that_moved_within_its_host_is_found_by_the_hosts_own_word(tm
 
 
 def test_a_host_that_names_no_other_path_is_asked_no_further() -> None:
-    def naming(answer: bytes) -> Callable[[str], bytes]:
+    def path_server(answer: bytes) -> Callable[[str], bytes]:
         return lambda target: answer if "well-known" in target else reply("404 Not Found")
 
     answers = reply(body="<p>Not here"), *(reply(body=path, media_type="text/plain") for path in ("not a path", "/"))
     with ExitStack() as stack:
-        servers = [stack.enter_context(RawServer(naming(answer))) for answer in answers]
+        servers = [stack.enter_context(RawServer(path_server(answer))) for answer in answers]
         rows = check_rows(*(f"{server.url}/ark:/12x45/x5" for server in servers))
         assert [server.targets for server in servers] == [
             ["/ark:/12x45/x5", "/ark:12x45/x5", "/.well-known/ark"]

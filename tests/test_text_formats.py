@@ -183,13 +183,13 @@ def test_groups_and_links_in_latex_nest_without_end():
     ],
 )
 def test_time_grows_with_the_length_and_not_its_square(suffix, piece):
-    def read(length):
+    def read_text(length):
         READERS[suffix](piece.encode() * (length // len(piece)))
 
     length = 20_000
-    while seconds(partial(read, length)) < 0.005 and length < 200_000:
+    while seconds(partial(read_text, length)) < 0.005 and length < 200_000:
         length *= 2
-    assert growth(read, length) < LINEAR
+    assert growth(read_text, length) < LINEAR
 
 
 # -- Whatever the bytes

@@ -324,7 +324,7 @@ def is_object_again(answer: Observation, object_answer: Observation) -> bool:
         is_alike = None not in sketches and likeness(*map(str, sketches)) >= MOSTLY_THE_SAME
         if is_alike or same_answer(answer, object_answer):
             return True
-        if same_page(answer.text, object_answer.text) or _says_all_of(answer, object_answer):
+        if same_page(answer.text, object_answer.text) or _contains_page(answer, object_answer):
             return True
     return bool(answer.text) and same_page(answer.text, object_answer.text, *without_query)
 
@@ -350,8 +350,9 @@ def _impersonal(record: Mapping[str, Mapping[str, str]], names: tuple[str, ...])
     )
 
 
-def _says_all_of(answer: Observation, object_answer: Observation) -> bool:
+def _contains_page(answer: Observation, object_answer: Observation) -> bool:
     """Return True if a page has the title, the record, the labelled answers and all words of the object's page."""
-    one, other = ((page.title, page.record, page.facts.kernel_values) for page in (answer, object_answer))
-    said, shown = (set(_WORD.findall(plain(page.text or ""))) for page in (answer, object_answer))
-    return one == other and bool(answer.record) and shown <= said
+    pages = (answer, object_answer)
+    description, of_object = ((page.title, page.record, page.facts.kernel_values) for page in pages)
+    words, words_of_object = (set(_WORD.findall(plain(page.text or ""))) for page in pages)
+    return description == of_object and bool(answer.record) and bool(words_of_object) and words_of_object <= words

@@ -253,7 +253,7 @@ class Quirks(_Section):
     not_available: PhraseList
     """Weaker words: a part of an existing object may be missing."""
     site: PhraseList
-    """Words for a whole site: its outage says nothing about an object."""
+    """Words for a whole site, whose outage proves nothing about an object."""
     idle: PhraseList
     """Words of hosts that serve no content of their own."""
     this_object: ObjectWords
