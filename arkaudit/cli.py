@@ -16,13 +16,13 @@ from arkaudit.output.exits import (
     EXIT_MISTAKE,
     EXIT_UNFINISHED,
     INTERRUPTED,
-    bugs,
     end,
     end_for,
     flush_results,
     handle_signals,
     open_streams,
     quiet,
+    survived,
 )
 from extractors.model.errors import UserMistake
 
@@ -158,10 +158,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except (KeyboardInterrupt, click.Abort):
         end(EXIT_INTERRUPTED, INTERRUPTED)
     except SystemExit as ending:
-        if bugs and ending.code in (None, 0, EXIT_FINDING):
+        if survived and ending.code in (None, 0, EXIT_FINDING):
             sys.exit(EXIT_UNFINISHED)
         raise
     except Exception as failure:
         end_for(failure)
-    if bugs:
+    if survived:
         sys.exit(EXIT_UNFINISHED)

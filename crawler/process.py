@@ -8,7 +8,7 @@ import resource
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from scrapy import Spider, signals
@@ -81,12 +81,26 @@ class _Process(AsyncCrawlerProcess):
         await super().stop()
 
 
+@dataclass(slots=True)
+class RunFaults:
+    """The faults of arkaudit that a run survived."""
+
+    bugs: list[BaseException] = field(default_factory=list)
+    """Exceptions of callbacks and tasks; each may cost an answer or a document."""
+    lost: list[str] = field(default_factory=list)
+    """URLs that were requested, but got no outcome; their entries are open."""
+
+
 def run_stages(
-    stages: Sequence[SpiderStage], settings: Mapping[str, Any], *, on_start: Callable[[Crawler], None]
-) -> list[BaseException]:
+    stages: Sequence[SpiderStage],
+    settings: Mapping[str, Any],
+    *,
+    faults: RunFaults,
+    on_start: Callable[[Crawler], None],
+) -> None:
     """Run *stages* in order, with the project's settings and *settings* over them. Each crawler is given to *on_start*.
 
-    Return the exceptions of callbacks and tasks. Each costs an answer or a document; the run continues.
+    Faults that do not end the run are added to *faults*.
 
     Raises `crawler.store.StoreUnwritable` if the store failed, and `RunInterrupted` if a signal ended the run. A
     process can do this once. The user's own scrapy.cfg is ignored.
@@ -97,12 +111,11 @@ def run_stages(
     process = _Process(every)
     throttle = HostThrottle.from_settings(every, HostFiles(cache_folder() / "hosts"))
     failures: list[BaseException] = []
-    bugs: list[BaseException] = []
 
     def collect(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         loop.default_exception_handler(context)
         if "exception" in context:
-            bugs.append(context["exception"])
+            faults.bugs.append(context["exception"])
 
     def prepare(crawler: Crawler) -> None:
         crawler.signals.connect(spider_failed, signal=signals.spider_error)
@@ -110,14 +123,14 @@ def run_stages(
 
     def spider_failed(failure: Failure) -> None:
         assert failure.value is not None
-        bugs.append(failure.value)
+        faults.bugs.append(failure.value)
 
     async def all_stages() -> None:
         asyncio.get_running_loop().set_exception_handler(collect)
         try:
             for stage in stages:
                 throttle.begin_stage()
-                await _run(process, stage, throttle, prepare)
+                await _run(process, stage, throttle, prepare, faults)
         except BaseException as failure:
             failures.append(failure)
         finally:
@@ -136,7 +149,6 @@ def run_stages(
         raise RunInterrupted(at_once=True)
     if failures:
         raise failures[0]
-    return bugs
 
 
 def command_settings(settings: Mapping[str, Any]) -> Settings:
@@ -196,8 +208,13 @@ def _most_at_once(files: int) -> int:
 
 
 async def _run(
-    process: AsyncCrawlerProcess, stage: SpiderStage, throttle: HostThrottle, on_start: Callable[[Crawler], None]
+    process: AsyncCrawlerProcess,
+    stage: SpiderStage,
+    throttle: HostThrottle,
+    on_start: Callable[[Crawler], None],
+    faults: RunFaults,
 ) -> None:
+    """Run the spider of a *stage*, and add its faults to *faults*."""
     crawler = process.create_crawler(stage.spider)
     install_throttle(crawler, throttle)
     on_start(crawler)
@@ -209,7 +226,10 @@ async def _run(
     crawler.signals.connect(note_end, signal=signals.spider_closed)
     await process.crawl(crawler, **stage.arguments())
     spider = crawler.spider
-    if isinstance(spider, AuditSpider) and spider.store_failure is not None:
-        raise spider.store_failure
+    if isinstance(spider, AuditSpider):
+        faults.bugs += spider.bugs
+        faults.lost += spider.lost
+        if spider.store_failure is not None:
+            raise spider.store_failure
     if "shutdown" in ended_by:
         raise RunInterrupted

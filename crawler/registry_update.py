@@ -27,7 +27,7 @@ from crawler.model.registry import (
     read_bounded,
 )
 from crawler.model.resolving import sendable
-from crawler.process import SpiderStage, run_stages
+from crawler.process import RunFaults, SpiderStage, run_stages
 from crawler.spiders import settings as ours
 from crawler.wire.credentialed import verifying_policy
 from crawler.wire.failures import STOPPED, body_faults
@@ -147,7 +147,8 @@ def _fetch(url: str, conditions: Mapping[str, str], settings: Mapping[str, Any])
         "ITEM_PIPELINES": {},  # nothing is recorded, because this is not part of an audit
         "ARKAUDIT_DECOMPRESSED_LIMIT": REGISTRY_LIMIT,
     }
-    run_stages([SpiderStage(RegistrySpider, lambda: arguments)], {**settings, **own}, on_start=lambda crawler: None)
+    stages = [SpiderStage(RegistrySpider, lambda: arguments)]
+    run_stages(stages, {**settings, **own}, faults=RunFaults(), on_start=lambda crawler: None)
     fault: str | None = "undetermined: the request was never sent"
     for request, response in answers:
         fault = _fault(request, response)

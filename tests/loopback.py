@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import random
 import socket
 import sqlite3
 import ssl
@@ -96,6 +97,11 @@ def tunnel_to(port: int) -> Iterator[tuple[int, list[str]]]:
         yield own, lines
 
 
+def latency_s(target: str) -> float:
+    """Return the seconds that a server takes to answer, the same for the same target, so that answers overtake others."""
+    return random.Random(target).uniform(0, 0.01)
+
+
 class RawServer:
     """Reads each request line as sent on the wire, and answers with the bytes that *respond* returns."""
 
@@ -169,6 +175,7 @@ class RawServer:
                 target = line.split(" ")[1]
                 answer = self._robots if target.endswith("/robots.txt") else self._respond(target)
                 if answer is not None:
+                    time.sleep(latency_s(target))
                     connection.sendall(answer)
         except OSError:
             return  # some tests close the connection on purpose

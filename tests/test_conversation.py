@@ -1,8 +1,9 @@
 """The conversation with resolvers, question by question, without a network."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import permutations
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from crawler.model.observations import CONFORMANCE, Hop, ObjectOutcome, Observation, Question
 from crawler.model.resolving import Patience
+from crawler.spiders.arks_spider import Replay
 from crawler.spiders.conversation import Ask, AskingRules, Conversation, FinishedTarget, Outgoing
 from crawler.spiders.runs import verdicts_of_run
 from crawler.store.store import Store
@@ -65,27 +67,50 @@ class World:
         status, body = (answered, "") if isinstance(answered, int) else (200, answered)
         return observation_of(ask, (Hop(ask.url, "GET", at, status),), body)
 
-    def talk(self, order: Iterable[int] = ()) -> list[tuple[str, Question]]:
-        """Begin with all targets, and process all answers; *order* chooses the next of the pending ones."""
+    def talk(self, order: Iterable[int] = (), *, most: int | None = None) -> list[tuple[str, Question]]:
+        """Begin with all targets, and process all answers, or *most* of them; *order* chooses the next pending one."""
         asked: list[tuple[str, Question]] = []
-        waiting: list[Ask] = []
+        waiting = self._replayed()
 
         def go(outgoing: Iterable[Outgoing]) -> None:
-            for each in outgoing:
-                if isinstance(each, FinishedTarget):
-                    self.finished.append(each.request_url)
-                else:
-                    waiting.append(each)
-                    asked.append((each.request_url, each.question))
+            for ask in self._asks(outgoing):
+                waiting.append(ask)
+                asked.append((ask.request_url, ask.question))
 
         for ark, url in self.targets:
             go(self.conversation.begin(ark, url))
         places = iter(order)
-        while waiting:
+        while waiting and len(self.seen) != most:
             ask = waiting.pop(next(places, 0) % len(waiting))
             self.seen.append(self.observe(ask))
             go(self.conversation.on_answer(self.seen[-1]))
         return asked
+
+    def _asks(self, outgoing: Iterable[Outgoing]) -> Iterator[Ask]:
+        for item in outgoing:
+            if isinstance(item, FinishedTarget):
+                self.finished.append(item.request_url)
+            else:
+                yield item
+
+    def _replayed(self) -> list[Ask]:
+        """Replay the answers that are already there, and return the questions that they leave open."""
+        replay, arks = Replay(), {url: ark for ark, url in self.targets}
+
+        def take(observation: Observation) -> None:
+            if replay.take(observation) is not None:
+                replay.ask(self._asks(self.conversation.on_answer(observation)))
+
+        for observation in self.seen:
+            if not replay.awaits(observation) and observation.request_url in arks:
+                url = observation.request_url
+                replay.ask(self._asks(self.conversation.begin(arks[url], url)))
+            take(observation)
+        while late := replay.answers_to_find():
+            for observation in self.seen:
+                if (observation.request_url, observation.question, observation.attempt) in late:
+                    take(observation)
+        return [ask for ask, _ in replay.open(now=datetime(2026, 11, 21, 11, tzinfo=UTC))]
 
 
 def describe(url: str) -> int | str:
@@ -395,3 +420,63 @@ def test_control_that_explains_a_shared_page_is_asked_once() -> None:
     world = World(["x1", "x2", "x3"], lambda url: (f"{R}home", HOME))
     world.talk()
     assert controls_again(world) == 0
+
+
+GONE = "<title>Borta</title><p>Posten togs bort"
+PAGES: Mapping[str, Callable[[str], int | str | tuple[int | str, str]]] = {
+    "x": lambda name: f"<title>Notebook {name}</title><p>Forty leaves, {name}",
+    "y": lambda name: 404,
+    "g": lambda name: (410, GONE),
+    "r": lambda name: (f"https://land.example/item/{name}", f"<title>Map {name}</title><p>One sheet, {name}"),
+    "s": lambda name: "<title>Page not found</title><p>Page not found",
+    "w": lambda name: 503,
+}
+"""The answers of a resolver by the first letter of a name."""
+
+
+def answer_by_letter(url: str) -> int | str | tuple[int | str, str]:
+    """Return the answer about the name at the end of *url*; a name that can't exist gets 404."""
+    name = url.partition("?")[0].rpartition("/")[2]
+    if not url.startswith(R):
+        return 404
+    is_invented = len(name) > 4
+    return 404 if is_invented else PAGES.get(name[:1], PAGES["y"])(name)
+
+
+NAMES = st.text("xygrsw", min_size=1, max_size=1).flatmap(
+    lambda letter: st.sampled_from([f"{letter}{n}" for n in "5678"])
+)
+
+
+@st.composite
+def doubtful_worlds(draw: st.DrawFn) -> tuple[list[str], dict[str, tuple[CandidateReading, ...]]]:
+    """Names of targets, and the other readings of some of them, which may be targets too."""
+    names = draw(st.lists(NAMES, min_size=1, max_size=8, unique=True))
+    readings = {}
+    for name in names:
+        others = draw(st.lists(NAMES.filter(lambda other, name=name: other != name), max_size=2, unique=True))
+        if others:
+            readings[target(name)[1]] = tuple(CandidateReading(*target(other)) for other in others)
+    return names, readings
+
+
+@given(doubtful_worlds(), st.lists(st.integers(0, 30), max_size=60), st.integers(0, 60))
+@settings(max_examples=40)
+def test_verdicts_are_the_same_in_any_order_of_answers_and_after_an_interruption(
+    given_world: tuple[list[str], dict[str, tuple[CandidateReading, ...]]], order: list[int], interrupted_after: int
+) -> None:
+    names, readings = given_world
+    rules = replace(RULES, registry=registry_of("https://t.example/${pid}"))
+    outcomes = []
+    whole, disordered, interrupted = (World(names, answer_by_letter, rules, readings) for _ in range(3))
+    whole.talk()
+    disordered.talk(order)
+    interrupted.talk(order, most=interrupted_after)
+    resumed = World(names, answer_by_letter, rules, readings)
+    resumed.seen = interrupted.seen
+    resumed.talk(reversed(order))
+    for world in (whole, disordered, resumed):
+        assert set(world.finished) == {url for _, url in world.targets}
+        with TemporaryDirectory() as folder:
+            outcomes.append(outcomes_of(world, Path(folder)))
+    assert outcomes[0] == outcomes[1] == outcomes[2]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from reports.hints import MOST_FAULTS, MOST_PLACES, Fault, fault_lines
 from reports.languages import LANGUAGES
-from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
+from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command, select
 from tests.read_only import read_only
 
 GONE, SILENT, FINE = "gone", "silent", "fine"
@@ -241,3 +241,52 @@ def test_check_ends_with_3_and_judges_the_other_arks_after_an_error_of_its_own(s
     assert "1 answer or document could not be processed, which is a bug of arkaudit: LookupError" in done.stderr
     rows = {row["ark"].rpartition("/")[2]: row["object"]["outcome"] for row in json_lines(done.stdout)}
     assert rows == {FINE: "resolved", "faulty": "undetermined"}
+
+
+FAULTY_DECISIONS = """
+import crawler.spiders.conversation as conversation
+import crawler.spiders.runs as runs
+from arkaudit.cli import main
+
+next_question, judge = conversation.next_question, runs.judge
+
+def faulty_question(answers, context, *others, first_url):
+    if first_url.endswith("unasked"):
+        raise LookupError("no such question")
+    return next_question(answers, context, *others, first_url=first_url)
+
+def faulty_verdict(answers, **context):
+    if context and any(answer.asked_url.endswith("unjudged") for answer in answers.values()):
+        raise LookupError("no such verdict")
+    return judge(answers, **context)
+
+conversation.next_question, runs.judge = faulty_question, faulty_verdict
+main()
+"""
+
+
+def test_error_in_asking_or_judging_costs_its_own_ark_only(tmp_path: Path) -> None:
+    names = ("map1", "unasked", "unjudged", "map2")
+
+    def respond(target: str) -> bytes:
+        name = target.partition("ark:/12x45/")[2]
+        return reply(body=f"<title>Sheet {name}</title>") if name in names else reply("404 Not Found")
+
+    def check(program: str | None = None) -> tuple[subprocess.CompletedProcess[str], dict[str, str]]:
+        arguments = [*ON_LOOPBACK, "--attempts", "1", *(f"{server.url}/ark:/12x45/{name}" for name in names)]
+        done = run_command("check", *arguments, "--store", tmp_path / "a.db", program=program)
+        rows = json_lines(done.stdout)
+        return done, {row["ark"].partition("ark:12x45/")[2]: row["object"]["outcome"] for row in rows}
+
+    with RawServer(respond) as server:
+        done, outcomes = check(FAULTY_DECISIONS)
+        assert done.returncode == 3, done.stderr
+        assert "LookupError: no such question" in done.stderr
+        assert "the same command requests them again" in done.stderr
+        assert outcomes == {
+            "map1": "resolved", "unasked": "undetermined", "unjudged": "undetermined", "map2": "resolved",
+        }  # fmt: skip
+        assert select(tmp_path / "a.db", "select state from run") == [("failed",)]
+        done, outcomes = check()
+        assert done.returncode == 0, done.stderr
+        assert outcomes == dict.fromkeys(names, "resolved")

@@ -499,18 +499,22 @@ def test_documents_to_fetch_at_most_are_counted_over_all_that_went_on(tmp_path: 
     assert select(tmp_path / "a.db", "select detail from finding where kind = 'max-pages'") == [(warning,)]
 
 
-def test_internal_fault_on_a_document_gives_a_row_and_the_run_ends(tmp_path: Path) -> None:
+def test_document_lost_to_an_internal_fault_is_requested_again_twice_then_settled(tmp_path: Path) -> None:
     def respond(target: str) -> bytes:
         return reply(body="broken" if target == "/1" else "<a href='/1'>1</a> <a href='/2'>2</a>")
 
-    with (
-        RawServer(respond) as server,
-        Command(["crawl", *ON_LOOPBACK, server.url, "--store", tmp_path / "a.db"], first=with_a_fault) as running,
-    ):
-        assert running.exit_code() == 3, running.errors
-        assert "a fault of ours" in running.errors
-    with sqlite3.connect(tmp_path / "a.db") as raw:
-        rows = dict(raw.execute("select substr(url, -2), outcome from document"))
-        assert (rows["/1"], rows["/2"]) == ("undetermined", "read")
-        assert raw.execute("select detail from finding where kind = 'no-outcome'").fetchall() != []
-        assert raw.execute("select state from run").fetchall() == [("finished",)]
+    def crawled() -> tuple[str, dict[str, str]]:
+        with Command(["crawl", *ON_LOOPBACK, server.url, "--store", tmp_path / "a.db"], first=with_a_fault) as running:
+            assert running.exit_code() == 3, running.errors
+            assert "a fault of ours" in running.errors
+        [(state,)] = select(tmp_path / "a.db", "select state from run")
+        return state, dict(select(tmp_path / "a.db", "select substr(url, -2), outcome from document"))
+
+    with RawServer(respond) as server:
+        for _ in range(2):
+            state, outcomes = crawled()
+            assert (state, outcomes.get("/1"), outcomes["/2"]) == ("failed", None, "read")
+        state, outcomes = crawled()
+        assert (state, outcomes["/1"], outcomes["/2"]) == ("finished", "undetermined", "read")
+        assert (server.targets.count("/1"), server.targets.count("/2")) == (3, 1)
+    assert select(tmp_path / "a.db", "select count(*) from finding where kind = 'no-outcome'") == [(1,)]

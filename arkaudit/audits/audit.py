@@ -19,12 +19,12 @@ from scrapy.crawler import Crawler
 from arkaudit import __version__
 from arkaudit.audits.resuming import ResumeDecision, fingerprint
 from arkaudit.configuration.config import Config
-from arkaudit.output.exits import note_bugs, say
+from arkaudit.output.exits import note_faults, say
 from arkaudit.output.progress import JUDGING, Progress, RunProgress
 from crawler.model.crawl_requests import FrontierState
 from crawler.model.observations import DocumentRecord, Verdict, now
 from crawler.model.registry import dns_look_up, load_registry, with_resolvers
-from crawler.process import SpiderStage, run_stages
+from crawler.process import RunFaults, SpiderStage, run_stages
 from crawler.sources.gate import CrawlPlan, LinkPatterns, Rules
 from crawler.sources.request_logs import KNOWN_FORMATS, RequestLogs, line_pattern
 from crawler.spiders.arks_spider import ArksSpider
@@ -111,6 +111,8 @@ class Audit:
     """True once the store holds all verdicts of the run."""
     is_read: bool = False
     """True once all documents are read, so that the set of ARKs to request is final."""
+    faults: RunFaults = field(default_factory=RunFaults)
+    """Bugs of arkaudit in this run, and entries that they left without an outcome."""
     logged: RequestLogs | None = None
     spider_arguments: dict[str, Any] = field(default_factory=dict)
     """Arguments of every spider."""
@@ -132,7 +134,7 @@ class Audit:
         self.is_read = self.targets is not None
         probed = {(result.host, result.port) for result in self.store.tls_results(self.run_id)}
         self.spider_arguments = {"store": self.store, "run_id": self.run_id, "probed_hosts": probed}
-        with record_end(self.store, self.run_id, self._judge_complete_targets), ExitStack() as stack:
+        with record_end(self.store, self.run_id, self.faults, self._judge_interrupted), ExitStack() as stack:
             if self.seeds is not None:
                 self.logged = logged_requests(self.seeds.logs, self.config)
             progress = stack.enter_context(RunProgress())
@@ -188,7 +190,7 @@ class Audit:
         # Scrapy's default is 5 MB, enough for two processes.
         window = _AHEAD_BYTES * max(jobs, 2)
         settings = self.config.settings() | {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": window}
-        note_bugs(run_stages(stages, settings, on_start=on_start))
+        run_stages(stages, settings, faults=self.faults, on_start=on_start)
 
     def _documents(self, seeds: Seeds, executor: WorkerExecutor, progress: RunProgress) -> dict[str, Any]:
         """Return the arguments of the documents spider; *executor* runs the parsers."""
@@ -282,6 +284,10 @@ class Audit:
         """Settle doubtful readings by the answers, then judge all targets, unless that is done."""
         if self.is_judged:
             return
+        if self.faults.lost:
+            self._judge_complete_targets()
+            self.is_judged = True
+            return
         background = self._background()
         settle_readings(self.store, self.run_id)
         asked = self._run_targets()
@@ -298,19 +304,29 @@ class Audit:
             recorded=recorded,
             on_verdict=self.on_verdict,
             on_progress=progress.count_verdict,
+            on_bug=self.faults.bugs.append,
         )
         self.is_judged = True
 
-    def _judge_complete_targets(self, interrupt: BaseException) -> None:
-        """Judge the targets whose questions are all answered, unless the *interrupt* demands an immediate end.
+    def _judge_interrupted(self, interrupt: BaseException) -> None:
+        """Judge the complete targets of an interrupted run, unless the *interrupt* demands an immediate end."""
+        is_patient = isinstance(interrupt, RunInterrupted) and not interrupt.at_once
+        if is_patient and self.is_read and not self.is_judged:
+            self._judge_complete_targets()
+
+    def _judge_complete_targets(self) -> None:
+        """Judge the targets whose questions are all answered.
 
         Verdicts that need the whole run wait for its end. A question that still has attempts left has not failed.
         """
-        is_patient = isinstance(interrupt, RunInterrupted) and not interrupt.at_once
-        is_open = is_patient and self.is_read and not self.is_judged
-        targets = self._run_targets(as_asked=True) if is_open else []
-        if targets:
-            judge_settled(self.store, self.run_id, targets, self._background(), on_verdict=self.on_verdict)
+        judge_settled(
+            self.store,
+            self.run_id,
+            self._run_targets(as_asked=True),
+            self._background(),
+            on_verdict=self.on_verdict,
+            on_bug=self.faults.bugs.append,
+        )
 
 
 def logged_requests(logs: Mapping[str, Sequence[Path]], config: Config) -> RequestLogs:
@@ -330,15 +346,17 @@ def logged_requests(logs: Mapping[str, Sequence[Path]], config: Config) -> Reque
 
 @contextmanager
 def record_end(
-    store: Store, run_id: int, on_interrupt: Callable[[BaseException], None] = lambda interrupt: None
+    store: Store, run_id: int, faults: RunFaults, on_interrupt: Callable[[BaseException], None] = lambda interrupt: None
 ) -> Iterator[None]:
-    """Store the final state of a run; call *on_interrupt* before that if a signal ended it.
+    """Store the final state of a run, and report its *faults*; call *on_interrupt* before that if a signal ended it.
 
+    A run that lost outcomes is not finished, so that the same command resumes it.
     Raises `AuditInterrupted` after a signal; other exceptions pass through.
     """
     try:
         yield
-        store.end_run(run_id, at=now(), state=FINISHED)
+        note_faults(faults)
+        store.end_run(run_id, at=now(), state=FAILED if faults.lost else FINISHED)
     except (KeyboardInterrupt, RunInterrupted) as interrupt:
         with suppress(StoreUnwritable):
             on_interrupt(interrupt)

@@ -11,12 +11,11 @@ from arkaudit.audits.audit import begin, record_end, warn_if_anonymous
 from arkaudit.audits.resuming import fingerprint, open_run
 from arkaudit.configuration.config import Config, Host
 from arkaudit.configuration.setting_values import resolver_url
-from arkaudit.output.exits import note_bugs
 from arkaudit.output.progress import RunProgress
 from crawler.conformance.conformance import questions_of, requirements
 from crawler.conformance.plan import NAMES_A_MINUTE, NamedArk, Probe, comparison_probes, probes
 from crawler.model.observations import Observation, Question
-from crawler.process import SpiderStage, run_stages
+from crawler.process import RunFaults, SpiderStage, run_stages
 from crawler.spiders.conformance_spider import ConformanceSpider
 from crawler.spiders.seeds import mention_in
 from crawler.store.frontier import Frontier
@@ -116,12 +115,13 @@ def answers(
             if not config.network.only_routed and not all(map(config.owns, hosts)):
                 warn_if_anonymous(config)
             given = {"store": store, "run_id": run_id, "probes": test.probes, "patience": config.patience}
-            with record_end(store, run_id), RunProgress() as progress:
+            faults = RunFaults()
+            with record_end(store, run_id, faults), RunProgress() as progress:
                 urls = {probe.request_url for probe in test.probes if probe.question is Question.OBJECT}
                 left = urls - Frontier(store, run_id, ConformanceSpider.name).settled_forms()
                 progress.stage("ARKs", len(urls), done=len(urls) - len(left), urls=left)
                 stages = [SpiderStage(ConformanceSpider, lambda: given)]
-                note_bugs(run_stages(stages, config.settings(), on_start=progress.watch))
+                run_stages(stages, config.settings(), faults=faults, on_start=progress.watch)
         yield store.observations(run_id)
 
 

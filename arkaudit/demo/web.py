@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import mimetypes
+import random
 import ssl
 import tempfile
 import threading
@@ -169,7 +170,8 @@ class LoopbackWeb:
                 web.requests.append((host, self.path))
                 is_other_robots = self.path == "/robots.txt" and host != SITE_HOST
                 reply = NOT_FOUND if is_other_robots else behaviour(self.path)
-                time.sleep(reply.delay_s)
+                # Answers overtake others, as on the real web, and in the same order each time.
+                time.sleep(reply.delay_s + random.Random(host + self.path).uniform(0, 0.02))
                 body = reply.body.encode() if isinstance(reply.body, str) else reply.body
                 self.send_response(reply.status)
                 self.send_header("Content-Type", reply.media_type)

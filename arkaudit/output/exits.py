@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from crawler.model.outcomes import Family
+    from crawler.process import RunFaults
 
 
 INTERRUPTED = "interrupted; all observations until then are kept"
@@ -197,17 +198,25 @@ def end(code: int, text: str) -> NoReturn:
     sys.exit(code)
 
 
-bugs: list[BaseException] = []
-"""The exceptions that a run of this process survived."""
+survived: list[RunFaults] = []
+"""Faults of arkaudit that a run of this process survived."""
 
 
-def note_bugs(failures: Iterable[BaseException]) -> None:
+def note_faults(faults: RunFaults) -> None:
     """Report answers or documents lost to bugs of arkaudit; `main` then exits with EXIT_UNFINISHED."""
-    bugs.extend(failures)
-    if bugs:
-        number = count_noun(len(bugs), "answer or document", "answers or documents")
-        first = f"{type(bugs[0]).__name__}: {bugs[0]}"
+    if faults.bugs or faults.lost:
+        survived.append(faults)
+    if faults.bugs:
+        number = count_noun(len(faults.bugs), "answer or document", "answers or documents")
+        first = f"{type(faults.bugs[0]).__name__}: {faults.bugs[0]}"
         say(f"{number} could not be processed, which is a bug of arkaudit: {first}", level=logging.ERROR)
+    if faults.lost:
+        number = count_noun(len(faults.lost), "URL was", "URLs were")
+        say(
+            f"{number} requested without an outcome, which is a bug of arkaudit, for example {faults.lost[0]}; "
+            "the run is not finished: the same command requests them again",
+            level=logging.ERROR,
+        )
 
 
 def code_of(ending: BaseException) -> int:

@@ -157,7 +157,9 @@ class ArksSpider(AuditSpider):
         self.frontier.add(CrawlRequest.to_ark(ark, url) for ark, url in targets if not ark.is_skipped)
         self._targets = targets
         self._rules = rules
-        self._conversation = Conversation(self.frontier.targets, rules, readings, recall=self._stored_observations)
+        self._conversation = Conversation(
+            self.frontier.targets, rules, readings, recall=self._stored_observations, on_bug=self.on_bug
+        )
         self._rendering = rendering
         self._renderer: PageRenderer | None = None
 
@@ -272,14 +274,18 @@ class ArksSpider(AuditSpider):
             yield outcome
 
     def _decide(self, observation: Observation) -> tuple[Observation, list[Outgoing]]:
-        """Return the observation to keep, and the next questions. If the decision takes too long, the answer counts as
-        not read.
+        """Return the observation to keep, and the next questions.
+
+        If the decision takes too long, the answer counts as not read. If it fails by a bug, the ARK stays open.
         """
         try:
             with cpu_limit(JUDGING_CPU_S):
                 return observation, self._conversation.on_answer(observation)
         except OverBudget:
             unread = observation.unread(TOO_LONG_TO_JUDGE)
+        except Exception as bug:
+            self.on_bug(bug)
+            return observation, self._conversation.begun
         try:
             with cpu_limit(JUDGING_CPU_S):
                 return unread, self._conversation.on_unread(unread)

@@ -43,6 +43,9 @@ logger = logging.getLogger(__name__)
 #: Seconds between two checks whether all open requests have ended.
 _LOOK_S = 0.05
 
+#: The number of times that an entry may be claimed before it is settled without an outcome.
+MOST_CLAIMS = 3
+
 #: Settings that describe a project, not its requests.
 _OF_PROJECTS = frozenset({"BOT_NAME", "SPIDER_MODULES", "NEWSPIDER_MODULE"})
 #: Settings of arkaudit that a project may override.
@@ -73,17 +76,17 @@ class OwnRun:
             seeds=seeds,
         )
         self.executor = document_executor(1)
-        self._reason = ""
+        self._is_finished = False
         share_pace(crawler, settings, cache_folder())
         crawler.signals.connect(self._on_spider_closed, signal=signals.spider_closed)
         crawler.signals.connect(self._on_engine_stopped, signal=signals.engine_stopped)
 
-    def _on_spider_closed(self, reason: str) -> None:
-        self._reason = reason
+    def _on_spider_closed(self, spider: AuditSpider, reason: str) -> None:
+        self._is_finished = reason == "finished" and not spider.lost
 
     def _on_engine_stopped(self) -> None:
         self.executor.shutdown(wait=False)
-        state = FINISHED if self._reason == "finished" else INTERRUPTED
+        state = FINISHED if self._is_finished else INTERRUPTED
         try:
             self.store.end_run(self.run_id, at=now(), state=state)
         except StoreUnwritable as failure:
@@ -113,6 +116,10 @@ class AuditSpider(scrapy.Spider):
         self.recorder = Recorder(store, run_id, on_failure=self._store_failed, redact=lambda item: self.redact(item))
         self.recorder.on_add = self.on_recorded
         self.feed = Feed(self.frontier, self.recorder, bounds, is_idle=self._is_idle, on_lost=self.on_lost)
+        self.lost: list[str] = []
+        """URLs of entries that got no outcome; the run is not finished, and requests them again when it is resumed."""
+        self.bugs: list[Exception] = []
+        """Exceptions that cost one ARK or document its questions; the run continued."""
         self.own_run: OwnRun | None = None
         """The run that it started for a command of Scrapy; None within a given run."""
         self._results: Iterator[Any] | None = None
@@ -245,10 +252,21 @@ class AuditSpider(scrapy.Spider):
     def begin(self) -> AsyncIterator[Any]:
         """Yield the first request or record of each frontier entry, as `feed` yields the entries."""
 
+    def on_bug(self, bug: Exception) -> None:
+        """Note an exception of arkaudit that costs one ARK or document; the run continues."""
+        self.logger.error("%s: %s", type(bug).__name__, bug, exc_info=bug)
+        self.bugs.append(bug)
+
     def on_lost(self, entry: FrontierEntry) -> None:
-        """Record an outcome for an entry without one although all requests have ended, which is a bug."""
+        """Leave an entry open that has no outcome although all requests have ended, which is a bug.
+
+        A resumed run requests it again. An entry that was lost so often that it would never end is settled.
+        """
         self.logger.error("%s was requested, but got no outcome", entry.crawl_request.url)
-        self.recorder.add(self.outcome_of_lost(entry))
+        if entry.attempts < MOST_CLAIMS:
+            self.lost.append(entry.crawl_request.url)
+        else:
+            self.recorder.add(self.outcome_of_lost(entry))
 
     def outcome_of_lost(self, entry: FrontierEntry) -> Recordable:
         """Return the record for an entry whose requests all ended without an outcome."""

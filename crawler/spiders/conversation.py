@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import same_answer
@@ -118,6 +119,10 @@ class AskingRules:
     patience: Patience = field(default_factory=Patience)
 
 
+def _raise_bug(bug: Exception) -> NoReturn:
+    raise bug
+
+
 def is_worth_asking(policy: str) -> bool:
     """Return True if the address of a policy may be requested. Anyone may have written it into a record."""
     return len(policy) <= LONGEST_POLICY and url_fault(sendable(policy)) is None and not names_skipped_ark(policy)
@@ -186,13 +191,16 @@ class Conversation:
         readings: Mapping[str, Sequence[CandidateReading]] | None = None,
         *,
         recall: Callable[[str], Iterable[Observation]] = lambda url: (),
+        on_bug: Callable[[Exception], None] = _raise_bug,
     ) -> None:
         """Begin with the common facts of all *targets*; *readings* are their other readings, by URL.
 
-        *recall* returns the answers at the URL of a finished target, because they are not kept here.
+        *recall* returns the answers at the URL of a finished target, because they are not kept here. *on_bug* gets an
+        exception in the questions about a target that waited for another one; only its own questions are lost.
         """
         self._rules = rules
         self._recall = recall
+        self._on_bug = on_bug
         self._readings = readings or {}
         self._evidence = evidence_of_targets(targets(), self._readings)
         self._shoulders = Shoulders.among((ark for ark, _ in targets()), rules.registry)
@@ -209,7 +217,7 @@ class Conversation:
         self._controls: dict[Neighbourhood, AnswerFacts] = {}
         self._paths: dict[str, str | None] = {}
         """The resolver path that each host states, or None."""
-        self._begun: list[Ask] = []
+        self.begun: list[Outgoing] = []
         """The questions that the last answer has caused."""
         self._ends: dict[int, Ark] = {}
         """The first object that led to a URL, by a hash of the URL and the resolver."""
@@ -256,14 +264,14 @@ class Conversation:
     def on_answer(self, observation: Observation, *, is_last: bool = False) -> list[Outgoing]:
         """Return the questions after an answer: the same again, unless it *is last*, or the next ones."""
         case = self._cases[observation.request_url]
-        self._begun = []
+        self.begun = []
         case.open -= 1
         case.asking.discard(observation.question)
         return [*self._next_questions(case, observation, is_last=is_last), *self._finish(case)]
 
     def on_unread(self, observation: Observation) -> list[Outgoing]:
         """Return the next questions if `on_answer` was interrupted, including those that it had already begun."""
-        begun = self._begun
+        begun = self.begun
         self._cases[observation.request_url].open += 1
         return [*begun, *self.on_answer(observation, is_last=True)]
 
@@ -323,7 +331,7 @@ class Conversation:
         case.open += 1
         case.asking.add(question)
         ask = Ask(case.ark, case.request_url, question, url, after, wait_s)
-        self._begun.append(ask)
+        self.begun.append(ask)
         return ask
 
     def _finish(self, case: Case) -> Iterator[FinishedTarget]:
@@ -345,7 +353,11 @@ class Conversation:
     def _resume(self, case: Case) -> Iterator[Outgoing]:
         """Return the next question about an ARK that waited for the answer about another."""
         case.open -= 1
-        yield from self._next(case)
+        try:
+            yield from self._next(case)
+        except Exception as bug:
+            case.open += 1  # it never ends
+            self._on_bug(bug)
         yield from self._finish(case)
 
     def _next(self, case: Case) -> Iterator[Outgoing]:
@@ -402,7 +414,8 @@ class Conversation:
 
     def _may_be_explained(self, case: Case) -> bool:
         """Return True if the answer is a 410 that the control may show to be an explanation."""
-        return reached_answer(case.answers) is None and case.answers[Question.OBJECT].may_be_explained
+        answer = case.answers.get(Question.OBJECT)
+        return answer is not None and answer.may_be_explained and reached_answer(case.answers) is None
 
     def _is_soft(self, case: Case) -> bool:
         """Return True if such a page is also sent for a name that can't exist."""

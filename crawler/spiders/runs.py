@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 from operator import attrgetter
+from typing import NoReturn
 
 from crawler.answers.facts import AnswerFacts
 from crawler.asking.probes import place_of
@@ -46,6 +47,7 @@ from crawler.verdicts.verdict import (
     TOO_LONG_TO_JUDGE,
     ClosedCollection,
     VerdictContext,
+    bug_reason,
     closed_for,
     judge,
     skipped_verdict,
@@ -197,6 +199,11 @@ def _decisions(
 
 # -- verdicts
 
+
+def _raise_bug(bug: Exception) -> NoReturn:
+    raise bug
+
+
 Target = tuple[Ark, str]
 
 #: The number of ARKs that are judged at a time, because the observations of a million do not fit into memory.
@@ -222,15 +229,17 @@ def verdicts_of_run(
     background: Background | None = None,
     *,
     recorded: Collection[str] = (),
+    on_bug: Callable[[Exception], None] = _raise_bug,
 ) -> Iterator[Verdict]:
     """Yield a verdict for each of *targets*, in order: answers are judged, examples and tests are skipped.
 
     Targets at the URLs *recorded* already have one. A target that was never requested, because the run ended early, has
-    none. Only the observations of a few hundred ARKs are in memory at a time.
+    none. Only the observations of a few hundred ARKs are in memory at a time. *on_bug* gets an exception in judging one
+    target, which is then undetermined.
     """
     asked = list(targets)
     shared = AnswerSets.from_observations(store.observations(run_id, SHARED))
-    run_judge = RunJudge(shared, store.tls_results(run_id), background, asked, store.landings(run_id))
+    run_judge = RunJudge(shared, store.tls_results(run_id), background, asked, store.landings(run_id), on_bug)
     remaining = (one for one in asked if one[1] not in recorded)
     while some := list(islice(remaining, _AT_A_TIME)):
         cases = [run_judge.case(ark, url) for ark, url in some]
@@ -252,16 +261,18 @@ def judge_run(
     recorded: Collection[str] | None = None,
     on_verdict: Callable[[Verdict], None] | None = None,
     on_progress: Callable[[], None] = lambda: None,
+    on_bug: Callable[[Exception], None] = _raise_bug,
 ) -> None:
     """Judge and record all observations of a run, with findings that need all of it if it is whole.
 
     *on_verdict* is called with each verdict, in the order of the *targets*; without it, those at the URLs *recorded*
-    (`Store.begin_verdicts`) are not judged again. *on_progress* is called after each.
+    (`Store.begin_verdicts`) are not judged again. *on_progress* is called after each, *on_bug* with each exception.
     """
 
     def judge_targets() -> Iterator[Verdict]:
         needless = recorded if on_verdict is None else None
-        for verdict in verdicts_of_run(store, run_id, targets, background, recorded=needless or ()):
+        verdicts = verdicts_of_run(store, run_id, targets, background, recorded=needless or (), on_bug=on_bug)
+        for verdict in verdicts:
             on_progress()
             if on_verdict is not None:
                 on_verdict(verdict)
@@ -285,12 +296,13 @@ def judge_settled(
     background: Background,
     *,
     on_verdict: Callable[[Verdict], None] | None,
+    on_bug: Callable[[Exception], None] = _raise_bug,
 ) -> None:
-    """Judge and record those of *targets* that an interrupted run completed."""
+    """Judge and record those of *targets* that an unfinished run completed."""
     finished = Frontier(store, run_id, ARKS).settled_forms()
     done = [(ark, url) for ark, url in targets if url in finished or ark.is_skipped]
     if done:
-        judge_run(store, run_id, done, background, is_whole=False, on_verdict=on_verdict)
+        judge_run(store, run_id, done, background, is_whole=False, on_verdict=on_verdict, on_bug=on_bug)
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,10 +332,12 @@ class RunJudge:
         background: Background | None,
         asked: Sequence[Target],
         landed: Mapping[str, str],
+        on_bug: Callable[[Exception], None],
     ) -> None:
         self._shared = shared
         self._tls = {(result.host, result.port): result for result in tls}
         self._background = background or Background()
+        self._on_bug = on_bug
         self._evidence = evidence_of_targets(asked, self._background.readings)
         objects: dict[str, set[Ark]] = defaultdict(set)
         for ark, url in asked:
@@ -354,12 +368,13 @@ class RunJudge:
             with cpu_limit(JUDGING_CPU_S):
                 return self._judge(case, answer_sets, answer_set)
         except OverBudget:
-            return judge(
-                {
-                    question: AnswerFacts(answer.seen.unread(TOO_LONG_TO_JUDGE))
-                    for question, answer in answer_set.last.items()
-                }
-            )
+            reason = TOO_LONG_TO_JUDGE
+        except Exception as bug:
+            self._on_bug(bug)
+            reason = bug_reason(bug)
+        return judge(
+            {question: AnswerFacts(answer.seen.unread(reason)) for question, answer in answer_set.last.items()}
+        )
 
     def _judge(self, case: TargetReadings, answer_sets: AnswerSets, answer_set: AnswerSet) -> Verdict | None:
         context = self._context(case.ark, answer_set)

@@ -183,7 +183,7 @@ class Feed:
     """Hands out the entries of a frontier, hosts in turn, until all have their outcome.
 
     The claimed entries of a crashed process come first. If *is_idle* returns True while an entry has no outcome, the
-    entry was lost, and *on_lost* must settle it.
+    entry was lost: *on_lost* is called with it, and the feed no longer waits for its outcome.
     """
 
     def __init__(
@@ -342,7 +342,7 @@ class Feed:
     # -- waiting
 
     async def _change(self) -> None:
-        """Wait for a change; if no change is possible any more, settle the lost entries."""
+        """Wait for a change; if no change is possible any more, give up the lost entries."""
         self._changed.clear()
         try:
             async with asyncio.timeout(_CHECK_AFTER_S):

@@ -54,6 +54,15 @@ JUDGING_CPU_S = 2.0
 TOO_LONG_TO_JUDGE = f"the verdict took more than {JUDGING_CPU_S:g} s of CPU time"
 
 
+def bug_reason(bug: Exception) -> str:
+    """Return the reason of a verdict that an exception of arkaudit prevented.
+
+    >>> bug_reason(KeyError("object"))
+    "a bug of arkaudit, please report it: KeyError: 'object'"
+    """
+    return f"a bug of arkaudit, please report it: {type(bug).__name__}: {bug}"
+
+
 @dataclass(frozen=True, slots=True)
 class ClosedCollection:
     """The ARKs of one NAAN whose names begin alike, and the reason why access to them is closed."""
