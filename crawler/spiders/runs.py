@@ -332,7 +332,7 @@ class RunJudge:
         background: Background | None,
         asked: Sequence[Target],
         landed: Mapping[str, str],
-        on_bug: Callable[[Exception], None],
+        on_bug: Callable[[Exception], None] = _raise_bug,
     ) -> None:
         self._shared = shared
         self._tls = {(result.host, result.port): result for result in tls}
