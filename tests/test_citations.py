@@ -5,9 +5,16 @@ from typing import Any
 
 import pytest
 
+from crawler.model.resolving import citation_urls
 from extractors.extraction import Extraction, extraction_of
 from extractors.find import Mention, scan
-from extractors.mentions.mention import citation_findings, citation_numbers, complete_mentions, linked_arks
+from extractors.mentions.mention import (
+    citation_findings,
+    citation_numbers,
+    complete_mentions,
+    linked_arks,
+    relative_resolvers,
+)
 from extractors.model.ark import Ark
 from extractors.model.documents import Anchor, Block, Finding, Role
 from extractors.wraps.evidence import Evidence
@@ -172,3 +179,38 @@ def test_findings_are_ordered() -> None:
     extraction = page(link("ark:/76543/pf5", "ark:/76543/pf6") + "<p>ark:/76543/pf8 and ark:/76543/pf7")
     assert list(extraction.findings) == sorted(extraction.findings)
     assert [type(finding) for finding in extraction.findings] == [Finding] * 4
+
+
+@pytest.mark.parametrize(
+    ("markup", "urls"),
+    [
+        pytest.param(
+            "<a href='http://r.example/ark:/76543/pf5'>ark:/76543/pf5</a>",
+            ["http://r.example/ark:/76543/pf5"],
+            id="a compact text",
+        ),
+        pytest.param(
+            "<a href='http://r.example/ark:/76543/pf5'>https://n2t.net/ark:/76543/pf5</a>",
+            ["http://r.example/ark:/76543/pf5"],
+            id="a text with another resolver",
+        ),
+        pytest.param(
+            "<a href='/ark:/76543/pf5'>ark:/76543/pf5</a>", ["http://site.example/ark:/76543/pf5"], id="a relative link"
+        ),
+        pytest.param(
+            "<a href='http://r.example/ark:/76543/pf5'>ark:/76543/x7</a>",
+            ["http://r.example/ark:/76543/pf5", "https://n2t.net/ark:/76543/x7"],
+            id="a text with another ARK",
+        ),
+        pytest.param(
+            "<a href='http://r.example/ark:/76543/pf5'>here</a> ark:/76543/pf5",
+            ["http://r.example/ark:/76543/pf5", "https://n2t.net/ark:/76543/pf5"],
+            id="a text beside a link",
+        ),
+    ],
+)
+def test_link_decides_for_its_text_where_an_ark_is_requested(markup: str, urls: list[str]) -> None:
+    extraction = page(f"<p>{markup}</p>")
+    resolvers = relative_resolvers(extraction.mentions, extraction.reading, "http://site.example/page")
+    asked = citation_urls(extraction.mentions, resolvers, "https://n2t.net/")
+    assert list(dict.fromkeys(asked)) == urls

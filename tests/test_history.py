@@ -29,6 +29,7 @@ from crawler.store.pruning import prune
 from crawler.store.store import Store
 from extractors.find import find_arks
 from extractors.model.ark import Ark
+from extractors.model.documents import Finding
 from reports.ark_history import load_ark_history
 from tests.loopback import run_command
 from tests.vectors import vectors
@@ -53,12 +54,14 @@ def audit(
     *,
     documents: dict[str, str] | None = None,
     answers: dict[str, int | None] | None = None,
+    findings: dict[str, list[str]] | None = None,
     state: str = "finished",
     seeds: Sequence[str] = (GUIDE,),
 ) -> int:
     """Record one run: documents by URL with their text, and the answer of each ARK.
 
-    A text in brackets is the outcome of the document, with the target of a redirect.
+    A text in brackets is the outcome of the document, with the target of a redirect. A name with an exclamation mark is
+    that of a document in an archive. *findings* are kinds of findings by document.
     """
     run_id = store.begin_run(
         command="run", at=moment(day), version="0", resolver="https://n2t.net/", user_agent="t", seeds=seeds
@@ -66,9 +69,14 @@ def audit(
     for url, text in (documents or {}).items():
         outcome, _, led_to = text.strip("[]").partition(" ") if text.startswith("[") else ("read", "", "")
         mentions = tuple(CitedMention(each, each.repaired) for each in find_arks("" if outcome != "read" else text))
-        hops = (Hop(url, "GET", moment(day), 200),)
+        status = {"broken": 404, "timeout": None}.get(outcome, 200)
+        hops = () if url.startswith("/") else (Hop(url, "GET", moment(day), status),)
         became = (DocumentOutcome if outcome in set(DocumentOutcome) else ObjectOutcome)(outcome)
-        row = DocumentRecord(url, None, moment(day), became, hops=hops, mentions=mentions, led_to=led_to or None)
+        container = url.partition("!")[0] if "!" in url else None
+        row = DocumentRecord(
+            url, container, moment(day), became, hops=() if container else hops, mentions=mentions,
+            findings=tuple(Finding(kind, "") for kind in (findings or {}).get(url, ())), led_to=led_to or None,
+        )  # fmt: skip
         store.record(run_id, [row])
     store.record(run_id, [seen(url, day, status) for url, status in (answers or {}).items()])
     judge_run(store, run_id, [(Ark.parse(url), url) for url in answers or {}])
@@ -137,8 +145,8 @@ def test_ark_cited_at_another_url_is_neither_gone_nor_new() -> None:
 @pytest.mark.parametrize("vector", vectors("absences"))
 def test_only_observed_absence_is_gone(vector: dict[str, Any]) -> None:
     with Store.open(None) as store:
-        for day, run in enumerate(vector["audits"]):
-            audit(store, day, answers=None if day else {ONE: 200}, **run)
+        for number, run in enumerate(vector["audits"]):
+            audit(store, 4 * number, answers=None if number else {ONE: 200}, **run)
         assert [each.is_cited for each in store.known_arks()] == [vector["is_cited"]]
         assert_rebuilt_the_same(store)
 

@@ -103,7 +103,8 @@ def test_summary_repeats_the_numbers_that_were_reported_then(tmp_path: Path) -> 
 
 def record_audit(store: Store, run: int, subjects: list[tuple[int, int, int, tuple[int | None, ...]]]) -> None:
     urls = {
-        f"https://h{host}.example/ark:/1234{naan}/x{number}z": (documents, answers[run])
+        # Some ARKs are cited at several hosts.
+        f"https://h{host}.example/ark:/1234{naan}/x{number % 9}z": (documents, answers[run])
         for number, (host, naan, documents, answers) in enumerate(subjects)
     }
     texts = {
@@ -136,10 +137,17 @@ def assert_parts_agree(frames: Frames) -> None:
         assert (counts.failing, counts.confirmed, len(first & confirmed)) == (len(first), len(confirmed), 0)
         assert summary.loc["ARKs: fails", "change"] == len(more) - len(fails(frames.previous) - failing)
     assert_nothing_dead_is_proposed(tables)
+    causes, failures = tables["causes"], tables["failures"]
+    assert (failures.groupby("ark")["number"].nunique() == 1).all(), "an ARK has one cause"
+    in_causes = failures.drop_duplicates("ark").groupby("number").size()
+    assert causes.set_index("number")["arks"].to_dict() == in_causes.to_dict()
+    assert failing <= set(failures["ark"])
+    assert causes["arks"].sum() == len(set(failures["ark"]))
     digest = digest_of(Report(frames, tables), "theses", page=None, kinds=HEADINGS)
     assert digest.counts == counts
     assert f"**{headline(counts)}**" in as_markdown(digest)
     assert counts.causes == len(digest.causes) + digest.more_causes
+    assert sum(cause.arks for cause in digest.causes) <= len(set(failures["ark"]))
     assert not (digest.news.is_clear and (failing or counts.unreachable))
     html = page(frames, tables)
     soup = BeautifulSoup(html, "html.parser")
@@ -166,7 +174,9 @@ def assert_nothing_dead_is_proposed(tables: Mapping[str, pd.DataFrame]) -> None:
 def test_failures_at_one_host_are_one_cause_and_silence_is_last(tmp_path: Path) -> None:
     path = tmp_path / "audit.db"
     hosts = {"a": 12, "b": 9, "silent": 20}
-    urls = [f"https://{host}.example/ark:/1234{at % 5}/x{at}z" for host, most in hosts.items() for at in range(most)]
+    urls = [
+        f"https://{host}.example/ark:/1234{at % 5}/{host}{at}z" for host, most in hosts.items() for at in range(most)
+    ]
     text = {"https://library.example/": "see " + " ".join(urls)}
     with Store.open(path) as store:
         audit(store, 0, documents=text, answers=dict.fromkeys(urls, 200))

@@ -319,6 +319,10 @@ def test_the_summary_in_a_few_lines(frames: Frames) -> None:
             "Audit of https://library.example/guide.html: run 2 (crawl) of the store world.sqlite, "
             "2026-11-20 10:00:00 UTC to 2026-11-20 10:05:00 UTC."
         ),
+        (
+            "2 documents were not read, or not whole: https://library.example/closed.pdf (unreadable), "
+            "https://gone.example/ (dns)."
+        ),
         "11 citations of 9 ARKs in 4 documents (1 not readable, 1 not reached); 1 repaired, 1 ambiguous.",
         "ARKs: 3 work, 1 fails, 1 gave no answer today, 4 were not judged.",
         "2 ARKs return metadata; 1 ARK has a stated commitment.",

@@ -16,7 +16,6 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Row,
-    Select,
     bindparam,
     delete,
     exists,
@@ -25,7 +24,6 @@ from sqlalchemy import (
     select,
     text,
     tuple_,
-    union,
     union_all,
     update,
 )
@@ -46,10 +44,11 @@ from crawler.history.ark_status import (
     metadata_to_compare,
     step,
 )
+from crawler.history.citations import note_citations, seen_before
 from crawler.history.rechecking import KnownArk
 from crawler.history.run_times import moment_of_check
 from crawler.model import schema
-from crawler.model.observations import ACCESS, DocumentOutcome, Family, ObjectOutcome, moment
+from crawler.model.observations import ACCESS, Family, ObjectOutcome, moment
 from extractors.model.urls import authority_of
 
 #: The kind of the finding that marks a pruned run.
@@ -187,7 +186,7 @@ def note_end(connection: Connection, run_id: int) -> None:
     if has_followers(connection, run_id):
         rebuild(connection)
     else:
-        _note_citations(connection, run_id)
+        note_citations(connection, run_id, policy_of(connection))
 
 
 def _is_noted(connection: Connection, run_id: int) -> bool:
@@ -217,7 +216,7 @@ def rebuild(
         if row.ended_at is not None or row.run_id in noted:
             _note_verdicts(connection, row.run_id, is_beside=is_beside)
         if row.ended_at is not None:
-            _note_citations(connection, row.run_id)
+            note_citations(connection, row.run_id, policy_of(connection))
         if row.run_id == until:
             break
 
@@ -262,7 +261,7 @@ def _note_verdicts(connection: Connection, run_id: int, *, after: int = 0, is_be
         statuses = _stored_statuses(connection, run_id, verdicts)
         answers = _answers(connection, run_id, [row.request_url for row in verdicts])
         new = {row.ark_id for row in verdicts if (row.ark_id, row.request_url) not in statuses}
-        is_seen = _latest.ark_id.in_(new) & _seen_before(_latest.ark_id, verdicts[0].started_at)
+        is_seen = _latest.ark_id.in_(new) & seen_before(_latest.ark_id, verdicts[0].started_at)
         seen = set(connection.scalars(select(_latest.ark_id).where(is_seen)))
         rows: list[dict[str, Any]] = []
         events: list[dict[str, Any]] = []
@@ -398,116 +397,3 @@ def _columns(ark_status: ArkStatus) -> dict[str, Any]:
 
 def _when(text: str | None) -> datetime | None:
     return datetime.fromisoformat(text) if text is not None else None
-
-
-# -- the ARKs that documents cite at present: new ones, and those that are gone
-
-
-#: Outcomes that show the present citations of a document: it was read, or it is gone.
-_PRESENT = frozenset({DocumentOutcome.READ, ObjectOutcome.BROKEN})
-_REDIRECTED = DocumentOutcome.REDIRECTED
-
-#: The number of ARKs read at a time; each page scans all mentions of a run.
-_CITED_PAGE = 5000
-
-
-def _note_citations(connection: Connection, run_id: int) -> None:
-    """Update `latest` from the documents of a run; ARKs that are no longer cited are gone.
-
-    Only a finished run shows that a citation is gone. It stays if a document that had it could not be read this time.
-    If the last finished run from other seeds has it, it is a citation of that run from then on.
-    """
-    this = connection.execute(select(schema.run).where(_run.run_id == run_id)).one()
-    _add_new(connection, this)
-    cited = tuple_(_latest.ark_id, _latest.request_url).in_(_cited_in(_run.run_id == run_id))
-    is_seen = _seen_before(_latest.ark_id, this.started_at)
-    again = select(_latest.ark_id, _latest.request_url).where(cited, _latest.gone_at.is_not(None), ~is_seen)
-    _add_events(connection, this, connection.execute(again).all(), EventKind.NEW, "cited again")
-    connection.execute(update(schema.latest).where(cited).values(cited_in=run_id, gone_at=None))
-    if this.state == "finished" and this.seeds:
-        _note_gone(connection, this)
-
-
-def _cited_in(runs: ColumnElement[bool], *columns: Any) -> Select[Any]:
-    """Return the query for the ARKs and URLs that documents of some runs cite, without duplicates."""
-    mention, of_its_run = schema.mention.c, _document.run_id == _run.run_id
-    return (
-        select(mention.ark_id, mention.request_url, *columns)
-        .join_from(schema.mention, schema.document)
-        .join(schema.run, of_its_run)
-        .where(runs, mention.request_url.is_not(None), schema.is_current_mention)
-        .distinct()
-    )
-
-
-def _add_new(connection: Connection, this: Any) -> None:
-    """Add the cited ARKs that were never checked, in pages, because there may be millions."""
-    latest, cited = schema.latest, _cited_in(_run.run_id == this.run_id).subquery()
-    is_known = exists().where(schema.at_one_url(latest.c, cited.c))
-    is_seen = _seen_before(cited.c.ark_id, this.started_at).label("is_seen")
-    query = select(cited, is_seen).where(~is_known).order_by(cited.c.ark_id, cited.c.request_url).limit(_CITED_PAGE)
-    unchecked = {
-        "first_seen_at": this.started_at,
-        "state": ArkState.UNDETERMINED,
-        "since": this.started_at,
-        "reason": "it was never checked",
-        "strikes": 0,
-        "memory": {},
-    }
-    while new := connection.execute(query).all():
-        _add_events(connection, this, [row[:2] for row in new if not row.is_seen], EventKind.NEW, "")
-        rows = [
-            {"ark_id": ark_id, "request_url": url, "host": authority_of(url), **unchecked} for ark_id, url, _ in new
-        ]
-        connection.execute(insert(latest), rows)
-
-
-def _seen_before(ark_id: ColumnElement[Any], moment: str) -> ColumnElement[bool]:
-    """Return the condition that an ARK was known before a *moment*, at any URL, and has not gone since."""
-    other = schema.latest.alias().c
-    return exists().where(other.ark_id == ark_id, other.gone_at.is_(None), other.first_seen_at < moment)
-
-
-def _note_gone(connection: Connection, this: Any) -> None:
-    alike = select(_run.run_id).where(_run.seeds == this.seeds, _run.run_id != this.run_id)
-    # Documents whose present citations this run does not show. A redirect shows as much as its target.
-    untold = select(_document.url).where(
-        _document.run_id == this.run_id, _document.outcome.not_in((*_PRESENT, _REDIRECTED))
-    )
-    redirected = select(_document.url).where(
-        _document.run_id == this.run_id, _document.outcome == _REDIRECTED, _document.final_url.in_(untold)
-    )
-    in_these = _document.url.in_(union(untold, redirected))
-    # The last finished run from each other set of seeds, up to this run.
-    order = func.row_number().over(partition_by=_run.seeds, order_by=(_run.started_at.desc(), _run.run_id.desc()))
-    ranked = (
-        select(_run.run_id, order.label("back"))
-        .where(_run.state == "finished", _run.seeds != this.seeds)
-        .where(tuple_(_run.started_at, _run.run_id) < tuple_(this.started_at, this.run_id))
-        .subquery()
-    )
-    others = _run.run_id.in_(select(ranked.c.run_id).where(ranked.c.back == 1))
-    pair = (_latest.ark_id, _latest.request_url)
-    was_here = (
-        _latest.gone_at.is_(None),
-        _latest.cited_in.in_(alike),
-        tuple_(*pair, _latest.cited_in).not_in(_cited_in(in_these, _run.run_id)),
-    )
-    is_elsewhere = tuple_(*pair).in_(_cited_in(others))
-    update_latest = update(schema.latest)
-    connection.execute(update_latest.where(*was_here, ~is_elsewhere).values(gone_at=this.started_at))
-    citing = _cited_in(others, _run.run_id).subquery().c
-    elsewhere = select(func.max(citing.run_id)).where(schema.at_one_url(citing, _latest)).scalar_subquery()
-    connection.execute(update_latest.where(*was_here, is_elsewhere).values(cited_in=elsewhere))
-    other = schema.latest.alias().c
-    is_cited = exists().where(other.ark_id == _latest.ark_id, other.gone_at.is_(None), other.cited_in.is_not(None))
-    gone = select(*pair).where(_latest.gone_at == this.started_at, ~is_cited).order_by(_latest.latest_id)
-    words = "no document that could be read cites it any more"
-    _add_events(connection, this, connection.execute(gone).all(), EventKind.GONE, words)
-
-
-def _add_events(connection: Connection, this: Any, rows: Iterable[Any], kind: EventKind, detail: str) -> None:
-    values = {"run_id": this.run_id, "at": this.started_at, "event": kind, "detail": detail}
-    events = [{"ark_id": ark_id, "request_url": request_url, **values} for ark_id, request_url in rows]
-    if events:
-        connection.execute(insert(schema.event), events)

@@ -144,12 +144,23 @@ class CommitmentOutcome(StrEnum):
 
 
 class DocumentOutcome(StrEnum):
-    """The outcome of a document that answered. Without an answer, the object outcome of its chain is used."""
+    """The outcome of a document that answered.
+
+    Without an answer, or behind a wall (`ObjectOutcome.BLOCKED`), the object outcome is used.
+    """
 
     READ = "read"
     UNREADABLE = "unreadable"
     """Fetched, but no reader could read it; its findings give the reason."""
+    INCOMPLETE = "incomplete"
+    """Its body was cut off; what arrived was read."""
+    PAUSED = "paused"
+    """Its site is closed for a time: the answer is a page about maintenance or a fault."""
     REDIRECTED = "redirected"
     """Its URL redirects to another document, which has a row of its own."""
     REFERER = "referer"
     """Not requested: a server's log names it as the page that visitors came from."""
+
+
+#: Outcomes of documents of which at least a part was read.
+READABLE = frozenset({DocumentOutcome.READ.value, DocumentOutcome.INCOMPLETE.value})

@@ -7,7 +7,7 @@ URLs are raw text and never canonicalized: a bare ``?``, dot segments and the ca
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,6 +18,7 @@ import idna
 
 from crawler.model.observations import ACCESS, ChainEnd, Hop, Observation, Question
 from extractors.find import find_arks
+from extractors.mentions.mention import LINK_TARGETS, Mention
 from extractors.model.ark import SKIPPED_NAANS
 from extractors.model.errors import ArkauditError
 from extractors.model.normalize import LABEL
@@ -86,6 +87,23 @@ def mention_url(repaired: str, resolver: str | None, of_page: str | None, global
     if of_page is not None:
         return request_url(of_page + repaired.removeprefix(resolver or ""), of_page, global_resolver)
     return request_url(repaired, resolver, global_resolver)
+
+
+def citation_urls(mentions: Sequence[Mention], resolvers: Sequence[str | None], global_resolver: str) -> Iterator[str]:
+    """Yield the URL that requests each mention of a document; *resolvers* are those of relative links.
+
+    The target of a link decides for its text, so that one citation is requested at one URL.
+    """
+    urls = [
+        mention_url(mention.repaired, mention.resolver, of_page, global_resolver)
+        for mention, of_page in zip(mentions, resolvers, strict=True)
+    ]
+    of_targets: dict[int | None, str] = {}
+    for mention, url in zip(mentions, urls, strict=True):
+        if mention.role in LINK_TARGETS:
+            of_targets.setdefault(mention.citation, url)
+    for mention, url in zip(mentions, urls, strict=True):
+        yield of_targets.get(mention.citation, url) if mention.link is not None else url
 
 
 def sendable(url: str) -> str:

@@ -289,8 +289,9 @@ document = Table(
     required(
         "outcome",
         Text,
-        "read, unreadable, redirected (to a document with a row of its own), referer (not requested: the page in a log "
-        "that visitors came from), or the object outcome of the request",
+        "read, incomplete (cut off on the way), paused (a page about a pause in its place), unreadable, redirected (to a "
+        "document with a row of its own), referer (not requested: the page in a log that visitors came from), or the "
+        "object outcome of the request",
     ),
     optional(
         "status",

@@ -234,7 +234,7 @@ class Gate:
         refused: _Refused = defaultdict(list)
         for item in read.items:
             is_in_reach = (reach is Reach.ITEM and item.is_elsewhere) or self._is_near(item.url)
-            if is_in_reach and self._is_wanted(item.url) and not self._is_refused(item.url, refused):
+            if is_in_reach and self.is_wanted(item.url) and not self._is_refused(item.url, refused):
                 new_requests.append(
                     (item.url, item.found_on or crawl_request.url, crawl_request.depth + 1, reach, None, 0)
                 )
@@ -306,7 +306,7 @@ class Gate:
         """Return the reach of a link of the page at *url*; None if it isn't followed, without a finding."""
         if crawl_request.reach is Reach.SITE:
             return self._reach_in_site(target.url, target.is_document)
-        if not self._is_wanted(target.url):
+        if not self.is_wanted(target.url):
             return None
         if self._scope.is_content_host(target.url):
             return Reach.LEAF
@@ -326,12 +326,12 @@ class Gate:
             reach = Reach.LEAF
         else:
             return None
-        return reach if self._is_wanted(url) else None
+        return reach if self.is_wanted(url) else None
 
     def _is_near(self, url: str) -> bool:
         return self._scope.holds(url) or self._scope.is_content_host(url)
 
-    def _is_wanted(self, url: str) -> bool:
+    def is_wanted(self, url: str) -> bool:
         """Return True if *url* may be a document, and the user wants it."""
         rules = self._rules
         try:

@@ -16,9 +16,18 @@ from urllib.parse import urlsplit
 from scrapy.http import Response
 
 from crawler.answers.facts import OUTCOME_OF_END, status_outcome
+from crawler.answers.stand_ins import StandIn, stand_in, stand_in_by_headers
 from crawler.model.crawl_requests import CrawlRequest
-from crawler.model.observations import Chain, ChainEnd, CitedMention, DocumentOutcome, DocumentRecord, now
-from crawler.model.resolving import mention_url
+from crawler.model.observations import (
+    Chain,
+    ChainEnd,
+    CitedMention,
+    DocumentOutcome,
+    DocumentRecord,
+    ObjectOutcome,
+    now,
+)
+from crawler.model.resolving import citation_urls
 from crawler.sources.links import Headers
 from crawler.spiders.archive_members import MemberExtraction, extract_inline, extract_members, failed_member
 from crawler.wire.failures import INCOMPLETE, STOPPED, body_faults
@@ -34,6 +43,8 @@ from extractors.processes.worker import WorkerError, WorkerExecutor
 T = TypeVar("T")
 
 _HEAD_BYTES = 512
+#: Media types of pages that hosts send in place of documents.
+_PAGES = frozenset({"text/html", "application/xhtml+xml", "text/plain"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +109,11 @@ def headers_of(response: Response) -> Headers:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The row of a document with its extraction, which is None for an archive."""
+    """The row of a document with its extraction."""
 
     record: DocumentRecord
     extraction: Extraction | None
+    """None for an archive, and for a page in place of the document."""
     is_member: bool = False
     """True if it was in an archive: its links belong to another time and place."""
 
@@ -139,6 +151,10 @@ class DocumentReader:
                 continue
             is_own = part.name == source.name
             has_documents = True
+            page = _stand_in(source, part.extraction) if is_own else None
+            if page is not None:
+                yield Row(_stand_in_record(source, at, part, page), None)
+                return
             yield Row(self._record(source, at, part), part.extraction, is_member=not is_own)
             if is_own:
                 return
@@ -171,21 +187,20 @@ class DocumentReader:
         is_own = member.name == source.name
         hops = source.hops if is_own else ()
         findings = extraction.findings
-        if is_own and (not_whole := _not_whole(source, member.size)):
+        not_whole = _not_whole(source, member.size) if is_own else ()
+        if not_whole:
             findings = (*(finding for finding in findings if finding.kind != "empty"), *not_whole)
         unresolved = {mention.index: mention for mention in extraction.unresolved}
-        cited = zip(extraction.mentions, member.resolvers, strict=True)
+        urls = citation_urls(extraction.mentions, member.resolvers, self._resolver)
         mentions = tuple(
-            CitedMention(
-                mention, mention_url(mention.repaired, mention.resolver, own, self._resolver), unresolved.get(index)
-            )
-            for index, (mention, own) in enumerate(cited)
+            CitedMention(mention, url, unresolved.get(index))
+            for index, (mention, url) in enumerate(zip(extraction.mentions, urls, strict=True))
         )
         return DocumentRecord(
             url=member.name,
             found_on=source.found_on if is_own else source.name,
             fetched_at=at,
-            outcome=_outcome(findings, is_read=bool(mentions), is_answer=bool(hops)),
+            outcome=_outcome(findings, not_whole, is_read=bool(mentions), is_answer=bool(hops)),
             hops=hops,
             media_type=extraction.reading.media_type,
             title=extraction.reading.title,
@@ -232,6 +247,47 @@ def unfetched_record(
     )
 
 
+def behind_log_in(crawl_request: CrawlRequest, hops: Chain) -> DocumentRecord:
+    """Return the row about a document whose URL redirects to a log-in page."""
+    words = f"it leads to a log-in page: {hops[-1].url}"
+    return DocumentRecord(
+        url=crawl_request.url,
+        found_on=crawl_request.found_on,
+        fetched_at=hops[-1].at,
+        outcome=ObjectOutcome.BLOCKED,
+        hops=hops,
+        findings=(Finding("blocked", words),),
+        settles=crawl_request.canonical,
+    )
+
+
+def _stand_in(source: DocumentSource, extraction: Extraction) -> StandIn | None:
+    """Return the page that was sent in place of a fetched document, or None. A page that cites others' ARKs is none."""
+    if not source.hops or any(mention.ark.name not in source.hops[-1].url for mention in extraction.mentions):
+        return None
+    by_headers = stand_in_by_headers(source.hops[-1].headers)
+    if by_headers is not None or extraction.reading.media_type not in _PAGES:
+        return by_headers
+    reading, body = extraction.reading, source.stream.getvalue() if isinstance(source.stream, BytesIO) else b""
+    return stand_in(reading.title, len(reading.links), body)
+
+
+def _stand_in_record(source: DocumentSource, at: str, member: MemberExtraction, page: StandIn) -> DocumentRecord:
+    """Return the row about a document that was not sent, but a *page* in its place."""
+    return DocumentRecord(
+        url=source.name,
+        found_on=source.found_on,
+        fetched_at=at,
+        outcome=page.outcome,
+        hops=source.hops,
+        media_type=member.extraction.reading.media_type,
+        title=member.extraction.reading.title,
+        body_bytes=member.size,
+        body_sha256=member.sha256,
+        findings=(Finding(str(page.outcome), page.reason),),
+    )
+
+
 def source_record(source: DocumentSource, *, is_faulty: bool) -> DocumentRecord:
     """Return the row of an OAI-PMH answer. Each document in it has a row of its own."""
     record = _archive_record(source, source.hops[-1].at if source.hops else now(), (), True)
@@ -245,12 +301,13 @@ def _archive_record(source: DocumentSource, at: str, findings: Sequence[Finding]
     kind = archive_kind(source.stream.read(_HEAD_BYTES))
     size = source.stream.seek(0, os.SEEK_END)
     source.stream.seek(0)
-    all_findings = (*findings, *_not_whole(source, size))
+    not_whole = _not_whole(source, size)
+    all_findings = (*findings, *not_whole)
     return DocumentRecord(
         url=source.name,
         found_on=source.found_on,
         fetched_at=at,
-        outcome=_outcome(all_findings, is_read=is_read, is_answer=bool(source.hops)),
+        outcome=_outcome(all_findings, not_whole, is_read=is_read, is_answer=bool(source.hops)),
         hops=source.hops,
         media_type=kind.value if kind else None,
         body_bytes=size,
@@ -266,13 +323,17 @@ def _not_whole(source: DocumentSource, size: int) -> tuple[Finding, ...]:
     return tuple(body_faults(source.flags, size))
 
 
-def _outcome(findings: Sequence[Finding], *, is_read: bool, is_answer: bool) -> DocumentOutcome:
-    """Return the outcome. An empty file was read, as by `arkaudit extract`; a host that answers without a byte withheld
-    it.
+def _outcome(
+    findings: Sequence[Finding], not_whole: Sequence[Finding], *, is_read: bool, is_answer: bool
+) -> DocumentOutcome:
+    """Return the outcome by all *findings* and those about a body that is *not whole*.
+
+    An empty file was read, as by `arkaudit extract`; a host that answers without a byte withheld it.
     """
-    kinds = NOTHING_READ if is_answer else NOTHING_READ - {"empty"}
-    nothing_read = not is_read and any(finding.kind in kinds for finding in findings)
-    return DocumentOutcome.UNREADABLE if nothing_read else DocumentOutcome.READ
+    nothing = NOTHING_READ if is_answer else NOTHING_READ - {"empty"}
+    if not is_read and any(finding.kind in nothing for finding in findings):
+        return DocumentOutcome.UNREADABLE
+    return DocumentOutcome.INCOMPLETE if not_whole else DocumentOutcome.READ
 
 
 def read_ahead(items: AsyncIterator[T], most: int, tasks: set[asyncio.Task[None]]) -> AsyncIterator[T]:

@@ -17,11 +17,13 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
+from crawler.answers.quirks import is_log_in
 from crawler.model.crawl_requests import (
     CrawlRequest,
     Extent,
     FrontierState,
     Outlinks,
+    Reach,
     RequestKind,
     SourceKind,
     SourceReading,
@@ -40,6 +42,7 @@ from crawler.spiders.document_reading import (
     DocumentReader,
     DocumentSource,
     Row,
+    behind_log_in,
     headers_of,
     read_ahead,
     redirect_record,
@@ -178,11 +181,14 @@ class DocumentsSpider(AuditSpider):
         self._gate.remember_listed(self.frontier.list_digests())
         self.frontier.add(map(CrawlRequest.to_file, self._files))
         self.frontier.add(self._plan.seeds())
-        async for records in read_ahead(self._files_in_turn(), self._jobs, self._reading):
-            async for record in records:
-                for item in self._items(record):
-                    yield item
-            self._files_open -= 1
+        for is_again in (False, True):
+            if is_again and not self._add_unreached():
+                break
+            async for records in read_ahead(self._files_in_turn(), self._jobs, self._reading):
+                async for record in records:
+                    for item in self._items(record):
+                        yield item
+                self._files_open -= 1
         if self.feed.is_full:
             self.recorder.commit()  # the links of the last documents count too
             left, most = self.frontier.counts()[FrontierState.WAITING], self._plan.max_pages
@@ -190,6 +196,20 @@ class DocumentsSpider(AuditSpider):
                 stopped = f"stopped at {most} {'document' if most == 1 else 'documents'} (--max-pages)"
                 rest = f"{left} more {'was' if left == 1 else 'were'} found and not fetched"
                 self._note("max-pages", f"{stopped}; {rest}")
+
+    def _add_unreached(self) -> bool:
+        """Add the web documents that cited ARKs in earlier runs, and to which no link led this time; False if none.
+
+        Only their own answers show whether they are gone. Their links are not followed.
+        """
+        self.recorder.commit()
+        unreached = [
+            CrawlRequest.to_page(url, found_on=found_on, reach=Reach.LEAF)
+            for url, found_on in self.store.unreached_documents(self.run_id)
+            if found_on is not None and self._gate.is_wanted(url)
+        ]
+        self.frontier.add(unreached)
+        return bool(unreached) and not self.is_stopping
 
     async def _files_in_turn(self) -> AsyncIterator[AsyncIterator[DocumentRecord]]:
         """Request or read the entries of the feed; yield the records of each file, read in advance."""
@@ -313,6 +333,9 @@ class DocumentsSpider(AuditSpider):
         records it. A document that was found before, or is already requested, is left to that request.
         """
         there = crawl_request.led_to(hops[-1].url)
+        if there is not crawl_request and is_log_in(there.url):
+            yield behind_log_in(crawl_request, hops)
+            return
         way: DocumentRecord | None = None
         is_ours = True
         if there is not crawl_request:

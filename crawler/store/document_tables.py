@@ -16,6 +16,7 @@ from sqlalchemy import ColumnElement, Connection, Select, Text, and_, bindparam,
 from sqlalchemy.dialects.sqlite import insert
 
 from crawler.history import triaging
+from crawler.history.citations import unreached_documents
 from crawler.model import schema
 from crawler.model.crawl_requests import Outlinks, document_key, same_document
 from crawler.model.observations import (
@@ -38,7 +39,7 @@ from extractors.wraps.reasons import Reason
 _ark, _document, _mention = schema.ark.c, schema.document.c, schema.mention.c
 _frontier, _outlinks, _run = schema.frontier.c, schema.outlinks.c, schema.run.c
 #: Outcomes of documents without a problem.
-LIVE = frozenset(map(str, DocumentOutcome)) - {DocumentOutcome.UNREADABLE}
+LIVE = frozenset(map(str, DocumentOutcome)) - {DocumentOutcome.UNREADABLE, DocumentOutcome.PAUSED}
 #: The number of unreadable documents that a run names.
 _MOST_UNREAD = 100
 
@@ -258,7 +259,7 @@ class DocumentTables(Database):
         [(citations,)] = self.rows(select(func.count()).select_from(cited.subquery()))
         return {
             "documents": sum(outcomes.values()),
-            "read": outcomes.get(DocumentOutcome.READ, 0),
+            "read": outcomes.get(DocumentOutcome.READ, 0) + outcomes.get(DocumentOutcome.INCOMPLETE, 0),
             "redirected": outcomes.get(DocumentOutcome.REDIRECTED, 0),
             "referers": outcomes.get(DocumentOutcome.REFERER, 0),
             "citations": citations,
@@ -323,14 +324,19 @@ class DocumentTables(Database):
                 places[name_of[ark_id], url].append((document_url, page))
         return places
 
+    def unreached_documents(self, run_id: int) -> list[tuple[str, str | None]]:
+        """Return the URL and finder of web documents with citations that stand, and that a run has not found."""
+        with self.read_connection() as connection:
+            return unreached_documents(connection, run_id)
+
     def unread(self, run_id: int) -> list[tuple[str, str | None]]:
-        """Return the documents of a run that could not be fetched or read, in order, each with its outcome and finder.
+        """Return the documents of a run that were not read whole, in order, each with its outcome and finder.
 
         A seed has no finder.
         """
         query = (
             select(_document.url, _document.outcome, _document.status, _document.found_on)
-            .where(_document.run_id == run_id, _document.outcome.not_in(LIVE))
+            .where(_document.run_id == run_id, _document.outcome.not_in(LIVE - {DocumentOutcome.INCOMPLETE}))
             .order_by(_document.document_id)
             .limit(_MOST_UNREAD)
         )

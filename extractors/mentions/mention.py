@@ -170,7 +170,8 @@ def web_url(base: str, link: str) -> str | None:
 # one citation with two places. A finding reports different ARKs in both, a compact ARK without a link, and a link that
 # browsers can't follow.
 
-_TARGETS = (Role.LINK_TARGET, Role.LINK_ANNOTATION)
+#: Roles of the target of a link, in contrast to its text.
+LINK_TARGETS = (Role.LINK_TARGET, Role.LINK_ANNOTATION)
 _NO_COLON_HINT = "/ark/"
 _NO_COLON = regex.compile(
     r"(?P<resolver>https?://[^\s/<>\"']+/(?:[\w.~-]+/)*?)ark/(?P<naan>[0-9]{5})/(?P<name>[0-9A-Za-z][\w=~*+@$/-]*(?:\.\w+)*)"
@@ -187,7 +188,7 @@ def linked_arks(mentions: Iterable[Mention]) -> Mapping[int, Ark]:
     return {
         mention.link: mention.ark
         for mention in mentions
-        if mention.link is not None and mention.role in _TARGETS and not mention.repairs
+        if mention.link is not None and mention.role in LINK_TARGETS and not mention.repairs
     }
 
 
@@ -277,7 +278,7 @@ def citation_findings(mentions: Sequence[Mention], blocks: Sequence[Block]) -> t
     targets: dict[int, list[Mention]] = defaultdict(list)
     for mention in mentions:
         if mention.link is not None:
-            (targets if mention.role in _TARGETS else texts)[mention.link].append(mention)
+            (targets if mention.role in LINK_TARGETS else texts)[mention.link].append(mention)
     findings = {
         Finding("link-mismatch", f"the text shows {shown.ark}, but its link leads to {targets[link][0].ark}")
         for link, shown_here in texts.items()
@@ -288,7 +289,7 @@ def citation_findings(mentions: Sequence[Mention], blocks: Sequence[Block]) -> t
     findings |= {
         Finding("dead-link", f"browsers can't follow {mention.repaired}")
         for mention in mentions
-        if mention.role in _TARGETS and mention.resolver is None and _BARE_SCHEME.match(mention.as_written)
+        if mention.role in LINK_TARGETS and mention.resolver is None and _BARE_SCHEME.match(mention.as_written)
         and _is_whole_target(mention, link_targets)
     }  # fmt: skip
     if any(block.anchors for block in blocks):
@@ -337,7 +338,7 @@ def _targets_of_links(blocks: Sequence[Block]) -> dict[int | None, list[str]]:
     """Return the targets of each link, sorted; those outside of links are under ``None``."""
     link_targets: dict[int | None, list[str]] = defaultdict(list)
     for block in blocks:
-        if block.role in _TARGETS:
+        if block.role in LINK_TARGETS:
             link_targets[block.link].append(block.text.strip())
     for targets in link_targets.values():
         targets.sort()

@@ -11,7 +11,8 @@ from sqlalchemy.sql import operators
 from sqlalchemy.sql.expression import UnaryExpression
 
 from crawler.history.ark_status import EventKind
-from crawler.model.observations import FAMILY_OF, DocumentOutcome, Family
+from crawler.model.observations import FAMILY_OF, Family
+from crawler.model.outcomes import READABLE
 from crawler.model.schema import assessment, document, event, is_current_mention, mention, observation, run, verdict
 
 #: The state of a run that completed.
@@ -51,7 +52,7 @@ def current_scope(connection: Connection) -> ReportScope | None:
     if last is None:
         return None
     has_document = select(document.c.run_id).where(document.c.run_id == run.c.run_id)
-    has_read = has_document.where(document.c.outcome == DocumentOutcome.READ.value).exists()
+    has_read = has_document.where(document.c.outcome.in_(READABLE)).exists()
     for is_meant in (and_(has_read, run.c.state == FINISHED), has_read, has_document.exists()):
         run_id = connection.scalar(newest.where(is_meant))
         if run_id is not None:
@@ -79,11 +80,16 @@ def is_run_before(connection: Connection, run_id: int, other_id: int) -> bool:
 
 
 def run_before(connection: Connection, run_id: int) -> int | None:
-    """Return the last finished run before *run_id* with the same command and seeds, or None."""
+    """Return the last finished run before *run_id* with the same command and seeds, or None.
+
+    A run that had documents and could read none of them shows nothing to compare with.
+    """
     this = connection.execute(select(run.c.command, run.c.seeds, run.c.started_at).where(run.c.run_id == run_id)).one()
+    has_document = select(document.c.run_id).where(document.c.run_id == run.c.run_id)
+    is_meant = or_(~has_document.exists(), has_document.where(document.c.outcome.in_(READABLE)).exists())
     earlier = connection.execute(
         select(run.c.run_id, run.c.seeds)
-        .where(run.c.started_at < this.started_at, run.c.command == this.command, run.c.state == "finished")
+        .where(run.c.started_at < this.started_at, run.c.command == this.command, run.c.state == "finished", is_meant)
         .order_by(run.c.started_at.desc(), run.c.run_id.desc())
     )
     return next((row.run_id for row in earlier if row.seeds == this.seeds), None)

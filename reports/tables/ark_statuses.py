@@ -24,7 +24,7 @@ FAMILY_COLUMNS = {family: family.value.replace("-", "_") for family in Family}
 _FAMILY_CODES = FAMILY.categories.get_indexer(
     pd.Index([*(str(FAMILY_OF[outcome]) for outcome in ObjectOutcome), str(Family.NOT_JUDGED)])
 )
-_BEST_OBJECT = pd.CategoricalDtype(list(map(str, BEST_FIRST)), ordered=True)
+BEST_OBJECT = pd.CategoricalDtype(list(map(str, BEST_FIRST)), ordered=True)
 SERVICES = ["object", "metadata", "commitment"]
 
 
@@ -56,7 +56,7 @@ def best(judged: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
     For metadata and commitment the order of the enums is already best first.
     """
-    ranked = judged.astype({"object": _BEST_OBJECT})
+    ranked = judged.astype({"object": BEST_OBJECT})
     rows = ranked.groupby(by, as_index=False)[SERVICES].min().astype({"object": OBJECT})
     return rows.assign(family=families(rows["object"]))
 

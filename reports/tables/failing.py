@@ -18,11 +18,13 @@ from extractors.model.urls import authority_of
 from reports.remediation.causes import CauseContext, Failure, diagnose, pattern
 from reports.store.frames import Frames
 from reports.store.typed_columns import JOINT
-from reports.tables.ark_statuses import ark_statuses, families, last_answers
+from reports.tables.ark_statuses import BEST_OBJECT, ark_statuses, families, last_answers
 from reports.tables.definitions import PAIR, hosts_of, in_order, map_distinct, records_of, rows_of
 from reports.tables.listings import check_characters
 
-_OF_DIAGNOSIS = ["cause", "fault", "host", "pattern", "rule", "should_be", "because"]
+#: What groups failures by cause; an ARK has one cause, so that the causes' numbers of ARKs add up.
+_OF_CAUSE = ["cause", "fault", "host", "pattern", "rule"]
+_OF_DIAGNOSIS = [*_OF_CAUSE, "should_be", "because"]
 _KNOWN = [
     "ark_id",
     "ark",
@@ -41,7 +43,7 @@ _KNOWN = [
 def diagnosed_failures(frames: Frames) -> pd.DataFrame:
     """Return one row per ARK and URL that fails or gives no answer, and per ARK reached in another way, with its `Diagnosis`.
 
-    The rows are unsorted.
+    All URLs of an ARK have one cause. The rows are unsorted.
     """
     judged = _judged_verdicts(frames)
     amiss = judged[~judged["family"].isin([Family.WORKS, Family.NOT_JUDGED]) | judged["way"].notna()]
@@ -61,7 +63,14 @@ def diagnosed_failures(frames: Frames) -> pd.DataFrame:
     diagnoses = [diagnose(failure, around(failure)) for failure in failures]
     columns = {name: [getattr(diagnosis, name) for diagnosis in diagnoses] for name in _OF_DIAGNOSIS}
     causes = pd.DataFrame(columns, index=amiss.index).astype("str")
-    return pd.concat([amiss[_KNOWN], causes], axis="columns").reset_index(drop=True)
+    rows = pd.concat([amiss[_KNOWN], causes], axis="columns").reset_index(drop=True)
+    return rows.drop(columns=_OF_CAUSE).merge(_main_causes(rows), on="ark_id", how="left")[list(rows.columns)]
+
+
+def _main_causes(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per ARK with the cause at the URL of its best outcome, which counts for all its URLs."""
+    ranked = in_order(rows.astype({"object": BEST_OBJECT}), "object", "request_url")
+    return ranked.drop_duplicates("ark_id")[["ark_id", *_OF_CAUSE]]
 
 
 def former_causes(frames: Frames) -> pd.DataFrame:

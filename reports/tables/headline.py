@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from crawler.history.ark_status import EventKind
-from crawler.model.observations import Family
+from crawler.model.observations import DocumentOutcome, Family
 from reports.languages import ENGLISH, N_, Language
 from reports.store.frames import Frames
 from reports.tables.definitions import MOMENT, records_of, rows_of
@@ -174,6 +174,10 @@ def _since_words(counts: Counts, language: Language) -> str:
 
 #: Number of seeds named in the title; the JSON lists all.
 MOST_SEEDS = 3
+#: Number of documents named that were not read.
+MOST_NAMED = 3
+#: Outcomes of documents whose citations are all known.
+_READ_WHOLE = (DocumentOutcome.READ, DocumentOutcome.REDIRECTED, DocumentOutcome.REFERER)
 #: The settings that limit a crawl, by their names in a plan, in words.
 _SCOPE = {
     "crawl.scope": N_("links within the {limit} of a seed"),
@@ -224,7 +228,11 @@ def audit_subject(frames: Frames, language: Language = ENGLISH) -> AuditSubject:
         "checked_again": again,
     }
     subject = _subject_words(seeds, language, is_all=frames.is_all)
-    sentences = (_audit_sentence(run, subject, frames.store, language), *_check_sentences(frames, again, language))
+    sentences = (
+        _audit_sentence(run, subject, frames.store, language),
+        *_unread_sentence(frames.documents, language),
+        *_check_sentences(frames, again, language),
+    )
     return AuditSubject(f"{subject}, {language.numeric_day(run['started_at'])}", sentences, facts)
 
 
@@ -245,6 +253,23 @@ def _audit_sentence(run: Mapping[str, Any], subject: str, store: str, language: 
         store=store,
         lasted=f"{lasted}; {limits}" if limits else lasted,
     )
+
+
+def _unread_sentence(documents: pd.DataFrame, language: Language) -> Iterator[str]:
+    """Yield the sentence on documents that were not read, or not whole; nothing if there are none."""
+    unread = documents[~documents["outcome"].isin(_READ_WHOLE)]
+    named = [f"{url} ({outcome})" for url, outcome in rows_of(unread[["url", "outcome"]].head(MOST_NAMED))]
+    more = len(unread) - len(named)
+    if named:
+        names = ", ".join(named)
+        yield language.ngettext(
+            "{number} document was not read, or not whole: {names}.",
+            "{number} documents were not read, or not whole: {names}.",
+            len(unread),
+            names=language.ngettext("{seeds} and {number} more", "{seeds} and {number} more", more, seeds=names)
+            if more
+            else names,
+        )
 
 
 def _seeds(run: Mapping[str, Any]) -> list[str]:

@@ -214,12 +214,17 @@ def new_failures(frames: Frames) -> pd.DataFrame:
 def newly(frames: Frames, family: Family) -> pd.DataFrame:
     """Return one row per URL of an ARK of a *family* that was not of this family in the run to compare with.
 
-    Without such a run every ARK of the family is new. Known problems are left out.
+    An ARK whose documents that run could not read is compared with its last verdict before. Without such a run every
+    ARK of the family is new. Known problems are left out.
     """
     compared = frames.since or frames.previous
     rows = of_family(frames, family)
     if compared is not None:
-        rows = rows[~rows["ark_id"].isin(of_family(compared, family)["ark_id"])]
+        before = frames.history[frames.history["started_at"].le(compared.run["started_at"].max())]
+        before = before[~before["ark_id"].isin(compared.verdicts["ark_id"])]
+        last = before[before["run_id"].eq(before.groupby("ark_id")["run_id"].transform("max"))]
+        was_before = last.loc[families(last["object"]).eq(family), "ark_id"]
+        rows = rows[~rows["ark_id"].isin(pd.concat([of_family(compared, family)["ark_id"], was_before]))]
     rows = without_known(frames, rows[families(rows["object"]).eq(family)])
     rows = rows.merge(frames.latest[[*PAIR, "state", "since", "reason"]], on=PAIR, how="left")
     return rows.rename(columns={"since": "at", "reason": "detail"})

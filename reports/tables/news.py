@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from crawler.history.ark_status import ArkState, EventKind
-from crawler.model.observations import DocumentOutcome, Family
+from crawler.model.observations import Family
+from crawler.model.outcomes import READABLE
 from reports.languages import ENGLISH, N_, Language
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import families
@@ -65,7 +66,7 @@ class News:
 
 def could_read_nothing(frames: Frames) -> bool:
     """Return True if the run had documents and could read none of them."""
-    return len(frames.documents) > 0 and not frames.documents["outcome"].eq(DocumentOutcome.READ).any()
+    return len(frames.documents) > 0 and not frames.documents["outcome"].isin(READABLE).any()
 
 
 def news_of(frames: Frames, language: Language = ENGLISH) -> News:

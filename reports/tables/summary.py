@@ -9,8 +9,8 @@ from typing import TypeAlias
 import pandas as pd
 
 from crawler.history.latest import PRUNED
-from crawler.model.observations import DESCRIBED, CommitmentOutcome, DocumentOutcome, Family
-from reports.languages import ENGLISH, Language
+from crawler.model.observations import DESCRIBED, CommitmentOutcome, DocumentOutcome, Family, ObjectOutcome
+from reports.languages import ENGLISH, Forms, Language
 from reports.store.frames import Frames
 from reports.tables.ark_statuses import ark_states, ark_statuses, families, judged_mentions
 from reports.tables.definitions import TableDefinition, count_column, text_column
@@ -24,6 +24,24 @@ Measure: TypeAlias = tuple[str, int, str]
 
 #: The measure that counts requests: two audits of the same web may differ in it.
 REQUESTS_SENT = "requests sent"
+#: Documents that were not sent, or not whole: their outcome, the note of their measure, and their number in words.
+_KEPT_BACK = {
+    "documents blocked": (
+        ObjectOutcome.BLOCKED,
+        "Not sent: a refusal, a robot check or a log-in came in their place.",
+        Forms("{number} blocked", "{number} blocked"),
+    ),
+    "documents paused": (
+        DocumentOutcome.PAUSED,
+        "Not sent: a page about a pause or a fault of the site came in their place.",
+        Forms("{number} paused", "{number} paused"),
+    ),
+    "documents incomplete": (
+        DocumentOutcome.INCOMPLETE,
+        "Cut off on the way; the part that arrived was read.",
+        Forms("{number} cut off", "{number} cut off"),
+    ),
+}
 _NAMED, _ASKED = "documents named in logs", "requests in logs"
 
 
@@ -69,12 +87,15 @@ def document_measures(outcomes: Mapping[str, int]) -> Iterator[Measure]:
     count, counts = sum(outcomes.values()), Counter(outcomes)
     read, unreadable = counts[DocumentOutcome.READ], counts[DocumentOutcome.UNREADABLE]
     redirected = counts[DocumentOutcome.REDIRECTED]
+    kept_back = {name: counts[outcome] for name, (outcome, _, _) in _KEPT_BACK.items() if counts[outcome]}
     yield "documents", count, "Every requested document."
     yield "documents read", read, "Received and read."
+    for name, number in kept_back.items():
+        yield name, number, _KEPT_BACK[name][1]
     yield ("documents not readable", unreadable, "Received, but no reader understands them.")
     yield ("documents redirected", redirected, "Redirected to another of these documents, which is counted separately.")
     named = counts[DocumentOutcome.REFERER]
-    missing = count - read - unreadable - redirected - named
+    missing = count - read - unreadable - redirected - named - sum(kept_back.values())
     yield "documents not reached", missing, "Not received."
     if named:
         yield (_NAMED, named, "Pages that visitors came from according to a log; not requested.")
@@ -239,6 +260,9 @@ def cited_sentence(count: Mapping[str, int], language: Language) -> str:
         language.ngettext("{number} not readable", "{number} not readable", count["documents not readable"]),
         language.ngettext("{number} not reached", "{number} not reached", count["documents not reached"]),
     ]
+    for name, (_, _, forms) in _KEPT_BACK.items():
+        if number := count.get(name):
+            missed.append(language.ngettext(forms.one, forms.many, number))
     if count["documents redirected"]:
         missed.append(language.ngettext("{number} redirected", "{number} redirected", count["documents redirected"]))
     if named := count.get(_NAMED):

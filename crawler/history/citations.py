@@ -1,0 +1,266 @@
+"""The ARKs that documents cite at present: new ones, cited again, and those that no document cites any more.
+
+A citation stands until its document was read whole without it, or is gone for good. A document that a run did not
+reach, or could not read, changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, exists, insert, or_, select, tuple_, update
+
+from crawler.history.ark_status import ArkState, EventKind, StatusPolicy
+from crawler.model import schema
+from crawler.model.observations import DocumentOutcome, Family, ObjectOutcome
+from extractors.model.documents import READ_IN_PART
+from extractors.model.urls import authority_of
+
+_document, _finding, _latest, _run = schema.document.c, schema.finding.c, schema.latest.c, schema.run.c
+#: Statuses that say that a document is gone for good.
+_GONE = (404, 410)
+#: Outcomes of a document that may be gone, if several runs in a row have them.
+_FAILING = [outcome for outcome in ObjectOutcome if outcome.family in (Family.FAILS, Family.UNREACHABLE)]
+#: Kinds of findings about a crawl that ended before it had requested every document.
+ENDED_EARLY = ("max-pages", "max-time")
+#: Outcomes of documents that were read, or that no request was made for.
+_SHOWING = (DocumentOutcome.READ, DocumentOutcome.REDIRECTED, DocumentOutcome.REFERER)
+#: The number of documents looked up at a time.
+_AT_ONCE = 500
+#: The number of ARKs read at a time; each page scans all mentions of a run.
+_CITED_PAGE = 5000
+
+
+def note_citations(connection: Connection, run_id: int, policy: StatusPolicy) -> None:
+    """Update `latest` and `event` from the documents of an ended run; only a finished one shows that a citation is gone.
+
+    A citation that stands by a document of an earlier run is one of that run from then on.
+    """
+    this = connection.execute(select(schema.run).where(_run.run_id == run_id)).one()
+    _add_new(connection, this)
+    cited = tuple_(_latest.ark_id, _latest.request_url).in_(_cited_in(run_id))
+    is_seen = seen_before(_latest.ark_id, this.started_at)
+    again = select(_latest.ark_id, _latest.request_url).where(cited, _latest.gone_at.is_not(None), ~is_seen)
+    _add_events(connection, this, connection.execute(again).all(), EventKind.NEW, "cited again")
+    connection.execute(update(schema.latest).where(cited).values(cited_in=run_id, gone_at=None))
+    if this.state == "finished" and this.seeds:
+        _note_gone(connection, this, policy)
+
+
+def _cited_in(run_id: int) -> Select[Any]:
+    """Return the query for the ARKs and URLs that documents of a run cite, without duplicates."""
+    mention = schema.mention.c
+    return (
+        select(mention.ark_id, mention.request_url)
+        .join_from(schema.mention, schema.document)
+        .where(_document.run_id == run_id, mention.request_url.is_not(None), schema.is_current_mention)
+        .distinct()
+    )
+
+
+def _add_new(connection: Connection, this: Any) -> None:
+    """Add the cited ARKs that were never checked, in pages, because there may be millions."""
+    latest, cited = schema.latest, _cited_in(_run.run_id == this.run_id).subquery()
+    is_known = exists().where(schema.at_one_url(latest.c, cited.c))
+    is_seen = seen_before(cited.c.ark_id, this.started_at).label("is_seen")
+    query = select(cited, is_seen).where(~is_known).order_by(cited.c.ark_id, cited.c.request_url).limit(_CITED_PAGE)
+    unchecked = {
+        "first_seen_at": this.started_at,
+        "state": ArkState.UNDETERMINED,
+        "since": this.started_at,
+        "reason": "it was never checked",
+        "strikes": 0,
+        "memory": {},
+    }
+    while new := connection.execute(query).all():
+        _add_events(connection, this, [row[:2] for row in new if not row.is_seen], EventKind.NEW, "")
+        rows = [
+            {"ark_id": ark_id, "request_url": url, "host": authority_of(url), **unchecked} for ark_id, url, _ in new
+        ]
+        connection.execute(insert(latest), rows)
+
+
+def seen_before(ark_id: ColumnElement[Any], moment: str) -> ColumnElement[bool]:
+    """Return the condition that an ARK was known before a *moment*, at any URL, and has not gone since."""
+    other = schema.latest.alias().c
+    return exists().where(other.ark_id == ark_id, other.gone_at.is_(None), other.first_seen_at < moment)
+
+
+def _note_gone(connection: Connection, this: Any, policy: StatusPolicy) -> None:
+    """Let the ARKs that this finished run no longer found cited be gone, unless a citation of them stands."""
+    alike = select(_run.run_id).where(_run.seeds == this.seeds, _run.run_id != this.run_id)
+    missing = select(_latest.ark_id, _latest.request_url).where(_latest.gone_at.is_(None), _latest.cited_in.in_(alike))
+    of_missing, mention = missing.subquery(), schema.mention.c
+    query = (
+        select(*_CITING, mention.ark_id, mention.request_url)
+        .join_from(
+            of_missing, schema.mention, and_(schema.at_one_url(mention, of_missing.c), schema.is_current_mention)
+        )
+        .join(schema.document)
+        .join(schema.run, _run.run_id == _document.run_id)
+        .where(_is_until(this))
+    )
+    stands_in: dict[tuple[int, str], int | None] = {
+        (row.ark_id, row.request_url): None for row in connection.execute(missing)
+    }
+    for row in _standing(connection, connection.execute(query).all(), this, policy):
+        pair = (row.ark_id, row.request_url)
+        stands_in[pair] = max(stands_in[pair] or 0, row.run_id)
+    is_pair = and_(_latest.ark_id == bindparam("of_ark"), _latest.request_url == bindparam("at_url"))
+    for changed, is_over in (({"gone_at": this.started_at}, True), ({"cited_in": bindparam("in_run")}, False)):
+        rows = [
+            {"of_ark": ark_id, "at_url": url, "in_run": run_id}
+            for (ark_id, url), run_id in stands_in.items()
+            if (run_id is None) is is_over
+        ]
+        if rows:
+            connection.execute(update(schema.latest).where(is_pair).values(changed), rows)
+    other = schema.latest.alias().c
+    is_cited = exists().where(other.ark_id == _latest.ark_id, other.gone_at.is_(None), other.cited_in.is_not(None))
+    is_gone = and_(_latest.gone_at == this.started_at, ~is_cited)
+    gone = select(_latest.ark_id, _latest.request_url).where(is_gone).order_by(_latest.latest_id)
+    words = "no document that could be read cites it any more"
+    _add_events(connection, this, connection.execute(gone).all(), EventKind.GONE, words)
+
+
+def unreached_documents(connection: Connection, run_id: int) -> list[tuple[str, str | None]]:
+    """Return the web documents whose citations stand, but which *run_id* has not found: URL and finder, sorted."""
+    this = connection.execute(select(schema.run).where(_run.run_id == run_id)).one()
+    frontier, mention = schema.frontier.c, schema.mention.c
+    is_found = exists().where(frontier.run_id == run_id, frontier.url == _document.url)
+    cites = exists().where(mention.document_id == _document.document_id, schema.is_current_mention)
+    query = (
+        select(*_CITING)
+        .join_from(schema.document, schema.run)
+        .where(_run.seeds == this.seeds, _run.run_id != run_id, _is_until(this))
+        .where(_document.status.is_not(None), cites, ~is_found)
+    )
+    standing = _standing(connection, connection.execute(query).all(), this, StatusPolicy())
+    return sorted({row.url: row.found_on for row in standing}.items())
+
+
+# -- the documents whose citations stand
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentReading:
+    """The result of a document in one run."""
+
+    outcome: str
+    status: int | None
+    is_in_part: bool
+    """True if parts of it could not be read."""
+
+    @property
+    def shows_citations(self) -> bool:
+        """True if the citations in it are all that it has: it was read whole, or it is gone for good."""
+        return self.status in _GONE or (self.outcome == DocumentOutcome.READ and not self.is_in_part)
+
+
+@dataclass(frozen=True, slots=True)
+class LaterRun:
+    """A finished run after the one that found a citation, from the same seeds."""
+
+    at: datetime
+    readings: Mapping[str, DocumentReading]
+    """The documents that it requested or found on disk, by URL; of a redirect, the reading of its target."""
+    is_complete: bool
+    """True if it read all its documents whole."""
+
+
+def is_over(url: str, container: str | None, *, is_web: bool, later: Sequence[LaterRun], policy: StatusPolicy) -> bool:
+    """Return True if one of the *later* runs shows that the citations of a document are over.
+
+    A web document has to be read whole, or be gone for good, or fail as often and long as *policy* asks. A document in
+    a *container*, such as an archive, is over if that was read whole without it; a local file, if it is not there.
+    """
+    failures: list[datetime] = []
+    for run in later:
+        here = run.readings.get(url)
+        around = run.readings.get(container or "")
+        if here is not None and here.shows_citations:
+            return True
+        if here is None and not is_web:
+            is_listed_no_more = container is None or run.is_complete or (around is not None and around.shows_citations)
+            if is_listed_no_more:
+                return True
+        if here is not None and here.outcome in _FAILING:
+            failures.append(run.at)
+    if len(failures) < policy.strikes:
+        return False
+    return failures[-1] - failures[0] >= timedelta(days=policy.days)
+
+
+#: The columns of a citing document that `is_over` needs.
+_CITING = (_document.url, _document.found_on, _document.status, _document.run_id, _run.seeds, _run.started_at)
+
+
+def _is_until(this: Any) -> ColumnElement[bool]:
+    return tuple_(_run.started_at, _run.run_id) <= tuple_(this.started_at, this.run_id)
+
+
+def _standing(connection: Connection, citing: Sequence[Any], this: Any, policy: StatusPolicy) -> Iterator[Any]:
+    """Yield those rows of *citing* documents whose citations stand after *this* run."""
+    by_seeds: dict[str, list[Any]] = {}
+    for row in citing:
+        by_seeds.setdefault(repr(row.seeds), []).append(row)
+    for rows in by_seeds.values():
+        is_alike = and_(_run.seeds == rows[0].seeds, _run.state == "finished", _is_until(this))
+        in_order = select(schema.run).where(is_alike).order_by(_run.started_at, _run.run_id)
+        names = {url for row in rows for url in (row.url, row.found_on) if url is not None}
+        has_parts = any(row.status is None and row.found_on is not None for row in rows)
+        runs = [
+            ((run.started_at, run.run_id), _later_run(connection, run, names, has_parts=has_parts))
+            for run in connection.execute(in_order).all()
+        ]
+        for row in rows:
+            later = [run for begun, run in runs if begun > (row.started_at, row.run_id)]
+            is_web = row.status is not None
+            container = None if is_web else row.found_on
+            if not is_over(row.url, container, is_web=is_web, later=later, policy=policy):
+                yield row
+
+
+def _later_run(connection: Connection, run: Any, urls: Iterable[str], *, has_parts: bool) -> LaterRun:
+    """Return a run with its readings of documents at *urls*; unless it *has_parts*, it does not count as complete."""
+    readings = _readings(connection, run.run_id, urls)
+    is_complete = False
+    if has_parts:
+        is_gone = and_(_document.status.is_not(None), _document.status.in_(_GONE))
+        unshown = and_(_document.run_id == run.run_id, _document.outcome.not_in(_SHOWING), ~is_gone)
+        in_part = and_(_finding.run_id == run.run_id, _finding.kind.in_((*READ_IN_PART, *ENDED_EARLY)))
+        is_complete = not connection.scalar(select(or_(exists().where(unshown), exists().where(in_part))))
+    return LaterRun(datetime.fromisoformat(run.started_at), readings, is_complete)
+
+
+def _readings(connection: Connection, run_id: int, urls: Iterable[str]) -> dict[str, DocumentReading]:
+    readings: dict[str, DocumentReading] = {}
+    led_to: dict[str, str] = {}
+    in_part = exists().where(
+        _finding.run_id == run_id, _finding.subject == _document.url, _finding.kind.in_(READ_IN_PART)
+    )
+    names = iter(urls)
+    while some := list(islice(names, _AT_ONCE)):
+        query = select(
+            _document.url, _document.outcome, _document.status, _document.final_url, in_part.label("in_part")
+        )
+        for row in connection.execute(query.where(_document.run_id == run_id, _document.url.in_(some))):
+            if row.outcome == DocumentOutcome.REDIRECTED and row.final_url not in (None, row.url):
+                led_to[row.url] = row.final_url
+            else:
+                readings[row.url] = DocumentReading(row.outcome, row.status, row.in_part)
+    if led_to:
+        targets = _readings(connection, run_id, led_to.values())
+        readings |= {url: targets[target] for url, target in led_to.items() if target in targets}
+    return readings
+
+
+def _add_events(connection: Connection, this: Any, rows: Iterable[Any], kind: EventKind, detail: str) -> None:
+    values = {"run_id": this.run_id, "at": this.started_at, "event": kind, "detail": detail}
+    events = [{"ark_id": ark_id, "request_url": request_url, **values} for ark_id, request_url in rows]
+    if events:
+        connection.execute(insert(schema.event), events)
