@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self, cast
-from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from scrapy import signals
@@ -21,6 +20,7 @@ from crawler.model.observations import NOT_IN_TIME, ChainEnd, DocumentRecord, Ob
 from crawler.politeness.throttle import HostGivenUp, routes_and_guard, throttle_of
 from crawler.spiders.auditing import AuditSpider
 from crawler.wire.middlewares import CrawlerPart, RunStopped
+from extractors.model.urls import split_url
 
 #: The number of attempts to see a certificate after a timeout.
 PROBES = 3
@@ -140,7 +140,7 @@ def https_hosts(item: Any) -> Iterator[tuple[str, int]]:
         case _:
             return
     for number, hop in enumerate(hops, start=1):
-        parts = urlsplit(hop.url)
+        parts = split_url(hop.url)
         is_reported = hop.status is not None or (has_failed and number == len(hops))
         if parts.scheme == "https" and parts.hostname and is_reported:
             yield parts.hostname, parts.port or 443

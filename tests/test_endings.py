@@ -290,3 +290,30 @@ def test_error_in_asking_or_judging_costs_its_own_ark_only(tmp_path: Path) -> No
         done, outcomes = check()
         assert done.returncode == 0, done.stderr
         assert outcomes == dict.fromkeys(names, "resolved")
+
+
+MALFORMED = (
+    "http://[zz]",
+    "http://a]b",
+    "http://[::ffff:127.1]",
+    "http://127.0.0.1:99999",
+    "http://127.0.0.1:x",
+    "http://",
+)
+
+
+def test_malformed_urls_are_invalid_and_all_others_are_asked(tmp_path: Path) -> None:
+    document, store = tmp_path / "a.html", tmp_path / "a.db"
+    with RawServer(respond) as server:
+        good = f"{server.url}/ark:/12x45/{FINE}"
+        bad = [f"{host}/ark:/12x45/map{number}" for number, host in enumerate(MALFORMED)]
+        document.write_text("".join(f"<p><a href='{url}'>map</a>" for url in (*bad, good)))
+        done = run_command("run", *ON_LOOPBACK, "--attempts", "1", document, "--store", store)
+        assert done.returncode == 0, done.stderr
+        outcomes = dict(select(store, "select request_url, object from verdict"))
+        assert outcomes == {good: "resolved", **dict.fromkeys(bad, "invalid")}
+        places = select(store, "select request_url, place from mention where request_url != ?", [good])
+        assert {url for url, _ in places} == set(bad)
+        checked = run_command("check", *ON_LOOPBACK, "--attempts", "1", "--from", "-", stdin="\n".join((*bad, good)))
+        rows = {row["asked"]: row["object"]["outcome"] for row in json_lines(checked.stdout)}
+        assert rows == outcomes

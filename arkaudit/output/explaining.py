@@ -130,6 +130,7 @@ _UNANSWERED: dict[ChainEnd, str] = {
     ChainEnd.ROBOTS: "The host asks programs to stay away, and we do. A person with a browser may see more.",
     ChainEnd.REFUSED_ADDRESS: "It was our own rules that held this request back.",
     ChainEnd.SKIPPED: "Nothing follows from this for the ARK.",
+    ChainEnd.INVALID: "The address is no URL, so nothing could be requested; the ARK itself may be sound.",
 }
 _RENDERED: dict[Question, str] = {
     Question.RENDERED: "A person with a browser sees this page; the conclusions below judge whether it is the object.",
@@ -438,6 +439,7 @@ _ADVICE: Mapping[ObjectOutcome, str] = {
     ObjectOutcome.BLOCKED: "look at it with a browser; nothing shows that the ARK is at fault.",
     ObjectOutcome.ROBOTS: "look at it with a browser; its host asks programs to stay away.",
     ObjectOutcome.SKIPPED: "nothing; it is an example or a test.",
+    ObjectOutcome.INVALID: "correct the address where it is cited; it is no URL.",
     ObjectOutcome.REFUSED_ADDRESS: "allow its address ([network] allow_addresses) if you may send requests there.",
 }
 _LATER = "try again later, and look at it with a browser; nothing shows that the ARK is at fault."

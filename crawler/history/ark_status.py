@@ -12,11 +12,11 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from hashlib import sha256
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from crawler.answers.likeness import likeness
 from crawler.model.observations import DESCRIBED, ChainEnd, CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
-from extractors.model.urls import authority_of
+from extractors.model.urls import authority_of, split_url
 
 #: A host is expected to answer unless it gave no answer in this many runs in a row.
 MISSES_EXPECTED = 2
@@ -170,7 +170,7 @@ def comparable_landing_url(url: str) -> str:
     host = authority_of(url)
     if not host:
         return url
-    parts = urlsplit(url)
+    parts = split_url(url)
     path = re.sub(r";jsessionid=[^/;]*", "", parts.path, flags=re.IGNORECASE).rstrip("/")
     query = sorted(parse_qsl(parts.query, keep_blank_values=True))
     named = "&".join(f"{key}={value}" for key, value in query if not _VISITS.fullmatch(key))

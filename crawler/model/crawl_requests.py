@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, lru_cache
 from hashlib import blake2b
-from urllib.parse import SplitResult, urlsplit
 
 from publicsuffixlist import PublicSuffixList
 from w3lib.url import canonicalize_url
@@ -19,7 +18,7 @@ from w3lib.url import canonicalize_url
 from crawler.model.addresses import is_literal
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding
-from extractors.model.urls import DEFAULT_PORTS, authority_of
+from extractors.model.urls import Origin, UrlParts, authority_of, split_url
 
 _SESSION_NAME = r"(?:jsessionid|phpsessid|aspsessionid[a-z]*|session_?id|cfid|cftoken|oscsid|xtcsid|zenid)"
 #: ``;jsessionid=1A2B`` of Java, ``/(S(1a2b))`` of ASP.NET.
@@ -52,22 +51,23 @@ _PERMIT = re.compile(
 
 @lru_cache(maxsize=2**13)  # the pages of a site share most of their links
 def same_document(url: str) -> str:
-    """Return the canonical form of *url*; URLs with the same form are requested once. Raises ValueError for an invalid
-    URL.
+    """Return the canonical form of *url*; URLs with the same form are requested once. A text that is no URL stays.
 
     >>> same_document("HTTP://Www.Example.org:80/%7Ea/./b;jsessionid=1A2B?z=1&a=%c3%a9&utm_source=x#top")
     'http://www.example.org/~a/b?a=%C3%A9&z=1'
     >>> same_document("https://example.org/ark:/12148/x?"), same_document("https://example.org")
     ('https://example.org/ark:/12148/x?', 'https://example.org/')
     """
-    scheme, authority, path, query, _ = urlsplit(url)
-    path = _SESSION_IN_PATH.sub("", path)
+    parts = split_url(url)
+    if parts.fault is not None:
+        return url
+    path, query = _SESSION_IN_PATH.sub("", parts.path), parts.query
     kept = [
         parameter
         for parameter in query.split("&")
         if not (_SESSION_PARAMETER.fullmatch(parameter) or CAMPAIGN_PARAMETER.fullmatch(parameter))
     ]
-    compared = canonicalize_url(f"{scheme}://{_authority(scheme, authority)}{path or '/'}?{'&'.join(kept)}")
+    compared = canonicalize_url(f"{parts.scheme}://{_authority(parts)}{path or '/'}?{'&'.join(kept)}")
     is_bare = not query and url.partition("#")[0].endswith("?")
     return f"{compared}?" if is_bare else compared
 
@@ -78,7 +78,7 @@ def names_session(url: str) -> bool:
     >>> names_session("http://example.org/a;jsessionid=1A2B"), names_session("http://example.org/?sid=12")
     (True, False)
     """
-    parts = urlsplit(url)
+    parts = split_url(url)
     return _SESSION_IN_PATH.search(parts.path) is not None or any(
         _SESSION_PARAMETER.fullmatch(parameter) for parameter in parts.query.split("&")
     )
@@ -92,23 +92,16 @@ def is_for_once(url: str) -> bool:
     >>> is_for_once("https://example.org/auction?token=3"), is_for_once("https://example.org/1.pdf")
     (False, False)
     """
-    return any(_PERMIT.fullmatch(parameter) for parameter in urlsplit(url).query.split("&"))
+    return any(_PERMIT.fullmatch(parameter) for parameter in split_url(url).query.split("&"))
 
 
-def _authority(scheme: str, authority: str) -> str:
-    """Return host and port, without user, default port and final dot.
+def _authority(parts: UrlParts) -> str:
+    """Return host and port, without user, default port and final dot; of any scheme.
 
-    >>> _authority("https", "me:secret@Example.org.:443"), _authority("http", "[::1]:8080")
+    >>> _authority(split_url("https://me:secret@Example.org.:443")), _authority(split_url("http://[::1]:8080"))
     ('example.org', '[::1]:8080')
     """
-    host_and_port = authority.rpartition("@")[2].lower()
-    host, colon, port = host_and_port.rpartition(":")
-    if not colon or port.endswith("]"):
-        host, port = host_and_port, ""
-    if port and (not port.isascii() or not port.isdigit()):
-        raise ValueError(f"not a port: {port!r}")
-    is_default = not port or int(port) == DEFAULT_PORTS.get(scheme)
-    return host.rstrip(".") + ("" if is_default else f":{int(port)}")
+    return Origin(parts.scheme, parts.hostname, parts.port).authority
 
 
 # -- requests
@@ -214,7 +207,7 @@ class CrawlRequest:
         source: SourceKind | None = None,
         part: int = 0,
     ) -> CrawlRequest:
-        """Return the request for the document at *url*, which is sent unchanged. Raises ValueError for an invalid URL.
+        """Return the request for the document at *url*, which is sent unchanged.
 
         >>> CrawlRequest.to_page("https://Library.example/b?y=1&x=2").canonical
         'https://library.example/b?x=2&y=1'
@@ -377,8 +370,8 @@ def site_of(url: str) -> str:
     >>> site_of("https://www.library.example/")
     'library.example'
     """
-    parts = urlsplit(url)
-    host = (parts.hostname or "").rstrip(".")
+    parts = split_url(url)
+    host = parts.hostname
     if is_literal(host):
         domain = None
     elif "." in host and _suffixes().publicsuffix(host) is None:
@@ -416,7 +409,7 @@ class Scope:
         urls = list(seeds)
         places = []
         for url in urls if extent is not Extent.SITE else ():
-            beginning = _host_and_path(urlsplit(url))
+            beginning = _host_and_path(split_url(url))
             last = beginning.rindex("/") if extent is Extent.PATH else beginning.index("/")
             places.append(beginning[: last + 1])
         hosts = (host.lower().rstrip(".") for host in content_hosts)
@@ -432,13 +425,10 @@ class Scope:
         >>> scope.holds("http://www.bnf.fr/maps/x"), scope.holds("https://www.bnf.fr/")
         (True, False)
         """
-        try:
-            parts = urlsplit(url)
-            if parts.scheme not in ("http", "https") or site_of(url) not in self.sites:
-                return False
-            host_and_path = _host_and_path(parts) if self.places else ""
-        except ValueError:
+        parts = split_url(url)
+        if parts.scheme not in ("http", "https") or site_of(url) not in self.sites:
             return False
+        host_and_path = _host_and_path(parts) if self.places else ""
         return not self.places or any(host_and_path.startswith(beginning) for beginning in self.places)
 
     def holds_document(self, url: str) -> bool:
@@ -448,10 +438,7 @@ class Scope:
         >>> scope.holds_document("https://files.bnf.fr/x.pdf"), scope.holds_document("https://a.example/x.pdf")
         (True, False)
         """
-        try:
-            return site_of(url) in self.sites or self.is_content_host(url)
-        except ValueError:
-            return False
+        return site_of(url) in self.sites or self.is_content_host(url)
 
     def is_content_host(self, url: str) -> bool:
         """Return True if *url* is on a host that was named for its documents.
@@ -459,12 +446,9 @@ class Scope:
         >>> Scope.from_seeds([], content_hosts=["CDN.example"]).is_content_host("https://cdn.example/bitstream/1")
         True
         """
-        try:
-            return (urlsplit(url).hostname or "").rstrip(".") in self.content_hosts
-        except ValueError:
-            return False
+        return split_url(url).hostname in self.content_hosts
 
 
-def _host_and_path(parts: SplitResult) -> str:
+def _host_and_path(parts: UrlParts) -> str:
     host = parts.netloc.lower().rpartition("@")[2].removesuffix(":80").removesuffix(":443")
     return host + (parts.path or "/")

@@ -192,6 +192,8 @@ class ChainEnd(StrEnum):
     REFUSED_ADDRESS = "refused-address"
     SKIPPED = "skipped"
     """A redirect to an example or test ARK, which is never requested."""
+    INVALID = "invalid"
+    """The URL is malformed, so nothing was requested."""
     UNDETERMINED = "undetermined"
     """A failure of another kind; its text is kept."""
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import idna
 
@@ -22,6 +22,7 @@ from extractors.mentions.mention import LINK_TARGETS, Mention
 from extractors.model.ark import SKIPPED_NAANS
 from extractors.model.errors import ArkauditError
 from extractors.model.normalize import LABEL
+from extractors.model.urls import split_url
 
 #: The resolver that knows every NAAN, for ARKs that are written without one.
 GLOBAL_RESOLVER = "https://n2t.net/"
@@ -185,7 +186,7 @@ def path_of_resolver(url: str) -> str:
     >>> path_of_resolver("https://n2t.net/r/ark:/12148/btv1b84"), path_of_resolver("https://library.example/item/7")
     ('/r/', '/item/7')
     """
-    return urlsplit(resolver_of(url)).path
+    return split_url(resolver_of(url)).path
 
 
 def label_of(url: str) -> str:
@@ -221,13 +222,10 @@ def same_host(one: str, other: str) -> bool:
     >>> same_host("http://n2t.net/x", "https://www.N2T.net/y"), same_host("http://127.0.0.1:1/", "http://127.0.0.1:2/")
     (True, False)
     """
-    both = urlsplit(one), urlsplit(other)
-    try:
-        ports = {parts.port for parts in both if parts.port is not None}
-    except ValueError:  # an invalid port
-        return False
-    names = {(parts.hostname or "").removeprefix("www.") for parts in both}
-    return len(names) == 1 and len(ports) < 2
+    both = split_url(one), split_url(other)
+    ports = {parts.port for parts in both if parts.port is not None}
+    names = {parts.hostname.removeprefix("www.") for parts in both}
+    return len(names) == 1 and len(ports) < 2 and not any(parts.fault for parts in both)
 
 
 # -- the steps of a chain
@@ -360,11 +358,10 @@ def url_fault(url: str) -> str | None:
     """
     if is_too_long(url):
         return _too_long(url)
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
-    except ValueError as problem:
-        return f"{problem}: {url}"
+    parts = split_url(url)
+    host, port = parts.hostname, parts.port
+    if parts.fault is not None:
+        return f"{parts.fault}: {url}"
     if not host or port == 0:
         return f"no {'port' if host else 'host'}: {url}"
     return None if ":" in host or _HOST_NAME.match(host) else f"no name that a host can have: {url}"

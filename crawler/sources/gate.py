@@ -13,7 +13,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from pathlib import PurePosixPath
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import regex
 
@@ -47,6 +47,7 @@ from crawler.sources.xml_sources import Selection, harvest_url
 from extractors.archives.members import names_no_document
 from extractors.model.documents import Finding, Reading
 from extractors.model.formats import SUFFIXES, Format
+from extractors.model.urls import split_url
 
 # -- the user's patterns for links; each search has a time limit, because a careless pattern may take forever
 
@@ -345,10 +346,7 @@ class Gate:
 
     def _is_refused(self, url: str, refused: _Refused) -> bool:
         """Return True if a rule refuses *url*, and count it; otherwise remember it."""
-        try:
-            rule = self._traps.rule(url)
-        except ValueError:  # not a URL
-            return True
+        rule = self._traps.rule(url)
         if rule is not None:
             refused[rule].append(url)
             return True
@@ -385,19 +383,13 @@ _is_skipped = lru_cache(maxsize=MOST_KNOWN)(names_skipped_ark)
 
 
 def _file_name(url: str) -> str:
-    try:
-        return unquote(urlsplit(url).path).rpartition("/")[2]
-    except ValueError:
-        return ""
+    return unquote(split_url(url).path).rpartition("/")[2]
 
 
 def _requests_and_links(
     links: Iterable[_NewRequest | _RecordedLink],
 ) -> tuple[tuple[CrawlRequest, ...], tuple[Outlinks, ...]]:
-    """Return the requests in order without duplicates, compared in canonical form, and all links.
-
-    Invalid URLs are left out.
-    """
+    """Return the requests in order without duplicates, compared in canonical form, and all links."""
     new_requests: dict[str, CrawlRequest] = {}
     keys: list[tuple[str, bytes]] = []
     for target in links:
@@ -405,12 +397,9 @@ def _requests_and_links(
             found_on, key = target
         else:
             url, found_on, depth, reach, source, part = target
-            try:
-                crawl_request = CrawlRequest.to_page(
-                    url, depth=depth, found_on=found_on, reach=reach, source=source, part=part
-                )
-            except ValueError:
-                continue
+            crawl_request = CrawlRequest.to_page(
+                url, depth=depth, found_on=found_on, reach=reach, source=source, part=part
+            )
             if crawl_request.canonical in new_requests:
                 continue
             new_requests[crawl_request.canonical] = crawl_request
@@ -420,10 +409,7 @@ def _requests_and_links(
 
 
 def _share_site(one: str, other: str) -> bool:
-    try:
-        return site_of(one) == site_of(other)
-    except ValueError:
-        return False
+    return site_of(one) == site_of(other)
 
 
 # -- the user's plan of a crawl, as one value

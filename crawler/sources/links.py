@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
 from itertools import chain, pairwise
-from urllib.parse import SplitResult, unquote, urljoin, urlsplit
+from urllib.parse import unquote
 
 from crawler.model.crawl_requests import PRESENTATION_NAME, names_session, same_document
 from crawler.model.resolving import sendable
 from extractors.model.documents import Reading
-from extractors.model.urls import is_web_url, refresh_target
+from extractors.model.urls import UrlParts, is_web_url, join_url, refresh_target, split_url
 
 # -- the links of a page
 
@@ -93,11 +93,8 @@ def absolute(base: str, link: str) -> str | None:
     (None, 'https://a.example/ark:/12148/x?')
     """
     link = link.strip()
-    try:
-        url = urljoin(base, link) if link else ""
-    except ValueError:
-        return None
-    if not is_web_url(url):
+    url = join_url(base, link) if link else None
+    if url is None or not is_web_url(url) or split_url(url).fault is not None:
         return None
     url = url.partition("#")[0]
     if link.partition("#")[0].endswith("?") and not url.endswith("?"):  # a bare ``?`` asks for metadata of an ARK
@@ -249,10 +246,10 @@ class Traps:
     """The first URL with a session id for each document, by its form for comparison."""
 
     def rule(self, url: str) -> Rule | None:
-        """Return the rule that refuses *url*, or None. Raises ValueError if it is not a URL."""
+        """Return the rule that refuses *url*, or None."""
         if len(url) > MOST_CHARS:
             return Rule.URL_LENGTH
-        parts = urlsplit(url)
+        parts = split_url(url)
         steps = parts.path.split("/")
         if len(steps) > MOST_STEPS + 1:
             return Rule.PATH_LENGTH
@@ -282,7 +279,7 @@ class Traps:
 
     def remember(self, url: str) -> None:
         """Count *url*, which is going to be requested."""
-        parts = urlsplit(url)
+        parts = split_url(url)
         if names_session(url):
             self._sessions.setdefault(same_document(url), url)
         if is_calendar_page(parts):
@@ -383,12 +380,12 @@ def repeats_itself(steps: list[str]) -> bool:
     return False
 
 
-def is_calendar_page(parts: SplitResult) -> bool:
+def is_calendar_page(parts: UrlParts) -> bool:
     """Return True if a URL contains the name of a calendar and a date.
 
-    >>> is_calendar_page(urlsplit("/events/2026-11/")), is_calendar_page(urlsplit("/cal?agenda=1&month=5"))
+    >>> is_calendar_page(split_url("/events/2026-11/")), is_calendar_page(split_url("/cal?agenda=1&month=5"))
     (True, True)
-    >>> is_calendar_page(urlsplit("/events/opening-of-the-map-room")), is_calendar_page(urlsplit("/1895/05/12/"))
+    >>> is_calendar_page(split_url("/events/opening-of-the-map-room")), is_calendar_page(split_url("/1895/05/12/"))
     (False, False)
     """
     text = f"{parts.path}?{parts.query}"
@@ -421,7 +418,7 @@ def turns_page(url: str, to: str) -> bool:
     >>> turns_page("http://a.example/browse?c=5", "http://a.example/browse?c=6&page=2")
     False
     """
-    one, other = urlsplit(url), urlsplit(to)
+    one, other = split_url(url), split_url(to)
     if one.netloc.lower() != other.netloc.lower() or url == to:
         return False
     paths = [_PAGE_IN_PATH.sub("", parts.path).rstrip("/") for parts in (one, other)]
@@ -431,7 +428,7 @@ def turns_page(url: str, to: str) -> bool:
     return lists[0] == lists[1] and (_page_of(one) != _page_of(other))
 
 
-def _page_of(parts: SplitResult) -> tuple[object, ...]:
+def _page_of(parts: UrlParts) -> tuple[object, ...]:
     in_path = _PAGE_IN_PATH.search(parts.path)
     in_query = (pair for pair in _parameters(parts.query) if pair[0].lower() in _PAGING)
     return (in_path[0] if in_path else "", *in_query)

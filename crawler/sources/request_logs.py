@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from crawler.model.crawl_requests import site_of
 from crawler.model.observations import CitedMention, DocumentOutcome, DocumentRecord, LoggedRequests, now
@@ -31,6 +31,7 @@ from extractors.find import scan
 from extractors.mentions.fast_path import holds_no_label
 from extractors.mentions.mention import Mention
 from extractors.model.documents import Block, Finding, Role
+from extractors.model.urls import split_url
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.reasons import Reason
 from extractors.wraps.rules import Confidence
@@ -306,8 +307,8 @@ def citing_page(referer: str | None, asked: str = "") -> str | None:
     url = sendable(referer)
     if url_fault(url):
         return None
-    parts = urlsplit(url)
-    host = (parts.hostname or "").rstrip(".")
+    parts = split_url(url)
+    host = parts.hostname
     is_public = len(host) <= _LONGEST_HOST and _PUBLIC.fullmatch(host.rpartition(".")[2])
     if not is_public or _ADDRESS_IN_NAME.search(host):
         return None

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import parse_qsl, quote
 
 from lxml import etree
 
@@ -17,6 +17,7 @@ from crawler.model.crawl_requests import ListedItem, ListedRecord, SourceKind, S
 from crawler.sources.links import absolute
 from extractors.archives.members import INSIDE
 from extractors.model.documents import Finding
+from extractors.model.urls import split_url
 from extractors.readers.markup.xml import without_surrogates
 
 Element: TypeAlias = Any
@@ -255,7 +256,7 @@ def _places(metadata: Element) -> Iterator[tuple[str, bool]]:
 
 
 def _argument(url: str, name: str) -> str:
-    arguments = parse_qsl(urlsplit(url).query)
+    arguments = parse_qsl(split_url(url).query)
     return next((value for key, value in arguments if key.lower() == name), "")
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from io import BufferedReader, BytesIO
 from typing import TypeVar
-from urllib.parse import urlsplit
 
 from scrapy.http import Response
 
@@ -38,6 +37,7 @@ from extractors.extraction import Extraction
 from extractors.isolated import BatchReader, may_stay_inline, part_weight
 from extractors.model.documents import NOTHING_READ, Finding
 from extractors.model.formats import parse_content_type
+from extractors.model.urls import split_url
 from extractors.processes.worker import WorkerError, WorkerExecutor
 
 T = TypeVar("T")
@@ -72,7 +72,7 @@ class DocumentSource:
         return cls(
             name or response.url,
             BytesIO(response.body),
-            urlsplit(response.url).path,
+            split_url(response.url).path,
             found_on=found_on,
             hops=hops,
             media_type=media_type,

@@ -11,7 +11,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
-from urllib.parse import urljoin
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
@@ -60,6 +59,7 @@ from crawler.store.store import Recordable
 from crawler.wire.middlewares import chain_of
 from extractors.documents import document_name
 from extractors.model.documents import Finding
+from extractors.model.urls import join_url
 from extractors.processes.worker import WorkerExecutor
 
 logger = logging.getLogger(__name__)
@@ -426,7 +426,7 @@ class DocumentsSpider(AuditSpider):
         """Return the sitemaps in the robots.txt of the site at *url*, if *crawl_request* is a seed and a site."""
         if not crawl_request.is_seed or crawl_request.source is not None or not self._plan.has_sitemaps:
             return ()
-        robots = urljoin(url, "/robots.txt")
+        robots = join_url(url, "/robots.txt") or url
         return self._gate.sitemaps(self._sitemaps.get(same_document(robots), ()), robots=robots)
 
     def _robots_read(self, robotparser: Any, request: Request) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from glob import glob
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from crawler.model.crawl_requests import SourceKind
 from crawler.model.resolving import request_url
@@ -20,7 +19,7 @@ from extractors.model.ark import Ark
 from extractors.model.documents import Block, Finding, Role
 from extractors.model.errors import SourceUnreadable, UserMistake
 from extractors.model.files import is_folder, path_exists
-from extractors.model.urls import is_web_url
+from extractors.model.urls import is_web_url, split_url
 from extractors.wraps.evidence import Evidence
 
 
@@ -154,12 +153,9 @@ def _checked_url(text: str) -> str:
     if names_user(text):
         advice = "put them into a [hosts] section of the configuration"
         raise UserMistake(f"credentials in a URL are never sent, {advice}: {without_userinfo(text)!r}")
-    try:
-        parts = urlsplit(text)
-        if parts.hostname and (parts.port is None or parts.port > 0):
-            return text
-    except ValueError:
-        pass
+    parts = split_url(text)
+    if parts.hostname and parts.port != 0:
+        return text
     raise UserMistake(f"not a valid URL: {text!r}")
 
 

@@ -165,7 +165,7 @@ WAYS: Mapping[Question, tuple[str, str]] = {
 _ELSEWHERE = frozenset({Question.AT_PATH, Question.AT_REGISTRY, Question.AT_GLOBAL})
 #: Outcomes that are set without rules, and when.
 WITHOUT_RULES: Sequence[tuple[ObjectOutcome, str]] = (
-    (ObjectOutcome.INVALID, "a line of input contains no ARK that could be requested"),
+    (ObjectOutcome.INVALID, "the ARK or its URL is malformed, so that nothing can be requested"),
     (ObjectOutcome.SKIPPED, "the NAAN is for examples or tests (12345, 99999): it is never requested"),
     (ObjectOutcome.UNDETERMINED, "nothing was observed, because the run ended early"),
     (

@@ -34,7 +34,7 @@ FAILURES: Mapping[str, FailureKind] = {
     "UrlTooLong": FailureKind(
         ChainEnd.UNDETERMINED, "URLs of this length are never requested; the host is not at fault"
     ),
-    "UnusableUrl": FailureKind(ChainEnd.PROTOCOL_ERROR, "the URL can't be requested"),
+    "UnusableUrl": FailureKind(ChainEnd.INVALID, "the URL can't be requested"),
     "NameNotFound": FailureKind(ChainEnd.DNS, "there is no such name"),
     "NameServerFailed": FailureKind(ChainEnd.DNS, "the name could not be looked up: its name server failed"),
     # Raised from the next one, whose timeout it contains; the local delay is the cause that counts.

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
-from urllib.parse import urlsplit
 
 from scrapy import Request
 from scrapy.core.downloader.handlers.http11 import (
@@ -72,6 +71,7 @@ from crawler.wire.failures import BODY_TIMEOUT
 from crawler.wire.identity import RequestSigner
 from crawler.wire.middlewares import RunStopped, end_and_words, header_of
 from extractors.model.errors import ArkauditError
+from extractors.model.urls import split_url
 
 # The moment when a request is sent. Connections and handshakes take time, and intervals count from here.
 
@@ -243,7 +243,7 @@ class ExactScrapyAgent(_ScrapyAgent):
         target = request_target(request.url)
         if type(made) is _BindAddressAgent:  # exactly this class: agents for proxies are its subclasses
             agent._getEndpoint = partial(self._endpoint, agent._endpointFactory)
-        elif refusal := self.guard.refusal(urlsplit(request.url).hostname or ""):
+        elif refusal := self.guard.refusal(split_url(request.url).hostname):
             # The proxy looks names up, and has to guard itself.
             raise AddressRefused(refusal)
         if isinstance(agent, _ScrapyProxyAgent):  # for http through a proxy, the target is the whole URL
@@ -343,10 +343,10 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
         self._pool.retryAutomatically = False
 
     async def download_request(self, request: Request) -> Response:
-        parts = urlsplit(request.url)
+        parts = split_url(request.url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
         if not request.meta.get("proxy"):
-            refusal = refusal_before_lookup(parts.hostname or "", port, self._routes, self._guard)
+            refusal = refusal_before_lookup(parts.hostname, port, self._routes, self._guard)
             if refusal is not None:
                 raise refusal
         try:
@@ -380,7 +380,7 @@ class ExactDownloadHandler(HTTP11DownloadHandler):
         """Sign a request for its host. Redirects and repeated requests get their own signatures."""
         if self._signer is not None:
             host = headers.getRawHeaders("host", [""])[0]
-            signature = self._signer.headers(f"{urlsplit(url).scheme}://{host}/")
+            signature = self._signer.headers(f"{split_url(url).scheme}://{host}/")
             for name, value in signature.items():
                 headers.setRawHeaders(name, [value])
 
@@ -419,14 +419,14 @@ def _explain(failure: Exception, request: Request) -> Exception:
     if proxy:
         to_proxy = (CannotResolveHostError, ConnectError, NotConnectedInTime, TunnelError)
         is_proxys = isinstance(failure, to_proxy) or isinstance(failure.__cause__, to_proxy)
-        if urlsplit(request.url).scheme == "http":  # without a tunnel, all communication is with the proxy
+        if split_url(request.url).scheme == "http":  # without a tunnel, all communication is with the proxy
             is_proxys |= end_and_words(failure)[0] not in _NOT_A_PROXYS
         return ProxyFailed(f"the proxy {proxy}: {failure}") if is_proxys else failure
     if isinstance(failure, CannotResolveHostError | NameServerSilent):
         from twisted.internet import reactor
 
         resolver = reactor.nameResolver
-        host = urlsplit(request.url).hostname or ""
+        host = split_url(request.url).hostname
         if isinstance(failure, NameServerSilent):
             has_begun = not isinstance(resolver, ReportingResolver) or resolver.is_looking_up(host)
             return failure if has_begun else LookUpNotBegun(str(failure))

@@ -1,4 +1,4 @@
-"""The host of a URL: one answer for each question.
+"""URLs in parts, and their hosts. Nothing here raises for any text, except `Origin.parse`.
 
 | question | for ``https://me@N2T.net:443/ark:/12148/x5`` |
 |---|---|
@@ -14,13 +14,65 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 #: The value of a refresh (HTML, 4.2.4.3), with more tolerance for a missing time.
 _REFRESH = re.compile(r"\s*+(?P<seconds>\d*+)[\d.]*+(?=[;,\s])\s*+[;,]?\s*+(?:url\s*+=\s*+)?+", re.IGNORECASE)
 _REFRESH_CHARS = 4096
 _SCHEME_AND_AUTHORITY = re.compile(r"[a-z][a-z0-9+.-]*+://[^/?#]*+", re.IGNORECASE)
+#: The parts of any text (RFC 3986, appendix B).
+_PARTS = re.compile(
+    r"(?:(?P<scheme>[^:/?#]+):)?(?://(?P<netloc>[^/?#]*))?(?P<path>[^?#]*)(?:\?(?P<query>[^#]*))?(?:\#(?P<fragment>.*))?",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class UrlParts:
+    """The parts of a URL, as written except for scheme and host name, which are in lower case."""
+
+    scheme: str
+    netloc: str
+    path: str
+    query: str
+    fragment: str
+    hostname: str
+    """Without the dot at the end; empty without a valid host."""
+    port: int | None
+    """None without a valid port."""
+    fault: str | None = None
+    """Why it is no URL, in words, or None."""
+
+
+@lru_cache(maxsize=2**14)  # a page's links are asked about many times
+def split_url(url: str) -> UrlParts:
+    """Return the parts of *url*, also of a text that is no URL.
+
+    >>> split_url("http://N2T.net:80/ark:/12148/x5?info").hostname, split_url("http://[zz]/ark:/12148/x9").fault
+    ('n2t.net', "'zz' does not appear to be an IPv4 or IPv6 address")
+    """
+    try:
+        parts = urlsplit(url)
+        host, port = (parts.hostname or "").removesuffix("."), parts.port
+    except ValueError as problem:
+        match = _PARTS.match(url)
+        assert match is not None, "the pattern matches any text"
+        written = match.groupdict(default="")
+        return UrlParts(**written | {"scheme": written["scheme"].lower()}, hostname="", port=None, fault=str(problem))
+    return UrlParts(parts.scheme, parts.netloc, parts.path, parts.query, parts.fragment, host, port)
+
+
+def join_url(base: str, reference: str) -> str | None:
+    """Return the URL of a *reference* on a page at *base*; None if that is no URL.
+
+    >>> join_url("http://a.example/b/", "../c"), join_url("http://a.example/", "http://[zz]/")
+    ('http://a.example/c', None)
+    """
+    try:
+        return urljoin(base, reference)
+    except ValueError:
+        return None
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -83,17 +135,15 @@ def find_origin(url: str) -> Origin | None:
     (None, None, None)
     """
     match = _SCHEME_AND_AUTHORITY.match(url)
-    return None if match is None else _parse(match[0])
+    return None if match is None else _origin(match[0])
 
 
 @lru_cache(maxsize=10_000)
-def _parse(url: str) -> Origin | None:
-    try:
-        parts = urlsplit(url)
-        host, port = (parts.hostname or "").removesuffix("."), parts.port
-    except ValueError:
+def _origin(url: str) -> Origin | None:
+    parts = split_url(url)
+    if not parts.hostname:
         return None
-    return Origin(parts.scheme, host, DEFAULT_PORTS.get(parts.scheme) if port is None else port) if host else None
+    return Origin(parts.scheme, parts.hostname, DEFAULT_PORTS.get(parts.scheme) if parts.port is None else parts.port)
 
 
 def origin_of(url: str) -> str:

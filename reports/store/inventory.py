@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pandas as pd
 from sqlalchemy import ColumnElement, Connection, func, select
@@ -20,6 +19,7 @@ from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
 from extractors.model.files import read_whole
 from extractors.model.normalize import NotAnArk
+from extractors.model.urls import split_url
 from reports.remediation.expectations import same_object
 from reports.store.run_queries import start_of
 from reports.store.typed_columns import INTEGER, MOMENT, PARSED, TEXT, TRUTH, Dtype, frame_of
@@ -146,11 +146,8 @@ def _row(line: int, cells: list[str], names: list[str | None]) -> tuple[Any, ...
 
 
 def _is_web(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        return parts.scheme.lower() in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
+    parts = split_url(url)
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
 
 
 # The checks of the ARKs of an inventory, up to one run.

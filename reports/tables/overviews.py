@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 import pandas as pd
 
 from crawler.history.ark_status import ArkState
 from crawler.model.observations import DESCRIBED, ChainEnd, CommitmentOutcome, DocumentOutcome, Family, Question
 from extractors.model.naan import SHARED_NAANS
-from extractors.model.urls import authority_of
+from extractors.model.urls import authority_of, split_url
 from reports.languages import N_
 from reports.store.frames import Frames
 from reports.store.typed_columns import JOINT
@@ -334,11 +332,8 @@ def section(document: str) -> str:
     >>> section("papers/thesis.pdf"), section("https://[broken/x")
     ('papers/', 'https://[broken/')
     """
-    try:
-        parts = urlsplit(document)
-    except ValueError:
-        parts = None
-    if parts is None or parts.scheme not in ("http", "https"):
+    parts = split_url(document)
+    if parts.scheme not in ("http", "https") or parts.fault is not None:
         return document.rpartition("/")[0] + "/"
     first, slash, _ = parts.path.lstrip("/").partition("/")
     return f"{authority_of(document)}/{first}/" if slash else f"{authority_of(document)}/"

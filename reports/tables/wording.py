@@ -67,7 +67,7 @@ OBJECT_MEANINGS = {
     ObjectOutcome.ROBOTS: N_("The server asks programs not to request this address, and it was not requested."),
     ObjectOutcome.SKIPPED: N_("An example or a test identifier: counted, never requested."),
     ObjectOutcome.REFUSED_ADDRESS: N_("The address lies in a private network and was not requested."),
-    ObjectOutcome.INVALID: N_("The text is not a valid ARK, so nothing was requested."),
+    ObjectOutcome.INVALID: N_("The ARK or its URL is malformed, so nothing was requested."),
     ObjectOutcome.UNDETERMINED: N_("The answers don't allow a judgement."),
 }
 
