@@ -52,10 +52,14 @@ def frames(tmp_path_factory: pytest.TempPathFactory) -> Frames:
                 ],
                 schema.finding: [
                     finding_row(
-                        GUIDE, Rule.CALENDAR, refusal_text(Rule.CALENDAR, 812, "https://library.example/2031/")
+                        GUIDE,
+                        Rule.REPEATED_PATH,
+                        refusal_text(Rule.REPEATED_PATH, 812, "https://library.example/x/x/x"),
                     ),
                     finding_row(
-                        "https://library.example/b", Rule.CALENDAR, refusal_text(Rule.CALENDAR, 8, "https://a.example/")
+                        "https://library.example/b",
+                        Rule.REPEATED_PATH,
+                        refusal_text(Rule.REPEATED_PATH, 8, "https://a.example/"),
                     ),
                     finding_row("this crawl", "max-pages", "stopped at 10 documents (--max-pages); 5 more were found"),
                     finding_row(GUIDE, "incomplete", "the connection broke off after 120 bytes"),
@@ -105,14 +109,13 @@ def test_refused_links_and_limits_are_counted(frames: Frames) -> None:
         ("incomplete", "document", "library.example", 1),
         ("max-pages", "document", "", 1),
         ("not-asked", "question", "dead.example", 1),
-        ("trap-calendar", "link", "library.example", 820),
+        ("trap-repeated-path", "link", "library.example", 820),
     ]
 
 
 def test_omissions_have_an_example_and_a_reason(frames: Frames) -> None:
-    [calendar] = told_of(politeness.LEFT_OUT.table(frames).tail(1), "example", "note")
-    assert calendar[0] == "https://a.example/"
-    assert calendar[1].startswith("a calendar: more than two years ahead")
+    [refused] = told_of(politeness.LEFT_OUT.table(frames).tail(1), "example", "note")
+    assert refused == ("https://a.example/", "its path repeats itself")
 
 
 def test_old_run_without_these_records_has_empty_table(frames: Frames) -> None:

@@ -52,12 +52,11 @@ if TYPE_CHECKING:
 
 
 def crawl_plan(config: Config, seeds: Seeds) -> CrawlPlan:
-    """Return the plan of a crawl from *seeds* that starts today."""
+    """Return the plan of a crawl from *seeds*."""
     crawl = config.crawl
     return CrawlPlan.from_urls(
         seeds.urls,
         seeds.orders,
-        year=datetime.now(UTC).year,
         rules=Rules(
             depth=crawl.depth,
             include=LinkPatterns(crawl.include),

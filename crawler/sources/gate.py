@@ -345,7 +345,9 @@ class Gate:
         return not is_no_document(url) and not _is_skipped(url)
 
     def _is_refused(self, url: str, refused: _Refused) -> bool:
-        """Return True if a rule refuses *url*, and count it; otherwise remember it."""
+        """Return True if *url* is none, or if a rule refuses it, which is counted; otherwise remember it."""
+        if split_url(url).fault is not None:
+            return True
         rule = self._traps.rule(url)
         if rule is not None:
             refused[rule].append(url)
@@ -419,8 +421,6 @@ def _share_site(one: str, other: str) -> bool:
 class CrawlPlan:
     """The plan of a crawl: its seeds, how to read them, and its extent."""
 
-    year: int
-    """The year when it began, the reference for dates in calendars."""
     urls: tuple[str, ...] = ()
     orders: Mapping[str, SourceKind] = field(default_factory=dict)
     """The kinds of sources that the user has named for seeds, by URL or path; otherwise the content decides."""
@@ -443,7 +443,7 @@ class CrawlPlan:
     def gate(self) -> Gate:
         """Return a new gate for the URLs that the crawl discovers."""
         scope = Scope.from_seeds(self.urls, extent=self.extent, content_hosts=self.content_hosts)
-        return Gate(scope, self.rules, Traps(self.year))
+        return Gate(scope, self.rules, Traps())
 
     def seeds(self) -> Iterable[CrawlRequest]:
         """Yield the requests for the URLs, in their order; for a repository, the first request of its harvest."""

@@ -7,17 +7,16 @@ counted and reported. `--exclude` refuses more. No rule is a verdict about a sit
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import chain
 from urllib.parse import unquote
 
-from crawler.model.crawl_requests import PRESENTATION_NAME, names_session, same_document
+from crawler.model.crawl_requests import PRESENTATION_NAME
 from crawler.model.resolving import sendable
 from extractors.model.documents import Reading
 from extractors.model.urls import UrlParts, is_web_url, join_url, refresh_target, split_url
@@ -143,14 +142,9 @@ def header_links(value: str) -> Iterator[tuple[str, dict[str, str]]]:
 class Rule(StrEnum):
     """The rule that refuses a link; its value is the kind of the finding."""
 
-    URL_LENGTH = "trap-url-length"
-    PATH_LENGTH = "trap-path-length"
+    LENGTH = "trap-length"
     REPEATED_PATH = "trap-repeated-path"
-    CALENDAR = "trap-calendar"
-    FACETS = "trap-facets"
-    ENDLESS_LIST = "trap-endless-list"
-    SESSION = "trap-session"
-    """A known document under another session id."""
+    COMBINATIONS = "trap-combinations"
     DEPTH = "trap-depth"
     LINKS = "trap-links"
     """Links of one page beyond the number that is read."""
@@ -161,13 +155,9 @@ class Rule(StrEnum):
 
 #: The description of the links that each rule refuses.
 WORDS = {
-    Rule.URL_LENGTH: "longer than 4,096 characters",
-    Rule.PATH_LENGTH: "more than 30 steps in its path",
+    Rule.LENGTH: "longer than 4,096 characters, or more than 30 steps in its path",
     Rule.REPEATED_PATH: "its path repeats itself",
-    Rule.CALENDAR: "a calendar: more than two years ahead, or 2,000 of its pages were asked for",
-    Rule.FACETS: "facets of a search: over 200 combinations of facets, 100 of parameters, a facet thrice, or over 60 parameters",
-    Rule.ENDLESS_LIST: "a page of a list beyond number 100,000, or beyond entry 10,000,000",
-    Rule.SESSION: "the same document under another session id",
+    Rule.COMBINATIONS: "one path with too many different queries, or a query that repeats a parameter; give --exclude",
     Rule.DEPTH: "more than 50 steps from the seed; give --depth to go on",
     Rule.LINKS: "after the first 20,000 links of the page",
     Rule.NOFOLLOW: "marked nofollow",
@@ -178,8 +168,8 @@ WORDS = {
 def refusal_text(rule: Rule, count: int, first: str) -> str:
     """Return the text of the finding about refused links.
 
-    >>> refusal_text(Rule.CALENDAR, 3, "https://a.example/2031/")[:58]
-    'links not followed: 3, the first https://a.example/2031/: '
+    >>> refusal_text(Rule.REPEATED_PATH, 3, "https://a.example/x/x/x")
+    'links not followed: 3, the first https://a.example/x/x/x: its path repeats itself'
     """
     return f"links not followed: {count}, the first {first}: {WORDS[rule]}"
 
@@ -187,8 +177,8 @@ def refusal_text(rule: Rule, count: int, first: str) -> str:
 def parse_refusal(kind: str, detail: str) -> tuple[int, str] | None:
     """Return the number of refused links in a finding, and the first of them; None for any other finding.
 
-    >>> parse_refusal("trap-calendar", refusal_text(Rule.CALENDAR, 3, "https://a.example/2031/"))
-    (3, 'https://a.example/2031/')
+    >>> parse_refusal("trap-repeated-path", refusal_text(Rule.REPEATED_PATH, 3, "https://a.example/x/x/x"))
+    (3, 'https://a.example/x/x/x')
     >>> parse_refusal("cut-off", "only the first 8 of 9 bytes were read") is None
     True
     """
@@ -202,157 +192,67 @@ MOST_CHARS = 4096
 MOST_STEPS = 30
 MOST_DEPTH = 50
 MOST_LINKS = 20_000
-MOST_CALENDAR_PAGES = 2_000
-MOST_COMBINATIONS = 200
-MOST_NAME_SETS = 100
-MOST_PARAMETERS = 60
-YEARS_AHEAD = 2
-MOST_PAGES, MOST_ENTRIES = 100_000, 10_000_000
+#: The number of different queries of one path: with one parameter, with the same parameters, with parameters that
+#: occur in many combinations.
+MOST_VALUES, MOST_QUERIES, MOST_COMBINED = 100_000, 20_000, 200
+#: The number of sets of parameters from which they count as combined, and the number of sets of one path.
+COMBINING, MOST_NAME_SETS = 12, 100
+#: The number of times that a query may repeat a parameter.
+MOST_REPEATED = 2
 
-#: Query parameters for the page of a list: by page number, and by entry number.
-_PAGE = frozenset({"p", "page", "page_number", "paged", "pageno", "pagenum", "pagina", "pg", "seite"})
-_ENTRY = frozenset({"begin", "first", "from", "offset", "start", "startat", "startrecord"})
-_PAGING = _PAGE | _ENTRY
+#: Query parameters that say which part of a list is shown, by page or by entry.
+_PAGING = (
+    *("p", "page", "page_number", "paged", "pageno", "pagenum", "pagina", "pg", "seite"),
+    *("begin", "first", "from", "offset", "start", "startat", "startrecord"),
+)
 #: Names whose values are positions, not choices: the page of a list, the path of a page in Open Journal Systems.
-_POSITIONS = re.compile(rf"{'|'.join(sorted(_PAGING))}|path\[\]", re.IGNORECASE)
+_POSITIONS = re.compile(rf"{'|'.join(_PAGING)}|path\[\]", re.IGNORECASE)
 _INDEX = re.compile(r"(?:\[[0-9]*\]|_[0-9]+)")
 #: Repository software numbers its folders ``/00/00/01/23/``: steps without a word don't count as repetition.
 _WORD = re.compile(r"[^\W\d_]{3}")
 _PAGE_IN_PATH = re.compile(r"/page[/-]?[0-9]+(?=/|\Z)", re.IGNORECASE)
 
-_CALENDAR = re.compile(
-    r"(?<![a-z])(?:agenda|calendar|calendari|calendario|calendrier|kalender|events?|eventi|eventos|evenements|termine"
-    r"|veranstaltungen|tribe[-_]bar)(?![a-z])",
-    re.IGNORECASE,
-)
-_YEAR = re.compile(r"(?<![0-9])(?P<year>[12][0-9]{3})(?:[01][0-9](?:[0-3][0-9])?)?(?![0-9])")
-_DATE_PARAMETER = re.compile(r"(?:date|day|month|week|year|yr|jahr|monat|tag|annee|mois|jour|mes|ano)", re.IGNORECASE)
-_NUMBER = re.compile(r"[0-9]+")
 
-
-@dataclass(slots=True)
 class Traps:
     """The rules against traps, with bounded counts of the accepted URLs.
 
     A resumed crawl repeats its URLs (`remember`), and so continues with the same counts.
     """
 
-    year: int
-    """The year when the crawl began."""
-    _calendars: defaultdict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
-    _facets: defaultdict[tuple[str, str], _PathFacets] = field(default_factory=lambda: defaultdict(_PathFacets))
-    """By host and path, the names that occurred together in a query."""
-    _sessions: dict[str, str] = field(default_factory=dict)
-    """The first URL with a session id for each document, by its form for comparison."""
+    def __init__(self) -> None:
+        self._queries: defaultdict[tuple[str, str], dict[tuple[str, ...], set[int]]] = defaultdict(dict)
+        """By host and path, hashes of the queries with each set of parameters."""
 
     def rule(self, url: str) -> Rule | None:
         """Return the rule that refuses *url*, or None."""
-        if len(url) > MOST_CHARS:
-            return Rule.URL_LENGTH
         parts = split_url(url)
         steps = parts.path.split("/")
-        if len(steps) > MOST_STEPS + 1:
-            return Rule.PATH_LENGTH
+        if len(url) > MOST_CHARS or len(steps) > MOST_STEPS + 1:
+            return Rule.LENGTH
         if repeats_itself(steps):
             return Rule.REPEATED_PATH
-        if parts.query.count("&") >= MOST_PARAMETERS:
-            return Rule.FACETS
-        if is_calendar_page(parts):
-            years = [int(match["year"]) for match in _YEAR.finditer(f"{parts.path}?{parts.query}")]
-            asked = self._calendars.get((parts.netloc, _NUMBER.sub("#", url)), ())
-            is_endless = len(asked) >= MOST_CALENDAR_PAGES and url not in asked
-            if is_endless or any(year > self.year + YEARS_AHEAD for year in years):
-                return Rule.CALENDAR
-        if names_session(url) and self._sessions.get(same_document(url), url) != url:
-            return Rule.SESSION
-        if parts.query:
-            for name, value in _parameters(parts.query):
-                most = MOST_PAGES if name.lower() in _PAGE else MOST_ENTRIES if name.lower() in _ENTRY else math.inf
-                if value.isascii() and value.isdigit() and len(value) < 20 and int(value) > most:
-                    return Rule.ENDLESS_LIST
-            facets, path_facets = facets_of(parts.query), self._facets.get((parts.netloc, parts.path))
-            if any(count > 2 for count in Counter(facets).values()):
-                return Rule.FACETS
-            if path_facets is not None and path_facets.is_one_too_many(facets, url):
-                return Rule.FACETS
-        return None
+        return Rule.COMBINATIONS if parts.query and self._is_one_too_many(parts) else None
+
+    def _is_one_too_many(self, parts: UrlParts) -> bool:
+        """Return True if a URL with these parts would be one combination of parameters, or one query, too many."""
+        names = parameters_of(parts.query)
+        if any(names.count(name) > MOST_REPEATED for name in names):
+            return True
+        queries = self._queries.get((parts.netloc, parts.path), {})
+        asked = queries.get(names)
+        if asked is None:
+            return len(queries) >= MOST_NAME_SETS
+        most = MOST_VALUES
+        if len(names) > 1:
+            most = MOST_COMBINED if len(queries) >= COMBINING else MOST_QUERIES
+        return len(asked) >= most and hash(parts.query) not in asked
 
     def remember(self, url: str) -> None:
         """Count *url*, which is going to be requested."""
         parts = split_url(url)
-        if names_session(url):
-            self._sessions.setdefault(same_document(url), url)
-        if is_calendar_page(parts):
-            self._calendars[parts.netloc, _NUMBER.sub("#", url)].add(url)
-        if parts.query and (facets := facets_of(parts.query)):
-            self._facets[parts.netloc, parts.path].add(facets, url)
-
-
-@dataclass(slots=True)
-class _PathFacets:
-    """The names that occurred together in the queries of one path. Sets of names are stored as bits of integers.
-
-    >>> facets = _PathFacets()
-    >>> for each in (("subject",), ("year",), ("aid",), ("aid", "day")):
-    ...     facets.add(each, "")
-    >>> facets.combines(("subject", "year")), facets.combines(("aid", "day"))
-    (True, False)
-    """
-
-    _urls: dict[tuple[str, ...], set[str]] = field(default_factory=dict)
-    """Some of the URLs where the names occurred together."""
-    _sets: dict[tuple[str, ...], int] = field(default_factory=dict)
-    _combining: set[tuple[str, ...]] = field(default_factory=set)
-    """The sets that combine separate sets; a set never leaves this group."""
-    _bits: dict[str, int] = field(default_factory=dict)
-
-    def is_one_too_many(self, facets: tuple[str, ...], url: str) -> bool:
-        """Return True if *url* would be one combination too many."""
-        if url in self._urls.get(facets, ()):
-            return False
-        if facets not in self._urls and len(self._urls) >= MOST_NAME_SETS:
-            return True
-        if not self.combines(facets):
-            return False
-        return sum(len(self._urls[names]) for names in self._combining) >= MOST_COMBINATIONS
-
-    def combines(self, facets: tuple[str, ...]) -> bool:
-        """Return True if *facets* combine names that occur separately elsewhere, or contain one name twice.
-
-        Parameters that only refine those before (a newspaper, its year, its day) are not facets.
-        """
-        if facets in self._sets:
-            return facets in self._combining
-        names = self._set_of(facets)
-        if names.bit_count() < len(facets):
-            return True
-        within = sorted((other for other in self._sets.values() if other & names == other), key=int.bit_count)
-        return any(smaller & larger != smaller for smaller, larger in pairwise(within))
-
-    def add(self, facets: tuple[str, ...], url: str) -> None:
-        """Count *url*, in whose query *facets* occurred together."""
-        if facets not in self._sets:
-            if self.combines(facets):
-                self._combining.add(facets)
-            names = self._set_of(facets)
-            apart = [other for other in self._sets.values() if names & other not in (names, other)]
-            self._combining.update(
-                other
-                for other, their_names in self._sets.items()
-                if other not in self._combining
-                and names & their_names == names
-                and any(one & their_names == one for one in apart)
-            )
-            self._sets[facets] = names
-        urls = self._urls.setdefault(facets, set())
-        if len(urls) < MOST_COMBINATIONS:
-            urls.add(url)
-
-    def _set_of(self, facets: tuple[str, ...]) -> int:
-        names = 0
-        for name in facets:
-            names |= 1 << self._bits.setdefault(name, len(self._bits))
-        return names
+        if parts.query:
+            queries = self._queries[parts.netloc, parts.path]
+            queries.setdefault(parameters_of(parts.query), set()).add(hash(parts.query))
 
 
 def repeats_itself(steps: list[str]) -> bool:
@@ -380,26 +280,10 @@ def repeats_itself(steps: list[str]) -> bool:
     return False
 
 
-def is_calendar_page(parts: UrlParts) -> bool:
-    """Return True if a URL contains the name of a calendar and a date.
+def parameters_of(query: str) -> tuple[str, ...]:
+    """Return the names of parameters with a value, sorted, with repetitions; without paging and ordering.
 
-    >>> is_calendar_page(split_url("/events/2026-11/")), is_calendar_page(split_url("/cal?agenda=1&month=5"))
-    (True, True)
-    >>> is_calendar_page(split_url("/events/opening-of-the-map-room")), is_calendar_page(split_url("/1895/05/12/"))
-    (False, False)
-    """
-    text = f"{parts.path}?{parts.query}"
-    if not _CALENDAR.search(text):
-        return False
-    return _YEAR.search(text) is not None or any(
-        _DATE_PARAMETER.fullmatch(name) and _NUMBER.search(value) for name, value in _parameters(parts.query)
-    )
-
-
-def facets_of(query: str) -> tuple[str, ...]:
-    """Return the names in a query that may narrow a list, sorted, with repetitions; without paging and ordering.
-
-    >>> facets_of("f[0]=subject:maps&f[1]=year:1784&sort_by=title&page=3")
+    >>> parameters_of("f[0]=subject:maps&f[1]=year:1784&sort_by=title&page=3")
     ('f[]', 'f[]')
     """
     names = (_INDEX.sub("[]", unquote(name)) for name, value in _parameters(query) if value)

@@ -8,7 +8,6 @@ import logging
 from collections import defaultdict
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
@@ -134,7 +133,6 @@ class DocumentsSpider(AuditSpider):
         plan = CrawlPlan.from_urls(
             seeds.urls,
             seeds.orders,
-            year=datetime.now(UTC).year,
             rules=Rules(depth=depth, include=include, exclude=exclude),
             extent=Extent(others.pop("scope", Extent.SITE)),
         )
