@@ -369,7 +369,7 @@ def record_end(
 
 def begin(config: Config, store: Store, command: str, named: Sequence[str], decision: ResumeDecision | None) -> int:
     """Begin or resume a run, and return its id; *named* are its seeds."""
-    if config.log_ins or config.credentials:
+    if config.credentials:
         # The store will hold pages that need a log-in.
         store.make_private()
     store.set_status_policy(config.recheck.status_policy)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from string import Template
 from typing import Annotated, Any, Literal, Self
 from urllib.request import getproxies
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, StrictBool, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, model_validator
 
 from arkaudit import __version__
 from arkaudit.configuration.issue_address import IssueAddress
@@ -21,7 +20,6 @@ from arkaudit.configuration.setting_values import (
     Cookies,
     CronExpression,
     DirectoryUrl,
-    FormFields,
     Header,
     Headers,
     IssueText,
@@ -40,6 +38,8 @@ from arkaudit.configuration.setting_values import (
     TimeGateUrl,
     ZoneName,
     of_own_hosts,
+    own_cookies,
+    plain_values,
 )
 from crawler.asking.probes import ENOUGH_NAMES
 from crawler.history.ark_status import StatusPolicy
@@ -51,7 +51,7 @@ from crawler.politeness.pacing import Allowance, Allowances, is_own
 from crawler.rendering import PageLimits, RenderOptions, find_browser
 from crawler.sources.xml_sources import Selection
 from crawler.verdicts.verdict import ClosedCollection
-from crawler.wire.credentials import Credential, Credentials, LogIn, proxy_credential
+from crawler.wire.credentials import Credential, Credentials, proxy_credential
 from crawler.wire.identity import RequestSigner, read_key
 from extractors.model.urls import Origin
 
@@ -94,33 +94,6 @@ class Identity(_Section):
         return RequestSigner(read_key(self.key), self.agent)
 
 
-class Success(_Section):
-    """Conditions for a successful log-in; all given ones must hold."""
-
-    status: int | None = Field(None, ge=100, le=599)
-    """Status of the answer to the form, usually 302."""
-    cookie: str | None = None
-    """Name of a cookie that the answer sets."""
-    text: str | None = Field(None, min_length=1)
-    """Text of the page after the log-in, also after redirects on the same host."""
-
-    @model_validator(mode="after")
-    def _says_something(self) -> Self:
-        if not self.model_fields_set:
-            raise ValueError("say what shows success: status, cookie or text")
-        return self
-
-
-class LogInForm(_Section):
-    """Options for the log-in form of the operator's own host."""
-
-    url: PageUrl
-    """The page with the form, on this host."""
-    fields: FormFields = Field(min_length=1)
-    """Values by field name. A value is a text or, for secrets, an environment variable ``{ env = "NAME" }``."""
-    success: Success
-
-
 class Host(_Section):
     """Options for the operator's own host, named ``name``, ``name:port`` or ``scheme://name:port``."""
 
@@ -130,10 +103,8 @@ class Host(_Section):
     """Number of simultaneous requests."""
     headers: Headers = {}
     """Headers such as Authorization, sent only to this scheme (default https), name and port."""
-    cookies: Cookies = {}
-    """Cookies, sent only to this scheme (default https), name and port."""
-    login: LogInForm | None = None
-    """A log-in form, submitted once a run before all other requests."""
+    cookies: Cookies | Path = {}
+    """Cookies, or a file of cookies as browsers, curl and wget write it (``cookies.txt``); sent only to this host."""
 
 
 class Network(_Section):
@@ -431,31 +402,18 @@ class Config(_Section):
         """Headers and cookies for the operator's own hosts."""
         return Credentials(
             {
-                Origin.from_name(name): Credential(_plain_values(host.headers), _plain_values(host.cookies))
+                Origin.from_name(name): Credential(plain_values(host.headers), own_cookies(name, host.cookies))
                 for name, host in self.hosts.items()
                 if host.headers or host.cookies
             }
         )
 
     @property
-    def log_ins(self) -> tuple[LogIn, ...]:
-        """Log-ins at the operator's own hosts."""
-        log_ins = []
-        for name, host in self.hosts.items():
-            if (form := host.login) is not None:
-                values, signs = _plain_values(form.fields), form.success
-                secrets = tuple(values[field] for field, value in form.fields.items() if isinstance(value, SecretStr))
-                origin = Origin.from_name(name)
-                log_ins.append(LogIn(origin, form.url, values, secrets, signs.status, signs.cookie, signs.text))
-        return tuple(log_ins)
-
-    @property
     def secrets(self) -> tuple[str, ...]:
         """Secrets to redact: of the operator's own hosts, of proxies, and of notification services."""
         proxies = [secret for url in getproxies().values() for secret in proxy_credential(url).secrets]
         services = [os.environ[name] for name in self.notify.variables if os.environ.get(name)]
-        fields = [secret for log_in in self.log_ins for secret in log_in.secrets]
-        return (*self.credentials.secrets, *fields, *proxies, *services)
+        return (*self.credentials.secrets, *proxies, *services)
 
     @property
     def is_anonymous(self) -> bool:
@@ -497,15 +455,9 @@ class Config(_Section):
             "ARKAUDIT_ALLOW_ADDRESSES": network.allow_addresses,
             "ARKAUDIT_CA_FILE": str(network.ca_file) if network.ca_file else None,
             "ARKAUDIT_CREDENTIALS": self.credentials,
-            "ARKAUDIT_LOG_INS": self.log_ins,
             "ARKAUDIT_SIGNER": self.identity.signer if self.identity else None,
             "ARKAUDIT_MAX_HOPS": self.resolve.max_hops,
             "ARKAUDIT_ATTEMPTS": self.politeness.attempts,
             "ARKAUDIT_BACKOFF": self.politeness.backoff,
             "ARKAUDIT_LONGEST_WAIT": self.politeness.longest_wait,
         }
-
-
-def _plain_values(values: Mapping[str, str | SecretStr]) -> dict[str, str]:
-    """Return the values with secrets in plain text."""
-    return {name: value.get_secret_value() if isinstance(value, SecretStr) else value for name, value in values.items()}

@@ -197,5 +197,8 @@ def _make_paths_relative(values: dict[str, Any], folder: Path) -> None:
         inner = values.get(section, {}) if section else values
         if isinstance(inner, dict) and isinstance(inner.get(key), str):
             inner[key] = folder / inner[key]
+    for host in values.get("hosts", {}).values() if isinstance(values.get("hosts"), dict) else ():
+        if isinstance(host, dict) and isinstance(host.get("cookies"), str):
+            host["cookies"] = folder / host["cookies"]
     if isinstance(values.get("seeds"), list):
         values["seeds"] = [relative_to(folder, seed) if isinstance(seed, str) else seed for seed in values["seeds"]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import regex
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+from pydantic import AfterValidator, BeforeValidator, SecretStr
 
 from arkaudit.configuration.issue_address import IssueAddress
 from arkaudit.configuration.nearest_words import suggest_nearest
@@ -23,7 +23,7 @@ from crawler.model.resolving import url_fault
 from crawler.sources.gate import LinkPatterns
 from crawler.sources.request_logs import line_pattern
 from crawler.verdicts.verdict import ClosedCollection
-from crawler.wire.credentials import names_user
+from crawler.wire.credentials import cookies_for, names_user
 from crawler.wire.identity import read_key
 from extractors.model.naan import naan_and_name
 from extractors.model.normalize import NotAnArk
@@ -181,15 +181,18 @@ def of_own_hosts(hosts: dict[str, Any]) -> dict[str, Any]:
     for name in hosts:
         if not _HOST.fullmatch(name):
             raise ValueError(f"{name!r} is not a host: give a name, with port or scheme if needed")
-        login = hosts[name].login
-        if login is not None and Origin.parse(login.url) != Origin.from_name(name):
-            raise ValueError(f"{name}: its log-in form has another host or scheme: {login.url}")
+        own_cookies(name, hosts[name].cookies)
     return {name.lower(): settings for name, settings in hosts.items()}
 
 
-def _form_fields(fields: dict[str, Any]) -> None:
-    if not any(isinstance(value, SecretStr) for value in fields.values()):
-        raise ValueError('no field is secret: name the environment variable of the password, { env = "NAME" }')
+def own_cookies(host: str, cookies: Mapping[str, SecretStr] | Path) -> dict[str, str]:
+    """Return the cookies for a host in plain text, by name. Raises ValueError for a file without any that is valid."""
+    return cookies_for(Origin.from_name(host), cookies) if isinstance(cookies, Path) else plain_values(cookies)
+
+
+def plain_values(values: Mapping[str, SecretStr]) -> dict[str, str]:
+    """Return the values with secrets in plain text."""
+    return {name: value.get_secret_value() for name, value in values.items()}
 
 
 Header = Annotated[str, AfterValidator(_printable)]
@@ -201,13 +204,6 @@ Pattern = Annotated[str, _taken_by(_pattern)]
 Secret = Annotated[SecretStr, BeforeValidator(_secret), _taken_by(_sendable_secret)]
 Headers = Annotated[dict[str, Secret], _taken_by(_header_names)]
 Cookies = Annotated[dict[str, Secret], _taken_by(_cookie_names)]
-#: A text, or the secret in an environment variable.
-FormField = Annotated[
-    str | SecretStr,
-    Field(union_mode="left_to_right"),
-    BeforeValidator(lambda value: value if isinstance(value, str) else SecretStr(_secret(value))),
-]
-FormFields = Annotated[dict[str, FormField], _taken_by(_form_fields)]
 AccessLogFormat = Annotated[str, _taken_by(line_pattern)]
 #: The URL of a resolver, to which ARKs are appended.
 ResolverUrl = Annotated[str, AfterValidator(resolver_url)]

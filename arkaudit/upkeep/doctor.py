@@ -247,20 +247,13 @@ def diagnose_archive(audits: Mapping[str | None, Config]) -> Diagnosis:
 
 
 def diagnose_hosts(audits: Mapping[str | None, Config]) -> Diagnosis:
-    """Report the hosts that get credentials or a log-in, without the secrets.
-
-    The configuration is valid here, so all secrets are in the environment.
-    """
+    """Report the hosts that get credentials, without the secrets. The configuration is valid here, so these are there."""
     hosts = [named for config in audits.values() for named in config.hosts.items()]
-    forms = ", ".join(sorted({name for name, host in hosts if host.login}))
     shown = ", ".join(sorted({name for name, host in hosts if host.headers or host.cookies}))
-    parts = [f"logs in at {forms}"] if forms else []
-    parts += [f"sends headers or cookies to {shown}"] if shown else []
-    if not parts:
+    if not shown:
         words = 'none: no host gets credentials ([hosts."NAME"])'
-        return _good("log-ins", words)
-    parts.append("the variables that hold their secrets are set")
-    return _good("log-ins", "; ".join(parts))
+        return _good("credentials", words)
+    return _good("credentials", f"headers or cookies go to {shown}; their secrets and files are there")
 
 
 def diagnose_run(audits: Mapping[str | None, Config], store: Path | None) -> Iterator[Diagnosis]:

@@ -48,7 +48,6 @@ DOWNLOADER_MIDDLEWARES = {
     "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
     "scrapy.downloadermiddlewares.cookies.CookiesMiddleware": None,  # keeps all cookies, and downloads a list by itself
     "crawler.wire.middlewares.ChainCookies": 700,
-    "crawler.wire.credentialed.LogIns": 705,  # close to the network: it sees cookies before they are removed
     "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,
     "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": None,
     "crawler.wire.middlewares.HopRecorder": 600,
@@ -94,7 +93,6 @@ ARKAUDIT_ALLOW_ADDRESSES: list[str] = []  # networks that the guard allows
 ARKAUDIT_CA_FILE: str | None = None  # certificates of authorities for the TLS probe
 ARKAUDIT_CREDENTIALS = None  # crawler.wire.credentials.Credentials, for your own hosts
 ARKAUDIT_SIGNER = None  # crawler.wire.identity.RequestSigner, which signs each request
-ARKAUDIT_LOG_INS = ()  # crawler.wire.credentials.LogIn, for your own hosts
 ARKAUDIT_INTERVAL = 1.0  # seconds between two requests to a host; less than one only for your own hosts
 ARKAUDIT_HOSTS: dict[str, dict[str, float]] = {}  # your own hosts: their interval and concurrency
 ARKAUDIT_MAX_HOPS = 20  # redirects in a chain

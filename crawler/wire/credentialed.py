@@ -1,18 +1,11 @@
-"""Adds credentials to the requests of their hosts over trusted connections, and removes secrets from the answers.
-
-It also logs in at the operator's own hosts, once per host and run; cookies go only to the origin that set them. The
-requests for a log-in pass the same guard, throttle and limits as all others. They appear in no chain of an answer, and
-their contents are not stored.
-"""
+"""Adds credentials to the requests of their hosts over trusted connections, and removes secrets from the answers."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from http.cookiejar import Cookie
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.request import getproxies
@@ -25,7 +18,6 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 from scrapy.http.cookies import CookieJar
-from scrapy.http.request import NO_CALLBACK
 from twisted.internet.ssl import Certificate, trustRootFromCertificates
 from twisted.web.client import BrowserLikePolicyForHTTPS
 from twisted.web.iweb import IPolicyForHTTPS
@@ -33,28 +25,10 @@ from zope.interface import implementer
 
 from crawler.answers.mementos import MementoRecord
 from crawler.model.observations import DocumentRecord, HostTraffic, Observation, Pause, TlsResult
-from crawler.model.resolving import REDIRECTS, BadLocation, resolved_location
 from crawler.politeness.throttle import HostThrottle, throttle_of
-from crawler.wire.credentials import (
-    FORM_LIMIT,
-    Credential,
-    Credentials,
-    LogIn,
-    NoLogIn,
-    fill_form,
-    proxy_credential,
-    require_success,
-)
+from crawler.wire.credentials import Credential, Credentials, proxy_credential
 from crawler.wire.handlers import ExactDownloadHandler
-from crawler.wire.middlewares import (
-    CrawlerPart,
-    NotSent,
-    RunStopped,
-    end_and_words,
-    exception_names,
-    failure_words,
-    header_of,
-)
+from crawler.wire.middlewares import exception_names, failure_words
 from crawler.wire.redaction import Redactor
 from extractors.model.urls import Origin
 
@@ -65,61 +39,40 @@ logger = logging.getLogger(__name__)
 MOST_FORMER = 4
 
 
-class LogInFailed(NotSent):
-    """Raised for each request to a host where the log-in has failed; the request has not been sent."""
-
-
 class Sessions:
-    """The credentials of a run: those of the configuration, and the cookies of log-ins."""
+    """The credentials of a run. A cookie that its host replaces in an answer is replaced here too."""
 
-    def __init__(self, credentials: Credentials, log_ins: Iterable[LogIn] = ()) -> None:
+    def __init__(self, credentials: Credentials) -> None:
         self._credentials = credentials
-        self.log_ins: Mapping[Origin, LogIn] = {log_in.origin: log_in for log_in in log_ins}
-        self._cookies: dict[Origin, dict[str, str]] = {origin: {} for origin in self.log_ins}
-        self._former: dict[Origin, dict[str, None]] = {origin: {} for origin in self.log_ins}
-        """The last former values of cookies, which are as secret as the present ones."""
-        self.tasks: dict[Origin, asyncio.Task[None]] = {}
+        self._replaced: dict[Origin, dict[str, list[str]]] = {}
+        """The values of replaced cookies by origin and name, the present one last."""
 
     def __bool__(self) -> bool:
-        return bool(self._credentials) or bool(self.log_ins)
-
-    def log_in(self, url: str) -> LogIn | None:
-        """Return the log-in for the origin of *url*, or None."""
-        try:
-            return self.log_ins.get(Origin.parse(url)) if self.log_ins else None
-        except ValueError:
-            return None
+        return bool(self._credentials)
 
     def find(self, url: str) -> tuple[Origin, Credential] | None:
         """Return the origin of *url* with its credential, or None."""
-        credential = self._credentials.find(url)
-        log_in = self.log_in(url)
-        if log_in is None:
-            return credential
-        own = credential[1] if credential is not None else Credential()
-        origin = log_in.origin
-        cookies = {**own.cookies, **self._cookies[origin]}
-        return origin, Credential(own.headers, cookies, (*log_in.secrets, *self._former[origin]))
+        origin_and_credential = self._credentials.find(url)
+        if origin_and_credential is None or origin_and_credential[0] not in self._replaced:
+            return origin_and_credential
+        origin, credential = origin_and_credential
+        replaced = self._replaced[origin]
+        cookies = {
+            name: replaced[name][-1] if name in replaced else value for name, value in credential.cookies.items()
+        }
+        former = (*credential.cookies.values(), *(value for values in replaced.values() for value in values))
+        return origin, Credential(credential.headers, cookies, former)
 
-    def keep(self, origin: Origin, given: Iterable[Cookie]) -> list[str]:
-        """Store the cookies that an answer of *origin* sets, and return their names."""
-        cookies, named = self._cookies[origin], []
-        for cookie in given:
-            if cookie.value is None or cookie.is_expired():
-                cookies.pop(cookie.name, None)
-                continue
-            named.append(cookie.name)
-            cookies[cookie.name] = cookie.value
-            former = self._former[origin]
-            former.pop(cookie.value, None)
-            former[cookie.value] = None
-            for oldest in list(former)[:-MOST_FORMER]:
-                del former[oldest]
-        return named
-
-    def knows(self, origin: Origin, name: str) -> bool:
-        """Return True if a cookie is part of the session at *origin*."""
-        return name in self._cookies[origin]
+    def keep(self, response: Response, request: Request) -> None:
+        """Store the new values of cookies that are sent to the host of *request*."""
+        origin_and_credential = self._credentials.find(request.url)
+        if origin_and_credential is None or not response.headers.get("Set-Cookie"):
+            return
+        origin, credential = origin_and_credential
+        for cookie in CookieJar().make_cookies(response, request):
+            if cookie.name in credential.cookies and cookie.value and not cookie.is_expired():
+                values = self._replaced.setdefault(origin, {}).setdefault(cookie.name, [])
+                values[:] = [*values, cookie.value][-MOST_FORMER:]
 
 
 _SESSIONS: WeakKeyDictionary[HostThrottle, Sessions] = WeakKeyDictionary()
@@ -129,87 +82,8 @@ def sessions_of(crawler: Crawler) -> Sessions:
     """Return the sessions of a crawler's run, shared by all crawlers with the same throttle."""
     throttle = throttle_of(crawler)
     if throttle not in _SESSIONS:
-        settings = crawler.settings
-        credentials = settings.get("ARKAUDIT_CREDENTIALS") or Credentials()
-        _SESSIONS[throttle] = Sessions(credentials, settings.get("ARKAUDIT_LOG_INS") or ())
+        _SESSIONS[throttle] = Sessions(crawler.settings.get("ARKAUDIT_CREDENTIALS") or Credentials())
     return _SESSIONS[throttle]
-
-
-class LogIns(CrawlerPart):
-    """A middleware next to the wire: the first request to a host waits until the log-in is done."""
-
-    def __init__(self, crawler: Crawler) -> None:
-        super().__init__(crawler)
-        self._sessions = sessions_of(crawler)
-        if not self._sessions.log_ins:
-            raise NotConfigured
-
-    async def process_request(self, request: Request) -> None:
-        """Raise `LogInFailed` for a request to a host where the log-in has failed."""
-        log_in = self._sessions.log_in(request.url)
-        if log_in is None or "log_in" in request.meta or request.meta.get("dont_obey_robotstxt"):
-            return
-        tasks = self._sessions.tasks
-        if log_in.origin not in tasks:
-            tasks[log_in.origin] = asyncio.ensure_future(self._log_in(log_in))
-        await asyncio.shield(tasks[log_in.origin])
-
-    def process_response(self, request: Request, response: Response) -> Response:
-        """Store the cookies of an answer: all of a log-in's, and others if they belong to the session."""
-        log_in = self._sessions.log_in(request.url)
-        if log_in is None or not response.headers.get("Set-Cookie"):
-            return response
-        cookies = CookieJar().make_cookies(response, request)
-        if "log_in" in request.meta:
-            request.meta["log_in"] += self._sessions.keep(log_in.origin, cookies)
-        elif any(self._sessions.knows(log_in.origin, cookie.name) for cookie in cookies):
-            self._sessions.keep(log_in.origin, cookies)
-        return response
-
-    async def _log_in(self, log_in: LogIn) -> None:
-        try:
-            await self._through_form(log_in)
-        except RunStopped:
-            raise
-        except Exception as failure:
-            words = str(failure) if isinstance(failure, NoLogIn) else end_and_words(failure)[1]
-            logger.warning("%s: the log-in failed: %s; nothing else is asked there", log_in.origin, words)
-            raise LogInFailed(words) from None
-
-    async def _through_form(self, log_in: LogIn) -> None:
-        page, _ = await self._answer(Request(log_in.url), log_in)
-        form = fill_form(page.body, page.url, log_in)
-        headers = {"Content-Type": "application/x-www-form-urlencoded", "Referer": page.url}
-        sent = Request(form.url, method="POST", body=form.body, headers=headers)
-        answer, cookies = await self._answer(sent, log_in)
-        shown = answer
-        if log_in.text is not None and answer.status in REDIRECTS:
-            location = header_of(answer.headers, "Location")
-            with suppress(BadLocation):
-                target = resolved_location(answer.url, location)
-                if self._sessions.log_in(target) is log_in:
-                    shown, _ = await self._answer(Request(target), log_in)
-        is_text = hasattr(shown, "encoding")
-        text = shown.text if is_text else shown.body.decode("utf-8", "replace")
-        require_success(log_in, answer.status, cookies, text)
-
-    async def _answer(self, request: Request, log_in: LogIn) -> tuple[Response, list[str]]:
-        """Return an answer of the log-in and the names of its cookies; don't follow the redirect of a form."""
-        engine = self._crawler.engine
-        assert engine is not None
-        meta = {
-            "log_in": [],
-            "dont_obey_robotstxt": True,
-            "dont_merge_cookies": True,
-            "body_limit": FORM_LIMIT,
-            "dont_redirect": request.method == "POST",
-        }
-        asked = request.replace(meta=meta, callback=NO_CALLBACK, dont_filter=True)
-        response = await engine.download_async(asked)
-        ended = response.request.url if response.request is not None else response.url
-        if self._sessions.log_in(ended) is not log_in:
-            raise NoLogIn(f"{request.url} leads to another host, {ended}")
-        return response, response.meta["log_in"]
 
 
 T = TypeVar("T")
@@ -246,13 +120,9 @@ class CredentialedDownloadHandler(ExactDownloadHandler):
                 why = _distrust(failure)
                 if why is None:
                     raise
-                if "log_in" in request.meta:
-                    raise NoLogIn(f"{why}, so the form is not sent") from failure
             # The handshake failed, so nothing has been sent. The host is now asked without credentials.
             self._distrusted[origin] = why
             logger.warning("%s: %s, so no credentials are sent there", origin, why)
-        elif "log_in" in request.meta:
-            raise NoLogIn(f"{self._distrusted[origin]}, so the form is not sent")
         return await super()._exchange(request, *rest)
 
 
@@ -275,7 +145,7 @@ class _TrustWhereItCounts:
 class Redaction:
     """The middleware nearest to the wire: removes the secrets of a host, or of a proxy, from its answer."""
 
-    def __init__(self, credentials: Credentials | Sessions) -> None:
+    def __init__(self, credentials: Sessions) -> None:
         self._credentials = credentials
 
     @classmethod
@@ -287,6 +157,7 @@ class Redaction:
         return cls(credentials)
 
     def process_response(self, request: Request, response: Response) -> Response:
+        self._credentials.keep(response, request)
         origin_and_credential = self._credentials.find(request.url)
         sent = [] if origin_and_credential is None else [origin_and_credential[1]]
         to_proxy = request.headers.get("Proxy-Authorization")
@@ -296,8 +167,7 @@ class Redaction:
             quiet = Redactor.for_secrets(credential.secrets)
             for name, values in response.headers.items():
                 response.headers[name] = [quiet.bytes(value) for value in values]
-            if "log_in" not in request.meta:  # a log-in's answers are not stored, and its form needs its own values
-                response = response.replace(body=quiet.bytes(response.body))
+            response = response.replace(body=quiet.bytes(response.body))
         return response
 
 

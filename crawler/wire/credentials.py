@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
-from urllib.parse import unquote, urlencode
+from http.cookiejar import Cookie, MozillaCookieJar
+from pathlib import Path
+from urllib.parse import unquote
 
-import lxml.html
-from lxml import etree
-
-from crawler.model.resolving import BadLocation, resolved_location
 from crawler.wire.redaction import LEAST_CHARS
-from extractors.model.errors import ArkauditError
 from extractors.model.urls import Origin
 
 _USERINFO = re.compile(r"(?<=://)[^/?#@\s]*@")
@@ -30,8 +26,8 @@ class Credential:
 
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     cookies: Mapping[str, str] = field(default_factory=dict, repr=False)
-    others: tuple[str, ...] = field(default=(), repr=False)
-    """Further secrets to remove from answers: fields of forms, and former values of cookies."""
+    former: tuple[str, ...] = field(default=(), repr=False)
+    """Former values of cookies that the host has replaced, which are as secret as the present ones."""
 
     @property
     def cookie(self) -> str:
@@ -47,7 +43,7 @@ class Credential:
         """
         words = dict.fromkeys(
             word
-            for value in (*self.headers.values(), *self.cookies.values(), *self.others)
+            for value in (*self.headers.values(), *self.cookies.values(), *self.former)
             for word in _words_in(value)
         )
         return tuple(sorted((word for word in words if len(word) >= LEAST_CHARS), key=len, reverse=True))
@@ -143,95 +139,29 @@ def without_userinfo(text: str) -> str:
     return _USERINFO.sub("", text)
 
 
-#: The number of bytes read of a page with a form.
-FORM_LIMIT = 2**20
+def cookies_for(origin: Origin, cookie_file: Path) -> dict[str, str]:
+    """Return the cookies for *origin* in a file of cookies by name, in the format of Netscape, curl, wget and yt-dlp.
 
-
-class NoLogIn(ArkauditError):
-    """Raised if a page has no usable form for the log-in, or an answer does not show its success."""
-
-
-@dataclass(frozen=True, slots=True)
-class LogIn:
-    """The way to log in at one origin."""
-
-    origin: Origin
-    url: str
-    """The URL of the page with the form, at this origin."""
-    fields: Mapping[str, str] = field(repr=False)
-    secrets: tuple[str, ...] = field(repr=False)
-    """The values in `fields` that are never shown."""
-    status: int | None = None
-    """The status that shows success."""
-    cookie: str | None = None
-    """The name of a cookie that is set on success."""
-    text: str | None = None
-    """Words of the page after success. All given signs must hold."""
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """A form with its values."""
-
-    url: str
-    body: bytes = field(repr=False)
-
-
-def fill_form(page: bytes, url: str, log_in: LogIn) -> Form:
-    """Return the form on *page*, at *url*, that has the fields of *log_in*, with its hidden fields (CSRF tokens).
-
-    Raises `NoLogIn` if there is no such form, or if it uses another host, method or encoding.
-
-    >>> origin = Origin.parse("https://repo.example/")
-    >>> log_in = LogIn(origin, "https://repo.example/in", {"user": "me", "pw": "open sesame"}, ("open sesame",))
-    >>> fill_form(b'<form method=post action=go><input name=t type=hidden value=1><input name=user><input name=pw>',
-    ...             "https://repo.example/in", log_in)
-    Form(url='https://repo.example/go')
+    Raises ValueError if the file can't be read, or has no cookie that is valid now.
     """
+    jar = MozillaCookieJar(str(cookie_file))
     try:
-        tree: Any = lxml.html.document_fromstring(page, parser=lxml.html.HTMLParser(huge_tree=False))
-    except (etree.ParserError, etree.XMLSyntaxError, ValueError):
-        raise NoLogIn(f"{url} has no page with a form") from None
-    form = next((form for form in tree.forms if log_in.fields.keys() <= set(form.inputs.keys())), None)
-    if form is None:
-        raise NoLogIn(f"{url} has no form with the fields {', '.join(log_in.fields)}")
-    if form.method.strip() != "POST":
-        raise NoLogIn(f"the form at {url} would send its fields in the URL, where they are visible")
-    if (form.get("enctype") or "application/x-www-form-urlencoded").strip().lower() != _ENCODING:
-        raise NoLogIn(f"the form at {url} wants another encoding than {_ENCODING}")
-    try:
-        target = resolved_location(url, form.get("action") or url)
-        origin = Origin.parse(target)
-    except (BadLocation, ValueError):
-        raise NoLogIn(f"the form at {url} leads nowhere") from None
-    if origin != log_in.origin:
-        raise NoLogIn(f"the form at {url} leads to another host, {origin}: nothing is sent there")
-    hidden = [
-        (str(input_.get("name")), input_.get("value") or "")
-        for input_ in form.iter("input")
-        if (input_.get("type") or "").lower() == "hidden"
-        and input_.get("name")
-        and input_.get("name") not in log_in.fields
-    ]
-    return Form(target, urlencode([*hidden, *log_in.fields.items()]).encode("ascii"))
+        jar.load(ignore_discard=True, ignore_expires=True)
+    except (OSError, UnicodeDecodeError) as problem:
+        raise ValueError(f"{cookie_file} can't be read: {problem}") from None
+    valid = {cookie.name: cookie.value for cookie in jar if _is_for(cookie, origin) and cookie.value}
+    if not valid:
+        raise ValueError(f"{cookie_file} has no cookie for {origin} that is valid now: export it again after a log-in")
+    return valid
 
 
-_ENCODING = "application/x-www-form-urlencoded"
+def _is_for(cookie: Cookie, origin: Origin) -> bool:
+    """Return True if *cookie* may be sent to *origin*: by date and domain, and only encrypted if it is secure.
 
-
-def require_success(log_in: LogIn, status: int, cookies: Collection[str], page: str) -> None:
-    """Raise `NoLogIn` unless status, cookies and page of the answer to the form show success.
-
-    >>> log_in = LogIn(Origin.parse("https://repo.example/"), "", {}, (), status=302, cookie="session")
-    >>> require_success(log_in, 302, ["session"], "")
-    >>> require_success(log_in, 200, ["session"], "")
-    Traceback (most recent call last):
-    ...
-    crawler.wire.credentials.NoLogIn: the form was answered 200, and not 302
+    Programs write 0 as the date of a cookie that ends with the browser.
     """
-    if log_in.status is not None and status != log_in.status:
-        raise NoLogIn(f"the form was answered {status}, and not {log_in.status}")
-    if log_in.cookie is not None and log_in.cookie not in cookies:
-        raise NoLogIn(f"the form was answered {status}, and set no cookie {log_in.cookie}")
-    if log_in.text is not None and log_in.text not in page:
-        raise NoLogIn(f"the form was answered {status}, and the page that came has no {log_in.text!r}")
+    if cookie.expires and cookie.is_expired():
+        return False
+    domain = cookie.domain.lstrip(".").lower()
+    is_of_host = origin.host == domain or (cookie.domain_specified and origin.host.endswith(f".{domain}"))
+    return is_of_host and (origin.scheme == "https" or not cookie.secure)

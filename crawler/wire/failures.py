@@ -28,7 +28,6 @@ FAILURES: Mapping[str, FailureKind] = {
         ChainEnd.ROBOTS, "robots.txt requires longer intervals than arkaudit waits, so nothing is requested"
     ),
     "AddressRefused": FailureKind(ChainEnd.REFUSED_ADDRESS, ""),
-    "LogInFailed": FailureKind(ChainEnd.UNDETERMINED, "the log-in failed, so nothing is requested there"),
     "ProxyFailed": FailureKind(ChainEnd.UNDETERMINED, "the configured proxy failed, not the host"),
     "ConnectBindError": FailureKind(ChainEnd.UNDETERMINED, "this machine could not open a connection"),
     "UrlTooLong": FailureKind(
