@@ -12,7 +12,7 @@ from crawler.wire.failures import FAILURES, failure_kind, failure_text
 def test_every_named_failure_has_its_end_and_its_words() -> None:
     assert {failure_kind([name]).end for name in FAILURES} == {
         ChainEnd.ROBOTS, ChainEnd.REFUSED_ADDRESS, ChainEnd.DNS, ChainEnd.REFUSED, ChainEnd.TIMEOUT, ChainEnd.TLS,
-        ChainEnd.PROTOCOL_ERROR, ChainEnd.RESET, ChainEnd.UNDETERMINED,
+        ChainEnd.PROTOCOL_ERROR, ChainEnd.RESET, ChainEnd.INVALID, ChainEnd.UNDETERMINED,
     }  # fmt: skip
     assert failure_kind(["SomethingNew"]).end is ChainEnd.UNDETERMINED
     assert all(kind.words for kind in FAILURES.values() if kind.end is not ChainEnd.REFUSED_ADDRESS)

@@ -179,8 +179,3 @@ def test_claiming_looks_at_no_more_rows_than_it_takes() -> None:
             steps = [row[3] for row in connection.exec_driver_sql(f"explain query plan {sql}", values)]
     assert any("frontier_waiting (run_id=? AND spider=? AND host=?)" in step for step in steps), steps
     assert not any(step.startswith("SCAN") for step in steps), steps
-
-
-def test_a_link_that_is_no_url_leads_nowhere_and_takes_no_other_with_it() -> None:
-    found = page_requests(["http://[broken", f"{SITE}/a"], depth=1, found_on=None)
-    assert [crawl_request.url for crawl_request in found] == [f"{SITE}/a"]

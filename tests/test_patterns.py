@@ -50,8 +50,6 @@ COMPUTED = {
     "crawler/rendering/page_visit.py: PageVisit._visit": "it matches anything",
     "crawler/sources/gate.py: LinkPatterns.__init__": "the user writes it",
     "crawler/sources/request_logs.py: line_pattern": "the user writes the format of a log",
-    "crawler/wire/redaction.py: _decode": "it is one of two patterns of the module",
-    "crawler/wire/redaction.py: _patterns": "it is a literal, with alternatives of one character",
     "crawler/wire/robots.py: applicable_rules": "it is a literal",
     "extractors/corrections/sources.py: Source._find": "it has literals, and white space that is never given back",
     "extractors/mentions/mention_reader.py: MentionReader._ends_with_markup": "it looks at 60 characters",

@@ -149,8 +149,7 @@ def test_hosts_differ_by_name_and_addresses_by_port() -> None:
     assert not same_host("http://n2t.net:port/", "http://n2t.net/")
     assert not same_host("http://n2t.net:port/", "http://n2t.net:port/"), "no request can be made of either"
     assert same_host("HTTP://[::1]:80/ark:/12148/x?http://n2t.net/", "http://[::1]#ark:/12148/x")
-    with pytest.raises(ValueError, match="IPv6"):
-        same_host("http://[::1/", "http://n2t.net/")
+    assert not same_host("http://[::1/", "http://n2t.net/")
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_records_are_kept_without_the_secrets_of_their_hosts() -> None:
     )
     kept = withheld(seen)
     assert (kept.request_url, kept.hops[0].error, kept.text) == (asked, f"bad line: '{HIDDEN}'", f"a {HIDDEN}")
-    crawl_request = CrawlRequest.to_page("http://own.example/b?S3cr3t/42+x", found_on="http://own.example/a")
+    crawl_request = CrawlRequest.to_page("http://own.example/b", found_on="http://own.example/a?S3cr3t/42+x")
     way = DocumentRecord(
         "http://own.example/w", None, "", DocumentOutcome.READ, (hop,), title="S3cr3t/42+x", settles="S3cr3t/42+x"
     )
