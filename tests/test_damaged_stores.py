@@ -15,7 +15,7 @@ import pytest
 
 from crawler.store import StoreDamaged
 from crawler.store.database import unreadable_rows
-from crawler.store.files import LOOKED_THROUGH_BYTES, damage_in
+from crawler.store.files import damage_in
 from crawler.store.store import Store
 from reports.store.frames import load_frames, read_store
 from tests.loopback import ON_LOOPBACK, RawServer, reply, run_command
@@ -59,7 +59,6 @@ VERBS = {
     "triage list": ("triage", "list", "--store", "{store}"),
     "triage export": ("triage", "export", "--store", "{store}"),
     "triage acknowledge": ("triage", "acknowledge", "--store", "{store}", "--reason", "known", ARK),
-    "store export": ("store", "export", "--store", "{store}", "--out", "{new}"),
     "recheck": ("recheck", "--dry-run", "--store", "{store}"),
 }
 CHECK = ("store", "check", "--store", "{store}")
@@ -73,18 +72,16 @@ def run_verb(verb: tuple[str, ...], store: Path) -> subprocess.CompletedProcess[
 def change(store: Path, *statements: str) -> None:
     with closing(sqlite3.connect(store, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode=DELETE")
+        connection.execute("PRAGMA ignore_check_constraints=ON")
         for statement in statements:
             connection.execute(statement)
 
 
 @pytest.mark.parametrize("vector", vectors("damaged_rows"))
-def test_a_row_that_cant_be_read_is_named_and_copied_nowhere(vector: dict[str, str], store: Path) -> None:
+def test_row_that_cant_be_read_is_named(vector: dict[str, str], store: Path) -> None:
     change(store, vector["statement"])
     checked = run_verb(CHECK, store)
     assert (checked.returncode, vector["words"] in checked.stdout) == (1, True), checked
-    done = run_verb(VERBS["store export"], store)
-    assert (done.returncode, done.stderr.count("\n")) == (3, 1), done.stderr
-    assert not any((store.parent / "new").rglob("*.parquet"))
 
 
 @pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS.keys())
@@ -101,11 +98,13 @@ FOREIGN = {
     "a trigger": ("CREATE TRIGGER t AFTER INSERT ON ark BEGIN DELETE FROM run; END",),
     "a view in a table's place": ("ALTER TABLE pause RENAME TO p", "CREATE VIEW pause AS SELECT * FROM p"),
     "a table that is gone": ("DROP TABLE pause",),
-    "a column that is gone": ("ALTER TABLE pause DROP COLUMN asked_s",),
+    "a column that is gone": ("ALTER TABLE finding RENAME COLUMN detail TO details",),
     "a column that is computed": (
-        "ALTER TABLE pause DROP COLUMN asked_s",
-        "ALTER TABLE pause ADD COLUMN asked_s FLOAT GENERATED ALWAYS AS (1.0)",
+        "ALTER TABLE finding ADD COLUMN more TEXT GENERATED ALWAYS AS (printf('%.*c', 900000000, 'x'))",
     ),
+    "a table of another program": ("CREATE TABLE notes (a)",),
+    "a view": ("CREATE VIEW mine AS SELECT ark FROM ark",),
+    "an index": ("CREATE INDEX i ON verdict (object)",),
     "a virtual table": ("DROP TABLE pause", "CREATE VIRTUAL TABLE pause USING fts5(host)"),
 }
 
@@ -129,14 +128,6 @@ def test_a_store_with_foreign_parts_is_refused(statements: tuple[str, ...], stor
 )
 def test_a_store_with_foreign_parts_is_refused_by_every_command(verb: tuple[str, ...], store: Path) -> None:
     assert_refused(verb, FOREIGN["a trigger"], store)
-
-
-def test_tables_added_by_others_are_ignored(store: Path) -> None:
-    change(
-        store, "CREATE TABLE notes (a)", "CREATE VIEW mine AS SELECT ark FROM ark", "CREATE INDEX i ON verdict (object)"
-    )
-    assert run_verb(VERBS["report"], store).returncode == 0
-    assert run_verb(CHECK, store).returncode == 0
 
 
 def test_a_schema_may_not_run_functions(store: Path) -> None:
@@ -207,7 +198,6 @@ def test_a_large_store_is_not_looked_through_whole(store: Path, monkeypatch: pyt
     monkeypatch.setattr("crawler.store.files.LOOKED_THROUGH_BYTES", 10)
     read_store(store, lambda connection: asked.append("read"))
     assert asked == ["read"]
-    assert LOOKED_THROUGH_BYTES >= 2**27
 
 
 def test_a_sound_store_has_no_rows_that_cant_be_read(store: Path) -> None:

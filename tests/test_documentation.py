@@ -107,7 +107,7 @@ def test_own_crawl_reaches_every_linked_page_of_the_site(address: str, site: Pat
 
 def test_the_page_about_commands_has_each_of_them(site: Path) -> None:
     page = (site / "commands.html").read_text("utf-8")
-    for words in ("--fail-on", "--dry-run", "arkaudit triage ignore", "arkaudit store export", "--part-size"):
+    for words in ("--fail-on", "--dry-run", "arkaudit triage ignore", "--part-size"):
         assert words in page
     code = [block.get_text() for block in BeautifulSoup(page, "html.parser").select("pre code")]
     assert any("--out report\narkaudit run -c arkaudit.toml\n" in each for each in code), "each line has one example"

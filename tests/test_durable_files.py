@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from crawler.model.durable_files import durable_file, make_folder, safe_name
+from crawler.model.durable_files import durable_file
 
 
 def test_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
@@ -25,13 +25,3 @@ def test_new_file_replaces_only_on_request(tmp_path: Path) -> None:
     with durable_file(path) as file:
         file.write(b"third")
     assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("a.key", b"third")]
-
-
-@pytest.mark.parametrize(
-    "text", ["x/../../evil", "..", ".", "", "/etc/passwd", "a\0b", "a\nb", "ark:\u2215x", "-" * 999]
-)
-def test_stored_text_is_one_name_in_its_folder(text: str, tmp_path: Path) -> None:
-    place = tmp_path / "out" / f"run={safe_name(text)}" / "part"
-    make_folder(place.parent)
-    place.write_text("")
-    assert place.resolve().parent.parent == tmp_path / "out"

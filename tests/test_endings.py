@@ -198,7 +198,6 @@ PLACES = ["below a file", "a folder to read only", *(["/proc"] if Path("/proc/se
         pytest.param("check ark:12345/x5 --store {place}/a.db", id="check"),
         pytest.param("check ark:12345/x5 --log-file {place}/a.log", id="a log"),
         pytest.param("report --store {store} --out {place}", id="report"),
-        pytest.param("store export --store {store} --out {place}", id="an export"),
         pytest.param("triage export --store {store} --out {place}/triage.toml", id="decisions"),
     ],
 )

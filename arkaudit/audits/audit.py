@@ -24,6 +24,7 @@ from arkaudit.output.progress import JUDGING, Progress, RunProgress
 from crawler.model.crawl_requests import FrontierState
 from crawler.model.observations import DocumentRecord, Verdict, now
 from crawler.model.registry import dns_look_up, load_registry, with_resolvers
+from crawler.model.schema import FAILED, FINISHED, INTERRUPTED
 from crawler.process import RunFaults, SpiderStage, run_stages
 from crawler.sources.gate import CrawlPlan, LinkPatterns, Rules
 from crawler.sources.request_logs import KNOWN_FORMATS, RequestLogs, line_pattern
@@ -36,7 +37,6 @@ from crawler.spiders.seeds import Seeds
 from crawler.store import StoreUnwritable
 from crawler.store.frontier import ARKS, Frontier
 from crawler.store.store import Store
-from crawler.store.stored_values import FAILED, FINISHED, INTERRUPTED
 from crawler.verdicts.readings import CandidateReading, other_readings
 from extractors.documents import Document, document_name
 from extractors.isolated import batches, document_executor

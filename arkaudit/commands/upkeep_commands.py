@@ -230,17 +230,3 @@ def store_prune(store_file: Path, keep: dict[str, int | None]) -> None:
     from arkaudit.upkeep.stores import prune_store
 
     prune_store(store_file, **keep)
-
-
-@store.command("export", short_help="Export runs as Parquet, for other tools.")
-@store_option
-@file_option("--out", required=True, help="The folder for the files.")
-def store_export(store_file: Path, out: Path) -> None:
-    """Export each run as Parquet files, TABLE/run=KEY/part.parquet, sorted by NAAN and ARK. Existing files are kept.
-
-    \b
-    arkaudit store export --store audit.db --out parquet/
-    """
-    from arkaudit.upkeep.stores import export_store
-
-    export_store(store_file, out)

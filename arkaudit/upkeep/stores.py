@@ -1,4 +1,4 @@
-"""Check a store, prune its old runs, and export its runs."""
+"""Check a store, and prune its old runs."""
 
 from __future__ import annotations
 
@@ -17,14 +17,9 @@ from crawler.store import StoreDamaged, StoreUnopenable
 from crawler.store.database import unreadable_rows
 from crawler.store.pruning import prune
 from crawler.store.store import Store
-from crawler.store.stored_values import wrong_values
-from extractors.model.ark import Ark
-from extractors.model.errors import UserMistake
-from extractors.model.files import is_file, is_folder, path_exists
-from extractors.model.normalize import NotAnArk
+from extractors.model.files import is_file
 from reports.languages.display import count_noun, escape_invisible
 from reports.store.frames import read_store
-from reports.store_export import export
 
 #: Limit on SQLite's lines about damage.
 _MOST_LINES = 20
@@ -34,9 +29,7 @@ def check_store(store_file: Path) -> None:
     """Print the problems of a store; exit with 1 if there are any. Raises `crawler.store.StoreUnopenable`."""
     try:
         damage = read_store(
-            store_file,
-            lambda connection: list(unreadable_rows(connection)) or list(problems(connection)),
-            checks_values=False,
+            store_file, lambda connection: list(unreadable_rows(connection)) or list(problems(connection))
         )
     except StoreDamaged as failure:
         damage = [str(failure)]
@@ -60,28 +53,15 @@ def problems(connection: Connection) -> Iterator[str]:
     for table, row, parent, _ in connection.exec_driver_sql("PRAGMA foreign_key_check"):
         yield f"{table} row {row}: its {parent} is missing"
     yield from _contradictions(connection)
-    wrong = list(wrong_values(connection.exec_driver_sql))
-    yield from wrong
-    if not wrong:
-        yield from _history(connection)
+    yield from _history(connection)
 
 
 def _contradictions(connection: Connection) -> Iterator[str]:
-    """Yield messages about contradictory rows of runs, ARKs, verdicts and observations."""
-    run, provenance, ark = schema.run.c, schema.provenance.c, schema.ark.c
-    unnamed = select(run.run_id).where(~exists().where(provenance.run_id == run.run_id))
-    for run_id in connection.scalars(unnamed):
-        yield f"run {run_id} has no key that identifies it in an export"
+    """Yield messages about contradictory rows of runs, verdicts and observations."""
+    run = schema.run.c
     unended = select(run.run_id).where(run.state == "finished", run.ended_at.is_(None))
     for run_id in connection.scalars(unended):
         yield f"run {run_id} is finished, but has no end time"
-    for row in connection.execute(select(ark.ark_id, ark.ark, ark.naan, ark.name, ark.qualifier)):
-        try:
-            is_normal = Ark.parse(row.ark) == Ark(row.naan, row.name, row.qualifier)
-        except NotAnArk:
-            is_normal = False
-        if not is_normal:
-            yield f"ark row {row.ark_id}: {row.ark!r} is not the normal form of its parts"
     verdict, observation = schema.verdict.c, schema.observation.c
     observed = exists().where(observation.run_id == verdict.run_id, observation.request_url == verdict.request_url)
     unfounded = (verdict.object != ObjectOutcome.SKIPPED, ~observed)
@@ -125,15 +105,3 @@ def prune_store(store_file: Path, *, runs: int | None, days: int | None) -> None
         return
     freed = max(before - store_file.stat().st_size, 0) / 1e6
     say(f"{store_file}: {count_noun(len(pruned), 'run', 'runs')} pruned, {freed:,.1f} MB freed")
-
-
-def export_store(store_file: Path, out: Path) -> None:
-    """Export the runs of a store as Parquet. Raises `StoreUnopenable` and `UserMistake`."""
-    if path_exists(out) and not is_folder(out):
-        raise UserMistake(f"{out}: is not a folder")
-    if damage := read_store(store_file, lambda connection: next(unreadable_rows(connection), None)):
-        raise StoreDamaged(f"{store_file}: {damage}")
-    done = export(store_file, out)
-    unended = f", {done.unended} not ended yet" if done.unended else ""
-    runs = "1 run" if done.written == 1 else f"{done.written} runs"
-    say(f"{runs} written to {out}, {done.unchanged} already there{unended}")

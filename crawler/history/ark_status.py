@@ -9,13 +9,14 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 from hashlib import sha256
 from typing import Any
 from urllib.parse import parse_qsl
 
 from crawler.answers.likeness import likeness
 from crawler.model.observations import DESCRIBED, ChainEnd, CommitmentOutcome, Family, MetadataOutcome, ObjectOutcome
+from crawler.model.outcomes import ArkState as ArkState
+from crawler.model.outcomes import EventKind as EventKind
 from extractors.model.urls import authority_of, split_url
 
 #: A host is expected to answer unless it gave no answer in this many runs in a row.
@@ -244,35 +245,8 @@ def _fold_value(value: Any) -> str:
     return " ".join(str(value).split())[:_KEPT]
 
 
-class ArkState(StrEnum):
-    """The state of an ARK after its last check."""
-
-    HEALTHY = "healthy"
-    FAILING = "failing"
-    """It failed by its own or its provider's fault, but not yet often and long enough."""
-    CONFIRMED_BROKEN = "confirmed-broken"
-    FLAPPING = "flapping"
-    """It has changed too often between working and failing to be called either."""
-    BLOCKED = "blocked"
-    """The provider refuses access to programs; it may work for people."""
-    SKIPPED = "skipped"
-    UNDETERMINED = "undetermined"
-
-
 #: States that need attention, most severe first.
 SEVERITY = (ArkState.CONFIRMED_BROKEN, ArkState.FLAPPING, ArkState.FAILING, ArkState.UNDETERMINED, ArkState.BLOCKED)
-
-
-class EventKind(StrEnum):
-    """An event in the history of an ARK, in addition to its state."""
-
-    NEW = "new"
-    GONE = "gone"
-    """It is no longer cited in any readable document."""
-    RECOVERED = "recovered"
-    MOVED = "moved"
-    CHANGED = "changed"
-    CONFIRMED = "confirmed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,13 +71,3 @@ def make_durable(path: Path) -> None:
             raise
     finally:
         os.close(descriptor)
-
-
-def safe_name(text: str) -> str:
-    """Return a stored or foreign text as one file name: other characters than `A-Za-z0-9._-` become `_`.
-
-    >>> safe_name("x/../../../evil"), safe_name(".."), safe_name("7f3e-01")
-    ('x_.._.._.._evil', '_.', '7f3e-01')
-    """
-    name = "".join(char if char.isascii() and (char.isalnum() or char in "._-") else "_" for char in text)
-    return f"_{name[1:]}"[:100] if name.startswith(".") or not name else name[:100]

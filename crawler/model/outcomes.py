@@ -1,4 +1,4 @@
-"""The closed vocabularies of verdicts: the outcomes of the three services, and their families.
+"""The closed vocabularies of verdicts: the outcomes of the three services, their families, and the states of an ARK.
 
 The values of the enums are the exact strings in the store, in JSON and in tables. New ones may be added, but these keep
 their meaning.
@@ -141,6 +141,33 @@ class CommitmentOutcome(StrEnum):
     ABSENT = "absent"
     UNDETERMINED = "undetermined"
     NOT_ASKED = "not-asked"
+
+
+class ArkState(StrEnum):
+    """The state of an ARK after its last check."""
+
+    HEALTHY = "healthy"
+    FAILING = "failing"
+    """It failed by its own or its provider's fault, but not yet often and long enough."""
+    CONFIRMED_BROKEN = "confirmed-broken"
+    FLAPPING = "flapping"
+    """It has changed too often between working and failing to be called either."""
+    BLOCKED = "blocked"
+    """The provider refuses access to programs; it may work for people."""
+    SKIPPED = "skipped"
+    UNDETERMINED = "undetermined"
+
+
+class EventKind(StrEnum):
+    """An event in the history of an ARK, in addition to its state."""
+
+    NEW = "new"
+    GONE = "gone"
+    """It is no longer cited in any readable document."""
+    RECOVERED = "recovered"
+    MOVED = "moved"
+    CHANGED = "changed"
+    CONFIRMED = "confirmed"
 
 
 class DocumentOutcome(StrEnum):

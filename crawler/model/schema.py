@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import (
     JSON,
     Boolean,
+    CheckConstraint,
     Column,
     ColumnElement,
     Connection,
@@ -38,13 +39,27 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.sqlite import Insert, dialect, insert
 
-from crawler.model.observations import DecidedOn
+from crawler.model.crawl_requests import FrontierState, Reach, RequestKind, SourceKind
+from crawler.model.observations import ChainEnd, DecidedOn, Question
+from crawler.model.outcomes import (
+    ArkState,
+    CommitmentOutcome,
+    DocumentOutcome,
+    EventKind,
+    MetadataOutcome,
+    ObjectOutcome,
+)
 from extractors.mentions.rows import MENTION_COLUMNS, ColumnKind, FlatColumn
+from extractors.model.documents import Role
+from extractors.wraps.rules import Confidence
 
 #: ``PRAGMA application_id`` of arkaudit's files ("ARKA"). Foreign SQLite files are refused and never changed.
 APPLICATION_ID = 0x41524B41
 #: ``PRAGMA user_version``, increased by every change to the tables below.
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
+
+#: The states of a run. A run that is "running" although no process has its store open has crashed.
+RUN_STATES = (RUNNING, FINISHED, INTERRUPTED, FAILED) = ("running", "finished", "interrupted", "failed")
 
 tables = MetaData()
 
@@ -54,11 +69,20 @@ class Moment(Text):
 
 
 def required(
-    name: str, kind: Any, comment: str, unit: str | None = None, *, nullable: bool = False, **options: Any
+    name: str,
+    kind: Any,
+    comment: str,
+    unit: str | None = None,
+    *,
+    nullable: bool = False,
+    words: Iterable[str] = (),
+    **options: Any,
 ) -> Column[Any]:
-    """Return a column with a value in each row; *unit* describes its values further."""
+    """Return a column with a value in each row; *unit* describes its values further, *words* are all of them."""
     info = {"unit": unit} if unit else {}
-    return Column(name, kind, nullable=nullable, comment=comment, info=info, **options)
+    listed = ", ".join(f"'{word}'" for word in words)
+    checks = [CheckConstraint(f"{name} IN ({listed})")] if listed else []
+    return Column(name, kind, *checks, nullable=nullable, comment=comment, info=info, **options)
 
 
 #: A column that may lack a value.
@@ -261,10 +285,11 @@ run = Table(
     "run",
     tables,
     key("run_id", "run number, increasing"),
+    required("uuid", Text, "random key of the run, which identifies it in feeds", unique=True),
     required("command", Text, "command of the run: crawl, check …"),
     required("started_at", Moment, "start of the run"),
     optional("ended_at", Moment, "end of the run; missing while it runs, and after a crash"),
-    required("state", Text, "running, finished, interrupted or failed"),
+    required("state", Text, "running, finished, interrupted or failed", words=RUN_STATES),
     required("version", Text, "version of arkaudit that made the run"),
     required("resolver", Text, "resolver for ARKs without one of their own"),
     required("user_agent", Text, "User-Agent header of the run"),
@@ -292,6 +317,7 @@ document = Table(
         "read, incomplete (cut off on the way), paused (a page about a pause in its place), unreadable, redirected (to a "
         "document with a row of its own), referer (not requested: the page in a log that visitors came from), or the "
         "object outcome of the request",
+        words=(*DocumentOutcome, *ObjectOutcome),
     ),
     optional(
         "status",
@@ -333,6 +359,7 @@ ark = Table(
     optional("shoulder", Text, "letters of the name up to and with the first digit; missing without one"),
     required("name", Text, "base name, up to the first slash or dot"),
     required("qualifier", Text, "components and variants, each with its delimiter; may be empty"),
+    CheckConstraint("ark = 'ark:' || naan || '/' || name || qualifier"),
     comment="One row per ARK of any run.",
 )
 
@@ -340,6 +367,7 @@ ark = Table(
 _NOT_STORED = frozenset({"ark", "check", "suggestions"})
 #: Fields of a mention whose values are stored once for all runs.
 _SHARED = frozenset({"as_written", "repaired", "context", "remarks"})
+_MENTION_WORDS: Mapping[str, Iterable[str]] = {"role": Role, "confidence": [level.token for level in Confidence]}
 
 
 def _mention_column(column: FlatColumn) -> Column[Any]:
@@ -351,7 +379,8 @@ def _mention_column(column: FlatColumn) -> Column[Any]:
         ColumnKind.PAIRS: (JSON, f"list of pairs of {column.unit}"),
     }[column.kind]
     stored: Any = Shared(kind) if column.field in _SHARED else kind
-    return required(column.field, stored, column.meaning, unit, nullable=column.is_optional)
+    words = _MENTION_WORDS.get(column.field, ())
+    return required(column.field, stored, column.meaning, unit, nullable=column.is_optional, words=words)
 
 
 mention = Table(
@@ -410,11 +439,11 @@ observation = Table(
     reference("run_id", "run that sent the requests"),
     reference("ark_id", "ARK that the question is about"),
     required("request_url", Text, "URL of the object question that this belongs to, without inflection"),
-    required("question", Text, "question: object, ?info, ??, ?, control and others, as in `Question`"),
+    required("question", Text, "question: object, ?info, ??, ?, control and others, as in `Question`", words=Question),
     required("attempt", Integer, "number of the attempt at this question", "number from 1"),
     required("asked_url", Text, "URL of the first request, byte for byte"),
     required("at", Moment, "end of the chain"),
-    required("chain_end", Text, "end of the chain of hops, before any verdict"),
+    required("chain_end", Text, "end of the chain of hops, before any verdict", words=ChainEnd),
     required("detail", Shared(Text), "words for the end of the chain; may be empty"),
     optional("status", Integer, "status of the last hop; missing without an answer", "HTTP status"),
     required("final_url", Shared(Text), "URL at the end of the chain"),
@@ -525,12 +554,12 @@ verdict = Table(
     reference("run_id", "run with the verdict"),
     reference("ark_id", "ARK of the verdict"),
     required("request_url", Text, "URL that was requested for the object"),
-    required("object", Text, "outcome of the object service"),
+    required("object", Text, "outcome of the object service", words=ObjectOutcome),
     required("object_evidence", Shared(JSON), "sentences that support it", "list of text"),
-    required("metadata", Text, "outcome of the metadata service"),
+    required("metadata", Text, "outcome of the metadata service", words=MetadataOutcome),
     required("metadata_evidence", Shared(JSON), "sentences that support it", "list of text"),
     required("metadata_parsed", Shared(JSON), "description of the object, as parsed", "mapping"),
-    required("commitment", Text, "outcome of the commitment service"),
+    required("commitment", Text, "outcome of the commitment service", words=CommitmentOutcome),
     required("commitment_evidence", Shared(JSON), "sentences that support it", "list of text"),
     required(
         "commitment_parsed", Shared(JSON), "statement of commitment, as parsed: who, what, when, where", "mapping"
@@ -602,21 +631,25 @@ frontier = Table(
     required("spider", Text, "part of the run that sends it: documents or arks"),
     required("canonical", Text, "form for comparisons; of an ARK the URL itself"),
     required("url", Text, "URL as it is sent, or path of a file"),
-    required("kind", Text, "page, file or ark: determines how the answer is read"),
+    required("kind", Text, "page, file or ark: determines how the answer is read", words=RequestKind),
     required("host", Text, "host and port of the URL; empty for a file"),
     required("depth", Integer, "links followed from a starting point to here", "links"),
     optional("found_on", Text, "document that led here first; missing for a starting point"),
     optional("ark", Text, "ARK in normal form; missing for a document"),
     required(
-        "reach", Text, "links that are followed: site (all in the scope), item (only to its documents) or leaf (none)"
+        "reach",
+        Text,
+        "links that are followed: site (all in the scope), item (only to its documents) or leaf (none)",
+        words=Reach,
     ),
-    optional("source", Text, "kind of source of its answer; missing if its content decides"),
+    optional("source", Text, "kind of source of its answer; missing if its content decides", words=SourceKind),
     required("part", Integer, "for a further part of a source, the number of parts before it; else 0"),
     required("rank", Integer, "0 if it goes before the others of its host, because it may expire; else 1"),
     required(
         "state",
         Text,
         "waiting, claimed (given to a spider, without an outcome yet) or done (its outcome is in the store)",
+        words=FrontierState,
     ),
     required(
         "attempts",
@@ -655,14 +688,6 @@ outlinks = Table(
 )
 
 # -- history: derived from the tables above, so that not all runs must be read
-
-provenance = Table(
-    "provenance",
-    tables,
-    reference("run_id", "run", primary_key=True),
-    required("uuid", Text, "key of the run, random", unique=True),
-    comment="One row per run: its key in every export; unique by key.",
-)
 
 contact = Table(
     "contact",
@@ -724,7 +749,9 @@ latest = Table(
     optional("gone_at", Moment, "start of the first run without a document that cites it; missing while one does"),
     reference("verdict_id", "last verdict; missing if it was never checked", nullable=True),
     optional("checked_at", Moment, "moment of the last check"),
-    required("state", Text, "healthy, failing, confirmed-broken, flapping, blocked, skipped or undetermined"),
+    required(
+        "state", Text, "healthy, failing, confirmed-broken, flapping, blocked, skipped or undetermined", words=ArkState
+    ),
     required("since", Moment, "moment of the check that changed it to this state"),
     required("reason", Text, "reason for this state"),
     required("strikes", Integer, "its failures since it last worked", "failures"),
@@ -750,7 +777,7 @@ event = Table(
     reference("ark_id", "ARK"),
     required("request_url", Text, "URL of its checks"),
     required("at", Moment, "moment of the check, or start of the run whose documents showed it"),
-    required("event", Text, "new, gone, recovered, moved, changed or confirmed"),
+    required("event", Text, "new, gone, recovered, moved, changed or confirmed", words=EventKind),
     required("detail", Text, "details in words; may be empty"),
     Index("event_by_run", "run_id"),
     Index("event_by_ark", "ark_id", "request_url"),
@@ -778,3 +805,39 @@ triage = Table(
     comment="One row per decision about known problems; unique by action, kind and target. Its effects are computed "
     "on demand.",
 )
+
+
+# -- conditions that SQLite checks in each row
+
+#: A moment in UTC of a year that Python knows. SQLite itself accepts more, such as ``now``, and 30 February.
+_IS_MOMENT = (
+    "{0} GLOB '[0-9][0-9][0-9][0-9]-*T*+00:00' AND {0} > '0001' AND instr({0}, char(0)) = 0"
+    " AND date({0}, '+0 days') = substr({0}, 1, 10)"
+)
+#: The types of SQLite for the values of a column.
+_TYPES: Mapping[type[Any], str] = {
+    Boolean: "'integer'",
+    Integer: "'integer'",
+    Float: "'integer', 'real'",
+    Text: "'text'",
+    JSON: "'text'",
+}
+
+
+def _conditions(column: Column[Any]) -> Iterator[str]:
+    """Yield the conditions that a value of a column meets, unless it is missing, in SQL."""
+    kind = Integer() if column.foreign_keys else column.type
+    if isinstance(kind, Shared | LargeBinary):
+        return
+    yield f"typeof({column.name}) IN ({next(types for of, types in _TYPES.items() if isinstance(kind, of))})"
+    if isinstance(kind, Boolean):
+        yield f"{column.name} IN (0, 1)"
+    if isinstance(kind, Moment):
+        is_moment = _IS_MOMENT.format(column.name)
+        yield f"{column.name} = '' OR ({is_moment})" if column is observation.c.at else is_moment
+
+
+for _table in tables.sorted_tables:
+    for _column in list(_table.columns):
+        for _condition in () if _column.primary_key else _conditions(_column):
+            _table.append_constraint(CheckConstraint(f"{_column.name} IS NULL OR ({_condition})"))

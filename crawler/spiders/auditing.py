@@ -25,13 +25,13 @@ from twisted.python.failure import Failure
 from crawler.answers.answer_reading import AnswerReader, ReadingStopped
 from crawler.model.observations import DocumentRecord, now
 from crawler.model.registry import cache_folder
+from crawler.model.schema import FINISHED, INTERRUPTED
 from crawler.politeness.throttle import share_pace, throttle_of
 from crawler.spiders import settings as ours
 from crawler.store import StoreUnwritable
 from crawler.store.feeding import Bounds, Feed, Recorder
 from crawler.store.frontier import Frontier, FrontierEntry, SettledEntry
 from crawler.store.store import Recordable, Store
-from crawler.store.stored_values import FINISHED, INTERRUPTED
 from crawler.wire.credentialed import RecordRedactor
 from crawler.wire.credentials import Credentials
 from crawler.wire.middlewares import RunStopped

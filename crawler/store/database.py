@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from functools import cache, partial
 from itertools import chain
@@ -14,7 +12,7 @@ from typing import Any, TypeVar, get_type_hints
 
 from cattrs import Converter
 from filelock import FileLock
-from sqlalchemy import JSON, Column, Connection, CursorResult, Executable, Row, Select, Table, Text, bindparam, select
+from sqlalchemy import Column, Connection, CursorResult, Executable, Row, Select, Table, bindparam, select
 from sqlalchemy.dialects.sqlite import Insert, insert
 from sqlalchemy.engine import Engine
 from sqlalchemy.exc import DatabaseError
@@ -24,8 +22,6 @@ from crawler.history.latest import status_in
 from crawler.model import schema
 from crawler.model.observations import Hop, Observation, TlsResult
 from crawler.store import StoreUnwritable
-from crawler.store.checked_stores import remember, state_of
-from crawler.store.stored_values import MOST_ROWS, MOST_SHOWN, wrong_values
 from extractors.find import UnresolvedMention
 from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
@@ -51,12 +47,9 @@ class Database:
         self._writer: Connection | None = None
         """The connection of the transaction in progress, if there is one."""
 
-    def close(self, *, is_sound: bool = True) -> None:
-        """Close the file; all records are in it. *is_sound* is False if it may hold wrong values."""
+    def close(self) -> None:
+        """Close the file; all records are in it."""
         self._engine.dispose()
-        if self.path is not None and is_sound:
-            with suppress(OSError):
-                remember(self.path, state_of(self.path))
         if self._lock is not None:
             with suppress(OSError):
                 Path(self._lock.lock_file).unlink()  # while it is locked; a waiting process notices the removal
@@ -179,67 +172,24 @@ def _writers(kind: Any, table: Table) -> dict[str, Callable[[Any], Any]]:
     }
 
 
-# -- unreadable rows: each cell is checked against its column, each row against its record
+# -- unreadable rows
 
-_ROWS_AT_ONCE = 500
+#: The number of characters shown of a reason.
+_MOST_SHOWN = 80
 
 
 def unreadable_rows(connection: Connection) -> Iterator[str]:
-    """Yield a description of each unreadable row, with its table and key."""
-    is_sound = True
-    bad_cells = (_bad_cells(connection, table) for table in schema.tables.sorted_tables)
-    for problem in chain(wrong_values(connection.exec_driver_sql), *bad_cells):
-        is_sound = False
-        yield problem
-    for name, query, read in _READERS if is_sound else ():
-        count = 0
-        for row in connection.execute(query.execution_options(yield_per=_ROWS_AT_ONCE)):
-            try:
+    """Yield a description of the first row of each table that can't be read as its record."""
+    for name, query, read in _READERS:
+        place = f"{name} row"
+        try:
+            for row in connection.execute(query.execution_options(yield_per=1)):
+                place = f"{name} row {row[0]}"
                 read(row)
-            except Exception as problem:  # any error: the store never writes a row that it can't read
-                yield f"{name} row {row[0]}: can't be read: {type(problem).__name__}: {str(problem)[:MOST_SHOWN]}"
-                count += 1
-                if count >= MOST_ROWS:
-                    break
-
-
-def _bad_cells(connection: Connection, table: Table) -> Iterator[str]:
-    """Yield the text cells that are not UTF-8, or not JSON of the expected shape."""
-    columns = [column for column in table.columns if isinstance(column.type, JSON | Text | schema.Shared)]
-    raw = connection.connection.driver_connection
-    assert isinstance(raw, sqlite3.Connection)
-    if not columns:
-        return
-    count = 0
-    with closing(raw.cursor()) as cursor:
-        for number, *cells in cursor.execute(schema.sql_of_values(table, columns, of_bytes=True)):
-            for column, data in zip(columns, cells, strict=True):
-                fault = _fault(column, data)
-                if fault:
-                    yield f"{table.name} row {number}: {column.name} {fault}"
-                    count += 1
-            if count >= MOST_ROWS:
-                return
-
-
-def _fault(column: Column[Any], data: bytes | None) -> str:
-    """Return the description of the fault in a text cell, or an empty string."""
-    if data is None:
-        return ""
-    try:
-        text = data.decode("utf-8", "surrogatepass")
-    except UnicodeDecodeError:
-        return "is not UTF-8"
-    if not schema.is_json(column):
-        return ""
-    kind = list if column.info.get("unit", "").startswith("list") else dict
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as problem:
-        return f"is not JSON: {problem}"
-    if isinstance(value, kind) or (value is None and column.nullable):
-        return ""
-    return f"is JSON of another shape: a {kind.__name__} was expected"
+                place = f"{name} row after {row[0]}"
+        except Exception as problem:  # any error: the store never writes a row that it can't read
+            cause = getattr(problem, "orig", problem)
+            yield f"{place}: can't be read: {type(cause).__name__}: {str(cause)[:_MOST_SHOWN]}"
 
 
 def _lists_of_text(row: Any) -> None:

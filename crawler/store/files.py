@@ -1,7 +1,7 @@
 """The file of a store: its origin, its version and its integrity, checked before its contents are used.
 
-A store can come from a stranger, or from a failing disk. SQLite runs code that is in a schema. So triggers and views
-in place of a table are rejected, and no function in the schema is trusted.
+A store can come from a stranger, or from a failing disk. SQLite runs code that is in a schema. So a store has exactly
+our tables, with our conditions on their values, and no function in the schema is trusted.
 """
 
 from __future__ import annotations
@@ -11,28 +11,30 @@ import shutil
 import sqlite3
 import struct
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from functools import cache
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
-from sqlalchemy import create_engine
-from sqlalchemy.dialects import sqlite as dialect
+from sqlalchemy import CheckConstraint, create_engine
 from sqlalchemy.pool import NullPool
 
 from crawler.model import schema
 from crawler.store import StoreDamaged, StoreUnopenable, StoreUnwritable
-from crawler.store.checked_stores import is_remembered, remember, state_of
 from crawler.store.database import unreadable_rows
-from crawler.store.stored_values import Execute, wrong_values
 from extractors.model.files import NO_FILES, is_file, is_folder, path_exists
 
-#: The largest store that is checked completely when it is opened (about 1 s per GiB). In a larger store only the table
+#: The largest store that is checked completely when it is opened (about 3 s per GiB). In a larger store only the table
 #: of runs is checked; damage elsewhere is found when it is read, or by `store check`.
-LOOKED_THROUGH_BYTES = 256 * 2**20
+LOOKED_THROUGH_BYTES = 64 * 2**20
 
+#: Runs an SQL statement: by `sqlite3`, or through SQLAlchemy.
+Execute = Callable[[str], Iterable[Any]]
+#: The largest value of a store, and the largest row.
+MOST_BYTES = 2**25
 #: SQLite's error codes for a sound store that can't be read or written at the moment.
 _PASSING = frozenset(
     {
@@ -109,9 +111,10 @@ def refuse_cut_off(path: Path, name: Path) -> None:
 
 
 def distrust(connection: sqlite3.Connection) -> None:
-    """Forbid a connection to run code from the file, and let it detect damaged pages."""
+    """Forbid a connection to run code from the file or to read huge values, and let it detect damaged pages."""
     connection.execute("PRAGMA trusted_schema=OFF")
     connection.execute("PRAGMA cell_size_check=ON")
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
 
 
 def require_our_schema(execute: Execute, path: Path) -> None:
@@ -129,18 +132,14 @@ def require_our_schema(execute: Execute, path: Path) -> None:
         )
 
 
-def require_sound(execute: Execute, path: Path | None, *, checks_values: bool = True) -> None:
-    """Raise `StoreDamaged` if the open database has a fault in its schema, its pages or its values.
+def require_sound(execute: Execute, path: Path | None) -> None:
+    """Raise `StoreDamaged` if the open database has a fault in its schema or, in a small store, in its values.
 
-    Values of a large store that is unchanged since its last check are not checked again. Errors of SQLite pass through.
+    Errors of SQLite pass through.
     """
-    state = "" if path is None else state_of(path)
-    is_checked = not checks_values or (path is not None and is_remembered(path, state))
-    for fault in chain(_faults(execute, path), () if is_checked else wrong_values(execute)):
+    for fault in _faults(execute, path):
         raise StoreDamaged(f"{path}: {fault}")
     if path is not None:
-        if not is_checked:
-            remember(path, state)
         _opened[path.absolute()] = None
 
 
@@ -191,51 +190,51 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def _faults(execute: Execute, path: Path | None) -> Iterator[str]:
     yield from _foreign_parts(execute)
-    yield from _missing_parts(execute)
-    if path is not None:
-        is_small = path.stat().st_size <= LOOKED_THROUGH_BYTES
-        for (line,) in execute(f"PRAGMA quick_check({1 if is_small else schema.run.name})"):
-            if line != "ok":
-                yield f"SQLite: {line}"
+    is_small = path is None or path.stat().st_size <= LOOKED_THROUGH_BYTES
+    for (line,) in execute(f"PRAGMA quick_check({1 if is_small else schema.run.name})"):
+        if line != "ok":
+            yield f"SQLite: {line}"
+    yield from _wrong_values(execute) if is_small else ()
+
+
+def _wrong_values(execute: Execute) -> Iterator[str]:
+    """Yield, for each table, the first row that fails a CHECK. SQLite ignores CHECKs in files that it only reads."""
+    for table in schema.tables.sorted_tables:
+        constraints = chain(table.constraints, *(column.constraints for column in table.columns))
+        checks = [str(check.sqltext) for check in constraints if isinstance(check, CheckConstraint)]
+        [key] = table.primary_key.columns
+        cases = " ".join(f"WHEN NOT ({check}) THEN {number}" for number, check in enumerate(checks))
+        query = f"SELECT {key.name}, CASE {cases} END AS failed FROM {table.name} WHERE failed IS NOT NULL LIMIT 1"
+        for row, number in execute(query) if checks else ():
+            yield f"{table.name} row {row}: a value fails the check {checks[number]}"
 
 
 def _foreign_parts(execute: Execute) -> Iterator[str]:
-    """Yield the parts of a schema that no store has, and that would run code or change a meaning."""
-    ours = {table.name for table in schema.tables.sorted_tables}
-    for kind, name, sql in execute("SELECT type, name, sql FROM sqlite_master ORDER BY rowid"):
-        if kind == "trigger":
-            yield f"has a trigger, {name!r}, which no store has"
-        elif kind not in ("table", "index", "view"):
-            yield f"has a {kind!r}, {name!r}, in its schema"
-        elif name in ours and kind != "table":
-            yield f"has a {kind} in place of its table {name}"
-        elif name in ours and str(sql).lstrip().upper().startswith("CREATE VIRTUAL"):
-            yield f"has a virtual table in place of its table {name}"
+    """Yield the differences between the schema of a database and that of a store."""
+    ours, theirs = _our_schema(), _schema_of(execute)
+    for kind, name in theirs.keys() - ours.keys():
+        yield f"has a {kind} {name!r}, which no store has"
+    for part, sql in ours.items():
+        if part not in theirs:
+            yield f"lacks its {' '.join(part)}"
+        elif theirs[part] != sql:
+            yield f"has another {' '.join(part)}"
 
 
-def _missing_parts(execute: Execute) -> Iterator[str]:
-    for table, columns in _expected_columns().items():
-        there = {row[1]: (str(row[2]).upper(), bool(row[5]), row[6]) for row in execute(f"PRAGMA table_xinfo({table})")}
-        if not there:
-            yield f"lacks its table {table}"
-        for name, (kind, is_key) in columns.items() if there else ():
-            if name not in there:
-                yield f"lacks the column {name} of its table {table}"
-            elif there[name] != (kind, is_key, 0):
-                yield f"has another column {name} in its table {table}"
+def _schema_of(execute: Execute) -> dict[tuple[str, str], str]:
+    """Return the SQL of each part of a database by its kind and name, without regard to spaces."""
+    parts = execute("SELECT type, name, coalesce(sql, '') FROM sqlite_master ORDER BY name")
+    return {(kind, name): " ".join(sql.split()) for kind, name, sql in parts}
 
 
 @cache
-def _expected_columns() -> dict[str, dict[str, tuple[str, bool]]]:
-    """Return the columns of each table, each with its SQLite type and True if it is the key."""
-    compiled = dialect.dialect()
-    return {
-        table.name: {
-            column.name: (column.type.compile(dialect=compiled).upper(), bool(column.primary_key))
-            for column in table.columns
-        }
-        for table in schema.tables.sorted_tables
-    }
+def _our_schema() -> dict[tuple[str, str], str]:
+    engine = create_engine("sqlite://")
+    with engine.begin() as connection:
+        schema.tables.create_all(connection)
+        parts = _schema_of(connection.exec_driver_sql)
+    engine.dispose()
+    return parts
 
 
 def refuse_foreign(path: Path) -> None:

@@ -29,13 +29,13 @@ from crawler.history.latest import rebuild
 from crawler.history.run_times import ahead_words, store_corrected_times
 from crawler.model import schema
 from crawler.model.observations import DocumentRecord, HostTraffic, Observation, Pause, TlsResult
+from crawler.model.schema import FINISHED, RUNNING
 from crawler.store import StoreDamaged, StoreUnopenable, StoreUnwritable
 from crawler.store.ark_tables import ArkTables, traffic_upsert
 from crawler.store.database import insert_if_new, record_of
 from crawler.store.document_tables import DocumentTables
 from crawler.store.files import distrust, is_damage, is_ours, lock_store, real_path, refuse_foreign, require_sound
 from crawler.store.frontier import DOCUMENTS, SettledEntry, add_requests, settle
-from crawler.store.stored_values import FINISHED, RUNNING
 
 logger = logging.getLogger(__name__)
 
@@ -105,10 +105,10 @@ class Store(DocumentTables, ArkTables):
             if ahead:
                 logger.warning("%s: %s", path, ahead_words(len(ahead)))
         except StoreDamaged:
-            store.close(is_sound=False)
+            store.close()
             raise
         except StoreUnwritable as problem:
-            store.close(is_sound=False)
+            store.close()
             cause = getattr(problem.__cause__, "orig", None)
             if getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
                 raise
@@ -170,8 +170,8 @@ class Store(DocumentTables, ArkTables):
         """Record a new run, and return its number.
 
         The requests and links of finished and reported runs, which nothing resumes, are deleted. *plan* holds
-        the settings that a command must share to resume the run. The *uuid* identifies the run in every store that it
-        is copied to.
+        the settings that a command must share to resume the run. The *uuid* identifies the run in feeds; by
+        default it is random.
         """
         is_reported = func.coalesce(func.json_extract(_run.plan, "$.reported"), 1) == 1
         done = select(_run.run_id).where(_run.state == FINISHED, is_reported)
@@ -179,6 +179,7 @@ class Store(DocumentTables, ArkTables):
             for table in (schema.frontier, schema.outlinks):
                 connection.execute(delete(table).where(table.c.run_id.in_(done)))
             values = insert(schema.run).values(
+                uuid=uuid or str(uuid4()),
                 command=command,
                 started_at=at,
                 state=RUNNING,
@@ -189,9 +190,7 @@ class Store(DocumentTables, ArkTables):
                 plan=None if plan is None else dict(plan),
             )
             added = connection.execute(values.returning(_run.run_id))
-            run_id = int(added.scalar_one())
-            connection.execute(insert(schema.provenance).values(run_id=run_id, uuid=uuid or str(uuid4())))
-            return run_id
+            return int(added.scalar_one())
 
     def runs(self, command: str) -> list[Run]:
         """Return the runs of a command, newest first."""

@@ -36,14 +36,13 @@ logger = logging.getLogger(__name__)
 Found = TypeVar("Found")
 
 
-def read_store(store: Path, work: Callable[[Connection], Found], *, checks_values: bool = True) -> Found:
+def read_store(store: Path, work: Callable[[Connection], Found]) -> Found:
     """Return the result of *work* on one snapshot of *store*; write nothing to it or to its folder.
 
-    Pass ``checks_values=False`` for work that itself looks for invalid values. Raises `StoreUnopenable`, and
-    `crawler.store.StoreDamaged`.
+    Raises `StoreUnopenable`, and `crawler.store.StoreDamaged`.
     """
     real = real_path(store)
-    reading = partial(_read_once, work=work, checks_values=checks_values, name=store)
+    reading = partial(_read_once, work=work, name=store)
     before = stamp_at_rest(real)
     if before is not None:
         try:
@@ -79,9 +78,7 @@ def stamp_at_rest(store: Path) -> tuple[int, int] | None:
     return status.st_mtime_ns, status.st_size
 
 
-def _read_once(
-    store: Path, work: Callable[[Connection], Found], *, access: str, name: Path, checks_values: bool
-) -> Found:
+def _read_once(store: Path, work: Callable[[Connection], Found], *, access: str, name: Path) -> Found:
     """Run *work* in one transaction on a read-only connection; turn its errors into `StoreUnopenable`.
 
     Raises `crawler.store.StoreDamaged` instead if the file is a store of arkaudit. Messages use *name* for the file.
@@ -95,8 +92,8 @@ def _read_once(
         with engine.connect() as connection:
             connection.exec_driver_sql("BEGIN")
             require_our_schema(connection.exec_driver_sql, name)
-            require_sound(connection.exec_driver_sql, store, checks_values=checks_values)
-            if checks_values and (ahead := show_corrected_times(connection, datetime.now(UTC))):
+            require_sound(connection.exec_driver_sql, store)
+            if ahead := show_corrected_times(connection, datetime.now(UTC)):
                 logger.warning("%s: %s", name, ahead_words(ahead))
             return work(connection)
     except (DBAPIError, sqlite3.Error) as error:

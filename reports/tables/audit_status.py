@@ -13,7 +13,7 @@ import pandas as pd
 from sqlalchemy import Connection, func, select
 
 from crawler.history.ark_status import EventKind
-from crawler.model.schema import ark, event, provenance, run
+from crawler.model.schema import ark, event, run
 from reports.languages import N_
 from reports.store.selections import EVENTS, load, query_of
 from reports.store.store_reading import read_store
@@ -165,12 +165,11 @@ def _recent_events(connection: Connection) -> tuple[dict[int, str], pd.DataFrame
     """
     is_new = event.c.event == EventKind.NEW.value
     newest = (run.c.started_at.desc(), run.c.run_id.desc())
-    key = func.coalesce(provenance.c.uuid, run.c.started_at).label("key")
-    keys = connection.execute(select(run.c.run_id, key).select_from(run.outerjoin(provenance)).order_by(*newest))
+    keys = connection.execute(select(run.c.run_id, run.c.uuid).order_by(*newest))
     first = select(func.min(run.c.run_id)).scalar_subquery()
     query = query_of(EVENTS).select_from(event.join(ark).join(run)).where(~(is_new & (event.c.run_id == first)))
     query = query.order_by(None).order_by(*newest, is_new, event.c.event_id).limit(_MOST_EVENTS)
-    return {row.run_id: row.key for row in keys}, load(connection, EVENTS, query)
+    return {row.run_id: row.uuid for row in keys}, load(connection, EVENTS, query)
 
 
 @dataclass(frozen=True, slots=True)

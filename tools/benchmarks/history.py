@@ -1,8 +1,7 @@
 """Time and memory of a report over a year of audits of 200,000 ARKs, on one core, and time of a check with nothing due.
 
-The report has all tables, the page and the CSV files. Reading the same rows from SQLite and from Parquet is measured
-separately, because reports could read either (docs/adr/0011). `python -m tools.benchmarks.history STORE` makes the
-store, or uses an existing one. `python -m tools.benchmarks.history --ten-times STORE OUT` measures a report of
+The report has all tables, the page and the CSV files. `python -m tools.benchmarks.history STORE` makes the store, or
+uses an existing one. `python -m tools.benchmarks.history --ten-times STORE OUT` measures a report of
 10,000,000 observations of 2,000,000 ARKs, which takes some 8 GB and has no bound.
 """
 
@@ -34,7 +33,6 @@ def main() -> int:
         if not store.exists():
             make(store)
         report = _measure("report", store, Path(folder, "report"))
-        reading = _measure("reading", store, Path(folder, "parquet"))
         due = _nothing_due(store, Path(folder))
     slowest = sorted(report["tables"].items(), key=lambda each: -each[1])[:4]
     parts = ", ".join(f"{name} {seconds:.1f}" for name, seconds in slowest)
@@ -43,9 +41,8 @@ def main() -> int:
     print(
         f"history: all {len(report['tables'])} tables, the page and the CSV files over 1,000,000 observations of "
         f"200,000 ARKs in {report['seconds']:.1f} s (bound {MOST_S:.0f}; {stages}) and "
-        f"{report['bytes'] / 1e6:,.0f} MB (bound {MOST_BYTES / 1e6:,.0f}); {reading['rows']:,} rows are read in "
-        f"{reading['sqlite']:.1f} s from SQLite, {reading['parquet']:.1f} s from Parquet that took "
-        f"{reading['export']:.0f} s to write; a check with nothing due takes {due:.1f} s (bound {MOST_DUE_S:.1f})"
+        f"{report['bytes'] / 1e6:,.0f} MB (bound {MOST_BYTES / 1e6:,.0f}); "
+        f"a check with nothing due takes {due:.1f} s (bound {MOST_DUE_S:.1f})"
     )
     return int(report["seconds"] > MOST_S or report["bytes"] > MOST_BYTES or due > MOST_DUE_S)
 
@@ -95,66 +92,6 @@ def _ten_times(store: Path, out: Path) -> dict[str, Any]:
     return _report(store, out)
 
 
-#: Columns that a report needs from the three largest tables; of mentions only the rows of the last run.
-_READ = {
-    "verdict": "ark naan request_url object object_evidence metadata metadata_evidence commitment commitment_evidence "
-    "commitment_parsed final_url hop_count request_count rests_on did_you_mean naan_policy remarks",
-    "observation": "ark request_url question attempt asked_url at chain_end status final_url hop_count media_type "
-    "title body_bytes body_complete remarks hops",
-    "mention": "mention_id document_id ordinal decided citation ark naan as_written repaired request_url resolver role "
-    "page place spans context repairs confidence reason alternatives remarks",
-}
-
-
-def _measure_reading(store: Path, parquet: Path) -> dict[str, float]:
-    """Return the times to export *store* to *parquet*, and to read the same rows from each, with JSON as text."""
-    import pyarrow.parquet as pq
-
-    from reports.store.frames import read_store
-    from reports.store_export import export
-
-    rows: dict[str, int] = {}
-
-    def from_sqlite(connection: Any) -> None:
-        for table, columns in _READ.items():
-            rows[table] = len(_frame(connection, table, columns.split()))
-
-    def from_parquet() -> None:
-        for table, columns in _READ.items():
-            place = parquet / table
-            frame = pq.read_table(place if table != "mention" else max(place.iterdir()), columns=columns.split())
-            assert len(frame.to_pandas()) == rows[table]
-
-    return {
-        "sqlite": _seconds(lambda: read_store(store, from_sqlite)),
-        "export": _seconds(lambda: export(store, parquet)),
-        "parquet": _seconds(from_parquet),
-        "rows": sum(rows.values()),
-    }
-
-
-def _frame(connection: Any, table: str, names: list[str]) -> Any:
-    from sqlalchemy import JSON, Boolean, Integer, Text, select, type_coerce
-
-    from crawler.model import schema
-    from reports.store.typed_columns import INTEGER, MOMENT, TEXT, TRUTH, Columns, fetch_batches
-
-    source = schema.tables.tables[table]
-    columns = [source.c[name] if name in source.c else schema.ark.c[name] for name in names]
-    dtypes = {Integer: INTEGER, Boolean: TRUTH}
-    frame = Columns({each.name: MOMENT if each.name == "at" else dtypes.get(type(each.type), TEXT) for each in columns})
-    as_stored = (type_coerce(each, Text) if isinstance(each.type, JSON) else each for each in columns)
-    query = select(*as_stored).join_from(source, schema.ark)
-    if table == "mention":
-        query = query.join(schema.document).where(
-            schema.document.c.run_id
-            == select(schema.run.c.run_id).order_by(schema.run.c.run_id.desc()).limit(1).scalar_subquery()
-        )
-    for rows in fetch_batches(connection, query):
-        frame.add(rows)
-    return frame.frame()
-
-
 def _nothing_due(store: Path, folder: Path) -> float:
     config = folder / "arkaudit.toml"
     config.write_text("[recheck]\n" + "".join(f"{state} = 3650\n" for state in _STATES))
@@ -168,17 +105,7 @@ def _nothing_due(store: Path, folder: Path) -> float:
 
 _STATES = ("healthy", "failing", "confirmed_broken", "blocked", "undetermined")
 _clock = time.process_time
-PARTS: Mapping[str, Callable[..., dict[str, Any]]] = {
-    "--report": _report,
-    "--reading": _measure_reading,
-    "--ten-times": _ten_times,
-}
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    begun = _clock()
-    work()
-    return _clock() - begun
+PARTS: Mapping[str, Callable[..., dict[str, Any]]] = {"--report": _report, "--ten-times": _ten_times}
 
 
 if __name__ == "__main__":

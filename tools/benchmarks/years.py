@@ -147,8 +147,7 @@ def _add_run(raw: sqlite3.Connection, run: int, subjects: list[Subject], keys: _
     command = "run" if run in (1, RUNS) else "check"
     seeds = '["https://library.example/"]' if command == "run" else "[]"
     about = ("finished", "0.1.0", "https://n2t.net/", "arkaudit/0.1.0", seeds)
-    raw.execute(_into(schema.run, 9), (run, command, _moment(run), _moment(run, 80_000), *about))
-    raw.execute(_into(schema.provenance, 2), (run, str(UUID(int=run))))
+    raw.execute(_into(schema.run, 10), (run, str(UUID(int=run)), command, _moment(run), _moment(run, 80_000), *about))
     if command == "run":
         _add_documents(raw, run, subjects, keys)
     asked = [subject for subject in subjects if (subject.number + 3 * run) % OF < ASKED]

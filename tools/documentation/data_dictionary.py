@@ -48,7 +48,7 @@ columns may be NULL.
 
 A *shared* column refers to a row of `content`, which holds its value once for all runs. To read it:
 `SELECT value FROM observation JOIN content ON content_id = observation.text`. In a shared list of hops, the cell is a
-list of the key and, for each hop, its `at` and `elapsed_s`. `arkaudit store export` writes all values in full.
+list of the key and, for each hop, its `at` and `elapsed_s`.
 """
 _PUBLISHED = """## Published
 
