@@ -32,11 +32,9 @@ MAKERS = (quirks, _words)
 #: Patterns that may take longer, and why that does no harm.
 BOUNDED = {
     "crawler.answers.withdrawals._words [5]": "it looks at some hundred characters",
-    "crawler.sources.request_logs._DIRECTIVE": "the user writes the format of a log",
     "extractors.extraction._LAST_WORD": "it looks at 300 characters",
     "extractors.mentions.labels._HIDDEN": "it looks at 300 characters",
     "extractors.mentions.resolvers._HOST_ONLY": "it looks at 600 characters",
-    "crawler.sources.request_logs._ADDRESS_IN_NAME": "it looks at the name of a host, of 253 characters at most",
     "reports.page.translations._ATTRIBUTE": "it reads our own template",
     "reports.page.translations._TAG": "it reads our own template",
     "reports.remediation.causes._ANY_NAAN": "it reads a URL, which is cut",
@@ -49,7 +47,6 @@ COMPUTED = {
     "crawler/answers/withdrawals.py: _words": "it is in `MAKERS`",
     "crawler/rendering/page_visit.py: PageVisit._visit": "it matches anything",
     "crawler/sources/gate.py: LinkPatterns.__init__": "the user writes it",
-    "crawler/sources/request_logs.py: line_pattern": "the user writes the format of a log",
     "crawler/wire/robots.py: applicable_rules": "it is a literal",
     "extractors/corrections/sources.py: Source._find": "it has literals, and white space that is never given back",
     "extractors/mentions/mention_reader.py: MentionReader._ends_with_markup": "it looks at 60 characters",
@@ -64,7 +61,6 @@ SOON_S = 0.0015
 MOST_SLOW = 40
 #: Methods that are assumed of a pattern whose uses are unknown.
 EVERYWHERE = frozenset({"match", "fullmatch", "search", "finditer"})
-METHODS = {"KNOWN_FORMATS": frozenset({"fullmatch"})}
 FLAGS = ("ASCII", "DOTALL", "IGNORECASE", "MULTILINE", "VERBOSE", "VERSION1")
 
 
@@ -160,7 +156,7 @@ def all_patterns() -> Mapping[str, tuple[Any, frozenset[str]]]:
                 if pattern not in named:
                     named.add(pattern)
                     own = methods[f"{module_name}.{name}"] if name.startswith("_") else set()
-                    used = METHODS.get(root) or frozenset(own or methods[name]) or EVERYWHERE
+                    used = frozenset(own or methods[name]) or EVERYWHERE
                     which = f" [{number}]" if number else ""
                     found[f"{module_name}.{root}{which}"] = (pattern, used)
     for path, (_, tree) in sources().items():

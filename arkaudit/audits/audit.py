@@ -27,7 +27,7 @@ from crawler.model.registry import dns_look_up, load_registry, with_resolvers
 from crawler.model.schema import FAILED, FINISHED, INTERRUPTED
 from crawler.process import RunFaults, SpiderStage, run_stages
 from crawler.sources.gate import CrawlPlan, LinkPatterns, Rules
-from crawler.sources.request_logs import KNOWN_FORMATS, RequestLogs, line_pattern
+from crawler.sources.request_logs import RequestLogs
 from crawler.spiders.arks_spider import ArksSpider
 from crawler.spiders.conversation import AskingRules
 from crawler.spiders.documents_spider import DocumentsSpider
@@ -330,11 +330,9 @@ class Audit:
 
 def logged_requests(logs: Mapping[str, Sequence[Path]], config: Config) -> RequestLogs:
     """Read the requests for ARKs in *logs* (files by the pattern that names them), and print findings."""
-    log_format = config.crawl.access_log_format
-    formats = (line_pattern(log_format),) if log_format else KNOWN_FORMATS
     with Progress() as progress:
         progress.stage("lines of logs")
-        requests = RequestLogs(config.resolver, formats, show=progress.show)
+        requests = RequestLogs(config.resolver, progress.show)
         for path in chain.from_iterable(logs.values()):
             requests.read_log(path, document_name(path))
     for log in requests.logs.values():

@@ -11,7 +11,6 @@ import click
 
 from arkaudit.commands.options import (
     GroupedCommand,
-    access_log_option,
     baseline_options,
     config_of,
     dry_run_option,
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     metavar="FILE|DATASET|LOG",
     help="Read ARKs from a file (one per line), a dataset (arkaudit dataset make) or an access log (log:FILE).",
 )
-@access_log_option
 @inventory_option
 @verdict_options
 @flag("--conformance", help="Also request one ARK of each resolver in up to ten other spellings.")

@@ -85,7 +85,7 @@ _RENAMED = {
 _GROUPS = {
     "Crawling": (
         *("depth", "max_pages", "max_time", "scope", "include", "exclude", "content_hosts", "ignore_nofollow"),
-        *("sitemaps", "oai_prefix", "oai_set", "oai_from", "oai_until", "access_log_format"),
+        *("sitemaps", "oai_prefix", "oai_set", "oai_from", "oai_until"),
     ),
     "Requests": (
         *("resolver", "direct", "delay", "timeout", "attempts", "backoff", "longest_wait", "max_hops"),
@@ -209,7 +209,7 @@ def crawl_options(command: Command) -> Command:
         click.option("--oai-from", metavar="DATE", help="Harvest records changed since this date."),
         click.option("--oai-until", metavar="DATE", help="Harvest records changed until this date."),
     )
-    return with_options(jobs_option, *options, access_log_option)(command)
+    return with_options(jobs_option, *options)(command)
 
 
 jobs_option = click.option(
@@ -244,14 +244,6 @@ def listed_places(path: Path) -> list[str]:
     if not lines:
         raise UserMistake(f"{path} is empty")
     return lines
-
-
-access_log_option = click.option(
-    "--access-log-format",
-    metavar="FORMAT",
-    help="Format of the lines of log:, as Apache or nginx define it.  [default: combined or common; Caddy's JSON]",
-)
-"""The option for the format of access logs."""
 
 
 resume_option = click.option(

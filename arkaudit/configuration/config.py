@@ -13,7 +13,6 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, m
 from arkaudit import __version__
 from arkaudit.configuration.issue_address import IssueAddress
 from arkaudit.configuration.setting_values import (
-    AccessLogFormat,
     AddressTexts,
     ArkBeginning,
     Contact,
@@ -172,7 +171,6 @@ class Crawl(_Section):
     sitemaps: bool = True
     """True to read the sitemaps named in robots.txt."""
     oai: Harvest = Harvest()
-    access_log_format: AccessLogFormat | None = None
     """Format of the lines of ``log:``, as Apache or nginx write it; the common formats by default."""
 
 

@@ -21,7 +21,6 @@ from arkaudit.configuration.schedule import Schedule, time_zone
 from crawler.model.addresses import AddressGuard, Routes
 from crawler.model.resolving import url_fault
 from crawler.sources.gate import LinkPatterns
-from crawler.sources.request_logs import line_pattern
 from crawler.verdicts.verdict import ClosedCollection
 from crawler.wire.credentials import cookies_for, names_user
 from crawler.wire.identity import read_key
@@ -204,7 +203,6 @@ Pattern = Annotated[str, _taken_by(_pattern)]
 Secret = Annotated[SecretStr, BeforeValidator(_secret), _taken_by(_sendable_secret)]
 Headers = Annotated[dict[str, Secret], _taken_by(_header_names)]
 Cookies = Annotated[dict[str, Secret], _taken_by(_cookie_names)]
-AccessLogFormat = Annotated[str, _taken_by(line_pattern)]
 #: The URL of a resolver, to which ARKs are appended.
 ResolverUrl = Annotated[str, AfterValidator(resolver_url)]
 TimeGateUrl = Annotated[str, AfterValidator(lambda text: resolver_url(text, "a TimeGate"))]

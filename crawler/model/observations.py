@@ -421,8 +421,7 @@ class LoggedRequests:
     """The requests that a mention in a server's log counts; empty for other mentions."""
 
     asked: int | None = None
-    """The number of requests by people."""
-    asked_by_robots: int | None = None
+    """The number of requests."""
     answered: int | None = None
     """The status of the answers."""
 

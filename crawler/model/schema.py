@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
 from typing import Any
+from uuid import uuid4
 
 from sqlalchemy import (
     JSON,
@@ -285,7 +286,9 @@ run = Table(
     "run",
     tables,
     key("run_id", "run number, increasing"),
-    required("uuid", Text, "random key of the run, which identifies it in feeds", unique=True),
+    required(
+        "uuid", Text, "random key of the run, which identifies it in feeds", unique=True, default=lambda: str(uuid4())
+    ),
     required("command", Text, "command of the run: crawl, check …"),
     required("started_at", Moment, "start of the run"),
     optional("ended_at", Moment, "end of the run; missing while it runs, and after a crash"),
@@ -399,10 +402,7 @@ mention = Table(
     optional("request_url", Text, "URL that is requested for this mention; missing if nothing is requested"),
     *(_mention_column(column) for column in MENTION_COLUMNS if column.field not in _NOT_STORED),
     optional("doubt", Shared(JSON), "text around an uncertain mention, with its links and lines; missing for others"),
-    optional(
-        "asked", Integer, "of a mention in a log: number of requests by people, in the part that was read", "requests"
-    ),
-    optional("asked_by_robots", Integer, "of a mention in a log: number of requests by robots", "requests"),
+    optional("asked", Integer, "of a mention in a log: number of requests", "requests"),
     optional("answered", Integer, "of a mention in a log: status of the answers", "HTTP status"),
     UniqueConstraint("document_id", "ordinal", "decided"),
     Index("mention_by_ark", "ark_id"),

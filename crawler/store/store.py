@@ -16,7 +16,6 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from sqlalchemy import URL, Connection, create_engine, delete, event, func, select, text, update
 from sqlalchemy.dialects.sqlite import insert
@@ -165,13 +164,11 @@ class Store(DocumentTables, ArkTables):
         user_agent: str,
         seeds: Iterable[str],
         plan: Mapping[str, Any] | None = None,
-        uuid: str | None = None,
     ) -> int:
         """Record a new run, and return its number.
 
         The requests and links of finished and reported runs, which nothing resumes, are deleted. *plan* holds
-        the settings that a command must share to resume the run. The *uuid* identifies the run in feeds; by
-        default it is random.
+        the settings that a command must share to resume the run.
         """
         is_reported = func.coalesce(func.json_extract(_run.plan, "$.reported"), 1) == 1
         done = select(_run.run_id).where(_run.state == FINISHED, is_reported)
@@ -179,7 +176,6 @@ class Store(DocumentTables, ArkTables):
             for table in (schema.frontier, schema.outlinks):
                 connection.execute(delete(table).where(table.c.run_id.in_(done)))
             values = insert(schema.run).values(
-                uuid=uuid or str(uuid4()),
                 command=command,
                 started_at=at,
                 state=RUNNING,

@@ -148,7 +148,6 @@ MENTIONS = select_columns(
     "alternatives",
     "remarks",
     "asked",
-    "asked_by_robots",
     "answered",
     document=document.c.url,
     ark=ark.c.ark,

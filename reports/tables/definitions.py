@@ -137,10 +137,7 @@ LAST_GOOD_COLUMNS = (
     url_column("last_good_url", "where the ARK led when it last worked, in an earlier run; empty if it never did"),
     moment_column("last_good_at", "beginning of that run", varies=True),
 )
-ASKED_COLUMNS = (
-    count_column("asked", "requests by people in the logs; empty without a log entry", "requests"),
-    count_column("asked_by_robots", "requests by declared robots in the logs", "requests"),
-)
+ASKED_COLUMNS = (count_column("asked", "requests in the logs; empty without a log entry", "requests"),)
 CITED_COLUMNS = (
     count_column("documents", "documents with such a citation", "documents"),
     url_column("first_document", "document with the first such citation"),

@@ -156,10 +156,9 @@ def arks(frames: Frames) -> pd.DataFrame:
 def requests_in_logs(frames: Frames) -> pd.DataFrame:
     """Return one row per ARK and URL in logs: number of requests, referring pages and answers."""
     mentions = frames.mentions[frames.mentions["asked"].notna()]
-    counts = mentions.groupby(PAIR)[["asked", "asked_by_robots"]].sum()
-    by_people = mentions[mentions["asked"].gt(0)]
-    asked_from = tally(by_people, PAIR, "document", most=_MOST_PAGES, of="asked")
-    answered = tally(by_people, PAIR, "answered", of="asked")
+    counts = mentions.groupby(PAIR)[["asked"]].sum()
+    asked_from = tally(mentions, PAIR, "document", most=_MOST_PAGES, of="asked")
+    answered = tally(mentions, PAIR, "answered", of="asked")
     return counts.assign(asked_from=asked_from, answered=answered).reset_index()
 
 
@@ -243,9 +242,9 @@ ARKS = TableDefinition(
         *ASKED_COLUMNS,
         text_column(
             "asked_from",
-            "pages that people came from, with the number of requests, or the log if no page is named; at most five",
+            "pages that visitors came from, with the number of requests, or the log if no page is named; at most five",
         ),
-        text_column("answered", "statuses of the answers to people, with their number"),
+        text_column("answered", "statuses of the answers to visitors, with their number"),
         count_column("citations", "citations of this ARK with this URL", "citations"),
         *CITED_COLUMNS,
         token_column("check", "state of its check character: passes, fails, none or unknown"),

@@ -112,7 +112,7 @@ def _citation_measures(frames: Frames) -> Iterator[Measure]:
     if mentions["asked"].isna().all():
         return
     fails = families(mentions["object"]).eq(Family.FAILS)
-    yield (_ASKED, int(mentions["asked"].sum()), "Requests by people for these ARKs, according to the logs.")
+    yield (_ASKED, int(mentions["asked"].sum()), "Requests for these ARKs, according to the logs.")
     yield (
         f"{_ASKED}: {Family.FAILS}",
         int(mentions.loc[fails, "asked"].sum()),
@@ -231,9 +231,8 @@ def _log_sentence(count: Mapping[str, int], language: Language) -> str:
     if _ASKED not in count:
         return ""
     return language.ngettext(
-        "According to the logs, people requested an ARK {number} time; {fails} of these requests were for a "
-        "failing ARK.",
-        "According to the logs, people requested ARKs {number} times; {fails} of these requests were for failing ARKs.",
+        "According to the logs, an ARK was requested {number} time; {fails} of these requests were for a failing ARK.",
+        "According to the logs, ARKs were requested {number} times; {fails} of these requests were for failing ARKs.",
         count[_ASKED],
         fails=language.number(count[f"{_ASKED}: {Family.FAILS}"]),
     )
