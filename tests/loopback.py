@@ -22,7 +22,6 @@ from typing import Any, Self
 
 import trustme
 
-from crawler.model import schema
 from tests import preloaded
 from tests.waiting import PATIENCE_S
 
@@ -241,15 +240,7 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 def select(store: Path, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
     """Return the rows of a query on a store."""
     with closing(sqlite3.connect(store)) as raw:
-        return rows_of_values(raw, query, values)
-
-
-def rows_of_values(raw: sqlite3.Connection, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-    """Return the rows of a query on an open store, with the values of shared columns."""
-    if not raw.execute("SELECT * FROM sqlite_temp_master").fetchone():
-        for statement in schema.views_of_values():
-            raw.execute(statement)
-    return raw.execute(query, values).fetchall()
+        return raw.execute(query, values).fetchall()
 
 
 @cache

@@ -94,7 +94,6 @@ def _insert(connection: Connection, table: Table, rows: Sequence[Mapping[str, An
     }
     for row in rows:
         values = {**defaults.get(table.name, {}), **row}
-        schema.store_contents(connection, table, [values])
         connection.execute(table.insert().values(values))
 
 

@@ -5,8 +5,8 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from sqlalchemy import JSON, Table
 from sqlalchemy import Column as StoredColumn
-from sqlalchemy import Table
 
 from arkaudit.datasets.columns import DATASET_TABLES, DatasetTable
 from crawler.model import schema
@@ -36,9 +36,7 @@ def _cells(line: str) -> Row:
 
 def stored_type(column: StoredColumn[object]) -> str:
     """Return the type of a stored column as the page writes it."""
-    is_shared = isinstance(column.type, schema.Shared)
-    kind = repr(column.type) if is_shared else str(column.type)
-    kind = (kind if kind == "JSON" else kind.lower()) + ", shared" * is_shared
+    kind = "JSON" if isinstance(column.type, JSON) else str(column.type).lower()
     return f"{kind}, optional" if column.nullable else kind
 
 

@@ -67,7 +67,7 @@ def _contradictions(connection: Connection) -> Iterator[str]:
     unfounded = (verdict.object != ObjectOutcome.SKIPPED, ~observed)
     for row in connection.execute(select(schema.verdict).where(*unfounded)):
         yield f"verdict {row.verdict_id} ({row.object} at {row.request_url}) has no observation to support it"
-    hops = func.json_array_length(schema.text_of(observation.hops))
+    hops = func.json_array_length(observation.hops)
     # Pruning deletes the hops of a run and keeps their number.
     is_hopless = (hops == 0) & observation.run_id.in_(select(run.run_id).where(is_pruned()))
     miscounted = (observation.hop_count != func.max(hops - 1, 0)) & ~is_hopless

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from hashlib import blake2b
 from typing import Any
 from uuid import uuid4
 
@@ -15,8 +13,6 @@ from sqlalchemy import (
     CheckConstraint,
     Column,
     ColumnElement,
-    Connection,
-    Dialect,
     Float,
     ForeignKey,
     Index,
@@ -25,20 +21,12 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
-    TypeDecorator,
     UniqueConstraint,
     and_,
-    case,
-    cast,
-    delete,
-    func,
-    literal,
     select,
     text,
-    type_coerce,
-    union,
 )
-from sqlalchemy.dialects.sqlite import Insert, dialect, insert
+from sqlalchemy.dialects.sqlite import Insert, insert
 
 from crawler.model.crawl_requests import FrontierState, Reach, RequestKind, SourceKind
 from crawler.model.observations import ChainEnd, DecidedOn, Question
@@ -63,6 +51,10 @@ SCHEMA_VERSION = 6
 RUN_STATES = (RUNNING, FINISHED, INTERRUPTED, FAILED) = ("running", "finished", "interrupted", "failed")
 
 tables = MetaData()
+
+
+#: JSON that may be missing: None is stored as NULL.
+_OPTIONAL_JSON = JSON(none_as_null=True)
 
 
 class Moment(Text):
@@ -113,175 +105,6 @@ def at_one_url(one: Any, other: Any) -> ColumnElement[bool]:
     return and_(one.ark_id == other.ark_id, one.request_url == other.request_url)
 
 
-_DIGEST_BYTES = 16
-
-content = Table(
-    "content",
-    tables,
-    key("content_id", "key; the cells of *shared* columns hold it"),
-    required("digest", LargeBinary, "digest of the value: BLAKE2b, 16 bytes", unique=True),
-    required("value", Text, "text, or JSON as text"),
-    comment="One row per different value of the columns that are marked as *shared*: runs that see the same refer to "
-    "one row.",
-)
-
-
-class Shared(TypeDecorator[Any]):
-    """A text or JSON whose value is a row of `content`, so that a repeated value is stored once.
-
-    The cell holds the key of the row. Queries select the value itself, and compare by the key. Call `store_contents`
-    before a statement writes such values. A cell may also hold its value directly.
-    """
-
-    impl = LargeBinary  # SQLite converts no value of such a column
-    cache_ok = True
-
-    def __init__(self, kind: type[Text] | type[JSON]) -> None:
-        super().__init__()
-        self.kind = kind
-
-    def __repr__(self) -> str:
-        return self.kind.__name__
-
-    def cell(self, value: Any) -> tuple[str, str]:
-        """Return the text that is stored once for a value, and the rest of its cell."""
-        return value if self.kind is Text else json.dumps(value), ""
-
-    def bind_processor(self, _: Dialect) -> Any:
-        return lambda value: None if value is None else digest_of(self.cell(value)[0])
-
-    def result_processor(self, dialect: Dialect, coltype: object) -> Any:
-        return None if self.kind is Text else lambda value: None if value is None else json.loads(value)
-
-    def bind_expression(self, bindparam: Any) -> Any:
-        return _key_of(bindparam)
-
-    def column_expression(self, column: Any) -> Any:
-        return type_coerce(self.stored_text(type_coerce(column, Text)), self)
-
-    def key_in(self, cell: Any) -> Any:
-        """Return the SQL expression for the key in *cell*; 0 if the cell holds its value directly."""
-        return case((func.typeof(cell) == "integer", cell), else_=0)
-
-    def stored_text(self, cell: Any) -> Any:
-        """Return the SQL expression for the text that *cell*, a column or value of this type, refers to or holds."""
-        value = select(content.c.value).where(content.c.content_id == cell)
-        return case((func.typeof(cell) == "integer", value.correlate_except(content).scalar_subquery()), else_=cell)
-
-
-class SharedHops(Shared):
-    """A list of hops whose times are in the cell, and all else in a row of `content`."""
-
-    cache_ok = True
-    _TIMES = ("at", "elapsed_s")
-
-    def __init__(self) -> None:
-        super().__init__(JSON)
-
-    def cell(self, value: Any) -> tuple[str, str]:
-        timeless = [hop | dict.fromkeys(hop.keys() & set(self._TIMES)) for hop in value]
-        times = [hop.get(name) for hop in value for name in self._TIMES]
-        return json.dumps(timeless), json.dumps([0, *times], separators=(",", ":"))[2:]
-
-    def bind_processor(self, _: Dialect) -> Any:
-        def bind(value: Any) -> bytes | None:
-            if value is None:
-                return None
-            text, times = self.cell(value)
-            return digest_of(text) + times.encode()
-
-        return bind
-
-    def bind_expression(self, bindparam: Any) -> Any:
-        key = type_coerce(_key_of(func.substr(bindparam, 1, _DIGEST_BYTES)), Text)
-        return literal("[") + key + cast(func.substr(bindparam, _DIGEST_BYTES + 1), Text)
-
-    def key_in(self, cell: Any) -> Any:
-        return cast(func.substr(cell, 2), Integer)
-
-    def stored_text(self, cell: Any) -> Any:
-        hop = func.json_each(content.c.value).table_valued("key", "value")
-        first = 1 + len(self._TIMES) * hop.c.key
-        times = [
-            part
-            for number, name in enumerate(self._TIMES)
-            for part in (f"$.{name}", func.json_extract(cell, func.printf("$[%d]", first + number)))
-        ]
-        merged = (
-            select(func.json_group_array(func.json_replace(hop.c.value, *times)))
-            .select_from(content.join(hop, text("1")))
-            .where(content.c.content_id == func.json_extract(cell, "$[0]"))
-        )
-        is_shared = and_(cell.op("GLOB")("[[][0-9]*"), func.json_valid(cell) == 1)
-        return case((is_shared, merged.correlate_except(content, hop).scalar_subquery()), else_=cell)
-
-
-def digest_of(text: str) -> bytes:
-    """Return the digest by which `content` finds a text."""
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES).digest()
-
-
-def _key_of(digest: Any) -> Any:
-    return select(content.c.content_id).where(content.c.digest == digest).scalar_subquery()
-
-
-def text_of(column: Any) -> ColumnElement[str]:
-    """Return the expression for the stored text of a column, be it shared or not, and JSON or not."""
-    cell: ColumnElement[str] = type_coerce(column, Text)
-    return type_coerce(column.type.stored_text(cell), Text) if isinstance(column.type, Shared) else cell
-
-
-def sql_of_values(
-    table: Table, columns: Iterable[Column[Any]], place: str | None = None, *, of_bytes: bool = False
-) -> str:
-    """Return the query for the key and the values of *columns* of a table, in the database *place* of a connection."""
-    values = {column.name: text_of(column) for column in columns}
-    cells = (cast(value, LargeBinary) if of_bytes else value for value in values.values())
-    query = select(*table.primary_key, *(cell.label(name) for name, cell in zip(values, cells, strict=True)))
-    places: Any = {"schema_translate_map": {None: place}, "render_schema_translate": True} if place else {}
-    return str(query.compile(dialect=dialect(), compile_kwargs={"literal_binds": True}, **places))
-
-
-def is_json(column: ColumnElement[Any]) -> bool:
-    """Return True if the values of a column are JSON."""
-    return isinstance(column.type, JSON) or (isinstance(column.type, Shared) and column.type.kind is JSON)
-
-
-def shared_columns(table: Table) -> list[tuple[Column[Any], Shared]]:
-    """Return the columns of a table whose values are in `content`, each with its type."""
-    return [(column, column.type) for column in table.columns if isinstance(column.type, Shared)]
-
-
-def views_of_values() -> list[str]:
-    """Return the statements that let one connection read the shared columns of the tables as their values."""
-    sharing = [table for table in tables.sorted_tables if shared_columns(table)]
-    others = {table: [column for column in table.columns if not column.primary_key] for table in sharing}
-    return [f"CREATE TEMP VIEW {table.name} AS {sql_of_values(table, others[table], 'main')}" for table in sharing]
-
-
-def forget_unused_contents(connection: Connection) -> None:
-    """Delete the values that no row refers to any more."""
-    used = [
-        kind.key_in(type_coerce(column, Integer))
-        for table in tables.sorted_tables
-        for column, kind in shared_columns(table)
-    ]
-    connection.execute(delete(content).where(content.c.content_id.not_in(union(*map(select, used)))))
-
-
-def store_contents(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Store the values of shared columns in *rows* of *table* that are not stored yet."""
-    texts = {
-        kind.cell(value)[0]
-        for column, kind in shared_columns(table)
-        for row in rows
-        if (value := row.get(column.name)) is not None
-    }
-    if texts:
-        values = [{"digest": digest_of(text), "value": text} for text in sorted(texts)]
-        connection.execute(insert(content).on_conflict_do_nothing(), values)
-
-
 run = Table(
     "run",
     tables,
@@ -299,7 +122,7 @@ run = Table(
     required("seeds", JSON, "URLs and paths at the start of the run", "list of text"),
     optional(
         "plan",
-        JSON(none_as_null=True),
+        _OPTIONAL_JSON,
         "settings that determine the requests: a command with other settings does not resume the run; `judged_by`, the "
         "digest of the rules of its verdicts; for `run` also `reported`, if its report was written and its news sent",
     ),
@@ -332,10 +155,10 @@ document = Table(
         "final_url", Text, "URL at the end of the redirects; of outcome redirected the name of the document's row"
     ),
     optional("media_type", Text, "media type as the reader determined it"),
-    optional("title", Shared(Text), "title of the document"),
+    optional("title", Text, "title of the document"),
     optional("body_bytes", Integer, "size of the received body", "bytes"),
-    optional("body_sha256", Shared(Text), "digest of the received body, in hexadecimal"),
-    required("hops", SharedHops(), "every request and redirect", "list of hops"),
+    optional("body_sha256", Text, "digest of the received body, in hexadecimal"),
+    required("hops", JSON, "every request and redirect", "list of hops"),
     UniqueConstraint("run_id", "url"),
     comment="One row per document that was requested in a run; unique by run and URL.",
 )
@@ -368,8 +191,6 @@ ark = Table(
 
 #: Fields of a mention that a run computes from all ARKs, or that another table stores.
 _NOT_STORED = frozenset({"ark", "check", "suggestions"})
-#: Fields of a mention whose values are stored once for all runs.
-_SHARED = frozenset({"as_written", "repaired", "context", "remarks"})
 _MENTION_WORDS: Mapping[str, Iterable[str]] = {"role": Role, "confidence": [level.token for level in Confidence]}
 
 
@@ -381,9 +202,8 @@ def _mention_column(column: FlatColumn) -> Column[Any]:
         ColumnKind.TEXTS: (JSON, "list of text"),
         ColumnKind.PAIRS: (JSON, f"list of pairs of {column.unit}"),
     }[column.kind]
-    stored: Any = Shared(kind) if column.field in _SHARED else kind
     words = _MENTION_WORDS.get(column.field, ())
-    return required(column.field, stored, column.meaning, unit, nullable=column.is_optional, words=words)
+    return required(column.field, kind, column.meaning, unit, nullable=column.is_optional, words=words)
 
 
 mention = Table(
@@ -401,7 +221,7 @@ mention = Table(
     reference("ark_id", "ARK that is cited"),
     optional("request_url", Text, "URL that is requested for this mention; missing if nothing is requested"),
     *(_mention_column(column) for column in MENTION_COLUMNS if column.field not in _NOT_STORED),
-    optional("doubt", Shared(JSON), "text around an uncertain mention, with its links and lines; missing for others"),
+    optional("doubt", _OPTIONAL_JSON, "text around an uncertain mention, with its links and lines; missing for others"),
     optional("asked", Integer, "of a mention in a log: number of requests", "requests"),
     optional("answered", Integer, "of a mention in a log: status of the answers", "HTTP status"),
     UniqueConstraint("document_id", "ordinal", "decided"),
@@ -444,33 +264,33 @@ observation = Table(
     required("asked_url", Text, "URL of the first request, byte for byte"),
     required("at", Moment, "end of the chain"),
     required("chain_end", Text, "end of the chain of hops, before any verdict", words=ChainEnd),
-    required("detail", Shared(Text), "words for the end of the chain; may be empty"),
+    required("detail", Text, "words for the end of the chain; may be empty"),
     optional("status", Integer, "status of the last hop; missing without an answer", "HTTP status"),
-    required("final_url", Shared(Text), "URL at the end of the chain"),
+    required("final_url", Text, "URL at the end of the chain"),
     required("hop_count", Integer, "redirects between the first request and the last", "redirects"),
     required(
         "hops",
-        SharedHops(),
+        JSON,
         "every request: url, method, at, status, location, address, elapsed_s (seconds), headers, error, "
         "sent (true if anything was sent), body_bytes and body_sha256 (as transferred)",
         "list of hops",
     ),
     optional("media_type", Text, "media type of the answer"),
-    optional("title", Shared(Text), "title of the page in the answer"),
+    optional("title", Text, "title of the page in the answer"),
     optional(
         "text",
-        Shared(Text),
+        Text,
         "beginning of the answer's readable text, with folded white space; of a page its title and its own text, "
         "without menus, banners and footers",
     ),
     optional("body_bytes", Integer, "size of the part of the body that was read", "bytes"),
-    optional("body_sha256", Shared(Text), "digest of that part, in hexadecimal"),
+    optional("body_sha256", Text, "digest of that part, in hexadecimal"),
     required("body_complete", Boolean, "whether the body was read to its end"),
-    optional("record", Shared(JSON), "parsed metadata of the answer", "mapping"),
-    optional("similarity", Shared(Text), "sketch of the whole text, for comparing answers, in hexadecimal"),
+    optional("record", _OPTIONAL_JSON, "parsed metadata of the answer", "mapping"),
+    optional("similarity", Text, "sketch of the whole text, for comparing answers, in hexadecimal"),
     required(
         "facts",
-        Shared(JSON),
+        JSON,
         "facts in the page: arks and their places, canonical, refresh, challenge, asks_password, "
         "runs_scripts, signs_on, headings, kernel_values",
         "mapping",
@@ -478,7 +298,7 @@ observation = Table(
     required("remarks", JSON, "what else was noticed", "list of text"),
     optional(
         "rendering",
-        JSON(none_as_null=True),
+        _OPTIONAL_JSON,
         "rendering of the page by a browser: browser, requests (of the page, as `hops`), "
         "lacking (requests without an answer), left_out (number of requests), fault",
         "mapping",
@@ -555,16 +375,14 @@ verdict = Table(
     reference("ark_id", "ARK of the verdict"),
     required("request_url", Text, "URL that was requested for the object"),
     required("object", Text, "outcome of the object service", words=ObjectOutcome),
-    required("object_evidence", Shared(JSON), "sentences that support it", "list of text"),
+    required("object_evidence", JSON, "sentences that support it", "list of text"),
     required("metadata", Text, "outcome of the metadata service", words=MetadataOutcome),
-    required("metadata_evidence", Shared(JSON), "sentences that support it", "list of text"),
-    required("metadata_parsed", Shared(JSON), "description of the object, as parsed", "mapping"),
+    required("metadata_evidence", JSON, "sentences that support it", "list of text"),
+    required("metadata_parsed", JSON, "description of the object, as parsed", "mapping"),
     required("commitment", Text, "outcome of the commitment service", words=CommitmentOutcome),
-    required("commitment_evidence", Shared(JSON), "sentences that support it", "list of text"),
-    required(
-        "commitment_parsed", Shared(JSON), "statement of commitment, as parsed: who, what, when, where", "mapping"
-    ),
-    optional("final_url", Shared(Text), "URL at the end of the object's chain; missing without an answer"),
+    required("commitment_evidence", JSON, "sentences that support it", "list of text"),
+    required("commitment_parsed", JSON, "statement of commitment, as parsed: who, what, when, where", "mapping"),
+    optional("final_url", Text, "URL at the end of the object's chain; missing without an answer"),
     required("hop_count", Integer, "redirects between the first request for the object and the last", "redirects"),
     required("request_count", Integer, "requests about this ARK at this URL, each attempt and redirect", "requests"),
     required("remarks", JSON, "what else was noticed", "list of text"),
@@ -575,12 +393,10 @@ verdict = Table(
         "list of URLs",
         server_default=text("'[]'"),
     ),
-    optional(
-        "did_you_mean", JSON(none_as_null=True), "ARK that was probably meant and works: ark, url, evidence", "mapping"
-    ),
+    optional("did_you_mean", _OPTIONAL_JSON, "ARK that was probably meant and works: ark, url, evidence", "mapping"),
     required(
         "naan_policy",
-        Shared(JSON),
+        JSON,
         "policy of the assigner in the NAAN registry: of, organization, practices, org_type, url; may be empty",
         "mapping",
         server_default=text("'{}'"),
@@ -821,14 +637,13 @@ _TYPES: Mapping[type[Any], str] = {
     Float: "'integer', 'real'",
     Text: "'text'",
     JSON: "'text'",
+    LargeBinary: "'blob'",
 }
 
 
 def _conditions(column: Column[Any]) -> Iterator[str]:
     """Yield the conditions that a value of a column meets, unless it is missing, in SQL."""
     kind = Integer() if column.foreign_keys else column.type
-    if isinstance(kind, Shared | LargeBinary):
-        return
     yield f"typeof({column.name}) IN ({next(types for of, types in _TYPES.items() if isinstance(kind, of))})"
     if isinstance(kind, Boolean):
         yield f"{column.name} IN (0, 1)"

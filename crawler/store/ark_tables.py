@@ -53,7 +53,7 @@ class ArkTables(Database):
             )
             for observation in observations
         ]
-        self._insert(connection, insert_if_new(schema.observation), rows)
+        connection.execute(insert_if_new(schema.observation), rows)
 
     def observations(self, run_id: int, questions: Collection[Question] = ()) -> Iterator[Observation]:
         """Yield the observations of a run in their order; read in pages.
@@ -167,7 +167,7 @@ class ArkTables(Database):
                 self._learn_ark_ids(connection, (verdict.ark for verdict in batch))
                 after = connection.execute(last).scalar_one()
                 rows = [self._verdict_values(connection, run_id, verdict) for verdict in batch]
-                self._insert(connection, replacing, rows)
+                connection.execute(replacing, rows)
                 findings = [
                     {"run_id": run_id, "subject": str(verdict.ark), **asdict(finding)}
                     for verdict in batch

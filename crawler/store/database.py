@@ -12,7 +12,7 @@ from typing import Any, TypeVar, get_type_hints
 
 from cattrs import Converter
 from filelock import FileLock
-from sqlalchemy import Column, Connection, CursorResult, Executable, Row, Select, Table, bindparam, select
+from sqlalchemy import Column, Connection, Executable, Row, Select, Table, bindparam, select
 from sqlalchemy.dialects.sqlite import Insert, insert
 from sqlalchemy.engine import Engine
 from sqlalchemy.exc import DatabaseError
@@ -104,11 +104,6 @@ class Database:
     def _ark_id(self, connection: Connection, ark: Ark) -> int:
         self._learn_ark_ids(connection, [ark])
         return self._ark_ids[ark]
-
-    def _insert(self, connection: Connection, statement: Any, rows: Sequence[dict[str, Any]]) -> CursorResult[Any]:
-        """Execute an insert of *rows*, after the values that they share with other rows."""
-        schema.store_contents(connection, statement.table, rows)
-        return connection.execute(statement, rows)
 
     def pages(self, query: Select[Any], key: Column[int], *, after: int = 0) -> Iterator[Sequence[Row[Any]]]:
         """Yield the rows of *query* ordered by *key*, in pages; no read is open between two pages."""

@@ -65,8 +65,7 @@ class DocumentTables(Database):
     def _record_documents(self, connection: Connection, run_id: int, documents: Sequence[DocumentRecord]) -> None:
         """Record the new documents with their mentions, findings and links: one statement for each table."""
         table = schema.document
-        new = self._insert(
-            connection,
+        new = connection.execute(
             insert_if_new(table).returning(table.c.url, table.c.document_id),
             [row_of(document, table, run_id=run_id) for document in documents],
         )
@@ -90,7 +89,7 @@ class DocumentTables(Database):
         if findings:
             connection.execute(insert_if_new(schema.finding), findings)
         if mentions:
-            self._insert(connection, insert(schema.mention), mentions)
+            connection.execute(insert(schema.mention), mentions)
         add_outlinks(connection, run_id, linking)
 
     def _mention_values(
@@ -142,7 +141,7 @@ class DocumentTables(Database):
                     further = replace(one, mention=replace(one.mention, citation=citation))
                     key, ordinal = of_page[-1].document_id, (of_page[-1].ordinal or 0) + number
                     values = self._mention_values(connection, key, ordinal, further)
-                    self._insert(connection, insert(schema.mention), [values])
+                    connection.execute(insert(schema.mention), [values])
 
     def document_url(self, document_id: int) -> str:
         """Return the URL or the path of a document."""
@@ -165,7 +164,7 @@ class DocumentTables(Database):
         with self.transaction() as connection:
             for first, cited in decisions:
                 values = self._mention_values(connection, first.document_id, first.ordinal, cited)
-                new += self._insert(connection, insert_if_new(schema.mention), [values]).rowcount
+                new += connection.execute(insert_if_new(schema.mention), [values]).rowcount
         return new
 
     def cited_arks(self, run_id: int, *, as_asked: bool = False) -> list[tuple[Ark, str]]:

@@ -62,9 +62,6 @@ def _prune_run(connection: Connection, run_id: int, *, day: str) -> None:
     is_digest = and_(_observation.question.in_(ACCESS), is_judged)
     words = f"the answer was pruned on {day}"
     connection.execute(delete(schema.observation).where(of_run, ~evidence, ~is_digest))
-    emptied = {"hops": [], "facts": {}, "context": ""}
-    for table in (schema.observation, schema.document, schema.mention):
-        schema.store_contents(connection, table, [emptied])
     connection.execute(
         update(schema.observation)
         .where(of_run, ~evidence)
@@ -84,4 +81,3 @@ def _prune_run(connection: Connection, run_id: int, *, day: str) -> None:
         "detail": f"its answers were pruned on {day}; its verdicts and the evidence of failures are kept",
     }
     connection.execute(insert(schema.finding), finding)
-    schema.forget_unused_contents(connection)

@@ -7,7 +7,20 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
-from sqlalchemy import Boolean, ColumnElement, Connection, Float, Integer, Select, Table, func, select
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    ColumnElement,
+    Connection,
+    Float,
+    Integer,
+    Select,
+    Table,
+    Text,
+    func,
+    select,
+    type_coerce,
+)
 
 from crawler.answers.mementos import MementoOutcome
 from crawler.history.ark_status import ArkState, EventKind
@@ -97,7 +110,7 @@ RUN: Selection = {
     **select_columns(run, "seeds", "plan", is_suspect=assessment.c.is_suspect, suspicion=assessment.c.reason),
     run.c.seeds.label("seed_list"): PARSED,
 }
-_hop = func.json_each(schema.text_of(document.c.hops)).table_valued("value").alias("hop")
+_hop = func.json_each(document.c.hops).table_valued("value").alias("hop")
 #: Number of hops of a document that were sent.
 _SENT_HOPS = (
     select(func.count())
@@ -163,7 +176,7 @@ COMPARED_OBSERVATIONS = select_columns(
     "question",
     "chain_end",
     "status",
-    request_count=func.json_array_length(schema.text_of(observation.c.hops), type_=Integer),
+    request_count=func.json_array_length(observation.c.hops, type_=Integer),
 )
 OBSERVATIONS = select_columns(
     observation,
@@ -254,7 +267,7 @@ STANDINGS: Selection = {
     **select_columns(verdict, "object", "metadata", "commitment"),
     ark.c.naan.label("naan"): WORD,
     latest.c.host.label("host"): WORD,
-    func.json_extract(schema.text_of(verdict.c.commitment_parsed), "$.level").label("level"): WORD,
+    func.json_extract(verdict.c.commitment_parsed, "$.level").label("level"): WORD,
 }
 CONTACTS: Selection = {
     **select_columns(contact, "run_id", "answered", "met", "silent", "first_at", "last_at", "failure"),
@@ -276,8 +289,12 @@ def query_of(selection: Selection) -> Select[Any]:
 
     JSON is left unparsed, because most of it repeats the same few texts.
     """
-    columns = (schema.text_of(column).label(column.name) if schema.is_json(column) else column for column in selection)
+    columns = (type_coerce(column, Text).label(column.name) if _is_json(column) else column for column in selection)
     return select(*columns).order_by(next(iter(selection)))
+
+
+def _is_json(column: ColumnElement[Any]) -> bool:
+    return isinstance(column.type, JSON)
 
 
 def load(connection: Connection, selection: Selection, query: Select[Any]) -> pd.DataFrame:
@@ -291,7 +308,7 @@ def load(connection: Connection, selection: Selection, query: Select[Any]) -> pd
 def empty_columns(selection: Selection) -> Columns:
     """Return columns for a selection, without rows."""
     dtypes = {column.name: dtype for column, dtype in selection.items()}
-    return Columns(dtypes, frozenset(column.name for column in selection if schema.is_json(column)))
+    return Columns(dtypes, frozenset(column.name for column in selection if _is_json(column)))
 
 
 # The hops of questions and of documents, one row each. They are most of a store, so they are split while they are read.

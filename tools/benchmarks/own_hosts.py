@@ -23,7 +23,6 @@ from pathlib import Path
 from statistics import median
 from threading import Thread
 
-from crawler.model.schema import views_of_values
 from extractors.model.budget import cores
 from tools.benchmarks.crawl import environment
 from tools.benchmarks.pdf import prose_pdf
@@ -123,8 +122,6 @@ def _measure(
         seconds = time.perf_counter() - started
         own_cpu_s, others_cpu_s = json.loads((folder / "cpu.json").read_text())
         with sqlite3.connect(folder / "audit.db") as raw:
-            for statement in views_of_values():
-                raw.execute(statement)
             return seconds, own_cpu_s, others_cpu_s, raw.execute(kept, (str(port),)).fetchall()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from sqlalchemy import JSON
 from sqlalchemy import Column as StoredColumn
 
 from arkaudit.datasets.columns import DATASET_TABLES
@@ -45,10 +46,6 @@ _STORED = f"""## Stored
 The store is one SQLite file. `PRAGMA application_id` is {schema.APPLICATION_ID} ("ARKA"), and `PRAGMA user_version` is
 the version of the schema, now {schema.SCHEMA_VERSION}. Times are text in ISO 8601, in UTC and milliseconds. *Optional*
 columns may be NULL.
-
-A *shared* column refers to a row of `content`, which holds its value once for all runs. To read it:
-`SELECT value FROM observation JOIN content ON content_id = observation.text`. In a shared list of hops, the cell is a
-list of the key and, for each hop, its `at` and `elapsed_s`.
 """
 _PUBLISHED = """## Published
 
@@ -123,9 +120,7 @@ def _lines(rows: Iterable[Row]) -> Iterator[str]:
 
 
 def _stored_row(column: StoredColumn[object]) -> Row:
-    is_shared = isinstance(column.type, schema.Shared)
-    kind = repr(column.type) if is_shared else str(column.type)
-    kind = (kind if kind == "JSON" else kind.lower()) + ", shared" * is_shared
+    kind = "JSON" if isinstance(column.type, JSON) else str(column.type).lower()
     unit = "ISO 8601, UTC" if isinstance(column.type, schema.Moment) else column.info.get("unit", "")
     return column.name, f"{kind}, optional" if column.nullable else kind, unit, column.comment or ""
 
