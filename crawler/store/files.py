@@ -222,8 +222,9 @@ def _foreign_parts(execute: Execute) -> Iterator[str]:
 
 
 def _schema_of(execute: Execute) -> dict[tuple[str, str], str]:
-    """Return the SQL of each part of a database by its kind and name, without regard to spaces."""
-    parts = execute("SELECT type, name, coalesce(sql, '') FROM sqlite_master ORDER BY name")
+    """Return the SQL of each part of a database by its kind and name, without regard to spaces, and SQLite's own parts."""
+    is_own = "name LIKE 'sqlite!_%' ESCAPE '!' AND type IN ('table', 'index')"
+    parts = execute(f"SELECT type, name, coalesce(sql, '') FROM sqlite_master WHERE NOT ({is_own}) ORDER BY type DESC")
     return {(kind, name): " ".join(sql.split()) for kind, name, sql in parts}
 
 
