@@ -74,7 +74,9 @@ def test_any_text_can_be_links(text: str, other: str) -> None:
             "http://lib.example/item/7",
             id="where it led when it worked",
         ),
-        pytest.param({"led_to": "http://new.example/x5"}, "http://new.example/x5", id="where it leads now, by its name"),
+        pytest.param(
+            {"led_to": "http://new.example/x5"}, "http://new.example/x5", id="where it leads now, by its name"
+        ),
         pytest.param({"led_to": "http://lib.example/404"}, URL, id="a page for all that is missing is not the object"),
     ],
 )
@@ -121,6 +123,4 @@ def test_an_archive_is_asked_again_when_its_answer_is_old(
 ) -> None:
     worked_at = None if worked_days is None else NOW - timedelta(days=worked_days)
     asked_at = NOW - timedelta(days=days)
-    assert (
-        may_ask_again(MementoOutcome(outcome), asked_at, now=NOW, max_age_s=30 * 86_400, worked_at=worked_at) is due
-    )
+    assert may_ask_again(MementoOutcome(outcome), asked_at, now=NOW, max_age_s=30 * 86_400, worked_at=worked_at) is due

@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 from crawler.answers.answer import Answer
 from crawler.answers.notices import PageWords
 from crawler.model.observations import Chain, ChainEnd, Hop, moment
-from crawler.model.resolving import REDIRECTS, BadLocation, resolved_location, sendable
+from crawler.model.resolving import BadLocation, resolved_location, sendable
 from crawler.sources.links import header_links
 from extractors.model.ark import Ark
 from extractors.model.urls import is_web_url
@@ -188,14 +188,14 @@ class MementoLinks:
 class _Capture:
     url: str
     captured_at: datetime
-    fault: str | None = None
-    """The reason why it does not show the resource, or None."""
+    fault: str = ""
+    """The reason why it does not show the resource; empty if it does."""
     is_opened: bool = True
 
 
 def memento_record(wish: CaptureWish, timegate: str, answer: ArchiveAnswer) -> MementoRecord:
     """Return the result of the request for a capture at *timegate*, from its *answer*."""
-    links = _links_of(answer.hops)
+    links = _links_of(answer.hops[-1]) if answer.hops else MementoLinks()
     capture = _capture(answer, links) or _named_capture(answer, links, wish.wanted_at)
     record = partial(
         MementoRecord,
@@ -208,11 +208,11 @@ def memento_record(wish: CaptureWish, timegate: str, answer: ArchiveAnswer) -> M
     if capture is None:
         outcome, reason = _refusal(answer)
         return record(outcome=outcome, reason=reason)
-    asked = memento_links(answer.hops[0].headers.get("Link", ""), answer.hops[0].url).original
+    asked = _links_of(answer.hops[0]).original
     if asked is not None and not is_same_resource(asked, wish.original):
         words = f"the archive answered for {asked} instead of {wish.original}"
         return record(outcome=MementoOutcome.NO_CAPTURE, reason=words)
-    if capture.fault is not None:
+    if capture.fault:
         words = f"the capture of {capture.captured_at:%Y-%m-%d} is not good: {capture.fault}"
         return record(outcome=MementoOutcome.NO_CAPTURE, reason=words)
     return record(
@@ -285,33 +285,25 @@ def _key(url: str) -> str:
 
 def _capture(answer: ArchiveAnswer, links: MementoLinks) -> _Capture | None:
     """Return the capture at the end of a chain, or None if the archive did not show one."""
-    marked = [hop for hop in answer.hops if _captured_at(hop) is not None]
-    if not marked:
+    dates = [at for hop in answer.hops if (at := _captured_at(hop)) is not None]
+    if not dates:
         return None
-    first, last = marked[0], answer.hops[-1]
-    is_answered = answer.end is ChainEnd.ANSWERED
-    at = _captured_at(last)
-    if at is None:  # a capture of a redirect
-        if is_answered and last.status in (404, 410):
-            fault = "it is a redirect to a URL that was not captured"
-        elif answer.end in _LOST:
-            fault = f"it is a redirect: {answer.end.value}"
-        elif is_answered and last.status in SHOWN and not links.captures:
-            fault = f"it is a redirect that leaves the archive, to {last.url}"
-        else:
+    last, url = answer.hops[-1], answer.hops[-1].url
+    if answer.end in _LOST:
+        fault = f"it is a redirect: {answer.end.value}"
+    elif answer.end is not ChainEnd.ANSWERED:
+        return None
+    elif _captured_at(last) is None:
+        if links.captures or last.status not in (*SHOWN, 404, 410):
             return None
-        begun = _captured_at(first)
-        assert begun is not None
-        return _Capture(first.url, begun, fault)
-    if not is_answered:
-        return _Capture(last.url, at, f"it is a redirect: {answer.end.value}") if last.status in REDIRECTS else None
-    url = _absolute(last.url, last.headers.get("Content-Location", last.url))
-    if url is None or url not in {named for _, named in links.captures}:
-        url = last.url
-    fault = f"it answers {last.status}" if last.status not in SHOWN else None
-    if fault is None and answer.fault:
-        fault = f"it answers {last.status}, and {answer.fault}"
-    return _Capture(url, at, fault)
+        fault = f"it is a redirect to {url}, which is no capture"
+    else:
+        fault = f"it answers {last.status}" if last.status not in SHOWN else ""
+        if not fault and answer.fault:
+            fault = f"it answers {last.status}, and {answer.fault}"
+        located = _absolute(url, last.headers.get("Content-Location", url))
+        url = located if located in {named for _, named in links.captures} else url
+    return _Capture(url or last.url, dates[-1], fault)
 
 
 def _named_capture(answer: ArchiveAnswer, links: MementoLinks, wanted_at: datetime | None) -> _Capture | None:
@@ -355,17 +347,8 @@ def _captured_at(hop: Hop) -> datetime | None:
     return _moment(hop.headers.get("Memento-Datetime"))
 
 
-def _links_of(hops: Sequence[Hop]) -> MementoLinks:
-    """Return the links of the last answer, and of earlier ones about the same original.
-
-    A captured redirect leads to captures of another URL, whose links count then.
-    """
-    links_of_each = [memento_links(hop.headers.get("Link", ""), hop.url) for hop in hops]
-    original = next((links.original for links in reversed(links_of_each) if links.original), None)
-    if original is not None:
-        links_of_each = [links for links in links_of_each if is_same_resource(original, links.original or "")]
-    captures = {url: at for links in links_of_each for at, url in links.captures}
-    return MementoLinks(original, tuple(sorted((at, url) for url, at in captures.items())))
+def _links_of(hop: Hop) -> MementoLinks:
+    return memento_links(hop.headers.get("Link", ""), hop.url)
 
 
 def _absolute(base: str, target: str) -> str | None:

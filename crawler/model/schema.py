@@ -579,7 +579,9 @@ memento = Table(
         "missing for the newest capture",
     ),
     required(
-        "outcome", Text, "captured, no-capture (the archive has none, or it shows an error) or not-told (it gave no usable answer)"
+        "outcome",
+        Text,
+        "captured, no-capture (there is none, or it shows an error) or not-told (the archive gave no usable answer)",
     ),
     required("reason", Text, "the outcome in words"),
     optional("original_url", Text, "captured URL; missing without a capture"),

@@ -21,7 +21,16 @@ from crawler.history.rechecking import KnownArk
 from crawler.history.triage import TriageDecision
 from crawler.history.triaging import TriagedArk
 from crawler.model import schema
-from crawler.model.observations import Family, Hop, ObjectOutcome, Observation, Question, ServiceVerdict, TlsResult, Verdict
+from crawler.model.observations import (
+    Family,
+    Hop,
+    ObjectOutcome,
+    Observation,
+    Question,
+    ServiceVerdict,
+    TlsResult,
+    Verdict,
+)
 from crawler.model.resolving import SUCCESSES
 from crawler.store.database import ARK_PARTS, PAGE, Database, ark_of, insert_if_new, observation_of, record_of, row_of
 from extractors.model.ark import Ark
@@ -311,19 +320,21 @@ class ArkTables(Database):
         [row] = self.rows(self._failing_verdicts(run_id, request_url))
         good_url, worked_at = self._last_good(row)
         document, mention = schema.document, schema.mention
-        citing = select(document.c.fetched_at, document.c.hops).order_by(document.c.fetched_at).limit(_MOST_DATES).where(
-            document.c.document_id.in_(
-                select(mention.c.document_id).where(mention.c.ark_id == row.ark_id, mention.c.request_url == request_url)
+        citing = (
+            select(document.c.fetched_at, document.c.hops)
+            .order_by(document.c.fetched_at)
+            .limit(_MOST_DATES)
+            .where(
+                document.c.document_id.in_(
+                    select(mention.c.document_id).where(
+                        mention.c.ark_id == row.ark_id, mention.c.request_url == request_url
+                    )
+                )
             )
         )
         documents = [(each.fetched_at, [Hop(**hop) for hop in each.hops]) for each in self.rows(citing)]
         return capture_wish(
-            ark_of(row),
-            request_url,
-            led_to=row.final_url,
-            good_url=good_url,
-            worked_at=worked_at,
-            documents=documents,
+            ark_of(row), request_url, led_to=row.final_url, good_url=good_url, worked_at=worked_at, documents=documents
         )
 
     def mementos(self, run_id: int) -> Iterator[MementoRecord]:
