@@ -19,6 +19,7 @@ from arkaudit.features.fix import writing
 from arkaudit.features.fix.checks import lasting_address
 from arkaudit.features.fix.corrections import Kind
 from arkaudit.features.fix.files import FixedFile, fixed_files
+from arkaudit.features.fix.patches import quoted_name
 from arkaudit.features.fix.sources import Source, Unfixable
 from crawler.history.ark_status import StatusPolicy
 from crawler.history.latest import rebuild
@@ -152,6 +153,7 @@ def test_git_apply_takes_the_patch_of_every_format_and_name(
     odd = [
         b"a letter.txt",
         b"caf\xe9.txt",
+        b"caf\\udce9.txt",
         "caf\u00e9.txt".encode(),
         b"line\nbreak.txt",
         b"tab\t.txt",
@@ -165,6 +167,9 @@ def test_git_apply_takes_the_patch_of_every_format_and_name(
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_bytes(data)
     git(tmp_path, "init", "--quiet")
+    git(tmp_path, "add", ".")
+    assert {*map(quoted_name, expected)} == {*git(tmp_path, "ls-files").splitlines()}
+    git(tmp_path, "commit", "--quiet", "--message", "x")
     done = run_command("fix", ".", "--patch", "fix.patch")
     assert done.returncode == 0, done.stderr
     assert f"citations corrected by fix.patch in {len(files)} files" in done.stderr

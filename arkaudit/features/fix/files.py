@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -10,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arkaudit.features.fix.corrections import ONLY_LISTED, WRITTEN, Correction, Kind, apply_edits, combined, respelled
-from arkaudit.features.fix.left_out import LeftOut, form_of, manifest_in, signature_of
+from arkaudit.features.fix.left_out import LeftOut, form_of, seal_of
 from arkaudit.features.fix.sources import Source, Unfixable, is_proved
 from arkaudit.output.progress import Progress
-from extractors.archives.members import INSIDE
+from extractors.archives.members import ArchiveMember
 from extractors.documents import Document, document_name, documents_in_file
 from extractors.isolated import READING_CPU_S
 from extractors.mentions.mention import Mention
@@ -55,16 +56,22 @@ def fixed_files(
     files: Sequence[Path], kinds: Collection[Kind], *, jobs: int, checks: Checks | None = None
 ) -> Iterator[FixedFile]:
     """Yield each file with corrections of these *kinds* or others to list, and each that can't be read."""
-    _listing.cache_clear()
-    by_name = {document_name(path): path for path in files}
+    _names_in.cache_clear()
+    owners: list[tuple[Path, bool]] = []
+    """The file of each document, and True if it is an archive with the document."""
+
+    def parts() -> Iterator[ArchiveMember | Document]:
+        for path in files:
+            for part in documents_in_file(path):
+                owners.append((path, part.name != document_name(path)))
+                yield part
+
     with TwoPasses(_mentions_of, jobs=jobs) as passes, Progress() as progress:
         progress.stage("documents read")
-        documents = passes.results(chain.from_iterable(map(documents_in_file, files)))
-        for number, document in enumerate(documents, start=1):
-            progress.show(number, "")
-            name = document.summary.name
-            is_member = name not in by_name
-            file = FixedFile(by_name[name.partition(INSIDE)[0] if is_member else name])
+        for number, document in enumerate(passes.results(parts())):
+            progress.show(number + 1, "")
+            path, is_member = owners[number]
+            file = FixedFile(path)
             _correct(file, document, kinds, checks, is_member=is_member)
             if file.corrections or file.others or file.problem:
                 yield file
@@ -129,7 +136,7 @@ def _place(file: FixedFile, wanted: Iterable[Correction], evidence: Evidence) ->
     left_out, refusal = None, ""
     try:
         form = form_of(file.path.name, format_of(file.old, name=file.path.name))
-        _refuse_signed(file.path)
+        _refuse_sealed(file.path)
         source = Source(file.old)
         left_out = LeftOut(source.text, form)
     except Unfixable as problem:
@@ -168,21 +175,19 @@ def _at_places(
         yield place.start, replace(correction, edits=edits, refusal=refusal)
 
 
-def _refuse_signed(path: Path) -> None:
+def _refuse_sealed(path: Path) -> None:
     """Raise `Unfixable` if another file has a signature or the checksum of the one at *path*."""
-    folders = path.absolute().parents
-    if signature := signature_of(path.name, _listing(folders[0])[1]):
-        raise Unfixable(f"{signature} is its signature or checksum")
-    for folder in folders:
-        if manifest := _listing(folder)[0]:
-            raise Unfixable(f"{folder / manifest} lists checksums")
+    name = path.name
+    for folder in path.absolute().parents:
+        if seal := seal_of(name, _names_in(folder)):
+            raise Unfixable(f"{folder / seal} has its signature or checksum")
+        name = ""
 
 
 @cache
-def _listing(folder: Path) -> tuple[str | None, frozenset[str]]:
-    """Return the manifest of checksums in a folder, if there is one, and all its names."""
+def _names_in(folder: Path) -> frozenset[str]:
     try:
-        names = frozenset(path.name for path in folder.iterdir())
-        return manifest_in(names), names
+        with os.scandir(folder) as entries:
+            return frozenset(entry.name for entry in entries if not entry.is_dir())
     except OSError:
-        return None, frozenset()
+        return frozenset()

@@ -52,13 +52,16 @@ _NO_PROSE = {
     re.compile(r"^@?prefix [\w.-]{0,30}:[ ]?<", re.MULTILINE | re.IGNORECASE): "it has RDF",
     HUNK: "it is a diff",
 }
-#: Suffixes of detached signatures, time stamps and checksums of one file.
-_BESIDE = ".asc .sig .sign .minisig .p7s .ots .tsr .sigstore .md5 .sha1 .sha256 .sha512".split()  # noqa: SIM905
-#: Names of files that list the checksums of others: BagIt (RFC 8493), OCFL, lists of checksum programs.
-_MANIFEST = re.compile(
-    r"bagit\.txt|(?:tag)?manifest-\w+\.txt|0=ocfl_.+|(?:sha|md5|b2|b3)\w*sums?(?:\.\w+)?|check_?sums?(?:[-_.]\w+)?"
-    r"|(?P<list>.+)\.(?:md5|sha(?:1|224|256|384|512)|sfv|(?:md5|sha\d+)sums?)",
-    re.IGNORECASE,
+#: Names of signatures and time stamps of one file; of files that list the checksums of others (BagIt, RFC 8493; OCFL;
+#: checksum programs); and of either, if there is a file of that name.
+_SEALS = re.compile(
+    r"""
+    (?P<file> .+ ) \. (?: asc | sig | sign | minisig | p7s | ots | tsr | sigstore )
+  | bagit\.txt | (?: tag )? manifest-\w+\.txt | 0=ocfl_.+ | check_?sums? (?: [-_.]\w+ )*
+  | (?: sha | md5 | b2 | b3 ) [\w-]* sums? \w* (?: \.\w+ )? | (?: sha-?\d+ | md5 ) (?: \.txt )?
+  | (?P<list> .+ ) \. (?: md5 | sha\d+ | sfv | (?: md5 | sha\d+ ) sums? )
+    """,
+    re.IGNORECASE | re.VERBOSE,
 )
 
 
@@ -87,19 +90,20 @@ def _file_refusal(text: str, form: Form) -> str:
     return next((reason for pattern, reason in patterns if pattern.search(text)), "")
 
 
-def signature_of(name: str, names: Collection[str]) -> str | None:
-    """Return the name of the signature or checksum of one file among the *names* in its folder, or None."""
-    return next((name + suffix for suffix in _BESIDE if name + suffix in names), None)
+def seal_of(name: str, names: Collection[str]) -> str | None:
+    """Return which of the *names* in a folder is a signature or checksum of the file *name*, or lists those of the folder.
 
+    None if there is none. Without a *name*, it is about all files below the folder.
 
-def manifest_in(names: Collection[str]) -> str | None:
-    """Return the name of a file that lists the checksums of a folder with these *names*; None if there is none.
-
-    >>> [manifest_in(names) for names in (["a", "SHA256SUMS"], ["a", "a.md5"], ["b.md5"])]
-    ['SHA256SUMS', None, 'b.md5']
+    >>> [seal_of("a", names) for names in (["a", "SHA256SUMS"], ["a", "b", "b.md5"], ["a", "c.md5"], ["a", "a.sig"])]
+    ['SHA256SUMS', None, 'c.md5', 'a.sig']
     """
-    manifests = (name for name in sorted(names) if (match := _MANIFEST.fullmatch(name)) and match["list"] not in names)
-    return next(manifests, None)
+    for other in sorted(names):
+        seal = _SEALS.fullmatch(other)
+        subject = seal and (seal["file"] or (seal["list"] if seal["list"] in names else None))
+        if seal and subject in (None, name):
+            return other
+    return None
 
 
 # -- places
@@ -189,6 +193,8 @@ def _blank(tag: re.Match[str]) -> str:
 
 def _reason_in_table(place: Place) -> str:
     source, start = place.source, place.start
+    if source.endswith('""', 0, start):  # a string within a quoted cell
+        return CODE
     if "\n" in source[start : place.end] and source.count('"', 0, start) % 2 == 0:
         return "it goes over several rows"
     cell = max(source.rfind(sign, 0, start) for sign in ",;\t\n") + 1

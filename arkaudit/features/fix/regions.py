@@ -59,7 +59,7 @@ _PARTS = {
     re.compile(r"^[ \t]*+>.*", re.MULTILINE): QUOTATION,
     re.compile(r"^//.*", re.MULTILINE): COMMENT,
     # A link of reStructuredText has an address in angle brackets.
-    re.compile(r"``[^`\n]{1,500}``|`[^`<\n]{1,500}`|(?<!\w)\+[^+\n]{1,500}\+(?!\w)"): CODE,
+    re.compile(r"``[^`]{1,500}``|`[^`<\n]{1,500}`|(?<!\w)\+[^+\n]{1,500}\+(?!\w)"): CODE,
 }
 _PARAGRAPH = re.compile(r"(?:^[ \t]*+\S.*+\n?+)++", re.MULTILINE)
 _FIRST_LINES = {
@@ -70,7 +70,7 @@ _FIRST_LINES = {
     # A character more or less would break the grid of a table of reStructuredText.
     re.compile(r"\+[-=]|={1,500}[ ]{1,20}="): "it is in a table of fixed columns",
     # No target (_), footnote ([), substitution (|) or directive of reStructuredText.
-    re.compile(r"\.\.(?:\s*+\Z|[ ](?![\[_|])(?![\w:+.-]{1,60}::))"): COMMENT,
+    re.compile(r"\.\.(?![ ](?:[\[_|]|[\w:+.-]{1,60}::))(?=\s|\Z)"): COMMENT,
 }
 
 
@@ -113,6 +113,7 @@ def of_asciidoc(text: str) -> Iterator[Region]:
 _FENCE_OF_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\r?\n")
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _BACKTICKS = re.compile(r"(?P<marks>(?<!\\)`++)|\n[ \t]*+\r?\n")
+_STRUCK = {re.compile(r"~~[^~\n]{1,500}~~"): QUOTATION}
 _BLOCKS = {"fence": CODE, "code_block": CODE, "blockquote_open": QUOTATION}
 
 
@@ -130,6 +131,7 @@ def of_markdown(text: str) -> Iterator[Region]:
         if block.type in _BLOCKS and block.map:
             yield lines[block.map[0]], lines[min(block.map[1], len(lines) - 1)], _BLOCKS[block.type]
     yield from _code_spans(text)
+    yield from _matches(text, _STRUCK)
     yield from of_html(text)
 
 
@@ -166,7 +168,7 @@ _MARKUP = re.compile(
 )
 _MARKUP_ENDS = {"comment": ("-->", COMMENT), "data": ("]]>", CODE), "program": ("{0}>", CODE)}
 #: Expressions of Jinja, Liquid, Hugo, Vue and the like.
-_TEMPLATES = {re.compile(r"\{\{[^{}]{0,500}\}\}|\{%[^{}]{0,500}%\}"): CODE}
+_TEMPLATES = {re.compile(r"\{(?:\{[^{}]{0,500}\}|%[^{}]{0,500}%|\#[^{}]{0,500}\#)\}"): CODE}
 
 
 def of_html(text: str) -> Iterator[Region]:
@@ -212,11 +214,14 @@ def of_xml(text: str) -> Iterator[Region]:
 _TEX = re.compile(
     r"""
     (?P<comment> % )
-  | \\ (?: begin \{ (?P<code> verbatim | Verbatim | lstlisting | minted | alltt | code | sourcecode | filecontents | comment )
-         | begin \{ (?P<quotation> quote | quotation | displayquote | verse ) \}
-         | (?: verb | lstinline | mintinline (?: \{ \w{0,30} \} )? ) \*? (?: \[ [^\]\n]{0,200} \] )? (?P<sign> [^\w\s*\[] )
+  | \\ (?: begin \{ (?P<code> [A-Za-z]{0,20}?
+             (?: [vV]erbatim | listing | minted | alltt | [cC]ode | Highlighting | filecontents | comment ) [a-z]{0,9} )
+         | begin \{ (?P<quotation> [a-z]{0,20}? (?: quot | verse | epigraph ) [a-z]{0,9} )
+         | (?: [vV]erb | lstinline | code | mint (?: inline )? (?: \{ \w{0,30} \} )? ) \*? (?: \[ [^\]\n]{0,200} \] )?
+           (?P<sign> [^\w\s*\[] )
          | (?P<definition> (?: re | provide )? newcommand | def | hypersetup | lstset ) \b
-         | (?: enquote | [a-z]{0,7} quote ) \b [^{}\n]{0,200} (?P<brace> \{ )
+         | (?P<false> iffalse ) \b
+         | (?: [a-z]{0,20}? quote | epigraph ) \b (?P<quoting> [^{}\n]{0,200} \{ )
          | . )
     """,
     re.VERBOSE | re.DOTALL,
@@ -228,6 +233,7 @@ _TEX_ENDS = {
     "quotation": ("\\end{{{0}", QUOTATION),
     "sign": ("{0}", CODE),
     "definition": ("\n\n", CODE),
+    "false": ("\\fi", COMMENT),
 }
 _BEGIN_DOCUMENT = "\\begin{document}"
 _BRACES = re.compile(r"\\.|[{}]", re.DOTALL)
@@ -239,8 +245,8 @@ def of_latex(text: str) -> Iterator[Region]:
     yield 0, at, DATA
     while token := _TEX.search(text, at):
         at, kind = token.end(), token.lastgroup
-        if kind == "brace":
-            at = _closing_brace(text, at)
+        if kind == "quoting":
+            at = _end_of_arguments(text, at)
             yield token.start(), at, QUOTATION
         elif kind is not None:
             closing, reason = _TEX_ENDS[kind]
@@ -248,12 +254,12 @@ def of_latex(text: str) -> Iterator[Region]:
             yield token.start(), at, reason
 
 
-def _closing_brace(text: str, at: int) -> int:
-    """Return the offset after the brace that closes the one before *at*, or the end of the text."""
+def _end_of_arguments(text: str, at: int) -> int:
+    """Return the offset after the arguments of a command, whose first brace is before *at*; or the end of the text."""
     depth = 1
     for brace in _BRACES.finditer(text, at):
         depth += {"{": 1, "}": -1}.get(brace[0], 0)
-        if depth == 0:
+        if depth == 0 and not text.startswith("{", brace.end()):
             return brace.end()
     return len(text)
 
