@@ -177,6 +177,8 @@ def test_git_apply_takes_the_patch_of_every_format_and_name(
     git(tmp_path, "apply", "--check", "fix.patch")
     git(tmp_path, "apply", "fix.patch")
     assert {name: Path(os.fsdecode(name)).read_bytes() for name in expected} == expected
+    git(tmp_path, "apply", "-R", "fix.patch")
+    assert {name: Path(name).read_bytes() for name in files} == files
 
 
 def test_patch_leaves_out_what_git_would_not_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

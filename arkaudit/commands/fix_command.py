@@ -98,8 +98,8 @@ def fix(
         remove_parts(files)
     # The state of each work tree before the first file in it is replaced.
     of_tree = cache(reason_to_leave_tree)
-    diffs, unread = list[bytes](), list[str]()
     corrected, refusals = Counter[Path](), Counter[str]()
+    diffs, unread = list[bytes](), list[str]()
     problems = 0
     for file in fixed_files(files, kinds, jobs=jobs or cores(), checks=checks):
         if file.is_unread:

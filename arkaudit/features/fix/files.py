@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arkaudit.features.fix.corrections import ONLY_LISTED, WRITTEN, Correction, Kind, apply_edits, combined, respelled
-from arkaudit.features.fix.left_out import LeftOut, form_of, seal_of
+from arkaudit.features.fix.left_out import LeftOut, form_of, seals_in
 from arkaudit.features.fix.sources import Source, Unfixable, is_proved
 from arkaudit.output.progress import Progress
 from extractors.archives.members import ArchiveMember
@@ -56,7 +56,7 @@ def fixed_files(
     files: Sequence[Path], kinds: Collection[Kind], *, jobs: int, checks: Checks | None = None
 ) -> Iterator[FixedFile]:
     """Yield each file with corrections of these *kinds* or others to list, and each that can't be read."""
-    _names_in.cache_clear()
+    _seals_in.cache_clear()
     owners: list[tuple[Path, bool]] = []
     """The file of each document, and True if it is an archive with the document."""
 
@@ -177,17 +177,17 @@ def _at_places(
 
 def _refuse_sealed(path: Path) -> None:
     """Raise `Unfixable` if another file has a signature or the checksum of the one at *path*."""
-    name = path.name
+    subjects: tuple[str | None, ...] = (path.name, None)
     for folder in path.absolute().parents:
-        if seal := seal_of(name, _names_in(folder)):
+        for seal in filter(None, map(_seals_in(folder).get, subjects)):
             raise Unfixable(f"{folder / seal} has its signature or checksum")
-        name = ""
+        subjects = (None,)
 
 
 @cache
-def _names_in(folder: Path) -> frozenset[str]:
+def _seals_in(folder: Path) -> Mapping[str | None, str]:
     try:
         with os.scandir(folder) as entries:
-            return frozenset(entry.name for entry in entries if not entry.is_dir())
+            return seals_in({entry.name for entry in entries if not entry.is_dir()})
     except OSError:
-        return frozenset()
+        return {}

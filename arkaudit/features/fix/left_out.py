@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -90,20 +90,14 @@ def _file_refusal(text: str, form: Form) -> str:
     return next((reason for pattern, reason in patterns if pattern.search(text)), "")
 
 
-def seal_of(name: str, names: Collection[str]) -> str | None:
-    """Return which of the *names* in a folder is a signature or checksum of the file *name*, or lists those of the folder.
+def seals_in(names: Collection[str]) -> Mapping[str | None, str]:
+    """Return the signatures and checksums among the *names* in a folder, by the file that they are of; None for all files.
 
-    None if there is none. Without a *name*, it is about all files below the folder.
-
-    >>> [seal_of("a", names) for names in (["a", "SHA256SUMS"], ["a", "b", "b.md5"], ["a", "c.md5"], ["a", "a.sig"])]
-    ['SHA256SUMS', None, 'c.md5', 'a.sig']
+    >>> seals_in(["a", "a.sig", "b", "b.md5"]), seals_in(["SHA256SUMS"]), seals_in(["a", "c.md5"])
+    ({'a': 'a.sig', 'b': 'b.md5'}, {None: 'SHA256SUMS'}, {None: 'c.md5'})
     """
-    for other in sorted(names):
-        seal = _SEALS.fullmatch(other)
-        subject = seal and (seal["file"] or (seal["list"] if seal["list"] in names else None))
-        if seal and subject in (None, name):
-            return other
-    return None
+    seals = [seal for name in sorted(names) if (seal := _SEALS.fullmatch(name))]
+    return {seal["file"] or (seal["list"] if seal["list"] in names else None): seal[0] for seal in seals}
 
 
 # -- places

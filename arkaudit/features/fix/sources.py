@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from html.entities import codepoint2name
 
 from arkaudit.features.fix.corrections import Correction, Edit, edits_between
@@ -20,7 +20,6 @@ class Unfixable(ArkauditError):
 
 
 _DECLARED = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?([\w.:-]{2,40})", re.IGNORECASE)
-#: Beginning with a digit, because plain words have none and would take most of the time.
 _NUMBER = re.compile("[0-9][0-9A-Za-z]*+")
 #: Characters around a number that may belong to the same ARK; and around an ARK, to read it again.
 _AROUND, _CONTEXT = 1_000, 300
@@ -73,6 +72,7 @@ class Source:
             is_kept = False
         if not is_kept:
             raise Unfixable(f"its encoding ({self.charset}) can't be kept")
+        self._numbers: dict[str, dict[str, list[int]]] = {}
 
     def bytes_of(self, text: str) -> bytes:
         """Return *text* in the charset of the file."""
@@ -92,17 +92,28 @@ class Source:
                 yield Place(self.text, [span for piece, span in spans for _ in piece])
 
     def _rarest(self, written: str) -> Sequence[int]:
-        """Return the offsets of the rarest number of *written*."""
-        numbers = [number for number in _NUMBER.findall(written) if number in self._numbers]
-        return min((self._numbers[number] for number in numbers), key=len, default=())
+        """Return the offsets of the rarest number of *written*, near its NAAN."""
+        numbers = _NUMBER.findall(written)
+        # In the whole text, numbers would take most of the time.
+        near = self._numbers_around(max(filter(str.isdecimal, numbers), key=len, default=""))
+        return min((near[number] for number in numbers if number in near), key=len, default=())
 
-    @cached_property
-    def _numbers(self) -> Mapping[str, Sequence[int]]:
-        """The offsets of each number."""
-        starts: dict[str, list[int]] = {}
-        for number in _NUMBER.finditer(self.text):
-            starts.setdefault(number[0], []).append(number.start())
-        return starts
+    def _numbers_around(self, naan: str) -> Mapping[str, Sequence[int]]:
+        """Return the offsets of each number that is near a NAAN."""
+        if naan not in self._numbers:
+            starts = self._numbers[naan] = defaultdict[str, list[int]](list)
+            for around in _ranges(_offsets_of(naan, self.text), len(self.text)):
+                for number in _NUMBER.finditer(self.text, *around):
+                    starts[number[0]].append(number.start())
+        return self._numbers[naan]
+
+
+def _offsets_of(part: str, text: str) -> Iterator[int]:
+    """Yield the offsets of *part* in *text*; none if it is empty."""
+    at = text.find(part) if part else -1
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
 
 
 def is_proved(place: Place, correction: Correction, evidence: Evidence) -> bool:

@@ -48,15 +48,15 @@ def reason_to_leave_tree(tree: Path | None) -> str:
     return f"{tree} has uncommitted changes; commit them, or give --force" if is_changed else ""
 
 
-def _git(tree: Path, *words: str) -> bytes:
-    """Return what git says about a work tree, without running any program that its configuration names.
+def _git(folder: Path, *words: str) -> bytes:
+    """Return the output of git in a folder. Raises OSError and CalledProcessError.
 
-    These are filters, a monitor of files, hooks, and the transports of a partial clone.
+    It runs no filter, monitor of files, hook, or transport of a partial clone.
     """
     # A hook runs with the variables of another work tree.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {"GIT_ALLOW_PROTOCOL": "none", "GIT_OPTIONAL_LOCKS": "0"}
-    command = ("git", "-C", str(tree))
+    command = ("git", "-C", str(folder))
     listing = ("config", "--null", "--name-only", "--get-regexp", r"^filter\.")
     listed = subprocess.run((*command, *listing), capture_output=True, env=environment, check=False).stdout
     filters = os.fsdecode(listed).split("\0")[:-1]
