@@ -85,7 +85,7 @@ _COMMANDS = {
     "demo": ("upkeep_commands", "Run a whole audit on this machine's loopback."),
     "doctor": ("upkeep_commands", "Show whether all that an audit needs is installed and reachable."),
     "extract": ("extract_command", "Find and repair the ARKs that documents cite."),
-    "fix": ("fix_command", "Correct citations in files: broken line ends, look-alike hyphens, dead resolvers."),
+    "fix": ("fix_command", "Correct citations in texts: broken line ends, look-alike hyphens, invisible characters."),
     "history": ("report_command", "Show one ARK over time: citations, checks, events, status."),
     "identity": ("upkeep_commands", "Make a key that signs requests, and a page about the audit."),
     "notify": ("schedule_command", "Notify people of the changes that a run found."),

@@ -35,12 +35,9 @@ from extractors.wraps.evidence import Evidence
 _MOST_NAMES = 5
 #: Folders of installed or generated files, which are not documents of the user.
 _INSTALLED = frozenset({"__pycache__", "bower_components", "node_modules", "site-packages"})
-#: The end of the names of backups that `arkaudit fix` makes.
-BACKUP_SUFFIX = ".before-fix"
 
 #: Suffixes of pictures of web pages and of authors; a TIFF file is rather a scanned document.
 _PICTURES = (".gif", ".ico", ".jpeg", ".jpg", ".png", ".webp")
-_PASSED_OVER = (*_PICTURES, BACKUP_SUFFIX)
 
 
 def document_name(path: Path) -> str:
@@ -55,8 +52,8 @@ def document_name(path: Path) -> str:
 def files_in(folder: Path, hidden: list[str]) -> Iterator[Path]:
     """Yield the files in *folder* and below it; an unreadable subfolder is yielded itself.
 
-    Hidden files, hidden folders, folders of installed programs, pictures and backups of `arkaudit fix` are skipped;
-    their names are added to *hidden*.
+    Hidden files, hidden folders, folders of installed programs and pictures are skipped; their names are added to
+    *hidden*.
 
     Raises `SourceUnreadable` if *folder* itself can't be read.
     """
@@ -64,7 +61,7 @@ def files_in(folder: Path, hidden: list[str]) -> Iterator[Path]:
     for parent, folders, names in os.walk(folder, onerror=unreadable.append):
         passed_over = {name for name in (*folders, *names) if name.startswith(".")}
         passed_over |= _INSTALLED.intersection(folders)
-        passed_over |= {name for name in names if name.lower().endswith(_PASSED_OVER)}
+        passed_over |= {name for name in names if name.lower().endswith(_PICTURES)}
         hidden += [os.path.relpath(Path(parent, name), folder) for name in passed_over]
         folders[:] = [name for name in folders if name not in passed_over]
         yield from (path for name in names if name not in passed_over and _may_be_file(path := Path(parent, name)))

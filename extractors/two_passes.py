@@ -210,10 +210,6 @@ class TwoPasses(Generic[R]):
         self._executor = document_executor(jobs)
         self._reading = parts_reader(self._executor, summary_of, read)
         self._ready: deque[DocumentSummary] = deque()
-        self._whole_arks: set[Ark] = set()
-        """The whole ARKs of all documents read so far."""
-        self._repeated_arks: set[Ark] = set()
-        """Those of two documents or more of one call: a later call may read a document again."""
 
     def __enter__(self) -> Self:
         return self
@@ -235,10 +231,9 @@ class TwoPasses(Generic[R]):
     ) -> Iterator[RenderedDocument[R]]:
         """Yield the result for each of *parts*, in order, after all were read; *on_read* is called as each is read.
 
-        An exception of a type in *ends_at* stops the reading: the results so far are yielded, then it is raised. The
-        ARKs of an earlier call are evidence, too.
+        An exception of a type in *ends_at* stops the reading: the results so far are yielded, then it is raised.
         """
-        whole = set[Ark]()
+        whole, repeated = set[Ark](), set[Ark]()
         read: list[tuple[DocumentSummary, int, int]] = []
         end: BaseException | None = None
         with tempfile.TemporaryFile() as kept:
@@ -246,7 +241,7 @@ class TwoPasses(Generic[R]):
             def keep(summary: DocumentSummary) -> None:
                 at = kept.seek(0, os.SEEK_END)
                 kept.write(summary.encoded)
-                self._repeated_arks.update(summary.whole & whole)
+                repeated.update(summary.whole & whole)
                 whole.update(summary.whole)
                 bare = replace(summary, whole=frozenset(), encoded=b"")
                 read.append((bare, at, len(summary.encoded)))
@@ -264,8 +259,7 @@ class TwoPasses(Generic[R]):
                 self._executor.shutdown(cancel_futures=True)
             documents = (_read_at(kept, at, size) for _, at, size in read)
             executor = None if end is not None or not self.has_started else self._executor
-            self._whole_arks.update(whole)
-            evidence = Evidence.from_arks(self._whole_arks, frozenset(self._repeated_arks))
+            evidence = Evidence.from_arks(whole, frozenset(repeated))
             values = decided_documents(documents, evidence, self._render, executor)
             for (summary, _, _), (value, findings) in zip(read, values, strict=True):
                 yield RenderedDocument(replace(summary, findings=findings), value)

@@ -1,7 +1,6 @@
-"""Archived copies by the Memento protocol: the searches, decided from the answers of archives."""
+"""Archived copies by the Memento protocol: what to ask an archive, decided from the store, and what its answer means."""
 
 from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 from typing import Any
 
 import pytest
@@ -9,16 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawler.answers.mementos import (
-    MOST_CAPTURES,
     ArchiveAnswer,
-    ArchiveAsk,
     CaptureWish,
     MementoOutcome,
-    MementoRecord,
-    capture_search,
     capture_wish,
-    may_search_again,
+    may_ask_again,
     memento_links,
+    memento_record,
 )
 from crawler.model.observations import ChainEnd, Hop
 from extractors.model.ark import Ark
@@ -34,99 +30,31 @@ def in_full(text: str) -> str:
     return f"{GATE}{text[1:]}" if text.startswith("G/") else text.replace("<G/", f"<{GATE}/")
 
 
-def answer_in(asked: str, chain: list[dict[str, Any]]) -> ArchiveAnswer:
+def answer_of(asked: str, chain: list[dict[str, Any]]) -> ArchiveAnswer:
     hops, end, detail = [], ChainEnd.ANSWERED, ""
-    for told in chain:
+    for row in chain:
         headers = {
-            name: in_full(told[key])
+            name: in_full(row[key])
             for name, key in (("Memento-Datetime", "captured"), ("Link", "link"), ("Content-Location", "location"))
-            if key in told
+            if key in row
         }
-        location = in_full(told["to"]) if "to" in told else None
-        url = in_full(told.get("url", asked))
-        hops.append(Hop(url, "GET", "2026-11-23T00:00:00+00:00", told.get("status", 200), location, headers=headers))
-        end, detail = ChainEnd(told.get("end", "answered")), told.get("detail", "")
-    return ArchiveAnswer(tuple(hops), end, detail, in_full(chain[-1].get("text", "")), chain[-1].get("fault"))
+        location = in_full(row["to"]) if "to" in row else None
+        url = in_full(row.get("url", asked))
+        hops.append(Hop(url, "GET", "2026-11-23T00:00:00+00:00", row.get("status", 200), location, headers=headers))
+        end, detail = ChainEnd(row.get("end", "answered")), row.get("detail", "")
+    return ArchiveAnswer(tuple(hops), end, detail, chain[-1].get("fault"))
 
 
 @pytest.mark.parametrize("vector", vectors("mementos"))
-def test_an_archive_is_understood(vector: dict[str, Any]) -> None:
-    worked_at = datetime.fromisoformat(vector["worked_at"]) if "worked_at" in vector else None
-    search = capture_search(CaptureWish(ARK, URL, tuple(vector["originals"]), worked_at), f"{GATE}/")
-    archive = {in_full(url): chain for url, chain in vector["archive"].items()}
-    ask, asked = next(search), []
-    while True:
-        asked.append(ask.url)
-        try:
-            ask = search.send(answer_in(ask.url, archive[ask.url]))
-        except StopIteration as over:
-            record: MementoRecord = over.value
-            break
-    assert (record.outcome.value, len(record.hops)) == (vector["outcome"], sum(len(archive[url]) for url in asked))
+def test_answer_of_an_archive_gives_one_record(vector: dict[str, Any]) -> None:
+    dates = {name: datetime.fromisoformat(vector[name]) for name in ("worked_at", "cited_at") if name in vector}
+    wish = CaptureWish(ARK, URL, vector.get("original", "http://lib.example/x5"), **dates)
+    answer = answer_of(f"{GATE}/{wish.original}", vector["chain"])
+    record = memento_record(wish, f"{GATE}/", answer)
+    assert (record.outcome.value, record.hops) == (vector["outcome"], answer.hops)
     for name in ("reason", "memento_at", "original_url"):
         assert getattr(record, name) == vector.get(name, getattr(record, name))
     assert record.memento_url == (in_full(vector["memento_url"]) if "memento_url" in vector else None)
-    assert list(record.evidence) == vector.get("evidence", list(record.evidence))
-    assert asked == [in_full(url) for url in vector.get("asked", asked)]
-
-
-class Archive:
-    """Captures of one URL, one each day, the first ones good: a TimeGate, and a list of them."""
-
-    def __init__(self, good: int, bad: int) -> None:
-        self._days = [NOW - timedelta(days=good + bad - number) for number in range(good + bad)]
-        self._good = good
-        self.looked_at: list[int] = []
-
-    def answer(self, ask: ArchiveAsk) -> ArchiveAnswer:
-        if ask.wants_list:
-            lines = (self._link(number) for number in range(len(self._days)))
-            return self._answered(ask.url, {}, ",\n".join(lines))
-        if ask.url == f"{GATE}/{URL}":
-            wanted = ask.accept_datetime or self._days[-1]
-            number = min(range(len(self._days)), key=lambda each: abs(self._days[each] - wanted))
-        else:
-            number = int(ask.url.rpartition("/")[2])
-        self.looked_at.append(number)
-        headers = {
-            "Memento-Datetime": format_datetime(self._days[number], usegmt=True),
-            "Link": f'{self._link(number)}, <{GATE}/map>; rel="timemap"',
-            "Content-Location": f"{GATE}/{number}",
-        }
-        return self._answered(ask.url, headers, status=200 if number < self._good else 404)
-
-    def _link(self, number: int) -> str:
-        moment = format_datetime(self._days[number], usegmt=True)
-        return f'<{GATE}/{number}>; rel="memento"; datetime="{moment}"'
-
-    @staticmethod
-    def _answered(url: str, headers: dict[str, str], text: str = "", status: int = 200) -> ArchiveAnswer:
-        hop = Hop(url, "GET", "2026-11-23T00:00:00+00:00", status, headers=headers)
-        return ArchiveAnswer((hop,), ChainEnd.ANSWERED, text=text)
-
-
-@given(good=st.integers(0, 40), bad=st.integers(0, 23), worked_days=st.none() | st.integers(0, 70))
-def test_the_last_good_capture_is_found_by_looking_at_few(good: int, bad: int, worked_days: int | None) -> None:
-    if not good + bad:
-        return
-    archive = Archive(good, bad)
-    worked_at = None if worked_days is None else NOW - timedelta(days=worked_days, hours=-1)
-    search = capture_search(CaptureWish(ARK, URL, (URL,), worked_at), f"{GATE}/")
-    ask = next(search)
-    while True:
-        try:
-            ask = search.send(archive.answer(ask))
-        except StopIteration as over:
-            record: MementoRecord = over.value
-            break
-    in_time = [number for number in range(good) if worked_days is None or good + bad - number >= worked_days]
-    best = max(in_time, default=None)
-    assert len(set(archive.looked_at)) <= MOST_CAPTURES + 1
-    if best is not None and len(archive.looked_at) <= MOST_CAPTURES:
-        assert record.memento_url == f"{GATE}/{best}"
-    elif not good:
-        assert record.outcome is MementoOutcome.NO_CAPTURE
-    assert record.memento_url is None or int(record.memento_url.rpartition("/")[2]) < good
 
 
 @given(st.text(), st.text(max_size=30))
@@ -134,26 +62,50 @@ def test_any_text_can_be_links(text: str, other: str) -> None:
     memento_links(f'<{text}>; rel="memento"; datetime="{other}", {text}', f"{GATE}/")
 
 
-# -- URLs to search for
+# -- what to ask for
 
 
 @pytest.mark.parametrize(
-    ("known", "originals"),
+    ("known", "original"),
     [
-        pytest.param({}, (URL,), id="the requested URL of a first failure"),
+        pytest.param({}, URL, id="the requested URL of a first failure"),
         pytest.param(
             {"good_url": "http://lib.example/item/7", "led_to": "http://new.example/x5"},
-            ("http://lib.example/item/7", "http://new.example/x5", URL),
-            id="where it led when it worked comes first",
+            "http://lib.example/item/7",
+            id="where it led when it worked",
         ),
         pytest.param(
-            {"led_to": "http://lib.example/404"}, (URL,), id="a page for all that is missing is not the object"
+            {"led_to": "http://new.example/x5"}, "http://new.example/x5", id="where it leads now, by its name"
         ),
-        pytest.param({"led_to": URL}, (URL,), id="each address once"),
+        pytest.param({"led_to": "http://lib.example/404"}, URL, id="a page for all that is missing is not the object"),
     ],
 )
-def test_captures_are_searched_by_known_addresses(known: dict[str, str], originals: tuple[str, ...]) -> None:
-    assert capture_wish(ARK, URL, **known).originals == originals
+def test_capture_is_asked_for_at_the_best_known_address(known: dict[str, str], original: str) -> None:
+    assert capture_wish(ARK, URL, **known).original == original
+
+
+def cited(fetched_at: str, last_modified: str | None = None) -> tuple[str, list[Hop]]:
+    headers = {} if last_modified is None else {"Last-Modified": last_modified}
+    return f"{fetched_at}T00:00:00.000+00:00", [Hop("https://a.example/", "GET", fetched_at, 200, headers=headers)]
+
+
+@pytest.mark.parametrize(
+    ("worked", "documents", "wanted"),
+    [
+        pytest.param(None, [], None, id="nothing is known: the newest"),
+        pytest.param("2020-01-01", [cited("2026-11-01", "Sun, 04 Mar 2018 05:06:07 GMT")], "2020-01-01", id="it worked"),
+        pytest.param(None, [cited("2026-11-01", "Sun, 04 Mar 2018 05:06:07 GMT")], "2018-03-04", id="as the server states"),
+        pytest.param(None, [cited("2026-11-01", "soon"), cited("2025-02-03")], "2025-02-03", id="the oldest that was fetched"),
+        pytest.param(None, [("2025-02-03T00:00:00.000+00:00", [])], "2025-02-03", id="a file"),
+    ],
+)  # fmt: skip
+def test_capture_is_asked_for_the_day_of_the_last_success_or_of_the_document(
+    worked: str | None, documents: list[tuple[str, list[Hop]]], wanted: str | None
+) -> None:
+    worked_at = None if worked is None else datetime.fromisoformat(f"{worked}T00:00:00+00:00")
+    wish = capture_wish(ARK, URL, worked_at=worked_at, documents=documents)
+    assert (wish.wanted_at and f"{wish.wanted_at:%Y-%m-%d}") == wanted
+    assert bool(wish.headers) == (wanted is not None)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +114,7 @@ def test_captures_are_searched_by_known_addresses(known: dict[str, str], origina
         pytest.param("captured", 29, None, False, id="an answer holds for thirty days"),
         pytest.param("no-capture", 31, None, True, id="and not for longer"),
         pytest.param("not-told", 0, None, True, id="no answer holds for nothing"),
-        pytest.param("captured", 10, 5, True, id="a URL that has worked since is searched again"),
+        pytest.param("captured", 10, 5, True, id="a URL that has worked since is asked for again"),
         pytest.param("captured", 10, 15, False, id="a URL that worked before is not"),
     ],
 )
@@ -171,6 +123,4 @@ def test_an_archive_is_asked_again_when_its_answer_is_old(
 ) -> None:
     worked_at = None if worked_days is None else NOW - timedelta(days=worked_days)
     asked_at = NOW - timedelta(days=days)
-    assert (
-        may_search_again(MementoOutcome(outcome), asked_at, now=NOW, max_age_s=30 * 86_400, worked_at=worked_at) is due
-    )
+    assert may_ask_again(MementoOutcome(outcome), asked_at, now=NOW, max_age_s=30 * 86_400, worked_at=worked_at) is due

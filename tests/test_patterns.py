@@ -31,6 +31,7 @@ OUR_NAMES = frozenset(package.__name__ for package in PACKAGES)
 MAKERS = (quirks, _words)
 #: Patterns that may take longer, and why that does no harm.
 BOUNDED = {
+    "arkaudit.features.fix.left_out._ADDRESS_BEFORE": "it looks at 300 characters",
     "crawler.answers.withdrawals._words [5]": "it looks at some hundred characters",
     "extractors.extraction._LAST_WORD": "it looks at 300 characters",
     "extractors.mentions.labels._HIDDEN": "it looks at 300 characters",
@@ -41,6 +42,7 @@ BOUNDED = {
 }
 #: Functions that make patterns, and why these are linear.
 COMPUTED = {
+    "arkaudit/features/fix/sources.py: Source.places": "it has literals, and white space that is never given back",
     "crawler/answers/quirks.py: _any_of": "it is in `MAKERS`",
     "crawler/answers/quirks.py: LogIn.paths": "it is in `MAKERS`",
     "crawler/answers/quirks.py: ObjectWords.this_object": "it is in `MAKERS`",
@@ -48,7 +50,6 @@ COMPUTED = {
     "crawler/rendering/page_visit.py: PageVisit._visit": "it matches anything",
     "crawler/sources/gate.py: LinkPatterns.__init__": "the user writes it",
     "crawler/wire/robots.py: applicable_rules": "it is a literal",
-    "extractors/corrections/sources.py: Source._find": "it has literals, and white space that is never given back",
     "extractors/mentions/mention_reader.py: MentionReader._ends_with_markup": "it looks at 60 characters",
     "extractors/model/ark.py: _body_has": "its patterns are of one character",
 }

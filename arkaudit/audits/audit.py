@@ -237,7 +237,7 @@ class Audit:
         }
 
     def _mementos(self, progress: RunProgress) -> dict[str, Any]:
-        """Judge the ARKs, and return the arguments of the spider that searches archives for those that fail."""
+        """Judge the ARKs, and return the arguments of the spider that asks an archive about those that fail."""
         self._judge(progress)
         wanted = self.config.memento
         assert wanted.timegate is not None

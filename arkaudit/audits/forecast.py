@@ -225,7 +225,7 @@ def print_run_forecast(seeds: Seeds, config: Config, store_file: Path) -> None:
 def _print_forecast(plan: Forecast, config: Config) -> None:
     """Print a forecast, after notes about requests whose number depends on answers."""
     if config.memento.timegate:
-        say(f"for each ARK that fails, {config.memento.timegate} gets one to twenty requests more")
+        say(f"for each ARK that fails, {config.memento.timegate} gets one request more")
     if config.render.enabled:
         most = f"up to {config.render.max_requests} requests of its own"
         say(f"each page that needs JavaScript is fetched once more, with {most}")

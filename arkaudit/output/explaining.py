@@ -359,7 +359,7 @@ def _details(
         conclusions.append(f"Did you mean {verdict.did_you_mean.ark}? {why[:1].upper()}{why[1:]}")
     if memento is not None:
         at = f": {memento.memento_url}" if memento.memento_url else ""
-        conclusions.append(f"The archive: {memento.reason}{at}. {_sentence(memento.evidence)}")
+        conclusions.append(f"The archive: {memento.reason}{at}.")
     for form in forms:
         # Other forms are only requested after the plain ARK.
         assert plain is not None

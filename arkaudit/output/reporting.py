@@ -45,7 +45,7 @@ from reports.tables.headline import audit_subject, counts_of, headline
 from reports.tables.known import events_to_report, without_known
 from reports.tables.report_tables import Report
 from reports.tables.summary import sentences
-from reports.tables.targets import moved_targets, proposed_rules, targets_by_rule
+from reports.tables.targets import moved_targets
 
 logger = logging.getLogger(__name__)
 logger.addHandler(logging.NullHandler())
@@ -87,7 +87,7 @@ def report_on(
     """Print the summary of a run and write its report into *out*; if a format fails, the others are still written.
 
     At the end of a run (*is_ending*), failing ARKs and a hint are printed too. With an *inventory*, the report
-    compares its ARKs with the cited ones. *targets_for* is the layout of the lists of new targets. If *out* is `-`,
+    compares its ARKs with the cited ones. *targets_for* is the layout of the list of new targets. If *out* is `-`,
     only the report is printed. Raises `UserMistake`, `crawler.store.StoreUnopenable` and
     `arkaudit.output.output_rows.OutputUnwritable`.
     """
@@ -112,7 +112,7 @@ def report_on(
         return WrittenReport(report, _run_results(frames))
     paths = write_report(report, out, formats) if out else None
     if out is not None:
-        _write_targets(frames, out, targets_for, names_rules=not is_ending)
+        _write_targets(frames, out, targets_for)
     language = (language_choice or LanguageChoice()).language
     console = Console()
     verdict, *others = summary_lines(frames, report.tables, language)
@@ -140,24 +140,12 @@ def report_on(
     return WrittenReport(report, _run_results(frames), current, is_whole=not failed)
 
 
-def _write_targets(frames: Frames, out: Path, layout: str | None, *, names_rules: bool) -> None:
-    """Write the new targets, and those that only a rule proposes; an empty list only over an earlier one, or if asked."""
-    moves = moved_targets(frames)
-    rules = proposed_rules(frames, moves)
-    by_rule = targets_by_rule(frames, moves, rules)
-    for name, listed, words in (
-        ("targets.csv", moves, "new targets"),
-        ("targets-by-rule.csv", by_rule, "targets that only a rewrite rule proposes"),
-    ):
-        path = out / name
-        if not (listed or path_exists(path) or (layout and listed is moves)):
-            continue
-        write_file(path, targets_text(listed, layout or "table").encode("utf-8", "backslashreplace"))
-        say(f"{path} has {words} for {count_noun(len(listed), 'ARK')}")
-    for rule, support in rules if names_rules else ():
-        say(f"one rewrite rule explains {support}; try it before you use it:")
-        for line in str(rule).splitlines():
-            say(f"  {line}")
+def _write_targets(frames: Frames, out: Path, layout: str | None) -> None:
+    """Write the new targets; an empty list only over an earlier one, or if asked."""
+    moves, path = moved_targets(frames), out / "targets.csv"
+    if moves or path_exists(path) or layout:
+        write_file(path, targets_text(moves, layout or "table").encode("utf-8", "backslashreplace"))
+        say(f"{path} has new targets for {count_noun(len(moves), 'ARK')}")
 
 
 @contextmanager

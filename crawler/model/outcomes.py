@@ -191,3 +191,15 @@ class DocumentOutcome(StrEnum):
 
 #: Outcomes of documents of which at least a part was read.
 READABLE = frozenset({DocumentOutcome.READ.value, DocumentOutcome.INCOMPLETE.value})
+
+
+class MementoOutcome(StrEnum):
+    """The outcome of a request for a capture."""
+
+    CAPTURED = "captured"
+    """There is a capture, and it shows the page itself, as far as it was opened."""
+    NO_CAPTURE = "no-capture"
+    """The archive has no capture, or the one of that day shows an error."""
+    NOT_TOLD = "not-told"
+    """The archive gave no usable answer: it is down, refuses programs, or is not a TimeGate. The next run repeats it.
+    """

@@ -35,6 +35,7 @@ from crawler.model.outcomes import (
     CommitmentOutcome,
     DocumentOutcome,
     EventKind,
+    MementoOutcome,
     MetadataOutcome,
     ObjectOutcome,
 )
@@ -421,20 +422,23 @@ memento = Table(
     optional(
         "wanted_at",
         Moment,
-        "moment near which a capture was wanted, the last one at which the ARK worked; missing for the newest capture",
+        "moment near which a capture was wanted, when the ARK worked last, or the date of a document that cites it; "
+        "missing for the newest capture",
     ),
     required(
-        "outcome", Text, "captured, no-capture (the archive has no good one) or not-told (it gave no usable answer)"
+        "outcome",
+        Text,
+        "captured, no-capture (there is none, or it shows an error) or not-told (the archive gave no usable answer)",
+        words=MementoOutcome,
     ),
     required("reason", Text, "the outcome in words"),
     optional("original_url", Text, "captured URL; missing without a capture"),
-    optional("memento_url", Text, "address of the last good capture; missing without one"),
+    optional("memento_url", Text, "address of the capture; missing without one"),
     optional("memento_at", Moment, "moment of that capture"),
-    required("evidence", JSON, "sentences that support it", "list of text"),
     required("hops", JSON, "every request to the archive, as in `observation`", "list of hops"),
     UniqueConstraint("run_id", "request_url"),
     Index("memento_by_url", "request_url"),
-    comment="One row per search of an archive for an ARK that fails at one URL; unique by run and request URL. It "
+    comment="One row per request to an archive for an ARK that fails at one URL; unique by run and request URL. It "
     "changes no verdict.",
 )
 

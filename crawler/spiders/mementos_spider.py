@@ -1,4 +1,4 @@
-"""Searches an archive for ARKs that fail, after all verdicts (RFC 7089). It decides nothing and changes no verdict."""
+"""Asks an archive about ARKs that fail, after all verdicts (RFC 7089). It decides nothing and changes no verdict."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from scrapy import Request
 from scrapy.http import Response
 
 from crawler.answers.mementos import (
+    CAPTURE_LIMIT,
     ArchiveAnswer,
-    ArchiveAsk,
+    CaptureWish,
     MementoRecord,
-    Search,
-    capture_search,
-    memento_links,
+    memento_record,
     page_fault,
 )
 from crawler.model.crawl_requests import CrawlRequest
@@ -24,59 +23,52 @@ from crawler.model.resolving import Patience, next_fetch
 from crawler.spiders.auditing import AuditSpider
 from crawler.store.feeding import Bounds
 from crawler.store.frontier import FrontierEntry, SettledEntry
-from crawler.verdicts.verdict import JUDGING_CPU_S, TOO_LONG_TO_JUDGE
 from crawler.wire.middlewares import chain_of, header_of
 from extractors.model.ark import Ark
-from extractors.model.budget import OverBudget, cpu_limit
 from extractors.model.urls import authority_of
 
-#: Maximum number of open searches, all at one host.
-SEARCHES = 20
+#: Maximum number of open requests, all at one host.
+OPEN_REQUESTS = 20
 
 
 @dataclass(slots=True)
-class OpenSearch:
-    """An open search, with its current request."""
-
+class _OpenRequest:
     entry: FrontierEntry
-    search: Search
-    ask: ArchiveAsk
+    wish: CaptureWish
     attempt: int = 1
     earlier: list[Hop] = field(default_factory=list)
     """The hops of failed attempts."""
 
 
 class MementosSpider(AuditSpider):
-    """Searches archives for a copy of each ARK on its frontier; each request depends on the previous answer."""
+    """Asks the TimeGate of an archive for a capture of each ARK on its frontier, once."""
 
     name = "mementos"
     exported = MementoRecord
 
     def __init__(self, *, timegate: str, targets: Iterable[tuple[Ark, str]], patience: Patience, **kwargs: Any) -> None:
-        super().__init__(bounds=Bounds(in_hand=SEARCHES, per_host=SEARCHES), **kwargs)
+        super().__init__(bounds=Bounds(in_hand=OPEN_REQUESTS, per_host=OPEN_REQUESTS), **kwargs)
         self._timegate = timegate
         self._patience = patience
         self.frontier.add(CrawlRequest.to_ark(ark, url) for ark, url in targets)
 
     async def begin(self) -> AsyncIterator[Request]:
         async for entry in self.feed.entries():
-            search = capture_search(self.store.capture_wish(self.run_id, entry.crawl_request.url), self._timegate)
-            yield self._request(OpenSearch(entry, search, next(search)))
+            yield self._request(_OpenRequest(entry, self.store.capture_wish(self.run_id, entry.crawl_request.url)))
 
-    def _request(self, under_way: OpenSearch) -> Request:
-        ask = under_way.ask
+    def _request(self, under_way: _OpenRequest) -> Request:
         return Request(
-            ask.url,
+            self._timegate + under_way.wish.original,
             callback=self.handle_answer,
             errback=self.handle_failure,
-            headers=ask.headers,
+            headers=under_way.wish.headers,
             cb_kwargs={"under_way": under_way},
             dont_filter=True,
-            meta={"verbatim_url": True, "text_only": not ask.wants_list, "body_limit": ask.body_limit},
+            meta={"verbatim_url": True, "text_only": True, "body_limit": CAPTURE_LIMIT},
         )
 
     async def on_answer(
-        self, request: Request, response: Response | None, under_way: OpenSearch
+        self, request: Request, response: Response | None, under_way: _OpenRequest
     ) -> AsyncIterator[MementoRecord | Request]:
         hops, end, detail = chain_of(request)
         wait_s = next_fetch(hops, end, under_way.attempt, self._patience)
@@ -85,28 +77,14 @@ class MementosSpider(AuditSpider):
             under_way.earlier += hops
             self.ask_later(self._request(under_way), wait_s)
             return
-        text, fault = "", None
-        if response is not None and under_way.ask.wants_list:
-            text = response.body.decode("utf-8", "replace")
-            try:
-                with cpu_limit(JUDGING_CPU_S):
-                    memento_links(text, response.url)
-            except OverBudget:
-                text, end, detail = "", ChainEnd.UNDETERMINED, TOO_LONG_TO_JUDGE
-        elif response is not None:
+        fault = None
+        if response is not None:
             content_type = header_of(response.headers, "Content-Type")
-            host = authority_of(response.url)
-            answer = await self.answers.read(response.body, content_type, host=host)
+            answer = await self.answers.read(response.body, content_type, host=authority_of(response.url))
             fault = page_fault(answer)
             if answer.fault is not None:
                 end, detail = ChainEnd.UNDETERMINED, f"the answer was not read: {answer.fault}"
-        try:
-            under_way.ask = under_way.search.send(ArchiveAnswer(hops, end, detail, text, fault))
-        except StopIteration as over:
-            record: MementoRecord = over.value
-            record = replace(record, hops=tuple(sorted((*under_way.earlier, *record.hops), key=lambda hop: hop.at)))
-            self.recorder.add(record, SettledEntry(self.name, under_way.entry.crawl_request.canonical))
-            yield self.redact(record)
-        else:
-            under_way.attempt = 1
-            yield self._request(under_way)
+        record = memento_record(under_way.wish, self._timegate, ArchiveAnswer(hops, end, detail, fault))
+        record = replace(record, hops=(*under_way.earlier, *record.hops))
+        self.recorder.add(record, SettledEntry(self.name, under_way.entry.crawl_request.canonical))
+        yield self.redact(record)

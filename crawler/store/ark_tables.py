@@ -14,14 +14,24 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, func, select, update
 from sqlalchemy.dialects.sqlite import Insert, insert
 
-from crawler.answers.mementos import CaptureWish, MementoOutcome, MementoRecord, capture_wish, may_search_again
+from crawler.answers.mementos import CaptureWish, MementoRecord, capture_wish, may_ask_again
 from crawler.history import latest, triaging
 from crawler.history.ark_status import ArkState, StatusPolicy
 from crawler.history.rechecking import KnownArk
 from crawler.history.triage import TriageDecision
 from crawler.history.triaging import TriagedArk
 from crawler.model import schema
-from crawler.model.observations import Family, ObjectOutcome, Observation, Question, ServiceVerdict, TlsResult, Verdict
+from crawler.model.observations import (
+    Family,
+    Hop,
+    ObjectOutcome,
+    Observation,
+    Question,
+    ServiceVerdict,
+    TlsResult,
+    Verdict,
+)
+from crawler.model.outcomes import MementoOutcome
 from crawler.model.resolving import SUCCESSES
 from crawler.store.database import ARK_PARTS, PAGE, Database, ark_of, insert_if_new, observation_of, record_of, row_of
 from extractors.model.ark import Ark
@@ -31,6 +41,8 @@ _FAILING = [outcome for outcome in ObjectOutcome if outcome.family is Family.FAI
 _WORKING = [outcome for outcome in ObjectOutcome if outcome.family is Family.WORKS]
 #: Outcomes that reached the object itself, at the final URL of the verdict.
 _LANDED = (ObjectOutcome.RESOLVED, ObjectOutcome.RELATED, ObjectOutcome.WORKS_ELSEWHERE)
+#: Maximum number of documents whose dates are compared, the first that were fetched.
+_MOST_DATES = 100
 
 
 _OBSERVATIONS = select(schema.observation, *ARK_PARTS).join_from(schema.observation, schema.ark)
@@ -295,7 +307,7 @@ class ArkTables(Database):
                 .limit(1)
             )
             last_answer = next(iter(self.rows(answers)), None)
-            if last_answer is None or may_search_again(
+            if last_answer is None or may_ask_again(
                 MementoOutcome(last_answer.outcome),
                 datetime.fromisoformat(last_answer.at),
                 now=now,
@@ -308,7 +320,23 @@ class ArkTables(Database):
         """Return the request to an archive about the ARK that a run saw fail at a URL."""
         [row] = self.rows(self._failing_verdicts(run_id, request_url))
         good_url, worked_at = self._last_good(row)
-        return capture_wish(ark_of(row), request_url, led_to=row.final_url, good_url=good_url, worked_at=worked_at)
+        document, mention = schema.document, schema.mention
+        citing = (
+            select(document.c.fetched_at, document.c.hops)
+            .order_by(document.c.fetched_at)
+            .limit(_MOST_DATES)
+            .where(
+                document.c.document_id.in_(
+                    select(mention.c.document_id).where(
+                        mention.c.ark_id == row.ark_id, mention.c.request_url == request_url
+                    )
+                )
+            )
+        )
+        documents = [(each.fetched_at, [Hop(**hop) for hop in each.hops]) for each in self.rows(citing)]
+        return capture_wish(
+            ark_of(row), request_url, led_to=row.final_url, good_url=good_url, worked_at=worked_at, documents=documents
+        )
 
     def mementos(self, run_id: int) -> Iterator[MementoRecord]:
         """Return the last answer of an archive, in this run or before, about each ARK that a run has judged."""

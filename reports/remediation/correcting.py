@@ -49,7 +49,7 @@ class Place:
     """The ARK that was meant, if checks have confirmed it."""
     meant_url: str | None = None
     archived_copy: str | None = None
-    """The URL of the last good capture of the object."""
+    """The URL of a capture of the object."""
 
 
 @dataclass(frozen=True, slots=True)

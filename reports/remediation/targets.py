@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from extractors.model.urls import authority_of
 from reports.languages.display import neutralize_formula
 from reports.remediation.expectations import same_object
 
+#: Every formula that calls a function or another program has one of these signs.
+_CALL = re.compile(r"[(|!]")
 #: Redirects by which a site says that a page has moved for good.
 _PERMANENT = (301, 308)
 
@@ -44,7 +47,8 @@ def present_target(hops: Sequence[tuple[str, int | None]]) -> str | None:
 def target_moves(chains: Iterable[tuple[str, Sequence[tuple[str, int | None]]]]) -> list[TargetMove]:
     """Return the targets to replace, from the chain (URLs and statuses) of each ARK that works; sorted.
 
-    A target has moved if all redirects from it to the end of the chain are permanent.
+    A target has moved if all redirects from it to the end of the chain are permanent. ARKs with two new targets, and
+    targets of several ARKs, are left out.
 
     >>> chain = [("https://r.example/ark:/12148/x", 302), ("https://m.example/old", 301), ("https://m.example/new", 200)]
     >>> [(move.present_target, move.proposed_target) for move in target_moves([("ark:12148/x", chain)])]
@@ -57,21 +61,17 @@ def target_moves(chains: Iterable[tuple[str, Sequence[tuple[str, int | None]]]])
         if target and not same_object(target, final) and all(status in _PERMANENT for status in redirects):
             why = f"the target redirects permanently ({', '.join(map(str, redirects))})"
             moves.append(TargetMove(ark, target, final, why))
-    return single_targets(moves)
-
-
-def single_targets(moves: Iterable[TargetMove]) -> list[TargetMove]:
-    """Return *moves*, sorted, without ARKs that have two new targets, and without targets of several ARKs.
-
-    A page to which targets of several ARKs lead, such as a home page, is no new place of any of them.
-    """
     distinct = {(move.ark, move.proposed_target): move for move in moves}
     arks, places = Counter(ark for ark, _ in distinct), Counter(place for _, place in distinct)
+    # A page to which targets of several ARKs lead, such as a home page, is no new place of any of them.
     return sorted(move for (ark, place), move in distinct.items() if arks[ark] == places[place] == 1)
 
 
 def targets_text(moves: Iterable[TargetMove], layout: str) -> str:
-    """Return *moves* as CSV in one of `LAYOUTS`."""
+    """Return *moves* as CSV in one of `LAYOUTS`.
+
+    A cell that a spreadsheet might run is defused in the table, which people open; programs get each URL as it is.
+    """
     columns, text = LAYOUTS[layout], io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
@@ -79,5 +79,7 @@ def targets_text(moves: Iterable[TargetMove], layout: str) -> str:
         cells = [getattr(move, name) for name in columns.values()]
         if layout == "ezid":
             cells[0] = cells[0].replace("ark:", "ark:/", 1)
-        writer.writerow(map(neutralize_formula, cells))
+        writer.writerow(
+            neutralize_formula(cell) if layout == "table" and _CALL.search(cell) else cell for cell in cells
+        )
     return text.getvalue()

@@ -22,7 +22,6 @@ from sqlalchemy import (
     type_coerce,
 )
 
-from crawler.answers.mementos import MementoOutcome
 from crawler.history.ark_status import ArkState, EventKind
 from crawler.model import schema
 from crawler.model.observations import (
@@ -33,6 +32,7 @@ from crawler.model.observations import (
     ObjectOutcome,
     Question,
 )
+from crawler.model.outcomes import MementoOutcome
 from crawler.model.schema import (
     ark,
     assessment,

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from crawler.history.ark_status import ArkState
-from crawler.model.observations import Family, ObjectOutcome
+from crawler.model.observations import Family
 from extractors.model.documents import Role
 from reports.languages import ENGLISH, Language
 from reports.languages.display import escape_invisible
@@ -49,7 +49,7 @@ from reports.tables.definitions import (
     url_column,
 )
 from reports.tables.failing import diagnosed_failures
-from reports.tables.known import places_to_report, with_decisions, without_known
+from reports.tables.known import places_to_report, with_decisions
 
 #: The key of a cause: the party that can fix it, and the host or rule to fix.
 _GROUP = ["cause", "fault", "host", "rule"]
@@ -303,28 +303,6 @@ def _place(row: dict[str, Any]) -> Place:
         meant_url=meant.get("url"),
         archived_copy=row["archived_copy"],
     )
-
-
-def checked_places(frames: Frames) -> dict[tuple[str, str], Place]:
-    """Return a place without text for each ARK and URL that was checked and is no known problem; by ARK and URL."""
-    failing = diagnosed_failures(frames)[[*PAIR, "cause", "should_be"]]
-    rows = without_known(frames, frames.verdicts)[[*PAIR, "ark", "object", "did_you_mean"]]
-    rows = rows.merge(failing, on=PAIR, how="left").merge(archived_copies(frames), on=PAIR, how="left")
-    rows = rows.assign(family=families(rows["object"]), confidence="certain", role=Role.TEXT.value)
-    rows = rows.assign(**dict.fromkeys(("as_written", "repaired", "repairs", "resolver"), ""))
-    return {(row["ark"], row["request_url"]): _place(row) for row in records_of(rows)}
-
-
-def lasting_detours(frames: Frames) -> frozenset[str]:
-    """Return the ARKs that only another resolver has resolved for as long as confirms a failure: no mere outage."""
-    policy = frames.timeline.policy
-    now = frames.verdicts.loc[frames.verdicts["object"].eq(ObjectOutcome.WORKS_ELSEWHERE), ["ark_id", "ark"]]
-    checks = frames.history.merge(now.drop_duplicates(), on="ark_id")
-    last = checks.sort_values("started_at").groupby("ark").tail(policy.strikes)
-    by_ark = last.assign(is_detour=last["object"].eq(ObjectOutcome.WORKS_ELSEWHERE)).groupby("ark")
-    spans = by_ark["started_at"].max() - by_ark["started_at"].min()
-    has_lasted = by_ark["is_detour"].sum().ge(policy.strikes) & spans.ge(pd.Timedelta(days=policy.days))
-    return frozenset(has_lasted.index[has_lasted])
 
 
 CORRECTIONS = TableDefinition(

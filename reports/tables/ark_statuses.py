@@ -7,9 +7,16 @@ from functools import lru_cache
 
 import pandas as pd
 
-from crawler.answers.mementos import MementoOutcome
 from crawler.history.ark_status import ArkState
-from crawler.model.outcomes import BEST_FIRST, DESCRIBED, FAMILY_OF, CommitmentOutcome, Family, ObjectOutcome
+from crawler.model.outcomes import (
+    BEST_FIRST,
+    DESCRIBED,
+    FAMILY_OF,
+    CommitmentOutcome,
+    Family,
+    MementoOutcome,
+    ObjectOutcome,
+)
 from reports.store.frames import Frames
 from reports.store.selections import OBJECT
 from reports.store.typed_columns import vocabulary

@@ -125,7 +125,7 @@ PLACE_COLUMNS = (
     text_column("as_written", "text of the document at this place"),
 )
 ARCHIVED_COLUMNS = (
-    url_column("archived_copy", "URL of the last good capture of the object in the web archive"),
+    url_column("archived_copy", "URL of a capture of the object in the web archive"),
     moment_column("archived_at", "moment of that capture"),
 )
 ASSIGNEE_COLUMN = text_column("assignee", "assignee; empty without one")

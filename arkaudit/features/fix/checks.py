@@ -1,0 +1,152 @@
+"""Corrections that rest on the checks of a store, asked of the store itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from sqlalchemy import Connection, select
+
+from arkaudit.features.fix.corrections import Correction, Kind, escape_refusal, place_of
+from crawler.history.ark_status import StatusPolicy
+from crawler.history.latest import policy_of
+from crawler.model import schema
+from crawler.model.observations import Family, ObjectOutcome, Question
+from crawler.model.outcomes import MementoOutcome
+from crawler.model.resolving import GLOBAL_RESOLVER, request_url
+from extractors.mentions.mention import Mention
+from extractors.model.naan import Registry
+from extractors.model.urls import authority_of
+from reports.store.store_reading import read_store
+
+#: An ARK in normal form, and the URL of its checks.
+Pair = tuple[str, str]
+#: The time of a check, and the address at which it found the object instead of the cited one; None if as cited.
+Check = tuple[datetime, str | None]
+
+_DETOURS = [Question.AT_PATH, Question.AT_REGISTRY, Question.AT_GLOBAL]
+_AILING = [outcome for outcome in ObjectOutcome if outcome.family in (Family.FAILS, Family.UNREACHABLE)]
+
+
+def lasting_address(checks: Sequence[Check], policy: StatusPolicy) -> str | None:
+    """Return the address that the last checks agree on, if they are as many and as far apart as confirm a failure.
+
+    *checks* are those of one ARK at one URL, by time.
+
+    >>> week = [(datetime(2026, 11, day), "https://n2t.net/") for day in (1, 4, 8)]
+    >>> lasting_address(week, StatusPolicy()), lasting_address(week[:2], StatusPolicy())
+    ('https://n2t.net/', None)
+    """
+    last_at, address = checks[-1]
+    others = (number for number, (_, url) in enumerate(reversed(checks)) if url != address)
+    agreeing = next(others, len(checks))
+    is_confirmed = last_at - checks[-agreeing][0] >= timedelta(days=policy.days)
+    return address if agreeing >= policy.strikes and is_confirmed else None
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """The checks of a store that a correction may rest on."""
+
+    addresses: Mapping[Pair, str]
+    """The address at which the last checks found the object, instead of the cited one."""
+    listed: Mapping[Pair, tuple[Kind, str | None, str]]
+    """Kind, correct ARK (None if it stays) and reason of a correction that is only listed."""
+    registry: Registry
+    hosts: frozenset[str] = frozenset()
+    """Hosts that the user names, in addition to those that the registry gives for a NAAN."""
+
+    def corrections_of(self, mention: Mention, before: Correction | None) -> Iterator[Correction]:
+        """Yield the corrections of a mention that rest on checks; *before* was made first."""
+        # In the query of another URL, a correction would have to be encoded, too.
+        if "percent-encoding" in mention.repairs:
+            return
+        written, ark = before.correct if before else mention.as_written, str(mention.ark)
+        pair = ark, request_url(mention.repaired, mention.resolver, GLOBAL_RESOLVER)
+        if pair in self.listed:
+            kind, correct, because = self.listed[pair]
+            yield Correction(written, correct or written, ark, (kind,), because, place_of(mention))
+        address = self.addresses.get(pair) if mention.resolver is not None else None
+        kind, because = Kind.MOVED, "the cited resolver fails; the ARK works at this one"
+        if address == _with_https(pair[1]):
+            kind, address, because = Kind.HTTPS, _with_https(written), "the resolver redirects http to https"
+        if address is None or address == written:
+            return
+        host, entry = authority_of(address), self.registry.entry(mention.ark)
+        registered = {authority_of(target.template) for target in entry.targets} if entry else set()
+        refusal = escape_refusal(written, address)
+        if host not in registered | self.hosts:
+            refusal = f"neither you (--host) nor the NAAN registry names {host}"
+        yield Correction(written, address, ark, (kind,), because, place_of(mention), refusal)
+
+
+def _with_https(url: str) -> str:
+    return f"https{url.removeprefix('http')}" if url.startswith("http://") else url
+
+
+def checks_of(store: Path, registry: Registry, hosts: Iterable[str]) -> Checks:
+    """Return the checks in *store*. Raises `crawler.store.StoreUnopenable` and `StoreDamaged`."""
+
+    def read(connection: Connection) -> Checks:
+        policy, checks = policy_of(connection), dict[Pair, list[Check]]()
+        for pair, check in _checks(connection):
+            checks.setdefault(pair, []).append(check)
+        lasting = ((pair, lasting_address(of_pair, policy)) for pair, of_pair in checks.items())
+        addresses = {pair: address for pair, address in lasting if address is not None}
+        return Checks(addresses, dict(_listed(connection)), registry, frozenset(hosts))
+
+    return read_store(store, read)
+
+
+def _checks(connection: Connection) -> Iterator[tuple[Pair, Check]]:
+    """Yield the checks of ARKs that work at another address or were asked by http, but of no suspect run; by time."""
+    verdict, run, observation = schema.verdict.c, schema.run.c, schema.observation.c
+    suspect = select(schema.assessment.c.run_id).where(schema.assessment.c.is_suspect)
+    elsewhere = select(verdict.ark_id).where(verdict.object == ObjectOutcome.WORKS_ELSEWHERE)
+    is_same = (observation.run_id == verdict.run_id) & (observation.request_url == verdict.request_url)
+    query = (
+        select(schema.ark.c.ark, verdict.request_url, verdict.object, run.started_at)
+        .add_columns(observation.question, observation.asked_url, observation.hops)
+        .join_from(schema.verdict, schema.ark)
+        .join(schema.run, run.run_id == verdict.run_id)
+        .join(schema.observation, is_same)
+        .where(verdict.run_id.not_in(suspect), observation.question.in_([Question.OBJECT, *_DETOURS]))
+        .where(verdict.request_url.startswith("http://") | verdict.ark_id.in_(elsewhere))
+        .order_by(run.started_at, verdict.verdict_id, observation.observation_id)
+    )
+    last: dict[tuple[Pair, datetime], str | None] = {}
+    for row in connection.execute(query):
+        secure, address = _with_https(row.request_url), None
+        # The last detour that was tried is the one that found the object.
+        if row.object == ObjectOutcome.WORKS_ELSEWHERE and row.question in _DETOURS:
+            address = row.asked_url
+        elif row.object == ObjectOutcome.RESOLVED and secure != row.request_url:
+            address = secure if any(hop["url"] == secure and hop["status"] for hop in row.hops) else None
+        last[(row.ark, row.request_url), datetime.fromisoformat(row.started_at)] = address
+    return ((pair, (at, address)) for (pair, at), address in last.items())
+
+
+def _listed(connection: Connection) -> Iterator[tuple[Pair, tuple[Kind, str | None, str]]]:
+    """Yield what the last verdicts give for corrections that are only listed."""
+    verdict, memento = schema.verdict.c, schema.memento.c
+    is_same = (memento.ark_id == verdict.ark_id) & (memento.request_url == verdict.request_url)
+    query = (
+        select(schema.ark.c.ark, verdict.request_url, verdict.object, verdict.did_you_mean)
+        .add_columns(memento.outcome, memento.memento_url, memento.memento_at)
+        .join_from(schema.verdict, schema.ark)
+        .outerjoin(schema.memento, is_same)
+        .where(verdict.verdict_id.in_(select(schema.latest.c.verdict_id)))
+        .where(verdict.did_you_mean.is_not(None) | (memento.outcome == MementoOutcome.CAPTURED))
+        .order_by(memento.at)
+    )
+    for row in connection.execute(query):
+        if row.did_you_mean is not None:
+            yield (
+                (row.ark, row.request_url),
+                (Kind.MISTYPED, row.did_you_mean["ark"], "it is not found; this one works"),
+            )
+        elif row.object in _AILING:
+            because = f"it fails; {row.memento_url} is a copy of {row.memento_at[:10]}"
+            yield (row.ark, row.request_url), (Kind.ARCHIVED, None, because)

@@ -1,0 +1,148 @@
+"""Decide what a citation should be."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from enum import StrEnum
+
+import regex
+
+from extractors.mentions.mention import Mention
+from extractors.wraps.rules import Confidence
+
+
+class Kind(StrEnum):
+    """The kinds of corrections."""
+
+    SPELLING = "spelling"
+    """Line ends, hyphens that only look alike, invisible characters, ligatures, and blanks in the label."""
+    MOVED = "moved"
+    """The cited resolver fails, and another one resolves the ARK."""
+    HTTPS = "https"
+    """The resolver redirects http to https."""
+    MISTYPED = "mistyped"
+    """The ARK is not found, and one that differs in a character works."""
+    ARCHIVED = "archived"
+    """The ARK fails, and a web archive has a copy."""
+
+
+#: Kinds that may be written. A later one is made on top of an earlier one.
+WRITTEN = (Kind.SPELLING, Kind.MOVED, Kind.HTTPS)
+
+UNCERTAIN = "its reading is not certain"
+EXAMPLE = "its NAAN is for examples or tests"
+ONLY_LISTED = "it is only listed"
+
+#: Repairs of a reading in words, if the repair has another name.
+_WORDS = {
+    "look-alike hyphen": "a character that only looks like a hyphen",
+    "invisible character": "an invisible character",
+    "full-width character": "a full-width character",
+    "soft hyphen": "a soft hyphen",
+    "line wrap": "a line break",
+    "hyphen at line wrap": "a hyphen at a line break",
+    "blank in the label": "a blank in the label",
+}
+#: Repairs of text that may be right as it is: an address in the query of another one, an example of code.
+_NO_FAULTS = frozenset({"percent-encoding", "entity", "JSON escape", "backslash escape"})
+#: The characters that a correction of the spelling may remove.
+_REMOVABLE = regex.compile(
+    r"(?:[\s\p{Dash}\p{Default_Ignorable_Code_Point}\uFB00-\uFB06\uFF01-\uFF5E]|%(?:25)?[0-9A-Fa-f]{2})*+"
+)
+#: What it may insert: characters that no format escapes.
+_PLAIN = regex.compile(r"[0-9A-Za-z:/.=+@-]*+")
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A replacement in a text."""
+
+    start: int
+    end: int
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A citation as written and as it should be, and where it is in a file."""
+
+    written: str
+    correct: str
+    ark: str
+    """The ARK in normal form, before and after the correction."""
+    kinds: tuple[Kind, ...]
+    because: str
+    place: str = ""
+    """Line, page, or part of the document."""
+    refusal: str = ""
+    """Why it is not written; empty if it is."""
+    edits: tuple[Edit, ...] = ()
+    """In the characters of the file."""
+
+
+def respelled(mention: Mention) -> Correction | None:
+    r"""Return the correction of the spelling, if it has a fault; the ARK stays the same.
+
+    >>> from extractors.find import find_arks
+    >>> [mention] = find_arks("see ark:/12148/bpt6k10\n7371t.")
+    >>> respelled(mention).correct, respelled(mention).because
+    ('ark:/12148/bpt6k107371t', 'it has a line break')
+    """
+    written, correct = mention.as_written, mention.repaired
+    faults = [_WORDS.get(repair, repair) for repair in mention.repairs if repair not in _NO_FAULTS]
+    if not faults and unicodedata.normalize("NFKC", written) == correct != written:
+        faults = ["a ligature"]
+    if correct.startswith(written) or not faults:
+        return None
+    if mention.ark.is_skipped:
+        refusal = EXAMPLE
+    elif mention.confidence is not Confidence.CERTAIN:
+        refusal = UNCERTAIN
+    elif not all(_REMOVABLE.fullmatch(written, edit.start, edit.end) for edit in edits_between(written, correct)):
+        refusal = "other text or an escape is inside it"
+    else:
+        refusal = escape_refusal(written, correct)
+    because = f"it has {', '.join(dict.fromkeys(faults))}"
+    return Correction(written, correct, str(mention.ark), (Kind.SPELLING,), because, place_of(mention), refusal)
+
+
+def place_of(mention: Mention) -> str:
+    """Return the page of a mention, or its place in the document."""
+    return mention.place if mention.page is None else f"p. {mention.page}"
+
+
+def escape_refusal(written: str, correct: str) -> str:
+    """Return why *correct* can't be written in every format; empty if it can."""
+    is_plain = all(_PLAIN.fullmatch(edit.new) for edit in edits_between(written, correct))
+    return "" if is_plain else "its new characters may need an escape"
+
+
+def combined(first: Correction | None, second: Correction) -> Correction:
+    """Return both corrections of one citation as one; *second* was made on top of *first*."""
+    if first is None:
+        return second
+    because = f"{first.because}; {second.because}"
+    return replace(second, written=first.written, kinds=(*first.kinds, *second.kinds), because=because)
+
+
+def edits_between(written: str, correct: str) -> list[Edit]:
+    """Return the edits that make *correct* of *written*, in order.
+
+    >>> edits_between("http://old.example/ark:/1", "https://new.example/ark:/1")
+    [Edit(start=4, end=4, new='s'), Edit(start=7, end=10, new='new')]
+    """
+    steps = SequenceMatcher(None, written, correct, autojunk=False).get_opcodes()
+    return [Edit(start, end, correct[first:last]) for step, start, end, first, last in steps if step != "equal"]
+
+
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
+    """Return *text* after *edits*, which are in order, without overlaps."""
+    pieces: list[str] = []
+    done = 0
+    for edit in edits:
+        pieces += (text[done : edit.start], edit.new)
+        done = edit.end
+    return "".join((*pieces, text[done:]))

@@ -1,0 +1,193 @@
+"""Find the corrections of files: each file is read once, as `arkaudit extract` reads it; nothing is written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arkaudit.features.fix.corrections import ONLY_LISTED, WRITTEN, Correction, Kind, apply_edits, combined, respelled
+from arkaudit.features.fix.left_out import LeftOut, form_of, seals_in
+from arkaudit.features.fix.sources import Source, Unfixable, is_proved
+from arkaudit.output.progress import Progress
+from extractors.archives.members import ArchiveMember
+from extractors.documents import Document, document_name, documents_in_file
+from extractors.isolated import READING_CPU_S
+from extractors.mentions.mention import Mention
+from extractors.model.budget import OverBudget, cpu_limit
+from extractors.model.formats import format_of
+from extractors.two_passes import RenderedDocument, TwoPasses
+from extractors.wraps.evidence import Evidence
+
+if TYPE_CHECKING:
+    from arkaudit.features.fix.checks import Checks
+
+
+@dataclass(slots=True)
+class FixedFile:
+    """A file with its corrections."""
+
+    path: Path
+    old: bytes = b""
+    """The file as it was read."""
+    source: Source | None = None
+    """The same as characters; None if no part of it may be written."""
+    corrections: list[Correction] = field(default_factory=list)
+    """Corrections to write, in the order of their places."""
+    others: list[Correction] = field(default_factory=list)
+    """Corrections that are not written, each with the reason."""
+    problem: str = ""
+    """Why the file was not read, or can't be corrected; empty otherwise."""
+    is_unread: bool = False
+
+    @property
+    def new(self) -> bytes:
+        """The file after its corrections."""
+        assert self.source is not None
+        edits = chain.from_iterable(correction.edits for correction in self.corrections)
+        return self.source.bytes_of(apply_edits(self.source.text, edits))
+
+
+def fixed_files(
+    files: Sequence[Path], kinds: Collection[Kind], *, jobs: int, checks: Checks | None = None
+) -> Iterator[FixedFile]:
+    """Yield each file with corrections of these *kinds* or others to list, and each that can't be read."""
+    _seals_in.cache_clear()
+    owners: list[tuple[Path, bool]] = []
+    """The file of each document, and True if it is an archive with the document."""
+
+    def parts() -> Iterator[ArchiveMember | Document]:
+        for path in files:
+            for part in documents_in_file(path):
+                owners.append((path, part.name != document_name(path)))
+                yield part
+
+    with TwoPasses(_mentions_of, jobs=jobs) as passes, Progress() as progress:
+        progress.stage("documents read")
+        for number, document in enumerate(passes.results(parts())):
+            progress.show(number + 1, "")
+            path, is_member = owners[number]
+            file = FixedFile(path)
+            _correct(file, document, kinds, checks, is_member=is_member)
+            if file.corrections or file.others or file.problem:
+                yield file
+
+
+def _mentions_of(document: Document) -> tuple[Mention, ...]:
+    return tuple(document.mentions)
+
+
+def _correct(
+    file: FixedFile,
+    document: RenderedDocument[tuple[Mention, ...]],
+    kinds: Collection[Kind],
+    checks: Checks | None,
+    *,
+    is_member: bool,
+) -> None:
+    """Add the corrections of a document to *file*."""
+    if document.summary.is_unreadable and not document.summary.is_folder:
+        file.problem, file.is_unread = document.summary.findings[0].detail, True
+        return
+    proposals = [each for mention in document.value for each in _proposals(mention, kinds, checks)]
+    file.others = [proposal for proposal in proposals if proposal.refusal]
+    wanted = [proposal for proposal in proposals if not proposal.refusal]
+    if not wanted:
+        return
+    try:
+        if is_member:
+            raise Unfixable("archives are only listed")
+        with cpu_limit(READING_CPU_S):
+            by_text = {(proposal.written, proposal.correct): proposal for proposal in wanted}
+            _place(file, by_text.values(), Evidence.from_arks(mention.ark for mention in document.value))
+    except OSError as problem:
+        file.problem = problem.strerror or str(problem)
+    except Unfixable as problem:
+        file.others += [replace(proposal, refusal=str(problem)) for proposal in wanted]
+    except OverBudget:
+        file.problem = f"finding its places takes more than {READING_CPU_S:g} s of CPU time"
+
+
+def _proposals(mention: Mention, kinds: Collection[Kind], checks: Checks | None) -> Iterator[Correction]:
+    """Yield the correction of a mention of all *kinds* that apply, and those that are not written, with the reason."""
+    spelling = respelled(mention)
+    written = spelling if spelling and not spelling.refusal and Kind.SPELLING in kinds else None
+    if spelling and spelling.refusal and Kind.SPELLING in kinds:
+        yield spelling
+    for checked in checks.corrections_of(mention, written) if checks else ():
+        kind = checked.kinds[0]
+        if kind not in kinds:
+            yield replace(checked, refusal=f"--only {kind} writes it" if kind in WRITTEN else ONLY_LISTED)
+        elif checked.refusal:
+            yield checked
+        else:
+            written = combined(written, checked)
+    if written:
+        yield written
+
+
+def _place(file: FixedFile, wanted: Iterable[Correction], evidence: Evidence) -> None:
+    """Add the *wanted* corrections at each of their places in the file. Raises `Unfixable` if none can be found."""
+    file.old = file.path.read_bytes()
+    left_out, refusal = None, ""
+    try:
+        form = form_of(file.path.name, format_of(file.old, name=file.path.name))
+        _refuse_sealed(file.path)
+        source = Source(file.old)
+        left_out = LeftOut(source.text, form)
+    except Unfixable as problem:
+        # A text is listed with its lines.
+        if b"\0" in file.old:
+            raise
+        source, refusal = Source(file.old), str(problem)
+    file.source = source
+    placed = [each for correction in wanted for each in _at_places(source, correction, left_out, evidence)]
+    line, counted, done = 1, 0, 0
+    for start, correction in sorted(placed, key=lambda each: each[0]):
+        line += source.text.count("\n", counted, start)
+        counted = start
+        place = f"line {line}" if correction.edits else correction.place
+        conflict = "another correction is at its place" if start < done else ""
+        correction = replace(correction, place=place, refusal=refusal or correction.refusal or conflict)
+        if correction.refusal:
+            file.others.append(correction)
+        else:
+            done = correction.edits[-1].end
+            file.corrections.append(correction)
+
+
+def _at_places(
+    source: Source, correction: Correction, left_out: LeftOut | None, evidence: Evidence
+) -> Iterator[tuple[int, Correction]]:
+    """Yield a correction for each of its places, with the offset; it has edits, or a refusal."""
+    places = list(source.places(correction.written))
+    if not places:
+        yield 0, replace(correction, refusal="its place in the file was not found")
+    for place in places:
+        refusal = left_out.reason(place) if left_out else ""
+        if left_out and not refusal and not is_proved(place, correction, evidence):
+            refusal = "reading the file again would give another result"
+        edits = tuple(place.edits(correction.written, correction.correct))
+        yield place.start, replace(correction, edits=edits, refusal=refusal)
+
+
+def _refuse_sealed(path: Path) -> None:
+    """Raise `Unfixable` if another file has a signature or the checksum of the one at *path*."""
+    subjects: tuple[str | None, ...] = (path.name, None)
+    for folder in path.absolute().parents:
+        for seal in filter(None, map(_seals_in(folder).get, subjects)):
+            raise Unfixable(f"{folder / seal} has its signature or checksum")
+        subjects = (None,)
+
+
+@cache
+def _seals_in(folder: Path) -> Mapping[str | None, str]:
+    try:
+        with os.scandir(folder) as entries:
+            return seals_in({entry.name for entry in entries if not entry.is_dir()})
+    except OSError:
+        return {}

@@ -1,0 +1,211 @@
+"""What is never written: formats, files and places, each with the reason. Pure functions of names and text."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from arkaudit.features.fix import regions
+from arkaudit.features.fix.regions import CODE, QUOTATION, Region
+from arkaudit.features.fix.sources import Place, Unfixable
+from extractors.model.formats import FORMATS, Format
+from extractors.readers.plain import HUNK
+
+IDENTIFIER = "it is an identifier"
+ATTRIBUTE = "it is in an attribute other than a link"
+
+# -- files
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A format of text that people write."""
+
+    format: Format
+    suffixes: str
+    left_out: Callable[[str], Iterable[Region]]
+    """Returns the parts of a text that are left out."""
+    is_prose: bool = True
+    """True if people write sentences in it, with quotations and examples."""
+
+
+_FORMS: Sequence[Form] = (
+    Form(Format.PLAIN, ".txt .text", regions.of_plain),
+    Form(Format.PLAIN, ".adoc .asciidoc", regions.of_asciidoc),
+    Form(Format.PLAIN, ".ris", regions.of_ris, is_prose=False),
+    Form(Format.MARKDOWN, ".md .markdown", regions.of_markdown),
+    Form(Format.RESTRUCTURED, ".rst .rest", regions.of_restructured),
+    Form(Format.LATEX, ".tex .ltx .latex", regions.of_latex),
+    Form(Format.BIBTEX, ".bib .bibtex", regions.of_bibtex, is_prose=False),
+    Form(Format.TABULAR, ".csv .tsv .tab", regions.of_table, is_prose=False),
+    Form(Format.HTML, ".html .htm .xhtml .xht", regions.of_html),
+    Form(Format.XML, ".xml .tei", regions.of_xml, is_prose=False),
+)
+#: Signatures in a text: OpenPGP (RFC 9580, 7), SSH (PROTOCOL.sshsig), XML-DSig (its namespace).
+_SIGNATURES = ("-----BEGIN PGP SIGN", "-----BEGIN SSH SIGN", "http://www.w3.org/2000/09/xmldsig#")
+#: Texts of which no part is written, by their beginning or by a line: programs, Turtle and SPARQL, diffs.
+_NO_PROSE = {
+    re.compile(r"\A(?:#!|<\?php|User-agent:)", re.IGNORECASE): "it is a program",
+    re.compile(r"^@?prefix [\w.-]{0,30}:[ ]?<", re.MULTILINE | re.IGNORECASE): "it has RDF",
+    HUNK: "it is a diff",
+}
+#: Names of signatures and time stamps of one file; of files that list the checksums of others (BagIt, RFC 8493; OCFL;
+#: checksum programs); and of either, if there is a file of that name.
+_SEALS = re.compile(
+    r"""
+    (?P<file> .+ ) \. (?: asc | sig | sign | minisig | p7s | ots | tsr | sigstore )
+  | bagit\.txt | (?: tag )? manifest-\w+\.txt | 0=ocfl_.+ | check_?sums? (?: [-_.]\w+ )*
+  | (?: sha | md5 | b2 | b3 ) [\w-]* sums? \w* (?: \.\w+ )? | (?: sha-?\d+ | md5 ) (?: \.txt )?
+  | (?P<list> .+ ) \. (?: md5 | sha\d+ | sfv | (?: md5 | sha\d+ ) sums? )
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def form_of(name: str, its_format: Format) -> Form:
+    """Return the form of a file by its *name* and the format of its content. Raises `Unfixable` if it is only listed.
+
+    >>> form_of("run.sh", Format.PLAIN)
+    Traceback (most recent call last):
+    ...
+    arkaudit.features.fix.sources.Unfixable: plain text in .sh files is only listed
+    """
+    suffix = PurePath(name).suffix.lower()
+    for form in _FORMS:
+        if form.format is its_format and suffix in form.suffixes.split():
+            return form
+    title, is_written = FORMATS[its_format].title, any(form.format is its_format for form in _FORMS)
+    where = f"in {suffix or 'other'} files is" if is_written else "files are"
+    raise Unfixable(f"{title} {where} only listed")
+
+
+def _file_refusal(text: str, form: Form) -> str:
+    """Return why a text is left out as a whole; empty if it is not."""
+    if any(signature in text for signature in _SIGNATURES):
+        return "it is signed"
+    patterns = _NO_PROSE.items() if form.format is Format.PLAIN else ()
+    return next((reason for pattern, reason in patterns if pattern.search(text)), "")
+
+
+def seals_in(names: Collection[str]) -> Mapping[str | None, str]:
+    """Return the signatures and checksums among the *names* in a folder, by the file that they are of; None for all files.
+
+    >>> seals_in(["a", "a.sig", "b", "b.md5"]), seals_in(["SHA256SUMS"]), seals_in(["a", "c.md5"])
+    ({'a': 'a.sig', 'b': 'b.md5'}, {None: 'SHA256SUMS'}, {None: 'c.md5'})
+    """
+    seals = [seal for name in sorted(names) if (seal := _SEALS.fullmatch(name))]
+    return {seal["file"] or (seal["list"] if seal["list"] in names else None): seal[0] for seal in seals}
+
+
+# -- places
+
+#: Characters around a citation that show how it is used.
+_AROUND = 400
+#: Links of HTML, TEI P5, JATS and EAD, and the attributes with their addresses.
+_LINKS = re.compile(
+    r"<(?:[\w.-]{1,30}:)?(?:a|area|ref|ptr|ext-link|uri|self-uri|extref|extptr|dao|daoloc|archref|bibref)\b",
+    re.IGNORECASE,
+)
+_ADDRESSES = frozenset({"href", "target", "xlink:href"})
+#: RDFa (RDFa Core 1.1, 5) and microdata, whose links name things.
+_RDFA = re.compile(
+    r"\s(?:(?:property|about|resource|typeof|itemprop|itemid|rev)=|rel=[\"']?[^\"'>]{0,200}\w:)", re.IGNORECASE
+)
+#: Not a link of Markdown in angle brackets.
+_TAG_BEGINS = re.compile("<(?!https?:)[/!?A-Za-z]")
+_ATTRIBUTE = re.compile(r"(?<![\w:.-])([\w:.-]{1,50})\s?=\s?(?:\"[^\"]*|'[^']*|[^\s\"'<>]*)\Z")
+_TAG = re.compile(r"<(?P<end>/)?(?P<name>[A-Za-z][\w-]*+)?[^<>]*>")
+_INLINE = frozenset("a abbr b bdi bdo cite em font i mark small span strong sub sup u wbr".split())  # noqa: SIM905
+_ADDRESS_BEFORE = re.compile(r"[^\s<>\"'“”«»()\[\]{}|\\^`]*\Z")
+_OUTER_ADDRESS = re.compile(r"://|\?|%3A")
+_LITERAL = re.compile(r"(?:[=(\[{,:]\s?|\b(?:curl|wget)\s)[\"'`]\Z")
+_COMMAND = re.compile(r"(?:[$%] |PS>|(?:curl|wget)\b|(?:export )?[A-Z_]+=).*\Z|(?:\w+ )?[\w.]+ ?:?= ?[\"']?\Z")
+_SIC = re.compile(r"\W{0,3}[\[(]?sic\b")
+#: Text in quotation marks, in the usual pairs.
+_QUOTED = re.compile(r"„[^„“”]*+[“”]|“[^“”]*+”|«[^«»]*+»|»[^«»]*+«|``[^`']*+''|\"[^\"]*+\"|‹[^‹›]*+›|‘[^‘’]*+’")
+_PARAGRAPH_END = re.compile(r"\n[ \t]*+\r?\n")
+
+
+class LeftOut:
+    """The parts of one text that are left out. Raises `Unfixable` if that is all of it."""
+
+    def __init__(self, text: str, form: Form) -> None:
+        if refusal := _file_refusal(text, form):
+            raise Unfixable(refusal)
+        self._form = form
+        self._regions = list(regions.without_overlaps(form.left_out(text)))
+        self._starts = [start for start, _, _ in self._regions]
+
+    def reason(self, place: Place) -> str:
+        """Return why a place is left out; empty if it may be written."""
+        source, start, end = place.source, place.start, place.end
+        following = bisect_right(self._starts, end - 1)
+        if following and self._regions[following - 1][1] > start:
+            return self._regions[following - 1][2]
+        before = _ADDRESS_BEFORE.search(source, max(0, start - _AROUND), start)
+        if (before and _OUTER_ADDRESS.search(before[0])) or source.count("://", start, end) > 1:
+            return "it is within another address"
+        is_markup = self._form.format in (Format.HTML, Format.XML, Format.MARKDOWN)
+        if is_markup and _TAG_BEGINS.match(place.tag):
+            return _reason_in_tag(place)
+        if self._form.format is Format.TABULAR:
+            return _reason_in_table(place)
+        if not self._form.is_prose:
+            return ""
+        first = max(0, start - _AROUND)
+        text = source[first : end + _AROUND]
+        if is_markup:
+            if _is_value(place):
+                return IDENTIFIER
+            text = _TAG.sub(_blank, text)
+        return _reason_in_prose(text, start - first, end - first)
+
+
+def _reason_in_tag(place: Place) -> str:
+    attribute = _ATTRIBUTE.search(place.tag)
+    if attribute is None or attribute[1].lower() not in _ADDRESSES or not _LINKS.match(place.tag):
+        return ATTRIBUTE
+    if _RDFA.search(place.source[place.start - len(place.tag) : place.source.find(">", place.end)]):
+        return IDENTIFIER
+    return CODE if "javascript:" in place.tag.lower() else ""
+
+
+def _is_value(place: Place) -> bool:
+    """Return True if a place is the whole value of an element in RDFa or microdata."""
+    before = place.source[max(0, place.start - _AROUND) : place.start].rstrip()
+    is_alone = before.endswith(">") and place.source[place.end :][:_AROUND].lstrip().startswith("<")
+    return is_alone and _RDFA.search(before, max(0, before.rfind("<"))) is not None
+
+
+def _blank(tag: re.Match[str]) -> str:
+    """Return a text without marks, as long as a *tag*: an end of a paragraph, if the tag is one."""
+    return ("" if (tag["name"] or "").lower() in _INLINE else "\n\n").ljust(len(tag[0]))
+
+
+def _reason_in_table(place: Place) -> str:
+    source, start = place.source, place.start
+    if source.endswith('""', 0, start):  # a string within a quoted cell
+        return CODE
+    if "\n" in source[start : place.end] and source.count('"', 0, start) % 2 == 0:
+        return "it goes over several rows"
+    cell = max(source.rfind(sign, 0, start) for sign in ",;\t\n") + 1
+    return CODE if source[cell:start].lstrip(' "').startswith("=") else ""
+
+
+def _reason_in_prose(text: str, start: int, end: int) -> str:
+    """Return why a citation in running text is left out: a line of a program, a quotation."""
+    line = text.rfind("\n", 0, start) + 1
+    if _LITERAL.search(text, max(0, start - 20), start) or _COMMAND.match(text[line:start].lstrip()):
+        return CODE
+    if _SIC.match(text, end):
+        return QUOTATION
+    first = max((gap.end() for gap in _PARAGRAPH_END.finditer(text, 0, start)), default=0)
+    last = _PARAGRAPH_END.search(text, end)
+    for quoted in _QUOTED.finditer(text, first, last.start() if last else len(text)):
+        others = f"{text[quoted.start() : start]} {text[end : quoted.end()]}"
+        if quoted.start() < start and end < quoted.end() and re.search(r"\w", others):
+            return QUOTATION
+    return ""
