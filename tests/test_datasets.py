@@ -469,7 +469,7 @@ class KilledWorkers(WorkerExecutor):
 
 
 def test_a_document_whose_process_was_killed_is_read_by_the_next_command(tmp_path: Path) -> None:
-    shutil.copy(ROOT / "arkaudit" / "demo" / "site" / "flood-marks.pdf", tmp_path / "a.pdf")
+    shutil.copy(ROOT / "tools" / "demo" / "site" / "flood-marks.pdf", tmp_path / "a.pdf")
     plan = plan_of(Storage(tmp_path / "ds"), files_of([tmp_path / "a.pdf"]))
     with PartWorker(1) as worker:
         killing = worker._executor = KilledWorkers(1)

@@ -189,7 +189,6 @@ PLACES = ["below a file", "a folder to read only", *(["/proc"] if Path("/proc/se
 @pytest.mark.parametrize(
     "command",
     [
-        pytest.param("demo --out {place}", id="demo"),
         pytest.param("dataset make {document} --out {place}", id="a dataset"),
         pytest.param("extract {document} --findings {place}/findings.jsonl", id="findings"),
         pytest.param("run {document} --store {other} --out {place}", id="run"),

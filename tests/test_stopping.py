@@ -135,7 +135,7 @@ IMPORTS = [
     ("arkaudit.cli", "--version"), ("click", "--help"), ("arkaudit.configuration.config", "check"), ("pydantic", "check"),
     ("scrapy", "crawl"), ("twisted.internet.asyncioreactor", "check"), ("sqlalchemy", "history"), ("pandas", "report"),
     ("crawler.spiders.arks_spider", "run"), ("lxml", "extract"), ("reports.exports", "report"), ("rich.table", "triage"),
-    ("arkaudit.commands.schedule_command", "schedule"), ("arkaudit.upkeep.stores", "store"), ("arkaudit.demo.show", "demo"),
+    ("arkaudit.commands.schedule_command", "schedule"), ("arkaudit.upkeep.stores", "store"),
     ("arkaudit.upkeep.naan_registry", "registry"), ("arkaudit.schedules.notification", "notify"),
 ]  # fmt: skip
 _AS_MODULE, _AS_SCRIPT = ["-m", "arkaudit"], ["-c", "from arkaudit.__main__ import main; main()"]

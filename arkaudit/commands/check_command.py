@@ -107,9 +107,10 @@ def check(
             why = "give ARKs, --from FILE or --inventory FILE; arkaudit recheck checks the ARKs of a store again"
         raise UserMistake(f"nothing to check: {why}")
     if dry_run:
-        from arkaudit.audits.forecast import print_check_forecast, print_dataset_forecast
+        from arkaudit.audits.checking import targets
+        from arkaudit.audits.forecast import print_forecast_of_arks
 
-        print_check_forecast(asked, config) if dataset is None else print_dataset_forecast(dataset, config)
+        print_forecast_of_arks(targets(asked, config) if dataset is None else dataset.targets(config.resolver), config)
         return
     from arkaudit.audits.checking import check_dataset_arks, check_lines
 

@@ -89,9 +89,10 @@ def recheck(
     if not arks:
         return
     if dry_run:
-        from arkaudit.audits.forecast import print_due_forecast
+        from arkaudit.audits.forecast import print_forecast_of_arks
+        from extractors.model.ark import Ark
 
-        print_due_forecast(arks, config)
+        print_forecast_of_arks([(Ark.parse(due_ark.ark), due_ark.request_url) for due_ark in arks], config)
         return
     from arkaudit.audits.checking import recheck_arks, recovered_arks
 
