@@ -19,8 +19,12 @@ from tests.test_verdict import observation
 R = "https://r.example/"
 
 
+AT = "2026-11-21T00:00:00.000+00:00"
+
+
 def about(ark: str, question: Question = Question.OBJECT, **told: Any) -> Observation:
-    return observation(question, told, R + ark)
+    made = observation(question, told, R + ark)
+    return replace(made, hops=tuple(replace(hop, at=AT) for hop in made.hops))
 
 
 def target(ark: str) -> tuple[Ark, str]:
@@ -41,9 +45,6 @@ def run_findings(judged: Iterable[Verdict]) -> Findings:
     return findings.findings()
 
 
-AT = "2026-11-21T00:00:00.000+00:00"
-
-
 def begin_run(store: Store, plan: dict[str, Any] | None = None) -> int:
     return store.begin_run(command="x", at=AT, version="", resolver="", user_agent="", seeds=[], plan=plan)
 
@@ -52,7 +53,7 @@ def test_last_attempt_counts_in_any_order() -> None:
     attempts = [replace(about("ark:12x45/x5", chain=[status]), attempt=n) for n, status in ((2, 200), (1, 503))]
     [verdict] = verdicts([target("ark:12x45/x5")], attempts)
     assert (verdict.object.outcome, verdict.requests) == ("resolved", 2)
-    assert "requested 2 times; before: 503" in verdict.object.evidence
+    assert "requested 2 times within a second; before: 503" in verdict.object.evidence
 
 
 def test_the_control_of_the_own_shoulder_counts() -> None:
@@ -148,7 +149,7 @@ def test_record_with_an_about_field_is_its_own() -> None:
 def test_judging_a_store_again_gives_the_same(tmp_path: Path) -> None:
     body = "<title>Map</title><link rel=canonical href='/ark:/12x45/x5'><p>Who: Rossi"
     targets = [target("ark:12x45/x5")]
-    seen = [about("ark:12x45/x5", type="text/html", body=body), TlsResult("r.example", 443, False, "expired", "")]
+    seen = [about("ark:12x45/x5", type="text/html", body=body), TlsResult("r.example", 443, False, "expired", AT)]
     with Store.open(tmp_path / "store.sqlite") as store:
         run = begin_run(store)
         store.record(run, seen)
