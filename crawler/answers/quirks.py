@@ -278,6 +278,8 @@ class Quirks(_Section):
     unknown: Names
     labels: Mapping[str, tuple[str, ...]]
     host: tuple[HostQuirk, ...]
+    route: Names
+    """Words in paths that name a kind of page, and no object."""
     visitor_counters: Names
     """Hosts that count the visitors of other sites."""
 

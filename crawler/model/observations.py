@@ -112,6 +112,8 @@ class Question(StrEnum):
     """A second name that can't exist, after the first got another page than the object. Both should be alike."""
     CONTROL_LANDING = "control landing"
     """A name that can't exist at the landing host, about which the resolver's control says nothing."""
+    CONTROL_EVERY_PART = "control landing, every part"
+    """The same with every part of the address changed, if the first got the object's page: it may ignore that part."""
     CONTROL_INFO = "control ?info"
     RENDERED = "rendered"
     """The object again, rendered by a browser, if the answer is an app shell (``[render]``)."""

@@ -384,7 +384,7 @@ class RunJudge:
             controls_again=self._shared.controls_again.get(place_of(written.asked_url), ()),
             other_controls=self._shared.other_controls(ark, answer),
             control_info=self._shared.control(ark, asked_url, Question.CONTROL_INFO),
-            control_landing=self._shared.control_at_landing_host(answer.final_url),
+            control_landing=self._shared.control_at_landing_host(answer),
             control_rendered=self._shared.control(ark, asked_url, Question.CONTROL_RENDERED),
             tls=self._tls,
             neighbours=len(self._objects.get(written.final_url, set()) - {ark.base}),

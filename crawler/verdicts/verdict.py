@@ -390,7 +390,8 @@ def facts_at_landing(facts: ObjectFacts, landing: AnswerFacts | None) -> ObjectF
     if landing is None or not answer.is_redirected or facts.reply not in says_nothing or facts.is_site:
         return facts
     leads_to_log_in = is_log_in(answer.final_url) and same_host(answer.hops[0].url, answer.hops[-2].url)
-    if leads_to_log_in or landing_pattern(answer.final_url) != landing_pattern(landing.asked_url):
+    patterns = {landing_pattern(url, every=True) for url in (answer.final_url, landing.asked_url)}
+    if leads_to_log_in or len(patterns) > 1:
         return facts
     with_landing = replace(facts, control=landing)
     if not answer.is_success:
