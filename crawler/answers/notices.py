@@ -27,6 +27,8 @@ _LABEL_CHARS = 60
 _FEW_WORDS_LETTERS = 20
 #: Fewer letters than this before words of absence can't name an object.
 _FEW_LETTERS = 6
+#: A sentence that begins with more letters than this before words of absence is about something else.
+_LEAD_LETTERS = 40
 #: Separators between the title of a record and its site. Colons and dashes are left out: they begin subtitles.
 _SITE_PARTS = re.compile(r"\s[|\N{MIDDLE DOT}\N{BULLET}\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}]\s")
 #: The rest of a word, in scripts with spaces between words: those before the ideographs, and Hangul.
@@ -368,32 +370,31 @@ class PageWords:
 
     # -- comparison with the control's page
 
-    def only_absence(self, own: str, name: str, control: PageWords | None) -> str | None:
-        """Return the first words of the page that report the absence of the requested object, if it has little other
-        text.
+    def first_absence(self, own: str, name: str, control: PageWords | None) -> str | None:
+        """Return the words of absence in the first statement of *own*, its text without the site's parts, or None.
 
-        *own* is its text without the parts that the *control*'s page has too, *name* is the requested name. A page
-        about an object begins with the object; statements about its parts come later.
+        A page about an object begins with the object; statements about its parts come later. Names of the object
+        (*name*) and of the site, apologies and faults are no statements.
         """
-        text = own.removeprefix(self.title).strip()
-        if len(text) > _FEW_WORDS_CHARS or self.says_more(own):
+        shown = f"{control.title} {control.text}" if control is not None else ""
+        sites = {plain(part) for part in (*self.title_parts, *self.headings) if part in shown}
+        passed = sites.union(map(plain, self.title_parts))
+        titles = [part for part in passed - sites if _beside_absence(part) > _FEW_LETTERS]
+        is_named = any(title in plain(heading) for title in titles for heading in self.headings)
+        if not self.is_short or is_named or any(map(_absence, titles)):
             return None
-        plain_text = plain(ARK_OR_URL.sub(" ", text.replace(name, " ")))
-        if self.is_titled_by_word:
-            plain_text = " ".join(plain_text.replace(plain(self.title_parts[0]), " ").split())
-        phrase = _absence(plain_text)
-        if phrase is None:
-            is_empty = sum(map(str.isalpha, plain_text)) <= _FEW_LETTERS
-            return self.not_found_in_title if self.is_titled_absent and is_empty else None
-        parts = (*self.title_parts, *self.headings)
-        absent = (part for part in parts if _absence(part) is not None)
-        if any(_beside_absence(part) > _FEW_LETTERS for part in absent):
-            return None  # "Ms. 404 Not Found in the Catalogue of 1911" is the title of an object
-        lead = plain_text[: phrase.start]
-        for part in parts:
-            if control is not None and part in f"{control.title} {control.text}":  # the site's name
-                lead = lead.replace(plain(part), " ")
-        return phrase.words if _beside_absence(lead) <= _FEW_LETTERS else None
+        text = own.removeprefix(self.title).strip()
+        for sentence in sentences(self._with_stops(ARK_OR_URL.sub(" ", text.replace(name, " ")))):
+            phrase = _absence(sentence) if sentence not in passed else None
+            if phrase is not None:
+                is_weak = not quirks().not_found.is_in_plain(phrase.words)
+                is_part = is_weak and self.says_more(plain(own).replace(sentence, " "))
+                is_first = _beside_absence(sentence[: phrase.start]) <= _LEAD_LETTERS
+                return phrase.words if is_first and not is_part else None
+            is_fault_alone = quirks().pauses_and_faults.is_in_plain(sentence) or is_fault(sentence)
+            if not (sentence in passed or is_fault_alone or _beside_absence(sentence) <= _FEW_LETTERS):
+                return None
+        return None
 
     @cached_property
     def words_of_withdrawal(self) -> frozenset[str]:

@@ -297,7 +297,11 @@ class ObjectFacts:
 
     @cached_property
     def only_absence(self) -> str | None:
-        """The first words of the page that report an absence, if it has little other text."""
+        """The words by which the title or the first statement of the page reports an absence.
+
+        The title of an object may have such words, if the control is refused or gets another page, and the text has
+        more than the title.
+        """
         if self.answer.is_record or self.answer.tells_of_object:
             return None
         words = self.answer.words
@@ -306,17 +310,10 @@ class ObjectFacts:
         is_idle = words.is_short and not words.says_more(self.own_words) and not self.is_page_of_unknown_host
         if is_idle and words.unused_host:
             return words.unused_host
-        return words.only_absence(self.own_words, self.answer.ark.name, self._control_words)
-
-    @cached_property
-    def is_called_absent(self) -> bool:
-        """True if the page's title reports an absence, and nothing shows that this is the title of an object.
-
-        It is an object's title if the control is refused or gets another page, and the text has more than the title.
-        """
-        words = self.answer.words
         is_compared = self.reply in (ControlContrast.REFUSED_THERE, ControlContrast.ANOTHER)
-        return words.is_titled_absent and not (is_compared and words.says_more(self.own_words))
+        if words.is_titled_absent and not (is_compared and words.says_more(self.own_words)):
+            return words.not_found_in_title
+        return words.first_absence(self.own_words, self.answer.ark.name, self._control_words)
 
     # -- explanations of the object's absence
 

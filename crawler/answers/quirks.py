@@ -432,7 +432,8 @@ class _Bare(dict[int, str]):
         return self[letter]
 
 
-_BARE = _Bare({ord("\N{LATIN SMALL LETTER DOTLESS I}"): "i"})
+#: Persian is also written with the Arabic letters for yeh and kaf.
+_BARE = _Bare({ord("\N{LATIN SMALL LETTER DOTLESS I}"): "i", 0x64A: "\N{ARABIC LETTER FARSI YEH}", 0x643: "\N{ARABIC LETTER KEHEH}"})
 
 
 def bare(text: str) -> str:

@@ -286,12 +286,6 @@ _SPECIAL_PAGES = (
         lambda facts: [f"the page reports a temporary fault: {facts.answer.temporary_fault!r}", *_grounds(facts)],
     ),
     _success(
-        "the title reports that nothing was found, and nothing shows that this is the title of an object",
-        lambda facts: worth(facts) is _YES and facts.is_called_absent and not facts.is_particular,
-        ObjectOutcome.UNDETERMINED,
-        _grounds,
-    ),
-    _success(
         "text and address of the page report that nothing was found, and it does not identify itself as this ARK's",
         lambda facts: (
             facts.answer.words.absence is not None
@@ -302,10 +296,10 @@ _SPECIAL_PAGES = (
         _grounds,
     ),
     _success(
-        "the page reports that nothing was found, has little other text, and no fact contradicts this",
+        "title or first statement of the page report that nothing was found, and no fact contradicts this",
         lambda facts: worth(facts) is _YES and not facts.is_particular and facts.only_absence is not None,
         ObjectOutcome.UNDETERMINED,
-        lambda facts: [*_grounds(facts), f"the page has little text other than {facts.only_absence!r}"],
+        lambda facts: [*_grounds(facts), f"the page begins with {facts.only_absence!r}"],
     ),
     _success(
         "the answer is an error record, and no fact contradicts this",
@@ -329,17 +323,6 @@ _SPECIAL_PAGES = (
         ),
         ObjectOutcome.UNDETERMINED,
         lambda facts: [*_grounds(facts), "this host's answer for missing objects is unknown"],
-    ),
-    _success(
-        "the redirects lead to a search without results, and no fact contradicts this",
-        lambda facts: (
-            worth(facts) is _YES
-            and not facts.is_particular
-            and facts.answer.is_search
-            and facts.answer.words.absence is not None
-        ),
-        ObjectOutcome.UNDETERMINED,
-        _grounds,
     ),
     _success(
         "the page has no text, and refreshes to another address",
