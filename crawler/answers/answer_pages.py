@@ -12,7 +12,7 @@ from urllib.parse import urljoin
 
 from crawler.answers.erc import QUESTIONS, Record, parse_erc, says_something
 from crawler.answers.notices import PageWords
-from crawler.answers.own_part import WITHOUT_TEXT, Page, is_hidden, own_part, parse_page, remove, select
+from crawler.answers.own_part import WITHOUT_TEXT, Page, folded_text, is_hidden, own_part, parse_page, remove, select
 from crawler.answers.quirks import is_visitor_counter, plain, quirks
 from crawler.answers.structured import from_json, kernel, plain_key, record_of
 from crawler.model.observations import MOST_ARKS, PageFacts
@@ -75,6 +75,8 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
     runs_scripts = any(map(_is_script, page("script")))
     named = list(_declared_arks(page, graph))
     source = str(markup, "utf-8", "replace")
+    scriptless = plain(" ".join(map(folded_text, page("noscript"))))
+    hidden = " ".join(folded_text(tag) for tag in page(True) if is_hidden(tag))
     remove(page.find_all(WITHOUT_TEXT))
     title = _title(page)
     lines = page.get_text("\n")
@@ -86,8 +88,8 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
     asks_password, signs_on = any(map(_is_shown, select(page, _PASSWORD)[:20])), bool(select(page, _SIGN_ON))
     own_text, headings = own_part(page)
     text = " ".join(part for part in (" ".join((title or "").split()), own_text) if part)
-    challenge = quirks().challenge_in_page(source, title, text)
-    if challenge is not None:
+    challenge = quirks().challenge_in_page(source, title, text, f"{scriptless} {hidden}")
+    if challenge is not None and not quirks().check.is_about_people(scriptless):
         shown, own = _without_asides(markup, charset)
         if not quirks().speaks_of_check(f"{title} {own}"):
             challenge = quirks().challenge_in_page(shown, title, own)

@@ -24,6 +24,7 @@ from crawler.answers.quirks import (
     is_log_in,
     is_search,
     is_sent_away,
+    leads_back,
     quirks,
 )
 from crawler.answers.structured import KERNEL, kernel
@@ -292,6 +293,11 @@ class AnswerFacts:
         if not self.is_redirected or "#" in (self.hops[-2].location or ""):
             return False
         return is_sent_away([hop.url for hop in self.hops], self.ark.name)
+
+    @property
+    def leads_back(self) -> bool:
+        """True if redirects led to a page that is to lead back to the address before it, and reports no absence."""
+        return self.is_redirected and leads_back([hop.url for hop in self.hops]) and not self.signs_of_absence
 
     @cached_property
     def absent_address(self) -> str | None:

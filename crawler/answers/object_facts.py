@@ -214,12 +214,17 @@ class ObjectFacts:
 
     @cached_property
     def challenge(self) -> str | None:
-        """The name of the robot check that the page is, by its own signs or because the control has the same title."""
-        if self.answer.challenge:
-            return self.answer.challenge
-        title = self.answer.challenge_in_title
-        equals_control = self.control is not None and self.control.challenge_in_title == title
-        return title if equals_control and not self.declares_itself else None
+        """The name of the robot check that the page is, by its own signs, or because the control has the same title or
+        is sent to the same address on the way.
+        """
+        answer, control = self.answer, self.control
+        if answer.challenge or control is None:
+            return answer.challenge
+        paths = {one.final_url.partition("?")[0] for one in (answer, control)}
+        if answer.leads_back and control.leads_back and len(paths) == 1:
+            return "a page on the way to any object"
+        title = answer.challenge_in_title
+        return title if control.challenge_in_title == title and not self.declares_itself else None
 
     # -- the subject of the page
 

@@ -11,7 +11,7 @@ from functools import cache, cached_property
 from importlib.resources import files
 from itertools import chain
 from typing import Annotated, Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
@@ -161,6 +161,8 @@ class ChallengeWords(_Section):
     word: PhraseList
     refusing: PhraseList
     widget: tuple[str, ...]
+    back: frozenset[str]
+    """Parameters with the address to which a check leads back."""
 
     def is_about_people(self, text: str) -> bool:
         """Return True if a text in plain form asks for people, or denies robots: "non sia un robot"."""
@@ -323,8 +325,10 @@ class Quirks(_Section):
                     return challenge.name
         return None
 
-    def challenge_in_page(self, markup: str, title: str | None, text: str) -> str | None:
+    def challenge_in_page(self, markup: str, title: str | None, text: str, unshown: str = "") -> str | None:
         """Return the name of the challenge that a page is, by its source or, on a short page, title and text.
+
+        Some checks have their words in *unshown* text, for scripts or for browsers without them.
 
         >>> quirks().challenge_in_page("", "Just a moment...", "Enable JavaScript")
         'Cloudflare'
@@ -350,8 +354,9 @@ class Quirks(_Section):
             said = [part for part in challenge.text if part in words and part not in heading]
             if said and (by_title or is_checked or is_notice or self._says_no_more(words, said[0])):
                 return challenge.name
-        is_script = "<script" in source and self.check.refusing.is_in_plain(body) and _letters(body) <= _FEW_SENTENCES
-        is_puzzle = (is_checked or is_script) and self.check.is_about_people(f"{heading} {words}")
+        is_refusal = self.check.refusing.is_in_plain(plain(f"{body} {unshown}"))
+        is_script = "<script" in source and is_refusal and _letters(body) <= _FEW_SENTENCES
+        is_puzzle = (is_checked or is_script) and self.check.is_about_people(plain(f"{heading} {words} {unshown}"))
         return "a puzzle for people" if is_puzzle else None
 
     def speaks_of_check(self, text: str) -> bool:
@@ -527,6 +532,19 @@ def is_sent_away(urls: Sequence[str], name: str) -> bool:
     if not is_general or last.query or last.fragment or name in unquote(last.path):
         return False
     return any(parts.hostname == last.hostname and not _ROOT_PATH.match(parts.path) for parts in before)
+
+
+def leads_back(urls: Sequence[str]) -> bool:
+    """Return True if the last redirect stays at its host, and the new address has the one before in its query.
+
+    >>> leads_back(["https://library.example/item/7", "https://library.example/challenge?dest=%2Fitem%2F7"])
+    True
+    >>> leads_back(["https://library.example/ark:/12148/x5", "https://library.example/viewer?ark=ark:/12148/x5"])
+    False
+    """
+    before, last = map(urlsplit, urls[-2:])
+    values = (urlsplit(value).path for key, value in parse_qsl(last.query) if key.lower() in quirks().check.back)
+    return before.hostname == last.hostname and before.path.rstrip("/") in {unquote(value).rstrip("/") for value in values}
 
 
 def is_log_in(url: str) -> bool:
