@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import unquote
 
-from crawler.answers.quirks import without_marks
+from crawler.answers.quirks import is_unfilled, without_marks
 
 #: Codes for a missing value, and their meanings. ``etal`` occurs in names and is not one of them.
 MISSING: Mapping[str, str] = {
@@ -127,12 +127,6 @@ def decode(text: str) -> str:
     return "".join(out)
 
 
-#: A whole value that is a variable of a template, or JavaScript's text for an object.
-_UNFILLED = re.compile(
-    r"(?:[$#@]?\{{1,3}\s*[\w.:| -]{1,80}\}{1,3}|%[A-Za-z][\w.-]{0,80}%|<%.{1,80}%>|\[object [A-Z]\w{0,30}\])\Z"
-)
-
-
 def missing_code(value: str) -> str | None:
     """Return the code if a displayed value means "there is none", with or without further words; else None.
 
@@ -153,7 +147,7 @@ def says_something(value: str) -> bool:
     >>> [says_something(value) for value in ("{author}", "${dc.title}", "{{ date }}", "%AUTHOR%", "[object Object]")]
     [False, False, False, False, False]
     """
-    if _UNFILLED.match(value.strip()):
+    if is_unfilled(value):
         return False
     bare = without_marks(value).lower()
     return bare != "" and bare not in NOTHING and missing_code(value) is None

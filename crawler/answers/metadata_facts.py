@@ -248,7 +248,8 @@ class MetadataFacts:
         if says_not_found(opening) or _NO_DESCRIPTION.search(opening):
             return False
         answers = labels | ({"commitment"} & seen.facts.kernel_values.keys())
-        if len(answers) < ENOUGH_ANSWERS or not labels - {"where"}:
+        # Pages of services have an author, a date and an address too: forms, reports, statistics.
+        if len(answers) < ENOUGH_ANSWERS or "what" not in labels:
             return False
         is_named = self.answer.is_linked_to_ark or bool(seen.facts.places_of(str(ark)))
         status = self.control.status if self.control is not None else None

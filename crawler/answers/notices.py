@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from http import HTTPStatus
 from itertools import chain
 
-from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, TITLE_PARTS, PhraseMatch, Phrases, bare, plain, quirks
+from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, TITLE_PARTS, PhraseMatch, Phrases, bare, is_unfilled, plain, quirks
 from crawler.answers.withdrawals import ARK_OR_URL, Withdrawal, is_no_fact, is_one_of_several, sentences, withdrawals_in
 
 #: Characters before words of absence, by which the sentences of two pages are compared.
@@ -80,8 +80,6 @@ _REASONS = (
 _SERVER_STATUS = re.compile(r"(?:http |error |status )*(?:50[0234]|52[0-6])(?: error)?")
 #: The value of a variable that a program did not set, in place of a page or of its title.
 _UNSET = frozenset({"undefined", "null", "nan", "[object object]", "[]", "{}"})
-#: A variable of a template that was not filled in.
-_VARIABLE = re.compile(r"\{\{[^{}]{0,80}\}\}|\$\{[^{}]{0,80}\}|<%=[^<>]{0,80}%>")
 #: The end of a closure, in bare letters: "until 1 May 2028". "1998 to 2026" is the age of a site.
 _UNTIL = re.compile(
     r"(?<!\d )\b(?:until|till?|bis|jusqu'(?:au|en|a)|hasta|fino|ate|fins|tot|do(?= \d)|asti|до"
@@ -281,8 +279,8 @@ class PageWords:
     def is_unset(self) -> bool:
         """True if the whole text, or title and first heading, are the value of a variable that was not set."""
         named = {plain(part) for part in (self.title_parts[0], *self.headings[:1])}
-        is_unfilled = all(_VARIABLE.fullmatch(name) or name in _UNSET - {"null"} for name in named)
-        return plain(self.text) in _UNSET or (len(self.headings) > 0 and is_unfilled)
+        are_unset = all(is_unfilled(name) or name in _UNSET - {"null"} for name in named)
+        return plain(self.text) in _UNSET or (len(self.headings) > 0 and are_unset)
 
     @cached_property
     def temporary_fault(self) -> str | None:

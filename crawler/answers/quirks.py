@@ -91,6 +91,10 @@ class Phrases:
         """Return the words of the first phrase in a *text* in plain form."""
         return next((phrase.words for phrase in self.in_plain(text)), None)
 
+    def removed_from(self, text: str) -> str:
+        """Return *text* without the phrases, and without accents."""
+        return self._pattern.sub(" ", bare(plain(text)))
+
     def is_in_plain(self, text: str) -> bool:
         """Return True if a phrase is in a *text* in plain form."""
         return self._pattern.search(bare(text)) is not None
@@ -244,6 +248,7 @@ class Names(_Section):
 
     word: frozenset[str] = frozenset()
     host: tuple[str, ...] = ()
+    key: frozenset[str] = frozenset()
 
 
 class Quirks(_Section):
@@ -275,6 +280,10 @@ class Quirks(_Section):
     restricted: PhraseList
     login: LogIn
     placeholder: Placeholder
+    other_promise: PhraseList
+    """Words that look like a promise about an object, and are about something else."""
+    service: Names
+    """Keys of structures that describe a service or an app."""
     fault_title: FaultTitle
     loading: PhraseList
     unknown: Names
@@ -395,6 +404,34 @@ class Quirks(_Section):
 def quirks() -> Quirks:
     """Return the content of ``quirks.toml`` in this package. A test checks its form."""
     return Quirks(**tomllib.loads(files("crawler.answers").joinpath("quirks.toml").read_text("utf-8")))
+
+
+#: A variable of a template or of a program that was not filled in: of Mustache and its relatives, printf, PHP, JSP,
+#: XSLT; or JavaScript's text for an object.
+_VARIABLE = re.compile(
+    r"""
+    [$\#@]? \{{1,3} [\w\s.:|$>'"()\[\]/%-]{1,80} \}{1,3}
+    | \[\[ [\w\s.:-]{1,80} \]\]
+    | % (?: \d\$ )? [sd]\b | % \( \w{1,80} \) [sd] | % [A-Za-z][\w.-]{0,80} %
+    | <% .{1,200}? %> | <\? .{1,200}? (?: \?> | \Z )
+    | </? [a-z][\w:.-]{0,40} (?: \s[^<>]{0,200}=[^<>]{0,200} )? \s? /?>
+    | (?<!\w) \$ [a-z_]\w{0,40} (?: (?:->|\.|\[['"]?) \w{1,40} (?:['"]?\])? ){0,3}
+    | \[object\ [A-Za-z]\w{0,30}\]
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def is_unfilled(value: str) -> bool:
+    """Return True if a text is nothing but variables of a template.
+
+    >>> [is_unfilled(text) for text in ("%(title)s", "<?php echo $title; ?>", "{{ last }}, {{ first }}", "<title>")]
+    [True, True, True, True]
+    >>> [is_unfilled(text) for text in ("100 % silk", "Ada <Rossi>", "", "$100 bills", "{A map}, 1784")]
+    [False, False, False, False, False]
+    """
+    rest = _VARIABLE.sub("", value)
+    return rest != value and not any(map(str.isalnum, rest))
 
 
 def without_marks(text: str) -> str:

@@ -143,7 +143,7 @@ class _PlainLoader(yaml.BaseLoader):
 def record_of(value: Any, kind: str) -> Record | None:
     """Return the record in a parsed structure: segments of an ERC, a registry's entry, an error, or a description."""
     mapping = value if isinstance(value, Mapping) and _says_enough(value) else _best_description(value)
-    if mapping is None:
+    if mapping is None or (isinstance(value, Mapping) and _is_of_service(value)):
         return None
     segments = _segments(mapping)
     if segments:
@@ -244,6 +244,19 @@ def is_sites(mapping: Mapping[str, Any]) -> bool:
     names = [types] if isinstance(types, str) else types
     kinds = {plain_key(name) for name in names if isinstance(name, str)}
     return bool(kinds) and kinds <= _SITES_TYPES and not names_ark(mapping)
+
+
+def _is_of_service(mapping: Mapping[str, Any]) -> bool:
+    """Return True if a structure describes a service or an app, or is only a list of addresses, and names no ARK.
+
+    >>> _is_of_service({"name": "Harbour", "start_url": "/"}), _is_of_service({"name": "Harbour", "created": "1784"})
+    (True, False)
+    >>> _is_of_service({"titles": "https://a.example/titles/", "creators": "https://a.example/creators/"})
+    True
+    """
+    keys = set(map(plain_key, mapping))
+    are_addresses = len(mapping) > 1 and all(str(value).startswith(("http://", "https://")) for value in mapping.values())
+    return (are_addresses or not keys.isdisjoint(quirks().service.key)) and not names_ark(mapping)
 
 
 def names_ark(mapping: Mapping[str, Any]) -> bool:
