@@ -29,6 +29,12 @@ _SELF_META = re.compile(
 #: Types of scripts that run (HTML, 4.12.1): no type, any name of JavaScript, modules.
 _SCRIPT_TYPE = re.compile(r"(?:(?:text|application)/(?:x-)?(?:java|ecma|live|j)script[\d.]*|module)?\Z", re.IGNORECASE)
 _VALUE_CHARS = 500
+#: Attributes with the address of a link, a picture, a player or its source; and others that may have one.
+_ADDRESSES = ("href", "src", "data", "poster")
+_OTHER_ADDRESSES = re.compile(r"content\Z|data-")
+_ABSOLUTE = re.compile(r"(?:https?:/)?/\S+\Z")
+_IN_SCRIPT = re.compile(r"""["'](?P<address>(?:https?:/)?/[^"'\s<>\\]{2,300})["']""")
+_MOST_REFERENCES = 200
 _LABELS_END = " :\N{FULLWIDTH COLON}"
 _MOST_LINES = 3_000
 _MOST_TOLD = 200
@@ -59,13 +65,15 @@ _MOST_TEXTS = 500
 
 # A host that ignores inflections sends the same page for the object, `?info`, `??` and `?`.
 @lru_cache(maxsize=256)
-def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, PageFacts, Record | None]:
-    """Return the title of a page, its text, its facts, and its record. Never raises.
+def read_page(
+    markup: bytes, charset: str | None
+) -> tuple[str | None, str, PageFacts, Record | None, tuple[str, ...]]:
+    """Return the title of a page, its text, its facts, its record, and the addresses in it. Never raises.
 
     The text is the title and the page's own readable text, without the parts that every page of the site has, with
     folded white space. The record is an ERC in that text, or the description in its JSON-LD.
 
-    >>> title, _, facts, _ = read_page(
+    >>> title, _, facts, _, _ = read_page(
     ...     b"<title>A map</title><link rel=canonical href='/ark:/12148/btv1b84'><p>Who: Rossi", None)
     >>> title, facts.arks, dict(facts.kernel_values)
     ('A map', (('ark:12148/btv1b84', 'canonical'),), {'who': 'Rossi'})
@@ -77,6 +85,8 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
     source = str(markup, "utf-8", "replace")
     scriptless = plain(" ".join(map(folded_text, page("noscript"))))
     hidden = " ".join(folded_text(tag) for tag in page(True) if is_hidden(tag))
+    scripts = (tag.get_text().replace("\\/", "/") for tag in page("script"))
+    in_scripts = [match["address"] for script in scripts for match in _IN_SCRIPT.finditer(script)]
     remove(page.find_all(WITHOUT_TEXT))
     title = _title(page)
     lines = page.get_text("\n")
@@ -104,7 +114,17 @@ def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, Page
         headings=headings,
         kernel_values=kernel_values,
     )
-    return title, text, facts, _record(lines, graph) or embedded
+    references = tuple(islice(dict.fromkeys((*_references(page), *in_scripts)), _MOST_REFERENCES))
+    return title, text, facts, _record(lines, graph) or embedded, references
+
+
+def _references(page: Page) -> Iterator[str]:
+    """Return the addresses in the attributes of a page."""
+    for tag in page(True):
+        for name, value in tag.attrs.items():
+            is_address = name in _ADDRESSES or (_OTHER_ADDRESSES.match(name) and _ABSOLUTE.match(str(value)))
+            if is_address and isinstance(value, str):
+                yield value.strip()[:_VALUE_CHARS]
 
 
 def _title(page: Page) -> str | None:

@@ -34,6 +34,8 @@ from extractors.model.urls import authority_of
 
 #: This number of other ARKs at the same URL supports another sign. It proves nothing: one page may serve many objects.
 MANY_NEIGHBOURS = 2
+#: A page for this number of objects, each at another address of the host, is the page of none of them.
+ENOUGH_PAGES = 3
 #: Outcomes of a host that refuses a name that can't exist.
 _REFUSED = (ObjectOutcome.BROKEN, ObjectOutcome.SERVER_ERROR)
 
@@ -113,6 +115,8 @@ class ObjectFacts:
     """Answers to second names that can't exist."""
     changed_controls: Sequence[AnswerFacts] = ()
     """Answers to a repeated control that differ from its first answer."""
+    copies: int = 0
+    """The number of other objects whose pages, at other addresses of the host, say and show the same."""
 
     @property
     def _control_words(self) -> PageWords | None:
@@ -198,6 +202,11 @@ class ObjectFacts:
             return None
         is_told = any(one.is_success or one.outcome in _REFUSED for one in self.changed_controls)
         return None if is_told else next(iter(self.changed_controls), None)
+
+    @property
+    def is_repeated(self) -> bool:
+        """True if several objects have this page, each at another address. An app shell is left to scripts."""
+        return self.copies >= ENOUGH_PAGES - 1 and not self.answer.is_left_to_scripts
 
     @property
     def is_told_apart(self) -> bool:

@@ -286,6 +286,8 @@ class Quirks(_Section):
     """Keys of structures that describe a service or an app."""
     fault_title: FaultTitle
     loading: PhraseList
+    passing: Names
+    """Words before a number that changes with each request."""
     unknown: Names
     labels: Mapping[str, tuple[str, ...]]
     host: tuple[HostQuirk, ...]

@@ -318,6 +318,8 @@ class Observation:
     """The parsed metadata: segments of an ERC, or the JSON object."""
     similarity: str | None = None
     """A sketch of the whole readable text, for comparing answers without their bodies."""
+    page_digest: str | None = None
+    """A digest of what a page says and shows, for comparing the pages of a host (`crawler.answers.likeness`)."""
     facts: PageFacts = field(default_factory=PageFacts)
     remarks: tuple[str, ...] = ()
     rendering: Rendering | None = None
@@ -362,6 +364,7 @@ class Observation:
             text=None,
             record=None,
             similarity=None,
+            page_digest=None,
             facts=PageFacts(),
         )
 

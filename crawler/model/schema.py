@@ -44,7 +44,7 @@ from extractors.mentions.rows import MENTION_COLUMNS, ColumnKind, FlatColumn
 #: ``PRAGMA application_id`` of arkaudit's files ("ARKA"). Foreign SQLite files are refused and never changed.
 APPLICATION_ID = 0x41524B41
 #: ``PRAGMA user_version``, increased by every change to the tables below.
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 tables = MetaData()
 
@@ -438,6 +438,7 @@ observation = Table(
     required("body_complete", Boolean, "whether the body was read to its end"),
     optional("record", Shared(JSON), "parsed metadata of the answer", "mapping"),
     optional("similarity", Shared(Text), "sketch of the whole text, for comparing answers, in hexadecimal"),
+    optional("page_digest", Text, "digest of words, links and media of a page, to find its copies at a host, in hexadecimal"),
     required(
         "facts",
         Shared(JSON),

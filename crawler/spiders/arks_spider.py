@@ -16,10 +16,11 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 
 from crawler.answers.answer_reading import AnswerReader
+from crawler.answers.likeness import page_digest
 from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import ACCESS, CONFORMANCE, ChainEnd, Observation, Question, Verdict
 from crawler.model.registry import load_registry
-from crawler.model.resolving import sendable
+from crawler.model.resolving import SUCCESSES, sendable
 from crawler.politeness.throttle import patience_of
 from crawler.rendering import RenderOptions
 from crawler.rendering.pages import RENDERED, PageRenderer
@@ -64,6 +65,8 @@ async def observe(ask: Ask, request: Request, response: Response | None, reader:
     answer = await reader.read(body, content_type, ark, host=host)
     # The reasons for an incomplete body, except that enough of it was read.
     lacks = () if STOPPED in flags else body_faults(flags, len(body))
+    is_complete = response is not None and INCOMPLETE.isdisjoint(flags)
+    is_page = is_complete and answer.text is not None and hops[-1].status in SUCCESSES
     observation = Observation(
         ark=ask.ark,
         request_url=ask.request_url,
@@ -78,9 +81,10 @@ async def observe(ask: Ask, request: Request, response: Response | None, reader:
         text=answer.text,
         body_bytes=None if response is None else len(body),
         body_sha256=hashlib.sha256(body).hexdigest() if body else None,
-        body_complete=response is not None and INCOMPLETE.isdisjoint(flags),
+        body_complete=is_complete,
         record=answer.record,
         similarity=answer.similarity,
+        page_digest=page_digest(answer.text or "", answer.references, hops[-1].url, ark) if is_page else None,
         facts=answer.facts,
         remarks=tuple(f"not the whole answer: {lack.detail}" for lack in lacks),
     )

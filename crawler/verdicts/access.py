@@ -325,6 +325,15 @@ _SPECIAL_PAGES = (
         lambda facts: [*_grounds(facts), "this host's answer for missing objects is unknown"],
     ),
     _success(
+        "the pages of three objects or more, each at another address of the host, say and show the same",
+        lambda facts: worth(facts) is _YES and facts.is_repeated,
+        ObjectOutcome.UNDETERMINED,
+        lambda facts: [
+            *_grounds(facts),
+            f"the host sends a page with the same words, links and media for {facts.copies} other objects",
+        ],
+    ),
+    _success(
         "the page has no text, and refreshes to another address",
         lambda facts: worth(facts) is _YES and not facts.declares_itself and facts.answer.only_refreshes,
         ObjectOutcome.UNDETERMINED,

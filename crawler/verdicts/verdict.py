@@ -242,6 +242,8 @@ class VerdictContext:
     """The results of certificate probes, by host and port."""
     neighbours: int = 0
     """The number of ARKs of other objects that ended at the same URL."""
+    copies: int = 0
+    """The number of other objects whose pages, at other addresses of the host, say and show the same."""
     earlier: Sequence[Observation] = ()
     """Earlier attempts at the same questions."""
     policies: Mapping[str, AnswerFacts] = field(default_factory=dict)
@@ -354,6 +356,8 @@ def _access(way: Question, answer: AnswerFacts, around: VerdictContext, answers:
     neighbours = around.neighbours if way is Question.OBJECT else 0
     beside = replace(facts_beside(answer, answers, control, neighbours), others=around.other_controls)
     facts = facts_at_landing(beside, around.control_landing)
+    if answer is reached_answer(answers):
+        facts = replace(facts, copies=around.copies)
     if is_as_written:
         facts = replace(facts, changed_controls=around.changed_controls)
     verdict = OBJECT_RULES.judge(facts)
