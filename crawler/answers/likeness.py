@@ -157,13 +157,15 @@ def own_words(answer: Observation, control: Observation | None) -> str:
     return " ".join([*kept, *own])
 
 
-def has_nothing_of_its_own(answer: Observation, control: Observation, again: Iterable[Observation]) -> bool:
-    """Return True if the stable part of a changing page is also in the control's page.
+def has_nothing_of_its_own(
+    answer: Observation, controls: Sequence[Observation], again: Iterable[Observation]
+) -> bool:
+    """Return True if the stable part of a changing page is also in the pages of *controls*.
 
     *again* are further answers about the same object; those at its own address are copies of the page.
     """
     url_without_query = answer.final_url.partition("?")[0]
-    names = (answer.asked_url, last_part(answer.asked_url), control.asked_url, last_part(control.asked_url))
+    names = tuple(name for page in (answer, *controls) for name in (page.asked_url, last_part(page.asked_url)))
     once_more = [other for other in again if _is_once_more(other, answer, url_without_query)]
     if not once_more:
         return False
@@ -174,26 +176,34 @@ def has_nothing_of_its_own(answer: Observation, control: Observation, again: Ite
             others.append(words)
     kept = first.intersection(*others)
     changes = any(len(first ^ words) > FEW_WORDS for words in others)
-    return changes and len(kept - _words_in(control, names)) <= FEW_WORDS
+    return changes and len(kept.difference(*(_words_in(control, names) for control in controls))) <= FEW_WORDS
 
 
 def differs_at_random(answer: Observation, control: Observation, other: Observation) -> bool:
     """Return True if two controls share no more with each other than each shares with *answer* by chance.
 
-    Pages for unknown names share a title, or sentences that the object's page lacks, although news, times and counters
-    differ. Pages that are made up for each name share nothing.
+    Pages for unknown names share title and heading, or first or last sentences, that the object's page lacks, although
+    news, times and counters differ. Pages that are made up for each name share nothing. A page with the title and the
+    heading of both controls differs from them by news alone.
     """
-    if control.title and control.title == other.title != answer.title:
-        return False
     pages = (answer, control, other)
+    name, *others = ((page.title, page.facts.headings[:1]) for page in pages)
+    if others[0] == others[1] and any(others[0]):
+        if name != others[0]:
+            return False
+        if all(name):
+            return True
     names = tuple(name for page in pages for name in (page.asked_url, last_part(page.asked_url)))
     own, first, second = (_steady_words(page, names) for page in pages)
     between = len(set(first) ^ set(second))
     if not between or _MUCH_MORE * between < min(len(set(own) ^ set(first)), len(set(own) ^ set(second))):
         return False
-    phrases, *others = (set(pairwise(words)) for words in (own, first, second))
-    in_common = others[0] & others[1] - phrases
-    by_chance = max(len(phrases & others[0] - others[1]), len(phrases & others[1] - others[0]))
+    phrases, of_first, of_second = (set(pairwise(words)) for words in (own, first, second))
+    begin, end = common_length(first, second), common_length(first[::-1], second[::-1])
+    if len({*pairwise(first[:begin]), *pairwise(first[len(first) - end :])} - phrases) > FEW_WORDS:
+        return False
+    in_common = of_first & of_second - phrases
+    by_chance = max(len(phrases & of_first - of_second), len(phrases & of_second - of_first))
     return len(in_common) <= 2 * by_chance + FEW_WORDS
 
 

@@ -141,7 +141,8 @@ class ObjectFacts:
         if any(map(self._is_made_up, self.others)):
             return ControlContrast.AT_RANDOM
         again = [other.seen for other in self.again]
-        is_own = not has_nothing_of_its_own(answer.seen, control.seen, again)
+        controls = [one.seen for one in (control, *self.others) if one.text is not None]
+        is_own = not has_nothing_of_its_own(answer.seen, controls, again)
         return ControlContrast.ANOTHER if is_own else ControlContrast.NO_OTHER
 
     def _shows_page_of(self, refusal: AnswerFacts) -> bool:
