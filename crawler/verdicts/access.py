@@ -286,16 +286,6 @@ _SPECIAL_PAGES = (
         lambda facts: [f"the page reports a temporary fault: {facts.answer.temporary_fault!r}", *_grounds(facts)],
     ),
     _success(
-        "text and address of the page report that nothing was found, and it does not identify itself as this ARK's",
-        lambda facts: (
-            facts.answer.words.absence is not None
-            and facts.answer.absent_address is not None
-            and not facts.is_particular
-        ),
-        ObjectOutcome.SOFT_404,
-        _grounds,
-    ),
-    _success(
         "title or first statement of the page report that nothing was found, and no fact contradicts this",
         lambda facts: worth(facts) is _YES and not facts.is_particular and facts.only_absence is not None,
         ObjectOutcome.UNDETERMINED,
