@@ -24,7 +24,7 @@ from crawler.model.resolving import SUCCESSES, sendable
 from crawler.politeness.throttle import patience_of
 from crawler.rendering import RenderOptions
 from crawler.rendering.pages import RENDERED, PageRenderer
-from crawler.spiders.auditing import AuditSpider, OwnRun
+from crawler.spiders.auditing import TIME_IS_UP, AuditSpider, OwnRun
 from crawler.spiders.conversation import Ask, AskingRules, Conversation, FinishedTarget, Outgoing, Target
 from crawler.spiders.items import CheckedArk, checked_ark
 from crawler.spiders.runs import Background, judge_run, judge_settled
@@ -155,6 +155,7 @@ class ArksSpider(AuditSpider):
         readings: Mapping[str, Sequence[CandidateReading]] | None = None,
         rules: AskingRules,
         rendering: RenderOptions | None = None,
+        max_time_s: float | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(bounds=Bounds(per_host=ARKS_A_HOST), **kwargs)
@@ -163,6 +164,7 @@ class ArksSpider(AuditSpider):
         self._rules = rules
         self._conversation = Conversation(self.frontier.targets, rules, readings, recall=self._stored_observations)
         self._rendering = rendering
+        self._max_time_s = max_time_s
         self._renderer: PageRenderer | None = None
 
     exported = CheckedArk
@@ -209,6 +211,7 @@ class ArksSpider(AuditSpider):
         return self.store.observations_at(self.run_id, url)
 
     async def begin(self) -> AsyncIterator[Request]:
+        self.end_after(self._max_time_s, self._time_is_up)
         if self._rendering is not None:
             self._renderer = PageRenderer(self.crawler, self._rendering, self.answers)
             self.crawler.signals.connect(self._renderer.close, signal=signals.spider_closed)
@@ -219,6 +222,11 @@ class ArksSpider(AuditSpider):
                 begun = self._conversation.begin(entry.crawl_request.ark, entry.crawl_request.url)
                 for request in self._requests(begun):
                     yield request
+
+    def _time_is_up(self) -> None:
+        """Send no more requests. The same command resumes the run."""
+        logger.warning(f"the check ended after {self._max_time_s:g} seconds (--max-time)")
+        self.stop(reason=TIME_IS_UP)
 
     # -- questions and answers
 
