@@ -271,6 +271,11 @@ class AnswerFacts:
         return (is_form or self.words.is_choice_of_institution) and not self.own_places
 
     @property
+    def keeps_out(self) -> bool:
+        """True if the answer refuses access to programs, or is a robot check."""
+        return self.outcome is ObjectOutcome.BLOCKED or self.challenge is not None
+
+    @property
     def asks_for_a_right(self) -> bool:
         """True if the host requires a permission or a log-in, rather than keeping programs away."""
         is_refusal = self.status in ASKING_FOR_A_RIGHT or self.asks_to_log_in
