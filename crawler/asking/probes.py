@@ -236,7 +236,7 @@ def _with_names(url: str, change: Callable[[str], str], *, every: bool) -> str:
 
 
 def _may_name(segment: str, *, is_first: bool) -> bool:
-    """Return True if a segment may identify a thing: no word of routes, language or program, no *first* word."""
+    """Return True if a segment may identify a thing: no language, no program, no word of routes. The first word is one."""
     is_word = segment.isalpha() and (is_first or len(segment) <= 2 or segment.lower() in quirks().route.word)
     return bool(segment) and not is_word and _PROGRAM.search(segment) is None
 
