@@ -15,7 +15,7 @@ from functools import lru_cache
 from crawler.answers.answer import STRUCTURED
 from crawler.answers.erc import missing_code
 from crawler.answers.quirks import plain, quirks, without_marks
-from crawler.answers.structured import COMMITMENT_KEYS, kernel, plain_key
+from crawler.answers.structured import kernel, plain_key, vocabulary
 from extractors.find import find_arks
 from extractors.model.ark import Ark
 from extractors.model.urls import authority_of
@@ -219,13 +219,13 @@ def statement_in(
     record = record or {}
     if "erc-support" in record:
         story = dict(record["erc-support"])
-        named = [value for label, value in story.items() if plain_key(label) in COMMITMENT_KEYS]
+        named = [value for label, value in story.items() if plain_key(label) in vocabulary("commitment")]
         return story if story.get("what") or not named else {**story, "what": named[0]}
     for kind in ("erc", *STRUCTURED):
         for label, value in record.get(kind, {}).items():
             key = plain_key(label)
             is_promise = _promises(value) or (kind == "erc" and is_placeholder(value))
-            if key in COMMITMENT_KEYS and (is_promise or key not in _AMBIGUOUS):
+            if key in vocabulary("commitment") and (is_promise or key not in _AMBIGUOUS):
                 return {"what": value}
     if record and not record.keys() & WITHIN_PAGES:
         return None

@@ -27,7 +27,7 @@ from crawler.answers.quirks import (
     leads_back,
     quirks,
 )
-from crawler.answers.structured import KERNEL, kernel
+from crawler.answers.structured import kernel, kernel_keys
 from crawler.model.observations import Chain, ChainEnd, ObjectOutcome, Observation, Question
 from crawler.model.resolving import REFUSING_STATUSES, SUCCESSES, same_host
 from extractors.model.ark import Ark
@@ -499,7 +499,7 @@ class AnswerFacts:
     def labelled_questions(self) -> frozenset[str]:
         """The questions that a page answers under descriptive labels."""
         labels = _LABELLED.finditer(self.text or "")
-        questions = {KERNEL[word["label"].lower()] for word in labels}
+        questions = {kernel_keys()[word["label"].lower()] for word in labels}
         of_kernel = self.kernel_values.keys() & set(QUESTIONS)
         # The page's own structure distinguishes values from empty labels.
         return frozenset(of_kernel or questions)

@@ -248,7 +248,6 @@ class Names(_Section):
 
     word: frozenset[str] = frozenset()
     host: tuple[str, ...] = ()
-    key: frozenset[str] = frozenset()
 
 
 class Quirks(_Section):
@@ -282,8 +281,6 @@ class Quirks(_Section):
     placeholder: Placeholder
     other_promise: PhraseList
     """Words that look like a promise about an object, and are about something else."""
-    service: Names
-    """Keys of structures that describe a service or an app."""
     fault_title: FaultTitle
     loading: PhraseList
     passing: Names
