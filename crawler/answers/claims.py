@@ -224,6 +224,7 @@ def statement_in(
     for kind in ("erc", *STRUCTURED):
         for label, value in record.get(kind, {}).items():
             key = plain_key(label)
+            key = "commitment" if quirks().question_of_label.get(plain(label)) == "commitment" else key
             is_promise = _promises(value) or (kind == "erc" and is_placeholder(value))
             if key in vocabulary("commitment") and (is_promise or key not in _AMBIGUOUS):
                 return {"what": value}

@@ -218,7 +218,7 @@ class PageWords:
         return sum(map(str.isalpha, self._beside_title(own))) > _FEW_WORDS_LETTERS
 
     def _beside_title(self, own: str) -> str:
-        rest = plain(_COPYRIGHT.sub(" ", ARK_OR_URL.sub(" ", own)))
+        rest = plain(_COPYRIGHT.sub(" ", ARK_OR_URL.sub(" ", own))).replace(" 404 ", " ")
         for part in (self.title, *self.title_parts):
             rest = rest.replace(plain(part), " ")
         return rest
@@ -331,8 +331,8 @@ class PageWords:
         return next((words for words in stated if not self._is_title_of_old_object(words)), None)
 
     def _is_title_of_old_object(self, words: str) -> bool:
-        """Return True if *words* are only in the title, and the page has a year, which is no part of a notice."""
-        return _OLD_YEAR.search(self.text) is not None and self.says_only_in_title(words)
+        """Return True if the page names an object, or has *words* only in the title, and has a year, as no notice does."""
+        return _OLD_YEAR.search(self.text) is not None and (self._is_named() or self.says_only_in_title(words))
 
     @cached_property
     def fault_of_request(self) -> str | None:
@@ -372,27 +372,42 @@ class PageWords:
         """Return the words of absence in the first statement of *own*, its text without the site's parts, or None.
 
         A page about an object begins with the object; statements about its parts come later. Names of the object
-        (*name*) and of the site, apologies and faults are no statements.
+        (*name*) and of the site, apologies and faults are no statements. A heading is none if "this" object is absent.
         """
         shown = f"{control.title} {control.text}" if control is not None else ""
-        sites = {plain(part) for part in (*self.title_parts, *self.headings) if part in shown}
-        passed = sites.union(map(plain, self.title_parts))
-        titles = [part for part in passed - sites if _beside_absence(part) > _FEW_LETTERS]
-        is_named = any(title in plain(heading) for title in titles for heading in self.headings)
-        if not self.is_short or is_named or any(map(_absence, titles)):
+        headings = set(map(plain, self.headings))
+        passed = {plain(part) for part in self.headings if part in shown}.union(map(plain, self.title_parts))
+        if not self.is_short or self._is_named(shown) or any(map(_absence, self._object_titles(shown))):
             return None
-        text = own.removeprefix(self.title).strip()
+        text, this, is_headed = own.removeprefix(self.title).strip(), quirks().this_object, False
         for sentence in sentences(self._with_stops(ARK_OR_URL.sub(" ", text.replace(name, " ")))):
-            phrase = _absence(sentence) if sentence not in passed else None
+            if sentence in passed:
+                continue
+            if sentence == "404":
+                return sentence
+            phrase = _absence(sentence)
             if phrase is not None:
-                is_weak = not quirks().not_found.is_in_plain(phrase.words)
-                is_part = is_weak and self.says_more(plain(own).replace(sentence, " "))
+                is_strong = quirks().not_found.is_in_plain(phrase.words) or this.page.is_in_plain(sentence)
+                is_part = not is_strong and self.says_more(plain(own).replace(sentence, " "))
                 is_first = _beside_absence(sentence[: phrase.start]) <= _LEAD_LETTERS
-                return phrase.words if is_first and not is_part else None
-            is_fault_alone = quirks().pauses_and_faults.is_in_plain(sentence) or is_fault(sentence)
-            if not (sentence in passed or is_fault_alone or _beside_absence(sentence) <= _FEW_LETTERS):
-                return None
+                is_about_this = not is_headed or this.this_object.search(sentence) is not None
+                return phrase.words if is_first and is_about_this and not is_part else None
+            if quirks().pauses_and_faults.is_in_plain(sentence) or is_fault(sentence):
+                continue
+            if _beside_absence(sentence) > _FEW_LETTERS:
+                if sentence not in headings:
+                    return None
+                is_headed = True
         return None
+
+    def _object_titles(self, shown: str = "") -> list[str]:
+        """Return the parts of the title that may name an object: not those *shown* for any name, and no fault."""
+        parts = (plain(part) for part in self.title_parts if part not in shown and not is_fault(part))
+        return [part for part in parts if _beside_absence(part) > _FEW_LETTERS]
+
+    def _is_named(self, shown: str = "") -> bool:
+        """Return True if a heading has a part of the title that may name an object."""
+        return any(title in plain(heading) for title in self._object_titles(shown) for heading in self.headings)
 
     @cached_property
     def words_of_withdrawal(self) -> frozenset[str]:

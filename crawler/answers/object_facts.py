@@ -314,8 +314,8 @@ class ObjectFacts:
     def only_absence(self) -> str | None:
         """The words by which the title or the first statement of the page reports an absence.
 
-        The title of an object may have such words, if the control is refused or gets another page, and the text has
-        more than the title.
+        The title of an object may be such a word, if the control is refused or gets another page, and the text has more
+        than the title.
         """
         if self.answer.is_record or self.answer.tells_of_object:
             return None
@@ -326,7 +326,8 @@ class ObjectFacts:
         if is_idle and words.unused_host:
             return words.unused_host
         is_compared = self.reply in (ControlContrast.REFUSED_THERE, ControlContrast.ANOTHER)
-        if words.is_titled_absent and not (is_compared and words.says_more(self.own_words)):
+        may_be_title = words.is_titled_by_word and is_compared and words.says_more(self.own_words)
+        if words.is_titled_absent and not may_be_title:
             return words.not_found_in_title
         return words.first_absence(self.own_words, self.answer.ark.name, self._control_words)
 
