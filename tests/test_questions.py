@@ -246,6 +246,12 @@ def test_every_part_that_may_identify_a_thing_is_changed(url: str, pattern: str)
     assert landing_pattern(url, every=True) == f"https://archive.example{pattern}"
 
 
+def test_every_part_of_an_address_in_the_query_is_changed() -> None:
+    control = landing_control("https://archive.example/viewer?manifest=https://iiif.example/iiif/b42/manifest", every=True)
+    assert control.startswith("https://archive.example/viewer?manifest=https://iiif.example/iiif/")
+    assert "b42" not in control
+
+
 def test_a_target_without_a_label_has_a_control_too() -> None:
     registry = Registry(
         (RegistryEntry("12x45", targets=(ResolverTarget("https://registered.example/item/${value}"),)),), "a test"

@@ -33,6 +33,7 @@ _VALUE_CHARS = 500
 _ADDRESSES = ("href", "src", "data", "poster")
 _OTHER_ADDRESSES = re.compile(r"content\Z|data-")
 _ABSOLUTE = re.compile(r"(?:https?:/)?/\S+\Z")
+_IN_STYLE = re.compile(r"url\([\"']?(?P<address>[^\"')]{1,300})")
 _IN_SCRIPT = re.compile(r"""["'](?P<address>(?:https?:/)?/[^"'\s<>\\]{2,300})["']""")
 _MOST_REFERENCES = 200
 _LABELS_END = " :\N{FULLWIDTH COLON}"
@@ -122,9 +123,10 @@ def _references(page: Page) -> Iterator[str]:
     """Return the addresses in the attributes of a page."""
     for tag in page(True):
         for name, value in tag.attrs.items():
+            address = _IN_STYLE.search(str(value)) if name == "style" else None
             is_address = name in _ADDRESSES or (_OTHER_ADDRESSES.match(name) and _ABSOLUTE.match(str(value)))
-            if is_address and isinstance(value, str):
-                yield value.strip()[:_VALUE_CHARS]
+            if address or (is_address and isinstance(value, str)):
+                yield (address["address"] if address else value.strip())[:_VALUE_CHARS]
 
 
 def _title(page: Page) -> str | None:

@@ -326,9 +326,19 @@ class PageWords:
     def _instead_of_absence(self, phrases: Phrases) -> str | None:
         if not self.is_short or quirks().not_found.is_in_plain(self.beginning):
             return None
-        found = (phrase for phrase in phrases.in_plain(self.beginning) if _is_sure(self.beginning, phrase))
+        found = (
+            phrase
+            for phrase in phrases.in_plain(self.beginning)
+            if _is_sure(self.beginning, phrase) and not self._is_after_object(self.beginning[: phrase.start])
+        )
         stated = (phrase.words for phrase in found if not self.beginning.startswith("?", phrase.end))
         return next((words for words in stated if not self._is_title_of_old_object(words)), None)
+
+    def _is_after_object(self, lead: str) -> bool:
+        """Return True if a page that names an object has more than a few words in the *lead* to a notice."""
+        for part in (self.title, *self.headings):
+            lead = lead.replace(plain(part), " ")
+        return sum(map(str.isalpha, lead)) > _LEAD_LETTERS / 2 and self._is_named()
 
     def _is_title_of_old_object(self, words: str) -> bool:
         """Return True if the page names an object, or has *words* only in the title, and has a year, as no notice does."""
@@ -380,7 +390,8 @@ class PageWords:
         if not self.is_short or self._is_named(shown) or any(map(_absence, self._object_titles(shown))):
             return None
         text, this, is_headed = own.removeprefix(self.title).strip(), quirks().this_object, False
-        for sentence in sentences(self._with_stops(ARK_OR_URL.sub(" ", text.replace(name, " ")))):
+        text = self._with_stops(ARK_OR_URL.sub(" ", text.replace(name, " "))).replace(" | ", ". ")
+        for sentence in sentences(text):
             if sentence in passed:
                 continue
             if sentence == "404":
@@ -389,9 +400,12 @@ class PageWords:
             if phrase is not None:
                 is_strong = quirks().not_found.is_in_plain(phrase.words) or this.page.is_in_plain(sentence)
                 is_part = not is_strong and self.says_more(plain(own).replace(sentence, " "))
-                is_first = _beside_absence(sentence[: phrase.start]) <= _LEAD_LETTERS
+                lead = sentence[: phrase.start]
+                # Below another heading, "the page" is that of the site, and "the third page" one of the object.
                 is_about_this = not is_headed or this.this_object.search(sentence) is not None
-                return phrase.words if is_first and is_about_this and not is_part else None
+                most = _LEAD_LETTERS if is_about_this else _FEW_LETTERS / 2
+                is_first = _beside_absence(lead) <= most and (is_about_this or this.things.is_in_plain(lead))
+                return phrase.words if is_first and not is_part else None
             if quirks().pauses_and_faults.is_in_plain(sentence) or is_fault(sentence):
                 continue
             if _beside_absence(sentence) > _FEW_LETTERS:

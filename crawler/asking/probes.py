@@ -195,6 +195,9 @@ def landing_control(url: str, *, other: bool = False, every: bool = False) -> st
 
     def invent(name: str) -> str:
         head, slash, last = unquote(name).rpartition("/")
+        if every and head:
+            # An address within the query, such as that of a manifest.
+            return _with_names(unquote(name), invent, every=True)
         extension = _EXTENSION.search(last)
         stem = last[: extension.start()] if extension else last
         letters = _HEXADECIMAL_LETTERS if _HEXADECIMAL.match(stem) else _CONSONANTS
