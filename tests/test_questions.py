@@ -237,6 +237,7 @@ def test_an_invented_address_differs_in_each_part(path: list[str], query: str, e
         ("https://archive.example/digital/collection/p1/id/42/rec/1", "/digital/collection/*/id/*/rec/*"),
         ("https://archive.example/node/42/fr", "/node/*/*"),
         ("https://archive.example/ark:/12148/bpt6k1/f1.item", "/ark:/12148/*/*"),
+        ("https://archive.example/view?docId=ft/b42/b42.xml&chunk=d1", "/view?docId=ft/*/*&chunk=*"),
         ("https://archive.example/item/42", "/item/*"),
         ("https://archive.example/en/objets/blue-vase", "/en/*/*"),
         ("https://archive.example/objets/42", "/objets/*"),

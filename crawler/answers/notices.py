@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from http import HTTPStatus
 from itertools import chain
+from unicodedata import east_asian_width
 
 from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, TITLE_PARTS, PhraseMatch, Phrases, bare, is_unfilled, plain, quirks
 from crawler.answers.withdrawals import ARK_OR_URL, Withdrawal, is_no_fact, is_one_of_several, sentences, withdrawals_in
@@ -384,31 +385,39 @@ class PageWords:
         A page about an object begins with the object; statements about its parts come later. Names of the object
         (*name*) and of the site, apologies and faults are no statements. A heading is none if "this" object is absent.
         """
+        if not self.is_short:
+            return None
         shown = f"{control.title} {control.text}" if control is not None else ""
         headings = set(map(plain, self.headings))
-        passed = {plain(part) for part in self.headings if part in shown}.union(map(plain, self.title_parts))
-        if not self.is_short or self._is_named(shown) or any(map(_absence, self._object_titles(shown))):
-            return None
-        text, this, is_headed = own.removeprefix(self.title).strip(), quirks().this_object, False
+        names = self._object_titles(shown)
+        passed = {plain(part) for part in self.headings if part in shown}.union(names)
+        passed.update(part for part in map(plain, self.title_parts) if not _is_report(part))
+        is_named = self._is_named(shown) or any(map(_absence, names))
+        this, is_headed = quirks().this_object, False
+        text = own.removeprefix(self.title).strip()
         text = self._with_stops(ARK_OR_URL.sub(" ", text.replace(name, " "))).replace(" | ", ". ")
+        plain_text = plain(text)
         for sentence in sentences(text):
             if sentence in passed:
                 continue
             if sentence == "404":
                 return sentence
-            phrase = _absence(sentence)
+            phrase = _absence(f"{sentence}?" if f"{sentence}?" in plain_text else sentence)
             if phrase is not None:
+                is_requested = this.requested.is_in_plain(sentence)
                 is_strong = quirks().not_found.is_in_plain(phrase.words) or this.page.is_in_plain(sentence)
                 is_part = not is_strong and self.says_more(plain(own).replace(sentence, " "))
                 lead = sentence[: phrase.start]
                 # Below another heading, "the page" is that of the site, and "the third page" one of the object.
-                is_about_this = not is_headed or this.this_object.search(sentence) is not None
+                is_about_this = is_requested or not is_headed or this.this_object.search(sentence) is not None
                 most = _LEAD_LETTERS if is_about_this else _FEW_LETTERS / 2
-                is_first = _beside_absence(lead) <= most and (is_about_this or this.things.is_in_plain(lead))
-                return phrase.words if is_first and not is_part else None
+                is_first = _beside_absence(lead) <= most and (is_about_this or this.things.is_in_plain(sentence[: phrase.end]))
+                is_only = not _beside_absence(sentence) and not self.says_other(plain(own).replace(sentence, " "))
+                is_report = is_first and not is_part and (is_requested or is_only or not is_named)
+                return phrase.words if is_report else None
             if quirks().pauses_and_faults.is_in_plain(sentence) or is_fault(sentence):
                 continue
-            if _beside_absence(sentence) > _FEW_LETTERS:
+            if _beside_absence(sentence) > _FEW_LETTERS or _OLD_YEAR.search(sentence):
                 if sentence not in headings:
                     return None
                 is_headed = True
@@ -417,7 +426,7 @@ class PageWords:
     def _object_titles(self, shown: str = "") -> list[str]:
         """Return the parts of the title that may name an object: not those *shown* for any name, and no fault."""
         parts = (plain(part) for part in self.title_parts if part not in shown and not is_fault(part))
-        return [part for part in parts if _beside_absence(part) > _FEW_LETTERS]
+        return [part for part in parts if _beside_absence(part) > _FEW_LETTERS and not _is_report(part)]
 
     def _is_named(self, shown: str = "") -> bool:
         """Return True if a heading has a part of the title that may name an object."""
@@ -487,13 +496,14 @@ def _is_fault(part: str) -> bool:
         return False
     around = (vocabulary.fault_title.beside, vocabulary.this_object.filler, vocabulary.saying)
     removed = [(phrases, 0) for phrases in (*faults, *around)]
-    return not any(map(str.isalpha, _without(part, *removed, (vocabulary.this_object.things, 3))))
+    return not any(map(str.isalpha, _without(part, *removed, *_words_of_absence()[2:])))
 
 
 def _words_of_absence() -> tuple[tuple[Phrases, int], ...]:
-    """Return words of absence and of absent things, each with the maximum length of an ending."""
+    """Return words of absence, of absent things and of requests, each with the maximum length of an ending."""
     vocabulary = quirks()
-    return ((vocabulary.not_found, 9), (vocabulary.not_available, 9), (vocabulary.this_object.things, 3))
+    objects = (vocabulary.this_object.things, 3), (vocabulary.this_object.requested, 6)
+    return ((vocabulary.not_found, 9), (vocabulary.not_available, 9), *objects)
 
 
 def _without(text: str, *removed: tuple[Phrases, int]) -> str:
@@ -510,9 +520,13 @@ def _without(text: str, *removed: tuple[Phrases, int]) -> str:
 
 
 def _beside_absence(text: str) -> int:
-    """Return the number of letters in a text, without words of absence, of absent things, and function words."""
+    """Return the number of letters in a text, without words of absence, of absent things, and function words.
+
+    Wide letters count three times: a title in Chinese may have four.
+    """
     between = ((phrases, 0) for phrases in (quirks().this_object.filler, quirks().saying))
-    return sum(map(str.isalpha, _without(text, *_words_of_absence(), *between)))
+    rest = _without(text, *_words_of_absence(), *between)
+    return sum(3 if east_asian_width(letter) in "WF" else 1 for letter in rest if letter.isalpha())
 
 
 @lru_cache(maxsize=512)  # the pages of a site repeat titles and headings
@@ -526,6 +540,13 @@ def _absence(text: str) -> PhraseMatch | None:
         return None
     weak = quirks().not_available.in_plain(plain_text)
     return next((phrase for phrase in weak if not _is_of_site(plain_text, phrase)), None)
+
+
+def _is_report(part: str) -> bool:
+    """Return True if a title reports an absent thing: "resource record not found", and not "paradise not found"."""
+    phrase = _absence(part)
+    rest = part.replace(phrase.words, " ") if phrase else ""
+    return _without(rest, (quirks().this_object.things, 3)) != plain(rest)
 
 
 def _is_of_site(plain_text: str, phrase: PhraseMatch) -> bool:

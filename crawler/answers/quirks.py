@@ -184,6 +184,8 @@ class ObjectWords(_Section):
     """Beginnings of a question."""
     filler: PhraseList
     """Words of a title without further meaning."""
+    requested: PhraseList
+    """Stems of words for the object that a visitor asked for."""
     saying: PhraseList
     """Words around the words of absence: auxiliary verbs, "this", "the"."""
 
@@ -447,6 +449,14 @@ def without_marks(text: str) -> str:
     return text[start:end]
 
 
+#: The vowel marks of Arabic, which few texts have, are removed.
+_PLAIN = {
+    ord("\N{RIGHT SINGLE QUOTATION MARK}"): "'",
+    ord("\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}"): "i",
+    **dict.fromkeys(range(0x64B, 0x653)),
+}
+
+
 def plain(text: str) -> str:
     """Return *text* in the form for comparing phrases: lower case, folded white space, straight apostrophes, composed
     letters.
@@ -456,10 +466,7 @@ def plain(text: str) -> str:
     """
     if text.isascii():
         return " ".join(text.lower().split())
-    straight = text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
-    composed = unicodedata.normalize("NFC", straight)
-    lower = composed.replace("\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}", "i").lower()
-    return " ".join(lower.split())
+    return " ".join(unicodedata.normalize("NFC", text).translate(_PLAIN).lower().split())
 
 
 class _Bare(dict[int, str]):

@@ -238,7 +238,8 @@ def _is_of_service(mapping: Mapping[str, Any]) -> bool:
     """
     keys = set(map(plain_key, mapping))
     are_addresses = len(mapping) > 1 and all(str(value).startswith(("http://", "https://")) for value in mapping.values())
-    return (are_addresses or not keys.isdisjoint(vocabulary("service"))) and not names_ark(mapping)
+    is_health = str(mapping.get("status")).lower() in vocabulary("healthy")
+    return (are_addresses or is_health or not keys.isdisjoint(vocabulary("service"))) and not names_ark(mapping)
 
 
 def names_ark(mapping: Mapping[str, Any]) -> bool:

@@ -195,9 +195,6 @@ def landing_control(url: str, *, other: bool = False, every: bool = False) -> st
 
     def invent(name: str) -> str:
         head, slash, last = unquote(name).rpartition("/")
-        if every and head:
-            # An address within the query, such as that of a manifest.
-            return _with_names(unquote(name), invent, every=True)
         extension = _EXTENSION.search(last)
         stem = last[: extension.start()] if extension else last
         letters = _HEXADECIMAL_LETTERS if _HEXADECIMAL.match(stem) else _CONSONANTS
@@ -233,7 +230,14 @@ def _with_names(url: str, change: Callable[[str], str], *, every: bool) -> str:
         else segment
         for at, segment in enumerate(segments)
     ]
-    query = [f"{key}{sign}{change(value) if at in named else value}" for at, (key, sign, value) in enumerate(fields)]
+
+    def change_value(value: str) -> str:
+        # An address within the query is that of a manifest or a file.
+        return _with_names(unquote(value), change, every=True) if every and "/" in unquote(value) else change(value)
+
+    query = [
+        f"{key}{sign}{change_value(value) if at in named else value}" for at, (key, sign, value) in enumerate(fields)
+    ]
     slash = "/" if parts.path.endswith("/") and len(parts.path) > 1 else ""
     return urlunsplit((parts.scheme, parts.netloc, "/".join(path) + slash, "&".join(query), ""))
 
