@@ -130,7 +130,7 @@ def test_page_of_several_objects_at_several_addresses_proves_nothing(vector: dic
         words = {"number": number, "letter": letter, "ark": ark, "name": ark.rpartition("/")[2]}
         body = vector["page"]
         for word, value in words.items():
-            body = body.replace("{%s}" % word, str(value))
+            body = body.replace(f"{{{word}}}", str(value))
         media_type = "text/html" if body.startswith("<") else "text/plain"
         seen.append(landing_hop(ark, f"https://land.example/item/{number}", body=body, type=media_type))
     controls = [about(str(seen[0].ark), Question.CONTROL, chain=[404], asked=R + "ark:12x45/x5zzz")]

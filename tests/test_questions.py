@@ -248,7 +248,9 @@ def test_every_part_that_may_identify_a_thing_is_changed(url: str, pattern: str)
 
 
 def test_every_part_of_an_address_in_the_query_is_changed() -> None:
-    control = landing_control("https://archive.example/viewer?manifest=https://iiif.example/iiif/b42/manifest", every=True)
+    control = landing_control(
+        "https://archive.example/viewer?manifest=https://iiif.example/iiif/b42/manifest", every=True
+    )
     assert control.startswith("https://archive.example/viewer?manifest=https://iiif.example/iiif/")
     assert "b42" not in control
 

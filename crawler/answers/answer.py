@@ -152,7 +152,8 @@ def read_answer(body: bytes, content_type: str | None, ark: Ark | None = None) -
         return Answer(media_type)
     kind, start = media_type or "", body[:4_096]
     is_html = "html" in kind and "xml" not in kind.replace("xhtml+xml", "")
-    title, references = None, ()
+    title: str | None = None
+    references: tuple[str, ...] = ()
     if _TAG.match(start):
         from crawler.answers.answer_pages import MARKUP_LIMIT, read_page  # with beautifulsoup4, when it is needed
 

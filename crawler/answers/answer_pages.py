@@ -66,9 +66,7 @@ _MOST_TEXTS = 500
 
 # A host that ignores inflections sends the same page for the object, `?info`, `??` and `?`.
 @lru_cache(maxsize=256)
-def read_page(
-    markup: bytes, charset: str | None
-) -> tuple[str | None, str, PageFacts, Record | None, tuple[str, ...]]:
+def read_page(markup: bytes, charset: str | None) -> tuple[str | None, str, PageFacts, Record | None, tuple[str, ...]]:
     """Return the title of a page, its text, its facts, its record, and the addresses in it. Never raises.
 
     The text is the title and the page's own readable text, without the parts that every page of the site has, with

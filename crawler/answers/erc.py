@@ -68,10 +68,7 @@ def parse_value(written: str) -> Value:
         rest = rest[code.end() :]
     sort_friendly = rest.startswith(",") and len(rest) > 1
     data = rest[1:].strip() if sort_friendly else rest.strip()
-    return Value(
-        decode(natural_order(data)) if sort_friendly else decode(data),
-        code["code"].lower() if code else None,
-    )
+    return Value(decode(natural_order(data)) if sort_friendly else decode(data), code["code"].lower() if code else None)
 
 
 def natural_order(sort_friendly: str) -> str:

@@ -157,9 +157,7 @@ def own_words(answer: Observation, control: Observation | None) -> str:
     return " ".join([*kept, *own])
 
 
-def has_nothing_of_its_own(
-    answer: Observation, controls: Sequence[Observation], again: Iterable[Observation]
-) -> bool:
+def has_nothing_of_its_own(answer: Observation, controls: Sequence[Observation], again: Iterable[Observation]) -> bool:
     """Return True if the stable part of a changing page is also in the pages of *controls*.
 
     *again* are further answers about the same object; those at its own address are copies of the page.

@@ -13,7 +13,17 @@ from http import HTTPStatus
 from itertools import chain
 from unicodedata import east_asian_width
 
-from crawler.answers.quirks import NOTICE_CHARS, OPENING_CHARS, TITLE_PARTS, PhraseMatch, Phrases, bare, is_unfilled, plain, quirks
+from crawler.answers.quirks import (
+    NOTICE_CHARS,
+    OPENING_CHARS,
+    TITLE_PARTS,
+    PhraseMatch,
+    Phrases,
+    bare,
+    is_unfilled,
+    plain,
+    quirks,
+)
 from crawler.answers.withdrawals import ARK_OR_URL, Withdrawal, is_no_fact, is_one_of_several, sentences, withdrawals_in
 
 #: Characters before words of absence, by which the sentences of two pages are compared.
@@ -388,32 +398,21 @@ class PageWords:
         if not self.is_short:
             return None
         shown = f"{control.title} {control.text}" if control is not None else ""
-        headings = set(map(plain, self.headings))
-        names = self._object_titles(shown)
-        passed = {plain(part) for part in self.headings if part in shown}.union(names)
+        headings, is_headed = set(map(plain, self.headings)), False
+        passed = {plain(part) for part in self.headings if part in shown}
         passed.update(part for part in map(plain, self.title_parts) if not _is_report(part))
-        is_named = self._is_named(shown) or any(map(_absence, names))
-        this, is_headed = quirks().this_object, False
-        text = own.removeprefix(self.title).strip()
-        text = self._with_stops(ARK_OR_URL.sub(" ", text.replace(name, " "))).replace(" | ", ". ")
-        plain_text = plain(text)
+        is_named = self._is_named(shown) or any(map(_absence, self._object_titles(shown)))
+        text = self._with_stops(ARK_OR_URL.sub(" ", own.removeprefix(self.title).strip().replace(name, " ")))
+        text, plain_own = text.replace(" | ", ". "), plain(own)
         for sentence in sentences(text):
             if sentence in passed:
                 continue
             if sentence == "404":
                 return sentence
-            phrase = _absence(f"{sentence}?" if f"{sentence}?" in plain_text else sentence)
+            phrase = _absence(f"{sentence}?" if f"{sentence}?" in plain_own else sentence)
             if phrase is not None:
-                is_requested = this.requested.is_in_plain(sentence)
-                is_strong = quirks().not_found.is_in_plain(phrase.words) or this.page.is_in_plain(sentence)
-                is_part = not is_strong and self.says_more(plain(own).replace(sentence, " "))
-                lead = sentence[: phrase.start]
-                # Below another heading, "the page" is that of the site, and "the third page" one of the object.
-                is_about_this = is_requested or not is_headed or this.this_object.search(sentence) is not None
-                most = _LEAD_LETTERS if is_about_this else _FEW_LETTERS / 2
-                is_first = _beside_absence(lead) <= most and (is_about_this or this.things.is_in_plain(sentence[: phrase.end]))
-                is_only = not _beside_absence(sentence) and not self.says_other(plain(own).replace(sentence, " "))
-                is_report = is_first and not is_part and (is_requested or is_only or not is_named)
+                rest = plain_own.replace(sentence, " ")
+                is_report = self._is_about_request(sentence, phrase, rest, is_headed=is_headed, is_named=is_named)
                 return phrase.words if is_report else None
             if quirks().pauses_and_faults.is_in_plain(sentence) or is_fault(sentence):
                 continue
@@ -422,6 +421,25 @@ class PageWords:
                     return None
                 is_headed = True
         return None
+
+    def _is_about_request(
+        self, sentence: str, phrase: PhraseMatch, rest: str, *, is_headed: bool, is_named: bool
+    ) -> bool:
+        """Return True if a sentence with words of absence is about the requested object, and not about a part of it.
+
+        *rest* is the text without the sentence. Below a heading that is not the object's name, "the page" is that of
+        the site, and "the third page" one of the object.
+        """
+        this = quirks().this_object
+        is_requested = this.requested.is_in_plain(sentence)
+        is_about_this = is_requested or not is_headed or this.this_object.search(sentence) is not None
+        if _beside_absence(sentence[: phrase.start]) > (_LEAD_LETTERS if is_about_this else _FEW_LETTERS / 2):
+            return False
+        is_strong = quirks().not_found.is_in_plain(phrase.words) or this.page.is_in_plain(sentence)
+        names_thing = is_about_this or this.things.is_in_plain(sentence[: phrase.end])
+        if not names_thing or (not is_strong and self.says_more(rest)):
+            return False
+        return is_requested or not is_named or not (_beside_absence(sentence) or self.says_other(rest))
 
     def _object_titles(self, shown: str = "") -> list[str]:
         """Return the parts of the title that may name an object: not those *shown* for any name, and no fault."""

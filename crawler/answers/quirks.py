@@ -480,8 +480,8 @@ class _Bare(dict[int, str]):
         return self[letter]
 
 
-#: Persian is also written with the Arabic letters for yeh and kaf.
-_BARE = _Bare({ord("\N{LATIN SMALL LETTER DOTLESS I}"): "i", 0x64A: "\N{ARABIC LETTER FARSI YEH}", 0x643: "\N{ARABIC LETTER KEHEH}"})
+#: The dotless i; and the Arabic letters for yeh and kaf, with which Persian is also written.
+_BARE = _Bare(zip(map(ord, "\u0131\u064a\u0643"), "i\u06cc\u06a9", strict=True))
 
 
 def bare(text: str) -> str:
@@ -587,7 +587,9 @@ def leads_back(urls: Sequence[str]) -> bool:
     """
     before, last = map(urlsplit, urls[-2:])
     values = (urlsplit(value).path for key, value in parse_qsl(last.query) if key.lower() in quirks().check.back)
-    return before.hostname == last.hostname and before.path.rstrip("/") in {unquote(value).rstrip("/") for value in values}
+    return before.hostname == last.hostname and before.path.rstrip("/") in {
+        unquote(value).rstrip("/") for value in values
+    }
 
 
 def is_log_in(url: str) -> bool:

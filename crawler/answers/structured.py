@@ -237,7 +237,9 @@ def _is_of_service(mapping: Mapping[str, Any]) -> bool:
     True
     """
     keys = set(map(plain_key, mapping))
-    are_addresses = len(mapping) > 1 and all(str(value).startswith(("http://", "https://")) for value in mapping.values())
+    are_addresses = len(mapping) > 1 and all(
+        str(value).startswith(("http://", "https://")) for value in mapping.values()
+    )
     is_health = str(mapping.get("status")).lower() in vocabulary("healthy")
     return (are_addresses or is_health or not keys.isdisjoint(vocabulary("service"))) and not names_ark(mapping)
 
@@ -513,7 +515,9 @@ def _statements(root: Any) -> Iterator[tuple[str, str]]:
         elif namespace == _MARC and name == "subfield":
             field = f"{element.getparent().get('tag', '')}{element.get('code', '')}"
             yield vocabulary("marc").get(field, ""), _text_of(element).rstrip(" /:;,")
-        elif namespace in vocabulary("libraries") and (namespace != _TEI or any(element.iterancestors(f"{{{_TEI}}}teiHeader"))):
+        elif namespace in vocabulary("libraries") and (
+            namespace != _TEI or any(element.iterancestors(f"{{{_TEI}}}teiHeader"))
+        ):
             yield vocabulary("libraries")[namespace].get(name, ""), _text_of(element)
 
 

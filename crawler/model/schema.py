@@ -438,7 +438,9 @@ observation = Table(
     required("body_complete", Boolean, "whether the body was read to its end"),
     optional("record", Shared(JSON), "parsed metadata of the answer", "mapping"),
     optional("similarity", Shared(Text), "sketch of the whole text, for comparing answers, in hexadecimal"),
-    optional("page_digest", Text, "digest of words, links and media of a page, to find its copies at a host, in hexadecimal"),
+    optional(
+        "page_digest", Text, "digest of words, links and media of a page, to find its copies at a host, in hexadecimal"
+    ),
     required(
         "facts",
         Shared(JSON),

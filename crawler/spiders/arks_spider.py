@@ -225,7 +225,7 @@ class ArksSpider(AuditSpider):
 
     def _time_is_up(self) -> None:
         """Send no more requests. The same command resumes the run."""
-        logger.warning(f"the check ended after {self._max_time_s:g} seconds (--max-time)")
+        logger.warning("the check ended after %g seconds (--max-time)", self._max_time_s)
         self.stop(reason=TIME_IS_UP)
 
     # -- questions and answers

@@ -399,7 +399,6 @@ class RunJudge:
             registered=registry.entry(ark) if registry else None,
         )
 
-
     def _copies_of(self, answer: AnswerFacts) -> int:
         """Return the number of other objects with a page of the same words, links and media at another address."""
         pages = self._pages.get(answer.seen.page_digest or "", ())
