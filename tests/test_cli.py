@@ -501,6 +501,22 @@ def test_empty_list_is_named_as_nothing_to_check(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("12148/btv1b8449691v", "write ark: before it (ark:12148/btv1b8449691v)"),
+        ("/12148/btv1b84/f1.item", "write ark: before it (ark:12148/btv1b84/f1.item)"),
+        ("10.1000/182", "holds no ARK\n"),
+        ("12148", "holds no ARK\n"),
+        ("https://n2t.net/12148/x5", "holds no ARK\n"),
+    ],
+)
+def test_name_without_its_label_is_told_how_to_write_it(text: str, said: str) -> None:
+    done = run_command("check", text)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert said in done.stderr
+
+
 def test_lines_without_ark_are_reported_and_alone_a_mistake(tmp_path: Path) -> None:
     done = run_command("check", "nothing", "ark:/12345/x5", "ark:/12148/")
     assert (done.returncode, outcomes(json_lines(done.stdout))) == (0, ["invalid", "skipped", "invalid"])

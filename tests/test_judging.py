@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ from crawler.verdicts.remarks import Findings, RunFindings
 from extractors.find import find_arks
 from extractors.model.ark import Ark
 from tests.test_verdict import observation
+from tests.vectors import vectors
 
 R = "https://r.example/"
 
@@ -118,6 +120,31 @@ def test_arks_that_land_together_and_parts_of_one_object() -> None:
     [(url, [finding])] = run_findings(judged).items()
     assert (url, finding.kind) == (volume, "shared-landing")
     assert finding.detail == "2 ARKs end here: ark:12x45/x5, ark:12x45/x7"
+
+
+@pytest.mark.parametrize("vector", vectors("repeated_pages"))
+@pytest.mark.parametrize("count", [2, 3])
+def test_page_of_several_objects_at_several_addresses_proves_nothing(vector: dict[str, Any], count: int) -> None:
+    seen = []
+    for number, letter in list(zip(range(31, 34), ("amber", "blue", "coral"), strict=True))[:count]:
+        ark = f"ark:12x45/x5{letter}{number}"
+        words = {"number": number, "letter": letter, "ark": ark, "name": ark.rpartition("/")[2]}
+        body = vector["page"]
+        for word, value in words.items():
+            body = body.replace(f"{{{word}}}", str(value))
+        media_type = "text/html" if body.startswith("<") else "text/plain"
+        seen.append(landing_hop(ark, f"https://land.example/item/{number}", body=body, type=media_type))
+    controls = [about(str(seen[0].ark), Question.CONTROL, chain=[404], asked=R + "ark:12x45/x5zzz")]
+    judged = verdicts([target(str(one.ark)) for one in seen], [*seen, *controls])
+    expected = "undetermined" if vector["copies"] and count == 3 else "resolved"
+    assert {verdict.object.outcome for verdict in judged} == {expected}
+
+
+def test_parts_of_one_object_are_no_copies_of_its_page() -> None:
+    arks = ["ark:12x45/x5", "ark:12x45/x5/f1", "ark:12x45/x5/f2", "ark:12x45/x7"]
+    seen = [landing_hop(ark, f"https://land.example/{ark[9:]}", text="Mera", body="Mera vem tulk") for ark in arks]
+    assert {one.page_digest for one in seen} == {seen[0].page_digest}
+    assert {verdict.object.outcome for verdict in verdicts(map(target, arks), seen)} == {"resolved"}
 
 
 def test_one_ark_that_leads_to_two_objects() -> None:

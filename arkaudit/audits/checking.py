@@ -51,7 +51,7 @@ class CheckResult:
 
     rows: Sequence[dict[str, Any]]
     """One row for each line of input, in order; after an interruption only lines with a verdict."""
-    was_interrupted: bool
+    interruption: AuditInterrupted | None
     results: RunResults
     """Object outcomes of the rows."""
     known: str
@@ -76,7 +76,7 @@ class CheckRun:
 
     verdicts: Mapping[Pair, Verdict]
     """Verdicts in the order in which they were first made."""
-    was_interrupted: bool
+    interruption: AuditInterrupted | None
     decided: Mapping[Pair, TriagedArk]
     """Triage decisions."""
     observed: RunObservations | None
@@ -128,7 +128,7 @@ def judge_lines(
     def verdict_on(mention: Mention) -> Verdict | None:
         ark, url = targets[mention]
         verdict = run.verdicts.get((str(ark), url))
-        return verdict if verdict is not None or run.was_interrupted else unobserved_verdict(ark, url)
+        return verdict if verdict is not None or run.interruption else unobserved_verdict(ark, url)
 
     return [verdict_on(one) if isinstance(one, Mention) else one for one in mentions], run
 
@@ -182,7 +182,7 @@ def _run(
         verdicts[_pair(verdict)] = verdict
 
     store, config = begun.store, begun.config
-    was_interrupted = False
+    interruption = None
     if begun.finished_run is not None:
         run_id = begun.finished_run
         registry = load_registry()
@@ -197,13 +197,13 @@ def _run(
             audit = Audit(config, store, dataset=dataset, targets=targets, readings=readings or {}, on_verdict=collect)
             run_id = audit.run("check", begun.decision)
         except AuditInterrupted as stopped:
-            run_id, was_interrupted = stopped.run_id, True
+            run_id, interruption = stopped.run_id, stopped
     decided = store.triaged_arks(run_id)
     first_problems = _problems(verdicts.values(), decided)[:MOST_FAULTS]
     places = store.places_of([_pair(verdict) for verdict in first_problems])
     return CheckRun(
         verdicts,
-        was_interrupted,
+        interruption,
         decided,
         RunObservations(store.observations(run_id)) if explain else None,
         {record.request_url: record for record in store.mementos(run_id)},
@@ -252,7 +252,7 @@ def _result(
 
     return CheckResult(
         printed,
-        run.was_interrupted,
+        run.interruption,
         RunResults(outcomes, tokens),
         count_words(run.decided),
         faults=tuple(map(fault, problems[:MOST_FAULTS])),

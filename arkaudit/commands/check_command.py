@@ -17,6 +17,7 @@ from arkaudit.commands.options import (
     fail_on_option,
     flag,
     inventory_option,
+    max_time_option,
     repeatable,
     request_options,
     resume_option,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 @repeatable("--prefix", "prefixes", metavar="ARK", help="With --inventory: only ARKs that begin so. Repeatable.")
 @fail_on_option
 @baseline_options
+@max_time_option
 @request_options
 def check(
     arks: tuple[str, ...],
@@ -157,8 +159,8 @@ def print_check(
             print_explanations(done.rows, Console())
         else:
             write_jsonl(done.rows, sys.stdout)
-    if done.was_interrupted:
-        end_interrupted(can_go_on=store_file is not None)
+    if done.interruption is not None:
+        end_interrupted(can_go_on=store_file is not None, is_by_time=done.interruption.is_by_time)
     if store_file is not None:
         report_idle_in(store_file, config)
     total = check_total(done.families, done.lines_without_ark, done.known)

@@ -167,6 +167,10 @@ def with_options(*options: Callable[[Any], Any]) -> Callable[[Command], Command]
     return decorate
 
 
+max_time_option = click.option(
+    "--max-time", metavar="DURATION", help="Maximum duration, such as 90m, 2h.  [default: no limit]"
+)
+"""The option for the duration of a crawl or a check."""
 request_options = with_options(optional_config_option, *_REQUESTS, _VERBOSE)
 """Adds the options of every command that sends requests."""
 asking_options = with_options(
@@ -182,7 +186,7 @@ def crawl_options(command: Command) -> Command:
     options = (
         click.option("--depth", type=int, help="Links to follow from a seed.  [default: no limit]"),
         click.option("--max-pages", type=int, help="Maximum number of documents to fetch.  [default: no limit]"),
-        click.option("--max-time", metavar="DURATION", help="Maximum duration, such as 90m, 2h.  [default: no limit]"),
+        max_time_option,
         click.option(
             "--scope",
             type=click.Choice([extent.value for extent in Extent]),

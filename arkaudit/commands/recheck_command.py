@@ -18,6 +18,7 @@ from arkaudit.commands.options import (
     dry_run_option,
     fail_on_option,
     flag,
+    max_time_option,
     repeatable,
     request_options,
     store_file_option,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 @dry_run_option
 @fail_on_option
 @audit_option
+@max_time_option
 @request_options
 def recheck(
     store_file: Path | None,

@@ -277,13 +277,17 @@ def end_for(failure: Exception) -> NoReturn:
     raise failure
 
 
-def end_interrupted(*, can_go_on: bool) -> NoReturn:
-    """Exit after an interruption, and print the command that resumes the run, if it can be resumed."""
-    say(INTERRUPTED, level=logging.ERROR)
+def end_interrupted(*, can_go_on: bool, is_by_time: bool = False) -> NoReturn:
+    """Exit after an interruption, and print the command that resumes the run, if it can be resumed.
+
+    The code is 3 if the time limit of a check ended it.
+    """
+    if not is_by_time:
+        say(INTERRUPTED, level=logging.ERROR)
     if can_go_on:
         words = [word for word in sys.argv[1:] if word != "--no-resume"]
         say(f"next, to resume it: {shlex.join(['arkaudit', *words])}")
-    sys.exit(EXIT_INTERRUPTED)
+    sys.exit(EXIT_UNFINISHED if is_by_time else EXIT_INTERRUPTED)
 
 
 @contextmanager
