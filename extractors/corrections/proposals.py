@@ -78,6 +78,7 @@ _WORDS = {
     "look-alike hyphen": "a character that only looks like a hyphen",
     "invisible character": "an invisible character",
     "full-width character": "a full-width character",
+    "ligature": "a ligature",
     "soft hyphen": "a soft hyphen",
 }
 
@@ -148,7 +149,7 @@ def choose(proposals: Iterable[Proposal]) -> tuple[list[Proposal], list[Proposal
 def _faults(mention: Mention) -> Sequence[_Fault]:
     """Return the faults in the written text, by comparing it with the repaired one; empty if they can't be aligned."""
     written, repaired = mention.as_written, mention.repaired
-    if repaired.startswith(written):
+    if repaired.startswith(written) or "page break" in mention.repairs:
         return ()
     resolver = mention.resolver or ""
     host = address_of(resolver).partition("/")[0]
@@ -174,7 +175,7 @@ def _faults(mention: Mention) -> Sequence[_Fault]:
         char, due = text[at], repaired[done : done + 1]
         start, end = offsets.source_offset(at), offsets.source_end(at + 1)
         is_at_wrap = char == "-" and text[at + 1 : at + 2] == WRAP
-        if char == PARAGRAPH or (replaced is not None and replaced.repair == "page break"):
+        if char == PARAGRAPH:
             return ()
         if char == WRAP:
             faults.append(_Fault(Kind.BROKEN_WRAP, Edit(start, end, ""), "a line break"))

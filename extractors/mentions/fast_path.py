@@ -20,16 +20,16 @@ from extractors.mentions.mention_reader import (
     REST_VARIES,
     SHORT_NAME,
     VARIABLE,
-    following_paragraph,
     is_placeholder,
     shorter_names,
 )
+from extractors.mentions.open_ends import may_go_on_below
 from extractors.model.ark import Ark
 from extractors.model.check_characters import CheckCharacter, Zones
 from extractors.model.documents import Block, Role
 from extractors.model.offset_map import RIGHT_TO_LEFT
 from extractors.wraps.reasons import Reason
-from extractors.wraps.rules import Confidence, may_be_rest
+from extractors.wraps.rules import Confidence
 
 _CHAR = "[0-9A-Za-z=~+_]"
 #: The label and an ARK in normal form, except for single hyphens in its name; it ends in a letter or digit.
@@ -154,7 +154,9 @@ def clean_mention(block: Block, first: int, start: int, end: int, zones: Zones) 
         return None
     if block.seams or (block.page_breaks and any(at < page_break < last for page_break in block.page_breaks)):
         return None
-    if found["paragraph"] and may_be_rest(following_paragraph(text, last)):
+    if found["paragraph"] and may_go_on_below(text, last):
+        return None
+    if any(last <= before <= found.end() or after == at for before, after in block.inner_page_breaks):
         return None
     ark = _ark(found, zones)
     if ark is None or shorter_names(ark, block, zones):

@@ -12,6 +12,7 @@ import regex
 
 from extractors.mentions.gaps import ArkBuilder, Gaps, Notes, mapped_ark
 from extractors.mentions.mention import Mention, NamespaceMention, is_cut_from
+from extractors.mentions.open_ends import may_go_on_below
 from extractors.mentions.resolvers import WrittenResolver, resolver_before
 from extractors.model.ark import BETANUMERIC, Ark, Remark
 from extractors.model.check_characters import CheckCharacter, Zones, lower_case_form
@@ -68,7 +69,6 @@ INCOMPLETE_NAME = re.compile(
     r"[^/]*/(?:[0-9]?[0-9a-f]{8}-[0-9a-f]{4}-(?:[0-9a-f]{4}-){0,2}[0-9a-f]{0,11}|[0-9]:[0-9]:[0-9A-Z]{1,4})(?=[/.]|\Z)"
     r"|67375/[0-9A-Z]{1,3}(?:-?[0-9A-Z]{1,8}-?)?(?=[/.]|\Z)"
 )
-_NEXT_PARAGRAPH = re.compile(r"[ \t]{0,40}\r?\n[ \t]{0,40}(?:\r?\n[ \t]{0,40}){1,4}(?P<line>\S[^\r\n]{0,79})")
 _ESCAPE = re.compile(r"%(?:25)*[0-9A-Fa-f]{2}")
 _ENCODED_SLASH = re.compile(r"[0-9]{5}%(?:25)*2[Ff]")
 #: A height of IIIF, after a comma.
@@ -610,7 +610,7 @@ class MentionReader:
             if is_true:
                 notes.decisions.append(WrapDecision(False, reason, Confidence.LIKELY))
                 notes.is_beyond_name |= bool(ark.qualifier)
-        if any(start < at < end for at in block.page_breaks):
+        if "page break" in notes.repairs or any(start < at < end for at in block.page_breaks):
             notes.decisions.append(WrapDecision(True, Reason.CONTINUES_ON_NEXT_PAGE, Confidence.LIKELY))
         if self._zones.check(ark) is CheckCharacter.FAILS:
             notes.mark_likely(Reason.CHECK_CHARACTER_FAILS)
@@ -643,8 +643,8 @@ class MentionReader:
         following = self._block.following if self._block.is_blank_after(end) else ""
         if self._block.role is Role.TEXT:
             literal = _NEXT_LITERAL.match(self._block.text, end)
-            following = literal["next"] if literal else following_paragraph(self._block.text, end) or following
-        return following != "" and may_be_rest(following)
+            following = literal["next"] if literal else following
+        return may_be_rest(following) or (self._block.role is Role.TEXT and may_go_on_below(self._block.text, end))
 
     def _supporting_reason(self, ark: Ark) -> Reason | None:
         """Return the evidence that makes a likely *ark* certain, or None."""
@@ -716,16 +716,6 @@ def shorter_names(ark: Ark, block: Block, zones: Zones) -> list[Ark]:
     ends = [*reversed(glued), *range(len(ark.name) - 1, 0, -1)] if block.page is not None else reversed(glued)
     shorter = (Ark(ark.naan, ark.name[:end]) for end in ends if end >= SHORTEST_CHECKED)
     return [other for other in shorter if zones.check(other) is CheckCharacter.PASSES]
-
-
-def following_paragraph(text: str, end: int) -> str:
-    r"""Return the first line of the paragraph after the one that ends at *end*; empty if none ends there.
-
-    >>> following_paragraph("ark:/67531/metadc107\n\n835 maps\nand", 20)
-    '835 maps'
-    """
-    paragraph = _NEXT_PARAGRAPH.match(text, end)
-    return paragraph["line"] if paragraph else ""
 
 
 def is_placeholder(chars: str) -> bool:

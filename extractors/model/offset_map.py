@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import html
 import re
+import unicodedata
 from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
@@ -20,6 +22,9 @@ WRAP = "\n"
 PARAGRAPH = "\f"
 #: In repaired text: a blank other than a plain space, which may be typography inside a word.
 ODD_BLANK = "\N{NO-BREAK SPACE}"
+
+#: PDFium's character for a hyphen at a line end: a noncharacter, for which Unicode has no name.
+LINE_END_HYPHEN = "\ufffe"
 
 #: A pattern for the letters of scripts without blanks between words.
 UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
@@ -35,16 +40,15 @@ _SPECIAL = regex.compile(
     | (?P<soft_gap>  \N{{SOFT HYPHEN}}++ \ {{1,3}} (?=\S) )        # the same, and a blank for the line's end
     | (?P<removed>   \x1b\[ [0-9;]{{0,20}} [mK]              # a colour of a terminal
                    | [\\¬⏎↩↵] (?= {_BLANKS} {_BREAK} ) )      # Rust, TOML, YAML; prints, editors
-    | (?P<page>      (?: {_BLANKS} \r?\n )++ (?: {_BLANKS} \d{{1,4}} {_BLANKS} \r?\n (?: {_BLANKS} \r?\n )*+ )?+
-                     \f (?: [^\n\f]{{1,80}} (?: \r?\n ){{2,}}+ )? )   # the running foot and head of a text with pages
     | (?P<wrap>      (?<![^\S\n\r]) (?: {_BLANKS} {_BREAK} )++ {_BLANKS} )
-    | (?P<pdf_end>   [\x02\uFFFE] (?: {_BLANKS} {_BREAK} )? {_BLANKS} )   # PDFium: a hyphen ended this line
+    | (?P<pdf_end>   [\x02{LINE_END_HYPHEN}] (?: {_BLANKS} {_BREAK} )? {_BLANKS} )   # PDFium: a hyphen ended this line
     | (?P<dash>      [\p{{Dash}}\N{{HYPHEN BULLET}}--\-] )
     | (?P<invisible> \p{{Default_Ignorable_Code_Point}}+ )
     | (?P<wide>      [\uFF01-\uFF5E] )                    # full-width forms of ASCII
+    | (?P<ligature>  [\uFB00-\uFB06] )                    # ff, fi, fl, ffi, ffl, st
     | (?P<blank>     [^\S\ ]+ )
     | (?P<escape>    %(?:25)?+ (?: 0[AaDd9] | 20 | [C-Fc-f][0-9A-Fa-f] (?: %(?:25)?+ [89ABab][0-9A-Fa-f] ){{1,3}}+ ) )
-    | (?P<json>      \\u (?: 00[2-7][0-9A-Fa-f] | 00[Aa][0Dd] | 20[0-6][0-9A-Fa-f] | 2212 | [Ff][Ee][Ff][Ff] ) )
+    | (?P<json>      \\u (?: 00[2-7][0-9A-Fa-f] | 00[Aa][0Dd] | 20[0-6][0-9A-Fa-f] | 2212 | [Ff][Bb]0[0-6] | [Ff][Ee][Ff][Ff] ) )
     | (?P<backslash> \\ (?= [!-/:-@\[-`{{-~] ) )          # Markdown and JSON escape ASCII punctuation so
     | (?P<entity>    & (?: \#[0-9]{{2,5}} | \#[xX][0-9A-Fa-f]{{2,4}} | colon | sol | shy | nbsp | hyphen | dash
                            | lowbar | period | equals | amp
@@ -54,14 +58,14 @@ _SPECIAL = regex.compile(
 )
 _ONE_BREAK = regex.compile(_BREAK, regex.VERBOSE)
 #: Characters at which one of those may begin, found at the speed of C: no letter, digit, space or plain punctuation.
-#: Blanks before a line break are added later. The listed letters are full-width or invisible.
-_ODD = re.compile(r"[^\w !-$'-/:-@\[\]^`{-~]|[%\\&]|[\uFF01-\uFF5E\u115F\u1160\u3164\uFFA0]")
+#: Blanks before a line break are added later. The listed letters are full-width, ligatures or invisible.
+_ODD = re.compile(r"[^\w !-$'-/:-@\[\]^`{-~]|[%\\&]|[\uFF01-\uFF5E\uFB00-\uFB06\u115F\u1160\u3164\uFFA0]")
 #: A line break without blanks or marks next to it, which repairing doesn't change.
 _PLAIN_WRAP = re.compile(r"[^\s\xad]\n[^\s>#|*;%/-]")
 #: The mark of e-mail and program text before a line.
 LINE_MARK = re.compile(r"[ \t]*(?:[>#|*;%]|//|--(?=[ \t]))[>#|*;% \t]*")
 _LONGEST_LINE = 1000
-_WIDE_OFFSET = 0xFF01 - 0x21
+_NO_PAGE_BREAKS: Mapping[int, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +158,13 @@ class OffsetMap:
         return self.source[self.source_offset(offset) : self.source_end(offset + 1)]
 
 
-def offset_map(source: str, start: int = 0, end: int | None = None) -> OffsetMap:
+def offset_map(
+    source: str, start: int = 0, end: int | None = None, page_breaks: Mapping[int, int] = _NO_PAGE_BREAKS
+) -> OffsetMap:
     """Return the offset map of a piece of *source*: hyphens folded to ``-``, invisible characters and escapes of
     punctuation removed, wraps and odd blanks replaced by one character each.
+
+    *page_breaks* maps the start of each page break, such as a page number between two line ends, to its end: one wrap.
 
     >>> offset_map("btv1b84\\N{EN DASH}\\r\\n  49").text
     'btv1b84-\\n49'
@@ -169,15 +177,19 @@ def offset_map(source: str, start: int = 0, end: int | None = None) -> OffsetMap
     done, length = start, 0
     for odd in _ODD.finditer(source, start, end):
         first = odd.start()
-        if first < done or (first and _PLAIN_WRAP.match(source, first - 1)):
+        is_page_break = first in page_breaks
+        if first < done or (first and not is_page_break and _PLAIN_WRAP.match(source, first - 1)):
             continue
         while first > done and source[first - 1] == " " and source[odd.start()].isspace():
             first -= 1
-        special = _SPECIAL.match(source, first, end) or _SPECIAL.match(source, odd.start(), end)
-        if special is None:
-            continue
-        text, repair = _replacement(special.lastgroup or "", special[0])
-        first, last = special.span()
+        if is_page_break:
+            text, repair, last = WRAP, "page break", min(page_breaks[odd.start()], end)
+        else:
+            special = _SPECIAL.match(source, first, end) or _SPECIAL.match(source, odd.start(), end)
+            if special is None:
+                continue
+            text, repair = _replacement(special.lastgroup or "", special[0])
+            first, last = special.span()
         if text == WRAP:
             last = _skip_line_mark(source, first, last)
         if text == source[first:last]:
@@ -217,8 +229,6 @@ def _replacement(kind: str, written: str) -> tuple[str, str | None]:
         case "wrap":
             breaks = _ONE_BREAK.findall(written)
             return (WRAP if len(breaks) == 1 and breaks[0] != "\f" else PARAGRAPH), None
-        case "page":
-            return WRAP, "page break"
         case "soft_end":
             return "-", "soft hyphen"
         case "soft_gap":
@@ -232,7 +242,9 @@ def _replacement(kind: str, written: str) -> tuple[str, str | None]:
         case "invisible":
             return "", "soft hyphen" if "\N{SOFT HYPHEN}" in written else "invisible character"
         case "wide":
-            return chr(ord(written) - _WIDE_OFFSET), "full-width character"
+            return unicodedata.normalize("NFKC", written), "full-width character"
+        case "ligature":
+            return unicodedata.normalize("NFKC", written), "ligature"
         case "blank":
             return ODD_BLANK, None
         case "json":

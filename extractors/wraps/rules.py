@@ -251,6 +251,8 @@ _FOOTNOTE = regex.compile(r"\d{1,3}[.)]?\p{Lu}(?=\p{L}*[AEIOUYaeiouy])(?:\p{Ll}{
 _SENTENCE_START = regex.compile(
     r"(?:\d{1,3}[.)]?)?\p{Lu}\p{Ll}|\d{1,3}(?=\p{Ll}*[aeiou])\p{Ll}{3,}\Z|\p{Lu}\p{L}*\d*\p{L}*[,;:]?\Z|(?:1[4-9]|20)\d\d[.,;:)]*\Z"
 )
+#: ``2nd`` and ``19th``, which are no part of a name.
+_ORDINAL = regex.compile(r"\d{1,4}(?:st|nd|rd|th|er|ère|ème)(?![\p{L}\p{Nd}])")
 #: A request of troff.
 _REQUEST = regex.compile(r"\.[A-Z]{2}\Z")
 _SCHEME = regex.compile(r"[a-z]+:", regex.IGNORECASE)
@@ -417,7 +419,7 @@ def word_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 def mixed_token(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if not (_MIXED.match(wrap.right) or _WORDS_JOINED.match(wrap.right)):
         return None
-    if _FOOTNOTE.match(wrap.right):
+    if _FOOTNOTE.match(wrap.right) or _ORDINAL.match(wrap.right):
         return WrapDecision(False, Reason.ENDS_BEFORE_WORD, Confidence.LIKELY)
     return WrapDecision(
         True, Reason.LETTERS_AND_DIGITS_FOLLOW, Confidence.LIKELY if wrap.is_full else Confidence.AMBIGUOUS
@@ -494,5 +496,5 @@ def may_be_rest(following: str) -> bool:
     if not part or part == "ark" or _SCHEME.match(token) or (more and _DATE.match(token)):
         return False
     if _MIXED.match(part):
-        return True
+        return not _ORDINAL.match(token)
     return not more and part.isdecimal() and not _YEAR.match(token)

@@ -13,8 +13,8 @@ from math import inf
 from statistics import median
 from typing import NamedTuple
 
+from extractors.model.offset_map import LINE_END_HYPHEN
 from extractors.readers.pdf.geometry import (
-    LINE_END_HYPHEN,
     SLACK,
     WIDEST_LEADING,
     Glyphs,

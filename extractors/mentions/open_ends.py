@@ -1,0 +1,201 @@
+"""Texts that end inside a URL or an ARK, and the page breaks after which they may continue."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import lru_cache
+from itertools import chain, islice
+
+import regex
+
+from extractors.mentions.labels import label_signs
+from extractors.model.offset_map import LINE_END_HYPHEN
+from extractors.wraps.rules import may_be_rest
+
+_LINE_BREAK = re.compile(rf"[\r\n]+|{LINE_END_HYPHEN}")
+_INVISIBLE = re.compile("[\N{ZERO WIDTH SPACE}\N{WORD JOINER}\N{ZERO WIDTH NON-JOINER}]+")
+_HYPHENS = "-\N{HYPHEN}\N{SOFT HYPHEN}"
+_LABEL_OR_SCHEME = re.compile(r"https?:|ark:", re.IGNORECASE)
+_BEGUN = re.compile(r"https?:|ark:|\A:/", re.IGNORECASE)  # French: a space before the colon
+_LABEL_BEGUN = re.compile(r"(?:\A|[\W_])(a|ar|ark|h|ht|htt|http|https)\Z", re.IGNORECASE)
+_COLON_OR_BEGIN = re.compile(
+    rf":|(?<![^\W_])(?:a|ar|ark|h|ht|htt|https?)-?\s*(?:[\r\n{LINE_END_HYPHEN}]|\Z)", re.IGNORECASE
+)
+_TAIL_CHARS = 300
+_HEAD_CHARS = 12
+_LAST_LINES = 5  # of a page: its text may end before a running foot of several lines
+
+
+def is_open(text: str) -> bool:
+    r"""Return True if *text* ends inside a URL or an ARK, or with the possible beginning of a label.
+
+    >>> is_open("see https:"), is_open("see ark:/12345/\r\nx5"), is_open("see ark:/12345/x5 and")
+    (True, True, False)
+    """
+    return _is_open(_last_word(_lines(text)))
+
+
+def open_lines(page: str) -> list[int]:
+    r"""Return how many lines before its end the text of a *page* may end openly, before a running foot.
+
+    >>> open_lines("see ark:/12345/\r\n12\r\nin press")
+    [1, 2]
+    """
+    if not _COLON_OR_BEGIN.search(page, max(0, len(page) - _TAIL_CHARS)):
+        return []
+    lines = _lines(page)
+    counts = range(min(_LAST_LINES, len(lines)))
+    return [after for after in counts if _is_open(_last_word(lines[: len(lines) - after]))]
+
+
+def may_continue(text: str, following: str) -> bool:
+    """Return True if *following* may continue the open end of *text*; the beginning of a label must be completed there.
+
+    >>> may_continue("see ar", "k:/12345/x5"), may_continue("is a", "word"), may_continue("ark:/12345/x", "word")
+    (True, False, True)
+    """
+    word = _last_word(_lines(text))
+    begun = _LABEL_BEGUN.search(word)
+    if begun is None or _BEGUN.search(word):
+        return bool(following)
+    return _LABEL_OR_SCHEME.match(begun[1] + "".join(_lines(following[:_HEAD_CHARS]))) is not None
+
+
+def _is_open(word: str) -> bool:
+    return _BEGUN.search(word) is not None or _LABEL_BEGUN.search(word) is not None
+
+
+def _lines(text: str) -> list[str]:
+    """Return the last lines of a text, without invisible characters and hyphens at line ends."""
+    visible = _INVISIBLE.sub("", text[-_TAIL_CHARS:])
+    return [line.rstrip().rstrip(_HYPHENS) for line in _LINE_BREAK.split(visible.rstrip())]
+
+
+def _last_word(lines: list[str]) -> str:
+    """Return the last word of the last line; if it fills that line, together with the word before it."""
+    pieces = []
+    for line in reversed(lines):
+        pieces.append(line[line.rfind(" ") + 1 :])
+        if " " in line:
+            break
+    return "".join(reversed(pieces))
+
+
+# Page breaks in a text without pages: rules, page numbers, running heads and feet, and form feeds.
+
+_REST_OF_WORD = re.compile(r"\S*+")
+_BEFORE_FORM_FEED = re.compile(r"\S++(?=[ \t]*+(?:[\r\n][ \t]*+)*+(?:[0-9]{1,4}[ \t\r\n]*+)?+\f)")
+_MOST_LINES_OF_NAME = 4
+_NEXT_LINE = re.compile(r"[ \t]*+(?P<breaks>[\r\n\f]\s*+)(?P<line>[^\r\n\f]*+)")
+_EMPTY_LINE = re.compile(r"[ \t]*+(?:(?:\r?\n[ \t]*+){2}|(?:\r?\n)?\f)")
+_MOST_LINES = 8
+_LONGEST_HEAD = 80
+_PAGE = (
+    r"(?: pp? | pag(?:e|ina)? | pág(?:ina)? | s(?:eite|ida|ide|lide)? | fol(?:io|ie)? | bl(?:att)? | leaf | стр ) \.? \s*"
+)
+_OF_PAGES = r"\s? (?: / | of | von | van | sur | de | di | da | av | из ) \s? [0-9]{1,5}"
+_BESIDE_NUMBER = r"(?: \s{2,} | \s? [|·•–—] \s? )"
+#: Between two pages: a rule, ``- 12 -``, ``Page 9 of 40``, ``9/40``, ``Annals of Printing    12``, ``12 | Annals``.
+_PAGE_LINE = regex.compile(
+    rf"""
+      (?P<sign> [-*_=~·•–—] ) (?: [ \t]* (?P=sign) ){{2,}}+ | [⁂❦§]
+    | [^\w\s]++ \s* [0-9]{{1,5}} \s* [^\w\s]++
+    | \W{{0,6}} (?: {_PAGE} [0-9]{{1,5}} (?: {_OF_PAGES} )? | [0-9]{{1,5}} {_OF_PAGES} ) \W{{0,6}}
+    | [0-9]{{1,5}} {_BESIDE_NUMBER} \p{{L}} .{{2,60}} | \p{{L}} .{{2,60}}? {_BESIDE_NUMBER} [0-9]{{1,5}}
+    """,
+    regex.VERBOSE | regex.IGNORECASE,
+)
+_PAGE_NUMBER = re.compile(r"[0-9]{1,5}|[ivxlc]{1,8}", re.IGNORECASE)
+_DIGITS = re.compile(r"[0-9]+")
+_NUMBER = re.compile(r"[0-9]+(?!\w)")
+_SEVERAL_LETTERS = regex.compile(r"(?:\P{L}*\p{L}){4}")
+
+
+def page_breaks_in(text: str) -> tuple[tuple[int, int], ...]:
+    r"""Return start and end of each page break over which an ARK may continue, from the end of a line to the next text.
+
+    A page break has a form feed, or lines that end or begin a page. An empty line after a hyphen counts as one.
+
+    >>> text = "see ark:/12148/bpt6k10\n\n- 12 -\n\n7371t"
+    >>> [text[start:end] for start, end in page_breaks_in(text)]
+    ['\n\n- 12 -\n\n']
+    """
+    breaks: dict[int, int] = {}
+    before_form_feeds = _BEFORE_FORM_FEED.finditer(text) if "\f" in text else ()
+    line_end = 0
+    for at in sorted(chain(label_signs(text), (word.start() for word in before_form_feeds))):
+        for _ in range(_MOST_LINES_OF_NAME):
+            if at < line_end:  # within a word that was looked at
+                break
+            line_end = _REST_OF_WORD.match(text, at).end()  # type: ignore[union-attr]
+            following = _NEXT_LINE.match(text, line_end)
+            if following is None:
+                break
+            end = _end_of_page_break(text, line_end)
+            if end is not None:
+                if _may_go_on(text, line_end, text[end : end + _TAIL_CHARS]):
+                    breaks[following.start("breaks")] = end
+                break
+            at = following.start("line")
+    return tuple(sorted(breaks.items()))
+
+
+def may_go_on_below(text: str, end: int) -> bool:
+    r"""Return True if an ARK that ends at *end*, with its paragraph, may continue in the next one, or on the next page.
+
+    >>> may_go_on_below("ark:/67531/metadc107\n\n835b maps", 20), may_go_on_below("ark:/67531/metadc107\n\nMaps", 20)
+    (True, False)
+    >>> may_go_on_below("ark:/67531/metadc107\n\nA running head\n\n835b maps", 20)
+    True
+    """
+    if not _EMPTY_LINE.match(text, end):
+        return False
+    lines = islice(_NEXT_LINE.finditer(text, end), 2)
+    below = next(lines)
+    is_alone = _EMPTY_LINE.match(text, below.end()) and len(below["line"]) <= _LONGEST_HEAD
+    return may_be_rest(below["line"]) or (bool(is_alone) and any(may_be_rest(line["line"]) for line in lines))
+
+
+def _end_of_page_break(text: str, line_end: int) -> int | None:
+    """Return where the text continues after a page break at *line_end*; None if there is no page break."""
+    is_page_break = text[line_end - 1 : line_end] in _HYPHENS and _EMPTY_LINE.match(text, line_end) is not None
+    for line in islice(_NEXT_LINE.finditer(text, line_end), _MOST_LINES):
+        is_new_page = "\f" in line["breaks"]
+        if not _is_page_line(text, line_end, line):
+            return line.start("line") if line["line"] and (is_page_break or is_new_page) else None
+        is_page_break = True
+    return None
+
+
+def _is_page_line(text: str, line_end: int, line: re.Match[str]) -> bool:
+    """Return True if *line*, below the one that ends at *line_end*, is a rule, a page number, or a running head or foot."""
+    shown = line["line"].strip()
+    if _PAGE_LINE.fullmatch(shown):
+        return True
+    if _PAGE_NUMBER.fullmatch(shown):
+        return bool(_EMPTY_LINE.match(text, line.start()) or _EMPTY_LINE.match(text, line.end()))
+    is_head = 0 < len(shown) <= _LONGEST_HEAD and not _LABEL_OR_SCHEME.search(shown)
+    if not is_head or _may_go_on(text, line_end, shown):
+        return False
+    form = _form_of_line(shown)
+    return "\f" in line["breaks"] or (_SEVERAL_LETTERS.match(form) is not None and _line_forms(text)[form] > 1)
+
+
+@lru_cache(maxsize=2)
+def _line_forms(text: str) -> Counter[str]:
+    """Return the number of lines of each form in a text, without long lines."""
+    return Counter(_form_of_line(line) for line in text.splitlines() if len(line) <= 2 * _LONGEST_HEAD)
+
+
+def _form_of_line(line: str) -> str:
+    return _DIGITS.sub("#", line.strip())
+
+
+def _may_go_on(text: str, line_end: int, following: str) -> bool:
+    """Return True if *following* may be the rest of the URL or ARK at the end of the line that ends at *line_end*."""
+    before = text[max(0, line_end - _TAIL_CHARS) : line_end]
+    word = _last_word(_lines(before))
+    if "ark:" in word.lower():
+        return _NUMBER.match(following) is not None or may_be_rest(following)
+    return _is_open(word) and may_continue(before, following) and ":" in following.split(maxsplit=1)[0]
