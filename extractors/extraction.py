@@ -11,7 +11,6 @@ from itertools import chain
 from extractors.archives.compression import CUT_OFF
 from extractors.find import UnresolvedMention, decide_again, scan, unresolved_mentions
 from extractors.mentions.fast_path import holds_no_label
-from extractors.mentions.open_ends import page_breaks_in
 from extractors.mentions.mention import (
     Mention,
     NamespaceMention,
@@ -23,6 +22,7 @@ from extractors.mentions.mention import (
     malformed_findings,
     resolver_addresses,
 )
+from extractors.mentions.open_ends import interruptions_in
 from extractors.model.ark import Ark, Remark, remarks
 from extractors.model.budget import ReadingStage, TimeBudget, current, has_time, use_budget
 from extractors.model.check_characters import CheckCharacter, suggestions
@@ -142,8 +142,8 @@ def _with_breaks(blocks: Sequence[Block]) -> tuple[Block, ...]:
     backwards: list[Block] = []
     for block in reversed(blocks):
         if block.role is Role.TEXT and block.page is None:
-            if page_breaks := page_breaks_in(block.text):
-                block = replace(block, inner_page_breaks=page_breaks)
+            if page_breaks := interruptions_in(block.text):
+                block = replace(block, interruptions=page_breaks)
             if following and not block.following and _LAST_WORD.search(block.text, max(0, len(block.text) - 300)):
                 block = replace(block, following=following)
             following = block.text[:_FOLLOWING_CHARS]

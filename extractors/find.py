@@ -26,7 +26,7 @@ from extractors.mentions.fast_path import (
 from extractors.mentions.labels import BEFORE_LABEL, PERCENT, A, K, R, label_signs
 from extractors.mentions.mention import Mention, NamespaceMention, complete_mentions, linked_arks
 from extractors.mentions.mention_reader import MentionReader
-from extractors.mentions.open_ends import page_breaks_in
+from extractors.mentions.open_ends import interruptions_in
 from extractors.model.ark import Ark
 from extractors.model.documents import Anchor, Block, Role
 from extractors.model.offset_map import ODD_BLANK, offset_map
@@ -86,7 +86,7 @@ def find_arks(text: str | None, *, evidence: Evidence | None = None) -> list[Men
         if text is None or text is (unequal := text != text) or (isinstance(text, float) and unequal):  # NA, NaN
             return []
         raise TypeError(f"find_arks takes text, not {type(text).__name__}: decode bytes, or use extract")
-    block = Block(text, inner_page_breaks=page_breaks_in(text))
+    block = Block(text, interruptions=interruptions_in(text))
     return [mention for mention in scan(block, evidence or Evidence()) if isinstance(mention, Mention)]
 
 
@@ -167,7 +167,7 @@ def _scan_columns(
         if not any(column.holds(mention.start) for column in columns):
             yield mention
     for column in columns:
-        for mention in _read_column(replace(block, text=column.text_alone(), inner_page_breaks=()), evidence):
+        for mention in _read_column(replace(block, text=column.text_alone(), interruptions=()), evidence):
             yield mention.shift(column.start)
 
 
@@ -221,7 +221,7 @@ def _read_region(
     covered = within = 0
     while True:
         is_on_one_page = text.find("\f", region.start, region.end) < 0
-        offsets = offset_map(text, region.start, region.end, dict(block.inner_page_breaks))
+        offsets = offset_map(text, region.start, region.end, dict(block.interruptions))
         ran_out_at = None
         for label in _labels(offsets.text):
             at = offsets.source_offset(label.start())
@@ -349,7 +349,7 @@ def unresolved_mentions(
         block, block_start = blocks[block_index], 0
         if around:
             block_start = around[0].start
-            block = replace(block, text=around[0].text_alone(), inner_page_breaks=())
+            block = replace(block, text=around[0].text_alone(), interruptions=())
         start = max(0, mention.start - block_start - NEAR_CHARS)
         window = _window(block, start, mention.end - block_start + NEAR_CHARS)
         links = dict.fromkeys(anchor.link for anchor in window.anchors)
@@ -400,8 +400,8 @@ def _window(block: Block, start: int, end: int) -> Block:
         line_slack=tuple((at - start, slack) for at, slack in block.line_slack if start <= at < end),
         seams=tuple(at - start for at in block.seams if start <= at < end),
         page_breaks=tuple(at - start for at in block.page_breaks if start < at < end),
-        inner_page_breaks=tuple(
-            (first - start, last - start) for first, last in block.inner_page_breaks if start < first and last < end
+        interruptions=tuple(
+            (first - start, last - start) for first, last in block.interruptions if start < first and last < end
         ),
         following=block.following if end >= len(block.text) else "",
     )

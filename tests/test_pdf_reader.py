@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from extractors.extraction import extraction_of, read_document
 from extractors.find import scan
+from extractors.mentions.open_ends import is_open
 from extractors.model.documents import Block, Role
 from extractors.processes.worker import Worker, WorkerDied
 from extractors.readers.pdf.geometry import Box, Line, lines_of, order_text, without_false_breaks
-from extractors.mentions.open_ends import is_open
 from extractors.readers.pdf.pdf_reader import read_pdf
 from extractors.wraps.evidence import Evidence
 from tests.readings import assert_sound, kinds

@@ -156,7 +156,7 @@ def clean_mention(block: Block, first: int, start: int, end: int, zones: Zones) 
         return None
     if found["paragraph"] and may_go_on_below(text, last):
         return None
-    if any(last <= before <= found.end() or after == at for before, after in block.inner_page_breaks):
+    if any(last <= before <= found.end() or after == at for before, after in block.interruptions):
         return None
     ark = _ark(found, zones)
     if ark is None or shorter_names(ark, block, zones):

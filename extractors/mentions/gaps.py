@@ -29,6 +29,7 @@ from extractors.wraps.rules import (
     first_decision,
     is_next_item,
     is_numbered,
+    lacks_hyphen,
     no_name_yet,
     nothing_follows,
     shape_decides,
@@ -227,6 +228,7 @@ class Gaps:
         *,
         linked: Ark | None,
         is_encoded: bool,
+        bracket_end: int,
     ) -> None:
         self.ran_out = False
         """True if the next word may continue beyond the end of the region."""
@@ -239,15 +241,18 @@ class Gaps:
         self._notes = notes
         self._linked = linked
         self._is_encoded = is_encoded
+        self._bracket_end = bracket_end
 
     def continues_after(self, pos: int) -> bool:
         """Return True if the ARK continues after the wrap or odd blank at *pos*, and remove a typesetter's hyphen."""
         if len(self._notes.decisions) >= _MOST_GAPS:
             return False
-        gap, wrap = self._text[pos], self._wrap(pos)
-        if gap == WRAP and not wrap.hyphen and is_next_item(self._block.text, self._offsets.source_offset(pos)):
+        gap, wrap, at = self._text[pos], self._wrap(pos), self._offsets.source_offset(pos)
+        is_plain = gap == WRAP and all(at != start for start, _ in self._block.interruptions)
+        if is_plain and not wrap.hyphen and is_next_item(self._block.text, at):
             return False
-        decision = self._over_wrap(wrap) if gap == WRAP else self._over_blank(wrap, pos)
+        wrap = replace(wrap, is_numbered=is_plain and is_numbered(self._block.text, at))
+        decision = self._over_wrap(wrap, pos) if gap == WRAP else self._over_blank(wrap, pos)
         if gap == WRAP and RIGHT_TO_LEFT.search(self._text, max(0, pos - _NEAR_CHARS), pos + _NEAR_CHARS):
             self._notes.mark_likely(Reason.RIGHT_TO_LEFT_LINE_END)
             self._notes.note_alternative(wrap.left if decision.join else wrap.left + wrap.right)
@@ -256,6 +261,8 @@ class Gaps:
         if decision.join:
             self._notes.note_repair(_REPAIRS[gap])
             self._cut_hyphen_of(wrap)
+            if not wrap.hyphen and lacks_hyphen(wrap):
+                self._builder.add("-", pos, pos)
         return decision.join
 
     def _cut_hyphen_of(self, wrap: Wrap) -> None:
@@ -376,7 +383,9 @@ class Gaps:
         goes_on = bool(_RESTS.match(wrap.right) or wrap.hyphen)
         return decided or WrapDecision(goes_on, Reason.NARROW_GAP, Confidence.AMBIGUOUS)
 
-    def _over_wrap(self, wrap: Wrap) -> WrapDecision:
+    def _over_wrap(self, wrap: Wrap, pos: int) -> WrapDecision:
+        if pos < self._bracket_end:
+            return WrapDecision(True, Reason.IN_BRACKETS)
         if self._block.role in (Role.LINK_TARGET, Role.LINK_ANNOTATION):
             ended = self._first_decision((nothing_follows, another_identifier), wrap)
             return ended or WrapDecision(True, Reason.LINE_END_IN_LINK_TARGET)
@@ -399,7 +408,6 @@ class Gaps:
             beyond=text[token.end() : token.end() + _BEYOND_CHARS],
             is_paged=self._block.page is not None,
             is_continued=text[pos] == WRAP and self._block.text.endswith("\\", 0, self._offsets.source_offset(pos)),
-            is_numbered=text[pos] == WRAP and is_numbered(self._block.text, self._offsets.source_offset(pos)),
         )
         is_link_cut = wrap.is_paged and self._linked is not None and self._linked == wrap.ark
         return replace(wrap, is_link_cut=True) if is_link_cut else wrap

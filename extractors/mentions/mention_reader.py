@@ -19,7 +19,7 @@ from extractors.model.check_characters import CheckCharacter, Zones, lower_case_
 from extractors.model.documents import Block, Role
 from extractors.model.normalize import NotAnArk
 from extractors.model.offset_map import ODD_BLANK, PARAGRAPH, RIGHT_TO_LEFT, UNSPACED, WRAP, OffsetMap
-from extractors.wraps.evidence import FILE_SUFFIXES, Evidence
+from extractors.wraps.evidence import FILE_SUFFIXES, Evidence, dotted_form
 from extractors.wraps.reasons import Reason
 from extractors.wraps.rules import OTHER_SCRIPT, SHORTEST_CHECKED, Confidence, WrapDecision, ark_of, may_be_rest
 
@@ -86,6 +86,7 @@ _FILE_TYPE = re.compile(r"(?:URL|PDF|PostScript|HTML)(?![\w-])")
 #: More characters before a colon than in a FamilySearch name, such as ``1:1:``.
 _LONG_PART = re.compile(r"[0-9A-Za-z]{4}\Z")
 _NEXT_IDENTIFIER = re.compile(r"ark:|https?:", re.IGNORECASE)
+_BRACKETED = re.compile(rf"(?:[^\s<>\"]*+{WRAP}){{1,3}}+[^\s<>\"]*+>")
 _WRAP_AHEAD = re.compile(rf"-?{WRAP}")
 _LEADS_TO_LABEL = regex.compile(r"(?:(?<![\p{L}\p{N}])ark|https?)\Z", regex.IGNORECASE)
 _GLUED_LABEL = re.compile(r"/?[0-9]{5}/")
@@ -186,12 +187,18 @@ class MentionReader:
         self._linked = linked.get(self._link) if self._link is not None else None
         self._gaps = Gaps(
             self._written_label, self._builder, block, evidence, self._notes,
-            linked=self._linked, is_encoded=self._is_encoded,
+            linked=self._linked, is_encoded=self._is_encoded, bracket_end=self._bracket_end(),
         )  # fmt: skip
         if self._written.repair:
             self._notes.note_repair(self._written.repair)
         if self._written.repair == "blank":
             self._notes.mark_likely(Reason.SPACE_IN_HOST)
+
+    def _bracket_end(self) -> int:
+        """Return the end of angle brackets around the URL, in which no line end has a meaning (RFC 3986, C); 0 if none."""
+        is_open = self._text.endswith(("<", "<URL:"), 0, self._start)
+        brackets = _BRACKETED.match(self._text, self._label.end()) if is_open else None
+        return brackets.end() if brackets else 0
 
     @property
     def ran_out(self) -> bool:
@@ -251,9 +258,13 @@ class MentionReader:
         is_prose = self._is_in_prose()
         is_sentence = glued["number"] is None or bool(following and following[0].strip())
         written = self._written_label + chars
-        if not (is_sentence or (is_prose and following)) or self._evidence.holds(str(ark_of(written))):
+        whole = ark_of(written)
+        if not (is_sentence or (is_prose and following)) or self._evidence.holds(str(whole)):
             return
-        is_cut = is_prose and is_sentence and glued[0][1:].lower() not in FILE_SUFFIXES
+        has_periods = "." in chars.removesuffix(glued[0])
+        is_dotted = has_periods or (whole is not None and dotted_form(whole) in self._evidence.qualifiers)
+        is_name = is_dotted if glued["number"] else glued[0][1:].lower() in FILE_SUFFIXES
+        is_cut = is_prose and is_sentence and not is_name
         if is_cut:
             self._builder.cut(len(glued[0]))
         reason = Reason.ATTACHED_WORD_REMOVED if is_cut else Reason.ATTACHED_WORD_KEPT

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import islice
 
 import regex
 
 from extractors.mentions.labels import label_signs
 from extractors.model.offset_map import LINE_END_HYPHEN
-from extractors.wraps.rules import may_be_rest
+from extractors.wraps.rules import LINE_NUMBER, is_numbered, may_be_rest
 
 _LINE_BREAK = re.compile(rf"[\r\n]+|{LINE_END_HYPHEN}")
 _INVISIBLE = re.compile("[\N{ZERO WIDTH SPACE}\N{WORD JOINER}\N{ZERO WIDTH NON-JOINER}]+")
@@ -85,15 +85,18 @@ def _last_word(lines: list[str]) -> str:
 # Page breaks in a text without pages: rules, page numbers, running heads and feet, and form feeds.
 
 _REST_OF_WORD = re.compile(r"\S*+")
-_BEFORE_FORM_FEED = re.compile(r"\S++(?=[ \t]*+(?:[\r\n][ \t]*+)*+(?:[0-9]{1,4}[ \t\r\n]*+)?+\f)")
+#: The end of a line in a URL without a label, or in a label.
+_OPEN_WORD = re.compile(
+    r"(?:https?:(?:(?!ark:)\S)*+|(?<![^\W_])(?:ark?:?/?|a|https?))(?=[ \t]*+[\r\n\f])", re.IGNORECASE
+)
+_BLANKS = re.compile(r"[ \t]*+")
+_MARK_OR_NOTHING = re.compile(r"\W*[0-9]*\W*")
 _MOST_LINES_OF_NAME = 4
 _NEXT_LINE = re.compile(r"[ \t]*+(?P<breaks>[\r\n\f]\s*+)(?P<line>[^\r\n\f]*+)")
 _EMPTY_LINE = re.compile(r"[ \t]*+(?:(?:\r?\n[ \t]*+){2}|(?:\r?\n)?\f)")
 _MOST_LINES = 8
 _LONGEST_HEAD = 80
-_PAGE = (
-    r"(?: pp? | pag(?:e|ina)? | pág(?:ina)? | s(?:eite|ida|ide|lide)? | fol(?:io|ie)? | bl(?:att)? | leaf | стр ) \.? \s*"
-)
+_PAGE = r"(?: pp? | pag(?:e|ina)? | pág(?:ina)? | s(?:eite|ida|ide|lide)? | fol(?:io|ie)? | bl(?:att)? | leaf | стр ) \.? \s*"
 _OF_PAGES = r"\s? (?: / | of | von | van | sur | de | di | da | av | из ) \s? [0-9]{1,5}"
 _BESIDE_NUMBER = r"(?: \s{2,} | \s? [|·•–—] \s? )"
 #: Between two pages: a rule, ``- 12 -``, ``Page 9 of 40``, ``9/40``, ``Annals of Printing    12``, ``12 | Annals``.
@@ -108,37 +111,44 @@ _PAGE_LINE = regex.compile(
 )
 _PAGE_NUMBER = re.compile(r"[0-9]{1,5}|[ivxlc]{1,8}", re.IGNORECASE)
 _DIGITS = re.compile(r"[0-9]+")
+_LABEL = re.compile(r"(?:ark|\Ar?k|\A):", re.IGNORECASE)  # or the end of one, in the second line
+_NAAN_AT_END = re.compile(r"ark:/?([0-9]*)\Z", re.IGNORECASE)
+_REST_OF_NAAN = re.compile(r"/?([0-9]*)/")
+_NAAN_CHARS = 5
 _NUMBER = re.compile(r"[0-9]+(?!\w)")
 _SEVERAL_LETTERS = regex.compile(r"(?:\P{L}*\p{L}){4}")
 
 
-def page_breaks_in(text: str) -> tuple[tuple[int, int], ...]:
-    r"""Return start and end of each page break over which an ARK may continue, from the end of a line to the next text.
+def interruptions_in(text: str) -> tuple[tuple[int, int], ...]:
+    r"""Return start and end of each stretch between two lines over which an ARK may continue, besides plain line ends.
 
-    A page break has a form feed, or lines that end or begin a page. An empty line after a hyphen counts as one.
+    It is a page break, with a form feed or lines that end or begin a page, the number of a line, or an empty line after
+    a hyphen.
 
     >>> text = "see ark:/12148/bpt6k10\n\n- 12 -\n\n7371t"
-    >>> [text[start:end] for start, end in page_breaks_in(text)]
+    >>> [text[start:end] for start, end in interruptions_in(text)]
     ['\n\n- 12 -\n\n']
     """
-    breaks: dict[int, int] = {}
-    before_form_feeds = _BEFORE_FORM_FEED.finditer(text) if "\f" in text else ()
-    line_end = 0
-    for at in sorted(chain(label_signs(text), (word.start() for word in before_form_feeds))):
+    found: dict[int, int] = {}
+    done = 0
+    for sign in label_signs(text):
+        if sign < done:
+            continue
+        line_start = max(text.rfind("\n", 0, sign), text.rfind("\f", 0, sign)) + 1
+        if _MARK_OR_NOTHING.fullmatch(text, line_start, text.rfind(" ", line_start, sign) + 1 or line_start):
+            before = text[max(0, line_start - _TAIL_CHARS) : line_start]
+            for word in _OPEN_WORD.finditer(before):
+                found |= _interruption_at(text, line_start - len(before) + word.end())
+        at = sign
         for _ in range(_MOST_LINES_OF_NAME):
-            if at < line_end:  # within a word that was looked at
-                break
-            line_end = _REST_OF_WORD.match(text, at).end()  # type: ignore[union-attr]
-            following = _NEXT_LINE.match(text, line_end)
+            done = _REST_OF_WORD.match(text, at).end()  # type: ignore[union-attr]
+            following = _NEXT_LINE.match(text, done)
             if following is None:
                 break
-            end = _end_of_page_break(text, line_end)
-            if end is not None:
-                if _may_go_on(text, line_end, text[end : end + _TAIL_CHARS]):
-                    breaks[following.start("breaks")] = end
-                break
-            at = following.start("line")
-    return tuple(sorted(breaks.items()))
+            interruption = _interruption_at(text, done)
+            found |= interruption
+            at = next(iter(interruption.values()), following.start("line"))
+    return tuple(sorted(found.items()))
 
 
 def may_go_on_below(text: str, end: int) -> bool:
@@ -157,15 +167,23 @@ def may_go_on_below(text: str, end: int) -> bool:
     return may_be_rest(below["line"]) or (bool(is_alone) and any(may_be_rest(line["line"]) for line in lines))
 
 
-def _end_of_page_break(text: str, line_end: int) -> int | None:
-    """Return where the text continues after a page break at *line_end*; None if there is no page break."""
+def _interruption_at(text: str, line_end: int) -> dict[int, int]:
+    """Return start and end of the interruption at *line_end*; empty if there is none, or no name continues after it."""
     is_page_break = text[line_end - 1 : line_end] in _HYPHENS and _EMPTY_LINE.match(text, line_end) is not None
     for line in islice(_NEXT_LINE.finditer(text, line_end), _MOST_LINES):
-        is_new_page = "\f" in line["breaks"]
-        if not _is_page_line(text, line_end, line):
-            return line.start("line") if line["line"] and (is_page_break or is_new_page) else None
-        is_page_break = True
-    return None
+        is_page_break |= "\f" in line["breaks"]
+        if _is_page_line(text, line_end, line):
+            is_page_break = True
+            continue
+        end = line.start("line")
+        number = LINE_NUMBER.match(text, end)
+        if number and is_numbered(text, line.start("breaks")):
+            end = number.end()
+        elif not is_page_break:
+            break
+        may_go_on = _may_go_on(text, line_end, text[end : end + _TAIL_CHARS])
+        return {_BLANKS.match(text, line_end).end(): end} if may_go_on else {}  # type: ignore[union-attr]
+    return {}
 
 
 def _is_page_line(text: str, line_end: int, line: re.Match[str]) -> bool:
@@ -196,6 +214,9 @@ def _may_go_on(text: str, line_end: int, following: str) -> bool:
     """Return True if *following* may be the rest of the URL or ARK at the end of the line that ends at *line_end*."""
     before = text[max(0, line_end - _TAIL_CHARS) : line_end]
     word = _last_word(_lines(before))
-    if "ark:" in word.lower():
+    if naan := _NAAN_AT_END.search(word):
+        rest = _REST_OF_NAAN.match(following)
+        return rest is not None and len(naan[1] + rest[1]) == _NAAN_CHARS
+    if _LABEL.search(word):
         return _NUMBER.match(following) is not None or may_be_rest(following)
-    return _is_open(word) and may_continue(before, following) and ":" in following.split(maxsplit=1)[0]
+    return _is_open(word) and may_continue(before, following) and ":" in following.split(" ", 1)[0]

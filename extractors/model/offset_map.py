@@ -39,7 +39,7 @@ _SPECIAL = regex.compile(
       (?P<soft_end>  \N{{SOFT HYPHEN}}++ (?= {_BLANKS} {_BREAK} ) )   # a soft hyphen that was used
     | (?P<soft_gap>  \N{{SOFT HYPHEN}}++ \ {{1,3}} (?=\S) )        # the same, and a blank for the line's end
     | (?P<removed>   \x1b\[ [0-9;]{{0,20}} [mK]              # a colour of a terminal
-                   | [\\¬⏎↩↵] (?= {_BLANKS} {_BREAK} ) )      # Rust, TOML, YAML; prints, editors
+                   | (?: [\\¬] | \ ?[⏎↩↵←] ) (?= {_BLANKS} {_BREAK} ) )   # Rust, TOML, YAML; prints, editors, LaTeX
     | (?P<wrap>      (?<![^\S\n\r]) (?: {_BLANKS} {_BREAK} )++ {_BLANKS} )
     | (?P<pdf_end>   [\x02{LINE_END_HYPHEN}] (?: {_BLANKS} {_BREAK} )? {_BLANKS} )   # PDFium: a hyphen ended this line
     | (?P<dash>      [\p{{Dash}}\N{{HYPHEN BULLET}}--\-] )
@@ -56,16 +56,23 @@ _SPECIAL = regex.compile(
     """,
     regex.VERBOSE | regex.VERSION1,
 )
+#: A blank, or a sign before a line end.
+_AFTER_BLANKS = re.compile(r"[\s⏎↩↵←]")
 _ONE_BREAK = regex.compile(_BREAK, regex.VERBOSE)
 #: Characters at which one of those may begin, found at the speed of C: no letter, digit, space or plain punctuation.
 #: Blanks before a line break are added later. The listed letters are full-width, ligatures or invisible.
 _ODD = re.compile(r"[^\w !-$'-/:-@\[\]^`{-~]|[%\\&]|[\uFF01-\uFF5E\uFB00-\uFB06\u115F\u1160\u3164\uFFA0]")
 #: A line break without blanks or marks next to it, which repairing doesn't change.
-_PLAIN_WRAP = re.compile(r"[^\s\xad]\n[^\s>#|*;%/-]")
+_SEVERAL_LINES = re.compile(r"\f|\n[^\n]*\n")
+_PLAIN_WRAP = re.compile(r"[^\s\xad]\n[^\s>#|*;%/!'\":.@CRNrd↪⤷↳,֒-]")
 #: The mark of e-mail and program text before a line.
-LINE_MARK = re.compile(r"[ \t]*(?:[>#|*;%]|//|--(?=[ \t]))[>#|*;% \t]*")
+LINE_MARK = re.compile(
+    r"""[ \t]*(?:\#'|[>#|*;%]|//[/!]?|/\*|(?:--|!>?|'|"|::|\.\\"|@c|NB\.|C|R(?:EM|em)|rem|dnl)(?=[ \t]))[>#|*;% \t]*"""
+)
+#: The arrow of fvextra and listings (LaTeX) before a line that they broke; in old fonts a comma and an arrow.
+_CONTINUATION = re.compile(r"[ \t]*(?:[↪⤷↳]→?|[,֒]→)[ \t]*")
 _LONGEST_LINE = 1000
-_NO_PAGE_BREAKS: Mapping[int, int] = {}
+_NOTHING: Mapping[int, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +166,12 @@ class OffsetMap:
 
 
 def offset_map(
-    source: str, start: int = 0, end: int | None = None, page_breaks: Mapping[int, int] = _NO_PAGE_BREAKS
+    source: str, start: int = 0, end: int | None = None, interruptions: Mapping[int, int] = _NOTHING
 ) -> OffsetMap:
     """Return the offset map of a piece of *source*: hyphens folded to ``-``, invisible characters and escapes of
     punctuation removed, wraps and odd blanks replaced by one character each.
 
-    *page_breaks* maps the start of each page break, such as a page number between two line ends, to its end: one wrap.
+    *interruptions* maps the start to the end of each stretch that is one wrap, such as a page number between two lines.
 
     >>> offset_map("btv1b84\\N{EN DASH}\\r\\n  49").text
     'btv1b84-\\n49'
@@ -177,13 +184,13 @@ def offset_map(
     done, length = start, 0
     for odd in _ODD.finditer(source, start, end):
         first = odd.start()
-        is_page_break = first in page_breaks
-        if first < done or (first and not is_page_break and _PLAIN_WRAP.match(source, first - 1)):
+        last = min(interruptions.get(first, first), end)
+        if first < done or (first == last and first and _PLAIN_WRAP.match(source, first - 1)):
             continue
-        while first > done and source[first - 1] == " " and source[odd.start()].isspace():
+        while first > done and source[first - 1] == " " and _AFTER_BLANKS.match(odd[0]):
             first -= 1
-        if is_page_break:
-            text, repair, last = WRAP, "page break", min(page_breaks[odd.start()], end)
+        if last > odd.start():
+            text, repair = WRAP, "page break" if _SEVERAL_LINES.search(source, odd.start(), last) else None
         else:
             special = _SPECIAL.match(source, first, end) or _SPECIAL.match(source, odd.start(), end)
             if special is None:
@@ -207,17 +214,24 @@ def offset_map(
 def _skip_line_mark(source: str, line_end: int, following: int) -> int:
     """Return *following*, where the next line begins, or the offset after a quotation or comment mark of both lines.
 
+    An arrow that continues a line of program text counts, too.
+
     >>> _skip_line_mark("> ark:/12148/bpt6k10\\n> 7371t", 20, 21)
     23
     """
+    if continuation := _CONTINUATION.match(source, following):
+        return continuation.end()
     mark = LINE_MARK.match(source, following)
-    if not mark:
+    if not mark or (
+        source[line_end] in " \t" and mark[0][-1] not in " \t"
+    ):  # "#a2be1430", after the blank of a line end
         return following
     line_start = source.rfind("\n", max(0, line_end - _LONGEST_LINE), line_end) + 1
     before = LINE_MARK.match(source, line_start, line_end)
+    sign = mark[0].strip()
     if before:
-        return mark.end() if before[0].strip()[0] == mark[0].strip()[0] else following
-    sign = mark[0].strip()  # of a comment after program text, continued below it: x = 1  # ark:/12148/bpt6k10
+        return mark.end() if (before[0].strip().removeprefix("/*") or "*")[0] == sign[0] else following
+    # Of a comment after program text, continued below it: x = 1  # ark:/12148/bpt6k10
     column = mark.start() + mark[0].index(sign) - source.rfind("\n", line_end, following) - 1
     is_below = column > 0 and source.startswith(f" {sign} ", line_start + column - 1, line_end)
     return mark.end() if is_below else following

@@ -29,7 +29,8 @@ _BREAK_AFTER = "/.=_:~+@%&?-"
 #: The maximum distance of lines that count as evidence.
 NEAR_CHARS = 2500
 _NEAR_LINES = 12
-_LINE_NUMBER = regex.compile(r"\s{0,40}\(?(\d{1,4})[.):]*(?=\s|\Z)")
+#: The number of a line or item: ``12``, ``12.``, ``[012]``, ``12|``.
+LINE_NUMBER = regex.compile(r"\s{0,40}[(\[]?(\d{1,4})(?:[.):\]]*(?:\s+|\Z)|[:|\]]\s*)")
 #: The number of an item in a list.
 _ITEM = regex.compile(r"[ \t]{0,8}(?P<open>[(\[]?)(\d{1,3})(?P<close>[.)\]])[ \t]+(?=\S)")
 #: A count and its unit in a list of records: ``18 leaves``.
@@ -193,7 +194,7 @@ def is_next_item(text: str, at: int) -> bool:
 
 
 def _line_number(line: str) -> int | None:
-    number = _LINE_NUMBER.match(line)
+    number = LINE_NUMBER.match(line)
     return int(number[1]) if number else None
 
 
@@ -220,7 +221,14 @@ NEW_IDENTIFIER = regex.compile(
     r"(?:[_*@=+~/]{0,2}\d{0,3}(?:https?|ftp|ark|doi|urn|hdl|info|isbn|issn|mailto):|http/[12]|[a-z][a-z0-9+-]{1,15}://|www\.|10\.\d{4,}/)",
     regex.IGNORECASE,
 )
-_DATE = regex.compile(r"\d{1,4}(?:([./-])\d{1,2}\1\d{1,4})[.,;:)]*\Z")
+#: A date, a time or both: ``12.5.2023``, ``2023-05-01T10:00:00Z``, ``01/May/2023:10:00:00``, ``10:00``, ``1936/37``.
+_DATE = regex.compile(
+    r"(?:(?:\d{1,4}([./-])(?:\d{1,2}|\p{L}{3})\1\d{1,4}|\d{8}(?=T))(?:[T:]\d[\d:.]*(?:Z|[+-]\d\d:?\d\d)?)?"
+    r"|\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?|(?:1[0-9]|20)\d\d/\d\d)[.,;:)]*\Z"
+)
+#: A label with a beginning of a NAAN, and with its end. All NAANs of the registry have five characters.
+_NAAN_ALONE = regex.compile(r"ark:/*([^/]*)\Z", regex.IGNORECASE)
+_NAAN_COMPLETED = regex.compile(r"[0-9a-z]{5}/", regex.IGNORECASE)
 _YEAR = regex.compile(r"(?:1[0-9]|20)\d\d[.,;:)]*\Z")
 _NUMBER = regex.compile(r"\d+[/.,;:)]*\Z")
 #: Longer than a year or a postal code.
@@ -231,8 +239,9 @@ _CAPITAL_BEYOND = regex.compile(r" \p{Lu}")
 _WHOLE_NAME = regex.compile(
     r"(?:(?i:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})|67375/[0-9B-Z]{3}-[0-9B-Z]{8}-[0-9B-Z])(?![0-9A-Za-z-])"
 )
-#: A person or record of FamilySearch; some have one more character.
+#: A person or record of FamilySearch; some have one more character, and images another part.
 _FAMILY_NAME = regex.compile(r"61903/[1-3]:[12]:[0-9A-Z]{4}-[0-9A-Z]{3,4}(?![0-9A-Za-z-])")
+_FAMILY_IMAGE = regex.compile(r"61903/[1-3]:[12]:[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{2,4}(?![0-9A-Za-z-])")
 #: Not the name of a field of data, such as ``see_also:``.
 _WORDS_JOINED = regex.compile(r"\p{L}+_\p{L}(?!\w*:\Z)")
 _MIXED = regex.compile(r"(?=.*\d)(?=.*\p{L})")
@@ -286,8 +295,12 @@ def no_name_yet(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
         return None
     if wrap.joined_ark is not None and evidence.holds(str(wrap.joined_ark)):
         return _decision_elsewhere(wrap.joined_ark, evidence, join=True)
+    naan = _NAAN_ALONE.match(wrap.left)
+    if naan and not (_NAAN_COMPLETED.match(naan[1] + wrap.right)):  # a number, which belongs to no NAAN
+        return WrapDecision(False, Reason.ENDS_BEFORE_NUMBER, Confidence.LIKELY)
     is_in_cell = wrap.beyond.startswith("\n") and _LONG_NUMBER.match(wrap.beyond, 1)  # "uva-lib." before "9270560"
-    if _WORD.match(wrap.right) and not (wrap.hyphen or is_in_cell or _NO_WORD.match(wrap.right)):
+    is_word = _WORD.match(wrap.right) and not _NO_WORD.match(wrap.right)
+    if (is_word or _DATE.match(wrap.right)) and not (wrap.hyphen or is_in_cell):
         return WrapDecision(False, Reason.NO_NAME_BEFORE_WORD, Confidence.LIKELY)
     return WrapDecision(True, Reason.NO_NAME_YET, Confidence.LIKELY)
 
@@ -338,12 +351,18 @@ def numbering_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     return None
 
 
+def date_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
+    if _DATE.match(wrap.right) and not wrap.hyphen:
+        return WrapDecision(False, Reason.ENDS_BEFORE_NUMBER, Confidence.LIKELY)
+    return None
+
+
 def shape_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     left, joined = wrap.ark, wrap.joined_ark
     if left is None or joined is None or left.name == joined.name:
         return None
     is_whole = _WHOLE_NAME.search(wrap.left) is not None
-    both = wrap.left + wrap.hyphen * "-" + wrap.next_part
+    both = wrap.left + (wrap.hyphen or lacks_hyphen(wrap)) * "-" + wrap.next_part
     if is_whole or _WHOLE_NAME.search(both) or (_FAMILY_NAME.search(both) and not _FAMILY_NAME.search(wrap.left)):
         return WrapDecision(not is_whole, Reason.NAME_SHAPE, Confidence.LIKELY)
     match evidence.shapes.fit(left, kind=kind_of(joined)), evidence.shapes.fit(joined):
@@ -352,6 +371,15 @@ def shape_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
         case Fit.FITS, Fit.TOO_LONG if not wrap.hyphen:
             return WrapDecision(False, Reason.NAME_SHAPE, Confidence.LIKELY)
     return None
+
+
+def lacks_hyphen(wrap: Wrap) -> bool:
+    """Return True if only a hyphen at the line end gives a name the length of its parts: ``KX9W``, ``TM2``."""
+    others = (wrap.left, wrap.left + wrap.next_part)
+    return any(
+        shape.search(f"{wrap.left}-{wrap.next_part}") and not any(map(shape.search, others))
+        for shape in (_WHOLE_NAME, _FAMILY_NAME, _FAMILY_IMAGE)
+    )
 
 
 def qualifier_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
@@ -399,7 +427,7 @@ def structure_before(wrap: Wrap, _: Evidence) -> WrapDecision | None:
         return WrapDecision(False, Reason.ENDS_AT_DELIMITER, Confidence.LIKELY)
     if wrap.left.endswith(".") and _NUMBER.match(wrap.right) and not _is_digitless_before_long_number(wrap):
         return WrapDecision(False, Reason.ENDS_AT_DELIMITER, Confidence.LIKELY)
-    if _YEAR.match(wrap.right) or _DATE.match(wrap.right):
+    if _YEAR.match(wrap.right):
         return WrapDecision(False, Reason.ENDS_AT_DELIMITER, Confidence.AMBIGUOUS)
     return WrapDecision(True, Reason.DELIMITER_AT_LINE_END, Confidence.LIKELY)
 
@@ -452,6 +480,7 @@ RULES: tuple[Rule, ...] = (
     whole_elsewhere,
     check_character_decides,
     numbering_follows,
+    date_follows,
     shape_decides,
     qualifier_decides,
     hyphen_at_wrap,
