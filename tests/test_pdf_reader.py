@@ -388,6 +388,14 @@ def test_comments_and_forms_are_text():
     assert blocks(reading, Role.TEXT) == [("", "x"), ("comment", "see ark:/12345/x5"), ("field", "ark:/12345/x6")]
 
 
+def test_value_of_a_form_field_may_be_in_its_parent():
+    catalog = b"<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[6 0 R]>>>>"
+    field = b"<</FT/Tx/T(id)/V(ark:/12345/x6)/Kids[7 0 R]>>"
+    widget = b"<</Type/Annot/Subtype/Widget/Parent 6 0 R/Rect[0 0 9 9]>>"
+    reading = read_pdf(pdf(catalog, ONE_PAGE, PAGE, lines("x"), b"[7 0 R]", field, widget))
+    assert blocks(reading, Role.TEXT) == [("", "x"), ("field", "ark:/12345/x6")]
+
+
 PACKET = (
     b"<?xpacket begin='' id='W5M0MpCehiHzreSzNTczkc9d'?><x:xmpmeta xmlns:x='adobe:ns:meta/'>"
     b"<dc:identifier xmlns:dc='http://purl.org/dc/elements/1.1/'>ark:/12345/x7</dc:identifier>"

@@ -175,7 +175,10 @@ class MarkupPart(EventTarget):
         elif name in _NOTE_MARKS:
             self._text.set_apart()
         elif name in _RUNS:
-            self._runs.append(_Run())
+            self._runs.append(_Run(format={name}))
+        elif name == "v":  # a category, the name of a series, or a number of a chart
+            self._content = "t"
+            self._text.begin(self._place)
         elif name in _NUMBERED:
             self._place = f"{name}:{by_local_name(attributes).get('id', '')}"
         elif name == "pPr":
@@ -204,7 +207,8 @@ class MarkupPart(EventTarget):
         name = local_name(tag)
         if name in {"t", "instrText"}:
             self._content = ""
-        elif name == "p":
+        elif name in {"p", "v"}:
+            self._content = ""
             self._end_codes()
             self._text.end()
             if self._text.is_full:
@@ -247,7 +251,7 @@ class MarkupPart(EventTarget):
         if self._codes:
             self._codes[-1].code.append(text)  # the result of a field within the code of another
             return
-        properties = self._runs[-1].format if self._runs else set[str]()
+        properties = self._runs[-1].format - {"r"} if self._runs else set[str]()
         depth = len(self._fields) + len(self._links)
         self._text.set_format(frozenset({*properties, *map(str, range(depth))}))
         self._text.write(text)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice, pairwise
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
@@ -77,7 +78,10 @@ def links_of(document: PdfDocument, page: PdfiumPage) -> Iterator[Link]:
 
 
 def comments_of(page: PdfiumPage, links: int) -> Iterator[tuple[str, str]]:
-    """Yield kind and text of annotations other than the page's *links* (their number): comments and form values."""
+    """Yield kind and text of annotations other than the page's *links* (their number): comments and form values.
+
+    A form value may be that of the field's parent (ISO 32000-2, 12.7.4), which PDFium finds with a form environment.
+    """
     count = pdfium.FPDFPage_GetAnnotCount(page)
     if count <= links:
         return
@@ -87,14 +91,21 @@ def comments_of(page: PdfiumPage, links: int) -> Iterator[tuple[str, str]]:
             continue
         try:
             for key, kind in _COMMENT_KEYS.items():
-                size = pdfium.FPDFAnnot_GetStringValue(annotation, key, None, 0)
-                buffer = (ctypes.c_ushort * (size // 2 + 1))()
-                pdfium.FPDFAnnot_GetStringValue(annotation, key, buffer, size)
-                text = bytes(buffer)[: max(0, size - 2)].decode("utf-16-le", "ignore").strip()
+                text = _string(partial(pdfium.FPDFAnnot_GetStringValue, annotation, key))
+                if not text and kind == "field" and page.formenv is not None:
+                    text = _string(partial(pdfium.FPDFAnnot_GetFormFieldValue, page.formenv, annotation))
                 if text:
                     yield kind, text
         finally:
             pdfium.FPDFPage_CloseAnnot(annotation)
+
+
+def _string(get: Callable[[Any, int], int]) -> str:
+    """Return the text that PDFium writes into a buffer of a size, both given to *get*."""
+    size = get(None, 0)
+    buffer = (ctypes.c_ushort * (size // 2 + 1))()
+    get(buffer, size)
+    return bytes(buffer)[: max(0, size - 2)].decode("utf-16-le", "ignore").strip()
 
 
 # The cells of tables on a PDF page: the line after a cell's last line is in another cell, where no name continues.
