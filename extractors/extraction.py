@@ -17,7 +17,7 @@ from extractors.mentions.mention import (
     citation_findings,
     citation_numbers,
     complete_mentions,
-    cut_links,
+    cut_annotations,
     linked_arks,
     malformed_findings,
     resolver_addresses,
@@ -109,6 +109,8 @@ def extraction_of(
         if isinstance(namespace, NamespaceMention)
     }
     placed = [(index, mention) for index, in_block in enumerate(by_block) for mention in _mentions(in_block)]
+    cut = cut_annotations([mention for _, mention in placed])
+    placed = [(index, mention) for index, mention in placed if mention not in cut]
     mentions = _annotate_all([mention for _, mention in placed], evidence, with_suggestions=with_suggestions)
     limits = budget.findings if budget is not None else ()
     findings = (*reading.findings, *limits, *sorted(namespaces), *citation_findings(mentions, blocks))
@@ -313,7 +315,7 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
     linked = linked_arks(_mentions(chain.from_iterable(by_block)))
     found = _mentions(chain.from_iterable(by_block))
     in_targets = [mention for mention in found if mention.confidence is Confidence.CERTAIN]
-    targets = frozenset(mention.ark for mention in in_targets)
+    targets = frozenset(mention.ark for mention in in_targets if _has_text(mention))
     evidence = Evidence.from_arks(targets, targets, resolver_addresses(in_targets)) if targets else Evidence()
     for index in texts:
         by_block[index], searched = _scan_in_time(blocks[index], evidence, linked)
@@ -324,9 +326,11 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
     if _all_whole(chain.from_iterable(by_block)):
         return by_block, evidence
     every = list(_mentions(chain.from_iterable(by_block)))
-    cut = cut_links(every, linked)
-    targets = frozenset(mention.ark for mention in in_targets if mention.link not in cut)
-    whole = targets | {mention.ark for mention in every if mention.is_complete}
+    cut = cut_annotations(every)
+    targets = frozenset(mention.ark for mention in in_targets if mention not in cut and _has_text(mention))
+    whole = targets | {
+        mention.ark for mention in every if mention.is_complete and mention not in cut and _has_text(mention)
+    }
     evidence = Evidence.from_arks(whole, targets, resolver_addresses(every))
     for index in texts:
         if not _all_whole(by_block[index]):
@@ -334,6 +338,11 @@ def _scan_all(blocks: tuple[Block, ...]) -> tuple[list[list[Found]], Evidence]:
             if len(again) >= len(by_block[index]) or budget is None:  # fewer mean that time ran out
                 by_block[index] = again
     return by_block, evidence
+
+
+def _has_text(target: Mention) -> bool:
+    """Return False for the annotation of a PDF without known text, which may stop at a line end."""
+    return target.role is not Role.LINK_ANNOTATION or target.link is not None
 
 
 def _all_whole(scanned: Iterable[Found]) -> bool:

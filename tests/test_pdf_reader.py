@@ -196,21 +196,24 @@ def test_a_link_that_goes_on_on_the_next_page_is_one_link():
 
 
 @pytest.mark.parametrize(
-    ("naan", "name", "rest", "confidences"),
+    ("naan", "name", "rest", "confidence", "readings"),
     [
-        ("12148", "bpt6k407", "19286", ["certain", "likely"]),
-        ("67531", "metadc107", "835b4", ["ambiguous", "ambiguous"]),
+        ("12148", "bpt6k407", "19286", "certain", ["ark:12148/bpt6k40719286"]),
+        ("67531", "metadc107", "835b4", "ambiguous", ["ark:67531/metadc107835b4", "ark:67531/metadc107"]),
+        ("67531", "metadc107", "835", "ambiguous", ["ark:67531/metadc107", "ark:67531/metadc107835"]),
     ],
-    ids=["check character", "unknown"],
+    ids=["check character", "unknown", "number"],
 )
-def test_link_annotation_cut_with_its_line_is_no_evidence(naan, name, rest, confidences):
+@pytest.mark.parametrize("under_text", [True, False])
+def test_link_annotation_cut_with_its_line_is_no_citation(naan, name, rest, confidence, readings, under_text):
     url = f"https://r.example/ark:/{naan}/{name}"
     lines_of_page = [[72, 700, f"The map is at {url}"], [72, 688, f"{rest} since the year 1902 in this"]]
-    data = typeset(lines_of_page, links=[(url.encode(), b"140 698 400 712")])
-    mentions = extraction_of(data, name="a.pdf").mentions
-    assert [str(mention.ark) for mention in mentions] == [f"ark:{naan}/{name}{rest}"] * 2
-    assert [mention.confidence.token for mention in mentions] == confidences
-    assert all(f"ark:{naan}/{name}" in mention.alternatives for mention in mentions[confidences.count("certain") :])
+    data = typeset(lines_of_page, links=[(url.encode(), b"140 698 400 712" if under_text else b"140 98 400 112")])
+    [mention, *others] = extraction_of(data, name="a.pdf").mentions
+    assert [str(mention.ark), *mention.alternatives] == readings[: 1 if confidence == "certain" else None]
+    assert mention.confidence.token == confidence
+    if under_text or confidence != "certain":
+        assert others == []
 
 
 def test_the_room_at_the_end_of_a_line_is_what_its_column_leaves():

@@ -191,38 +191,37 @@ def linked_arks(mentions: Iterable[Mention]) -> Mapping[int, Ark]:
     }
 
 
-def cut_links(mentions: Iterable[Mention], linked: Mapping[int, Ark]) -> dict[int, Mention]:
-    """Return the mentions in running text that go on after the ARK of their own link annotation, by the link's number.
+def cut_annotations(mentions: Sequence[Mention]) -> list[Mention]:
+    """Return the link annotations that stop at a line end within an ARK, which are no citations.
 
-    *linked* has the ARK of each link. A viewer that links each line separately cuts a URL at the end of its line.
+    A viewer that links each line separately cuts a URL at the end of its line. The text of the link, or a doubtful text
+    on the same page, has the rest in one of its readings.
     """
-    return {
-        link: mention
+    texts = [mention for mention in mentions if mention.role is Role.TEXT and mention.page is not None]
+    readings: dict[object, set[Ark]] = defaultdict(set)
+    for mention in texts:
+        others = {Ark.parse(form) for form in mention.alternatives}
+        if others or "line wrap" in mention.repairs:
+            readings[mention.link] |= {mention.ark, *others}
+        for ark in (mention.ark, *others) if others else ():
+            readings[mention.page, ark] |= {mention.ark, *others}
+    return [
+        mention
         for mention in mentions
-        if (link := mention.link) is not None and link in linked and mention.role is Role.TEXT
-        and mention.page is not None and "line wrap" in mention.repairs and is_cut_from(linked[link], mention.ark)
-    }  # fmt: skip
+        if mention.role is Role.LINK_ANNOTATION
+        for arks in [
+            readings[mention.page, mention.ark] | (readings[mention.link] if mention.link is not None else set())
+        ]
+        if any(is_cut_from(mention.ark, ark) for ark in arks)
+    ]
 
 
-def complete_mentions(mentions: Sequence[Mention], linked: Mapping[int, Ark]) -> Iterator[Mention]:
-    """Yield *mentions*, with each truncated one completed: a text by its own link, an annotation by its own text.
+def complete_mentions(mentions: Iterable[Mention], linked: Mapping[int, Ark]) -> Iterator[Mention]:
+    """Yield *mentions*, with each truncated text completed by its own link.
 
     A text that begins like its link's target and stops within a word is taken for the target.
     """
-    texts = cut_links(mentions, linked)
     for mention in mentions:
-        text = texts.get(mention.link) if mention.role is Role.LINK_ANNOTATION and mention.link is not None else None
-        if text is not None:
-            yield replace(
-                mention,
-                ark=text.ark,
-                repaired=text.repaired,
-                repairs=(*mention.repairs, "cut off"),
-                confidence=min(text.confidence, Confidence.LIKELY),
-                reason=Reason.COMPLETED_BY_TEXT,
-                alternatives=tuple(form for form in (str(mention.ark), *text.alternatives) if form != str(text.ark)),
-            )
-            continue
         target = linked.get(mention.link) if mention.link is not None and mention.role is Role.TEXT else None
         if target is None or not (is_cut_from(mention.ark, target) or _may_be_clipped(mention, target)):
             yield mention

@@ -30,7 +30,6 @@ class Reason(StrEnum):
     LINK_TARGET = "link-target", "the target of its link is the same ARK"
     LINK_TARGET_LONGER = "link-target-longer", "the target of its link begins with this ARK and continues"
     COMPLETED_BY_LINK = "completed-by-link", "the text stops within a word, and the target of its link has the rest"
-    COMPLETED_BY_TEXT = "completed-by-text", "the link annotation stops at a line end, and its text has the rest"
 
     VISITOR_REQUEST = "visitor-request", "a visitor of the site requested it"
     READING_WORKS = "reading-works", "of its readings, this one works at its resolver"
