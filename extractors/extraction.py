@@ -25,7 +25,7 @@ from extractors.mentions.mention import (
 from extractors.mentions.open_ends import interruptions_in
 from extractors.model.ark import Ark, Remark, remarks
 from extractors.model.budget import ReadingStage, TimeBudget, current, has_time, use_budget
-from extractors.model.check_characters import CheckCharacter, suggestions
+from extractors.model.check_characters import CheckCharacter
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.model.formats import (
     FORMATS,
@@ -51,7 +51,6 @@ _FOLLOWING_CHARS = 80
 #: Characters after which a name may continue beyond the end of a truncated text.
 _OPEN_END = " \r\n\t./-:=,_~*+@$%!"
 _COMPARED_CHARS = 8
-_NO_SUGGESTIONS = "suggestions were not computed for every ARK whose check character fails"
 _NOT_ALL_DECIDED = "not every doubtful ARK was decided by the evidence of other documents"
 _CUT = frozenset({"archive-limit", "cut-off", "damaged"})
 
@@ -77,18 +76,11 @@ class Extraction:
 
 
 def extraction_of(
-    data: bytes,
-    *,
-    media_type: str | None = None,
-    name: str = "",
-    charset: str | None = None,
-    with_links: bool = True,
-    with_suggestions: bool = True,
+    data: bytes, *, media_type: str | None = None, name: str = "", charset: str | None = None, with_links: bool = True
 ) -> Extraction:
     """Return the extraction of a document of any format. Never raises: problems become findings.
 
-    Without *with_links*, the links of a page may be missing (`read_document`). Without *with_suggestions*, mistyped ARKs
-    get none until `with_evidence` makes them.
+    Without *with_links*, the links of a page may be missing (`read_document`).
 
     >>> [mention] = extraction_of(b"<p>See <a href='https://n2t.net/ark:12148/btv1b84'>it</a>.", name="a.html").mentions
     >>> str(mention.ark), mention.role.value, mention.place
@@ -111,7 +103,7 @@ def extraction_of(
     placed = [(index, mention) for index, in_block in enumerate(by_block) for mention in _mentions(in_block)]
     cut = cut_annotations([mention for _, mention in placed])
     placed = [(index, mention) for index, mention in placed if mention not in cut]
-    mentions = _annotate_all([mention for _, mention in placed], evidence, with_suggestions=with_suggestions)
+    mentions = _annotate_all([mention for _, mention in placed], evidence)
     limits = budget.findings if budget is not None else ()
     findings = (*reading.findings, *limits, *sorted(namespaces), *citation_findings(mentions, blocks))
     findings = (*findings, *malformed_findings(reading, mentions))
@@ -196,7 +188,6 @@ def extract_in_time(
     name: str = "",
     charset: str | None = None,
     with_links: bool = True,
-    with_suggestions: bool = True,
 ) -> Extraction:
     """Return the extraction within *cpu_s* seconds of CPU time; if they run out, a finding says how far it read.
 
@@ -205,14 +196,7 @@ def extract_in_time(
     (['ark:12148/btv1b84'], ())
     """
     with use_budget(TimeBudget(cpu_s)):
-        return extraction_of(
-            data,
-            media_type=media_type,
-            name=name,
-            charset=charset,
-            with_links=with_links,
-            with_suggestions=with_suggestions,
-        )
+        return extraction_of(data, media_type=media_type, name=name, charset=charset, with_links=with_links)
 
 
 def with_evidence(
@@ -243,43 +227,25 @@ def changed_mentions(
             yield unresolved.index, again
 
 
-def _annotate_all(
-    mentions: Sequence[Mention], evidence: Evidence, *, with_suggestions: bool = True
-) -> tuple[Mention, ...]:
-    """Return *mentions* with check characters, remarks and citation numbers, and with suggestions if asked."""
-    if not mentions:
-        return ()
-    suggested: dict[Ark, tuple[str, ...]] = {}
+def _annotate_all(mentions: Sequence[Mention], evidence: Evidence) -> tuple[Mention, ...]:
+    """Return *mentions* with check characters, remarks and citation numbers."""
     whole = list(complete_mentions(mentions, linked_arks(mentions)))
     return tuple(
-        annotate(mention, evidence, suggested, citation=number, with_suggestions=with_suggestions)
+        annotate(mention, evidence, citation=number)
         for mention, number in zip(whole, citation_numbers(whole), strict=True)
     )
 
 
-def annotate(
-    mention: Mention,
-    evidence: Evidence,
-    suggested: dict[Ark, tuple[str, ...]] | None = None,
-    *,
-    citation: int | None = None,
-    with_suggestions: bool = True,
-) -> Mention:
-    """Return *mention* with its check, suggestions and remarks; *suggested* caches the suggestions by ARK."""
-    ark, suggested = mention.ark, {} if suggested is None else suggested
-    check = evidence.zones.check(ark)
-    is_unknown = with_suggestions and check is CheckCharacter.FAILS and ark not in suggested
-    if is_unknown and has_time(ReadingStage.SUGGESTING, _NO_SUGGESTIONS):
-        meant = suggestions(ark, zones=evidence.zones, fits=evidence.shapes.allows, is_seen=evidence.holds)
-        suggested[ark] = tuple(str(suggestion.ark) for suggestion in meant)
+def annotate(mention: Mention, evidence: Evidence, *, citation: int | None = None) -> Mention:
+    """Return *mention* with its check and remarks."""
+    check = evidence.zones.check(mention.ark)
     is_doubtful = check is CheckCharacter.FAILS and mention.confidence is Confidence.CERTAIN  # learned zone
     return replace(
         mention,
         confidence=Confidence.LIKELY if is_doubtful else mention.confidence,
         reason=Reason.CHECK_CHARACTER_FAILS if is_doubtful else mention.reason,
         check=check,
-        suggestions=suggested.get(ark, ()),
-        remarks=remarks(mention.repaired, ark, url_goes_on=Remark.URL_GOES_ON in mention.remarks),
+        remarks=remarks(mention.repaired, mention.ark, url_goes_on=Remark.URL_GOES_ON in mention.remarks),
         citation=mention.citation if citation is None else citation,
     )
 

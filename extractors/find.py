@@ -32,7 +32,7 @@ from extractors.model.documents import Anchor, Block, Role
 from extractors.model.offset_map import ODD_BLANK, offset_map
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.reasons import Reason
-from extractors.wraps.rules import NEAR_CHARS, Confidence
+from extractors.wraps.rules import NEAR_CHARS, NEAR_LINES, Confidence
 
 __all__ = ["Mention", "NamespaceMention", "find_arks", "scan"]
 
@@ -350,8 +350,10 @@ def unresolved_mentions(
         if around:
             block_start = around[0].start
             block = replace(block, text=around[0].text_alone(), interruptions=())
-        start = max(0, mention.start - block_start - NEAR_CHARS)
-        window = _window(block, start, mention.end - block_start + NEAR_CHARS)
+        has_readings = mention.alternatives or mention.reason is not Reason.CHECK_CHARACTER_FAILS
+        near = NEAR_CHARS if has_readings else 2 * _BEHIND_CHARS
+        start, end = _lines_around(block.text, mention.start - block_start, mention.end - block_start, near)
+        window = _window(block, start, end)
         links = dict.fromkeys(anchor.link for anchor in window.anchors)
         yield UnresolvedMention(
             index,
@@ -360,6 +362,17 @@ def unresolved_mentions(
             tuple((link, linked[link]) for link in links if link in linked),
             in_column=bool(around),
         )
+
+
+def _lines_around(text: str, start: int, end: int, near: int) -> tuple[int, int]:
+    """Return start and end of the lines that count as evidence for a mention, at most *near* characters from it."""
+    first, floor = start, max(0, start - near)
+    last, ceiling = end, min(len(text), end + near)
+    for _ in range(NEAR_LINES + 1):
+        first = max(floor, text.rfind("\n", floor, first))
+        line_end = text.find("\n", last + 1, ceiling)
+        last = ceiling if line_end < 0 else line_end
+    return first, last
 
 
 def decide_again(unresolved: UnresolvedMention, mention: Mention, evidence: Evidence) -> Mention:

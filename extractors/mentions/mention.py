@@ -13,11 +13,15 @@ import regex
 
 from extractors.mentions.resolvers import KNOWN_RESOLVERS, address_of
 from extractors.model.ark import Ark, Remark
-from extractors.model.check_characters import CheckCharacter
+from extractors.model.budget import ReadingStage, has_time
+from extractors.model.check_characters import CheckCharacter, suggestions
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.model.urls import authority_of, is_web_url
+from extractors.wraps.evidence import evidence_in_use
 from extractors.wraps.reasons import Reason
 from extractors.wraps.rules import Confidence
+
+_NO_SUGGESTIONS = "suggestions were not computed for every ARK whose check character fails"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +54,6 @@ class Mention:
     """The number of the link in the document that has this as its target or visible text."""
     check: CheckCharacter = CheckCharacter.UNKNOWN
     """The result of the check character, if names like this one have one; a failure means a typing error."""
-    suggestions: tuple[str, ...] = ()
-    """Normal forms of the ARKs that may be meant if the check character fails, the likeliest first."""
     remarks: tuple[Remark, ...] = ()
     """Deviations of the spelling from the specifications."""
     citation: int = 0
@@ -66,6 +68,18 @@ class Mention:
     def end(self) -> int:
         """Where it ends in the block."""
         return self.spans[-1][1]
+
+    @property
+    def suggestions(self) -> tuple[str, ...]:
+        """Normal forms of the ARKs that may be meant if the check character fails, the likeliest first.
+
+        They are made when they are requested, by the evidence in use, and as long as the time budget lasts.
+        """
+        if self.check is not CheckCharacter.FAILS or not has_time(ReadingStage.SUGGESTING, _NO_SUGGESTIONS):
+            return ()
+        evidence = evidence_in_use()
+        meant = suggestions(self.ark, zones=evidence.zones, fits=evidence.shapes.allows, is_seen=evidence.holds)
+        return tuple(str(suggestion.ark) for suggestion in meant)
 
     @property
     def is_complete(self) -> bool:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import mimetypes
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import Enum
 from operator import attrgetter
@@ -223,3 +225,21 @@ class Evidence:
     def supports(self, ark: Ark) -> bool:
         """Return True if *ark*, whole elsewhere, has independent support, such as a check character."""
         return self.zones.check(ark) is CheckCharacter.PASSES or ark in self.supported
+
+
+_in_use: ContextVar[Evidence] = ContextVar("evidence", default=Evidence())
+
+
+@contextmanager
+def use_evidence(evidence: Evidence) -> Iterator[None]:
+    """Make *evidence* that of the suggestions in the block."""
+    token = _in_use.set(evidence)
+    try:
+        yield
+    finally:
+        _in_use.reset(token)
+
+
+def evidence_in_use() -> Evidence:
+    """Return the evidence of `use_evidence`; none outside of its blocks."""
+    return _in_use.get()

@@ -28,7 +28,7 @@ _DELIMITED = regex.compile(r"[/.=:?&][\p{L}\p{Nd}]")
 _BREAK_AFTER = "/.=_:~+@%&?-"
 #: The maximum distance of lines that count as evidence.
 NEAR_CHARS = 2500
-_NEAR_LINES = 12
+NEAR_LINES = 12
 #: The number of a line or item: ``12``, ``12.``, ``[012]``, ``12|``.
 LINE_NUMBER = regex.compile(r"\s{0,40}[(\[]?(\d{1,4})(?:[.):\]]*(?:\s+|\Z)|[:|\]]\s*)")
 #: The number of an item in a list.
@@ -140,7 +140,7 @@ def slack_in_text(text: str, at: int) -> float | None:
     before = text[max(0, at - NEAR_CHARS) : at].split("\n")
     after = text[at : at + NEAR_CHARS].split("\n")
     current = (before[-1] + after[0]).rstrip()
-    near = (*before[-_NEAR_LINES - 1 : -1], current, *after[1 : _NEAR_LINES + 1])
+    near = (*before[-NEAR_LINES - 1 : -1], current, *after[1 : NEAR_LINES + 1])
     is_word = " " not in current.strip()
     lengths = [len(line.rstrip()) for line in near if " " in line.strip() or (is_word and _LABEL_IN_LINE.search(line))]
     if len(lengths) < _FEWEST_LINES or len(set(lengths)) == 1:
@@ -155,8 +155,8 @@ def is_numbered(text: str, at: int) -> bool:
     >>> is_numbered(text, text.index("\n3")), is_numbered("see ark:/12148/x5\n3 maps", 17)
     (True, False)
     """
-    before = text[max(0, at - NEAR_CHARS) : at].split("\n")[-_NEAR_LINES:]
-    after = text[at : at + NEAR_CHARS].lstrip("\r").split("\n")[1 : _NEAR_LINES + 1]
+    before = text[max(0, at - NEAR_CHARS) : at].split("\n")[-NEAR_LINES:]
+    after = text[at : at + NEAR_CHARS].lstrip("\r").split("\n")[1 : NEAR_LINES + 1]
     numbers_before, (number, *numbers_after) = map(_line_number, before), [*map(_line_number, after)] or [None]
     if number is None:
         return False
