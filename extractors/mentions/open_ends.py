@@ -92,7 +92,7 @@ _OPEN_WORD = re.compile(
 _BLANKS = re.compile(r"[ \t]*+")
 _MARK_OR_NOTHING = re.compile(r"\W*[0-9]*\W*")
 _MOST_LINES_OF_NAME = 4
-_NEXT_LINE = re.compile(r"[ \t]*+(?P<breaks>[\r\n\f]\s*+)(?P<line>[^\r\n\f]*+)")
+_NEXT_LINE = re.compile(r"(?P<breaks>[\r\n\f]\s*+)(?P<line>[^\r\n\f]{0,200}+)")
 _EMPTY_LINE = re.compile(r"[ \t]*+(?:(?:\r?\n[ \t]*+){2}|(?:\r?\n)?\f)")
 _MOST_LINES = 8
 _LONGEST_HEAD = 80
@@ -102,7 +102,7 @@ _BESIDE_NUMBER = r"(?: \s{2,} | \s? [|·•–—] \s? )"
 #: Between two pages: a rule, ``- 12 -``, ``Page 9 of 40``, ``9/40``, ``Annals of Printing    12``, ``12 | Annals``.
 _PAGE_LINE = regex.compile(
     rf"""
-      (?P<sign> [-*_=~·•–—] ) (?: [ \t]* (?P=sign) ){{2,}}+ | [⁂❦§]
+      ([-*_=~·•–—]) (?: [ \t]* \1 ){{2,}}+ | [⁂❦§]
     | [^\w\s]++ \s* [0-9]{{1,5}} \s* [^\w\s]++
     | \W{{0,6}} (?: {_PAGE} [0-9]{{1,5}} (?: {_OF_PAGES} )? | [0-9]{{1,5}} {_OF_PAGES} ) \W{{0,6}}
     | [0-9]{{1,5}} {_BESIDE_NUMBER} \p{{L}} .{{2,60}} | \p{{L}} .{{2,60}}? {_BESIDE_NUMBER} [0-9]{{1,5}}
@@ -142,7 +142,7 @@ def interruptions_in(text: str) -> tuple[tuple[int, int], ...]:
         at = sign
         for _ in range(_MOST_LINES_OF_NAME):
             done = _REST_OF_WORD.match(text, at).end()  # type: ignore[union-attr]
-            following = _NEXT_LINE.match(text, done)
+            following = _NEXT_LINE.match(text, _BLANKS.match(text, done).end())  # type: ignore[union-attr]
             if following is None:
                 break
             interruption = _interruption_at(text, done)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 import regex
 
@@ -122,9 +123,8 @@ class TextRun:
             return None
         breaks, seams = _breaks(text, edges, anchors)
         offsets = sorted(breaks)
-        parted = text
-        for offset in reversed(offsets):
-            parted = parted[:offset] + breaks[offset] + parted[offset:]
+        stretches = pairwise([0, *offsets, len(text)])
+        parted = "".join(text[start:end] + breaks.get(end, "") for start, end in stretches)
         stripped = parted.strip()
         removed = len(parted) - len(parted.lstrip())
         moved: Iterable[Anchor] = anchors

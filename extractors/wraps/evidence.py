@@ -227,7 +227,7 @@ class Evidence:
         return self.zones.check(ark) is CheckCharacter.PASSES or ark in self.supported
 
 
-_in_use: ContextVar[Evidence] = ContextVar("evidence", default=Evidence())
+_in_use: ContextVar[Evidence | None] = ContextVar("evidence", default=None)
 
 
 @contextmanager
@@ -242,4 +242,4 @@ def use_evidence(evidence: Evidence) -> Iterator[None]:
 
 def evidence_in_use() -> Evidence:
     """Return the evidence of `use_evidence`; none outside of its blocks."""
-    return _in_use.get()
+    return _in_use.get() or Evidence()

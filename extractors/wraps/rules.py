@@ -223,7 +223,7 @@ NEW_IDENTIFIER = regex.compile(
 )
 #: A date, a time or both: ``12.5.2023``, ``2023-05-01T10:00:00Z``, ``01/May/2023:10:00:00``, ``10:00``, ``1936/37``.
 _DATE = regex.compile(
-    r"(?:(?:\d{1,4}([./-])(?:\d{1,2}|\p{L}{3})\1\d{1,4}|\d{8}(?=T))(?:[T:]\d[\d:.]*(?:Z|[+-]\d\d:?\d\d)?)?"
+    r"(?:(?:\d{1,4}([./-])(?:\d{1,2}|\p{L}{3})\1\d{1,4}|\d{8}(?=T))(?:[T:]\d[\d:.]*+(?:Z|[+-]\d\d:?\d\d)?)?"
     r"|\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?|(?:1[0-9]|20)\d\d/\d\d)[.,;:)]*\Z"
 )
 #: A label with a beginning of a NAAN, and with its end. All NAANs of the registry have five characters.
