@@ -213,6 +213,8 @@ _PIECE = re.compile(r"(?=[a-z]*[0-9]|[^\saeiouy](?![0-9A-Za-z]))[0-9a-z]{1,40}(?
 _WHOLE_NAME = re.compile(r"(?=[0-9]*[a-z])(?=[a-z]*[0-9][0-9a-z]*[0-9])[0-9a-z]{6,40}(?![0-9A-Za-z-])")
 #: Maximum number of gaps in an ARK: no typesetter breaks an identifier over more lines.
 _MOST_GAPS = 8
+#: Lines of a text whose pages someone numbered are ragged.
+_RAGGED_CHARS = 12
 
 
 class Gaps:
@@ -248,7 +250,7 @@ class Gaps:
         if len(self._notes.decisions) >= _MOST_GAPS:
             return False
         gap, wrap, at = self._text[pos], self._wrap(pos), self._offsets.source_offset(pos)
-        is_plain = gap == WRAP and all(at != start for start, _ in self._block.interruptions)
+        is_plain = gap == WRAP and self._is_plain(pos)
         if is_plain and not wrap.hyphen and is_next_item(self._block.text, at):
             return False
         wrap = replace(wrap, is_numbered=is_plain and is_numbered(self._block.text, at))
@@ -412,11 +414,16 @@ class Gaps:
         is_link_cut = wrap.is_paged and self._linked is not None and self._linked == wrap.ark
         return replace(wrap, is_link_cut=True) if is_link_cut else wrap
 
+    def _is_plain(self, pos: int) -> bool:
+        """Return True if there is only a line end at *pos*."""
+        return self._offsets.source_offset(pos) not in dict(self._block.interruptions)
+
     def _line_slack(self, pos: int) -> float | None:
         """Return the number of further characters that fit in the line that ends at *pos*; None if unknown."""
         block, at = self._block, self._offsets.source_offset(pos)
         if block.page is None and not block.line_slack:
-            return slack_in_text(block.text, at)
+            slack = slack_in_text(block.text, at)
+            return slack if slack is None or self._is_plain(pos) else max(0, slack - _RAGGED_CHARS)
         index = bisect_left(block.line_slack, (at,))
         if index < len(block.line_slack) and block.line_slack[index][0] <= at + 2:
             return block.line_slack[index][1]

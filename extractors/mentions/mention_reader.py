@@ -660,9 +660,15 @@ class MentionReader:
     def _supporting_reason(self, ark: Ark) -> Reason | None:
         """Return the evidence that makes a likely *ark* certain, or None."""
         form = str(ark)
-        if self._linked == ark:
+        is_link_cut = self._linked == ark and self._is_link_cut(ark)
+        if self._linked == ark and not is_link_cut:
             return Reason.LINK_TARGET
-        is_elsewhere = self._evidence.holds(form) and self._evidence.supports(ark) and not self._block.is_recognized
+        is_elsewhere = (
+            not is_link_cut
+            and self._evidence.holds(form)
+            and self._evidence.supports(ark)
+            and not self._block.is_recognized
+        )
         if is_elsewhere and not any(self._evidence.holds(str(other)) for other in self._notes.alternatives):
             return Reason.COMPLETE_ELSEWHERE
         if len(ark.name) < SHORTEST_CHECKED:
@@ -671,6 +677,11 @@ class MentionReader:
             return None
         is_open = any(self._zones.check(other) is CheckCharacter.PASSES for other in self._notes.alternatives)
         return None if is_open else Reason.CHECK_CHARACTER
+
+    def _is_link_cut(self, ark: Ark) -> bool:
+        """Return True if the annotation of a page, like its line, may end within the ARK: viewers link lines."""
+        rests = (str(other).removeprefix(str(ark)) for other in self._notes.alternatives if is_cut_from(ark, other))
+        return self._block.page is not None and any(not rest.isalpha() for rest in rests)
 
     def _note_uncertainty(self, chars: str, ark: Ark, start: int, end: int, *, is_page: bool) -> None:
         """Note other doubts: markup after the name, or a name in capitals (draft-kunze-ark-38, 3.1)."""

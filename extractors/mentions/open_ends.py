@@ -181,7 +181,7 @@ def _interruption_at(text: str, line_end: int) -> dict[int, int]:
             end = number.end()
         elif not is_page_break:
             break
-        may_go_on = _may_go_on(text, line_end, text[end : end + _TAIL_CHARS])
+        may_go_on = _may_go_on(text, line_end, text[end : end + _TAIL_CHARS], is_page_break=is_page_break)
         return {_BLANKS.match(text, line_end).end(): end} if may_go_on else {}  # type: ignore[union-attr]
     return {}
 
@@ -210,7 +210,7 @@ def _form_of_line(line: str) -> str:
     return _DIGITS.sub("#", line.strip())
 
 
-def _may_go_on(text: str, line_end: int, following: str) -> bool:
+def _may_go_on(text: str, line_end: int, following: str, *, is_page_break: bool = True) -> bool:
     """Return True if *following* may be the rest of the URL or ARK at the end of the line that ends at *line_end*."""
     before = text[max(0, line_end - _TAIL_CHARS) : line_end]
     word = _last_word(_lines(before))
@@ -218,5 +218,5 @@ def _may_go_on(text: str, line_end: int, following: str) -> bool:
         rest = _REST_OF_NAAN.match(following)
         return rest is not None and len(naan[1] + rest[1]) == _NAAN_CHARS
     if _LABEL.search(word):
-        return _NUMBER.match(following) is not None or may_be_rest(following)
+        return may_be_rest(following) or (is_page_break and _NUMBER.match(following) is not None)
     return _is_open(word) and may_continue(before, following) and ":" in following.split(" ", 1)[0]

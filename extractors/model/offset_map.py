@@ -67,8 +67,9 @@ _SEVERAL_LINES = re.compile(r"\f|\n[^\n]*\n")
 _PLAIN_WRAP = re.compile(r"[^\s\xad]\n[^\s>#|*;%/!'\":.@CRNrd↪⤷↳,֒-]")
 #: The mark of e-mail and program text before a line.
 LINE_MARK = re.compile(
-    r"""[ \t]*(?:\#'|[>#|*;%]|//[/!]?|/\*|(?:--|!>?|'|"|::|\.\\"|@c|NB\.|C|R(?:EM|em)|rem|dnl)(?=[ \t]))[>#|*;% \t]*"""
+    r"""[ \t]*(?:\#'|[>#|*;%]|//[/!]?|[/(]\*|(?:-{2,4}|!>?|'|"|::|\.\\"|@c|NB\.|C|R(?:EM|em)|rem|dnl)(?=[ \t]))[>#|*;% \t]*"""
 )
+_COMMENT_BEGINS = re.compile(r"[/(]\*")
 #: The arrow of fvextra and listings (LaTeX) before a line that they broke; in old fonts a comma and an arrow.
 _CONTINUATION = re.compile(r"[ \t]*(?:[↪⤷↳]→?|[,֒]→)[ \t]*")
 _LONGEST_LINE = 1000
@@ -230,7 +231,7 @@ def _skip_line_mark(source: str, line_end: int, following: int) -> int:
     before = LINE_MARK.match(source, line_start, line_end)
     sign = mark[0].strip()
     if before:
-        return mark.end() if (before[0].strip().removeprefix("/*") or "*")[0] == sign[0] else following
+        return mark.end() if _COMMENT_BEGINS.sub("*", before[0].strip())[0] == sign[0] else following
     # Of a comment after program text, continued below it: x = 1  # ark:/12148/bpt6k10
     column = mark.start() + mark[0].index(sign) - source.rfind("\n", line_end, following) - 1
     is_below = column > 0 and source.startswith(f" {sign} ", line_start + column - 1, line_end)
