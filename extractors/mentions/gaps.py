@@ -253,7 +253,8 @@ class Gaps:
         is_plain = gap == WRAP and self._is_plain(pos)
         if is_plain and not wrap.hyphen and is_next_item(self._block.text, at):
             return False
-        wrap = replace(wrap, is_numbered=is_plain and is_numbered(self._block.text, at))
+        is_next_number = is_plain and is_numbered(self._block.text, at)
+        wrap = replace(wrap, is_numbered=is_next_number, is_interrupted=gap == WRAP and not is_plain)
         decision = self._over_wrap(wrap, pos) if gap == WRAP else self._over_blank(wrap, pos)
         if gap == WRAP and RIGHT_TO_LEFT.search(self._text, max(0, pos - _NEAR_CHARS), pos + _NEAR_CHARS):
             self._notes.mark_likely(Reason.RIGHT_TO_LEFT_LINE_END)

@@ -115,7 +115,7 @@ _LABEL = re.compile(r"(?:ark|\Ar?k|\A):", re.IGNORECASE)  # or the end of one, i
 _NAAN_AT_END = re.compile(r"ark:/?([0-9]*)\Z", re.IGNORECASE)
 _REST_OF_NAAN = re.compile(r"/?([0-9]*)/")
 _NAAN_CHARS = 5
-_NUMBER = re.compile(r"[0-9]+(?!\w)")
+_NUMBER = re.compile(r"[0-9]+(?![\w,])")
 _SEVERAL_LETTERS = regex.compile(r"(?:\P{L}*\p{L}){4}")
 
 

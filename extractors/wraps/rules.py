@@ -31,8 +31,8 @@ NEAR_CHARS = 2500
 NEAR_LINES = 12
 #: The number of a line or item: ``12``, ``12.``, ``[012]``, ``12|``.
 LINE_NUMBER = regex.compile(r"\s{0,40}[(\[]?(\d{1,4})(?:[.):\]]*(?:\s+|\Z)|[:|\]]\s*)")
-#: The number of an item in a list.
-_ITEM = regex.compile(r"[ \t]{0,8}(?P<open>[(\[]?)(\d{1,3})(?P<close>[.)\]])[ \t]+(?=\S)")
+#: The number or letter of an item in a list.
+_ITEM = regex.compile(r"[ \t]{0,8}(?P<open>[(\[]?)(?P<item>\d{1,3}|[A-Za-z])(?P<close>[.)\]])[ \t]+(?=\S)")
 #: A count and its unit in a list of records: ``18 leaves``.
 _COUNTED = regex.compile(r"\s{0,40}\d{1,4}[ \t]+(\p{L}{2,40})")
 _FEWEST_COUNTED = 3
@@ -75,6 +75,8 @@ class Wrap:
     """True if a backslash at the end of the line continues it."""
     is_numbered: bool = False
     """True if a number at the beginning of the next line continues the numbers of the lines around it."""
+    is_interrupted: bool = False
+    """True if there is a page break, or the number of a line, between the lines (`Block.interruptions`)."""
     is_link_cut: bool = False
     """True if the link annotation of this text ends at the line end, too, as in viewers that link each line."""
 
@@ -190,7 +192,12 @@ def is_next_item(text: str, at: int) -> bool:
         return False
     item = next(filter(None, map(_ITEM.match, reversed(lines))), None)
     marks = following["open"], following["close"]
-    return item is not None and (item["open"], item["close"]) == marks and int(item[2]) + 1 == int(following[2])
+    if item is None or (item["open"], item["close"]) != marks:
+        return False
+    here, there = item["item"], following["item"]
+    if here.isdigit() and there.isdigit():
+        return int(here) + 1 == int(there)
+    return chr(ord(here[0]) + 1) == there
 
 
 def _line_number(line: str) -> int | None:
@@ -241,6 +248,7 @@ _WHOLE_NAME = regex.compile(
 )
 #: A person or record of FamilySearch; some have one more character, and images another part.
 _FAMILY_NAME = regex.compile(r"61903/[1-3]:[12]:[0-9A-Z]{4}-[0-9A-Z]{3,4}(?![0-9A-Za-z-])")
+_PERSON = regex.compile(r"61903/[12]:1:[0-9A-Z]{4}-[0-9A-Z]{3,4}\Z")
 _FAMILY_IMAGE = regex.compile(r"61903/[1-3]:[12]:[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{2,4}(?![0-9A-Za-z-])")
 #: Not the name of a field of data, such as ``see_also:``.
 _WORDS_JOINED = regex.compile(r"\p{L}+_\p{L}(?!\w*:\Z)")
@@ -262,6 +270,10 @@ _SENTENCE_START = regex.compile(
 )
 #: ``2nd`` and ``19th``, which are no part of a name.
 _ORDINAL = regex.compile(r"\d{1,4}(?:st|nd|rd|th|er|ère|ème)(?![\p{L}\p{Nd}])")
+#: Most whole names have as many characters.
+_USUAL_CHARS = 6
+#: A folio, a format or an item: ``12r``, ``4to``, ``3D``.
+_FOLIO = regex.compile(r"\d{1,3}\p{L}{1,2}(?![\p{L}\p{Nd}])")
 #: A request of troff.
 _REQUEST = regex.compile(r"\.[A-Z]{2}\Z")
 _SCHEME = regex.compile(r"[a-z]+:", regex.IGNORECASE)
@@ -365,6 +377,8 @@ def shape_decides(wrap: Wrap, evidence: Evidence) -> WrapDecision | None:
     both = wrap.left + (wrap.hyphen or lacks_hyphen(wrap)) * "-" + wrap.next_part
     if is_whole or _WHOLE_NAME.search(both) or (_FAMILY_NAME.search(both) and not _FAMILY_NAME.search(wrap.left)):
         return WrapDecision(not is_whole, Reason.NAME_SHAPE, Confidence.LIKELY)
+    if _PERSON.search(wrap.left) and not _FAMILY_NAME.search(both):
+        return WrapDecision(False, Reason.NAME_SHAPE, Confidence.LIKELY)
     match evidence.shapes.fit(left, kind=kind_of(joined)), evidence.shapes.fit(joined):
         case Fit.TOO_SHORT, Fit.FITS:
             return WrapDecision(True, Reason.NAME_SHAPE, Confidence.LIKELY)
@@ -447,7 +461,8 @@ def word_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
 def mixed_token(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if not (_MIXED.match(wrap.right) or _WORDS_JOINED.match(wrap.right)):
         return None
-    if _FOOTNOTE.match(wrap.right) or _ORDINAL.match(wrap.right):
+    is_folio = wrap.is_interrupted and _FOLIO.match(wrap.right) and wrap.ark and len(wrap.ark.name) >= _USUAL_CHARS
+    if is_folio or _FOOTNOTE.match(wrap.right) or _ORDINAL.match(wrap.right):
         return WrapDecision(False, Reason.ENDS_BEFORE_WORD, Confidence.LIKELY)
     return WrapDecision(
         True, Reason.LETTERS_AND_DIGITS_FOLLOW, Confidence.LIKELY if wrap.is_full else Confidence.AMBIGUOUS
@@ -465,7 +480,7 @@ def number_follows(wrap: Wrap, _: Evidence) -> WrapDecision | None:
     if _is_digitless_before_long_number(wrap):
         return WrapDecision(True, Reason.NUMBER_FOLLOWS, Confidence.LIKELY)
     begins_row = wrap.is_paged and len(wrap.next_part) <= _LONGEST_ROW_NUMBER and _CAPITAL_BEYOND.match(wrap.beyond)
-    if _YEAR.match(wrap.right) or not wrap.is_full or begins_row:
+    if _YEAR.match(wrap.right) or not wrap.is_full or begins_row or wrap.is_interrupted:
         return WrapDecision(False, Reason.ENDS_BEFORE_NUMBER, Confidence.AMBIGUOUS)
     return WrapDecision(True, Reason.NUMBER_FOLLOWS, Confidence.AMBIGUOUS)
 
