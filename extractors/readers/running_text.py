@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from itertools import pairwise
 
 import regex
@@ -125,13 +125,18 @@ class TextRun:
         offsets = sorted(breaks)
         stretches = pairwise([0, *offsets, len(text)])
         parted = "".join(text[start:end] + breaks.get(end, "") for start, end in stretches)
-        stripped = parted.strip()
-        removed = len(parted) - len(parted.lstrip())
-        moved: Iterable[Anchor] = anchors
-        if anchors and (offsets or len(stripped) < len(text)):
-            moved = _shift_anchors(anchors, offsets, removed, len(stripped))
+        stripped, removed = parted.strip(), len(parted) - len(parted.lstrip())
+        spans = (
+            (
+                max(0, anchor.start + bisect_right(offsets, anchor.start) - removed),
+                min(len(stripped), anchor.end + bisect_left(offsets, anchor.end) - removed),
+                anchor.link,
+            )
+            for anchor in anchors
+        )
         return Block(
-            stripped, role, place=location, anchors=tuple(moved), following=following,
+            stripped, role, place=location, following=following,
+            anchors=tuple(Anchor(*span) for span in spans if span[0] < span[1]),
             seams=tuple(seam + bisect_left(offsets, seam) - removed for seam in seams),
         )  # fmt: skip
 
@@ -180,22 +185,6 @@ def _ark_around(text: str, edge: int, naans: Sequence[int]) -> int | None:
     start = naans[before - 1] if before else edge
     is_near = edge - start <= _LONGEST_ARK and not _ARK_ENDS.search(text, start, edge)
     return start if is_near and _NAME_BEGUN.search(text, start, edge) else None
-
-
-def _shift_anchors(anchors: list[Anchor], breaks: list[int], stripped: int, length: int) -> Iterator[Anchor]:
-    """Yield *anchors* moved by the inserted line breaks and the removed blanks."""
-    added = 0
-    pending = iter([*breaks, None])
-    following = next(pending)
-    for anchor in anchors:
-        while following is not None and following <= anchor.start:
-            added, following = added + 1, next(pending)
-        start = anchor.start + added - stripped
-        while following is not None and following < anchor.end:
-            added, following = added + 1, next(pending)
-        start, end = max(0, start), min(length, anchor.end + added - stripped)
-        if start < end:
-            yield Anchor(start, end, anchor.link)
 
 
 # Paragraphs, which may be nested, and the links in them.
