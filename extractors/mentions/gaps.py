@@ -197,8 +197,6 @@ _BEYOND_CHARS = 12
 _LONGEST_WORD = 300
 #: The look-alikes of a hyphen that are also punctuation.
 _DASHES = "\N{EN DASH}\N{EM DASH}\N{HORIZONTAL BAR}"
-#: A dash in typewriting, e-mail and TeX.
-_TYPEWRITTEN_DASH = regex.compile(r"(?<=[\p{L}\p{Nd}])-{2,3}(?=\p{L})")
 _BLANK_RULES = (no_name_yet, whole_elsewhere, check_character_decides)
 _DASH_RULES = (another_identifier, whole_elsewhere, check_character_decides, shape_decides, word_follows)
 #: A possible rest of a name after a blank that may be typography.
@@ -325,7 +323,6 @@ class Gaps:
         A dash may be a hyphen changed by a typesetter, or punctuation without blanks.
         """
         text = self._text
-        self._note_typewritten_dash(start, end)
         for at in self._offsets.repair_offsets("look-alike hyphen", start, end):
             is_dash = self._offsets.written_at(at) in _DASHES
             if not is_dash or not (self._builder.name or "/" in text[start:at]):
@@ -354,16 +351,6 @@ class Gaps:
     def _note_decision(self, decision: WrapDecision, wrap: Wrap) -> None:
         otherwise = wrap.left if decision.join else wrap.left + wrap.right
         self._notes.note_decision(decision, otherwise=otherwise)
-
-    def _note_typewritten_dash(self, start: int, end: int) -> None:
-        """Note that two hyphens before a word may be a dash of the sentence."""
-        is_prose = self._block.role is Role.TEXT
-        dash = _TYPEWRITTEN_DASH.search(self._text, start, end) if is_prose else None
-        if dash and (self._builder.name or "/" in self._text[start : dash.start()]):
-            left = self._label + self._builder.chars + self._text[start : dash.start()]
-            if self._word_behind(left, dash.end()):
-                decision = WrapDecision(True, Reason.HYPHENS_FOR_DASH, Confidence.LIKELY)
-                self._notes.note_decision(decision, otherwise=left)
 
     def _word_behind(self, left: str, after: int) -> WrapDecision | None:
         """Return the decision that an ARK ends before a word of the sentence; None if it doesn't."""

@@ -64,6 +64,8 @@ GLUED_SENTENCE = re.compile(r"\.(?:[A-Z][a-z]+|(?P<number>[0-9]{1,3}(?:-[0-9]{1,
 _SPACED_MARK = re.compile("(?P<name>[^\\u200b]*[0-9A-Za-z])\\u200b[0-9]{1,3}\\Z")
 _NEXT_SENTENCE = regex.compile(r"(?:,[0-9]{1,3})*[ \n][\p{Ps}\p{Pi}\"']?\p{Lu}|\f|[ \n]*\Z")
 _PROSE_BEFORE = regex.compile(r"\p{L}\p{Ll},?[ \n]\Z")
+#: A dash in typewriting, e-mail and TeX, before a word.
+_TYPEWRITTEN_DASH = regex.compile(r"(?<=[\p{L}\p{Nd}])-{2,3}\p{L}{2,}\Z")
 #: A UUID (the Smithsonian writes a digit before it) or a name of FamilySearch or INIST with too few characters.
 INCOMPLETE_NAME = re.compile(
     r"[^/]*/(?:[0-9]?[0-9a-f]{8}-[0-9a-f]{4}-(?:[0-9a-f]{4}-){0,2}[0-9a-f]{0,11}|[0-9]:[0-9]:[0-9A-Z]{1,4})(?=[/.]|\Z)"
@@ -333,7 +335,7 @@ class MentionReader:
             plain = run.match(text, pos, furthest)
             if plain:
                 end = plain.end()
-                if self._offsets.changes or "--" in plain[0]:
+                if self._offsets.changes:
                     end = self._gaps.end_at_dash(pos, end)
                 self._builder.add(text[pos:end], pos, end)
                 pos = end
@@ -568,20 +570,14 @@ class MentionReader:
         )
 
     def _is_pattern(self) -> bool:
-        """Return True if a star or a variable after a few letters stands for all names with that beginning.
-
-        After a whole name, a star marks a note.
-        """
-        naan, _, name = self._builder.chars.replace("-", "").partition("/")
+        """Return True if a star or a variable after a few letters stands for all names with that beginning."""
+        name, varies = self._builder.name, REST_VARIES.match(self._text, self._builder.end)
         stem = name.rstrip("*")
-        end = self._builder.end
-        varies = REST_VARIES.match(self._text, end)
         start = self._offsets.source_offset(self._start)
         if not (stem != name or varies) or "/" in stem or self._block.text.endswith("*", 0, start):
             return False
-        check = self._zones.check(Ark(naan.lower(), stem)) if stem else CheckCharacter.FAILS
-        is_short = len(stem) <= _LONGEST_STEM or (varies and varies[0][0] == "?") or not any(map(str.isdigit, stem))
-        return check is not CheckCharacter.PASSES and (is_short or check is CheckCharacter.FAILS)
+        is_short = len(stem) <= _LONGEST_STEM or not any(map(str.isdigit, stem))
+        return is_short or (varies is not None and varies[0][0] == "?")
 
     def _namespace(self, slash: str, *, is_overlong: bool = False) -> NamespaceMention | None:
         if not slash and not self._label["slashes"] and self._block.role is not Role.TEXT:
@@ -696,6 +692,10 @@ class MentionReader:
             self._notes.mark_likely(Reason.HYPHEN_AT_END)
         if not (len(ark.naan) == 5 and ark.naan.isdigit()):
             self._notes.mark_likely(Reason.UNUSUAL_NAAN)
+        dash = _TYPEWRITTEN_DASH.search(chars) if self._block.role is Role.TEXT else None
+        if dash and "/" in chars[: dash.start()]:
+            self._notes.mark_likely(Reason.HYPHENS_FOR_DASH)
+            self._notes.note_alternative(self._written_label + chars[: dash.start()])
         varies = REST_VARIES.match(self._text, self._builder.end)
         if varies and varies[0][0] in _QUOTES:
             self._notes.decisions.append(WrapDecision(False, Reason.STRING_LITERALS, Confidence.LIKELY))

@@ -33,9 +33,6 @@ NEAR_LINES = 12
 LINE_NUMBER = regex.compile(r"\s{0,40}[(\[]?(\d{1,4})(?:[.):\]]*(?:\s+|\Z)|[:|\]]\s*)")
 #: The number or letter of an item in a list.
 _ITEM = regex.compile(r"[ \t]{0,8}(?P<open>[(\[]?)(?P<item>\d{1,3}|[A-Za-z])(?P<close>[.)\]])[ \t]+(?=\S)")
-#: A count and its unit in a list of records: ``18 leaves``.
-_COUNTED = regex.compile(r"\s{0,40}\d{1,4}[ \t]+(\p{L}{2,40})")
-_FEWEST_COUNTED = 3
 #: The name of a field of data: ``key=…``, ``:date: …``.
 _FIELD = regex.compile(r"[ \t]{0,8}(?:[\w.-]{1,80}[ \t]?=|:[\w-]{1,80}:[ \t])")
 _FEWEST_LINES = 4
@@ -167,13 +164,7 @@ def is_numbered(text: str, at: int) -> bool:
         return True
     if any(number - step in earlier and number + step in later for step in (5, 10)):
         return True
-    if numbers_after[:2] == [number + 1, number + 2]:  # a column of numbers
-        return True
-    units = [counted[1] for line in (*before, *after) if (counted := _COUNTED.match(line))]
-    if (first := _COUNTED.match(after[0])) and units.count(first[1]) >= _FEWEST_COUNTED:
-        return True
-    near = {*map(_line_number, before[-2:]), *numbers_after[:2]}  # levels of GEDCOM
-    return len(near) > 1 and all(other is not None and abs(other - number) < 3 for other in near)
+    return numbers_after[:2] == [number + 1, number + 2]  # a column of numbers
 
 
 def is_next_item(text: str, at: int) -> bool:
