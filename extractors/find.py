@@ -314,6 +314,9 @@ def _region_start(text: str, sign: int) -> int:
 # Doubtful mentions, stored with the text around them, to be decided again by the ARKs of a whole audit. Certain
 # mentions don't change.
 
+#: The lines that count as evidence.
+_LINES_BEFORE = regex.compile(rf"(?r)(?:[^\n]*+\n){{0,{NEAR_LINES}}}[^\n]*+")
+_LINES_AFTER = regex.compile(rf"[^\n]*+(?:\n[^\n]*+){{0,{NEAR_LINES}}}+")
 #: Rules that no evidence overrules: no part of an ARK can follow.
 _PLAIN = frozenset({Reason.ENDS_BEFORE_IDENTIFIER, Reason.ENDS_BEFORE_OTHER_TEXT})
 
@@ -352,8 +355,9 @@ def unresolved_mentions(
             block = replace(block, text=around[0].text_alone(), interruptions=())
         has_readings = mention.alternatives or mention.reason is not Reason.CHECK_CHARACTER_FAILS
         near = NEAR_CHARS if has_readings else 2 * _BEHIND_CHARS
-        start, end = _lines_around(block.text, mention.start - block_start, mention.end - block_start, near)
-        window = _window(block, start, end)
+        start, end = mention.start - block_start, mention.end - block_start
+        start = _LINES_BEFORE.match(block.text, max(0, start - near), start).start()
+        window = _window(block, start, _LINES_AFTER.match(block.text, end, end + near).end())
         links = dict.fromkeys(anchor.link for anchor in window.anchors)
         yield UnresolvedMention(
             index,
@@ -362,17 +366,6 @@ def unresolved_mentions(
             tuple((link, linked[link]) for link in links if link in linked),
             in_column=bool(around),
         )
-
-
-def _lines_around(text: str, start: int, end: int, near: int) -> tuple[int, int]:
-    """Return start and end of the lines that count as evidence for a mention, at most *near* characters from it."""
-    first, floor = start, max(0, start - near)
-    last, ceiling = end, min(len(text), end + near)
-    for _ in range(NEAR_LINES + 1):
-        first = max(floor, text.rfind("\n", floor, first))
-        line_end = text.find("\n", last + 1, ceiling)
-        last = ceiling if line_end < 0 else line_end
-    return first, last
 
 
 def decide_again(unresolved: UnresolvedMention, mention: Mention, evidence: Evidence) -> Mention:

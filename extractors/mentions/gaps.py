@@ -17,7 +17,6 @@ from extractors.model.offset_map import ODD_BLANK, RIGHT_TO_LEFT, WRAP, OffsetMa
 from extractors.wraps.evidence import Evidence
 from extractors.wraps.reasons import Reason
 from extractors.wraps.rules import (
-    SHORTEST_CHECKED,
     Confidence,
     Rule,
     Wrap,
@@ -280,24 +279,17 @@ class Gaps:
         if not (self._builder.chars and _PIECE.match(self._text, pos + 1)):
             return False
         wrap, zones = self._wrap(pos), self._evidence.zones
-        left, joined = wrap.ark, wrap.joined_ark
         begins_name = self._builder.ends_with("/") and not self._builder.name and _WHOLE_NAME.match(self._text, pos + 1)
-        if begins_name and joined is not None and zones.check(joined) is not CheckCharacter.FAILS:
-            self._note_blank()
-            return True
-        if joined is None or joined.qualifier or len(joined.name) < SHORTEST_CHECKED:
+        decided = check_character_decides(wrap, self._evidence)
+        is_whole = decided is not None and decided.join and decided.confidence is Confidence.CERTAIN
+        joined = wrap.joined_ark
+        if joined is None or not (is_whole or (begins_name and zones.check(joined) is not CheckCharacter.FAILS)):
             return False
-        may_end = left is not None and zones.check(left) is not CheckCharacter.FAILS and not zones.names_shoulder(left)
-        if may_end or zones.check(joined) is not CheckCharacter.PASSES:
-            return False
-        self._note_blank()
+        self._notes.note_repair("blank")
+        self._notes.mark_likely(Reason.SPACE_IN_NAME)
         self._notes.note_alternative(wrap.left)
         self._cut_hyphen_of(wrap)
         return True
-
-    def _note_blank(self) -> None:
-        self._notes.note_repair("blank")
-        self._notes.mark_likely(Reason.SPACE_IN_NAME)
 
     def continues_over_literals(self, after: int, between: str) -> bool:
         """Return True if the ARK continues in the next string literal, which begins at *after*.

@@ -211,22 +211,17 @@ def cut_annotations(mentions: Sequence[Mention]) -> list[Mention]:
     A viewer that links each line separately cuts a URL at the end of its line. The text of the link, or a doubtful text
     on the same page, has the rest in one of its readings.
     """
-    texts = [mention for mention in mentions if mention.role is Role.TEXT and mention.page is not None]
-    readings: dict[object, set[Ark]] = defaultdict(set)
-    for mention in texts:
-        others = {Ark.parse(form) for form in mention.alternatives}
-        if others or "line wrap" in mention.repairs:
-            readings[mention.link] |= {mention.ark, *others}
-        for ark in (mention.ark, *others) if others else ():
-            readings[mention.page, ark] |= {mention.ark, *others}
+    texts: dict[int | None, list[tuple[int | None, set[Ark]]]] = defaultdict(list)
+    for text in mentions:
+        if text.role is Role.TEXT and text.page is not None and (text.alternatives or "line wrap" in text.repairs):
+            texts[text.page].append((text.link, {text.ark, *map(Ark.parse, text.alternatives)}))
     return [
-        mention
-        for mention in mentions
-        if mention.role is Role.LINK_ANNOTATION
-        for arks in [
-            readings[mention.page, mention.ark] | (readings[mention.link] if mention.link is not None else set())
-        ]
-        if any(is_cut_from(mention.ark, ark) for ark in arks)
+        cut
+        for cut in mentions
+        if cut.role is Role.LINK_ANNOTATION
+        for link, readings in texts[cut.page]
+        if cut.ark in readings or (link == cut.link is not None)
+        if any(is_cut_from(cut.ark, reading) for reading in readings)
     ]
 
 

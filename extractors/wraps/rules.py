@@ -164,7 +164,7 @@ def is_numbered(text: str, at: int) -> bool:
         return True
     if any(number - step in earlier and number + step in later for step in (5, 10)):
         return True
-    return numbers_after[:2] == [number + 1, number + 2]  # a column of numbers
+    return bool(numbers_after[:2] == [number + 1, number + 2])  # a column of numbers
 
 
 def is_next_item(text: str, at: int) -> bool:
@@ -188,7 +188,7 @@ def is_next_item(text: str, at: int) -> bool:
     here, there = item["item"], following["item"]
     if here.isdigit() and there.isdigit():
         return int(here) + 1 == int(there)
-    return chr(ord(here[0]) + 1) == there
+    return bool(chr(ord(here[0]) + 1) == there)
 
 
 def _line_number(line: str) -> int | None:
