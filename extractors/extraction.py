@@ -22,7 +22,6 @@ from extractors.mentions.mention import (
     malformed_findings,
     resolver_addresses,
 )
-from extractors.mentions.open_ends import interruptions_in
 from extractors.model.ark import Ark, Remark, remarks
 from extractors.model.budget import ReadingStage, TimeBudget, current, has_time, use_budget
 from extractors.model.check_characters import CheckCharacter
@@ -88,7 +87,7 @@ def extraction_of(
     """
     reading = read_document(data, media_type=media_type, name=name, charset=charset, with_links=with_links)
     budget = current()
-    blocks = _with_breaks(reading.blocks)
+    blocks = _with_following(reading.blocks)
     if budget is None or not (budget.findings or budget.is_spent(ReadingStage.FINDING)):
         nothing = extraction_without_arks(reading)
         if nothing is not None:
@@ -127,17 +126,12 @@ def is_cut(findings: Iterable[Finding]) -> bool:
     return any(finding.kind in _CUT or finding.detail.endswith(CUT_OFF) for finding in findings)
 
 
-def _with_breaks(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """Return *blocks*, with the page breaks in each running text over which an ARK may continue.
-
-    A running text that may end inside an ARK gets the beginning of the next text as `following`.
-    """
+def _with_following(blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """Return *blocks*; a running text that may end inside an ARK gets the beginning of the next text as `following`."""
     following = ""
     backwards: list[Block] = []
     for block in reversed(blocks):
         if block.role is Role.TEXT and block.page is None:
-            if page_breaks := interruptions_in(block.text):
-                block = replace(block, interruptions=page_breaks)
             if following and not block.following and _LAST_WORD.search(block.text, max(0, len(block.text) - 300)):
                 block = replace(block, following=following)
             following = block.text[:_FOLLOWING_CHARS]

@@ -26,7 +26,7 @@ from extractors.mentions.fast_path import (
 from extractors.mentions.labels import BEFORE_LABEL, PERCENT, A, K, R, label_signs
 from extractors.mentions.mention import Mention, NamespaceMention, complete_mentions, linked_arks
 from extractors.mentions.mention_reader import MentionReader
-from extractors.mentions.open_ends import interruptions_in
+from extractors.mentions.open_ends import interruptions_of
 from extractors.model.ark import Ark
 from extractors.model.documents import Anchor, Block, Role
 from extractors.model.offset_map import ODD_BLANK, offset_map
@@ -86,8 +86,7 @@ def find_arks(text: str | None, *, evidence: Evidence | None = None) -> list[Men
         if text is None or text is (unequal := text != text) or (isinstance(text, float) and unequal):  # NA, NaN
             return []
         raise TypeError(f"find_arks takes text, not {type(text).__name__}: decode bytes, or use extract")
-    block = Block(text, interruptions=interruptions_in(text))
-    return [mention for mention in scan(block, evidence or Evidence()) if isinstance(mention, Mention)]
+    return [mention for mention in scan(Block(text), evidence or Evidence()) if isinstance(mention, Mention)]
 
 
 def scan(
@@ -221,7 +220,7 @@ def _read_region(
     covered = within = 0
     while True:
         is_on_one_page = text.find("\f", region.start, region.end) < 0
-        offsets = offset_map(text, region.start, region.end, dict(block.interruptions))
+        offsets = offset_map(text, region.start, region.end, interruptions_of(block))
         ran_out_at = None
         for label in _labels(offsets.text):
             at = offsets.source_offset(label.start())
@@ -407,7 +406,9 @@ def _window(block: Block, start: int, end: int) -> Block:
         seams=tuple(at - start for at in block.seams if start <= at < end),
         page_breaks=tuple(at - start for at in block.page_breaks if start < at < end),
         interruptions=tuple(
-            (first - start, last - start) for first, last in block.interruptions if start < first and last < end
+            (first - start, last - start)
+            for first, last in interruptions_of(block).items()
+            if start < first and last < end
         ),
         following=block.following if end >= len(block.text) else "",
     )

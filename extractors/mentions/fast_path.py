@@ -23,7 +23,7 @@ from extractors.mentions.mention_reader import (
     is_placeholder,
     shorter_names,
 )
-from extractors.mentions.open_ends import may_go_on_below
+from extractors.mentions.open_ends import GUTTER_CHARS, interruptions_of, may_go_on_below
 from extractors.model.ark import Ark
 from extractors.model.check_characters import CheckCharacter, Zones
 from extractors.model.documents import Block, Role
@@ -65,6 +65,7 @@ _END = rf"""
     """
 _CLEAN = re.compile(_ARK + _END, re.VERBOSE)
 _BEFORE_LABEL = re.compile(rf"{_RESOLVER}\Z")
+_WITHIN_LINE = re.compile(r"[^\n\f]{8}\Z")
 _LONGEST_RESOLVER = 300
 #: Characters that separate a resolver from the text before it.
 _BEFORE_RESOLVER = frozenset(" \n\"<>'")
@@ -156,7 +157,8 @@ def clean_mention(block: Block, first: int, start: int, end: int, zones: Zones) 
         return None
     if found["paragraph"] and may_go_on_below(text, last):
         return None
-    if any(last <= before <= found.end() or after == at for before, after in block.interruptions):
+    is_at_line_end = found["paragraph"] or not _WITHIN_LINE.search(text, max(0, at - GUTTER_CHARS), at)
+    if is_at_line_end and at and interruptions_of(block):
         return None
     ark = _ark(found, zones)
     if ark is None or shorter_names(ark, block, zones):

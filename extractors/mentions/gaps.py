@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 import regex
 
+from extractors.mentions.open_ends import interruptions_of
 from extractors.model.ark import Ark
 from extractors.model.check_characters import CheckCharacter
 from extractors.model.documents import Block, Role
@@ -396,7 +397,7 @@ class Gaps:
 
     def _is_plain(self, pos: int) -> bool:
         """Return True if there is only a line end at *pos*."""
-        return self._offsets.source_offset(pos) not in dict(self._block.interruptions)
+        return self._offsets.source_offset(pos) not in interruptions_of(self._block)
 
     def _line_slack(self, pos: int) -> float | None:
         """Return the number of further characters that fit in the line that ends at *pos*; None if unknown."""

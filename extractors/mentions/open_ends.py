@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from functools import lru_cache
 from itertools import islice
 
 import regex
 
 from extractors.mentions.labels import label_signs
+from extractors.model.documents import Block, Role
 from extractors.model.offset_map import LINE_END_HYPHEN
 from extractors.wraps.rules import LINE_NUMBER, is_numbered, may_be_rest
 
@@ -84,18 +86,24 @@ def _last_word(lines: list[str]) -> str:
 
 # Page breaks in a text without pages: rules, page numbers, running heads and feet, and form feeds.
 
-_REST_OF_WORD = re.compile(r"\S*+")
+#: The rest of a word that ends its line.
+_REST_OF_LINE = re.compile(r"(?P<word>\S*+)[ \t]*+[\r\n\f]\s*+")
+#: Characters of a number before a line.
+GUTTER_CHARS = 8
 #: The end of a line in a URL without a label, or in a label.
 _OPEN_WORD = re.compile(
     r"(?:https?:(?:(?!ark:)\S)*+|(?<![^\W_])(?:ark?:?/?|a|https?))(?=[ \t]*+[\r\n\f])", re.IGNORECASE
 )
+#: In a list of ARKs, one per line.
+_ARK_ABOVE = re.compile(r"ark:\S*+[ \t]*+\r?\n\Z")
 _BLANKS = re.compile(r"[ \t]*+")
-_MARK_OR_NOTHING = re.compile(r"\W*[0-9]*\W*")
 _MOST_LINES_OF_NAME = 4
 _NEXT_LINE = re.compile(r"(?P<breaks>[\r\n\f]\s*+)(?P<line>[^\r\n\f]{0,200}+)")
 _EMPTY_LINE = re.compile(r"[ \t]*+(?:(?:\r?\n[ \t]*+){2}|(?:\r?\n)?\f)")
 _MOST_LINES = 8
 _LONGEST_HEAD = 80
+#: Lines from the first of a running foot to the text after a running head.
+_MOST_HEADS = 3
 _PAGE = r"(?: pp? | pag(?:e|ina)? | pág(?:ina)? | s(?:eite|ida|ide|lide)? | fol(?:io|ie)? | bl(?:att)? | leaf | стр ) \.? \s*"
 _OF_PAGES = r"\s? (?: / | of | von | van | sur | de | di | da | av | из ) \s? [0-9]{1,5}"
 _BESIDE_NUMBER = r"(?: \s{2,} | \s? [|·•–—] \s? )"
@@ -119,14 +127,22 @@ _NUMBER = re.compile(r"[0-9]+(?![\w,])")
 _SEVERAL_LETTERS = regex.compile(r"(?:\P{L}*\p{L}){4}")
 
 
-def interruptions_in(text: str) -> tuple[tuple[int, int], ...]:
-    r"""Return start and end of each stretch between two lines over which an ARK may continue, besides plain line ends.
+def interruptions_of(block: Block) -> Mapping[int, int]:
+    """Return the start of each interruption of a text without pages, with its end."""
+    if block.interruptions is not None:
+        return dict(block.interruptions)
+    return interruptions_in(block.text) if block.role is Role.TEXT and block.page is None else {}
+
+
+@lru_cache(maxsize=2)
+def interruptions_in(text: str) -> Mapping[int, int]:
+    r"""Return the start and end of each stretch between two lines over which an ARK may continue, besides line ends.
 
     It is a page break, with a form feed or lines that end or begin a page, the number of a line, or an empty line after
     a hyphen.
 
     >>> text = "see ark:/12148/bpt6k10\n\n- 12 -\n\n7371t"
-    >>> [text[start:end] for start, end in interruptions_in(text)]
+    >>> [text[start:end] for start, end in interruptions_in(text).items()]
     ['\n\n- 12 -\n\n']
     """
     found: dict[int, int] = {}
@@ -134,21 +150,22 @@ def interruptions_in(text: str) -> tuple[tuple[int, int], ...]:
     for sign in label_signs(text):
         if sign < done:
             continue
-        line_start = max(text.rfind("\n", 0, sign), text.rfind("\f", 0, sign)) + 1
-        if _MARK_OR_NOTHING.fullmatch(text, line_start, text.rfind(" ", line_start, sign) + 1 or line_start):
+        floor = max(0, sign - _TAIL_CHARS)
+        line_start = max(text.rfind("\n", floor, sign), text.rfind("\f", floor, sign)) + 1
+        is_first_word = text.find(" ", line_start + GUTTER_CHARS, sign) < 0
+        if is_first_word and not _ARK_ABOVE.search(text, max(0, line_start - _TAIL_CHARS), line_start):
             before = text[max(0, line_start - _TAIL_CHARS) : line_start]
             for word in _OPEN_WORD.finditer(before):
                 found |= _interruption_at(text, line_start - len(before) + word.end())
-        at = sign
+        rest = _REST_OF_LINE.match(text, sign)
         for _ in range(_MOST_LINES_OF_NAME):
-            done = _REST_OF_WORD.match(text, at).end()  # type: ignore[union-attr]
-            following = _NEXT_LINE.match(text, _BLANKS.match(text, done).end())  # type: ignore[union-attr]
-            if following is None:
+            if rest is None or _LABEL_OR_SCHEME.match(text, rest.end()):
                 break
+            done = rest.end("word")
             interruption = _interruption_at(text, done)
             found |= interruption
-            at = next(iter(interruption.values()), following.start("line"))
-    return tuple(sorted(found.items()))
+            rest = _REST_OF_LINE.match(text, next(iter(interruption.values()), rest.end()))
+    return found
 
 
 def may_go_on_below(text: str, end: int) -> bool:
@@ -196,8 +213,13 @@ def _is_page_line(text: str, line_end: int, line: re.Match[str]) -> bool:
     is_head = 0 < len(shown) <= _LONGEST_HEAD and not _LABEL_OR_SCHEME.search(shown)
     if not is_head or _may_go_on(text, line_end, shown):
         return False
+    if "\f" in line["breaks"]:
+        return True
+    below = islice(_NEXT_LINE.finditer(text, line.end()), _MOST_HEADS)
     form = _form_of_line(shown)
-    return "\f" in line["breaks"] or (_SEVERAL_LETTERS.match(form) is not None and _line_forms(text)[form] > 1)
+    if not _SEVERAL_LETTERS.match(form) or not any(_may_go_on(text, line_end, other["line"]) for other in below):
+        return False
+    return _line_forms(text)[form] > 1
 
 
 @lru_cache(maxsize=2)

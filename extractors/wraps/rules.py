@@ -33,6 +33,9 @@ NEAR_LINES = 12
 LINE_NUMBER = regex.compile(r"\s{0,40}[(\[]?(\d{1,4})(?:[.):\]]*(?:\s+|\Z)|[:|\]]\s*)")
 #: The number or letter of an item in a list.
 _ITEM = regex.compile(r"[ \t]{0,8}(?P<open>[(\[]?)(?P<item>\d{1,3}|[A-Za-z])(?P<close>[.)\]])[ \t]+(?=\S)")
+#: A count and its unit in a list of records: ``18 leaves``.
+_COUNTED = regex.compile(r"\s{0,40}\d{1,4}[ \t]+(\p{L}{2,40})")
+_FEWEST_COUNTED = 3
 #: The name of a field of data: ``key=…``, ``:date: …``.
 _FIELD = regex.compile(r"[ \t]{0,8}(?:[\w.-]{1,80}[ \t]?=|:[\w-]{1,80}:[ \t])")
 _FEWEST_LINES = 4
@@ -164,7 +167,10 @@ def is_numbered(text: str, at: int) -> bool:
         return True
     if any(number - step in earlier and number + step in later for step in (5, 10)):
         return True
-    return bool(numbers_after[:2] == [number + 1, number + 2])  # a column of numbers
+    if numbers_after[:2] == [number + 1, number + 2]:  # a column of numbers
+        return True
+    units = [counted[1] for line in (*before, *after) if (counted := _COUNTED.match(line))]
+    return any(units.count(first[1]) >= _FEWEST_COUNTED for first in [_COUNTED.match(after[0])] if first)
 
 
 def is_next_item(text: str, at: int) -> bool:
