@@ -162,7 +162,7 @@ sys.meta_path.insert(0, _Signalling())
 #: A module that is being imported when a signal comes, and the command that imports it.
 IMPORTS = [
     ("arkaudit.cli", "--version"), ("click", "--help"), ("arkaudit.configuration.config", "check"), ("pydantic", "check"),
-    ("scrapy", "crawl"), ("twisted.internet.asyncioreactor", "check"), ("sqlalchemy", "history"), ("pandas", "report"),
+    ("scrapy", "crawl"), ("twisted.internet.asyncioreactor", "check"), ("sqlalchemy", "explain"), ("pandas", "report"),
     ("crawler.spiders.arks_spider", "run"), ("lxml", "extract"), ("reports.exports", "report"), ("rich.table", "triage"),
     ("arkaudit.commands.schedule_command", "schedule"), ("arkaudit.upkeep.stores", "store"),
     ("arkaudit.upkeep.naan_registry", "registry"), ("arkaudit.schedules.notification", "notify"),
@@ -184,7 +184,8 @@ def test_a_signal_while_modules_are_imported_ends_the_command_in_one_line(
     (tmp_path / "sitecustomize.py").write_text(_SIGNALLING)
     arguments = {
         "check": ["ark:/12345/x"], "crawl": ["http://127.0.0.1:9/"], "run": ["http://127.0.0.1:9/"], "extract": ["-"],
-        "history": ["ark:/12345/x"], "triage": ["list"], "schedule": ["list", "-c", "a.toml"], "store": ["check"],
+        "explain": ["ark:/12345/x", "--store", "audit.db"],
+        "triage": ["list"], "schedule": ["list", "-c", "a.toml"], "store": ["check"],
         "registry": ["show", "12148"], "notify": ["-c", "a.toml"],
     }.get(verb, [])  # fmt: skip
     (tmp_path / "a.toml").write_text('[audits.a]\nschedule = "0 3 * * *"\nseeds = ["http://127.0.0.1:9/"]\n')

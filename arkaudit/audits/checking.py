@@ -93,7 +93,7 @@ def check_lines(
     store_file: Path | None,
     *,
     lines: Mapping[str, Sequence[str]] | None,
-    explain: bool,
+    explain: bool = False,
     resume: bool | None,
 ) -> CheckResult:
     """Resolve and judge the ARKs in the lines *asked*; with *explain* each row explains its verdict.
@@ -133,7 +133,7 @@ def judge_lines(
     return [verdict_on(one) if isinstance(one, Mention) else one for one in mentions], run
 
 
-def recheck_arks(again: Sequence[KnownArk], config: Config, store_file: Path, *, explain: bool) -> CheckResult:
+def recheck_arks(again: Sequence[KnownArk], config: Config, store_file: Path) -> CheckResult:
     """Request ARKs of a store again at the URLs of their last check.
 
     A check of the same ARKs that was killed before it judged anything is resumed. Raises `crawler.store.StoreError`.
@@ -141,7 +141,7 @@ def recheck_arks(again: Sequence[KnownArk], config: Config, store_file: Path, *,
     targets = [(Ark.parse(due_ark.ark), due_ark.request_url) for due_ark in again]
     seeds = ["due", fingerprint([f"{ark} {url}" for ark, url in targets])]
     with open_run("check", seeds, config, store_file, resume=None) as begun:
-        return _result_by_url(_run(begun, targets, explain=explain))
+        return _result_by_url(_run(begun, targets))
 
 
 def recovered_arks(again: Iterable[KnownArk], outcomes: Mapping[Subject, str]) -> list[KnownArk]:
@@ -152,7 +152,7 @@ def recovered_arks(again: Iterable[KnownArk], outcomes: Mapping[Subject, str]) -
 
 
 def check_dataset_arks(
-    dataset: DatasetDocuments, config: Config, store_file: Path | None, *, explain: bool, resume: bool | None
+    dataset: DatasetDocuments, config: Config, store_file: Path | None, *, resume: bool | None
 ) -> CheckResult:
     """Store the documents of a *dataset*, then resolve each ARK that they cite once at each request URL.
 
@@ -163,7 +163,7 @@ def check_dataset_arks(
     with open_run("check", seeds, config, store_file, resume=resume) as begun:
         # A part of a dataset does not show how many more documents cite an ARK.
         most = None if dataset.is_whole else MOST_PLACES
-        return _result_by_url(_run(begun, dataset=dataset, explain=explain, most_places=most))
+        return _result_by_url(_run(begun, dataset=dataset, most_places=most))
 
 
 def _run(
@@ -172,7 +172,7 @@ def _run(
     readings: Mapping[str, Sequence[CandidateReading]] | None = None,
     *,
     dataset: DatasetDocuments | None = None,
-    explain: bool,
+    explain: bool = False,
     most_places: int | None = None,
 ) -> CheckRun:
     """Run a check of *targets* or of a *dataset*; judge a finished one again by its observations."""

@@ -22,7 +22,7 @@ from arkaudit.commands.options import (
     request_options,
     resume_option,
     store_file_option,
-    verdict_options,
+    verdict_format_option,
 )
 from arkaudit.output.exits import after_check, also_in, check_total, end_interrupted, exit_on, print_ending
 from extractors.model.errors import UserMistake
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     help="Read ARKs from a file (one per line), a dataset (arkaudit dataset make) or an access log (log:FILE).",
 )
 @inventory_option
-@verdict_options
+@verdict_format_option
 @flag("--conformance", help="Also request one ARK of each resolver in up to ten other spellings.")
 @dry_run_option
 @store_file_option(help="Keep every request and answer in this file.")
@@ -59,8 +59,7 @@ def check(
     arks: tuple[str, ...],
     from_file: str | None,
     inventory: Path | None,
-    form: str | None,
-    explain: bool,
+    form: str,
     conformance: bool,
     dry_run: bool,
     store_file: Path | None,
@@ -77,7 +76,7 @@ def check(
 
     \b
     arkaudit check ark:12148/btv1b8449691v
-    arkaudit check ark:12148/btv1b8449691v --explain --conformance
+    arkaudit check ark:12148/btv1b8449691v --conformance
     arkaudit check --from arks.txt --format table --store audit.db
     arkaudit check --from dataset/ --store audit.db
     arkaudit check --inventory ours.csv --store audit.db
@@ -86,7 +85,6 @@ def check(
     from arkaudit.output.baseline import Baseline
     from crawler.spiders.seeds import split_arks
 
-    require_readable_form(form, explain=explain)
     accepted = Baseline.read(baseline, write_baseline)
     fail_on = tuple(accepted.fail_on(fail_on))
     config = config_of(config_file, {**options, "conformance": conformance, "conformance_from": 1})
@@ -117,7 +115,7 @@ def check(
     from arkaudit.audits.checking import check_dataset_arks, check_lines
 
     if dataset is not None:
-        done = check_dataset_arks(dataset, config, store_file, explain=explain, resume=resume)
+        done = check_dataset_arks(dataset, config, store_file, resume=resume)
     else:
         lines: defaultdict[str, list[str]] = defaultdict(list, logged)
         for number, line in from_lines.items():
@@ -125,38 +123,23 @@ def check(
                 lines[text].append(f"{from_file}:{number}")
         for text in listed:
             lines[text].append(str(inventory))
-        done = check_lines(asked, config, store_file, lines=lines, explain=explain, resume=resume)
-    print_check(done, form, config, store_file, config_file, explain=explain)
+        done = check_lines(asked, config, store_file, lines=lines, resume=resume)
+    print_check(done, form, config, store_file, config_file)
     exit_on(fail_on, accepted.without_accepted(done.results, fail_on).tokens)
 
 
-def require_readable_form(form: str | None, *, explain: bool) -> None:
-    """Raise `UserMistake` if explanations are wanted in a table."""
-    if explain and form == "table":
-        raise UserMistake("a table has no explanations: give --explain alone, or with --format jsonl")
-
-
 def print_check(
-    done: CheckResult,
-    form: str | None,
-    config: Config,
-    store_file: Path | None,
-    config_file: Path | None,
-    *,
-    explain: bool,
+    done: CheckResult, form: str, config: Config, store_file: Path | None, config_file: Path | None
 ) -> None:
     """Print the verdicts of a check, and how it ended."""
     from rich.console import Console
 
-    from arkaudit.output.explaining import print_explanations
     from arkaudit.output.output_rows import print_verdicts, write_jsonl
     from arkaudit.upkeep.triage_file import report_idle_in
 
     with also_in(store_file):
         if form == "table":
             print_verdicts(done.rows, Console())
-        elif explain and form is None:
-            print_explanations(done.rows, Console())
         else:
             write_jsonl(done.rows, sys.stdout)
     if done.interruption is not None:
@@ -164,7 +147,7 @@ def print_check(
     if store_file is not None:
         report_idle_in(store_file, config)
     total = check_total(done.families, done.lines_without_ark, done.known)
-    hint = after_check(done.first_failing, store_file, config_file, is_explained=explain)
+    hint = after_check(done.first_failing, store_file, config_file)
     print_ending(done.faults, done.fault_count, total, hint)
 
 

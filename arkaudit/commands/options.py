@@ -264,13 +264,10 @@ table_option = click.option(
 """The option to print a table or JSON."""
 
 
-verdict_options = with_options(
-    click.option(
-        "--format", "form", type=click.Choice(["jsonl", "table"]), help="[default: jsonl; plain text with --explain]"
-    ),
-    flag("--explain", help="Explain each step: the request, its answer, and the meaning of the answer."),
+verdict_format_option = click.option(
+    "--format", "form", type=click.Choice(["jsonl", "table"]), default="jsonl", show_default=True
 )
-"""The options for the output of a check."""
+"""The option for the output of a check."""
 
 
 def fail_on_option(command: Command) -> Command:

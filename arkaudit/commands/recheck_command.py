@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from arkaudit.commands.check_command import print_check, require_readable_form, selection_of
+from arkaudit.commands.check_command import print_check, selection_of
 from arkaudit.commands.options import (
     GroupedCommand,
     audit_option,
@@ -22,7 +22,7 @@ from arkaudit.commands.options import (
     repeatable,
     request_options,
     store_file_option,
-    verdict_options,
+    verdict_format_option,
 )
 from arkaudit.output.exits import exit_on, say
 from extractors.model.errors import UserMistake
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     "dead-host, means all hosts. Repeatable.",
 )
 @click.option("--limit", type=click.IntRange(min=1), help="Maximum number of ARKs.")
-@verdict_options
+@verdict_format_option
 @dry_run_option
 @fail_on_option
 @audit_option
@@ -65,8 +65,7 @@ def recheck(
     named_arks: tuple[str, ...],
     causes: tuple[str, ...],
     limit: int | None,
-    form: str | None,
-    explain: bool,
+    form: str,
     dry_run: bool,
     fail_on: tuple[str, ...],
     audit: str | None,
@@ -81,7 +80,6 @@ def recheck(
     arkaudit recheck --store audit.db --host old.example.org --limit 100
     arkaudit recheck --store audit.db --ark ark:12148/btv1b8449691v
     """  # fmt: skip
-    require_readable_form(form, explain=explain)
     config = config_of(config_file, options, audit=audit)
     selection = selection_of(chosen_naans, prefixes, hosts, named_arks)
     store_file = store_file or config.store or Path("audit.db")
@@ -98,8 +96,8 @@ def recheck(
         return
     from arkaudit.audits.checking import recheck_arks, recovered_arks
 
-    done = recheck_arks(arks, config, store_file, explain=explain)
-    print_check(done, form, config, store_file, config_file, explain=explain)
+    done = recheck_arks(arks, config, store_file)
+    print_check(done, form, config, store_file, config_file)
     recovered = recovered_arks(arks, done.results.outcomes)
     for one in recovered[:_MOST_SHOWN]:
         say(f"works again: {one.ark}, at {one.request_url}")

@@ -369,12 +369,12 @@ def check_total(families: Iterable[Family], without_ark: int, known_problems: st
     return "; ".join(filter(None, (total, lines, known_problems)))
 
 
-def after_check(asked: str | None, store_file: Path | None, config_file: Path | None, *, is_explained: bool) -> str:
+def after_check(asked: str | None, store_file: Path | None, config_file: Path | None) -> str:
     """Return the hint after a check; *asked* is the first line of input whose ARK fails, if any."""
     if store_file is not None:
         return after_run(store_file)
-    if asked is not None and not is_explained:
-        return next_words(command("check", "--explain", *with_config(config_file), asked))
+    if asked is not None:
+        return next_words(command("explain", *with_config(config_file), asked))
     return next_words("repeat it with --store audit.db, which keeps every request and answer for arkaudit report")
 
 
