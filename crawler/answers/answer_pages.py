@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import islice, takewhile
 from typing import Any
-from urllib.parse import urljoin
 
 from crawler.answers.erc import QUESTIONS, Record, parse_erc, says_something
 from crawler.answers.notices import PageWords
@@ -17,7 +16,7 @@ from crawler.answers.quirks import is_visitor_counter, plain, quirks
 from crawler.answers.structured import from_json, kernel, plain_key, record_of
 from crawler.model.observations import MOST_ARKS, PageFacts
 from extractors.find import find_arks
-from extractors.model.urls import refresh_target
+from extractors.model.urls import join_url, refresh_target
 
 #: Maximum number of bytes of markup to parse: the time for a hostile page is quadratic in its size. It also bounds the
 #: memory for the pages that `read_page` remembers.
@@ -165,10 +164,7 @@ def redirect_in_page(markup: bytes, charset: str | None, header: str = "") -> st
         words = PageWords(title, text, headings)
         if not is_at_once or len(text) > _REDIRECT_CHARS or target not in linked or words.absence or words.withdrawn:
             return None
-    try:
-        return urljoin(base.strip(), target)
-    except ValueError:
-        return target
+    return join_url(base.strip(), target) or target
 
 
 def _without_asides(markup: bytes, charset: str | None) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from crawler.answers.answer import is_textual
 from crawler.answers.claims import Subject, declares, linked_arks, statement_in, subject_of
@@ -31,7 +31,7 @@ from crawler.answers.structured import kernel, kernel_keys
 from crawler.model.observations import Chain, ChainEnd, ObjectOutcome, Observation, Question
 from crawler.model.resolving import REFUSING_STATUSES, SUCCESSES, same_host
 from extractors.model.ark import Ark
-from extractors.model.urls import refresh_target
+from extractors.model.urls import refresh_target, split_url
 
 # -- the meaning of an HTTP status, or of the end of a chain without one, for the object (2020, 7.1.2)
 
@@ -345,7 +345,7 @@ class AnswerFacts:
         """
         if self.is_record or self.tells_of_object:
             return False
-        if self.is_search and self.ark.name not in urlsplit(self.final_url).query:
+        if self.is_search and self.ark.name not in split_url(self.final_url).query:
             return True
         if not self.signs_of_absence:
             return False
@@ -359,8 +359,8 @@ class AnswerFacts:
     def is_site(self) -> bool:
         """True if resolvers redirect directly to the home page of another host, as for the ARK of a web site."""
         name, urls = self.ark.name, [hop.url for hop in self.hops]
-        last = urlsplit(urls[-1])
-        host = (last.hostname or "").removeprefix("www.")
+        last = split_url(urls[-1])
+        host = last.hostname.removeprefix("www.")
         # A waiting room has a query, and most parked domains have their host as the title.
         if last.query or host in self.words.title.lower():
             return False

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from heapq import nsmallest
 from itertools import pairwise, takewhile
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import regex
 from rapidfuzz import fuzz
@@ -18,7 +18,7 @@ from crawler.model.crawl_requests import names_session
 from crawler.model.observations import ChainEnd, Observation
 from crawler.model.resolving import SUCCESSES
 from extractors.model.ark import Ark
-from extractors.model.urls import authority_of
+from extractors.model.urls import authority_of, split_url
 
 #: Characters of readable text that are kept with an observation, as evidence and for comparisons.
 TEXT_LIMIT = 8_000
@@ -85,7 +85,7 @@ def page_digest(text: str, references: Iterable[str], url: str, ark: Ark) -> str
     >>> len(set(pages)), page_digest("Sorry", ["/7.jpg"], "https://a.example/item/7", Ark("12148", "x7")) in pages
     (1, False)
     """
-    own, name = urlsplit(url), f"{ark.naan}/{ark.name}"
+    own, name = split_url(url), f"{ark.naan}/{ark.name}"
     echoed = {ark.name, *re.findall(r"\w+", unquote(url).lower())}
     labels, said = ["", ""], []
     for token in ANY_ARK.sub(" ", text).lower().split():
@@ -277,7 +277,7 @@ def last_part(url: str) -> str:
     >>> last_part("https://n2t.net/ark:/12148/btv1b84?info")
     'btv1b84'
     """
-    return urlsplit(url).path.rpartition("/")[2]
+    return split_url(url).path.rpartition("/")[2]
 
 
 def _same_unread(one: Observation, other: Observation) -> bool:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
 from functools import partial
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from crawler.answers.answer import Answer
 from crawler.answers.notices import PageWords
@@ -20,7 +20,7 @@ from crawler.model.outcomes import MementoOutcome
 from crawler.model.resolving import BadLocation, resolved_location, sendable
 from crawler.sources.links import header_links
 from extractors.model.ark import Ark
-from extractors.model.urls import is_web_url
+from extractors.model.urls import is_web_url, split_url
 
 #: Maximum number of characters of a page that a reason quotes.
 _MOST_SAID = 120
@@ -261,12 +261,11 @@ def is_same_resource(one: str, other: str) -> bool:
 
 
 def _key(url: str) -> str:
-    try:
-        parts = urlsplit(url if "://" in url else f"http://{url}")
-        port = "" if parts.port in (None, 80, 443) else f":{parts.port}"
-    except ValueError:
+    parts = split_url(url if "://" in url else f"http://{url}")
+    if parts.fault is not None:
         return url
-    host = (parts.hostname or "").removeprefix("www.")
+    port = "" if parts.port in (None, 80, 443) else f":{parts.port}"
+    host = parts.hostname.removeprefix("www.")
     rest = unquote(parts.path.rstrip("/")) + (f"?{unquote(parts.query)}" if parts.query else "")
     return f"{host}{port}{rest}".lower()
 

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from functools import cached_property
-from urllib.parse import urlsplit
 
 from crawler.answers.answer import are_incomparable
 from crawler.answers.claims import declares
@@ -30,7 +29,7 @@ from crawler.model.observations import ObjectOutcome
 from crawler.model.resolving import path_of_resolver, same_host
 from extractors.model.ark import Ark
 from extractors.model.normalize import LABEL, NotAnArk
-from extractors.model.urls import authority_of
+from extractors.model.urls import authority_of, split_url
 
 #: This number of other ARKs at the same URL supports another sign. It proves nothing: one page may serve many objects.
 MANY_NEIGHBOURS = 2
@@ -412,7 +411,7 @@ class ObjectFacts:
         parts = [plain(part).strip() for part in _TOMBSTONE_PARTS.split(answer.seen.title or "")]
         matches = ((part, phrases.match(part)) for part in parts)
         titled = next((part for part, match in matches if match and match.end == len(part)), None)
-        path = urlsplit(answer.final_url).path if answer.is_redirected else ""
+        path = split_url(answer.final_url).path if answer.is_redirected else ""
         says_so = titled or (answer.words.is_short and phrases.is_in_plain(answer.words.notice))
         if says_so and _TOMBSTONE.search(path):
             return path

@@ -11,9 +11,11 @@ from functools import cache, cached_property
 from importlib.resources import files
 from itertools import chain
 from typing import Annotated, Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from extractors.model.urls import split_url
 
 #: A page with fewer characters of readable text than this is a notice, not the page of an object.
 NOTICE_CHARS = 1_500
@@ -531,7 +533,7 @@ def absent_address(url: str) -> str | None:
     >>> absent_address("https://library.example/page-not-found"), absent_address("https://library.example/item/404x")
     ('/page-not-found', None)
     """
-    parts = urlsplit(url)
+    parts = split_url(url)
     if _NOT_FOUND_PATH.search(parts.path) or _NOT_FOUND_QUERY.search(parts.query):
         return parts.path + ("?" + parts.query if parts.query else "")
     return None
@@ -548,12 +550,12 @@ def is_search(url: str) -> bool:
     >>> is_search("https://library.example/search?q=x5"), is_search("https://library.example/research/x5")
     (True, False)
     """
-    return _SEARCH_PATH.search(urlsplit(url).path) is not None
+    return _SEARCH_PATH.search(split_url(url).path) is not None
 
 
 def is_home_page(url: str, name: str) -> bool:
     """Return True if a URL is the home page of a site, without *name* in its query."""
-    parts = urlsplit(url)
+    parts = split_url(url)
     return bool(_ROOT_PATH.match(parts.path)) and name not in parts.query
 
 
@@ -570,7 +572,7 @@ def is_sent_away(urls: Sequence[str], name: str) -> bool:
     >>> is_sent_away(["https://library.example/ark:/12148/x5", "https://library.example/index.php?id=7"], "x5")
     False
     """
-    *before, last = map(urlsplit, urls)
+    *before, last = map(split_url, urls)
     is_general = bool(_ROOT_PATH.match(last.path)) or _SEARCH_FORM.search(last.path) is not None
     if not is_general or last.query or last.fragment or name in unquote(last.path):
         return False
@@ -585,8 +587,8 @@ def leads_back(urls: Sequence[str]) -> bool:
     >>> leads_back(["https://library.example/ark:/12148/x5", "https://library.example/viewer?ark=ark:/12148/x5"])
     False
     """
-    before, last = map(urlsplit, urls[-2:])
-    values = (urlsplit(value).path for key, value in parse_qsl(last.query) if key.lower() in quirks().check.back)
+    before, last = map(split_url, urls[-2:])
+    values = (split_url(value).path for key, value in parse_qsl(last.query) if key.lower() in quirks().check.back)
     return before.hostname == last.hostname and before.path.rstrip("/") in {
         unquote(value).rstrip("/") for value in values
     }
@@ -598,8 +600,8 @@ def is_log_in(url: str) -> bool:
     >>> is_log_in("https://library.example/login?next=x5"), is_log_in("https://library.example/catalogue")
     (True, False)
     """
-    parts, login = urlsplit(url), quirks().login
-    first_label = (parts.hostname or "").partition(".")[0]
+    parts, login = split_url(url), quirks().login
+    first_label = parts.hostname.partition(".")[0]
     return first_label in login.host or login.paths.search(parts.path.lower()) is not None
 
 

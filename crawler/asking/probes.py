@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from string import digits
-from urllib.parse import quote, unquote, urlsplit, urlunsplit
+from urllib.parse import quote, unquote, urlunsplit
 
 from crawler.answers.quirks import quirks
 from crawler.model.crawl_requests import CAMPAIGN_PARAMETER, PRESENTATION_NAME
@@ -23,6 +23,7 @@ from extractors.model.ark import BETANUMERIC, Ark, shoulder_of
 from extractors.model.check_characters import KNOWN, CheckCharacter
 from extractors.model.naan import Registry
 from extractors.model.normalize import LABEL
+from extractors.model.urls import split_url
 
 #: The number of names that make an unregistered shoulder; fewer with the same beginning may be chance.
 ENOUGH_NAMES = 3
@@ -95,7 +96,7 @@ def place_of(url: str) -> str:
     """
     if LABEL.search(url):
         return resolver_of(url)
-    parts = urlsplit(url)
+    parts = split_url(url)
     return f"{parts.scheme}://{parts.netloc}/"
 
 
@@ -211,7 +212,7 @@ def _with_names(url: str, change: Callable[[str], str], *, every: bool) -> str:
         naan, slash, name = url[label.end() :].partition("?")[0].rstrip("/").partition("/")
         parts_of_name = name.split("/") if every else [name]
         return f"{url[: label.end()]}{naan}/{'/'.join(map(change, parts_of_name))}"
-    parts = urlsplit(url)
+    parts = split_url(url)
     segments = (parts.path.rstrip("/") or "/").split("/")
     fields = [field.rpartition("=") for field in parts.query.split("&") if field]
     naming = [

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
-from urllib.parse import urlsplit
 
 from crawler.answers.claims import WITHIN_PAGES
 from crawler.answers.erc import QUESTIONS
@@ -34,6 +33,7 @@ from crawler.model.observations import (
 from crawler.model.resolving import PASSING_STATUSES, REDIRECTS
 from crawler.verdicts.verdict import VerdictContext, judge
 from extractors.find import find_arks
+from extractors.model.urls import split_url
 
 #: The largest number of redirects to the object.
 MOST_REDIRECTS = 5
@@ -222,13 +222,13 @@ def few_hops(answers: Answers) -> Finding:
 
 
 def over_https(answers: Answers) -> Finding:
-    plain = [hop.url for hop in answers[Question.OBJECT].hops if urlsplit(hop.url).scheme != "https"]
+    plain = [hop.url for hop in answers[Question.OBJECT].hops if split_url(hop.url).scheme != "https"]
     if plain:
         return Finding(False, f"{plain[0]} is asked over http")
     answer = answers.by_question.get(Question.PLAIN_HTTP)
     if answer is None or not answer.hops or not answer.is_answered:
         return Finding(True, "all addresses are https")
-    is_led = len(answer.hops) > 1 and urlsplit(answer.hops[1].url).scheme == "https"
+    is_led = len(answer.hops) > 1 and split_url(answer.hops[1].url).scheme == "https"
     words = "http leads to https" if is_led else f"http is {_status(answer)}, and does not lead to https"
     return Finding(is_led, words)
 

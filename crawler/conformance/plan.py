@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
 from crawler.asking.probes import control_ark, forms
 from crawler.model.observations import Question
 from crawler.model.resolving import INFLECTED, asked_url, request_url, resolver_of
 from extractors.model.ark import Ark
 from extractors.model.normalize import LABEL
+from extractors.model.urls import split_url
 
 #: An unassigned NAAN of 16 octets, the length that must be supported (2023, 2.3), and one of five.
 LONG_NAAN, OTHER_NAAN = "0123456789bcdfgh", "00000"
@@ -103,7 +103,7 @@ def probes(resolver: str, named: NamedArk, *, is_gone: bool = False, is_own: boo
     yield probe(Question.HEAD, url, method="HEAD")
     yield probe(Question.ACCEPT, url, Accept="application/x-arkaudit-unheard-of")
     yield probe(Question.FROM_SCRIPT, asked_url(url, Question.INFO), Origin=ORIGIN)
-    if urlsplit(url).scheme == "https" and urlsplit(url).port in (None, 443):
+    if split_url(url).scheme == "https" and split_url(url).port in (None, 443):
         yield probe(Question.PLAIN_HTTP, f"http://{url.removeprefix('https://')}")
     yield probe(Question.FRONT_PAGE, base)
     if is_own:

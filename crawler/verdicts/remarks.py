@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from crawler.answers.facts import AnswerFacts
 from crawler.model.crawl_requests import site_of
@@ -15,7 +15,7 @@ from extractors.find import find_arks
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding
 from extractors.model.normalize import LABEL
-from extractors.model.urls import host_name_of
+from extractors.model.urls import host_name_of, split_url
 
 #: The numbers of redirects after which clients give up; many allow more (2020, 7.1.3).
 MOST_REDIRECTS: Mapping[int, str] = {5: "some libraries", 10: "many libraries", 20: "browsers", 50: "curl"}
@@ -82,7 +82,7 @@ def tls_remarks(hops: Sequence[Hop], tls: TlsResults) -> Iterator[str]:
     for hop in hops:
         if _scheme(hop.url) != "https":
             continue
-        host = (host_name_of(hop.url), _port(hop.url) or 443)
+        host = (host_name_of(hop.url), split_url(hop.url).port or 443)
         result = tls.get(host)
         if result is None or host in hosts:
             continue
@@ -98,7 +98,7 @@ def plain_remarks(hops: Sequence[Hop], tls: TlsResults) -> Iterator[str]:
     answered = [hop.url for hop in hops if hop.status is not None]
     secure = {host_name_of(url) for url in answered if _scheme(url) == "https"}
     for host in dict.fromkeys(
-        host_name_of(url) for url in answered if _scheme(url) == "http" and _port(url) in (None, 80)
+        host_name_of(url) for url in answered if _scheme(url) == "http" and split_url(url).port in (None, 80)
     ):
         result = tls.get((host, 443))
         if result is not None and result.trusted and host not in secure:
@@ -126,14 +126,6 @@ def is_resolvers(hop: Hop, following: Hop) -> bool:
     asked, led = (_path(url).rstrip("/") for url in (hop.url, following.url))
     host, other_host = (host_name_of(url).removeprefix("www.") for url in (hop.url, following.url))
     return asked != led or (host != other_host and site_of(hop.url) != site_of(following.url))
-
-
-def _port(url: str) -> int | None:
-    try:
-        return urlsplit(url).port
-    except ValueError:
-        # Such a URL was never requested.
-        return None
 
 
 def _scheme(url: str) -> str:

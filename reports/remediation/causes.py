@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from urllib.parse import unquote_to_bytes, urlsplit
+from urllib.parse import unquote_to_bytes
 
 from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome, Question
 from extractors.model.ark import Ark
 from extractors.model.normalize import NotAnArk
-from extractors.model.urls import authority_of
+from extractors.model.urls import authority_of, split_url
 from reports.languages import N_
 
 
@@ -258,7 +258,7 @@ def diagnose(failure: Failure, around: CauseContext) -> Diagnosis:
     url = failure.last_url if at_landing else failure.request_url
     host = authority_of(url)
     if cause in (Cause.DEAD_HOST, Cause.UNREACHABLE_HOST, Cause.PASSING):
-        common = f"{urlsplit(url).scheme}://{host}/" if host else url
+        common = f"{split_url(url).scheme}://{host}/" if host else url
     else:
         common = failure.ark if FAULT_OF[cause] is Fault.CITATION else pattern(url, failure.ark)
     return Diagnosis(cause, fault, host, common, *_better(failure, around, cause))
