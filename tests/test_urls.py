@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.answers import likeness, mementos, quirks
+from crawler.answers import likeness, mementos, page_copies, quirks
 from crawler.asking import probes, questions
 from crawler.model import crawl_requests, resolving
 from crawler.model.resolving import INFLECTIONS
@@ -52,7 +52,7 @@ CALLERS: tuple[Callable[[str], Any], ...] = (
     lambda url: questions.at_path(url, "/ids/"),
     lambda url: questions.FallbackUrls.for_ark(ARK, url, registry=REGISTRY, global_resolver=RESOLVER),
     likeness.last_part,
-    lambda url: likeness.page_digest("A map", [url], url, ARK),
+    lambda url: page_copies.page_digest("A map", [url], url, ARK),
     lambda url: mementos.is_same_resource(url, url),
     lambda url: causes.pattern(url, str(ARK)),
 )  # fmt: skip

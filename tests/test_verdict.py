@@ -10,9 +10,9 @@ import pytest
 
 from crawler.answers.answer import read_answer
 from crawler.answers.facts import OUTCOME_OF_END, AnswerFacts, status_outcome
-from crawler.answers.likeness import page_digest
 from crawler.answers.metadata_facts import MetadataFacts
 from crawler.answers.object_facts import ControlContrast, ObjectFacts, Signs
+from crawler.answers.page_copies import page_digest
 from crawler.model.observations import (
     ACCESS,
     DESCRIBED,

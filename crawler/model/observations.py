@@ -321,7 +321,7 @@ class Observation:
     similarity: str | None = None
     """A sketch of the whole readable text, for comparing answers without their bodies."""
     page_digest: str | None = None
-    """A digest of what a page says and shows, for comparing the pages of a host (`crawler.answers.likeness`)."""
+    """A digest of what a page says and shows, for comparing the pages of a host (`crawler.answers.page_copies`)."""
     facts: PageFacts = field(default_factory=PageFacts)
     remarks: tuple[str, ...] = ()
     rendering: Rendering | None = None

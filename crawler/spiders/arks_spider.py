@@ -16,7 +16,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 
 from crawler.answers.answer_reading import AnswerReader
-from crawler.answers.likeness import page_digest
+from crawler.answers.page_copies import page_digest
 from crawler.model.crawl_requests import CrawlRequest
 from crawler.model.observations import ACCESS, CONFORMANCE, ChainEnd, Observation, Question, Verdict
 from crawler.model.registry import load_registry
