@@ -112,9 +112,10 @@ def query_ignored(target: str) -> DemoAnswer:
 def related_object(target: str) -> DemoAnswer:
     """Redirect by 303 to the description of a physical manuscript."""
     ark, query = _parse_target(target)
-    entry = target.removeprefix("/catalogue/")
-    if entry.partition("?")[0] in _BODLEIAN.split():
-        return DemoAnswer(200, _page("A manuscript", "Parchment, 212 leaves, in the reading room.", entry))
+    manuscripts, entry = _BODLEIAN.split(), target.removeprefix("/catalogue/").partition("?")[0]
+    if entry in manuscripts:
+        leaves = 212 + manuscripts.index(entry)
+        return DemoAnswer(200, _page("A manuscript", f"Parchment, {leaves} leaves, in the reading room.", entry))
     if ark is None or ark.name not in _BODLEIAN.split():
         return NOT_FOUND
     return DemoAnswer(303, location=f"/catalogue/{ark.name}" + (f"?{query}" if query else ""))
