@@ -10,7 +10,7 @@ ROOT = Path(__file__).parent.parent
 
 def test_the_processes_of_a_test_run_leave_no_cache_behind(tmp_path: Path) -> None:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    one = "tests/test_resuming.py::test_internal_fault_on_a_document_gives_a_row_and_the_run_ends"
+    one = "tests/test_resuming.py::test_document_lost_to_an_internal_fault_is_requested_again_twice_then_settled"
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-n", "1", "-p", "no:cacheprovider", one],
         cwd=ROOT, env={**inherited, "TMPDIR": str(tmp_path)}, capture_output=True, text=True, check=False,

@@ -52,7 +52,7 @@ CALLERS: tuple[Callable[[str], Any], ...] = (
     lambda url: questions.at_path(url, "/ids/"),
     lambda url: questions.FallbackUrls.for_ark(ARK, url, registry=REGISTRY, global_resolver=RESOLVER),
     likeness.last_part,
-    lambda url: page_copies.page_digest("A map", [url], url, ARK),
+    lambda url: page_copies.page_digest([], "A map", [url], url, ARK),
     lambda url: mementos.is_same_resource(url, url),
     lambda url: causes.pattern(url, str(ARK)),
 )  # fmt: skip

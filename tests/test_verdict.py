@@ -69,6 +69,7 @@ def observation(question: Question, told: dict[str, Any], url: str = URL) -> Obs
     answer = read_answer(
         body, told.get("type", "text/plain"), Ark.parse(asked.partition("?")[0]) if "ark:" in asked else None
     )
+    titles = (answer.title or "", *answer.facts.headings)
     is_page = chain[-1] in SUCCESSES and told.get("complete", True)
     return Observation(
         ark, url, question, asked, hops, ChainEnd.ANSWERED,
@@ -80,7 +81,7 @@ def observation(question: Question, told: dict[str, Any], url: str = URL) -> Obs
         body_complete=told.get("complete", True),
         record=answer.record,
         similarity=answer.similarity,
-        page_digest=page_digest(answer.text or "", answer.references, urls[-1], ark) if is_page else None,
+        page_digest=page_digest(titles, answer.text or "", answer.references, urls[-1], ark) if is_page else None,
         facts=answer.facts,
         rendering=Rendering(**{"browser": "Chromium 1", **told["rendering"]}) if "rendering" in told else None,
     )  # fmt: skip

@@ -205,13 +205,8 @@ class ObjectFacts:
 
     @property
     def is_repeated(self) -> bool:
-        """True if several objects have this page, each at another address, and it gives no identifier under a label.
-
-        An app shell is left to scripts.
-        """
-        ark, labelled = self.answer.ark, self.answer.kernel_values.get("where", "")
-        is_labelled = f"{ark.naan}/{ark.name}" in labelled and self.is_told_apart
-        return self.copies >= ENOUGH_PAGES - 1 and not is_labelled and not self.answer.is_left_to_scripts
+        """True if several objects have this page, each at another address. An app shell is left to scripts."""
+        return self.copies >= ENOUGH_PAGES - 1 and not self.answer.is_left_to_scripts
 
     @property
     def is_told_apart(self) -> bool:

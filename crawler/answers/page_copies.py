@@ -17,14 +17,16 @@ from extractors.model.urls import authority_of, split_url
 _PASSING = re.compile(r"\d{1,2}:\d\d\S*|\d{4}-\d\d-\d\dt\S+|0[.,]\d+|\d{9,}|(?=.*[a-f])[0-9a-f-]{8,}|\w{16,}")
 
 
-def page_digest(text: str, references: Iterable[str], url: str, ark: Ark) -> str | None:
+def page_digest(titles: Iterable[str], text: str, references: Iterable[str], url: str, ark: Ark) -> str | None:
     """Return a digest of what a page says and shows, by which the pages of a host are compared; None without words.
 
-    The words and the addresses on it count, except its own *url*, the *ark*, and what changes with each request.
+    Its title and headings count (*titles*). The words of its *text* and the addresses on it count too, except its own
+    *url*, the *ark*, and what changes with each request: error pages repeat these, but rarely as their title.
 
-    >>> pages = [page_digest(f"Sorry: {name} at 10:1{name}", ["/help", f"/en/item/{name}"],
+    >>> pages = [page_digest(["Library"], f"Sorry: {name} at 10:1{name}", ["/help", f"/en/item/{name}"],
     ...                      f"https://a.example/item/{name}", Ark("12148", f"x{name}")) for name in "78"]
-    >>> len(set(pages)), page_digest("Sorry", ["/7.jpg"], "https://a.example/item/7", Ark("12148", "x7")) in pages
+    >>> item = page_digest(["Library"], "Sorry", ["/7.jpg"], "https://a.example/item/7", Ark("12148", "x7"))
+    >>> len(set(pages)), item in pages
     (1, False)
     """
     own, name = split_url(url), f"{ark.naan}/{ark.name}"
@@ -45,5 +47,5 @@ def page_digest(text: str, references: Iterable[str], url: str, ark: Ark) -> str
         if not (is_own or names_session(reference) or re.match(r"(?!https?:)[a-z]+:", address)):
             is_echo = own.path in unquote(query) or ark.name in unquote(query)
             shown.add(address if is_echo else f"{address}?{query}")
-    compared = "\n".join((authority_of(url), *said, *sorted(shown)))
+    compared = "\n".join((authority_of(url), *titles, *said, *sorted(shown)))
     return hashlib.sha256(compared.encode("utf-8", "replace")).hexdigest()[:16] if any(said) else None

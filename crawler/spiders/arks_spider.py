@@ -66,6 +66,7 @@ async def observe(ask: Ask, request: Request, response: Response | None, reader:
     # The reasons for an incomplete body, except that enough of it was read.
     lacks = () if STOPPED in flags else body_faults(flags, len(body))
     is_complete = response is not None and INCOMPLETE.isdisjoint(flags)
+    titles = (answer.title or "", *answer.facts.headings)
     is_page = is_complete and answer.text is not None and hops[-1].status in SUCCESSES
     observation = Observation(
         ark=ask.ark,
@@ -84,7 +85,7 @@ async def observe(ask: Ask, request: Request, response: Response | None, reader:
         body_complete=is_complete,
         record=answer.record,
         similarity=answer.similarity,
-        page_digest=page_digest(answer.text or "", answer.references, hops[-1].url, ark) if is_page else None,
+        page_digest=page_digest(titles, answer.text or "", answer.references, hops[-1].url, ark) if is_page else None,
         facts=answer.facts,
         remarks=tuple(f"not the whole answer: {lack.detail}" for lack in lacks),
     )

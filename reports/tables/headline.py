@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from crawler.history.ark_status import EventKind
-from crawler.model.observations import DocumentOutcome, Family
+from crawler.model.observations import DocumentOutcome, Family, ObjectOutcome
 from reports.languages import ENGLISH, N_, Language
 from reports.store.frames import Frames
 from reports.tables.definitions import MOMENT, records_of, rows_of
@@ -176,8 +176,8 @@ def _since_words(counts: Counts, language: Language) -> str:
 MOST_SEEDS = 3
 #: Number of documents named that were not read.
 MOST_NAMED = 3
-#: Outcomes of documents whose citations are all known.
-_READ_WHOLE = (DocumentOutcome.READ, DocumentOutcome.REDIRECTED, DocumentOutcome.REFERER)
+#: Outcomes of documents whose citations are all known. A document that does not exist has none.
+_READ_WHOLE = (DocumentOutcome.READ, DocumentOutcome.REDIRECTED, DocumentOutcome.REFERER, ObjectOutcome.BROKEN)
 #: The settings that limit a crawl, by their names in a plan, in words.
 _SCOPE = {
     "crawl.scope": N_("links within the {limit} of a seed"),
