@@ -190,7 +190,9 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def _faults(execute: Execute, path: Path | None) -> Iterator[str]:
     yield from _foreign_parts(execute)
-    yield from (f"lacks its {' '.join(part)}" for part in _our_schema().keys() - _schema_of(execute).keys())
+    # Tables come before their indexes.
+    missing = sorted(_our_schema().keys() - _schema_of(execute).keys(), reverse=True)
+    yield from (f"lacks its {' '.join(part)}" for part in missing)
     is_small = path is None or path.stat().st_size <= LOOKED_THROUGH_BYTES
     for (line,) in execute(f"PRAGMA quick_check({1 if is_small else schema.run.name})"):
         if line != "ok":

@@ -8,6 +8,7 @@ read request lines from raw sockets guard them.
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -163,10 +164,15 @@ class _BoundedParser(_LenientHTTPClientParser):
             super().headerReceived(name, value[:HEADER_BYTES])  # type: ignore[no-untyped-call]
 
     def allHeadersReceived(self) -> None:
-        """Skip a length or transfer coding that makes no sense; the status counts nevertheless."""
+        """Skip a length or transfer coding that makes no sense; the status counts nevertheless.
+
+        No body has a length beyond that of any address space, so its end shows nothing about what is missing.
+        """
         try:
-            _contentLength(self.connHeaders)
+            is_length = (_contentLength(self.connHeaders) or 0) <= sys.maxsize
         except ValueError:
+            is_length = False
+        if not is_length:
             self.connHeaders.removeHeader(b"content-length")
         codings = self.connHeaders.getRawHeaders(b"transfer-encoding")
         if codings and codings[0].lower() not in self._transferDecoders:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
+from uuid import UUID
 
 from sqlalchemy import URL, create_engine
 
@@ -86,6 +87,7 @@ def _at(run_id: int, seconds: float = 0.0) -> str:
 def _run(run_id: int) -> dict[str, Any]:
     return {
         "run_id": run_id,
+        "uuid": str(UUID(int=run_id)),
         "command": "run",
         "started_at": _at(run_id),
         "ended_at": _at(run_id, 86_000),

@@ -151,7 +151,7 @@ def _add_run(raw: sqlite3.Connection, run: int, subjects: list[Subject], keys: _
     if command == "run":
         _add_documents(raw, run, subjects, keys)
     asked = [subject for subject in subjects if (subject.number + 3 * run) % OF < ASKED]
-    raw.executemany(_into(schema.observation, 24), _observations(run, asked, keys))
+    raw.executemany(_into(schema.observation, 25), _observations(run, asked, keys))
     raw.executemany(_into(schema.verdict, 16), _verdicts(run, asked, keys))
 
 
@@ -220,7 +220,7 @@ def _observations(run: int, asked: list[Subject], keys: _Keys) -> Iterator[tuple
                 keys.observation, run, subject.number + 1, subject.url, question, 1, url, at,
                 "answered" if status else "timeout", "", status, hops[-1]["url"], len(hops) - 1, json.dumps(hops),
                 "text/html", f"Object {subject.number}", _TEXT, 9000, f"{subject.number:064x}", 1,
-                None, f"{subject.number:08x}", "{}", "[]",
+                None, f"{subject.number:08x}", None, "{}", "[]",
             )  # fmt: skip
 
 
