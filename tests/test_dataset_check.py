@@ -210,8 +210,8 @@ def test_ending_names_documents_that_cite_failing_arks(audits: CheckedDocuments)
 def test_a_relative_link_is_asked_for_where_it_leads(audits: CheckedDocuments) -> None:
     asked = {line.split()[1] for line in audits.requests_of_check}
     assert {f"/ark:/12148/{_CUT}", f"/sub/b/ark:/12148/{_CUT}"} <= asked
-    resolvers = {row["link_resolver"] for row in rows_in(audits.folder / "ds", "mentions")}
-    assert resolvers == {None, f"{audits.url}/", f"{audits.url}/sub/b/"}
+    requested = {row["requested"] for row in rows_in(audits.folder / "ds", "mentions")}
+    assert {f"/ark:/12148/{_CUT}", f"{audits.url}/sub/b/ark:/12148/{_CUT}"} <= requested
 
 
 def test_report_names_the_checked_dataset(audits: CheckedDocuments) -> None:
@@ -323,7 +323,7 @@ def test_dataset_with_other_columns_is_one_line(tmp_path: Path, column: str) -> 
         pytest.param(lambda kept: kept.replace('"mentions/', '"../mentions/'), id="a file elsewhere"),
         pytest.param(lambda kept: kept.replace('"mentions/', '"/mentions/'), id="a file anywhere"),
         pytest.param(lambda kept: re.sub('"[0-9a-f]{64}"', "", kept), id="a file without a digest"),
-        pytest.param(lambda kept: kept.replace('"format_version": 2', '"format_version": 3'), id="a later version"),
+        pytest.param(lambda kept: re.sub('"format_version": [0-9]+', '"format_version": 99', kept), id="a later version"),
     ],
 )
 def test_malformed_manifest_is_a_mistake(tmp_path: Path, manifest: Callable[[str], str]) -> None:

@@ -90,7 +90,7 @@ def test_address_of_a_cause_leads_to_its_card(page_and_folder: PageAndReport) ->
 def test_causes_to_act_on_are_on_the_first_screen(page_and_folder: PageAndReport, width: int) -> None:
     browser, index = page_and_folder
     browser.open(index, width=width)
-    assert place_px(browser, "#to-act-on") < 600
+    assert place_px(browser, "#to-act-on") < 640  # a small phone shows 660
 
 
 @needs_browser

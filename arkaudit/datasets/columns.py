@@ -60,12 +60,10 @@ MENTIONS = DatasetTable(
         FlatColumn("qualifier", _TEXT, "components and variants, each with its delimiter; may be empty"),
         *MENTION_COLUMNS[1:],
         FlatColumn(
-            "link_resolver",
+            "requested",
             _TEXT,
-            "URL before the label that a relative link of a web page resolves to, by the URL and base of the page; "
-            "missing for others",
-            "",
-            True,
+            "URL that requests its object, for the text of a link that of its target; a path at the resolver of the "
+            "check for an ARK that is cited without one",
         ),
         FlatColumn(
             "decided",

@@ -13,7 +13,6 @@ from typing import Any
 from arkaudit.datasets.connection import open_dataset, query_of
 from arkaudit.datasets.plan import Manifest
 from crawler.model.observations import CitedMention, DecidedOn, DocumentOutcome, DocumentRecord, now
-from crawler.model.resolving import mention_url
 from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
 from extractors.model.documents import Finding
@@ -65,9 +64,11 @@ class DatasetDocuments:
 
     def targets(self, resolver: str) -> list[Target]:
         """Return distinct ARKs with their request URLs, sorted; ARKs cited without a resolver get *resolver*."""
-        query = "SELECT DISTINCT ark, repaired, resolver, link_resolver FROM mentions"
+        query = "SELECT DISTINCT ark, requested FROM mentions"
         with open_dataset(self.place, verify=False) as dataset, self._require_own_values("its ARKs"):
-            return sorted({(Ark.parse(row["ark"]), _url(row, resolver)) for row in dataset.dicts(query)})
+            return sorted(
+                {(Ark.parse(row["ark"]), at_resolver(row["requested"], resolver)) for row in dataset.dicts(query)}
+            )
 
     def records(self, resolver: str) -> Iterator[DocumentRecord]:
         """Yield records of the documents with all their citations, in the order of their names.
@@ -120,7 +121,7 @@ def _record(rows: list[Row], resolver: str, at: str) -> DocumentRecord:
         confidence = Confidence[row["confidence"].upper()]
         values = {**row, "ark": to_plain(Ark.parse(row["ark"])), "confidence": confidence, "remarks": row["spelling"]}
         cited = from_plain(values, Mention)
-        mentions.append(CitedMention(cited, _url(row, resolver), decided=DecidedOn(row["decided"])))
+        mentions.append(CitedMention(cited, at_resolver(row["requested"], resolver), decided=DecidedOn(row["decided"])))
     return DocumentRecord(
         url=document["document"],
         found_on=document["source"] if document["record"] else None,
@@ -135,6 +136,10 @@ def _record(rows: list[Row], resolver: str, at: str) -> DocumentRecord:
     )
 
 
-def _url(row: Row, resolver: str) -> str:
-    """Return the request URL of a mention."""
-    return mention_url(row["repaired"], row["resolver"], row["link_resolver"], resolver)
+def at_resolver(requested: str, resolver: str) -> str:
+    """Return the request URL of a mention; one that is cited without a resolver is requested at *resolver*.
+
+    >>> at_resolver("/ark:/12148/x5", "https://n2t.net/"), at_resolver("http://a.example/ark:/12148/x5", "https://n2t.net/")
+    ('https://n2t.net/ark:/12148/x5', 'http://a.example/ark:/12148/x5')
+    """
+    return f"{resolver.rstrip('/')}{requested}" if requested.startswith("/") else requested

@@ -25,6 +25,7 @@ from arkaudit.datasets.evidence import DIGEST_DIGITS, read_evidence
 from arkaudit.datasets.plan import Part, TableFile
 from arkaudit.datasets.storage import InputFile, Storage, digest_of_file, is_object, open_object
 from arkaudit.output.exits import say
+from crawler.model.resolving import citation_urls
 from extractors import two_passes
 from extractors.archives.members import INSIDE, ArchiveMember
 from extractors.documents import Document, Origin, document_name, documents_in, documents_in_file
@@ -217,6 +218,8 @@ def rows_of(document: Document) -> Rows:
     ]
     is_document = not document.is_folder and (origin.size is not None or document.is_unreadable)
     mentions = []
+    resolvers = [origin.link_resolvers.get(index) for index in range(len(document.mentions))]
+    requested = list(citation_urls(document.mentions, resolvers, ""))
     for index, mention in enumerate(document.mentions):
         ark = mention.ark
         row = mention_row(document.name, mention) | {
@@ -225,7 +228,7 @@ def rows_of(document: Document) -> Rows:
             "shoulder": shoulder_of(ark.name),
             "name": ark.name,
             "qualifier": ark.qualifier,
-            "link_resolver": origin.link_resolvers.get(index),
+            "requested": requested[index],
             "decided": 2 if index in document.changed else 1,
         }
         mentions.append([*where, *(row[name] for name in _CELLS)])

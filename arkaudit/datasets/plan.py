@@ -241,7 +241,7 @@ class Plan:
 
 MANIFEST = "manifest.json"
 FORMAT = "arkaudit dataset"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True)

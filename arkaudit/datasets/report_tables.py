@@ -16,12 +16,13 @@ import pyarrow as pa
 from rich.console import Console
 
 from arkaudit.datasets.connection import OpenDataset, open_dataset, query_of
+from arkaudit.datasets.documents import at_resolver
 from arkaudit.output.exits import say
 from arkaudit.output.output_rows import whole
 from arkaudit.output.reporting import naan_table, place_sentence
 from crawler.model.observations import Family
 from crawler.model.registry import load_registry
-from crawler.model.resolving import GLOBAL_RESOLVER, mention_url
+from crawler.model.resolving import GLOBAL_RESOLVER
 from extractors.model.ark import SKIPPED_NAANS
 from extractors.model.errors import UserMistake
 from extractors.model.naan import SHARED_NAANS
@@ -54,7 +55,7 @@ MOST_CITATIONS = 1_000_000
 _FUNCTIONS: dict[str, Callable[..., str | None]] = {
     "host_of": authority_of,
     "section_of": overviews.section,
-    "request_url": lambda repaired, written, link: mention_url(repaired, written, link, GLOBAL_RESOLVER),
+    "request_url": lambda requested: at_resolver(requested, GLOBAL_RESOLVER),
     "example_sign": lambda contexts, title, document: listings.example_sign((contexts, title, document)),
 }
 

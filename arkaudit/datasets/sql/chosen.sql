@@ -4,7 +4,7 @@ CREATE TABLE chosen AS
 SELECT document FROM documents WHERE getvariable('documents_an_ark') IS NULL
 UNION
 SELECT document FROM (
-    SELECT document, row_number() OVER (PARTITION BY ark, repaired, resolver, link_resolver ORDER BY document) AS place
-    FROM (SELECT DISTINCT document, ark, repaired, resolver, link_resolver FROM mentions)
+    SELECT document, row_number() OVER (PARTITION BY ark, requested ORDER BY document) AS place
+    FROM (SELECT DISTINCT document, ark, requested FROM mentions)
 )
 WHERE place <= getvariable('documents_an_ark')

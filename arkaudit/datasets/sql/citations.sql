@@ -8,7 +8,7 @@ FROM (
             array_to_string(repairs, getvariable('joint')) AS repairs, confidence, reason,
             array_to_string(alternatives, getvariable('joint')) AS alternatives, decided > 1 AS again,
             array_to_string(spelling, getvariable('joint')) AS spelling, title,
-            request_url(repaired, resolver, link_resolver) AS request_url,
+            request_url(requested) AS request_url,
             list_contains(getvariable('skipped_naans'), naan) AS is_test,
             CASE WHEN is_test THEN string_agg(context, ' ') OVER (
                 PARTITION BY document, citation ORDER BY ordinal
