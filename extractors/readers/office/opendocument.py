@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from extractors.mentions.labels import may_hold_ark
 from extractors.model.documents import Role
-from extractors.readers.markup.recognized import local_name
+from extractors.readers.markup.xml import local_name
 from extractors.readers.office.package import EnoughRead, EventTarget, by_local_name
 from extractors.readers.office.spreadsheet import column_letters, number
 from extractors.readers.office.wordprocessing import formula_target

@@ -28,8 +28,7 @@ from extractors.archives.stored_files import (
     zip_directory,
 )
 from extractors.model.documents import Finding
-from extractors.readers.markup.recognized import local_name
-from extractors.readers.markup.xml import faults_of, without_surrogates
+from extractors.readers.markup.xml import faults_of, local_name, without_surrogates
 
 # XML as events, for formats with a known vocabulary: without a tree, a part of any size takes little memory.
 

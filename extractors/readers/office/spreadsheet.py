@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from extractors.model.documents import Anchor, Role
-from extractors.readers.markup.recognized import local_name
+from extractors.readers.markup.xml import local_name
 from extractors.readers.office.package import EnoughRead, EventTarget, Relation, by_local_name
 from extractors.readers.office.wordprocessing import formula_target
 from extractors.readers.running_text import MOST_BLOCKS, RunningText, TextRun
