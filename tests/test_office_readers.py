@@ -199,21 +199,10 @@ def test_an_opendocument_file_under_a_password_is_encrypted_and_no_text():
     assert reading.blocks == ()
 
 
-def test_a_document_that_was_cut_off_is_read_as_far_as_it_goes():
-    arks = [f"ark:/12345/x{number:x}y{number * 7919 % 65536:x}" for number in range(2_000)]
-    whole = docx("".join(f"<w:p><w:r><w:t>{ark}</w:t></w:r></w:p>" for ark in arks))
-    reading = read_docx(whole[: len(whole) // 2])
-    read = texts(reading)
-    assert 500 < len(read) < len(arks)
-    assert read[:-1] == arks[: len(read) - 1]  # the last may be cut off itself
-    assert kinds(reading) == ["unreadable", "unreadable-part", "malformed-markup"]
-
-
-def test_a_document_that_lost_only_its_directory_is_read_whole():
+def test_document_that_was_cut_off_is_unreadable():
     whole = docx(PARAGRAPH * 3)
     reading = read_docx(whole[: whole.index(b"PK\x01\x02")])
-    assert texts(reading) == ["ark:/12148/x5"] * 3
-    assert kinds(reading) == ["unreadable"]
+    assert (reading.blocks, kinds(reading)) == ((), ["unreadable"])
 
 
 @given(st.binary(max_size=200))

@@ -142,11 +142,11 @@ def read_xml(data: bytes) -> Reading:
     findings = tuple(cut) or faults_of(parser)  # truncated XML is malformed, too
     if root is None:
         decoded = decode(data)
-        blocks = (Block(decoded.text),) if decoded.text.strip() else ()
-        return Reading(MEDIA_TYPE, blocks, findings=findings + decoded.findings)
+        text = (Block(decoded.text),) if decoded.text.strip() else ()
+        return Reading(MEDIA_TYPE, text, findings=findings + decoded.findings)
     document = _Document(root)
     links = tuple(dict.fromkeys(document.targets))
-    blocks = tuple(document.blocks())
+    blocks: tuple[Block, ...] = tuple(document.blocks())
     if _RECOGNIZED.match(root.tag):
         blocks = tuple(replace(block, is_recognized=True) for block in blocks)
         findings += (Finding("unreadable-part", "recognized text is read by element; convert it to PDF or plain text"),)
