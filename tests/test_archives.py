@@ -283,6 +283,11 @@ def test_texts_and_resources_are_documents_without_http() -> None:
     ]
 
 
+def test_record_with_a_malformed_uri_is_read() -> None:
+    uri = "http://[zz]/ark:/12148/x9"
+    assert list(read_members(record(1, uri=uri.encode()), "a.warc")[0]) == [f"a.warc!/{uri}"]
+
+
 def test_a_page_that_was_archived_twice_is_two_documents() -> None:
     data = record(1) + record(1, body=b"changed") + record(2) + record(1, body=b"again")
     assert list(read_members(data, "a.warc")[0]) == [

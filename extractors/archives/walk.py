@@ -6,7 +6,6 @@ be false.
 
 from __future__ import annotations
 
-import contextlib
 import io
 import re
 from collections import Counter
@@ -15,7 +14,6 @@ from dataclasses import replace
 from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import BinaryIO, TypeAlias
-from urllib.parse import urlsplit
 from zipfile import ZipFile
 
 from extractors.archives import warc
@@ -33,7 +31,7 @@ from extractors.archives.members import INSIDE, ArchiveMember, Limits, may_be_do
 from extractors.archives.stored_files import Entry, StoredFile, is_tar, open_zip, tar_entries, zip_entries
 from extractors.model.documents import Finding
 from extractors.model.formats import package_format, package_format_of, part_end
-from extractors.model.urls import is_web_url
+from extractors.model.urls import is_web_url, split_url
 
 _HEAD_BYTES = 2**10
 _BZIP2_BLOCK = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")
@@ -317,13 +315,10 @@ def _page(record: warc.WarcRecord, payload: warc.Payload, about: ArchiveMember) 
         findings.append(Finding("damaged", record.damage))
     if truncated := record.fields.get("warc-truncated"):
         findings.append(Finding("cut-off", f"only its beginning was archived ({truncated})"))
-    path = ""
-    with contextlib.suppress(ValueError):
-        path = urlsplit(uri).path
     name = f"{about.name}{INSIDE}{uri or record.fields.get('warc-record-id', '')}"
     return ArchiveMember(
         name,
-        path,
+        split_url(uri).path,
         media_type=payload.media_type or None,
         charset=payload.charset,
         url=uri if is_web_url(uri) else None,
