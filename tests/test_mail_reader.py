@@ -118,6 +118,8 @@ def test_of_several_forms_of_a_text_one_counts() -> None:
     made.set_content(f"see {LONG}")
     made.add_alternative(f"<p>see {LONG}", subtype="html")
     assert [place for _, _, place in mentions_in(made.as_bytes())] == ["p"]
+    made.add_alternative("BEGIN:VCALENDAR\nEND:VCALENDAR\n", subtype="calendar")  # as in an invitation
+    assert [place for _, _, place in mentions_in(made.as_bytes())] == ["p"]
 
 
 @pytest.mark.parametrize(

@@ -172,10 +172,7 @@ class _Mail:
                 self._blocks.append(Block(text, place=_join_places(location, where)))
         if children and kind == "multipart/alternative":
             # Several forms of one text: the last, and so the best, that may name an ARK.
-            children = sorted(
-                children,
-                key=lambda child: child.is_multipart() or bool(self._document(child, child.get_content_type()).blocks),
-            )[-1:]
+            children = sorted(children, key=self._may_hold_ark)[-1:]
         elif not children and kind != "message/rfc822":
             name = _unless_failed(part.get_filename)
             reading, here = self._document(part, kind), _join_places(location, f"attachment:{name}" if name else "")
@@ -190,6 +187,11 @@ class _Mail:
                 self.read(child, _join_places(location, "message"), depth + 1)
             else:
                 self._read_content(child, location, depth + 1)
+
+    def _may_hold_ark(self, part: MIMEPart) -> bool:
+        if part.is_multipart():
+            return True
+        return any(may_hold_ark(block.text) for block in self._document(part, part.get_content_type()).blocks)
 
     def _add_finding(self, finding: Finding) -> None:
         if finding not in self.findings:
