@@ -176,11 +176,30 @@ def test_long_names_in_a_tar_archive_are_whole(form: int) -> None:
     assert read_members(made.getvalue(), "a.tar") == ({f"a.tar!/{name}": ARK}, [])
 
 
-def test_damaged_header_ends_a_tar_archive() -> None:
+def test_behind_a_damaged_header_the_next_file_is_found() -> None:
     data = bytearray(tar_of({f"{number}.txt": ARK for number in range(3)}))
     data[1024 + 150] ^= 255  # the checksum of the second
     documents, findings = read_members(bytes(data), "a.tar")
-    assert (list(documents), findings) == (["a.tar!/0.txt"], ["damaged"])
+    assert (list(documents), findings) == (["a.tar!/0.txt", "a.tar!/2.txt"], ["damaged"])
+
+
+def test_damaged_header_of_an_empty_file_is_reported() -> None:
+    data = bytearray(tar_of({"0.txt": b"", "1.txt": ARK}))
+    data[150] ^= 255
+    first = tar_of({"a.txt": ARK}).rstrip(b"\0").ljust(1024, b"\0")
+    assert read_members(first + bytes(data), "a.tar") == ({"a.tar!/a.txt": ARK, "a.tar!/1.txt": ARK}, ["damaged"])
+
+
+def test_tar_archives_in_one_file_are_read() -> None:
+    data = tar_of({"a.txt": ARK}) + tar_of({"b.txt": ARK})
+    assert read_members(data, "a.tar") == ({"a.tar!/a.txt": ARK, "a.tar!/b.txt": ARK}, [])
+
+
+def test_sparse_file_is_reported() -> None:
+    info = tarfile.TarInfo("a.txt")
+    info.type = tarfile.GNUTYPE_SPARSE
+    data = info.tobuf(tarfile.GNU_FORMAT) + tar_of({"b.txt": ARK})
+    assert read_members(data, "a.tar") == ({"a.tar!/b.txt": ARK}, ["unreadable"])
 
 
 def test_truncated_tar_archive_gives_its_first_members() -> None:
@@ -534,9 +553,9 @@ def test_tar_headers_of_any_length_take_bounded_memory() -> None:
     sparse = info.tobuf() + pax.ljust(512, b"\0")
     info.type, info.size = tarfile.REGTYPE, 2**40
     sparse += info.tobuf() + b"9" * 9 + b"\n" + b"1\n" * 2**26
-    assert read_within_limits(gzip.compress(sparse, 1)) == {"damaged": 1}
+    assert set(read_within_limits(gzip.compress(sparse, 1))) == {"damaged"}
     info.type, info.size = tarfile.XHDTYPE, 2**30
-    assert read_within_limits(info.tobuf() + bytes(2**28)) == {"damaged": 1}
+    assert set(read_within_limits(info.tobuf() + bytes(2**28))) == {"damaged"}
 
 
 def test_xz_stream_that_needs_gigabytes_is_refused() -> None:

@@ -116,6 +116,8 @@ def _directory_size(stream: BinaryIO) -> int | None:
 _HEADER_BYTES = 2**14
 _WITHOUT_CONTENT = frozenset(tarfile.SUPPORTED_TYPES) - frozenset(tarfile.REGULAR_TYPES)
 
+_DAMAGED_HEADER: Entry = ("", Finding("damaged", "a header in it is damaged, or data follows its end"))
+
 
 class _Blocks:
     """The blocks of a tar archive, up to a limit of the position."""
@@ -124,6 +126,7 @@ class _Blocks:
         self._ahead = ahead
         self._at = 0
         self.limit = _HEADER_BYTES
+        self._is_at_end = False
         self.last = b""
         """The last block that was read."""
 
@@ -132,15 +135,31 @@ class _Blocks:
         where `tarfile` would go on for the size that a header declares."""
         if self._at >= self.limit:
             raise tarfile.ReadError("a header in it is too long")
-        if self._at and not self.last:
+        if self._is_at_end:
             raise tarfile.ReadError(CUT_OFF)
         self.last = self._ahead.read(size)
         self._at += len(self.last)
+        self._is_at_end = not self.last
         return self.last
 
 
 def tar_entries(ahead: Lookahead, budget: SizeBudget) -> Iterator[Entry]:
-    """Yield the regular files of a tar archive, and findings about damage, without a name. Never raises for damage."""
+    """Yield the regular files of a tar archive, or of several in one file, and findings about damage, without a name.
+
+    After a damaged header, the next good one is searched for. Never raises for damage.
+    """
+    is_damaged = False
+    while (block := ahead.peek(tarfile.BLOCKSIZE)) and not budget.is_out_of_members:
+        if is_tar(block):
+            yield from _entries_to_end_mark(ahead, budget)
+        else:
+            is_damaged |= any(block)
+            ahead.skip(tarfile.BLOCKSIZE)
+    if is_damaged:
+        yield _DAMAGED_HEADER
+
+
+def _entries_to_end_mark(ahead: Lookahead, budget: SizeBudget) -> Iterator[Entry]:
     blocks: Any = _Blocks(ahead)
     try:
         with tarfile.open(fileobj=blocks, mode="r|", bufsize=tarfile.BLOCKSIZE) as archive:
@@ -150,12 +169,12 @@ def tar_entries(ahead: Lookahead, budget: SizeBudget) -> Iterator[Entry]:
                     return
                 size = 0 if entry.type in _WITHOUT_CONTENT else entry.size
                 blocks.limit = entry.offset_data + size + _HEADER_BYTES
-                # A sparse file has no limit of size.
-                file = archive.extractfile(entry) if entry.isreg() and not entry.issparse() else None
-                if file is not None:
+                if entry.issparse():
+                    yield entry.name, Finding("unreadable", "a sparse file, whose size has no limit")
+                elif entry.isreg() and (file := archive.extractfile(entry)) is not None:
                     yield entry.name, StoredFile(file, SizeBudget(size, 1))
             if any(blocks.last):
-                yield "", Finding("damaged", "a header in it is damaged, and the rest was skipped")
+                yield _DAMAGED_HEADER
     except _FAULTS as fault:
         yield "", Finding("damaged", f"{fault}, and the rest was skipped")
 
