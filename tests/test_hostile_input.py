@@ -88,6 +88,12 @@ def relative_links(size: int) -> None:
     assert set(relative_resolvers(page.mentions, page.reading, "http://a.example/b")) == {"http://a.example/"}
 
 
+@pytest.mark.parametrize("base", ["http://[zz]/", "http://[::1", "//[zz]"])
+def test_malformed_base_is_ignored(base: str) -> None:
+    page = extraction_of(f'<base href="{base}"><a href="/ark:/12148/btv1b8449691v">x</a>'.encode(), name="a.html")
+    assert list(relative_resolvers(page.mentions, page.reading, "http://a.example/b")) == ["http://a.example/"]
+
+
 def nested_links(size: int) -> None:
     traps = Traps()
     for number in range(size):

@@ -118,9 +118,18 @@ def test_of_several_forms_of_a_text_one_counts() -> None:
     made.set_content(f"see {LONG}")
     made.add_alternative(f"<p>see {LONG}", subtype="html")
     assert [place for _, _, place in mentions_in(made.as_bytes())] == ["p"]
+    made.add_alternative("BEGIN:VCALENDAR\nEND:VCALENDAR\n", subtype="calendar")  # as in an invitation
+    assert [place for _, _, place in mentions_in(made.as_bytes())] == ["p"]
 
 
-@pytest.mark.parametrize(("delsp", "cut"), [("", "see \nark:/12345/x5"), ("; delsp=yes", "see  \nark:/12345/x \n5")])
+@pytest.mark.parametrize(
+    ("delsp", "cut"),
+    [
+        ("", "see \nark:/12345/x5"),
+        ("; delsp=yes", "see  \nark:/12345/x \n5"),
+        ("; delsp=yes", "> see ark:/12345/x \n> 5"),
+    ],
+)
 def test_flowed_lines_go_on(delsp: str, cut: str) -> None:
     data = HEAD + f"Content-Type: text/plain; format=flowed{delsp}\n\n{cut}\n-- \nAda\n".encode()
     assert mentions_in(data) == [("ark:12345/x5", "text", "")]

@@ -57,6 +57,22 @@ def test_half_a_pair_of_surrogates_costs_nothing_else_in_utf_16(encoding):
     assert kinds(reading) == ["malformed-markup"]
 
 
+@pytest.mark.parametrize(
+    ("root", "findings"),
+    [
+        ("PcGts", ["unreadable-part"]),
+        ("alto xmlns='http://www.loc.gov/standards/alto/ns-v4#'", ["unreadable-part"]),
+        ("document xmlns='http://www.abbyy.com/FineReader_xml/FineReader6-schema-v1.xml'", ["unreadable-part"]),
+        ("document", []),
+        ("altogether", []),
+    ],
+)
+def test_recognized_text_that_is_read_by_element_is_reported(root, findings):
+    reading = read_xml(f"<{root}><p>ark:/12345/x5</p></{root.split()[0]}>".encode())
+    assert kinds(reading) == findings
+    assert [block.is_recognized for block in reading.blocks] == [bool(findings)]
+
+
 def test_lookalike_in_a_literal_is_left_alone():
     reading = read_xml(b"<a><![CDATA[&#xD800;]]></a>")
     assert (texts(reading), reading.findings) == (["&#xD800;"], ())

@@ -57,20 +57,6 @@ class SizeBudget:
         return not self.is_spent
 
 
-class BoundedStream:
-    """The next *size* bytes of a stream, or fewer at its end."""
-
-    def __init__(self, stream: Readable, size: int) -> None:
-        self._stream = stream
-        self.left = size
-
-    def read(self, size: int, /) -> bytes:
-        """Return up to *size* bytes; empty at the end."""
-        data = self._stream.read(min(size, self.left))
-        self.left -= len(data)
-        return data
-
-
 class Lookahead:
     """A stream that supports peeking and unreading.
 
@@ -180,7 +166,6 @@ _FAULTS = (zlib.error, lzma.LZMAError, zstd.ZstdError, brotli.error, OSError, EO
 class Compression(StrEnum):
     """The compression of a stream; the values are the content codings of HTTP where they exist."""
 
-    NONE = "identity"
     GZIP = "gzip"
     ZLIB = "deflate"
     DEFLATE = "raw deflate"
@@ -240,11 +225,6 @@ class DecompressedStream:
         """True if the content has been read to its end."""
         return self._decompressor is None
 
-    @property
-    def rest(self) -> bytes:
-        """Bytes that were read from the stream after the end of the content."""
-        return self._input
-
     def read(self, size: int, /) -> bytes:
         """Return up to *size* bytes (at most 64 KiB); empty at the end, or when the budget is spent."""
         while (decompressor := self._decompressor) is not None:
@@ -256,8 +236,7 @@ class DecompressedStream:
                 self._input = self._stream.read(PIECE_BYTES)
                 if not self._input:
                     self._decompressor = None
-                    if not isinstance(decompressor, _NoCompression):
-                        self.damage = self.damage or CUT_OFF
+                    self.damage = self.damage or CUT_OFF
                     return b""
             granted = self._budget.spend_bytes(min(size, PIECE_BYTES))
             if not granted:
@@ -366,27 +345,7 @@ class _Brotli:
         return content
 
 
-class _NoCompression:
-    """An uncompressed stream as a `_Decompressor`."""
-
-    eof = False
-    unused_data = b""
-
-    def __init__(self) -> None:
-        self._held = b""
-
-    @property
-    def needs_input(self) -> bool:
-        return not self._held
-
-    def decompress(self, data: bytes, /, max_length: int = -1) -> bytes:
-        self._held += data
-        content, self._held = self._held[:max_length], self._held[max_length:]
-        return content
-
-
 _DECOMPRESSORS: Mapping[Compression, Callable[[], _Decompressor]] = {
-    Compression.NONE: _NoCompression,
     Compression.GZIP: lambda: _Zlib(16 + zlib.MAX_WBITS),
     Compression.ZLIB: lambda: _Zlib(zlib.MAX_WBITS),
     Compression.DEFLATE: lambda: _Zlib(-zlib.MAX_WBITS),

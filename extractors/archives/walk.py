@@ -6,7 +6,6 @@ be false.
 
 from __future__ import annotations
 
-import contextlib
 import io
 import re
 from collections import Counter
@@ -14,9 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import PurePosixPath
-from typing import BinaryIO
-from urllib.parse import urlsplit
-from zipfile import ZipInfo
+from typing import BinaryIO, TypeAlias
+from zipfile import ZipFile
 
 from extractors.archives import warc
 from extractors.archives.compression import (
@@ -30,10 +28,10 @@ from extractors.archives.compression import (
     size_of,
 )
 from extractors.archives.members import INSIDE, ArchiveMember, Limits, may_be_document, member_inside
-from extractors.archives.stored_files import is_tar, tar_entries, zip_directory, zip_entries
+from extractors.archives.stored_files import Entry, StoredFile, is_tar, open_zip, tar_entries, zip_entries
 from extractors.model.documents import Finding
 from extractors.model.formats import package_format, package_format_of, part_end
-from extractors.model.urls import is_web_url
+from extractors.model.urls import is_web_url, split_url
 
 _HEAD_BYTES = 2**10
 _BZIP2_BLOCK = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")
@@ -42,6 +40,10 @@ _PDF_MEMBERS = 4  # a PDF may be this many times larger than other documents: it
 _NO_DOCUMENT = "not a document, by its name or type"
 #: A compressed file without one of these suffixes keeps its name.
 _COMPRESSED_SUFFIXES = frozenset({".bz2", ".gz", ".xz", ".zst"})
+
+
+#: A stream that decompresses another, or a file in an archive.
+Layer: TypeAlias = DecompressedStream | StoredFile
 
 
 class ArchiveKind(StrEnum):
@@ -152,7 +154,7 @@ class _Walk:
         about: ArchiveMember,
         *,
         depth: int = 0,
-        packed: Sequence[DecompressedStream] = (),
+        packed: Sequence[Layer] = (),
         seekable: BinaryIO | None = None,
     ) -> Iterator[ArchiveMember]:
         """Yield the document that *content* is, or the documents in it; *packed* are the layers that decompress it."""
@@ -167,7 +169,7 @@ class _Walk:
             case ArchiveKind.ZIP:
                 yield from self._zip(content, about, depth, packed, seekable)
             case ArchiveKind.TAR:
-                yield from self._tar(content, about, depth)
+                yield from self._stored(tar_entries(content, self._budget), about, depth)
             case ArchiveKind.WARC:
                 yield from self._warc(content, about, depth)
             case _:
@@ -177,7 +179,7 @@ class _Walk:
                 self._leave_out("damaged", f"damaged ({layer.damage}); the readable parts were read", about.name)
 
     def _whole(
-        self, content: Lookahead, about: ArchiveMember, depth: int, packed: Sequence[DecompressedStream]
+        self, content: Lookahead, about: ArchiveMember, depth: int, packed: Sequence[Layer]
     ) -> Iterator[ArchiveMember]:
         """Yield one document; an empty one only at the top level.
 
@@ -223,47 +225,30 @@ class _Walk:
             yield from self.document(inner, within, depth=depth + 1, packed=(layer,))
 
     def _zip(
-        self,
-        content: Lookahead,
-        about: ArchiveMember,
-        depth: int,
-        packed: Sequence[DecompressedStream],
-        seekable: BinaryIO | None,
+        self, content: Lookahead, about: ArchiveMember, depth: int, packed: Sequence[Layer], seekable: BinaryIO | None
     ) -> Iterator[ArchiveMember]:
-        archive = seekable or io.BytesIO(content.read(self._limits.member_bytes))
-        listed = zip_directory(archive)
-        if _is_package(archive, listed):
-            archive.seek(0)
-            yield from self._whole(Lookahead(archive), about, depth, packed)
+        stream = seekable or io.BytesIO(content.read(self._limits.member_bytes))
+        archive = open_zip(stream)
+        if _is_package(stream, archive):
+            stream.seek(0)
+            yield from self._whole(Lookahead(stream), about, depth, packed)
             return
         if seekable is None and content.peek(1):
             self._leave_out("cut-off", "only its beginning was unpacked", about.name)
-        is_empty = listed is None
-        for entry in zip_entries(archive, listed, self._budget):
-            is_empty = False
-            within = member_inside(about, entry.name)
-            if entry.is_encrypted:
-                self._leave_out("encrypted", "it needs a password", within.name)
+        if archive is None:
+            self._leave_out("unreadable", "its directory is missing, damaged or too large", about.name)
+        else:
+            yield from self._stored(zip_entries(archive, self._budget), about, depth)
+
+    def _stored(self, entries: Iterator[Entry], about: ArchiveMember, depth: int) -> Iterator[ArchiveMember]:
+        for name, content in entries:
+            within = member_inside(about, name) if name else about
+            if isinstance(content, Finding):
+                self._leave_out(content.kind, content.detail, within.name)
             elif not may_be_document(within):
                 self._leave_out("members-skipped", _NO_DOCUMENT, within.name)
-            elif entry.content is None:
-                self._leave_out("unreadable", "not at its declared place, or unsupported compression", within.name)
             else:
-                inner = Lookahead(entry.content)
-                yield from self.document(inner, within, depth=depth + 1, packed=(entry.content,))
-        if is_empty:
-            self._leave_out("unreadable", "no file in it could be found", about.name)
-
-    def _tar(self, content: Lookahead, about: ArchiveMember, depth: int) -> Iterator[ArchiveMember]:
-        for entry in tar_entries(content, self._budget):
-            if isinstance(entry, str):
-                self._leave_out("damaged", entry, about.name)
-                continue
-            within = member_inside(about, entry.name)
-            if may_be_document(within):
-                yield from self.document(Lookahead(entry.content), within, depth=depth + 1)
-            else:
-                self._leave_out("members-skipped", _NO_DOCUMENT, within.name)
+                yield from self.document(Lookahead(content), within, depth=depth + 1, packed=(content,))
 
     def _warc(self, content: Lookahead, about: ArchiveMember, depth: int) -> Iterator[ArchiveMember]:
         is_empty = True
@@ -312,12 +297,12 @@ class _Walk:
         return name if number == 1 else f"{name} ({number})"
 
 
-def _is_package(archive: BinaryIO, listed: Sequence[ZipInfo] | None) -> bool:
+def _is_package(stream: BinaryIO, archive: ZipFile | None) -> bool:
     """Return True if a ZIP archive is one document: OOXML, OpenDocument or EPUB."""
-    if listed is not None and package_format_of(info.filename for info in listed) is not None:
+    if archive is not None and package_format_of(archive.namelist()) is not None:
         return True
-    archive.seek(0)
-    return package_format(archive.read(_HEAD_BYTES if listed is not None else PIECE_BYTES)) is not None
+    stream.seek(0)
+    return package_format(stream.read(_HEAD_BYTES if archive is not None else PIECE_BYTES)) is not None
 
 
 def _page(record: warc.WarcRecord, payload: warc.Payload, about: ArchiveMember) -> ArchiveMember:
@@ -330,13 +315,10 @@ def _page(record: warc.WarcRecord, payload: warc.Payload, about: ArchiveMember) 
         findings.append(Finding("damaged", record.damage))
     if truncated := record.fields.get("warc-truncated"):
         findings.append(Finding("cut-off", f"only its beginning was archived ({truncated})"))
-    path = ""
-    with contextlib.suppress(ValueError):
-        path = urlsplit(uri).path
     name = f"{about.name}{INSIDE}{uri or record.fields.get('warc-record-id', '')}"
     return ArchiveMember(
         name,
-        path,
+        split_url(uri).path,
         media_type=payload.media_type or None,
         charset=payload.charset,
         url=uri if is_web_url(uri) else None,

@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from urllib.parse import urljoin
 
 import regex
 
@@ -16,7 +15,7 @@ from extractors.model.ark import Ark, Remark
 from extractors.model.budget import ReadingStage, has_time
 from extractors.model.check_characters import CheckCharacter, suggestions
 from extractors.model.documents import Block, Finding, Reading, Role
-from extractors.model.urls import authority_of, is_web_url
+from extractors.model.urls import authority_of, is_web_url, join_url
 from extractors.wraps.evidence import evidence_in_use
 from extractors.wraps.reasons import Reason
 from extractors.wraps.rules import Confidence
@@ -135,7 +134,7 @@ def relative_resolvers(mentions: Iterable[Mention], reading: Reading, page_url: 
 
     *reading* is the content of the page, *page_url* its URL on the web, now or formerly.
     """
-    base = urljoin(page_url, reading.base or "")
+    base = join_url(page_url, reading.base or "") or page_url
     targets: dict[int | None, list[str]] = defaultdict(list)
     for block in reading.blocks:
         if block.role is Role.LINK_TARGET:
@@ -173,10 +172,7 @@ def web_url(base: str, link: str) -> str | None:
     >>> web_url("https://www.bnf.fr/a/", "../b#c"), web_url("https://www.bnf.fr/", "mailto:x")
     ('https://www.bnf.fr/b', None)
     """
-    try:
-        url = urljoin(base, link.strip())
-    except ValueError:
-        return None
+    url = join_url(base, link.strip()) or ""
     return url.partition("#")[0] if is_web_url(url) else None
 
 

@@ -40,8 +40,6 @@ class Format(StrEnum):
     MAIL = "mail"
     RTF = "rtf"
     GEDCOM = "gedcom"
-    LINE_VALUES = "line-values"
-    """vCard, iCalendar, LDIF, and shortcuts to web pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,17 +120,9 @@ FORMATS: Mapping[Format, DocumentFormat] = {
     ),
     Format.RTF: DocumentFormat("RTF", "rtf", ".rtf", "application/rtf text/rtf"),
     Format.GEDCOM: DocumentFormat(
-        *("GEDCOM", "line_values", ".ged .gedcom", "application/x-gedcom text/vnd.familysearch.gedcom"),
+        *("GEDCOM", "gedcom", ".ged .gedcom", "application/x-gedcom text/vnd.familysearch.gedcom"),
         is_sent_as_plain=True,
         part_end=b"\n0 ",
-    ),
-    Format.LINE_VALUES: DocumentFormat(
-        "vCard",
-        "line_values",
-        ".desktop .ics .ldif .url .vcard .vcf",
-        "application/internet-shortcut application/ldif application/x-desktop application/x-mswinurl text/calendar"
-        " text/directory text/vcard text/x-ldif text/x-vcard",
-        is_sent_as_plain=True,
     ),
 }
 SUFFIXES: Mapping[Format, tuple[str, ...]] = {kind: tuple(each.suffixes.split()) for kind, each in FORMATS.items()}
@@ -292,11 +282,6 @@ _TEXT_BEGINNING = re.compile(
     (?: [#;][^\n]*+\n | \s++ )*+
     (?: (?P<RTF> \{\\rtf[0-9] )
       | (?P<GEDCOM> 0\ HEAD\s )
-      | (?P<LINE_VALUES>
-            BEGIN:(?:VCARD|VCALENDAR)\s
-          | (?: version:\ ?1 (?: \n | \r ) (?: [#][^\n]*+\n | \s++ )*+ )? dn: (?: \ *+[\w.-]++\ *+= | :\ ?[\w+/]{4} )
-          | \[ (?: InternetShortcut | Desktop\ Entry ) \]
-        )
     )
     """,
     re.VERBOSE | re.IGNORECASE,

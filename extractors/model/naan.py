@@ -11,11 +11,11 @@ from datetime import UTC, date, datetime
 from functools import cached_property
 from string import Template
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
 
 from extractors.model.ark import BETANUMERIC, Ark
 from extractors.model.errors import ArkauditError
 from extractors.model.normalize import LABEL, NamespaceOnly, NotAnArk, without_query
+from extractors.model.urls import UrlParts, find_origin, is_web_url, split_url
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +78,9 @@ class ResolverTarget:
         'no host: https:///example.org/ark:/${content}'
         """
         template = Template(self.template)
-        try:
-            parts = urlsplit(self.template)
-            is_clean = self.template.isascii() and self.template.isprintable() and " " not in self.template
-            fault = _url_fault(parts) if is_clean else "a character that is invalid in URLs"
-        except ValueError as problem:
-            return f"{problem}: {self.template}"
+        parts = split_url(self.template)
+        is_clean = self.template.isascii() and self.template.isprintable() and " " not in self.template
+        fault = _url_fault(parts) if is_clean else "a character that is invalid in URLs"
         if fault is None and not template.is_valid():
             fault = "a placeholder that can't be read"
         if fault is None:
@@ -118,20 +115,19 @@ class ResolverTarget:
         )
 
 
-def _url_fault(parts: SplitResult) -> str | None:
+def _url_fault(parts: UrlParts) -> str | None:
     if parts.scheme not in ("http", "https"):
         return "not an http or https URL"
-    host, _ = parts.hostname, parts.port
-    if not host:
-        return "no host"
+    if parts.fault or not parts.hostname:
+        return parts.fault or "no host"
     if "@" in parts.netloc:
         return "credentials in the URL"
     if "$" in parts.netloc:
         return "the host would depend on the ARK"
-    return None if "." in host or ":" in host else f"{host!r} is not a public host"
+    return None if "." in parts.hostname or ":" in parts.hostname else f"{parts.hostname!r} is not a public host"
 
 
-def _placeholder_fault(names: Sequence[str], parts: SplitResult) -> str | None:
+def _placeholder_fault(names: Sequence[str], parts: UrlParts) -> str | None:
     unknown = [name for name in names if name not in _PLACEHOLDERS]
     if unknown:
         return f"an unknown placeholder, {unknown[0]}"
@@ -415,11 +411,7 @@ def _moment(value: object) -> datetime | None:
 def _where_fault(where: str) -> str | None:
     if _STATUS_AND_URL.match(where):
         return f"a status before the address: {_shown.repr(where)}"
-    try:
-        parts = urlsplit(where)
-        is_url = parts.scheme in ("http", "https") and bool(parts.hostname)
-    except ValueError:
-        is_url = False
+    is_url = is_web_url(where) and find_origin(where) is not None
     return None if is_url else f"an address that is not a URL: {_shown.repr(where)}"
 
 

@@ -38,6 +38,9 @@ PartReader = Callable[..., Reading]
 _BETWEEN = re.compile(rb"(?:\A|(?<=\n\r\n)|(?<=\n\n))From (?=[^\r\n]*[0-9]{2}:[0-9]{2})[^\r\n]*+\r?\n")
 #: A quoted line of a message that begins like the separator.
 _QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
+#: A line end with a blank before it in text of the type ``format=flowed``, where the line continues (RFC 3676, 4). A line
+#: of two hyphens and a blank begins a signature.
+_SOFT_BREAK = re.compile(r"(?<!^--) \r?\n>*+ ?", re.MULTILINE)
 #: Fields about the transport of a message.
 _TRACE = frozenset({"received", "dkim-signature", "arc-seal", "arc-message-signature", "authentication-results"})
 
@@ -169,12 +172,7 @@ class _Mail:
                 self._blocks.append(Block(text, place=_join_places(location, where)))
         if children and kind == "multipart/alternative":
             # Several forms of one text: the last, and so the best, that may name an ARK.
-            telling = [
-                child
-                for child in children
-                if child.is_multipart() or self._document(child, child.get_content_type()).blocks
-            ]
-            children = telling[-1:] or children[-1:]
+            children = sorted(children, key=self._may_hold_ark)[-1:]
         elif not children and kind != "message/rfc822":
             name = _unless_failed(part.get_filename)
             reading, here = self._document(part, kind), _join_places(location, f"attachment:{name}" if name else "")
@@ -190,6 +188,11 @@ class _Mail:
             else:
                 self._read_content(child, location, depth + 1)
 
+    def _may_hold_ark(self, part: MIMEPart) -> bool:
+        if part.is_multipart():
+            return True
+        return any(may_hold_ark(block.text) for block in self._document(part, part.get_content_type()).blocks)
+
     def _add_finding(self, finding: Finding) -> None:
         if finding not in self.findings:
             self.findings.append(finding)
@@ -202,8 +205,8 @@ class _Mail:
             content = payload.encode("utf-8", "surrogateescape") if isinstance(payload, str) else b""
         charset = _unless_failed(part.get_content_charset)
         if kind == "text/plain" and str(part.get_param("format", "")).lower() == "flowed":
-            is_deleted = str(part.get_param("delsp", "")).lower() == "yes"
-            return Reading(kind, (Block(_unflow(decode(content, charset).text, without_blank=is_deleted)),))
+            blank = "" if str(part.get_param("delsp", "")).lower() == "yes" else " "
+            return Reading(kind, (Block(_SOFT_BREAK.sub(blank, decode(content, charset).text)),))
         if not content:
             return Reading(kind)
         return self._read_part(content, media_type=kind, name=_unless_failed(part.get_filename) or "", charset=charset)
@@ -211,25 +214,3 @@ class _Mail:
 
 def _join_places(*places: str) -> str:
     return "/".join(filter(None, places))
-
-
-def _unflow(text: str, *, without_blank: bool) -> str:
-    """Return *text* without its soft line breaks: lines that end with a blank continue (RFC 3676, 4).
-
-    >>> _unflow("see \\nark:/12345/x5\\n-- \\nAda", without_blank=False)
-    'see ark:/12345/x5\\n-- \\nAda'
-    """
-    lines: list[str] = []
-    goes_on = False
-    for line in text.splitlines():
-        quotes = len(line) - len(line.lstrip(">"))
-        bare = line[quotes:].removeprefix(" ") if quotes or line.startswith(" ") else line
-        is_soft = line.endswith(" ") and line != "-- "
-        if goes_on and lines:
-            lines[-1] += bare
-        else:
-            lines.append(line)
-        if is_soft and without_blank:
-            lines[-1] = lines[-1][:-1]
-        goes_on = is_soft
-    return "\n".join(lines)

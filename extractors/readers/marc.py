@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
 
@@ -16,14 +17,12 @@ MEDIA_TYPE = "application/marc"
 MOST_BYTES = 64 * 2**20
 
 _RECORD_END, _FIELD_END, _SUBFIELD = b"\x1d", b"\x1e", b"\x1f"
-_LEADER_BYTES, _ENTRY_BYTES = 24, 12
+_LEADER_BYTES = 24
 _ENTRY = re.compile(rb"(?P<tag>[0-9A-Za-z]{3})(?P<length>[0-9]{4})(?P<start>[0-9]{5})")
-_ENTRIES = re.compile(rb"(?:[0-9A-Za-z]{3}[0-9]{9})*+")
 
 #: Fields with the type of the identifier in $2: Other Standard Identifier, and UNIMARC's equivalent.
 _IDENTIFIER_TAGS = frozenset({"017", "024"})
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
-_IN_MARC8 = re.compile(rb"[\x1b\x80-\xff]")
 #: Runs of three-byte characters (EACC) that end inside one; the decoder would print a warning.
 _TORN_EACC = re.compile(rb"\x1b\$[,)-]?1(?:[^\x1b]{3})*+[^\x1b]{1,2}(?:\x1b|\Z)")
 
@@ -32,8 +31,6 @@ Field = tuple[str, bytes]
 
 def read_marc(data: bytes) -> Reading:
     r"""Return the fields and subfields that may name an ARK, by tag and code, and the links in $u.
-
-    A record with a wrong directory is split at its separators; other records are not affected.
 
     >>> fields = b"7 \x1faark:/12345/x5\x1f2ark\x1e"
     >>> reading = read_marc(b"00072nam a2200037 a 4500024002100000\x1e" + fields + b"\x1d")
@@ -46,14 +43,14 @@ def read_marc(data: bytes) -> Reading:
     malformed: list[int] = []
     *records, rest = data.split(_RECORD_END)
     for number, record in enumerate(as_time_allows((*records, rest), "record"), start=1):
-        record = record.lstrip(b"\0\t\n\r\x1a ")
+        record = record.strip(b"\0\t\n\r\x1a ")
         if not record:
             continue
-        fields = _fields(record)
-        if fields is None or number > len(records):
+        fields, is_sound = _fields(record)
+        if not is_sound or number > len(records):
             malformed.append(number)
         is_utf8 = record[9:10] == b"a"
-        for tag, field in fields if fields is not None else _salvage_fields(record):
+        for tag, field in fields:
             blocks += _blocks(tag, field, is_utf8)
             targets += (_text(value, is_utf8) for code, value in _subfields(field) if code == "u")
     if malformed:
@@ -63,45 +60,25 @@ def read_marc(data: bytes) -> Reading:
     return Reading(MEDIA_TYPE, tuple(blocks), links, findings=tuple(findings))
 
 
-def _fields(record: bytes) -> list[Field] | None:
-    """Return tag and content of each field by the directory; None if the directory is wrong."""
-    base = record[12:17]
-    if not base.isdigit() or not _LEADER_BYTES < int(base) <= len(record):
-        return None
-    directory, body = record[_LEADER_BYTES : int(base)], record[int(base) :]
-    if not directory.endswith(_FIELD_END) or len(directory) % _ENTRY_BYTES != 1:
-        return None
-    fields: list[Field] = []
-    read = 0
-    for at in range(0, len(directory) - 1, _ENTRY_BYTES):
-        entry = _ENTRY.fullmatch(directory, at, at + _ENTRY_BYTES)
-        if entry is None:
-            return None
-        start = int(entry["start"])
-        field = body[start : start + int(entry["length"])]
-        read += len(field)
-        if field.find(_FIELD_END) != len(field) - 1 or read > len(body):  # a wrong length, or overlapping entries
-            return None
-        fields.append((entry["tag"].decode("ascii"), field[:-1]))
-    return fields if read >= len(body.rstrip(b"\0\n\r ")) else None
+def _fields(record: bytes) -> tuple[list[Field], bool]:
+    r"""Return tag and content of each field, and True if the directory agrees with the separators between fields.
 
+    Separators show where fields end: a directory from before a conversion of characters would cut values. Its tags are
+    used if it has as many entries as there are fields.
 
-def _salvage_fields(record: bytes) -> list[Field]:
-    r"""Return the pieces between the separators, with tags if there are as many in the directory.
-
-    >>> _salvage_fields(b"00000nam  2200000   4500856999900000024999900000\x1ex\x1ey\x1e")
-    [('856', b'x'), ('024', b'y')]
+    >>> _fields(b"00000nam  2200049   4500856999900000024999900000\x1ex\x1ey\x1e")
+    ([('856', b'x'), ('024', b'y')], False)
     """
-    head, *pieces = record.split(_FIELD_END)
-    pieces = [piece for piece in pieces if piece.strip()]
-    directory = _ENTRIES.match(head, _LEADER_BYTES) if len(head) >= _LEADER_BYTES else None
-    if directory is None:
-        return [("", piece) for piece in (head, *pieces)]
-    entries = sorted(_ENTRY.finditer(directory[0]), key=lambda entry: int(entry["start"]))
-    left_over = head[directory.end() :]
-    if left_over or len(entries) != len(pieces):
-        return [("", piece) for piece in (left_over, *pieces)]
-    return [(entry["tag"].decode("ascii"), piece) for entry, piece in zip(entries, pieces, strict=True)]
+    head, *contents = record.removesuffix(_FIELD_END).split(_FIELD_END)
+    entries = sorted(_ENTRY.finditer(head, _LEADER_BYTES), key=lambda entry: int(entry["start"]))
+    if len(entries) != len(contents):
+        return [("", content) for content in (head, *contents)], False
+    expected, start = [], 0
+    for entry, content in zip(entries, contents, strict=True):
+        expected.append(b"%b%04d%05d" % (entry["tag"], len(content) + 1, start))
+        start += len(content) + 1
+    is_sound = [entry[0] for entry in entries] == expected and record[12:17] == b"%05d" % (len(head) + 1)
+    return [(entry["tag"].decode("ascii"), content) for entry, content in zip(entries, contents, strict=True)], is_sound
 
 
 def _blocks(tag: str, field: bytes, is_utf8: bool) -> Iterator[Block]:
@@ -137,21 +114,18 @@ def _text(value: bytes, is_utf8: bool) -> str:
     >>> _text(b"caf\xc3\xa9\x07ark", True), _text(b"caf\xe2e", False), _text("café".encode(), False)
     ('café ark', 'café', 'café')
     """
-    try:
-        text = value.decode("utf-8")  # many records declare MARC-8 wrongly
-        if is_utf8 or not _IN_MARC8.search(value) or not text.isascii():
-            return _CONTROLS.sub(" ", text).strip()
-    except UnicodeDecodeError:
-        pass
-    if is_utf8:
-        text = value.decode("utf-8", "replace")
-    elif _TORN_EACC.search(value):
-        text = value.decode("ascii", "replace")
-    else:
+    if not is_utf8 and _is_marc8(value):
         # Blanks for control characters, which the decoder would drop.
         printable = bytes(byte if byte >= 0x20 or byte == 0x1B else 0x20 for byte in value)
-        try:
-            text = marc8_to_unicode(printable, hide_utf8_warnings=True)
-        except (LookupError, ValueError, TypeError):
-            text = printable.decode("ascii", "replace")
-    return _CONTROLS.sub(" ", text).strip()
+        with contextlib.suppress(LookupError, ValueError, TypeError):
+            return _CONTROLS.sub(" ", marc8_to_unicode(printable, hide_utf8_warnings=True)).strip()
+    return _CONTROLS.sub(" ", value.decode("utf-8", "replace")).strip()
+
+
+def _is_marc8(value: bytes) -> bool:
+    """Return True unless *value* is UTF-8, which many records declare wrongly, or ends within a character."""
+    try:
+        is_utf8 = not value.decode("utf-8").isascii() or b"\x1b" not in value
+    except UnicodeDecodeError:
+        is_utf8 = False
+    return not is_utf8 and not _TORN_EACC.search(value)

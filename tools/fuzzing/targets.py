@@ -49,7 +49,7 @@ from extractors.model.formats import SUFFIXES, parse_content_type
 from reports.store.frames import read_store
 
 #: File names that select the readers; the first byte of an input chooses one.
-NAMES = (*(f"a{suffixes[0]}" for suffixes in SUFFIXES.values()), "a.tsv", "a.ldif", "a.url", "")
+NAMES = (*(f"a{suffixes[0]}" for suffixes in SUFFIXES.values()), "a.tsv", "")
 #: Media types and, below, headers of answers; the first byte of an input chooses one.
 MEDIA_TYPES = (
     "text/html",

@@ -11,7 +11,6 @@ import html
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import islice
 
 from lxml import etree
@@ -22,7 +21,7 @@ from extractors.model.budget import as_time_allows
 from extractors.model.decoding import text_of, whole_characters
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.readers.markup.page import APART, MarkupPage, PageFacts
-from extractors.readers.markup.recognized import Element, is_hocr, read_recognized
+from extractors.readers.markup.xml import Element
 
 # Preparation of the source for libxml2: corrections of its errors, and limits on time and memory.
 
@@ -305,8 +304,6 @@ def read_html(data: bytes, *, charset: str | None = None, with_links: bool = Tru
         root, _ = _parse(markup)
     if root is None:
         return Reading(MEDIA_TYPE, tuple(left_out), findings=tuple(findings))
-    if is_hocr(markup):
-        return replace(read_recognized(root, MEDIA_TYPE), findings=tuple(findings))
     facts = _take_page_facts(root, has_raising_style=_RAISING_PROPERTY.search(markup) is not None)
     page = MarkupPage(_well_formed(root, markup))
     links = dict.fromkeys(filter(leads_to_document, [*facts.links, *facts.targets]))

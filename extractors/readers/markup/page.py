@@ -10,7 +10,7 @@ from extractors.mentions.labels import label_places, may_hold_ark
 from extractors.model.budget import as_time_allows
 from extractors.model.documents import Block, Role
 from extractors.model.urls import refresh_target
-from extractors.readers.markup.recognized import Element
+from extractors.readers.markup.xml import Element
 from extractors.readers.running_text import TextRun
 
 #: Elements that separate their text from the text around them. All others, even unknown ones, are inline.

@@ -6,7 +6,8 @@ import html
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from functools import lru_cache
+from typing import Any, TypeAlias
 
 from lxml import etree
 
@@ -15,8 +16,10 @@ from extractors.model.budget import ReadingStage, has_time
 from extractors.model.decoding import decode, first_bytes
 from extractors.model.documents import Block, Finding, Reading, Role
 from extractors.model.urls import is_web_url
-from extractors.readers.markup.recognized import Element, is_recognized, local_name, read_recognized
 from extractors.readers.running_text import TextRun
+
+Element: TypeAlias = Any
+"""An `lxml.etree._Element`; its published types are those of lxml 4, with bytes for text and no entities."""
 
 #: References to surrogates, which are not characters.
 _REFERENCE = r"""
@@ -45,6 +48,16 @@ def without_surrogates(data: bytes) -> bytes:
     text = data.decode(encoding, "surrogatepass" if len(data) % 2 == 0 else "ignore")
     mended = _IN_TEXT.sub(lambda reference: reference["literal"] or _OUT_OF_BOUNDS, text)
     return data if mended == text else mended.encode(encoding, "surrogatepass")
+
+
+@lru_cache(maxsize=1024)  # a document has few names, and each many times
+def local_name(qualified: str) -> str:
+    """Return the name without its namespace, or without an unbound prefix.
+
+    >>> local_name("{http://www.w3.org/1999/xlink}href"), local_name("dc:identifier")
+    ('href', 'identifier')
+    """
+    return qualified.rpartition("}")[2].rpartition(":")[2]
 
 
 MEDIA_TYPE = "application/xml"
@@ -88,6 +101,10 @@ _LINE_BREAKS = frozenset({"br", "break", "cb", "lb", "pb"})
 _TITLES = frozenset({"article-title", "title", "titleproper"})
 _LINK_ATTRIBUTES = frozenset({"destinationurl", "facs", "href", "instanceurl", "ref", "src", "target", "uri", "url"})
 
+#: The root elements of text that a program recognized in pictures: ALTO, PAGE XML and ABBYY's XML. Their elements are
+#: lines, words or characters, so a value may be a part of an ARK.
+_RECOGNIZED = re.compile(r"(?:\{.*\})?(?:alto|PcGts)\Z|\{http://www\.abbyy\.com/FineReader_xml/")
+
 _SCHEMA_INSTANCE = "http://www.w3.org/2001/XMLSchema-instance"
 _XML_BASE = "{http://www.w3.org/XML/1998/namespace}base"
 _MANY_ATTRIBUTES = 100
@@ -125,13 +142,15 @@ def read_xml(data: bytes) -> Reading:
     findings = tuple(cut) or faults_of(parser)  # truncated XML is malformed, too
     if root is None:
         decoded = decode(data)
-        blocks = (Block(decoded.text),) if decoded.text.strip() else ()
-        return Reading(MEDIA_TYPE, blocks, findings=findings + decoded.findings)
-    if is_recognized(root):
-        return replace(read_recognized(root, MEDIA_TYPE), findings=findings)
+        text = (Block(decoded.text),) if decoded.text.strip() else ()
+        return Reading(MEDIA_TYPE, text, findings=findings + decoded.findings)
     document = _Document(root)
     links = tuple(dict.fromkeys(document.targets))
-    return Reading(MEDIA_TYPE, tuple(document.blocks()), links, root.get(_XML_BASE), document.title, findings)
+    blocks: tuple[Block, ...] = tuple(document.blocks())
+    if _RECOGNIZED.match(root.tag):
+        blocks = tuple(replace(block, is_recognized=True) for block in blocks)
+        findings += (Finding("unreadable-part", "recognized text is read by element; convert it to PDF or plain text"),)
+    return Reading(MEDIA_TYPE, blocks, links, root.get(_XML_BASE), document.title, findings)
 
 
 def _parse(source: bytes) -> tuple[Element | None, etree.XMLParser]:

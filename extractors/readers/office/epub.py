@@ -6,8 +6,8 @@ The chapters are read by `extractors.readers.markup.html`. The existing library,
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from urllib.parse import unquote
 
 from extractors.mentions.labels import may_hold_ark
@@ -32,7 +32,6 @@ _CHAPTER_TYPES = frozenset({"application/xhtml+xml", "text/html", "text/x-oeb1-d
 _NCX_TYPE = "application/x-dtbncx+xml"
 #: Font obfuscation, which leaves the book readable.
 _FONT_ALGORITHMS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
-_MOST_ITEMS = 10_000
 _MOST_BLOCKS = 1_000_000
 
 
@@ -82,17 +81,22 @@ class _Book:
 
     def read_package_document(self, name: str) -> None:
         """Read the metadata of a package document, then the members of its spine and manifest."""
-        document = _package_document(self._package.elements(name))
-        for place, value in document.metadata:
-            self._add([Block(value, Role.METADATA, place=f"opf/{place}")])
-            if place == "title" and not self._title:
-                self._title = " ".join(value.split())
+        items: dict[str, Mapping[str, str]] = {}
+        spine: list[str] = []
+        metadata: set[int] = set()
+        for element in self._package.elements(name):
+            named = element.attributes
+            if element.name == "metadata" or id(element.around) in metadata:
+                metadata.add(id(element))
+                self._read_metadata(element)
+            elif element.name == "item":
+                items.setdefault(named.get("id", ""), named)
+            elif element.name == "itemref":
+                spine.append(named.get("idref", ""))
         folder = posixpath.dirname(name)
-        for item in [*map(document.items.get, document.spine), *document.items.values()]:
-            if item is None:
-                continue
-            href, media_type = item
-            member = member_path(folder, href.partition("#")[0])
+        for item in (*(items[key] for key in spine if key in items), *items.values()):
+            media_type = item.get("media-type", "")
+            member = member_path(folder, item.get("href", "").partition("#")[0])
             if member not in self._package:  # the case of references is often wrong
                 member = self._names.get(member.lower(), member)
             if media_type in _CHAPTER_TYPES:
@@ -100,6 +104,20 @@ class _Book:
             elif media_type == _NCX_TYPE and self._begin(member):  # in EPUB 2; repeats the headings of the chapters
                 headings = (leaf for leaf in self._package.elements(member) if leaf.text)
                 self._add(Block(heading.text, place=f"{member}/{heading.name}") for heading in headings)
+
+    def _read_metadata(self, element: XmlElement) -> None:
+        """Add the values of an element in the metadata: its text, and what its attributes name."""
+        name, named = element.name, element.attributes
+        href = named.get("href", "")
+        values = (
+            (named.get("name", name), named.get("content", "")),
+            (name, href if may_hold_ark(href) else ""),
+            (named.get("property", "") or name, element.text),
+        )
+        for place, value in values:
+            if value.strip():
+                self._add([Block(value, Role.METADATA, place=f"opf/{place}")])
+                self._title = self._title or (" ".join(value.split()) if place == "title" else "")
 
     def read_chapter(self, name: str) -> None:
         """Read one XHTML page, if it exists and was not read yet."""
@@ -133,38 +151,3 @@ class _Book:
                 self._package.note(Finding("cut-off", f"only the first {_MOST_BLOCKS} pieces of text were kept"))
                 return
             self._blocks.append(block)
-
-
-@dataclass(slots=True)
-class _PackageDocument:
-    """The content of a package document."""
-
-    metadata: list[tuple[str, str]] = field(default_factory=list)
-    """Places and values."""
-    items: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """The manifest: reference and media type of each item, by its id."""
-    spine: list[str] = field(default_factory=list)
-
-
-def _package_document(elements: Iterable[XmlElement]) -> _PackageDocument:
-    """Return the package document of *elements*, up to a limit."""
-    document = _PackageDocument()
-    within: set[int] = set()
-    for element in elements:
-        name, named = element.name, element.attributes
-        is_metadata = id(element.around) in within
-        if name == "metadata" or is_metadata:
-            within.add(id(element))
-        if name == "item" and len(document.items) < _MOST_ITEMS:
-            item = named.get("href", ""), named.get("media-type", "")
-            document.items.setdefault(named.get("id", ""), item)
-        elif name == "itemref" and len(document.spine) < _MOST_ITEMS:
-            document.spine.append(named.get("idref", ""))
-        elif is_metadata:
-            values = [(named.get("name", name), named.get("content", ""))]
-            if may_hold_ark(named.get("href", "")):
-                values.append((name, named["href"]))
-            values.append((named.get("property", "") or name, element.text))
-            document.metadata += [value for value in values if value[1].strip()]
-    del document.metadata[_MOST_ITEMS:]
-    return document

@@ -25,7 +25,7 @@ from extractors.readers.office.package import (
     root_name,
     send_events,
 )
-from extractors.readers.office.spreadsheet import SharedStrings, SheetPart
+from extractors.readers.office.spreadsheet import SheetPart
 from extractors.readers.office.wordprocessing import MarkupPart, raised_styles
 from extractors.readers.running_text import RunningText
 
@@ -75,9 +75,9 @@ def read_xlsx(data: bytes) -> Reading:
     package, text = Package(data), RunningText()
     roots = parts_by_root(package)
     properties = read_properties(package, text, roots)
-    strings = SharedStrings()
+    strings: list[str] = []
     for name in _with_root(roots, "sst"):
-        package.parse(name, strings)
+        package.parse(name, SheetPart(text, "", {}, strings))
     sheet_names: dict[str, str] = {}
     for workbook in _with_root(roots, "workbook"):
         relations = relations_of(package, workbook)
@@ -89,7 +89,7 @@ def read_xlsx(data: bytes) -> Reading:
         sheet_names.setdefault(name, posixpath.basename(name).removesuffix(".xml"))
     sheets = [name for name in sheet_names if roots.get(name) == "worksheet"]
     for name in sheets:
-        _read_sheet(package, text, name, sheet_names[name], strings.found, roots)
+        _read_sheet(package, text, name, sheet_names[name], strings, roots)
     if not sheets:
         _note_missing(package, "it has no sheets")
     return _reading_of(XLSX, package, text, properties)
@@ -156,7 +156,7 @@ def _read_sheet(
     related = {relation.target for relation in relations.values() if not relation.is_external}
     for other in sorted(related & roots.keys(), key=natural_order):
         if roots[other] in _SHEET_NOTES:
-            package.parse(other, SheetPart(text, sheet, {}))
+            package.parse(other, SheetPart(text, sheet, {}, strings))
         elif roots[other] in _DRAWINGS:
             _read_markup_part(package, text, other, f"{sheet}/{_DRAWINGS[roots[other]]}")
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from extractors.mentions.labels import may_hold_ark
 from extractors.model.documents import Role
-from extractors.readers.markup.recognized import local_name
+from extractors.readers.markup.xml import local_name
 from extractors.readers.office.package import EnoughRead, EventTarget, by_local_name
 from extractors.readers.office.spreadsheet import column_letters, number
 from extractors.readers.office.wordprocessing import formula_target
@@ -20,15 +20,6 @@ from extractors.readers.running_text import RunningText
 # formats of OpenOffice.org 1 work, too.
 _PASSED_OVER = frozenset({"office:scripts", "text:ruby-text", "text:script", "text:tracked-changes"})
 _CELLS = frozenset({"table:covered-table-cell", "table:table-cell"})
-_STRUCTURE = _CELLS | frozenset(
-    """
-    drawing:page office:spreadsheet presentation:notes style:properties style:style style:text-properties table:table
-    table:table-row
-    """.split()  # noqa: SIM905
-)
-_INLINE = frozenset(
-    "drawing:a office:annotation text:a text:h text:note text:p text:s text:span".split()  # noqa: SIM905
-)
 _CHARACTERS = {"text:line-break": "\n", "text:tab": "\t", "text:tab-stop": "\t"}
 _HEADERS = {f"style:{kind}{page}": kind for kind in ("footer", "header") for page in ("", "-first", "-left")}
 #: Elements whose text is a value, kept if it may hold an ARK: alternative texts, footers of slides.
@@ -110,16 +101,14 @@ class OpenDocumentPart(EventTarget):
         if around.name == "office:meta":
             named = by_local_name(attributes)
             self._begin_value(f"meta/{named.get('name') or local_name(tag)}")
-        elif name in _STRUCTURE:
-            self._start_structure(element, by_local_name(attributes))
-        elif name in _INLINE:
-            self._start_inline(element, by_local_name(attributes))
         elif name in _HEADERS:
             element.place = _HEADERS[name]
         elif name in _VALUES:
             self._begin_value(around.place)
         elif name in _CHARACTERS and is_inline:
             self._text.write(_CHARACTERS[name])
+        else:
+            self._start(element, by_local_name(attributes))
         if name in _VISIBLE_ATTRIBUTES:
             for value in filter(may_hold_ark, attributes.values()):
                 self._text.add_value(value, element.place)
@@ -169,8 +158,8 @@ class OpenDocumentPart(EventTarget):
         """End the text."""
         self._text.close()
 
-    def _start_structure(self, element: _Element, attributes: Mapping[str, str]) -> None:
-        """Begin a style, a table, a slide, or a part of them."""
+    def _start(self, element: _Element, attributes: Mapping[str, str]) -> None:
+        """Begin a style, a table, a slide, a paragraph, or a part of them; other elements have no meaning of their own."""
         match element.name:
             case "style:style":
                 self._style = attributes.get("name", "")
@@ -204,11 +193,7 @@ class OpenDocumentPart(EventTarget):
                 element.place = f"slide{self._counts['slide']}"
             case "presentation:notes":
                 element.place = f"notes{self._counts['slide']}"
-
-    def _start_inline(self, element: _Element, attributes: Mapping[str, str]) -> None:
-        """Begin a paragraph or an element in it; in a spreadsheet cell, a paragraph is a line of its text."""
-        match element.name:
-            case "text:h" | "text:p":
+            case "text:h" | "text:p":  # in a spreadsheet cell, a line of its text
                 element.is_inline = True
                 if self._open[-1].is_paragraph and self._open[-1].name in _CELLS:
                     self._text.break_line()

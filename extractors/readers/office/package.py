@@ -1,35 +1,25 @@
 """Packages, the ZIP archives of XML in office documents and e-books, read member by member within limits.
 
-`zipfile` only lists the members: it trusts the sizes that an archive declares, rejects a whole archive for a fault in
-its directory, and decompresses some methods without a limit. `extractors.archives` decompresses the members.
+`zipfile` reads the archive; `extractors.archives` limits its directory and the decompressed bytes.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from io import BytesIO
-from operator import attrgetter
 from typing import Any
 from urllib.parse import unquote
-from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipInfo
+from zipfile import ZipInfo
 
 from lxml import etree
 
-from extractors.archives.compression import CUT_OFF, Compression, Lookahead, SizeBudget
-from extractors.archives.stored_files import (
-    ENCRYPTED,
-    LOCAL_HEADER,
-    LOCAL_SIGNATURE,
-    SIZE_FOLLOWS,
-    ChecksumStream,
-    zip_directory,
-)
+from extractors.archives.compression import Lookahead, SizeBudget
+from extractors.archives.stored_files import open_member, open_zip
 from extractors.model.documents import Finding
-from extractors.readers.markup.recognized import local_name
-from extractors.readers.markup.xml import faults_of, without_surrogates
+from extractors.readers.markup.xml import faults_of, local_name, without_surrogates
 
 # XML as events, for formats with a known vocabulary: without a tree, a part of any size takes little memory.
 
@@ -153,7 +143,6 @@ class _Elements(EventTarget):
 
 # The members of a package.
 
-MOST_MEMBERS = 10_000
 MOST_MEMBER_BYTES = 64 * 2**20
 MOST_BYTES = 256 * 2**20
 """Maximum for all members together, decompressed."""
@@ -161,10 +150,6 @@ MOST_BYTES = 256 * 2**20
 #: Maximum number of findings about one package.
 _MOST_FINDINGS = 50
 _HEAD_BYTES = 4096
-
-_DIRECTORY_ENTRY = b"PK\x01\x02"
-_RECORD = re.compile(rb"PK(?:\x03\x04|\x07\x08|\x01\x02|\x05\x06)")
-_COMPRESSIONS = {ZIP_STORED: Compression.NONE, ZIP_DEFLATED: Compression.DEFLATE}
 
 NEEDS_PASSWORD = Finding("encrypted", "it asks for a password")
 
@@ -178,11 +163,17 @@ class Package:
 
     def __init__(self, data: bytes) -> None:
         self.findings: list[Finding] = []
-        self._data = data
         self._bytes_left = MOST_BYTES
-        self._bounds: dict[str, int] = {}
-        """The latest possible end of the compressed bytes of each member."""
-        self._members = self._by_name(self._list_members())
+        self._members: dict[str, ZipInfo] = {}
+        self._archive = open_zip(BytesIO(data))
+        if self._archive is None:
+            self.note(Finding("unreadable", "not a ZIP archive, or damaged beyond repair"))
+            return
+        for member in self._archive.infolist():
+            name = _member_name(member.filename)
+            if name in self._members:
+                self.note(Finding("duplicate-member", f"{printable_name(name)}: the last of this name was read"))
+            self._members[name] = member
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -194,31 +185,21 @@ class Package:
 
     def head(self, name: str) -> bytes:
         """Return the first bytes of a member; empty if they are missing or encrypted."""
-        member = self._members.get(name)
-        if member is None or member.flag_bits & ENCRYPTED:
-            return b""
-        return self._content(member, _HEAD_BYTES)[0]
+        return self._content(name, _HEAD_BYTES)[0]
 
     def read(self, name: str) -> bytes:
         """Return the readable bytes of a member, and note findings about the rest; empty for a missing member."""
-        member = self._members.get(name)
-        if member is None:
-            return b""
-        if member.flag_bits & ENCRYPTED:
-            self.note(NEEDS_PASSWORD)
-            return b""
         limit = min(MOST_MEMBER_BYTES, self._bytes_left)
         if not limit:
             self.note(Finding("cut-off", f"its members were not read beyond {MOST_BYTES} bytes"))
             return b""
-        content, fault = self._content(member, limit + 1)
-        # A member that decompresses to nothing still costs its stored bytes.
-        self._bytes_left -= min(max(len(content), self._bounds[name] - member.header_offset), limit)
-        if len(content) > limit:
-            self.note(Finding("cut-off", f"only the first {limit} bytes of {printable_name(name)} were read"))
-        elif fault:
-            self.note(Finding("unreadable-part", f"{printable_name(name)}: {fault}"))
-        return content[:limit]
+        content, finding = self._content(name, limit)
+        if name in self._members:
+            # A member that decompresses to nothing still costs its stored bytes.
+            self._bytes_left -= min(max(len(content), self._members[name].compress_size), limit)
+        if finding is not None:
+            self.note(finding)
+        return content
 
     def parse(self, name: str, target: EventTarget) -> None:
         """Send the events of an XML member to *target*; note its faults as findings."""
@@ -239,65 +220,23 @@ class Package:
             if len(self.findings) < _MOST_FINDINGS and finding not in self.findings:
                 self.findings.append(finding)
 
-    def _list_members(self) -> list[ZipInfo]:
-        """Return the members by the directory, or by their local headers if it is damaged."""
-        entries = self._data.count(_DIRECTORY_ENTRY)  # checked first, because `zipfile` makes an object of each
-        if entries > MOST_MEMBERS:
-            self.note(Finding("cut-off", f"only the first {MOST_MEMBERS} of about {entries} members were listed"))
-        else:
-            listed = zip_directory(BytesIO(self._data))
-            # The directory must be that of the whole archive, not of an archive stored in it.
-            if listed and min(member.header_offset for member in listed) <= self._data.find(LOCAL_SIGNATURE):
-                return listed
-        met = list(_members_by_headers(self._data))
-        if not met:
-            self.note(Finding("unreadable", "not a ZIP archive, or damaged beyond repair"))
-        elif entries <= MOST_MEMBERS:
-            self.note(Finding("unreadable", "its directory is damaged; its members were found one by one"))
-        return met
-
-    def _by_name(self, members: Iterable[ZipInfo]) -> dict[str, ZipInfo]:
-        """Return the members by name, the last one of each name as in unzippers, without overlaps.
-
-        Archive bombs overlap their members; without overlaps, reading all members takes time linear in the archive.
-        """
-        in_order: list[ZipInfo] = []
-        for member in members:
-            if member.header_offset >= 0 and self._data.startswith(LOCAL_SIGNATURE, member.header_offset):
-                in_order.append(member)
-            else:
-                fault = f"{printable_name(_member_name(member.filename))}: missing at its declared place"
-                self.note(Finding("unreadable-part", fault))
-        in_order.sort(key=attrgetter("header_offset"))
-        ends = [*(member.header_offset for member in in_order), len(self._data)][1:]
-        by_name: dict[str, ZipInfo] = {}
-        for member, end in zip(in_order, ends, strict=True):
-            name = _member_name(member.filename)
-            if member.header_offset == end:
-                fault = f"{printable_name(name)}: it overlaps with another member"
-                self.note(Finding("unreadable-part", fault))
-                continue
-            if name in by_name:
-                fault = f"{printable_name(name)}: the last of this name was read"
-                self.note(Finding("duplicate-member", fault))
-            by_name[name], self._bounds[name] = member, end
-        return by_name
-
-    def _content(self, member: ZipInfo, limit: int) -> tuple[bytes, str]:
-        """Return the first *limit* bytes of a member, or those before damage, and the damage or empty."""
-        bound = self._bounds[_member_name(member.filename)]
-        method, start = member.compress_type, member.header_offset + LOCAL_HEADER.size
-        if start > bound:
-            return b"", CUT_OFF
-        if method not in _COMPRESSIONS:
-            return b"", f"compression method {method} is not allowed in such a package"
-        *_, name_bytes, extra_bytes = LOCAL_HEADER.unpack_from(self._data, member.header_offset)
-        start += name_bytes + extra_bytes
-        # Deflated data has an end of its own.
-        end = min(start + member.compress_size, bound) if method == ZIP_STORED else bound
-        packed = BytesIO(self._data[start:end])
-        content = ChecksumStream(packed, _COMPRESSIONS[method], SizeBudget(limit, 1), member.CRC)
-        return Lookahead(content).read(limit), content.damage
+    def _content(self, name: str, limit: int) -> tuple[bytes, Finding | None]:
+        """Return the first *limit* bytes of a member, or those before damage, and a finding about the rest."""
+        member = self._members.get(name)
+        if self._archive is None or member is None:
+            return b"", None
+        stored = open_member(self._archive, member, SizeBudget(limit + 1, 1))
+        if isinstance(stored, Finding):
+            is_encrypted = stored.kind == NEEDS_PASSWORD.kind
+            damage = Finding("unreadable-part", f"{printable_name(name)}: {stored.detail}")
+            return b"", NEEDS_PASSWORD if is_encrypted else damage
+        content = Lookahead(stored).read(limit + 1)
+        if len(content) > limit:
+            return content[:limit], Finding(
+                "cut-off", f"only the first {limit} bytes of {printable_name(name)} were read"
+            )
+        damage = Finding("unreadable-part", f"{printable_name(name)}: {stored.damage}")
+        return content, damage if stored.damage else None
 
 
 def _member_name(stored: str) -> str:
@@ -307,30 +246,6 @@ def _member_name(stored: str) -> str:
     ('word/document.xml', 'word/document.xml')
     """
     return stored.replace("\\", "/").lstrip("/")
-
-
-def _members_by_headers(data: bytes) -> Iterator[ZipInfo]:
-    """Yield the members by their local headers, in order, without the directory."""
-    met = position = 0
-    while met < MOST_MEMBERS:
-        position = data.find(LOCAL_SIGNATURE, position)
-        if position == -1 or position + LOCAL_HEADER.size > len(data):
-            return
-        _, _, flags, method, _, _, crc, size, _, name_bytes, extra_bytes = LOCAL_HEADER.unpack_from(data, position)
-        start = position + LOCAL_HEADER.size + name_bytes + extra_bytes
-        name = data[position + LOCAL_HEADER.size : start - extra_bytes].decode("utf-8", "replace")
-        if flags & SIZE_FOLLOWS or not start + size <= len(data):
-            following = _RECORD.search(data, start)
-            end, crc = following.start() if following else len(data), None
-        else:
-            end = start + size
-        if name and method in _COMPRESSIONS:
-            member = ZipInfo(name)
-            member.header_offset, member.compress_size = position, end - start
-            member.compress_type, member.flag_bits, member.CRC = method, flags, crc
-            yield member
-            met += 1
-        position = max(end, position + len(LOCAL_SIGNATURE))
 
 
 def printable_name(name: str) -> str:

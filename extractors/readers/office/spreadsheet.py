@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from extractors.model.documents import Anchor, Role
-from extractors.readers.markup.recognized import local_name
+from extractors.readers.markup.xml import local_name
 from extractors.readers.office.package import EnoughRead, EventTarget, Relation, by_local_name
 from extractors.readers.office.wordprocessing import formula_target
 from extractors.readers.running_text import MOST_BLOCKS, RunningText, TextRun
@@ -45,55 +45,19 @@ def text_of_run(run: TextRun) -> str:
     return block.text if block is not None else ""
 
 
-class SharedStrings(EventTarget):
-    """Reads the table of strings that the cells of all sheets refer to."""
-
-    def __init__(self) -> None:
-        self.found: list[str] = []
-        self._run = TextRun()
-        self._is_text = False
-        self._readings = 0
-
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Begin an element; the phonetic reading of a string is skipped."""
-        name = local_name(tag)
-        self._is_text = name == "t" and not self._readings
-        self._readings += name == "rPh"
-        if _is_raised(name, attributes):
-            self._run.write(" ")
-        elif name == "r":
-            self._run.begin_element()
-
-    def data(self, text: str) -> None:
-        """Read a piece of text."""
-        if self._is_text:
-            self._run.write(text)
-
-    def end(self, tag: str) -> None:
-        """End an element."""
-        name = local_name(tag)
-        self._is_text = False
-        self._readings -= name == "rPh"
-        if name == "r":
-            self._run.end_element()
-        elif name == "si":
-            text = text_of_run(self._run)
-            if len(self.found) < MOST_BLOCKS:
-                self.found.append(text)
-
-
 class SheetPart(EventTarget):
-    """Reads one sheet, or the comments on it, and writes its strings to a `RunningText`."""
+    """Reads one sheet, or the comments on it, and writes its strings to a `RunningText`.
 
-    def __init__(
-        self, text: RunningText, sheet: str, relations: Mapping[str, Relation], strings: list[str] | None = None
-    ) -> None:
+    Of the table of shared strings, which the cells of all sheets refer to, it fills the list *strings*.
+    """
+
+    def __init__(self, text: RunningText, sheet: str, relations: Mapping[str, Relation], strings: list[str]) -> None:
         self.used: set[str] = set()
         """The relations used by links of this sheet."""
         self._text = text
         self._sheet = sheet
         self._relations = relations
-        self._strings = strings or []
+        self._strings = strings
         self._first_block = len(text.blocks)
         self._row = self._column = 0
         self._place = ""
@@ -151,6 +115,10 @@ class SheetPart(EventTarget):
                 value = ""
             target = formula_target(formula)
             self._show(value, self._text.add_link(target, self._place) if target else None)
+        elif name == "si":
+            shared = text_of_run(self._runs["t"])
+            if len(self._strings) < MOST_BLOCKS:
+                self._strings.append(shared)
         elif name in _NOTES:
             self._show(text_of_run(self._runs["t"]))
         elif name in _HEADERS:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from extractors.mentions.labels import may_hold_ark
 from extractors.model.documents import Role
-from extractors.readers.markup.recognized import local_name
+from extractors.readers.markup.xml import local_name
 from extractors.readers.office.package import EnoughRead, EventTarget, Relation, XmlElement, by_local_name
 from extractors.readers.running_text import RunningText
 
