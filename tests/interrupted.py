@@ -130,8 +130,6 @@ delay = 0
 backoff = 0
 timeout = 20
 contact = "t@example.org"
-[resolve]
-conformance_from = 16  # only two.example has as many
 [network]
 only_routed = true
 connect_to = [{routes}]

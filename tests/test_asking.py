@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from crawler.model.observations import CONFORMANCE
 from tests.loopback import ON_LOOPBACK, RawServer, check_rows, outcomes, reply, run_command, select
 
 PAGE = reply(body="<title>An object</title><p>Forty leaves, with drawings.")
@@ -289,7 +288,7 @@ def budgets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Budget]:
     with RawServer(describe) as first, RawServer(mute) as second:
         servers = {"describing": first, "mute": second}
         arks = [f"{server.url}/ark:/12x45/b7{number:03}k" for server in servers.values() for number in range(100)]
-        rows = check_rows("--conformance", "--store", store, *arks)
+        rows = check_rows("--store", store, *arks)
         assert outcomes(rows) == ["resolved"] * 200
         questions = {
             name: Counter(
@@ -307,7 +306,6 @@ def test_a_hundred_healthy_arks_that_describe_themselves_take_two_questions_and_
     assert average <= 2.2, questions
     assert questions["object"] == questions["?info"] == 100
     assert questions["control"] == questions["control ?info"] == questions["??"] == 1
-    assert sum(questions[form] for form in CONFORMANCE) <= len(CONFORMANCE)
 
 
 def test_a_hundred_healthy_arks_that_do_not_take_four_questions_and_a_bit(budgets: dict[str, Budget]) -> None:

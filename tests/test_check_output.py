@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from crawler.asking.probes import FORMS
-from crawler.model.observations import CONFORMANCE, Question
 from tests.interrupted import Command
-from tests.loopback import ON_LOOPBACK, RawServer, json_lines, read_csv, reply, run_command
+from tests.loopback import ON_LOOPBACK, RawServer, json_lines, reply, run_command
 from tests.waiting import PATIENCE_S, rows_if_any, wait_until
 
 ERC = "erc:\nwho: Rossi, Ada\nwhat: Notebook\nwhen: 1952\nerc-support:\nwho: Archive\nwhat: Not Guaranteed\n"
@@ -107,23 +105,3 @@ def test_interrupted_check_prints_its_verdicts(tmp_path: Path) -> None:
             assert "interrupted" in running.errors
             rows = {row["asked"]: row["object"]["outcome"] for row in json_lines(running.output)}
     assert rows[here] == "resolved"
-
-
-def test_a_resolver_is_asked_for_other_forms_on_demand_only_and_each_has_its_line(tmp_path: Path) -> None:
-    with RawServer(respond) as server:
-        url = f"{server.url}/ark:/12x45/here"
-        without = run_command("check", *ON_LOOPBACK, url)
-        assert not [target for target in server.targets if target.startswith("/ARK:")]
-        checked = run_command("check", *ON_LOOPBACK, url, "--conformance", "--store", tmp_path / "a.db")
-        assert (without.returncode, checked.returncode) == (0, 0), checked.stderr
-        done = run_command("explain", url, "--store", tmp_path / "a.db", COLUMNS="200")
-        assert "/ARK:/12x45/here" in server.targets
-        assert any(len(target) > 255 for target in server.targets)
-    assert "with the label in capitals (refused): answered 404, though it means the same ARK." in done.stdout
-    report = run_command("report", "--store", tmp_path / "a.db", "--out", tmp_path / "report", "--format", "csv")
-    assert report.returncode == 0, report.stderr
-    rows = read_csv(tmp_path / "report" / "tables" / "conformance.csv")
-    asked = [words for form, words in FORMS.items() if form is not Question.HYPHENS]  # its name has no hyphen
-    assert [row["form"].split(" (")[0] for row in rows] == [words.split(" (")[0] for words in asked]
-    assert len(rows) <= len(CONFORMANCE)
-    assert {row["resolver"] for row in rows} == {f"{server.url}/"}

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawler.model.observations import CONFORMANCE, Hop, ObjectOutcome, Observation, Question
+from crawler.model.observations import Hop, ObjectOutcome, Observation, Question
 from crawler.model.resolving import Patience
 from crawler.spiders.arks_spider import Replay
 from crawler.spiders.conversation import Ask, AskingRules, Conversation, FinishedTarget, Outgoing
@@ -27,7 +27,7 @@ from tests.test_replaying import observation_of
 R = "https://r.example/"
 RECORD = "erc:\nwho: Rossi, Ada\nwhat: Notebook\nwhen: 1952\nwhere: ark:12x45/{name}\n"
 ONCE = Patience(attempts=1)
-RULES = AskingRules(registry=Registry((), "a test"), resolver=R, patience=ONCE, conformance=False)
+RULES = AskingRules(registry=Registry((), "a test"), resolver=R, patience=ONCE)
 Answer = Callable[[str], int | str | tuple[int | str, str]]
 """A status, a page, or a page with its status or the target of a redirect."""
 
@@ -211,13 +211,6 @@ def test_gone_with_a_word_of_withdrawal_is_held_against_the_control(
     world = World(["x5"], lambda url: (410, page) if url.partition("?")[0].endswith("/x5") else control)
     assert questions(world.talk(), world.targets[0][1]) == asked
     assert outcomes_of(world, tmp_path) == {"x5": outcome}
-
-
-def test_spellings_are_asked_of_a_resolver_once_a_shoulder() -> None:
-    rules = AskingRules(registry=Registry((), "a test"), resolver=R, patience=ONCE, conformance_from=2)
-    asked = World(["x5a", "x5b", "x5c"], describe, rules).talk()
-    spelled = [question for _, question in asked if question in CONFORMANCE]
-    assert len(spelled) == len(set(spelled)) > 5
 
 
 def test_the_answer_of_a_finished_target_is_recalled_for_another() -> None:

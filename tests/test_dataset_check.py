@@ -78,8 +78,8 @@ def test_a_dry_run_counts_the_arks_of_a_dataset(tmp_path: Path) -> None:
 _LEFT_OUT = {"collections": {"documents"}, "runs": {"command"}}
 _COUNTS_ARCHIVES = {"documents", "documents read"}
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
-#: Tables without a row for these documents; a check asks how resolvers conform with `--conformance` only.
-_EMPTY = {"known", "inventory", "conformance", "corrections", "outages"}
+#: Tables without a row for these documents.
+_EMPTY = {"known", "inventory", "corrections", "outages"}
 _CUT = "bpt6k10888m"
 
 
@@ -323,7 +323,9 @@ def test_dataset_with_other_columns_is_one_line(tmp_path: Path, column: str) -> 
         pytest.param(lambda kept: kept.replace('"mentions/', '"../mentions/'), id="a file elsewhere"),
         pytest.param(lambda kept: kept.replace('"mentions/', '"/mentions/'), id="a file anywhere"),
         pytest.param(lambda kept: re.sub('"[0-9a-f]{64}"', "", kept), id="a file without a digest"),
-        pytest.param(lambda kept: re.sub('"format_version": [0-9]+', '"format_version": 99', kept), id="a later version"),
+        pytest.param(
+            lambda kept: re.sub('"format_version": [0-9]+', '"format_version": 99', kept), id="a later version"
+        ),
     ],
 )
 def test_malformed_manifest_is_a_mistake(tmp_path: Path, manifest: Callable[[str], str]) -> None:

@@ -86,12 +86,6 @@ def test_example_naans_are_skipped_and_unasked_arks_have_no_verdict() -> None:
     assert [(str(each.ark), each.object.outcome) for each in judged] == [("ark:12345/x5", "skipped")]
 
 
-def test_the_sample_for_conformance_costs_no_ark_a_verdict_or_a_request() -> None:
-    seen = [about("ark:12x45/x5"), about("ark:12x45/x5", Question.UPPER_LABEL, chain=[404])]
-    [verdict] = verdicts([target("ark:12x45/x5")], seen)
-    assert (verdict.object.outcome, verdict.requests) == ("resolved", 1)
-
-
 def test_policy_page_is_reported_with_every_commitment_that_names_it() -> None:
     record = (
         "erc: A | B | 1784 | {ark}\nerc-support: Library | Not Guaranteed | 2019 03 04 | https://r.example/policy\n"

@@ -19,8 +19,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reports
-from crawler.asking.probes import SHOULDERS_A_RESOLVER
-from crawler.model.observations import CONFORMANCE
 from reports.exports import text_of, write_report
 from reports.languages import FOLDER, LANGUAGES, NAMES, Forms, LanguageChoice
 from reports.languages.display import ColumnType
@@ -34,7 +32,6 @@ from reports.tables.headline import Counts, headline
 from reports.tables.known import known_sentence
 from reports.tables.pairs import MOST_NAMED
 from reports.tables.report_tables import TABLES, Report, Tables
-from reports.tables.services import SPELLING_TABLE
 from reports.tables.wording import FORMATS
 from tests.browser import Page, barriers, browser_page, needs_browser
 from tests.loopback import run_command
@@ -74,8 +71,6 @@ _FORMULA = re.compile(r"[a-z_ ()+/-]+|text, link-target.*")
 
 
 def test_the_numbers_in_captions_are_those_of_the_code() -> None:
-    most = f"at most {len(CONFORMANCE)} requests per shoulder and {SHOULDERS_A_RESOLVER} shoulders"
-    assert most in SPELLING_TABLE.caption
     meanings = [column.meaning for definition in TABLES for column in definition.columns if column.name == "members"]
     assert meanings
     assert all(meaning.endswith(f"; {MOST_NAMED} at most") for meaning in meanings)

@@ -40,7 +40,6 @@ only_routed = true
 allow_addresses = ["127.0.0.0/8"]
 
 [resolve]
-conformance = false
 legacy_inflections = false
 
 [audits.theses]

@@ -77,7 +77,7 @@ def audit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Audit]:
 
     with RawServer(lambda _: reply(body="<title>Our promise</title>")) as policy, RawServer(respond) as server:
         urls = {name: f"{server.url}/ark:/98765/{name}" for name in NAMES}
-        options = ("--conformance", "--backoff", "0.6", "--store", folder / "a.db")
+        options = ("--backoff", "0.6", "--store", folder / "a.db")
         done = run_command("check", *ON_LOOPBACK, *options, *urls.values(), **cache)
         assert done.returncode == 0, done.stderr
         told = run_command("report", "--store", folder / "a.db", "--out", folder / "report", "--format", "csv")
@@ -174,13 +174,3 @@ def test_registry_policy_is_reported_with_the_commitment(audit: Audit) -> None:
     assert [each for each in told if words in each and "not a promise for this object" in each]
     assert {row["naan_policy"] for row in audit.table("arks")} == {words}
     assert [row["policy"] for row in audit.table("naans")] == [words]
-
-
-def test_table_of_forms_lists_questions_within_its_maximum(audit: Audit) -> None:
-    rows = audit.table("conformance")
-    requested = {row["url"] for row in audit.table("requests")}
-    assert {row["asked_url"] for row in rows} <= requested
-    assert len({row["form"] for row in rows}) == len(rows) == 9
-    by_form = {row["form"]: (row["treatment"], row["conforms"]) for row in rows}
-    assert by_form["a doubled slash after the NAAN"] == ("same", "true")
-    assert by_form["a hyphen in the name"] == ("refused", "false")

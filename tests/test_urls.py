@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from crawler.answers import likeness, mementos, page_copies, quirks
 from crawler.asking import probes, questions
+from crawler.conformance import spellings
 from crawler.model import crawl_requests, resolving
 from crawler.model.resolving import INFLECTIONS
 from extractors.model import urls
@@ -48,7 +49,7 @@ CALLERS: tuple[Callable[[str], Any], ...] = (
     probes.place_of, probes.landing_pattern, probes.landing_control,
     lambda url: probes.landing_control(url, every=True),
     lambda url: probes.control_url(url, ARK, REGISTRY),
-    lambda url: list(probes.forms(url, ARK)),
+    lambda url: list(spellings.forms(url, ARK)),
     lambda url: questions.at_path(url, "/ids/"),
     lambda url: questions.FallbackUrls.for_ark(ARK, url, registry=REGISTRY, global_resolver=RESOLVER),
     likeness.last_part,

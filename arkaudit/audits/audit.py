@@ -224,8 +224,6 @@ class Audit:
             resolver=config.resolver,
             direct=config.resolve.direct,
             legacy=config.resolve.legacy_inflections,
-            conformance=config.resolve.conformance,
-            conformance_from=config.resolve.conformance_from,
             closed=config.closed_collections,
             rendering=config.render.enabled,
             patience=config.patience,

@@ -15,7 +15,6 @@ from arkaudit.commands.options import (
     config_of,
     dry_run_option,
     fail_on_option,
-    flag,
     inventory_option,
     max_time_option,
     repeatable,
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
 )
 @inventory_option
 @verdict_format_option
-@flag("--conformance", help="Also request one ARK of each resolver in up to ten other spellings.")
 @dry_run_option
 @store_file_option(help="Keep every request and answer in this file.")
 @resume_option
@@ -60,7 +58,6 @@ def check(
     from_file: str | None,
     inventory: Path | None,
     form: str,
-    conformance: bool,
     dry_run: bool,
     store_file: Path | None,
     resume: bool | None,
@@ -76,7 +73,6 @@ def check(
 
     \b
     arkaudit check ark:12148/btv1b8449691v
-    arkaudit check ark:12148/btv1b8449691v --conformance
     arkaudit check --from arks.txt --format table --store audit.db
     arkaudit check --from dataset/ --store audit.db
     arkaudit check --inventory ours.csv --store audit.db
@@ -87,7 +83,7 @@ def check(
 
     accepted = Baseline.read(baseline, write_baseline)
     fail_on = tuple(accepted.fail_on(fail_on))
-    config = config_of(config_file, {**options, "conformance": conformance, "conformance_from": 1})
+    config = config_of(config_file, options)
     dataset = _dataset(from_file)
     selection = selection_of(chosen_naans, prefixes, ())
     if selection and (inventory is None or arks or from_file is not None):

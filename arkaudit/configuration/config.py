@@ -40,7 +40,6 @@ from arkaudit.configuration.setting_values import (
     own_cookies,
     plain_values,
 )
-from crawler.asking.probes import ENOUGH_NAMES
 from crawler.history.ark_status import StatusPolicy
 from crawler.history.rechecking import Intervals, RecheckPolicy
 from crawler.model.addresses import AddressGuard, Routes
@@ -183,10 +182,6 @@ class Resolve(_Section):
     """Number of redirects in a chain; at least 5 (draft-castelan-ark-uri, 7.1.3)."""
     legacy_inflections: bool = True
     """True to request ``??`` and ``?`` if ``?info`` returned no metadata."""
-    conformance: bool = True
-    """True to request one ARK of each shoulder in other spellings, which resolvers must treat alike."""
-    conformance_from: int = Field(ENOUGH_NAMES, ge=1)
-    """Number of cited ARKs from which a shoulder is probed so, by at most ten requests; four shoulders per resolver."""
     maptr: NamesLookedUp = False
     """True to look up resolvers missing in the registry in the DNS (NAPTR records under ark.arpa)."""
     direct: bool = False

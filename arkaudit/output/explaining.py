@@ -13,7 +13,6 @@ from rich.console import Console
 from arkaudit.output.output_rows import Row, whole
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.mementos import MementoRecord
-from crawler.asking.probes import FORMS, SpellingAnswer, judge_form
 from crawler.asking.questions import resolver_path
 from crawler.model.observations import (
     FAMILY_OF,
@@ -27,7 +26,6 @@ from crawler.model.observations import (
     Verdict,
 )
 from crawler.model.resolving import INFLECTED, REDIRECTS, SUCCESSES
-from crawler.verdicts.answer_sets import is_about_resolver
 from crawler.verdicts.verdict import JUDGING_CPU_S
 from extractors.model.budget import OverBudget, cpu_limit
 from extractors.model.urls import authority_of
@@ -348,13 +346,7 @@ def _details(
     own = {one.question: one for one in observations if one.request_url == verdict.request_url}
     plain = own.get(Question.OBJECT)
     asked = AnswerFacts(plain) if plain is not None else None
-    forms = [one for one in own.values() if is_about_resolver(one.question, asked)]
-    about_object = (
-        one
-        for one in observations
-        if one.request_url != verdict.request_url or not is_about_resolver(one.question, asked)
-    )
-    steps = [asdict(step) for step in _steps(about_object, verdict.request_url)]
+    steps = [asdict(step) for step in _steps(observations, verdict.request_url)]
     conclusions = []
     if verdict.did_you_mean is not None:
         why = _sentence(verdict.did_you_mean.evidence)
@@ -362,13 +354,6 @@ def _details(
     if memento is not None:
         at = f": {memento.memento_url}" if memento.memento_url else ""
         conclusions.append(f"The archive: {memento.reason}{at}.")
-    for form in forms:
-        # Other forms are only requested after the plain ARK.
-        assert plain is not None
-        judgement = judge_form(
-            form.question, SpellingAnswer.from_observation(form), SpellingAnswer.from_observation(plain)
-        )
-        conclusions.append(f"Requested with {FORMS[form.question]} ({judgement.treatment}): {judgement.reason}.")
     if verdict.remarks:
         conclusions.append(f"Also noticed: {'; '.join(verdict.remarks)}.")
     conclusions += [_cost(verdict), f"What to do: {_advice(verdict, asked)}"]

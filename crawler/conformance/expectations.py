@@ -17,8 +17,8 @@ from crawler.answers.erc import QUESTIONS
 from crawler.answers.facts import AnswerFacts, AnswersByQuestion
 from crawler.answers.likeness import same_answer
 from crawler.answers.structured import kernel
-from crawler.asking.probes import NOT_EQUAL, SpellingAnswer, SpellingTreatment, judge_form
 from crawler.conformance.plan import NAMES_A_MINUTE, ORIGIN, QUERY
+from crawler.conformance.spellings import NOT_EQUAL, SpellingAnswer, SpellingTreatment, judge_form
 from crawler.model.observations import (
     DESCRIBED,
     ChainEnd,

@@ -18,7 +18,7 @@ from scrapy.http import Response
 from crawler.answers.answer_reading import AnswerReader
 from crawler.answers.page_copies import page_digest
 from crawler.model.crawl_requests import CrawlRequest
-from crawler.model.observations import ACCESS, CONFORMANCE, ChainEnd, Observation, Question, Verdict
+from crawler.model.observations import ChainEnd, Observation, Question, Verdict
 from crawler.model.registry import load_registry
 from crawler.model.resolving import SUCCESSES, sendable
 from crawler.politeness.throttle import patience_of
@@ -45,8 +45,8 @@ logger = logging.getLogger(__name__)
 # -- from a question to its request, and from the end of the chain to an observation
 
 
-#: Lower values wait longer: open conversations are finished first, and conformance comes last.
-_PRIORITY = {Question.OBJECT: 0, **dict.fromkeys(set(CONFORMANCE) - set(ACCESS), -1)}
+#: Lower values wait longer: open conversations are finished first.
+_PRIORITY = {Question.OBJECT: 0}
 
 
 async def observe(ask: Ask, request: Request, response: Response | None, reader: AnswerReader) -> Observation:

@@ -13,17 +13,7 @@ from typing import NoReturn
 from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import same_answer
 from crawler.answers.object_facts import ControlContrast, ObjectFacts
-from crawler.asking.probes import (
-    ENOUGH_NAMES,
-    SHOULDERS_A_RESOLVER,
-    Neighbourhood,
-    Shoulders,
-    control_url,
-    forms,
-    landing_control,
-    landing_pattern,
-    place_of,
-)
+from crawler.asking.probes import Neighbourhood, Shoulders, control_url, landing_control, landing_pattern, place_of
 from crawler.asking.questions import (
     AskingContext,
     FallbackUrls,
@@ -47,7 +37,7 @@ from crawler.model.resolving import (
     url_fault,
 )
 from crawler.verdicts.access import OBJECT_RULES, is_app_shell
-from crawler.verdicts.answer_sets import SHARED, is_about_resolver
+from crawler.verdicts.answer_sets import SHARED
 from crawler.verdicts.readings import CandidateReading, Form, evidence_of_targets, meant_by, next_reading, readings_of
 from crawler.verdicts.verdict import ClosedCollection, Description, closed_for, described_by, facts_beside
 from extractors.model.ark import Ark
@@ -109,10 +99,6 @@ class AskingRules:
     """True if compact ARKs are requested at the registry's targets."""
     legacy: bool = True
     """True if ``??`` and ``?`` may be sent."""
-    conformance: bool = True
-    """True if resolvers are tested with other spellings too."""
-    conformance_from: int = ENOUGH_NAMES
-    """The minimum number of ARKs of a shoulder for such tests."""
     closed: Sequence[ClosedCollection] = ()
     rendering: bool = False
     """True if a browser renders pages that need scripts."""
@@ -232,17 +218,10 @@ class Conversation:
         """The neighbourhoods, and the address patterns at landing hosts, with a second control."""
         self._label_forms = LabelForms()
         self._asked: set[tuple[Neighbourhood, Question]] = set()
-        neighbours = Counter[Neighbourhood]()
         self._speakers: dict[Neighbourhood, Ark] = {}
         """The first target of each neighbourhood, in order; the control has the same shape."""
         for ark, url in targets():
-            neighbourhood = self._shoulders.neighbourhood(url, ark)
-            neighbours[neighbourhood] += 1
-            self._speakers.setdefault(neighbourhood, ark)
-        is_enough = rules.conformance_from if rules.conformance else float("inf")
-        self._to_sample = {sampled for sampled, arks in neighbours.items() if arks >= is_enough}
-        self._sampled = Counter[str]()
-        """The number of shoulders of each resolver that were tested for conformance."""
+            self._speakers.setdefault(self._shoulders.neighbourhood(url, ark), ark)
 
     # -- input
 
@@ -296,7 +275,7 @@ class Conversation:
             self._paths[origin] = resolver_path(observation)
             yield from self._resume_waiting(origin)
             return
-        if question in SHARED or is_about_resolver(question, case.answers.get(Question.OBJECT)):
+        if question in SHARED:
             return
         case.add(question, AnswerFacts(observation))
         if question in _IN_SOME_FORM:
@@ -505,7 +484,7 @@ class Conversation:
         return self._shoulders.neighbourhood(living.asked_url if living else case.first_url, case.ark)
 
     def _about_resolver(self, case: Case, question: Question) -> Iterator[Outgoing]:
-        """Return the shared questions: the control, its metadata, the policy, and other forms of one ARK.
+        """Return the shared questions: the control, its metadata, and the policy.
 
         The control is sent once per neighbourhood, and again with the inflection that returned a description.
         """
@@ -520,15 +499,8 @@ class Conversation:
         policy = described.policy_url
         if policy is not None and (policy in self._policies or not is_worth_asking(policy)):
             policy = None
-        is_sample = (
-            question is Question.OBJECT
-            and living is not None
-            and neighbourhood in self._to_sample
-            and self._sampled[neighbourhood.place] < SHOULDERS_A_RESOLVER
-            and not seems_absent(telling)
-        )
         # Most cases end here, before a name is invented.
-        if not (wants_control or wants_info or policy or is_sample):
+        if not (wants_control or wants_info or policy):
             return
         control = self._control_url(case, telling.asked_url)
         if control is None:
@@ -543,11 +515,6 @@ class Conversation:
         if policy is not None:
             self._policies.add(policy)
             yield self._ask(case, Question.POLICY_LINK, policy)
-        if is_sample:
-            self._to_sample.discard(neighbourhood)
-            self._sampled[neighbourhood.place] += 1
-            for form, url in forms(case.first_url, case.ark):
-                yield self._ask(case, form, url)
 
     def _about_landing(self, case: Case, question: Question) -> Iterator[Ask]:
         """Return the control at the landing host, once per address pattern; the resolver's control does not cover it."""

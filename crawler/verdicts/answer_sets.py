@@ -10,8 +10,8 @@ from crawler.answers.facts import AnswerFacts
 from crawler.answers.likeness import common_length
 from crawler.answers.object_facts import ControlContrast, ObjectFacts
 from crawler.asking.probes import landing_pattern, place_of
-from crawler.asking.questions import reached_answer, seems_absent
-from crawler.model.observations import ACCESS, CONFORMANCE, Observation, Question
+from crawler.asking.questions import reached_answer
+from crawler.model.observations import Observation, Question
 from crawler.verdicts.readings import CandidateReading, Form
 from extractors.model.ark import Ark
 from extractors.model.normalize import NotAnArk
@@ -102,7 +102,7 @@ class AnswerSets:
             _keep_last(self.policies, observation.asked_url, observation)
         elif observation.question is Question.WELL_KNOWN:
             _keep_last(self.paths, origin_of(observation.asked_url), observation)
-        elif observation.question in ACCESS or observation.question not in CONFORMANCE:
+        else:
             self.about.setdefault(observation.request_url, AnswerSet()).add(observation)
 
     def with_those_about(self, observations: Iterable[Observation]) -> AnswerSets:
@@ -156,17 +156,6 @@ class AnswerSets:
             key=lambda candidate: (common_length(_control_ark(candidate.seen).name, ark.name), candidate.seen.attempt),
             default=None,
         )
-
-
-def is_about_resolver(question: Question, asked: AnswerFacts | None) -> bool:
-    """Return True if *question* only tests how the resolver treats other forms of a known ARK.
-
-    *asked* is the answer for the object, if there is one. If it is a success that looks like an error page, another
-    form was requested in order to find the object.
-    """
-    if question not in CONFORMANCE:
-        return False
-    return question not in ACCESS or (asked is not None and asked.is_reached and not seems_absent(asked))
 
 
 def _keep_last(answers: dict[K, AnswerFacts], key: K, observation: Observation) -> None:

@@ -32,7 +32,6 @@ from crawler.model.observations import (
 )
 from crawler.model.resolving import INFLECTED, requests_sent, same_host
 from crawler.verdicts.access import OBJECT_RULES, RenderedFacts, is_app_shell, judge_rendered
-from crawler.verdicts.answer_sets import is_about_resolver
 from crawler.verdicts.commitment import COMMITMENT_RULES, CommitmentFacts, about_policy
 from crawler.verdicts.inflection import judge_inflections
 from crawler.verdicts.remarks import (
@@ -286,9 +285,7 @@ def judge(answers: AnswersByQuestion, *, context: VerdictContext | None = None) 
     if policy is not None:
         words = (*commitment.evidence, about_policy(policy))
         commitment = replace(commitment, evidence=words)
-    asked_object = answers[Question.OBJECT]
     sent = (*around.earlier, *(answer.seen for answer in answers.values()))
-    asked = (one for one in sent if not is_about_resolver(one.question, asked_object))
     shared = (
         around.control,
         around.control_as_written,
@@ -309,7 +306,7 @@ def judge(answers: AnswersByQuestion, *, context: VerdictContext | None = None) 
         commitment=commitment,
         final_url=answer.final_url if answer.end is ChainEnd.ANSWERED else None,
         hops=answer.hops,
-        requests=requests_sent(asked),
+        requests=requests_sent(sent),
         remarks=tuple(dict.fromkeys(_remarks(answers, access, describing, around))),
         rests_on=tuple(dict.fromkeys(other.asked_url for other in shared if other)),
         naan_policy=_naan_policy(around.registered),

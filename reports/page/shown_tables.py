@@ -320,12 +320,7 @@ TOPICS = (
         N_("Results by organization and collection, and comparison with your own list of ARKs."),
         ("naans", "shoulders", "collections", "inventory"),
     ),
-    Topic(
-        "hosts-asked",
-        N_("Resolvers and hosts"),
-        N_("Resolvers, landing hosts, and how resolvers treat variant spellings."),
-        ("resolvers", "conformance"),
-    ),
+    Topic("hosts-asked", N_("Resolvers and hosts"), N_("Resolvers and landing hosts."), ("resolvers",)),
     Topic(
         "documents-read",
         N_("Documents"),
@@ -368,7 +363,6 @@ _FIRST = {
     ),
     "causes": ("number", "cause", "grade", "citations", "arks", "documents", "host", "fault", "advice", "contact"),
     "citations": ("ark", "object", "document", "page", "as_written", "repairs", "confidence"),
-    "conformance": ("resolver", "form", "conforms", "treatment", "status", "asked_url"),
     "corrections": ("as_written", "correct", "document", "page", "why", "because"),
     "documents": ("document", "citations", "arks", "works", "fails", "unreachable", "not_judged", "title"),
     "failures": ("ark", "document", "page", "as_written", "should_be", "cause", "object", "context", "number"),

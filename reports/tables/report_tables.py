@@ -67,7 +67,6 @@ TABLES = (
     overviews.NAANS,
     overviews.SHOULDERS,
     overviews.RESOLVERS,
-    services.SPELLING_TABLE,
     overviews.DOCUMENTS,
     overviews.COLLECTIONS,
     listings.REPAIRS,

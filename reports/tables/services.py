@@ -1,14 +1,10 @@
-"""The tables about resolvers: the three services, metadata answers, and other spellings of an ARK."""
+"""The table about the three services, the answers to inflections, and commitments."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 
-from crawler.asking.probes import FORMS, SpellingAnswer, judge_form
-from crawler.model.observations import CONFORMANCE, DESCRIBED, ChainEnd, CommitmentOutcome, Question
-from crawler.model.resolving import resolver_of
+from crawler.model.observations import DESCRIBED, CommitmentOutcome, Question
 from reports.languages import N_
 from reports.store.frames import Frames
 from reports.store.run_queries import WORKING
@@ -18,12 +14,10 @@ from reports.tables.definitions import (
     GUARANTOR_COLUMN,
     NAAN_COLUMN,
     PAIR,
-    STATUS_COLUMN,
     TableDefinition,
     first_commitment_field,
     hosts_of,
     in_order,
-    records_of,
     share_column,
     tally,
     text_column,
@@ -147,70 +141,5 @@ SERVICES = TableDefinition(
         text_column("level", "level of permanence that the words name (draft-kunze-ark-38, 5.1.1)"),
         text_column("words", "permanence in the commitment, in the provider's words"),
         text_column("since", "dates of the commitment, by number of URLs; three at most"),
-    ),
-)
-
-
-# Resolvers and other spellings of ARKs that they resolve.
-
-#: The fields of a `SpellingAnswer`, in order.
-_REPLY = ["asked_url", "chain_end", "status", "final_url", "media_type", "title", "body_bytes"]
-
-
-def conformance(frames: Frames) -> pd.DataFrame:
-    """Return one row per resolver, shoulder and form that was requested, in this order.
-
-    Other forms of an ARK that does not resolve are left out.
-    """
-    asked = last_answers(frames, CONFORMANCE)
-    asked = asked.merge(frames.arks[["ark_id", "naan", "shoulder"]], on="ark_id")
-    plain = last_answers(frames, [Question.OBJECT])[[*PAIR, *_REPLY]]
-    compared = asked.merge(plain, on=PAIR, suffixes=("", "_plain"))
-    rows = [row for row in map(_row, records_of(compared)) if row]
-    table = pd.DataFrame(rows, columns=[*(column.name for column in SPELLING_TABLE.columns), "rank"])
-    key = ["resolver", "naan", "shoulder", "rank"]
-    return in_order(table, *key, "asked_url").drop_duplicates(key)
-
-
-def _row(record: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the row for another form of an ARK; None if the ARK does not resolve as found."""
-    plain = _answer(record, "_plain")
-    if not plain.succeeds:
-        return None
-    question = Question(record["question"])
-    finding = judge_form(question, _answer(record), plain)
-    return {
-        **record,
-        "resolver": resolver_of(record["request_url"]),
-        "form": FORMS[question],
-        "treatment": finding.treatment.value,
-        "conforms": finding.conforms,
-        "reason": finding.reason,
-        "rank": CONFORMANCE.index(question),
-    }
-
-
-def _answer(record: dict[str, Any], suffix: str = "") -> SpellingAnswer:
-    asked_url, end, *others = (record[name + suffix] for name in _REPLY)
-    return SpellingAnswer(asked_url, ChainEnd(end), *others)
-
-
-SPELLING_TABLE = TableDefinition(
-    "conformance",
-    "Other spellings",
-    "One row per resolver, shoulder and form. Equivalent spellings are one ARK, and a resolver must treat "
-    "them alike. Tested with one working ARK: at most 10 requests per shoulder and 4 shoulders per resolver.",
-    conformance,
-    (
-        url_column("resolver", "resolver that was asked: the address before the ARK"),
-        NAAN_COLUMN,
-        text_column("shoulder", "shoulder of the ARK; empty without one"),
-        text_column("form", "requested form of the ARK"),
-        url_column("asked_url", "URL that was asked"),
-        STATUS_COLUMN,
-        url_column("final_url", "URL that the chain of redirects ended at"),
-        token_column("treatment", "same, other, refused or undetermined, compared with the form as found"),
-        truth_column("conforms", "true if the specifications require this; empty if they leave it open"),
-        text_column("reason", "observation"),
     ),
 )
