@@ -220,8 +220,25 @@ def test_closing_ends_a_call_that_is_under_way():
         with pytest.raises(WorkerDied):
             call.result()
     worker.close()
-    with pytest.raises(RuntimeError, match="closed"):
+    with pytest.raises(WorkerDied, match="closed"):
         worker.call("nothing")
+
+
+def test_closing_between_the_turn_and_the_message_ends_the_call_alike(monkeypatch):
+    worker = Worker(act)
+    worker.call("nothing")
+    call_once = worker._call_once
+
+    def close_first(*arguments):
+        worker._is_closed = True
+        worker._child.process.kill()
+        worker._child.process.wait()
+        return call_once(*arguments)
+
+    monkeypatch.setattr(worker, "_call_once", close_first)
+    with pytest.raises(WorkerDied):
+        worker.call("nothing")
+    worker.close()
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts open files by /proc")

@@ -181,7 +181,7 @@ class Worker(Generic[P, R]):
             self._child, self._sent = _Child(self._memory_bytes, self._cpu_s), b""
             if self._is_closed:  # checked only now, when `close` can see the child
                 self._end_child()
-                raise RuntimeError("the worker is closed")
+                raise WorkerDied("the worker is closed")
             self._exchange(_pickled((declare, (self._child.declared,), {})), _START_TIMEOUT_S, None)
             self._exchange(_pickled((callable, (self._function,), {})), _START_TIMEOUT_S, bool)
         if (shared := self._shared) is not self._sent:
@@ -194,7 +194,7 @@ class Worker(Generic[P, R]):
         self._shared = values
 
     def close(self) -> None:
-        """End the process. A call in another thread ends with `WorkerDied`."""
+        """End the process. A call that is under way in another thread, and each later call, raises `WorkerDied`."""
         self._is_closed = True
         if not self._turn.acquire(blocking=False):
             child = self._child
