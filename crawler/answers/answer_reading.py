@@ -124,7 +124,7 @@ class AnswerReader:
             raise ReadingStopped
         try:
             answers = await self._called([waiting.unread for waiting in left])
-        except (WorkerError, RuntimeError, OSError) as failure:  # RuntimeError: it was closed
+        except (WorkerError, OSError) as failure:
             if self._is_closed:
                 raise ReadingStopped from failure
             if len(left) > 1:
