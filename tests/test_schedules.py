@@ -98,8 +98,7 @@ def test_due_audits_run_once_and_are_listed(tmp_path: Path) -> None:
         seen_long_ago(tmp_path)
         first = run_command("schedule", "due", "-c", config)
         assert first.returncode == 0, first.stderr
-        status = json.loads((tmp_path / "site" / "theses" / "status.json").read_text())
-        assert (status["state"], status["result"]["run_id"]) == ("judged", 1)
+        assert (tmp_path / "site" / "theses" / "feed.atom").exists()
         asked = len(server.targets)
         assert asked > 0
         second = run_command("schedule", "due", "-c", config)

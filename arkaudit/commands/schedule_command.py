@@ -130,7 +130,7 @@ def notify(config_file: Path, audit: str | None, store_file: Path | None, run_id
 def overview(config_file: Path, out: Path | None) -> None:
     """Write a page with a row for each named audit: its verdict, its trend, the age of its last check, its last change.
 
-    Each audit also gets an Atom feed of its changes, and its status as JSON. No request is sent.
+    Each audit also gets an Atom feed of its changes. No request is sent.
 
     \b
     arkaudit overview -c arkaudit.toml --out site

@@ -1,4 +1,4 @@
-"""The overview of all named audits: a page, and for each audit a feed of its changes and its status for programs."""
+"""The overview of all named audits: a page, and for each audit a feed of its changes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from crawler.store.files import real_path
 from extractors.model.errors import ArkauditError, UserMistake
 from extractors.model.files import is_file, path_exists
 from reports.exports import INDEX, staging_folder
-from reports.formats.feed import atom_feed, status_json
+from reports.formats.feed import atom_feed
 from reports.languages import LanguageChoice
 from reports.page.overview import overview_page
 from reports.store.frames import load_frames
@@ -59,11 +59,10 @@ def write_overview(audits: Mapping[str | None, Config], config_file: Path, out: 
             if words := row.fault or _REMARKS.get(row.state):
                 say(f"{name}: {words}", level=logging.ERROR if row.fault else logging.INFO)
             rows.append(row)
-            texts = {"status.json": status_json(row)}
             if row.status is not None:
                 language = LanguageChoice.parse(config.report.lang).language
-                texts["feed.atom"] = atom_feed(name, row.status, config.report.url, language)
-            _write_changed(texts, folder / name, out / name)
+                feed = atom_feed(name, row.status, config.report.url, language)
+                _write_changed({"feed.atom": feed}, folder / name, out / name)
         choice = LanguageChoice.parse(audits[None].report.lang)
         _write_changed({INDEX: overview_page(rows, now, choice)}, folder, out)
     return code

@@ -194,7 +194,6 @@ FORMATS = {
     "xlsx": "one workbook with a sheet per table, for spreadsheets",
     "parquet": "one file per table, for other tools",
     "junit": "each cited ARK as a test case of its document, for CI",
-    "badge": "share of ARKs that resolve, as a picture and as JSON for shields.io",
     "sarif": "each place to fix as a result, for code hosts and editors",
 }
 #: The modules that formats need; they are extras named like the formats.
