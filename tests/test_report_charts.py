@@ -132,7 +132,7 @@ def test_every_chart_is_drawn_and_nothing_sticks_out(chart_page: PageAndReport, 
     browser, index = chart_page
     browser.open(index, width=width)
     browser.value("arkaudit.drawCharts()")
-    browser.wait_for("document.querySelectorAll('.picture svg').length === 8")
+    browser.wait_for("document.querySelectorAll('.picture svg').length === 7")
     assert browser.value("document.querySelector('.chart-share-alive svg').textContent.includes('100 %')")
     assert browser.value("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     assert browser.complaints == []

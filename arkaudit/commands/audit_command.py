@@ -184,9 +184,9 @@ def run(
             is_ending=True,
             has_status=config.name is not None,
         )
+        is_unchanged = key is not None and key == status_key(store_file)
         if config.notify.is_wanted:
             send_news(config, store_file, reported.report, config_file=config_file)
-        is_unchanged = key is not None and key == status_key(store_file)
         note_reported(store_file, run_id)
         if is_unchanged and reported.status and config.name and config_file:
             keep_status(config.name, config_file, store_file, reported.status)

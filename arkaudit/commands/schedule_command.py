@@ -107,10 +107,10 @@ def schedule_run(config_file: Path) -> None:
 @required_config_option
 @audit_option
 @store_file_option(help="[default: the configuration's]")
-@click.option("--run", "run_id", type=int, help="The run to report.  [default: the newest audit]")
+@click.option("--run", "run_id", type=int, help="The last run to report.  [default: the newest audit]")
 @flag("--dry-run", help="Only print the message and its targets.")
 def notify(config_file: Path, audit: str | None, store_file: Path | None, run_id: int | None, dry_run: bool) -> None:
-    """Send the changes that a run found through the configured channels, if there are any.
+    """Send each configured channel the changes up to a run that it was not told yet, if there are any.
 
     A run does this at its end. This command is for tests, and for messages that could not be sent.
 

@@ -15,6 +15,7 @@ from reports.languages import ENGLISH, N_, Language
 from reports.store.frames import Frames
 from reports.tables.definitions import MOMENT, records_of, rows_of
 from reports.tables.known import FAILING
+from reports.tables.wording import FAMILY_COUNTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,9 @@ def headline(counts: Counts, language: Language = ENGLISH) -> str:
             clauses.append(
                 language.ngettext("{number} gave no answer today", "{number} gave no answer today", counts.unreachable)
             )
+        if counts.judged and counts.not_judged:
+            forms = FAMILY_COUNTS[Family.NOT_JUDGED]
+            clauses.append(language.ngettext(forms.one, forms.many, counts.not_judged))
         clauses.append(
             language.ngettext("{number} cause to act on", "{number} causes to act on", counts.causes)
             if counts.causes
