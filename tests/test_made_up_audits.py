@@ -86,16 +86,17 @@ def assert_parts_agree(frames: Frames) -> None:
         more = failing - fails(frames.previous)
         first, confirmed = (set(changes.loc[changes["event"].eq(event), "ark"]) for event in ("failing", "confirmed"))
         assert first <= more <= first | confirmed, "each ARK that fails now and did not then is a change"
-        news = news_of(frames)
-        for kind, number in (
-            ("failing", counts.failing),
-            ("confirmed", counts.confirmed),
-            ("recovered", counts.recovered),
-        ):
-            assert len({item.ark for item in news.items if item.kind == kind}) == number
-        assert news.known_problems == counts.fails - len(failing & (first | confirmed))
         assert (counts.failing, counts.confirmed, len(first & confirmed)) == (len(first), len(confirmed), 0)
         assert summary.loc["ARKs: fails", "change"] == len(more) - len(fails(frames.previous) - failing)
+    problems = {"confirmed", "failing", "unreachable"}
+    for told in (set(), {*list(failing)[::2]}, {*frames.arks["ark"]}):
+        news = news_of(frames, told=dict.fromkeys(told, "confirmed"))
+        fresh = {item.ark for item in news.items if item.kind in problems}
+        assert fresh & failing == failing - told
+        assert fresh.isdisjoint(told)
+        assert news.known_problems == len(failing & told)
+        recovered = [item.ark for item in news.items if item.kind == "recovered"]
+        assert len(recovered) == (counts.works if len(told) == len(frames.arks) else 0)
     assert_nothing_dead_is_proposed(tables)
     causes, failures = tables["causes"], tables["failures"]
     assert (failures.groupby("ark")["number"].nunique() == 1).all(), "an ARK has one cause"

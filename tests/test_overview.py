@@ -79,7 +79,7 @@ def test_page_and_overview_agree(site: Path) -> None:
     assert headline == "Both judged ARKs work; nothing to act on; none confirmed broken and 1 recovered since 1 May."
     row = rows_of(site)["theses"]
     assert headline in row
-    assert "100 % resolving" in row
+    assert "since 1 May. 100.0 % (2 of 2)" in row, "the share is the last of its trend"
     assert "went from 100.0 % (2 of 2) after run 1 to 100.0 % (2 of 2) after run 6" in row
     assert "2026-05-31 00:00 UTC 1 day ago" in row
     assert "Recovered: ark:12x45/x5 , 2026-05-31" in row
@@ -130,10 +130,22 @@ def test_feed_is_valid_and_its_ids_stay(config: Path, site: Path) -> None:
     )
 
 
+def test_ark_at_two_urls_changes_once(tmp_path: Path) -> None:
+    both = f"see {ONE} and {ONE.replace('ark:/', 'ark:')}"
+    with Store.open(tmp_path / "audit.db") as store:
+        for day, status in ((0, 200), (30, 404), (60, 404), (90, 404)):
+            answers = dict.fromkeys((ONE, ONE.replace("ark:/", "ark:")), status)
+            audit(store, day, documents={GUIDE: both}, answers=answers)
+    (tmp_path / "arkaudit.toml").write_text("[audits.one]\nstore = 'audit.db'\n")
+    write(tmp_path / "arkaudit.toml")
+    assert list(entries(tmp_path / "site" / "one" / "feed.atom").values()) == ["Newly confirmed broken: ark:12x45/x5"]
+
+
 def entries(file: Path) -> dict[str, str]:
     """Return the titles of a feed by id, after a check of the elements that RFC 4287 requires."""
     root = etree.fromstring(file.read_bytes())
     assert root.findtext(f"{ATOM}author/{ATOM}name")
+    assert [link.get("href") for link in root.iterfind(f"{ATOM}link") if link.get("rel") == "self"] == [file.name]
     found = {}
     for element in (root, *root.iter(f"{ATOM}entry")):
         for tag in ("id", "title", "updated"):

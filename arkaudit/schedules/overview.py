@@ -24,7 +24,7 @@ from crawler.store.files import real_path
 from extractors.model.errors import ArkauditError, UserMistake
 from extractors.model.files import is_file, path_exists
 from reports.exports import INDEX, staging_folder
-from reports.formats.feed import atom_feed
+from reports.formats.feed import FEED, atom_feed
 from reports.languages import LanguageChoice
 from reports.page.overview import overview_page
 from reports.store.frames import load_frames
@@ -62,7 +62,7 @@ def write_overview(audits: Mapping[str | None, Config], config_file: Path, out: 
             if row.status is not None:
                 language = LanguageChoice.parse(config.report.lang).language
                 feed = atom_feed(name, row.status, config.report.url, language)
-                _write_changed({"feed.atom": feed}, folder / name, out / name)
+                _write_changed({FEED: feed}, folder / name, out / name)
         choice = LanguageChoice.parse(audits[None].report.lang)
         _write_changed({INDEX: overview_page(rows, now, choice)}, folder, out)
     return code

@@ -584,7 +584,8 @@ latest = Table(
     required(
         "memory",
         JSON,
-        "values for comparison with the next check: turns, landing, sketch, digest, description, promise",
+        "values for comparison with the next check: turns; known, and of the last working check if it differs: landing, "
+        "sketch, digest, description, promise",
         "mapping",
     ),
     UniqueConstraint("ark_id", "request_url"),

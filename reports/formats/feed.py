@@ -12,6 +12,9 @@ from reports.tables.audit_status import AuditStatus
 from reports.tables.headline import headline
 from reports.tables.wording import CHANGE_NAMES
 
+#: The name of the file, which is also its address relative to itself.
+FEED = "feed.atom"
+
 
 def atom_feed(name: str, status: AuditStatus, report_url: str | None, language: Language) -> str:
     """Return the feed of the last changes of the audit *name*; *report_url* is the public address of its report."""
@@ -27,6 +30,7 @@ def atom_feed(name: str, status: AuditStatus, report_url: str | None, language: 
     add(root, "subtitle", headline(status.counts, language))
     add(root, "updated", max([status.checked_at, *(change.at for change in status.changes)]).isoformat())
     add(add(root, "author"), "name", "arkaudit")
+    add(root, "link", rel="self", type="application/atom+xml", href=FEED)
     if report_url:
         add(root, "link", rel="alternate", type="text/html", href=report_url)
     for change in status.changes:

@@ -77,19 +77,6 @@ def counts_of(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> Counts:
     )
 
 
-def share_words(counts: Counts, language: Language = ENGLISH) -> str:
-    """Return the share of judged ARKs that resolve. It is never rounded to 100 % or 0 %.
-
-    >>> share_words(Counts(works=9999, fails=1)), share_words(Counts(unreachable=3))
-    ('99 % resolving', 'not judged')
-    """
-    if not counts.judged:
-        return language.gettext("not judged")
-    percent = 100 * counts.works // counts.judged
-    words = N_("less than {share} resolving") if counts.works and not percent else N_("{share} resolving")
-    return language.gettext(words, share=language.share(max(percent, bool(counts.works)) / 100, 0))
-
-
 def headline(counts: Counts, language: Language = ENGLISH) -> str:
     """Return the result in one sentence.
 
