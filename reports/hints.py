@@ -26,14 +26,14 @@ class Fault:
     """The places that cite the ARK."""
 
 
-def place_words(document: str, page: int | None, language: Language = ENGLISH) -> str:
-    """Return a place in a document.
+def place_words(document: str, page: int | None, line: int | None = None, language: Language = ENGLISH) -> str:
+    """Return a place in a document; editors and terminals open a file at its line.
 
-    >>> place_words("thesis.pdf", 12), place_words("https://library.example/", None)
-    ('thesis.pdf, p. 12', 'https://library.example/')
+    >>> place_words("thesis.pdf", 12), place_words("notes.md", None, 7), place_words("https://library.example/", None)
+    ('thesis.pdf, p. 12', 'notes.md:7', 'https://library.example/')
     """
     if page is None:
-        return document
+        return document if line is None or "://" in document else f"{document}:{line}"
     return language.gettext("{document}, p. {page}", document=document, page=str(page))
 
 
@@ -89,10 +89,10 @@ def failing_arks(frames: Frames, language: Language) -> tuple[list[Fault], int]:
     amiss = statuses[is_amiss & is_raised].sort_values(["family", "ark"])
     first = amiss.head(MOST_FAULTS)
     cited = frames.mentions[frames.mentions["ark_id"].isin(first["ark_id"])]
-    cited = cited.sort_values(["document", "ordinal"]).drop_duplicates(["ark_id", "document", "page"])
+    cited = cited.sort_values(["document", "ordinal"]).drop_duplicates(["ark_id", "document", "page", "line"])
     places: dict[int, list[str]] = {}
-    for ark_id, document, page in rows_of(cited[["ark_id", "document", "page"]]):
-        places.setdefault(ark_id, []).append(place_words(document, page, language))
+    for ark_id, document, page, line in rows_of(cited[["ark_id", "document", "page", "line"]]):
+        places.setdefault(ark_id, []).append(place_words(document, page, line, language))
     faults = [
         Fault(
             failing_words(ark, str(outcome), is_unreachable=family == Family.UNREACHABLE, language=language),

@@ -370,15 +370,20 @@ def test_dry_run_sends_no_notification(
 
 def test_run_notifies_at_its_end_and_notify_repeats_it(tmp_path: Path) -> None:
     with RawServer(lambda _: reply("404 Not Found", body="<title>Not found</title>")) as server:
-        (tmp_path / "theses.txt").write_text(f"{server.url}/ark:/12148/x1")
+        (tmp_path / "theses.txt").write_text(f"A\n\n{server.url}/ark:/12148/x1")
         config = tmp_path / "arkaudit.toml"
         config.write_text(
             "seeds = ['theses.txt']\nstore = 'a.db'\n[politeness]\ndelay = 0\nbackoff = 0\ncontact = 'x@example.org'\n"
             "[network]\nonly_routed = true\nallow_addresses = ['127.0.0.0/8']\n"
             "[notify]\nfile = 'news.md'\non = ['failing']\n"
         )
-        first = run_command("run", "-c", config)
+        first = run_command("run", "-c", config, "--out", tmp_path / "out", "--format", "sarif", "--format", "md")
         assert first.returncode == 0, first.stderr
+    assert "theses.txt:3" in first.stderr, "terminals open a file at its line"
+    assert "theses.txt:3" in (tmp_path / "out" / "report.md").read_text()
+    [run] = json.loads((tmp_path / "out" / "report.sarif").read_text())["runs"]
+    [location] = [result["locations"][0]["physicalLocation"] for result in run["results"]]
+    assert location["region"] == {"startLine": 3}
     assert (tmp_path / "news.md").read_text().count("Failing, not yet confirmed") == 1
     refused = run_command("run", f"{server.url}/", "-c", config, "--store", tmp_path / "unread.db")
     assert (refused.returncode, (tmp_path / "news.md").read_text().count("could read no document")) == (3, 2)

@@ -102,7 +102,9 @@ def _judged_verdicts(frames: Frames) -> pd.DataFrame:
 def _lasting_detours(frames: Frames) -> pd.DataFrame:
     """Return the ARKs and URLs that worked only elsewhere over as many checks and days as confirm a failure."""
     timeline = frames.timeline
-    checks = timeline.checks.assign(started_at=timeline.runs["started_at"].take(timeline.checks["run"].to_numpy()).array)
+    checks = timeline.checks.assign(
+        started_at=timeline.runs["started_at"].take(timeline.checks["run"].to_numpy()).array
+    )
     is_elsewhere = checks["object"].eq(ObjectOutcome.WORKS_ELSEWHERE)
     works_here = families(checks["object"]).eq(Family.WORKS) & ~is_elsewhere
     spell = works_here.groupby(checks["pair"]).cumsum()
