@@ -116,6 +116,7 @@ FORMATS = {
 
 #: The prefix of temporary folders in which a report is written. They are locked, to recognize those of a killed process.
 _PREFIX = ".arkaudit-report-"
+_RESERVED_BYTES = 2**22
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,9 +242,12 @@ def _scratch_folder(out: Path) -> Iterator[Path]:
             break
         # Another process removed it before it was locked.
         os.close(descriptor)
+    # Memory to remove the folder with, where a report took all the rest.
+    reserve = bytearray(_RESERVED_BYTES)
     try:
         yield folder
     finally:
+        del reserve
         shutil.rmtree(folder, ignore_errors=True)
         os.close(descriptor)
 

@@ -108,6 +108,26 @@ def test_foreign_text_has_no_effect_as_markup(text: str) -> None:
     assert all(link.get("href").startswith("https://library.example/") for link in html.iter("a"))
 
 
+@given(st.text(min_size=1))
+def test_stored_words_have_no_effect_as_markup(text: str) -> None:
+    news = replace(NEWS, suspect=f"[x](http://evil.example/){text}<b>")
+    made = Digest(text, news, Counts(), (), ())
+    html = lxml.html.fromstring(as_html(made))
+    assert {str(element.tag) for element in html.iter()} <= {
+        "html",
+        "head",
+        "meta",
+        "title",
+        "body",
+        "h1",
+        "p",
+        "strong",
+        "ul",
+        "li",
+        "samp",
+    }
+
+
 @pytest.mark.parametrize("form", FORMATS)
 def test_every_format_has_every_language(report: Report, form: str) -> None:
     made = digest(report, *HEADINGS, page="https://library.example/", known_problems=1, unchecked=1)

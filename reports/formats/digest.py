@@ -256,8 +256,7 @@ class _Writer:
     def message(self) -> Iterator[str]:
         """Yield the lines of a message: headline, changes, what still fails, causes."""
         digest, language = self.digest, self.language
-        audit = escape_invisible(digest.audit)
-        title = f"{markdown_words(audit) if self.is_markdown else audit}: {_counted(digest, language)}"
+        title = f"{self._words(digest.audit)}: {_counted(digest, language)}"
         run = {"run": str(digest.news.run_id), "at": f"{digest.news.at[:16].replace('T', ' ')} UTC"}
         yield self._heading(title, 1)
         yield ""
@@ -311,7 +310,7 @@ class _Writer:
         if news.triaged:
             yield f"- {news.triaged}"
         if news.suspect:
-            why = language.gettext("This run confirms no failure: {why}.", why=escape_invisible(news.suspect))
+            why = language.gettext("This run confirms no failure: {why}.", why=self._words(news.suspect))
             yield f"- {why}"
 
     def _causes(self) -> Iterator[str]:
@@ -377,6 +376,11 @@ class _Writer:
         """Return a text from a document or a host, on one line and without effect as markup."""
         shown = escape_invisible(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
         return code(shown) if self.is_markdown else shown
+
+    def _words(self, text: str) -> str:
+        """Return stored words, on one line and without effect as markup."""
+        shown = escape_invisible(text)
+        return markdown_words(shown) if self.is_markdown else shown
 
     def _page(self) -> str:
         return quote((self.digest.page or "").partition("#")[0], safe="%/:?@!$&'()*+,;=~[]")
