@@ -11,7 +11,7 @@ from bs4 import BeautifulSoup
 from lxml import etree
 
 from arkaudit.configuration.config_files import load_audits
-from arkaudit.schedules.ledger import FOLDER, Ledger
+from arkaudit.schedules.last_run import FOLDER, LastRunFile
 from arkaudit.schedules.overview import write_overview
 from crawler.store.store import Store
 from reports.exports import write_report
@@ -93,7 +93,7 @@ def test_audits_without_a_result_have_a_reason(config: Path, site: Path) -> None
     assert "old.db" in rows["old"]
     assert not (site / "new" / "feed.atom").exists()
     for name, said in (("new", "Its first run is under way."), ("theses", "A new run is under way.")):
-        with Ledger(config.parent / FOLDER, name).turn(due=None):
+        with LastRunFile(config.parent / FOLDER, name).turn(due=None):
             write(config)
         assert said in rows_of(site)[name]
     write(config)

@@ -201,17 +201,17 @@ def run(
 
 @contextmanager
 def _turn(config: Config, config_file: Path | None, scheduled: datetime | None) -> Iterator[None]:
-    """Record the run of a named audit in its ledger; other runs have none.
+    """Record the run of a named audit as its last one; other runs are not recorded.
 
     A scheduled run exits with 0 if the audit is already running.
     """
     if config.name is None or config_file is None:
         yield
         return
-    from arkaudit.schedules.ledger import FOLDER, Ledger, Running
+    from arkaudit.schedules.last_run import FOLDER, LastRunFile, Running
 
     try:
-        with Ledger(config_file.parent / FOLDER, config.name).turn(due=scheduled):
+        with LastRunFile(config_file.parent / FOLDER, config.name).turn(due=scheduled):
             yield
     except Running as running:
         if scheduled is None:

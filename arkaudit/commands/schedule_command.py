@@ -31,7 +31,7 @@ from arkaudit.commands.options import (
 from arkaudit.configuration.schedule import Schedule
 from arkaudit.output.exits import EXIT_FINDING, EXIT_INTERRUPTED, EXIT_MISTAKE, EXIT_UNFINISHED, closed, say
 from arkaudit.own_packages import OWN_PROCESS
-from arkaudit.schedules.ledger import FOLDER, Due, Ledger, ScheduledRun, due_now
+from arkaudit.schedules.last_run import FOLDER, Due, LastRun, LastRunFile, due_now
 from extractors.model.errors import UserMistake
 
 if TYPE_CHECKING:
@@ -165,16 +165,13 @@ class ScheduledAudit:
 
     name: str
     schedule: Schedule
-    ledger: Ledger
+    last_run: LastRunFile
     has_overview: bool
     """True if the overview is written after each of its runs."""
 
     def due(self, now: datetime) -> Due | None:
         """Return the moment for which the audit has to run now; None also while it is running."""
-        if self.ledger.is_running():
-            return None
-        content = self.ledger.content(now)
-        return due_now(self.schedule, content.entries, since=content.since, now=now)
+        return None if self.last_run.is_running() else due_now(self.schedule, self.last_run.read(now), now)
 
 
 def scheduled_audits(audits: Mapping[str | None, Config], config_file: Path) -> list[ScheduledAudit]:
@@ -184,7 +181,7 @@ def scheduled_audits(audits: Mapping[str | None, Config], config_file: Path) -> 
         ScheduledAudit(
             name,
             Schedule.parse(config.schedule, config.timezone),
-            Ledger(folder, name),
+            LastRunFile(folder, name),
             has_overview=config.overview.out is not None,
         )
         for name, config in audits.items()
@@ -312,7 +309,7 @@ def _run_if_due(audit: ScheduledAudit, runs: Runs, now: datetime) -> tuple[int |
         if audit.has_overview:
             runs.write_overview()
         return code, ""
-    # An unusable ledger must not stop the other audits.
+    # An unusable file must not stop the other audits.
     except UserMistake as problem:
         return EXIT_MISTAKE, f"{audit.name}: {problem}"
     except Exception as bug:
@@ -351,31 +348,30 @@ _OUTCOMES = {
 
 def row(audit: ScheduledAudit, now: datetime) -> dict[str, Any]:
     """Return the next run and the last result of an audit, as JSON values."""
-    is_running = audit.ledger.is_running()
+    is_running = audit.last_run.is_running()
     due = audit.due(now)
-    entries = audit.ledger.content(now).entries
-    last = entries[-1] if entries else None
+    last = audit.last_run.read(now)
     return {
         "audit": audit.name,
         "schedule": audit.schedule.expression,
         "timezone": str(audit.schedule.zone or "UTC"),
         "next": (due.moment if due else audit.schedule.next_after(now)).isoformat(),
         "is_due": due is not None,
-        "last_started": last.started.isoformat() if last else None,
-        "last_ended": last.ended.isoformat() if last and last.ended else None,
+        "last_started": last.started.isoformat() if last.attempts else None,
+        "last_ended": last.ended.isoformat() if last.ended else None,
         "outcome": outcome(last, is_running=is_running),
     }
 
 
-def outcome(last: ScheduledRun | None, *, is_running: bool) -> str:
+def outcome(last: LastRun, *, is_running: bool) -> str:
     """Return the result of the last run in a few words.
 
-    >>> outcome(ScheduledRun(datetime(2026, 3, 1, tzinfo=UTC)), is_running=False)
+    >>> outcome(LastRun(datetime(2026, 3, 1, tzinfo=UTC), attempts=1), is_running=False)
     'killed'
     """
     if is_running:
         return "running"
-    if last is None:
+    if not last.attempts:
         return "not yet run"
     if last.ended is None:
         return "killed"

@@ -17,7 +17,7 @@ from arkaudit import __version__
 from arkaudit.configuration.config import Config
 from arkaudit.configuration.schedule import Schedule
 from arkaudit.output.exits import EXIT_UNFINISHED, code_of, say
-from arkaudit.schedules.ledger import FOLDER, Ledger
+from arkaudit.schedules.last_run import FOLDER, LastRunFile
 from crawler.model.durable_files import durable_file
 from crawler.model.registry import COPY, cache_folder, load_registry
 from crawler.store.files import real_path
@@ -85,7 +85,7 @@ def _row_of(name: str, config: Config, config_file: Path, out: Path) -> tuple[Au
     status, late_after, is_running, fault, code = None, None, False, "", 0
     # Without access to the lock, the store still shows the last result.
     with suppress(UserMistake, OSError):
-        is_running = Ledger(config_file.parent / FOLDER, name).is_running()
+        is_running = LastRunFile(config_file.parent / FOLDER, name).is_running()
     try:
         status = _status(name, config, config_file, is_running=is_running)
     except ArkauditError as problem:
@@ -104,7 +104,7 @@ def _row_of(name: str, config: Config, config_file: Path, out: Path) -> tuple[Au
     return AuditRow(name, status, fault, is_running, config.schedule, late_after, report), code
 
 
-# -- Statuses are kept next to the ledgers, because to read 200 stores takes a minute, and a large one takes as long.
+# -- Statuses are kept, because to read 200 stores takes a minute, and a large one takes as long.
 
 
 def _status(name: str, config: Config, config_file: Path, *, is_running: bool) -> AuditStatus | None:
