@@ -166,7 +166,7 @@ CAUSE_NAMES = {
     Cause.DEAD_HOST: N_("the host is gone"),
     Cause.UNREACHABLE_HOST: N_("the host gives no answer today"),
     Cause.PASSING: N_("no answer today, although the host answers for other ARKs"),
-    Cause.LOOP: N_("the redirects form a loop"),
+    Cause.LOOP: N_("the redirects never reach a page"),
     Cause.BAD_REDIRECT: N_("the redirect target is not a usable address"),
     Cause.CHANGED_PATH: N_("the site has changed its paths"),
     Cause.UNKNOWN_NAAN: N_("the resolver resolves no ARK of this NAAN"),
