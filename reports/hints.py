@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reports.languages import ENGLISH, Language
+from reports.tables.wording import place_words
 
 if TYPE_CHECKING:
     from reports.store.frames import Frames
@@ -24,17 +25,6 @@ class Fault:
     """The problem in words, for example from `failing_words`."""
     places: Sequence[str] = ()
     """The places that cite the ARK."""
-
-
-def place_words(document: str, page: int | None, line: int | None = None, language: Language = ENGLISH) -> str:
-    """Return a place in a document; editors and terminals open a file at its line.
-
-    >>> place_words("thesis.pdf", 12), place_words("notes.md", None, 7), place_words("https://library.example/", None)
-    ('thesis.pdf, p. 12', 'notes.md:7', 'https://library.example/')
-    """
-    if page is None:
-        return document if line is None or "://" in document else f"{document}:{line}"
-    return language.gettext("{document}, p. {page}", document=document, page=str(page))
 
 
 def failing_words(ark: str, outcome: str, *, is_unreachable: bool, language: Language = ENGLISH) -> str:

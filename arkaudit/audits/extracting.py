@@ -24,8 +24,9 @@ from extractors.model.check_characters import CheckCharacter
 from extractors.model.documents import ABOUT_CITATIONS, Finding
 from extractors.model.errors import RunInterrupted
 from extractors.two_passes import DocumentSummary, RenderedDocument, TwoPasses
-from reports.hints import MOST_FAULTS, Fault, place_words
+from reports.hints import MOST_FAULTS, Fault
 from reports.languages.display import count_noun
+from reports.tables.wording import place_words
 
 if TYPE_CHECKING:
     from arkaudit.configuration.config import Config
