@@ -56,8 +56,11 @@ def write_overview(audits: Mapping[str | None, Config], config_file: Path, out: 
         for name, config in named.items():
             row, code_of_row = _row_of(name, config, config_file, out)
             code = max(code, code_of_row)
-            if words := row.fault or _REMARKS.get(row.state):
-                say(f"{name}: {words}", level=logging.ERROR if row.fault else logging.INFO)
+            if row.fault:
+                say(f"{name}: {row.fault}", level=logging.ERROR)
+            elif row.is_running or row.status is None:
+                words = "a run is under way, the last result stays" if row.is_running else "has no run yet"
+                say(f"{name}: {words}")
             rows.append(row)
             if row.status is not None:
                 language = LanguageChoice.parse(config.report.lang).language
@@ -66,9 +69,6 @@ def write_overview(audits: Mapping[str | None, Config], config_file: Path, out: 
         choice = LanguageChoice.parse(audits[None].report.lang)
         _write_changed({INDEX: overview_page(rows, now, choice)}, folder, out)
     return code
-
-
-_REMARKS = {"running": "a run is under way, the last result stays", "not-run": "has no run yet"}
 
 
 def _write_changed(texts: Mapping[str, str], folder: Path, old: Path) -> None:
@@ -101,7 +101,7 @@ def _row_of(name: str, config: Config, config_file: Path, out: Path) -> tuple[Au
     report = config.report.url
     if report is None and config.out is not None and is_file(config.out / INDEX):
         report = quote(os.path.relpath(config.out / INDEX, out))
-    return AuditRow(name, status, fault, is_running, config.schedule, late_after, report), code
+    return AuditRow(name, status, fault, is_running, late_after, report), code
 
 
 # -- Statuses are kept, because to read 200 stores takes a minute, and a large one takes as long.

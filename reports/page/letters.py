@@ -70,8 +70,9 @@ def letter(
     >>> letter(Cause.LOOP, Fault.RESOLVER, "n.example", [one], 1).subject
     'An ARK does not lead to its object at n.example'
     """
-    is_landing = fault is Fault.LANDING_HOST and any(map(_is_led_on, failures))
-    words = _FIRST_WORDS[Fault.RESOLVER if fault is Fault.LANDING_HOST and not is_landing else fault]
+    is_landing = fault in (Fault.LANDING_HOST, Fault.NOBODY) and any(map(_is_led_on, failures))
+    at_host = Fault.LANDING_HOST if is_landing else Fault.RESOLVER
+    words = _FIRST_WORDS[Fault.CITATION if fault is Fault.CITATION else at_host]
     where = escape_invisible(host) or language.pgettext("at", "its address")
     found = _MAY_PASS if FAULT_OF[cause] is Fault.NOBODY else _FOUND
     asked = language.ngettext(_REQUEST.one, _REQUEST.many, count)
@@ -185,13 +186,6 @@ _FIRST_WORDS = {
         Forms(
             "An ARK did not lead to its object when we asked for it at {host}.",
             "{number} ARKs did not lead to their objects when we asked for them at {host}.",
-        ),
-    ),
-    Fault.NOBODY: (
-        Forms("No usable answer for an ARK from {host}", "No usable answer for {number} ARKs from {host}"),
-        Forms(
-            "We requested an ARK, and {host} gave no usable answer.",
-            "We requested {number} ARKs, and {host} gave no usable answer.",
         ),
     ),
 }

@@ -45,7 +45,6 @@ def _row_values(row: AuditRow, now: datetime, language: Language) -> dict[str, A
     status = row.status
     values = {
         "name": row.name,
-        "state": row.state,
         "fault": escape_invisible(row.fault),
         "late_after": row.late_after and row.late_after.isoformat(),
         "is_late": row.late_after is not None and row.late_after < now,

@@ -195,15 +195,7 @@ class AuditRow:
     fault: str = ""
     """Why its store can't be read; empty if it can, or does not exist."""
     is_running: bool = False
-    schedule: str | None = None
     late_after: datetime | None = None
     """The time after which the last check is too old for the schedule; None without a schedule."""
     report: str | None = None
     """The address of the report, relative to the overview; None without one."""
-
-    @property
-    def state(self) -> str:
-        """The state in one word."""
-        if self.fault:
-            return "unreadable"
-        return "running" if self.is_running else "not-run" if self.status is None else "judged"
