@@ -93,10 +93,8 @@ def check_channels(config: Config) -> None:
     if notify.command and which(notify.command[0]) is None:
         raise UserMistake(f"notify.command: there is no program {notify.command[0]!r} that can be run")
     file = notify.file
-    if file is not None and (is_folder(file) or not is_folder(file.parent)):
-        raise UserMistake(f"notify.file: {file} {'is a folder' if is_folder(file) else 'has no folder'}")
-    if file is not None and not os.access(file if path_exists(file) else file.parent, os.W_OK):
-        raise UserMistake(f"notify.file: {file} can't be written")
+    if file is not None and (is_folder(file) or not os.access(file if path_exists(file) else file.parent, os.W_OK)):
+        raise UserMistake(f"notify.file: {file} {'is a folder' if is_folder(file) else 'cannot be written'}")
     if notify.issue:
         IssueAddress.parse(notify.issue).api_url()
     missing = [name for name in notify.variables if not os.environ.get(name)]
@@ -178,7 +176,7 @@ def send_news(
 
     Each channel gets what it was not told yet. With *is_dry*, only print the messages and their targets.
     """
-    audit = config.name or store_file.stem
+    audit, language = config.name or store_file.stem, report.language_choice.language
     run_id = int(report.frames.run["run_id"].iloc[0])
     digest_since = _digests(config, store_file, report, audit)
     printed = None
@@ -193,14 +191,13 @@ def send_news(
                     continue
                 digest = digest_since(last)
                 is_due = digest.changes or digest.news.is_unread or channel.is_updated
+                is_due = is_due or (config.notify.monthly and digest.news.opens_month)
                 if is_dry and is_due:
-                    say(f"would {channel.words}: {subject(digest, report.language_choice.language)}")
+                    say(f"would {channel.words}: {subject(digest, language)}")
                     printed = printed or digest
                 elif is_dry:
                     say(f"nothing to {channel.words}: nothing has changed")
-                elif not is_due and not (config.notify.monthly and digest.news.opens_month):
-                    store.record_delivery(channel.key(audit), Delivery(run_id, digest.told))
-                elif problem := _deliver(channel, digest, report.language_choice.language):
+                elif is_due and (problem := _deliver(channel, digest, language)):
                     named = ("--audit", config.name) if config.name else ()
                     again = command("notify", "-c", config_file, *named, "--store", store_file) if config_file else ""
                     by = f", or by {again}" if again else ""
@@ -212,7 +209,7 @@ def send_news(
         say(f"not notified, or it may be sent again: {problem}", level=logging.WARNING)
         return False
     if printed is not None:
-        print(FORMATS[config.notify.format or "markdown"](printed, report.language_choice.language), end="")
+        print(FORMATS[config.notify.format or "markdown"](printed, language), end="")
     return all_sent
 
 
