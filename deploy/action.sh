@@ -4,14 +4,16 @@
 set -euo pipefail
 
 report=${INPUT_REPORT:-arkaudit-report}
-options=(--store "${INPUT_STORE:-audit.db}" --out "$report" --format html --format csv --format md)
-[ -z "${INPUT_CONFIG:-}" ] || options+=(--config "$INPUT_CONFIG")
-[ -z "${INPUT_AUDIT:-}" ] || options+=(--audit "$INPUT_AUDIT")
-[ -z "${INPUT_CONTACT:-}" ] || options+=(--contact "$INPUT_CONTACT")
-[ -z "${INPUT_BASELINE:-}" ] || options+=(--baseline "$INPUT_BASELINE")
-[ -z "${INPUT_ISSUE:-}" ] || options+=(--issue "$INPUT_ISSUE")
+# A folder whose name begins with a hyphen is no option.
+[[ $report != -* ]] || report=./$report
+options=("--store=${INPUT_STORE:-audit.db}" "--out=$report" --format=html --format=csv --format=md)
+[ -z "${INPUT_CONFIG:-}" ] || options+=("--config=$INPUT_CONFIG")
+[ -z "${INPUT_AUDIT:-}" ] || options+=("--audit=$INPUT_AUDIT")
+[ -z "${INPUT_CONTACT:-}" ] || options+=("--contact=$INPUT_CONTACT")
+[ -z "${INPUT_BASELINE:-}" ] || options+=("--baseline=$INPUT_BASELINE")
+[ -z "${INPUT_ISSUE:-}" ] || options+=("--issue=$INPUT_ISSUE")
 while IFS= read -r token; do
-    [ -z "$token" ] || options+=(--fail-on "$token")
+    [ -z "$token" ] || options+=("--fail-on=$token")
 done <<<"${INPUT_FAIL_ON:-}"
 seeds=()
 files=()
@@ -26,7 +28,7 @@ code=0
 arkaudit run "${options[@]}" -- ${seeds[@]+"${seeds[@]}"} || code=$?
 # A file without a correction is no failure of the audit.
 if [ -n "${INPUT_PATCH:-}" ] && [ ${#files[@]} -gt 0 ]; then
-    arkaudit fix --store "${INPUT_STORE:-audit.db}" --patch "$INPUT_PATCH" -- "${files[@]}" || true
+    arkaudit fix "--store=${INPUT_STORE:-audit.db}" "--patch=$INPUT_PATCH" -- "${files[@]}" || true
 fi
 if [ "$report/report.md" -nt "$started" ] && [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
     cat "$report/report.md" >>"$GITHUB_STEP_SUMMARY"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -50,6 +52,11 @@ _FOLLOWING_CHARS = 80
 #: Characters after which a name may continue beyond the end of a truncated text.
 _OPEN_END = " \r\n\t./-:=,_~*+@$%!"
 _COMPARED_CHARS = 8
+#: Media types of texts, whose lines people can look up.
+_IS_TEXT = re.compile(r"text/|application/(?:x-(?:bib)?tex|(?:\w+\+)?(?:xml|jsonl?))\Z")
+_LINE_END = re.compile(rb"\r\n?|\n")
+#: Mentions of a text that are not found again, before no more are looked for.
+_MOST_MISSES = 100
 _NOT_ALL_DECIDED = "not every doubtful ARK was decided by the evidence of other documents"
 _CUT = frozenset({"archive-limit", "cut-off", "damaged"})
 
@@ -103,6 +110,8 @@ def extraction_of(
     cut = cut_annotations([mention for _, mention in placed])
     placed = [(index, mention) for index, mention in placed if mention not in cut]
     mentions = _annotate_all([mention for _, mention in placed], evidence)
+    if mentions and _IS_TEXT.match(reading.media_type):
+        mentions = tuple(with_lines(mentions, data))
     limits = budget.findings if budget is not None else ()
     findings = (*reading.findings, *limits, *sorted(namespaces), *citation_findings(mentions, blocks))
     findings = (*findings, *malformed_findings(reading, mentions))
@@ -110,6 +119,30 @@ def extraction_of(
         reading = replace(reading, findings=findings)
     extraction = Extraction(reading, mentions, tuple(unresolved_mentions(blocks, placed)))
     return doubt_cut_mentions(extraction) if is_cut(findings) else extraction
+
+
+def with_lines(mentions: Iterable[Mention], data: bytes) -> Iterator[Mention]:
+    r"""Yield the *mentions* of a text with their lines in its bytes, as far as these hold them as they were read.
+
+    >>> [first, second] = extraction_of(b"see ark:/12148/btv1b84\n\nor ark:/12148/btv1b85\n").mentions
+    >>> first.line, second.line
+    (1, 3)
+    """
+    # The mentions of each role follow each other in the text.
+    ends: defaultdict[Role, int] = defaultdict(int)
+    starts: list[int] = [0]
+    misses = 0
+    for mention in mentions:
+        beginning = mention.as_written.split(maxsplit=1)[0].encode("utf-8", "replace")
+        start = data.find(beginning, ends[mention.role]) if misses < _MOST_MISSES else -1
+        if start < 0:
+            misses += 1
+            yield mention
+            continue
+        ends[mention.role] = start + len(beginning)
+        if len(starts) == 1:
+            starts += [match.end() for match in _LINE_END.finditer(data)]
+        yield replace(mention, line=bisect_right(starts, start))
 
 
 def _namespace_finding(namespace: NamespaceMention) -> Finding:
@@ -218,7 +251,7 @@ def changed_mentions(
             return
         again = decide_again(unresolved, mention, evidence)
         if again is not mention:
-            yield unresolved.index, again
+            yield unresolved.index, replace(again, line=mention.line)
 
 
 def _annotate_all(mentions: Sequence[Mention], evidence: Evidence) -> tuple[Mention, ...]:

@@ -1,4 +1,4 @@
-"""The result of a conformance test as text, JSON, JUnit, Markdown, HTML page and badge."""
+"""The result of a conformance test as text, JSON, JUnit, Markdown and HTML page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from xml.etree import ElementTree
 from crawler.answers.facts import AnswerFacts
 from crawler.conformance.conformance import SAME, Comparison, RequirementOutcome, RequirementResult, score
 from crawler.model.observations import ChainEnd
-from reports.formats.badge import AMISS, FINE, Badge, svg
 from reports.formats.json_document import json_text
 from reports.formats.junit import xml_text
 from reports.languages.display import escape_invisible
@@ -146,11 +145,6 @@ def as_page(report: ConformanceReport) -> str:
     return template("conformance.html.j2").render(report=report, unmet=UNMET)
 
 
-def as_badge(report: ConformanceReport) -> str:
-    """Return the share as an SVG badge."""
-    return svg(Badge(report.share, AMISS if report.fails else FINE, "ARK conformance"))
-
-
 # -- comparison of two resolvers
 
 
@@ -180,7 +174,6 @@ FORMATS: Mapping[str, Callable[[ConformanceReport], str]] = {
     "junit": as_junit,
     "html": as_page,
     "md": as_markdown,
-    "badge": as_badge,
 }
 COMPARISON_FORMATS: Mapping[str, Callable[[Sequence[Comparison], str, str], str]] = {
     "text": comparison_text,

@@ -16,7 +16,6 @@ from crawler.model.durable_files import make_folder, put_in_place
 from extractors.documents import unwritable_reason
 from extractors.model.errors import ArkauditError, UserMistake
 from extractors.model.files import is_file, is_folder, path_exists
-from reports.formats.badge import badge_files
 from reports.formats.json_document import json_report
 from reports.formats.junit import junit, sarif
 from reports.formats.markdown_report import SHOWN, markdown
@@ -112,12 +111,12 @@ FORMATS = {
     "xlsx": _format_of_report(("report.xlsx",), lambda report: [workbook_bytes(report)], _EVERY_TABLE),
     "parquet": _format_per_table("parquet"),
     "junit": _text_format("junit.xml", junit),
-    "badge": _format_of_report(("badge.svg", "badge.json"), badge_files, VERDICT_TABLES),
     "sarif": _text_format("report.sarif", sarif, ("failures", "known")),
 }
 
 #: The prefix of temporary folders in which a report is written. They are locked, to recognize those of a killed process.
 _PREFIX = ".arkaudit-report-"
+_RESERVED_BYTES = 2**22
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,9 +242,12 @@ def _scratch_folder(out: Path) -> Iterator[Path]:
             break
         # Another process removed it before it was locked.
         os.close(descriptor)
+    # Memory to remove the folder with, where a report took all the rest.
+    reserve = bytearray(_RESERVED_BYTES)
     try:
         yield folder
     finally:
+        del reserve
         shutil.rmtree(folder, ignore_errors=True)
         os.close(descriptor)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reports.languages import ENGLISH, Language
+from reports.tables.wording import place_words
 
 if TYPE_CHECKING:
     from reports.store.frames import Frames
@@ -24,17 +25,6 @@ class Fault:
     """The problem in words, for example from `failing_words`."""
     places: Sequence[str] = ()
     """The places that cite the ARK."""
-
-
-def place_words(document: str, page: int | None, language: Language = ENGLISH) -> str:
-    """Return a place in a document.
-
-    >>> place_words("thesis.pdf", 12), place_words("https://library.example/", None)
-    ('thesis.pdf, p. 12', 'https://library.example/')
-    """
-    if page is None:
-        return document
-    return language.gettext("{document}, p. {page}", document=document, page=str(page))
 
 
 def failing_words(ark: str, outcome: str, *, is_unreachable: bool, language: Language = ENGLISH) -> str:
@@ -89,10 +79,10 @@ def failing_arks(frames: Frames, language: Language) -> tuple[list[Fault], int]:
     amiss = statuses[is_amiss & is_raised].sort_values(["family", "ark"])
     first = amiss.head(MOST_FAULTS)
     cited = frames.mentions[frames.mentions["ark_id"].isin(first["ark_id"])]
-    cited = cited.sort_values(["document", "ordinal"]).drop_duplicates(["ark_id", "document", "page"])
+    cited = cited.sort_values(["document", "ordinal"]).drop_duplicates(["ark_id", "document", "page", "line"])
     places: dict[int, list[str]] = {}
-    for ark_id, document, page in rows_of(cited[["ark_id", "document", "page"]]):
-        places.setdefault(ark_id, []).append(place_words(document, page, language))
+    for ark_id, document, page, line in rows_of(cited[["ark_id", "document", "page", "line"]]):
+        places.setdefault(ark_id, []).append(place_words(document, page, line, language))
     faults = [
         Fault(
             failing_words(ark, str(outcome), is_unreachable=family == Family.UNREACHABLE, language=language),

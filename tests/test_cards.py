@@ -19,7 +19,7 @@ from crawler.verdicts.verdict import WAYS
 from reports.exports import write_report
 from reports.languages.display import escape_invisible
 from reports.page.cards import action_cards, check_list, triage_command
-from reports.page.letters import REQUESTS, ArkProblem, letter
+from reports.page.letters import ArkProblem, letter
 from reports.page.shown_tables import Cell
 from reports.remediation.causes import Cause, CauseContext, Failure, Fault, diagnose
 from reports.store.frames import Frames, load_frames
@@ -56,13 +56,8 @@ def test_letter_gives_observation_and_remedy(vector: dict[str, Any]) -> None:
     assert told.body == "\n\n".join(vector["body"]) + "\n"
 
 
-def test_there_are_words_for_every_cause() -> None:
-    assert set(REQUESTS) == set(Cause)
-
-
 #: Statements that a letter must not make together; the first needs no other.
 CONTRADICTIONS = (
-    ("this NAAN", ""),
     ("not lead to (its|their) object|not to the object", "leads to its object|leads, through|provider explains"),
     ("cannot be reached|could not reach|no answer", "answered|reports success|reported an|valid HTTP|redirects"),
     ("resolver knows (this|these)|withdrawn", "does not know this identifier"),

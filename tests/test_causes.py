@@ -1,14 +1,27 @@
 """Why an ARK fails and whose fault that is: a table of cases, and properties of all of them."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome, Question
+from crawler.model.observations import (
+    FAMILY_OF,
+    Family,
+    MetadataOutcome,
+    ObjectOutcome,
+    Question,
+    ServiceVerdict,
+    Verdict,
+)
+from crawler.store.store import Store
 from crawler.verdicts.verdict import WAYS
+from extractors.model.ark import Ark
 from reports.remediation.causes import ADVICE, FAULT_OF, Cause, CauseContext, Failure, Fault, diagnose, pattern
+from reports.store.frames import load_frames
+from reports.tables.failing import diagnosed_failures
 from reports.tables.wording import CAUSE_NAMES, FAULT_NAMES
 from tests.growth import LINEAR, growth
 from tests.vectors import vectors
@@ -92,3 +105,22 @@ def test_no_answer_is_nobodys_fault_until_it_has_lasted_or_another_address_works
 @given(st.text(max_size=40), st.text(max_size=20))
 def test_a_pattern_is_made_of_any_text(url: str, ark: str) -> None:
     assert isinstance(pattern(url, ark), str)
+
+
+def test_detour_counts_as_lasting_after_several_checks_over_days(tmp_path: Path) -> None:
+    nothing = ServiceVerdict(MetadataOutcome.NOT_ASKED)
+    found = ServiceVerdict(ObjectOutcome.WORKS_ELSEWHERE)
+    remark = WAYS[Question.AT_GLOBAL][1]
+    causes = []
+    with Store.open(tmp_path / "audit.db") as store:
+        for day in (1, 2, 5, 12):
+            at = f"2026-11-{day:02}T10:00:00.000+00:00"
+            run_id = store.begin_run(command="run", at=at, version="0", resolver="", user_agent="", seeds=[])
+            outcome = found if day > 1 else ServiceVerdict(ObjectOutcome.RESOLVED)
+            remarks = (remark,) if day > 1 else ()
+            ark = Ark.parse("ark:12148/x5")
+            store.record_verdicts(run_id, [Verdict(ark, URL, outcome, nothing, nothing, URL, remarks=remarks)])
+            store.end_run(run_id, at=at, state="finished")
+            frames = load_frames(tmp_path / "audit.db", run_id=run_id)
+            causes.append([*diagnosed_failures(frames)["cause"]])
+    assert causes == [[], ["unreachable-host"], ["unreachable-host"], ["moved-resolver"]]

@@ -1,21 +1,30 @@
 """Differences between two checks of a working ARK, and differences that do not count."""
 
+from datetime import UTC, datetime
 from itertools import pairwise
 
 from crawler.answers.likeness import sketch
 from crawler.history.ark_status import (
+    DatedVerdict,
+    Event,
+    EventKind,
     ObjectFeatures,
     commitment_to_compare,
     comparable_landing_url,
     compare,
     metadata_to_compare,
+    step,
 )
+from crawler.model.outcomes import ObjectOutcome
 
 WORDS = "the river has a bridge of seven arches that was built when the town was still inside its walls"
 
 
 def words(known: ObjectFeatures, seen: ObjectFeatures) -> list[str]:
-    _, differences = compare(known, seen, least_likeness=0.3)
+    """Return the changes that two checks in a row show."""
+    after, differences = compare(known, known, seen, least_likeness=0.3)
+    assert (after, differences) == (known, []), "one check proves no change"
+    _, differences = compare(known, seen, seen, least_likeness=0.3)
     return [event.detail for event in differences]
 
 
@@ -33,9 +42,11 @@ def test_a_slow_drift_adds_up() -> None:
     texts = [" ".join(others[:at] + WORDS.split()[at:]) for at in (0, 5, 10, 15)]
     one_by_one = (words(ObjectFeatures(sketch=sketch(a)), ObjectFeatures(sketch=sketch(b))) for a, b in pairwise(texts))
     assert not any(one_by_one)
-    known, told = ObjectFeatures(sketch=sketch(texts[0])), []
+    known = last = ObjectFeatures(sketch=sketch(texts[0]))
+    told = []
     for text in texts[1:]:
-        known, differences = compare(known, ObjectFeatures(sketch=sketch(text)), least_likeness=0.3)
+        known, differences = compare(known, last, ObjectFeatures(sketch=sketch(text)), least_likeness=0.3)
+        last = ObjectFeatures(sketch=sketch(text))
         told += differences
     assert len(told) == 1
 
@@ -48,7 +59,7 @@ def test_bytes_count_where_there_is_no_text() -> None:
 
 def test_a_description_that_was_not_asked_for_has_not_been_lost() -> None:
     known = ObjectFeatures(description={"what": "A map"}, promise={"what": "Not Guaranteed"})
-    assert compare(known, ObjectFeatures(), least_likeness=0.3) == (known, [])
+    assert compare(known, known, ObjectFeatures(), least_likeness=0.3) == (known, [])
 
 
 def test_changed_words_of_metadata_are_reported() -> None:
@@ -82,6 +93,36 @@ def test_records_without_erc_fields_are_compared_as_wholes() -> None:
     )
     assert one != other
     assert one == metadata_to_compare("structured", {"size": 7, "license": "CC0"})
+
+
+def test_what_varies_from_check_to_check_is_no_change() -> None:
+    related = ("a bridge and its toll", "the mill in winter light", "portraits of seven bakers", "letters from the sea")
+    checks = [
+        ObjectFeatures(f"https://a.example/7?t=176{at}", sketch(f"{items} {items}s"), str(at), {"when": str(at)})
+        for at, items in enumerate(related)
+    ]
+    status, told = None, list[Event]()
+    for day, features in enumerate(checks):
+        status, events = step(status, DatedVerdict(at(day), ObjectOutcome.RESOLVED, features=features))
+        told += events
+    assert [event.kind for event in told] == [EventKind.NEW]
+
+
+def test_fault_of_one_check_is_no_loss_of_metadata() -> None:
+    given, lost = ObjectFeatures(description={"what": "A map"}), ObjectFeatures(description={})
+    for checks, expected in (
+        ([given, lost, given, lost], []),
+        ([given, lost, ObjectFeatures(), lost, lost, given, given], ["metadata: given no more", "metadata: given now"]),
+    ):
+        status, told = None, list[str]()
+        for day, features in enumerate(checks):
+            status, events = step(status, DatedVerdict(at(day), ObjectOutcome.RESOLVED, features=features))
+            told += [event.detail for event in events if event.kind is EventKind.CHANGED]
+        assert told == expected
+
+
+def at(day: int) -> datetime:
+    return datetime(2026, 1, 1 + day, tzinfo=UTC)
 
 
 def test_non_url_is_its_own_place() -> None:

@@ -272,7 +272,7 @@ def test_crawl_survives_closed_stderr(tmp_path: Path, said: str) -> None:
 
 def test_run_and_its_report_survive_full_stderr(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("ark:/12345/x5")
-    done = run_in_shell("run a.txt --only-routed --store a.db --out out --format badge 2>/dev/full", tmp_path)
+    done = run_in_shell("run a.txt --only-routed --store a.db --out out --format junit 2>/dev/full", tmp_path)
     assert (done.returncode, "1 document " in done.stdout) == (0, True)
     assert select(tmp_path / "a.db", "select state from run") == [("finished",)]
     assert any((tmp_path / "out").iterdir())

@@ -135,6 +135,15 @@ def test_action_audits_reports_and_fails_as_configured(tmp_path: Path) -> None:
     assert "+see ark:/12148/btv1b8-449691v\n" in (tmp_path / "fix.patch").read_text()
 
 
+def test_action_writes_into_a_folder_whose_name_begins_with_a_hyphen(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("see ark:/12345/x1\n")
+    code, summary, outputs = run_action(tmp_path, seeds="letter.txt", report="-x", store="-y.db")
+    assert (code, outputs["report"]) == (0, "./-x")
+    assert "12345" in summary
+    assert (tmp_path / "-x" / "index.html").is_file()
+    assert (tmp_path / "-y.db").is_file()
+
+
 @pytest.mark.parametrize(
     "inputs",
     [

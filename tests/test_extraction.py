@@ -90,3 +90,9 @@ def test_failing_name_is_never_certain_and_never_evidence(parts: list[tuple[str,
             assert mention.confidence < Confidence.CERTAIN
             assert mention.ark not in extraction.whole
             assert not Evidence.from_arks([mention.ark]).holds(str(mention.ark))
+
+
+@pytest.mark.parametrize("vector", vectors("lines"))
+def test_mention_of_a_text_has_its_line(vector: dict[str, Any]) -> None:
+    extraction = extraction_of(vector["text"].encode(), name=vector["name"])
+    assert [mention.line for mention in extraction.mentions] == vector["lines"]

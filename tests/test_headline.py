@@ -1,6 +1,5 @@
-"""The verdict in one sentence, and as a badge: all its forms, with the numbers of the tables."""
+"""The verdict in one sentence: all its forms, with the numbers of the tables."""
 
-import json
 import re
 from datetime import date
 from pathlib import Path
@@ -9,16 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lxml import etree
 
 from crawler.store.store import Store
-from reports.exports import write_report
-from reports.formats.badge import badge
 from reports.store.frames import Frames, load_frames
 from reports.tables.headline import Counts, counts_of, headline
 from reports.tables.report_tables import Tables
-from tests.browser import browser_page, needs_browser
-from tests.report_world import write_world
 from tests.test_history import GUIDE, ONE, OTHER, audit
 from tests.vectors import vectors
 
@@ -57,43 +51,3 @@ def test_it_is_compared_with_the_run_before_or_with_the_one_that_was_chosen(tmp_
     frames = load_frames(path, since=2)
     said = headline(counts_of(frames, Tables(frames)))
     assert said == "Both judged ARKs work; nothing to act on; 1 confirmed broken and 1 recovered since 31 January."
-
-
-# -- the badge
-
-
-@pytest.mark.parametrize("vector", vectors("badges"))
-def test_a_badge_claims_no_more_than_is_known(vector: dict[str, Any]) -> None:
-    days = {name: date.fromisoformat(value) for name, value in vector["counts"].items() if name == "day"}
-    counts = Counts(**{**vector["counts"], **days})
-    made = badge(counts, is_suspect=vector.get("is_suspect", False))
-    assert (made.message, made.colour) == (vector["message"], vector["colour"])
-
-
-def test_the_badge_is_a_picture_and_an_endpoint(tmp_path: Path) -> None:
-    frames = load_frames(write_world(tmp_path / "world.sqlite"))
-    picture, told = write_report(frames, tmp_path / "report", ["badge"]).files
-    root = etree.fromstring(picture.read_bytes())
-    assert root.get("aria-label") == "ARKs: 75 % resolving, Nov 2026"
-    assert [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")] == ["ARKs", "75 % resolving, Nov 2026"]
-    assert json.loads(told.read_text()) == {
-        "schemaVersion": 1,
-        "label": "ARKs",
-        "message": "75 % resolving, Nov 2026",
-        "color": "a84300",
-    }
-
-
-@needs_browser
-def test_the_words_of_a_badge_fit_into_it(frames: Frames, tmp_path: Path) -> None:
-    picture, _ = write_report(frames, tmp_path / "report", ["badge"]).files
-    with browser_page() as browser:
-        browser.open(picture)
-        boxes = json.loads(
-            browser.value(
-                "JSON.stringify([...document.querySelectorAll('svg, text')].map(each => each.getBoundingClientRect())"
-                ".map(box => [box.left, box.right]))"
-            )
-        )
-    whole, label, message = boxes
-    assert whole[0] < label[0] < label[1] < message[0] < message[1] < whole[1]

@@ -237,31 +237,13 @@ def facts_of(paragraph: str) -> list[str]:
 
 
 def test_machine_readable_files_are_not_translated(report: Report, tmp_path: Path) -> None:
-    formats = sorted(set(FORMATS) - {"html", "md", "badge", "csv-bom"})
+    formats = sorted(set(FORMATS) - {"html", "md", "csv-bom"})
     told = []
     for at, language_choice in enumerate((LanguageChoice(), LanguageChoice(FRENCH, is_asked_for=True))):
         files = write_report(replace(report, language_choice=language_choice), tmp_path / str(at), formats).files
         told.append({path.relative_to(tmp_path / str(at)): path.read_bytes() for path in files})
     assert len(told[0]) > len(formats)
     assert told[0] == told[1]
-
-
-@pytest.mark.parametrize(
-    ("code", "message"),
-    [
-        ("en", "ARKs: 75 % resolving, Nov 2026"),
-        ("fr", "ARK: 75\N{NO-BREAK SPACE}% fonctionnent, nov. 2026"),
-        ("de", "ARKs: 75\N{NO-BREAK SPACE}% funktionieren, Nov. 2026"),
-        ("es", "ARK: 75\N{NO-BREAK SPACE}% funcionan, nov 2026"),
-    ],
-)
-def test_badge_is_translated(report: Report, tmp_path: Path, code: str, message: str) -> None:
-    picture, told = write_report(
-        replace(report, language_choice=LanguageChoice(LANGUAGES[code])), tmp_path / code, ["badge"]
-    ).files
-    shown = json.loads(told.read_text("utf-8"))
-    assert f"{shown['label']}: {shown['message']}" == message
-    assert f'aria-label="{message}"' in picture.read_text("utf-8")
 
 
 @pytest.mark.parametrize("code", NAMES)

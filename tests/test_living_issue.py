@@ -2,11 +2,13 @@
 
 import json
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from time import monotonic, sleep
 from typing import Any
 from urllib.parse import unquote
 
@@ -14,18 +16,23 @@ import pytest
 
 from arkaudit.configuration.config import Config, Notify
 from arkaudit.configuration.issue_address import IssueAddress
+from arkaudit.output import exits
+from arkaudit.schedules import notification
 from arkaudit.schedules.living_issue import IssueSection, NotSent, keep_issue
-from arkaudit.schedules.notification import send_news
+from arkaudit.schedules.notification import check_channels, send_news
 from crawler.store.store import Store
+from extractors.model.errors import UserMistake
 from reports.formats.digest import HEADINGS, digest_of
 from reports.languages import ENGLISH
 from reports.store.frames import load_frames
 from reports.tables.report_tables import Report
-from tests.loopback import run_command
+from tests.loopback import accept_connections, run_command
 from tests.test_history import GUIDE, ONE, OTHER, audit
 from tests.vectors import vectors
 
 TOKEN = "ghp_secret"
+#: The account of the token.
+OWN = "auditor"
 #: Characters that GitHub takes.
 MOST_CHARS = 65_536
 
@@ -40,6 +47,7 @@ class Tracker:
         self.comments: list[str] = []
         self.fault: tuple[int, dict[str, str]] | None = None
         self.requests: list[str] = []
+        self.account: tuple[int, dict[str, str], Any] = (200, {}, {"login": OWN, "username": OWN})
 
     @property
     def text(self) -> str:
@@ -48,7 +56,8 @@ class Tracker:
     def add(self, text: str, *, state: str = "open", **more: Any) -> dict[str, Any]:
         number = len(self.issues) + 1
         named = {"open": "open" if self.is_github else "opened"}.get(state, state)
-        issue = {"number" if self.is_github else "iid": number, self.text: text, "state": named, **more}
+        author = {"user": {"login": OWN}} if self.is_github else {"author": {"username": OWN}}
+        issue = {"number" if self.is_github else "iid": number, self.text: text, "state": named, **author, **more}
         self.issues.append(issue)
         return issue
 
@@ -59,6 +68,8 @@ class Tracker:
         if token != f"Bearer {TOKEN}":
             return 401, {}, {"message": "Bad credentials"}
         path, _, query = unquote(target).partition("?")
+        if path in ("/api/v3/user", "/api/v4/user"):
+            return self.account
         if "/old/" in path and not self.is_github and method != "GET":
             return 405, {}, {"message": "Non GET methods are not allowed for moved projects"}
         if "/old/" in path:
@@ -160,7 +171,7 @@ def test_issue_is_opened_once_updated_closed_and_opened_again(trackers: list[Tra
     runs = Runs(tmp_path / "audit.db", *trackers)
     for tracker in trackers:
         for number in range(4):
-            tracker.add("<!-- arkaudit:begin audit=other run=1 at=2026-01-01T00:00:00 -->" if number else "")
+            tracker.add("<!-- arkaudit:begin audit=other -->" if number else "")
     runs.run(0, 200)
     runs.fail(1)
     assert [len(tracker.issues) for tracker in trackers] == [4, 4], "one failure is no broken ARK"
@@ -178,7 +189,6 @@ def test_issue_is_opened_once_updated_closed_and_opened_again(trackers: list[Tra
         body = tracker.issues[4][tracker.text].replace("\r\n", "\n")
         assert body.startswith("Ada looks after this.\n\n<!-- arkaudit:begin")
         assert body.endswith("<!-- arkaudit:end -->\n\n@bo please help")
-        assert "run=5 " in body
         assert "- [x] **" in body
         assert tracker.comments == [], "a comment only for changes"
     assert runs.tell(runs.run(11, 200))
@@ -241,7 +251,7 @@ def test_missed_changes_are_told_later_and_a_run_is_told_once(trackers: list[Tra
     assert runs.tell(missed[0])
     [comment] = tracker.comments
     assert "1 confirmed broken" in comment
-    assert f"run={last} " in tracker.issues[0][tracker.text]
+    assert "Both judged ARKs fail" in tracker.issues[0][tracker.text]
 
 
 def test_renamed_repository_is_followed(trackers: list[Tracker], tmp_path: Path) -> None:
@@ -250,6 +260,120 @@ def test_renamed_repository_is_followed(trackers: list[Tracker], tmp_path: Path)
     runs.fail(1, 4, 9)
     runs.fail(10)
     assert [len(tracker.issues) for tracker in trackers] == [1, 1]
+
+
+@pytest.mark.parametrize("is_app", [False, True])
+def test_only_issues_of_our_account_count(trackers: list[Tracker], tmp_path: Path, is_app: bool) -> None:
+    tracker, _ = trackers
+    if is_app:
+        tracker.account = (403, {}, {"message": "Resource not accessible by integration"})
+    mark = "<!-- arkaudit:begin audit=the%7Cses%20--%3E at=9999-12-31T00:00:00 -->\n<!-- arkaudit:end -->"
+    for text in (mark, mark.replace(" at=9999-12-31T00:00:00", "")):
+        tracker.add(text, user={"login": "stranger", "type": "User"})
+    runs = Runs(tmp_path / "audit.db", tracker)
+    runs.run(0, 200)
+    runs.fail(1, 4, 9)
+    assert [issue["body"].count("- [ ]") for issue in tracker.issues] == [0, 0, 1]
+    tracker.issues[2]["user"] = {"login": "github-actions[bot]", "type": "Bot"} if is_app else {"login": OWN}
+    runs.fail(10)
+    assert len(tracker.issues) == 3
+
+
+#: Answers of a tracker, as heads and endless or great bodies.
+HOSTILE = {
+    "a body that drips": (b"HTTP/1.1 200 OK\r\n\r\n", b" ", None),
+    "a head that drips": (b"HTTP/1.1 200 OK\r\n", b"a", None),
+    "answers that only announce another one": (b"", b"HTTP/1.1 100 Continue\r\n\r\n", None),
+    "a long body": (b"HTTP/1.1 200 OK\r\n\r\n", b" " * 2**20, 100),
+    "a deep value": (b"HTTP/1.1 200 OK\r\n\r\n", b"[" * 2**20, 1),
+    "a compressed body": (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", b"\x1f\x8b\x08", 1),
+    "an unusable charset": (b"HTTP/1.1 422 No\r\nContent-Type: text/plain; charset=undefined\r\n\r\n", b"\xff", 1),
+    "no answer of HTTP": (b"", b"SSH-2.0\r\n", 1),
+    "a number of many digits": (b"HTTP/1.1 200 OK\r\n\r\n", b"9" * 10_000, 1),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_hostile_tracker_is_one_line_and_ends(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head, part, times = HOSTILE[kind]
+
+    def respond(_: str) -> Iterator[bytes]:
+        yield head
+        for _ in range(times or 10**6):
+            yield part
+            sleep(0 if times else 0.05)
+
+    monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
+    monkeypatch.setattr(notification, "DEADLINE_S", 2.0)
+    news = tmp_path / "news.md"
+    with dripping(respond) as url, Store.open(tmp_path / "audit.db") as store:
+        run_id = audit(store, 0, documents={GUIDE: ONE}, answers={ONE: 404})
+        store.close()
+        notify = Notify(issue=f"github:{url}/maps/arks", file=news, on=["failing"])
+        report = Report.from_frames(load_frames(tmp_path / "audit.db", run_id=run_id))
+        began = monotonic()
+        assert not send_news(Config(notify=notify), tmp_path / "audit.db", report, config_file=None)
+        assert monotonic() - began < 20
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("arkaudit: not notified (update the issue at github:http://127.0.0.1:")
+    assert len(line) < 600
+    assert "1 failing" in news.read_text(), "the other channels are served"
+
+
+@contextmanager
+def dripping(respond: Callable[[str], Iterator[bytes]]) -> Iterator[str]:
+    """Serve each connection the parts of an answer, until the other side has gone."""
+
+    def serve(connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            connection.recv(65_536)
+            for part in respond(""):
+                connection.sendall(part)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        Thread(target=accept_connections, args=(listener, serve), daemon=True).start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+def test_token_is_never_shown_in_part(trackers: list[Tracker], report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    tracker, _ = trackers
+    monkeypatch.setattr(exits, "redact", lambda text: text.replace(TOKEN, "[redacted]"))
+    digest = digest_of(report, "theses", page=None, kinds=HEADINGS)
+    for shift in range(180, 205):
+        tracker.fault = (422, {})
+        monkeypatch.setattr(tracker, "answer", lambda *_, shift=shift: (422, {}, "x" * shift + TOKEN))
+        with pytest.raises(NotSent) as said:
+            keep_issue(f"github:{tracker.url}/maps/arks", digest, ENGLISH)
+        assert TOKEN[:4] not in str(said.value)
+
+
+def test_token_goes_only_over_tls_or_loopback_and_past_proxies(
+    trackers: list[Tracker], report: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tracker, proxy = trackers
+    digest = digest_of(report, "theses", page=None, kinds=HEADINGS)
+    monkeypatch.setenv("http_proxy", proxy.url)
+    keep_issue(f"github:{tracker.url}/maps/arks", digest, ENGLISH)
+    assert (bool(tracker.requests), proxy.requests) == (True, [])
+    monkeypatch.setenv("GITHUB_API_URL", "http://git.example/api/v3")
+    with pytest.raises(UserMistake, match="GITHUB_API_URL needs an https address"):
+        keep_issue("github:maps/arks", digest, ENGLISH)
+    with pytest.raises(UserMistake, match="GITHUB_API_URL needs an https address"):
+        check_channels(Config(notify=Notify(issue="github:maps/arks")))
+
+
+def test_missing_token_is_found_before_the_audit(tmp_path: Path) -> None:
+    (tmp_path / "theses.txt").write_text("ark:/12345/x1\n")
+    for dry_run in ((), ("--dry-run",)):
+        said = run_command(
+            "run", tmp_path / "theses.txt", "--store", tmp_path / "a.db", "--issue", "github:maps/arks", *dry_run,
+            GITHUB_TOKEN="",
+        )  # fmt: skip
+        assert (said.returncode, said.stderr) == (2, "arkaudit: notify: set the environment variable GITHUB_TOKEN\n")
+    assert not (tmp_path / "a.db").exists()
 
 
 FAULTS = [
@@ -263,7 +387,7 @@ FAULTS = [
     (301, {"Location": "http://evil.example/"}, "has moved to evil.example: correct notify.issue"),
     (301, {"Location": "http://[x"}, "names a malformed address"),
     (422, {}, 'refused it \\(422\\): {"message": "no"}'),
-    (200, {}, "did not answer with a list of issues"),
+    (200, {}, "did not name the account of the token"),
 ]
 
 
@@ -273,11 +397,11 @@ def test_faults_are_named(trackers: list[Tracker], report: Report, monkeypatch: 
         address = f"{tracker.service}:{tracker.url}/maps/arks"
         for *tracker.fault, words in FAULTS:  # type: ignore[assignment]
             with pytest.raises(NotSent, match=words) as said:
-                keep_issue(address, lambda *_: None, digest, ENGLISH)
+                keep_issue(address, digest, ENGLISH)
             assert TOKEN not in str(said.value)
         monkeypatch.delenv(f"{tracker.service.upper()}_TOKEN")
         with pytest.raises(NotSent, match="set the environment variable G"):
-            keep_issue(address, lambda *_: None, digest, ENGLISH)
+            keep_issue(address, digest, ENGLISH)
         assert tracker.issues == []
 
 
@@ -291,9 +415,9 @@ def test_address(vector: dict[str, Any]) -> None:
 
 
 def test_text_after_a_deleted_mark_stays() -> None:
-    begin = "<!-- arkaudit:begin audit=theses run=7 at=2026-11-21T10:00:00 -->"
+    begin = "<!-- arkaudit:begin audit=theses -->"
     found = IssueSection.find(f"a\n{begin}\nb", "theses")
-    assert found == IssueSection((2, 2 + len(begin)), 7, "2026-11-21T10:00:00", was_closed=False, ticked=frozenset())
+    assert found == IssueSection((2, 2 + len(begin)), was_closed=False, ticked=frozenset())
     assert IssueSection.find(f"a `{begin}`", "theses") is None
     assert IssueSection.find(begin, "maps") is None
 
@@ -307,7 +431,10 @@ def test_run_updates_the_issue_and_its_exit_code_stays(tmp_path: Path) -> None:
             "--issue", f"github:{tracker.url}/gone/arks", GITHUB_TOKEN=TOKEN,
         )  # fmt: skip
     assert said.returncode == 0
-    assert tracker.requests == ["GET /api/v3/repos/gone/arks/issues?state=all&sort=created&direction=asc&per_page=100"]
+    assert tracker.requests == [
+        "GET /api/v3/user",
+        "GET /api/v3/repos/gone/arks/issues?state=all&sort=created&direction=asc&per_page=100",
+    ]
     [line] = [line for line in said.stderr.splitlines() if "not notified" in line]
     assert line.startswith("arkaudit: not notified (update the issue at github:http://127.0.0.1:")
-    assert line.endswith("may not read it (404)")
+    assert line.endswith("may not read it (404); the next run sends it")

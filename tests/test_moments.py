@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arkaudit.configuration.schedule import Schedule
-from arkaudit.schedules.ledger import Due, ScheduledRun, due_now
+from arkaudit.schedules.last_run import Due, LastRun, due_now
 from tests.vectors import vectors
 
 
@@ -15,20 +15,20 @@ def utc(text):
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
-def run_of(told):
-    ended = utc(told["ended"]) if "ended" in told else None
-    due = utc(told["due"]) if told["due"] else None
-    return ScheduledRun(utc(told["started"]), due, ended, told.get("code"))
+def last_of(case):
+    """Return the last run of a case, and how many runs before it were unfinished and for the same moment."""
+    last = LastRun(utc(case["since"]))
+    for told in case["runs"]:
+        due = utc(told["due"]) if told["due"] else None
+        attempts = last.attempts + 1 if last.is_unfinished and last.due == due else 1
+        ended = utc(told["ended"]) if "ended" in told else None
+        last = LastRun(utc(told["started"]), due, ended, told.get("code"), attempts)
+    return last
 
 
 @pytest.mark.parametrize("case", vectors("schedules"))
 def test_it_is_due(case):
-    found = due_now(
-        Schedule.parse(case["schedule"], case.get("zone")),
-        [run_of(told) for told in case["runs"]],
-        since=utc(case["since"]),
-        now=utc(case["now"]),
-    )
+    found = due_now(Schedule.parse(case["schedule"], case.get("zone")), last_of(case), utc(case["now"]))
     assert found == (Due(utc(case["due"]), case.get("resumes", False)) if case["due"] else None)
 
 
@@ -53,14 +53,13 @@ MINUTES = st.integers(1, 3 * 24 * 60)
 )
 def test_looking_at_any_moments_every_moment_is_made_up_for_once(since, looks, expression):
     """Looking at random times and running due audits for a while: each moment gets exactly one run."""
-    schedule, entries, now = Schedule.parse(expression), [], since
+    schedule, now, last, moments = Schedule.parse(expression), since, LastRun(since), []
     for wait, took in looks:
         now += timedelta(minutes=wait)
-        due = due_now(schedule, entries, since=since, now=now)
-        before = max([since, *(entry.started for entry in entries)])
-        assert (due is not None) == (before < schedule.last_until(now))
+        due = due_now(schedule, last, now)
+        assert (due is not None) == (last.started < schedule.last_until(now))
         if due:
-            entries.append(ScheduledRun(now, due.moment, now + timedelta(minutes=took), 0))
+            moments.append(due.moment)
+            last = LastRun(now, due.moment, now + timedelta(minutes=took), 0, 1)
             now += timedelta(minutes=took)
-    moments = [entry.due for entry in entries]
     assert moments == sorted(set(moments))

@@ -1,6 +1,7 @@
 """Notifications of changes by a run: by a file, a command, a real mail server; repeated after a failure."""
 
 import json
+import sqlite3
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,7 +17,7 @@ from aiosmtpd.smtp import AuthResult, LoginPassword
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arkaudit.configuration.config import Config, Notify
+from arkaudit.configuration.config import Config, Notify, ReportOptions
 from arkaudit.schedules.notification import send_news
 from crawler.model.observations import MetadataOutcome, ObjectOutcome, ServiceVerdict, Verdict
 from crawler.store.store import Store
@@ -43,6 +44,7 @@ from reports.tables.headline import Counts
 from reports.tables.news import News, NewsItem
 from reports.tables.report_tables import Report
 from tests.loopback import RawServer, reply, run_command
+from tests.test_history import GUIDE, ONE, OTHER, audit
 
 URL = "https://n2t.net/ark:12148/btv1b8449691v"
 NEWS = News(7, "2026-11-21T10:00:00", compared_run=6)
@@ -53,7 +55,9 @@ def digest(report: Report, *kinds: str, on: Any = HEADINGS, page: str | None = N
     items = tuple(NewsItem(kind, f"ark:53355/x{number}") for number, kind in enumerate(kinds))
     news = replace(NEWS, **{"items": items, **values})
     tables, cited = report.tables, report.frames.mentions
-    return make_digest("theses", news, Counts(), tables["causes"], tables["failures"], cited, page=page, kinds=on)
+    return make_digest(
+        "theses", news, Counts(), tables["causes"], tables["failures"], cited, page=page, kinds=on, told={}
+    )
 
 
 def test_new_problems_come_first_and_known_ones_are_counted(report: Report) -> None:
@@ -71,7 +75,7 @@ def test_new_problems_come_first_and_known_ones_are_counted(report: Report) -> N
 
 
 def test_digest_lists_the_causes_of_the_report_with_new_arks_their_documents_and_links(report: Report) -> None:
-    made = digest_of(report, "theses", page="https://library.example/arks/#top", kinds=["failing"])
+    made = digest_of(report, "theses", page="https://library.example/arks/#top", kinds=["failing"], told={})
     assert [cause.arks for cause in made.causes] == report.tables["causes"]["arks"].to_list()
     assert [cause.new_arks for cause in made.causes] == [1, 0, 1]
     text = as_markdown(made)
@@ -97,11 +101,31 @@ def test_foreign_text_has_no_effect_as_markup(text: str) -> None:
     ark = ListedArk(text, (text, text), detail=text)
     cause = DigestCause(text, Cause.DEAD_HOST, Fault.RESOLVER, text, 1, 1, 1, 1, (ark,))
     made = Digest(text, NEWS, Counts(), (NewsGroup("moved", 1, (ark,)),), (cause,), page="https://library.example/")
-    assert as_markdown(made).count("\n") == 13
+    assert as_markdown(made).count("\n") == 15
     html = lxml.html.fromstring(as_html(made))
-    expected = "html head meta meta title body h1 p strong p ul li ul li a h2 ul li strong a ul li a"
+    expected = "html head meta meta title body h1 p strong p a p ul li ul li a h2 ul li strong a ul li a"
     assert [str(element.tag) for element in html.iter() if element.tag != "samp"] == expected.split()
-    assert all(link.get("href").startswith("https://library.example/#") for link in html.iter("a"))
+    assert all(link.get("href").startswith("https://library.example/") for link in html.iter("a"))
+
+
+@given(st.text(min_size=1))
+def test_stored_words_have_no_effect_as_markup(text: str) -> None:
+    news = replace(NEWS, suspect=f"[x](http://evil.example/){text}<b>")
+    made = Digest(text, news, Counts(), (), ())
+    html = lxml.html.fromstring(as_html(made))
+    assert {str(element.tag) for element in html.iter()} <= {
+        "html",
+        "head",
+        "meta",
+        "title",
+        "body",
+        "h1",
+        "p",
+        "strong",
+        "ul",
+        "li",
+        "samp",
+    }
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -161,6 +185,85 @@ def mail(server: str, *, user: str = "") -> Notify:
     return Notify(urls=[f"mailto://{who}{server}?{to}"])
 
 
+class Audits:
+    """The runs of an audit with two ARKs, whose news go to channels."""
+
+    def __init__(self, path: Path, notify: Notify) -> None:
+        self.path = path
+        self.config = Config(name="theses", notify=notify)
+
+    def run(self, day: float, one: int | None, other: int | None = 200) -> bool:
+        with Store.open(self.path) as store:
+            run_id = audit(store, day, documents={GUIDE: f"{ONE} {OTHER}"}, answers={ONE: one, OTHER: other})
+        return send(self.config, self.path, run_id)
+
+
+def test_each_channel_gets_what_it_was_not_told_yet(mailbox: tuple[Mailbox, str], tmp_path: Path) -> None:
+    box, server = mailbox
+    news = tmp_path / "news.md"
+    notify = mail(server).model_copy(update={"file": news})
+    audits = Audits(tmp_path / "audit.db", notify)
+    assert audits.run(0, 200)
+    assert audits.run(1, 404)
+    assert audits.run(4, 404)
+    box.refusals = 100
+    assert not audits.run(9, 404)
+    assert (box.mails, news.read_text().count("Newly confirmed broken: 1")) == ([], 1)
+    box.refusals = 0
+    assert audits.run(10, 404)
+    assert ["1 confirmed broken" in subject_of(sent) for sent in box.mails] == [True, True], "one for each recipient"
+    assert "Already reported" not in text_of(box.mails[0])
+    assert news.read_text().count("# theses") == 1, "this channel was told"
+    box.refusals = 100
+    assert not audits.run(11, 200)
+    box.refusals = 0
+    assert audits.run(12, 404)
+    assert len(box.mails) == 2, "it failed again before the channel was told that it had recovered"
+    assert news.read_text().count("# theses: 1 recovered") == 1
+    assert audits.run(13, 200)
+    assert ["1 recovered" in subject_of(sent) for sent in box.mails] == [False, False, True, True]
+    assert news.read_text().count("# theses: 1 recovered") == 1, (
+        "the failure of run 7 was not confirmed, so it was no news"
+    )
+
+
+def test_a_channel_hears_of_a_recovery_only_if_it_heard_of_the_failure(tmp_path: Path) -> None:
+    brief, full = tmp_path / "brief.md", tmp_path / "full.md"
+    audits = [
+        Audits(tmp_path / "audit.db", Notify(file=brief)),
+        Audits(tmp_path / "audit.db", Notify(file=full, on=["failing", "recovered"])),
+    ]
+    for day, status in ((0, 200), (1, 404), (2, 200)):
+        audits[0].run(day, status)
+        with Store.open(audits[0].path) as store:
+            run_id = store.run_ids()[-1]
+        send(audits[1].config, audits[1].path, run_id)
+    assert not brief.exists()
+    assert [line for line in full.read_text().splitlines() if line.startswith("# ")] == [
+        "# theses: 1 failing",
+        "# theses: 1 recovered",
+    ]
+
+
+def test_an_ark_is_news_once_and_again_if_it_gets_worse(tmp_path: Path) -> None:
+    news = tmp_path / "news.md"
+    audits = Audits(tmp_path / "audit.db", Notify(file=news, on=["confirmed", "failing", "recovered"]))
+    for day, status in ((0, 200), (1, 404), (4, 404), (9, 404), (10, 404), (11, None), (12, 200)):
+        assert audits.run(day, status)
+    lines = [line for line in news.read_text().splitlines() if line.startswith("# ")]
+    assert lines == ["# theses: 1 failing", "# theses: 1 confirmed broken", "# theses: 1 recovered"]
+
+
+def subject_of(sent: Any) -> str:
+    return str(make_header(decode_header(sent["Subject"])))
+
+
+def text_of(sent: Any) -> str:
+    """Return the plain text of a mail."""
+    text: str = sent.get_payload()[0].get_payload(decode=True).decode()
+    return text
+
+
 @pytest.fixture
 def broken_run(tmp_path: Path) -> tuple[Path, int]:
     """Return a store whose last run has confirmed that an ARK is broken: it failed three times in eight days."""
@@ -186,11 +289,13 @@ def send(config: Config, store_file: Path, run_id: int, *, is_dry: bool = False)
 @pytest.mark.promise
 def test_mail_names_broken_arks(mailbox: tuple[Mailbox, str], broken_run: tuple[Path, int]) -> None:
     box, server = mailbox
-    assert send(Config(name="theses", notify=mail(server)), *broken_run)
+    page = "https://library.example/arks/"
+    assert send(Config(name="theses", notify=mail(server), report=ReportOptions(url=page)), *broken_run)
     assert {sent["To"] for sent in box.mails} == {"ada@example.org", "bo@example.org"}
     for sent in box.mails:
-        assert "1 confirmed broken" in str(make_header(decode_header(sent["Subject"])))
+        assert "1 confirmed broken" in subject_of(sent)
         plain, html = (part.get_payload(decode=True).decode() for part in sent.get_payload())
+        assert f"The report: {page}" in " ".join(plain.split()), "its readers see no links"
         assert "<samp>ark:12148/btv1b8449691v</samp>" in html
         assert "ark:12148/btv1b8449691v" in plain
 
@@ -210,9 +315,9 @@ def test_failed_notification_names_the_command_to_repeat_it(
     assert not send(Config(notify=mail(server), name="theses"), *broken_run)
     said = capsys.readouterr().err
     assert "not notified (send to mailto://" in said
-    store_file, run_id = broken_run
-    again = f"arkaudit notify -c arkaudit.toml --audit theses --store {store_file} --run {run_id}"
-    assert f"send it again by {again}" in said
+    store_file, _ = broken_run
+    again = f"arkaudit notify -c arkaudit.toml --audit theses --store {store_file}"
+    assert f"the next run sends it, or by {again}" in said
 
 
 def test_a_password_comes_from_the_environment_and_is_never_shown(
@@ -285,19 +390,28 @@ def test_dry_run_sends_no_notification(
 
 def test_run_notifies_at_its_end_and_notify_repeats_it(tmp_path: Path) -> None:
     with RawServer(lambda _: reply("404 Not Found", body="<title>Not found</title>")) as server:
-        (tmp_path / "theses.txt").write_text(f"{server.url}/ark:/12148/x1")
+        (tmp_path / "theses.txt").write_text(f"A\n\n{server.url}/ark:/12148/x1")
         config = tmp_path / "arkaudit.toml"
         config.write_text(
             "seeds = ['theses.txt']\nstore = 'a.db'\n[politeness]\ndelay = 0\nbackoff = 0\ncontact = 'x@example.org'\n"
             "[network]\nonly_routed = true\nallow_addresses = ['127.0.0.0/8']\n"
             "[notify]\nfile = 'news.md'\non = ['failing']\n"
         )
-        first = run_command("run", "-c", config)
+        first = run_command("run", "-c", config, "--out", tmp_path / "out", "--format", "sarif", "--format", "md")
         assert first.returncode == 0, first.stderr
+    assert "theses.txt:3" in first.stderr, "terminals open a file at its line"
+    assert "theses.txt:3" in (tmp_path / "out" / "report.md").read_text()
+    [run] = json.loads((tmp_path / "out" / "report.sarif").read_text())["runs"]
+    [location] = [result["locations"][0]["physicalLocation"] for result in run["results"]]
+    assert location["region"] == {"startLine": 3}
     assert (tmp_path / "news.md").read_text().count("Failing, not yet confirmed") == 1
     refused = run_command("run", f"{server.url}/", "-c", config, "--store", tmp_path / "unread.db")
     assert (refused.returncode, (tmp_path / "news.md").read_text().count("could read no document")) == (3, 2)
     run_command("check", "ark:/12345/x1", "--store", tmp_path / "a.db")
+    again = run_command("notify", "-c", config, "--dry-run")
+    assert (again.returncode, again.stdout, "it has the news up to run 1" in again.stderr) == (0, "", True)
+    with sqlite3.connect(tmp_path / "a.db") as store:
+        store.execute("delete from delivery")
     again = run_command("notify", "-c", config, "--dry-run")
     assert (again.returncode, again.stdout.count("Failing, not yet confirmed")) == (0, 1)
     for arguments, said in ((("--run", "9"), "has no run 9"), (("--store", tmp_path / "b.db"), "there is no store")):

@@ -110,11 +110,9 @@ def test_axis_without_zero_is_marked(frames: Frames, lowest: float, foot: float)
     assert (f"The axis begins at {100 * foot:.0f} %." in chart.alt) == (foot > 0)
 
 
-def test_numbers_at_risk_stand_on_the_page_and_others_can_be_opened(frames: Frames) -> None:
+def test_numbers_at_risk_stand_on_the_page(frames: Frames) -> None:
     soup = BeautifulSoup(page(frames, Tables(frames)), "html.parser")
     assert soup.select_one(".chart-survival-naan > .numbers table") is not None
-    assert soup.select_one(".chart-flow > details .numbers table") is not None
-    assert soup.select_one(".chart-flow > .numbers") is None
 
 
 # -- in a real browser
@@ -134,7 +132,7 @@ def test_every_chart_is_drawn_and_nothing_sticks_out(chart_page: PageAndReport, 
     browser, index = chart_page
     browser.open(index, width=width)
     browser.value("arkaudit.drawCharts()")
-    browser.wait_for("document.querySelectorAll('.picture svg').length === 8")
+    browser.wait_for("document.querySelectorAll('.picture svg').length === 7")
     assert browser.value("document.querySelector('.chart-share-alive svg').textContent.includes('100 %')")
     assert browser.value("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     assert browser.complaints == []
@@ -241,15 +239,15 @@ def test_a_chart_is_saved_as_a_picture_of_its_own(chart_page: PageAndReport, cha
         assert chart.title in texts
         assert " ".join(texts).endswith(chart.alt)
         assert not [value for each in root.iter() for value in each.attrib.values() if "http" in value]
-    [size, kind] = browser.settled("arkaudit.pixels('flow').then(blob => [blob.size, blob.type])")
+    [size, kind] = browser.settled("arkaudit.pixels('arks-by-naan').then(blob => [blob.size, blob.type])")
     assert kind == "image/png"
     assert size > 5_000
     browser.value(
         "arkaudit.save = (name, content, type) => { window.saved = [name, type]; }, "
-        "document.querySelector('[data-save=png][data-chart=flow]').click()"
+        "document.querySelector('[data-save=png][data-chart=arks-by-naan]').click()"
     )
     browser.wait_for("window.saved !== undefined")
-    assert browser.value("window.saved") == ["flow.png", "image/png"]
+    assert browser.value("window.saved") == ["arks-by-naan.png", "image/png"]
     assert browser.complaints == []
 
 
@@ -259,8 +257,8 @@ def test_a_browser_saves_pictures_and_the_check_list_as_files(tmp_path: Path, ch
     browser.call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
     browser.open(index)
     for button, name, begins in (
-        ("[data-save=svg][data-chart=flow]", "flow.svg", b"<svg "),
-        ("[data-save=png][data-chart=flow]", "flow.png", b"\x89PNG"),
+        ("[data-save=svg][data-chart=arks-by-naan]", "arks-by-naan.svg", b"<svg "),
+        ("[data-save=png][data-chart=arks-by-naan]", "arks-by-naan.png", b"\x89PNG"),
         ("[data-check-list=save]", "to-act-on.md", b"# To act on: "),
     ):
         browser.value(f"document.querySelector('{button}').click()")

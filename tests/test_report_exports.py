@@ -4,6 +4,8 @@ import csv
 import io
 import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -247,3 +249,29 @@ def test_files_of_a_killed_report_are_cleared_unless_in_use(tmp_path: Path, repo
     finally:
         os.close(held)
     assert sorted(path.name for path in tmp_path.glob(".*")) == [".arkaudit-other", ".arkaudit-report-held"]
+
+
+def test_report_without_memory_leaves_no_folder_of_its_own(tmp_path: Path) -> None:
+    script = f"""
+import resource
+from pathlib import Path
+from reports.exports import staging_folder
+
+with staging_folder(Path({str(tmp_path / "out")!r})) as folder:
+    for number in range(3):
+        (folder / str(number) / "tables").mkdir(parents=True)
+    size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (size + 2**22, -1))
+    taken = [None] * 10**5
+    for length in (2**18, 2**12, 2**8, 64, 16):
+        try:
+            while True:
+                taken.append(bytearray(length))
+        except MemoryError:
+            pass
+    raise MemoryError
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "MemoryError" in done.stderr
+    assert not list((tmp_path / "out").glob(".arkaudit-report-*"))

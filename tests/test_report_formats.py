@@ -57,12 +57,12 @@ def test_written_tables_are_released_from_memory(frames: Frames, tmp_path: Path)
             made[definition.name] = weakref.ref(report.tables[definition.name])
             yield
 
-    formats = {name: FORMATS[name] for name in ("csv", "badge")}
+    formats = {name: FORMATS[name] for name in ("csv", "sarif")}
     write_formats(report, {"watching": ReportFormat((), watch), **formats}, tmp_path, ["naans"])
     gc.collect()
     left = {name for name, table in made.items() if table() is not None} - {"inventory"}  # cached
     assert list(made) == [table.name for table in TABLES]
-    assert left == {"naans", *FORMATS["badge"].needs} == {"naans", "summary", "changes", "causes"}
+    assert left == {"naans", *FORMATS["sarif"].needs} == {"naans", "failures", "known"}
     assert report.tables["arks"].equals(ARKS.table(report.frames))
 
 

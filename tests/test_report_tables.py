@@ -314,7 +314,7 @@ def test_the_terminal_shows_the_naans_in_brief(frames: Frames) -> None:
 
 def test_the_summary_in_a_few_lines(frames: Frames) -> None:
     assert summary_lines(frames, Tables(frames)) == [
-        "1 of 4 judged ARKs fails; 1 gave no answer today; 3 causes to act on; nothing to compare with yet.",
+        "1 of 4 judged ARKs fails; 1 gave no answer today; 4 were not judged; 3 causes to act on; nothing to compare with yet.",
         (
             "Audit of https://library.example/guide.html: run 2 (crawl) of the store world.sqlite, "
             "2026-11-20 10:00:00 UTC to 2026-11-20 10:05:00 UTC."

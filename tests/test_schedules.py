@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import pytest
 
 from arkaudit.configuration.config_files import load_audits
 from arkaudit.configuration.schedule import Schedule
-from arkaudit.schedules.ledger import Due, Ledger, Running, ScheduledRun, due_now
+from arkaudit.schedules.last_run import Due, LastRun, LastRunFile, Running, due_now
 from arkaudit.schedules.overview import write_overview
 from extractors.model.errors import UserMistake
 from tests.interrupted import Command
@@ -56,20 +57,24 @@ def write_configuration(folder: Path, server: RawServer | None, *, schedule: str
     return file
 
 
-def seen_long_ago(folder: Path, *entries: dict[str, Any]) -> Path:
-    """Write a ledger that knows the schedule since last year."""
-    ledger = ledger_of(folder)
-    ledger.parent.mkdir(exist_ok=True)
-    ledger.write_text(json.dumps({"since": "2025-01-01T00:00:00+00:00", "entries": list(entries)}))
-    return ledger
+#: The first look at a schedule, last year.
+SEEN = {"started": "2025-01-01T00:00:00+00:00", "due": None, "ended": None, "exit_code": None, "attempts": 0}
 
 
-def ledger_of(folder: Path) -> Path:
+def seen_long_ago(folder: Path, **values: Any) -> Path:
+    """Write a file that knows the schedule since last year."""
+    file = file_of(folder)
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps(SEEN | values))
+    return file
+
+
+def file_of(folder: Path) -> Path:
     return folder / ".arkaudit" / "theses.json"
 
 
-def entries(folder: Path) -> list[dict[str, Any]]:
-    told: list[dict[str, Any]] = json.loads(ledger_of(folder).read_text()).get("entries", [])
+def last_run(folder: Path) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(file_of(folder).read_text())
     return told
 
 
@@ -97,14 +102,13 @@ def test_due_audits_run_once_and_are_listed(tmp_path: Path) -> None:
         seen_long_ago(tmp_path)
         first = run_command("schedule", "due", "-c", config)
         assert first.returncode == 0, first.stderr
-        status = json.loads((tmp_path / "site" / "theses" / "status.json").read_text())
-        assert (status["state"], status["result"]["run_id"]) == ("judged", 1)
+        assert (tmp_path / "site" / "theses" / "feed.atom").exists()
         asked = len(server.targets)
         assert asked > 0
         second = run_command("schedule", "due", "-c", config)
         assert (second.returncode, second.stderr, len(server.targets)) == (0, "", asked)
     assert runs_of(tmp_path) == ["finished"]
-    assert [entry["exit_code"] for entry in entries(tmp_path)] == [0]
+    assert last_run(tmp_path)["exit_code"] == 0
     listed = run_command("schedule", "list", "-c", config)
     assert "theses" in listed.stdout
     assert "done" in listed.stdout
@@ -128,7 +132,7 @@ def test_foreign_packages_in_the_working_directory_are_not_imported(
         script = Path(sys.executable).with_name("arkaudit")
         command = [script, "schedule", "due", "-c", config.name]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
-    assert [entry["exit_code"] for entry in entries(tmp_path)] == [0], done.stderr
+    assert last_run(tmp_path)["exit_code"] == 0, done.stderr
 
 
 def test_python_m_takes_no_package_of_the_working_directory_for_its_own(tmp_path: Path) -> None:
@@ -173,7 +177,7 @@ def test_two_runs_of_one_audit_never_go_at_once(tmp_path: Path) -> None:
             finally:
                 may_answer.set()
             assert first.exit_code() == 0, first.errors
-    assert len(entries(tmp_path)) == 1
+    assert runs_of(tmp_path) == ["finished"]
 
 
 def test_a_run_that_was_killed_goes_on_the_next_time(tmp_path: Path) -> None:
@@ -195,7 +199,7 @@ def test_a_run_that_was_killed_goes_on_the_next_time(tmp_path: Path) -> None:
         done = run_command("schedule", "due", "-c", config)
         assert done.returncode == 0, done.stderr
         assert "resumed" in done.stderr
-    assert [entry["exit_code"] for entry in entries(tmp_path)] == [None, 0]
+    assert (last_run(tmp_path)["exit_code"], last_run(tmp_path)["attempts"]) == (0, 1)
     judged = select(tmp_path / "theses.db", "select count(distinct ark_id) from verdict")[0]
     assert judged == (3,)
 
@@ -218,24 +222,21 @@ def test_a_scheduler_that_is_killed_and_started_again_makes_every_run_once(tmp_p
             with run_scheduler(config) as scheduler:
                 assert eventually(lambda count=ended: _ended_runs(tmp_path) >= count)
                 scheduler.kill()
-            assert eventually(lambda: all(entry["ended"] for entry in entries(tmp_path))), (
-                "a run outlives its scheduler, and ends by itself"
-            )
+            assert eventually(lambda: last_run(tmp_path)["ended"]), "a run outlives its scheduler, and ends by itself"
         with run_scheduler(config) as scheduler:
             assert eventually(lambda: _ended_runs(tmp_path) >= 3)
             scheduler.send_signal(signal.SIGTERM)
             scheduler.communicate(timeout=PATIENCE_S)
             assert scheduler.returncode == 0
-    moments = [entry["due"] for entry in entries(tmp_path) if entry["exit_code"] == 0]
-    assert moments == sorted(set(moments)), "no moment twice"
-    begun = [datetime.fromisoformat(entry["started"]) for entry in entries(tmp_path)]
-    ended_at = [datetime.fromisoformat(entry["ended"]) for entry in entries(tmp_path)]
-    assert all(later >= earlier for earlier, later in zip(ended_at, begun[1:], strict=False)), "one after the other"
+    times = select(tmp_path / "theses.db", "select started_at, ended_at from run order by run_id")
+    assert all(later[0] >= earlier[1] for earlier, later in pairwise(times)), "one after the other"
     assert set(runs_of(tmp_path)) == {"finished"}
 
 
 def _ended_runs(folder: Path) -> int:
-    return sum(entry["ended"] is not None for entry in entries(folder)) if ledger_of(folder).exists() else 0
+    with suppress(sqlite3.OperationalError):
+        return runs_of(folder).count("finished") if (folder / "theses.db").exists() else 0
+    return 0
 
 
 def test_a_signal_lets_a_run_finish_what_it_has_in_flight(tmp_path: Path) -> None:
@@ -252,7 +253,7 @@ def test_a_signal_lets_a_run_finish_what_it_has_in_flight(tmp_path: Path) -> Non
             _, said = scheduler.communicate(timeout=PATIENCE_S)
         assert scheduler.returncode == 0
     assert "resumed the next time" in said
-    assert [entry["exit_code"] for entry in entries(tmp_path)] == [130]
+    assert last_run(tmp_path)["exit_code"] == 130
     assert runs_of(tmp_path) == ["interrupted"]
 
 
@@ -283,81 +284,66 @@ def test_a_named_audit_has_the_values_of_the_top_and_its_own_over_them(tmp_path:
     assert (audit.store, audit.seeds) == (tmp_path / "theses.db", [str(tmp_path / "theses.txt")])
 
 
-BEGUN = '{"started": "2026-03-01T00:00:00Z"'
 DAMAGED = {
     "nothing": "",
     "a brace": "{",
     "a list": "[]",
     "null": "null",
-    "no beginning": '{"entries": []}',
-    "a beginning that is a word": '{"since": "garbage"}',
-    "a beginning that is a number": '{"since": 1764000000}',
-    "a beginning without a zone": '{"since": "2026-03-01T00:00:00"}',
-    "a beginning before all time": '{"since": "0001-01-01T00:00:00+14:00"}',
-    "no number": '{"since": NaN}',
-    "a huge number": f'{{"since": {"9" * 5000}}}',
-    "runs that are a mapping": '{"since": "2026-03-01T00:00:00Z", "entries": {}}',
-    "a run that is null": '{"since": "2026-03-01T00:00:00Z", "entries": [null]}',
-    "a run without a beginning": '{"since": "2026-03-01T00:00:00Z", "entries": [{}]}',
-    "a code that is a text": f'{{"since": "2026-03-01T00:00:00Z", "entries": [{BEGUN}, "exit_code": "0"}}]}}',
-    "an end that is a list": f'{{"since": "2026-03-01T00:00:00Z", "entries": [{BEGUN}, "ended": []}}]}}',
+    "no beginning": json.dumps(SEEN | {"started": None}),
+    "a beginning that is a word": json.dumps(SEEN | {"started": "garbage"}),
+    "a beginning that is a number": json.dumps(SEEN | {"started": 1764000000}),
+    "a beginning before all time": json.dumps(SEEN | {"started": "0001-01-01T00:00:00+14:00"}),
+    "no number": json.dumps(SEEN).replace("0}", "NaN}"),
+    "a huge number": json.dumps(SEEN).replace("0}", "9" * 5000 + "}"),
+    "a code that is a text": json.dumps(SEEN | {"exit_code": "0"}),
+    "an end that is a list": json.dumps(SEEN | {"ended": [1]}),
+    "a missing value": '{"started": "2026-03-01T00:00:00Z"}',
     "a deep nest": "[" * 100_000,
     "bytes": "\ud800",
 }
 
 
 @pytest.mark.parametrize("text", DAMAGED.values(), ids=DAMAGED.keys())
-def test_damaged_ledger_is_refused_and_stays(text: str, tmp_path: Path) -> None:
-    ledger = seen_long_ago(tmp_path)
-    ledger.write_bytes(data := text.encode("utf-8", "surrogatepass"))
-    with pytest.raises(UserMistake, match=r"^the ledger .*theses\.json can't be read: "):
-        Ledger(ledger.parent, "theses").content(NOW)
-    assert ledger.read_bytes() == data
+def test_damaged_file_is_refused_and_stays(text: str, tmp_path: Path) -> None:
+    file = seen_long_ago(tmp_path)
+    file.write_bytes(data := text.encode("utf-8", "surrogatepass"))
+    with pytest.raises(UserMistake, match=r"^the last run in .*theses\.json can't be read: it holds no run"):
+        LastRunFile(file.parent, "theses").read(NOW)
+    assert file.read_bytes() == data
 
 
-def test_pipe_is_no_ledger(tmp_path: Path) -> None:
-    ledger = seen_long_ago(tmp_path)
-    ledger.unlink()
-    os.mkfifo(ledger)
+def test_pipe_is_no_last_run(tmp_path: Path) -> None:
+    file = seen_long_ago(tmp_path)
+    file.unlink()
+    os.mkfifo(file)
     with pytest.raises(UserMistake, match="it is not a file"):
-        Ledger(ledger.parent, "theses").content(NOW)
+        LastRunFile(file.parent, "theses").read(NOW)
 
 
 @pytest.mark.parametrize("verb", ["due", "run", "list"])
-def test_schedule_with_a_damaged_ledger_ends_in_one_line(verb: str, tmp_path: Path) -> None:
+def test_schedule_with_a_damaged_file_ends_in_one_line(verb: str, tmp_path: Path) -> None:
     config = write_configuration(tmp_path, None)
-    seen_long_ago(tmp_path).write_text('{"since": "garbage"}')
+    seen_long_ago(tmp_path, started="garbage")
     done = run_command("schedule", verb, "-c", config)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert "theses.json can't be read: since: Input should be a valid datetime" in done.stderr
+    assert "theses.json can't be read: it holds no run; remove it" in done.stderr
 
 
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
 NEXT_YEAR = "2027-11-27T03:00:00+00:00"
 
 
-def test_ledger_with_future_times_is_reset_and_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = seen_long_ago(tmp_path, {"started": NEXT_YEAR, "due": NEXT_YEAR, "ended": NEXT_YEAR, "exit_code": 0})
-    file.write_text(file.read_text().replace("2025-01-01T00", "2028-01-01T00"))
-    ledger = Ledger(file.parent, "theses")
-    content = ledger.content(NOW)
+def test_future_times_are_reset_and_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    times = dict.fromkeys(("started", "due", "ended"), NEXT_YEAR)
+    file = LastRunFile(seen_long_ago(tmp_path, **times, exit_code=0, attempts=1).parent, "theses")
+    last = file.read(NOW)
     assert capsys.readouterr().err.count("\n") == 1
-    assert (content.since, content.entries[0].started, content.entries[0].ended) == (NOW, NOW, NOW)
+    assert last == LastRun(NOW, NOW, NOW, 0, 1)
     tomorrow = NOW + timedelta(days=1)
-    again = ledger.content(tomorrow)
-    assert (again, capsys.readouterr().err) == (content, "")
+    assert (file.read(tomorrow), capsys.readouterr().err) == (last, "")
     daily = Schedule("0 3 * * *")
-    assert due_now(daily, content.entries, since=content.since, now=NOW) is None
-    due = due_now(daily, again.entries, since=again.since, now=tomorrow)
-    assert due == Due(datetime(2026, 11, 28, 3, tzinfo=UTC))
-
-
-def test_run_of_next_year_keeps_no_audit_from_running() -> None:
-    year = timedelta(days=365)
-    ahead = ScheduledRun(NOW + year, NOW + year, NOW + year, 0)
-    assert due_now(Schedule("0 3 * * *"), [ahead], since=NOW - year, now=NOW) == Due(
-        datetime(2026, 11, 27, 3, tzinfo=UTC)
-    )
+    assert due_now(daily, last, NOW) is None
+    assert due_now(daily, last, tomorrow) == Due(datetime(2026, 11, 28, 3, tzinfo=UTC))
 
 
 def test_three_at_once_run_once_and_the_losers_end_with_0(tmp_path: Path) -> None:
@@ -367,21 +353,21 @@ def test_three_at_once_run_once_and_the_losers_end_with_0(tmp_path: Path) -> Non
         with ExitStack() as stack:
             all_at_once = [stack.enter_context(Command(["schedule", "due", "-c", config])) for _ in range(3)]
             assert [one.exit_code() for one in all_at_once] == [0, 0, 0], [one.errors for one in all_at_once]
-    kept = ledger_of(tmp_path).with_suffix(".status.json")
+    kept = file_of(tmp_path).with_suffix(".status.json")
     by_run = kept.read_bytes()
     kept.unlink()
     write_overview(load_audits(config), config, tmp_path / "site", NOW)
     assert kept.read_bytes() == by_run, "the run keeps the status that the overview would read from its store"
-    assert [entry["exit_code"] for entry in entries(tmp_path)] == [0]
+    assert last_run(tmp_path)["exit_code"] == 0
     assert runs_of(tmp_path) == ["finished"]
 
 
 def test_moment_that_another_has_run_for_is_not_run_again(tmp_path: Path) -> None:
-    ledger = Ledger(seen_long_ago(tmp_path).parent, "theses")
+    file = LastRunFile(seen_long_ago(tmp_path).parent, "theses")
     due = datetime(2026, 3, 1, 12, tzinfo=UTC)
-    with ledger.turn(due=due):
+    with file.turn(due=due):
         pass
-    with pytest.raises(Running, match="has run for 2026-03-01 12:00 UTC already"), ledger.turn(due=due):
+    with pytest.raises(Running, match="has run for 2026-03-01 12:00 UTC already"), file.turn(due=due):
         pass
 
 

@@ -29,7 +29,8 @@ from crawler.verdicts.verdict import unobserved_verdict
 from extractors.mentions.mention import Mention
 from extractors.model.ark import Ark
 from extractors.model.errors import UserMistake
-from reports.hints import MOST_FAULTS, MOST_PLACES, Fault, failing_words, place_words
+from reports.hints import MOST_FAULTS, MOST_PLACES, Fault, failing_words
+from reports.tables.wording import place_words
 
 if TYPE_CHECKING:
     from arkaudit.datasets.documents import DatasetDocuments

@@ -10,8 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from pathlib import Path
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeVar
 
 from arkaudit.output.baseline import READ, UNREADABLE, RunResults, Subject
@@ -25,8 +24,9 @@ from extractors.model.check_characters import CheckCharacter
 from extractors.model.documents import ABOUT_CITATIONS, Finding
 from extractors.model.errors import RunInterrupted
 from extractors.two_passes import DocumentSummary, RenderedDocument, TwoPasses
-from reports.hints import MOST_FAULTS, Fault, place_words
+from reports.hints import MOST_FAULTS, Fault
 from reports.languages.display import count_noun
+from reports.tables.wording import place_words
 
 if TYPE_CHECKING:
     from arkaudit.configuration.config import Config
@@ -91,9 +91,6 @@ def seekable_input() -> BinaryIO:
 
 # -- totals
 
-#: Bytes of a file that are searched for the number of a line.
-_MOST_BYTES = 2**24
-
 
 @dataclass(frozen=True, slots=True, order=True)
 class MistypedArk:
@@ -102,6 +99,8 @@ class MistypedArk:
     document: str
     page: int
     """0 for documents without pages."""
+    line: int
+    """0 for documents without lines."""
     as_written: str
     suggestions: tuple[str, ...]
     """For the first mistyped ARKs of a document."""
@@ -114,28 +113,11 @@ class MistypedArk:
     @property
     def words(self) -> str:
         """A message with the place and the suggested ARKs."""
-        line = 0 if self.page else _line_of(self.document, self.as_written)
-        where = f"{self.document}:{line}" if line else place_words(self.document, self.page or None)
+        where = place_words(self.document, self.page or None, self.line or None)
         first, rest = self.suggestions[:_MOST_SUGGESTIONS], len(self.suggestions) - _MOST_SUGGESTIONS
         more = f", or {rest} more" if rest > 0 else ""
         meant = f"; did you mean {' or '.join(first)}{more}?" if first else ""
         return f"{where}: {self.as_written}: its check character is wrong{meant}"
-
-
-def _line_of(document: str, as_written: str) -> int:
-    """Return the number of the line of a file that holds *as_written*; 0 if it is not found."""
-    data = _read_beginning(document)
-    at = data.find(as_written.split("\n")[0].strip().encode("utf-8", "replace"))
-    return data.count(b"\n", 0, at) + 1 if at >= 0 else 0
-
-
-@lru_cache(maxsize=1)
-def _read_beginning(document: str) -> bytes:
-    try:
-        with Path(document).open("rb") as file:
-            return file.read(_MOST_BYTES)
-    except OSError:
-        return b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +135,12 @@ class CountedDocument:
     def from_document(cls, render: Callable[[Document], Any], document: Document) -> CountedDocument:
         """Render and count a document. It is a method of a module-level class, so that another process can run it."""
         mentions, name = document.mentions, document.name
-        failing = {(one.page or 0, one.as_written): one for one in mentions if one.check is CheckCharacter.FAILS}
+        failing = {
+            (one.page or 0, one.as_written): one for one in reversed(mentions) if one.check is CheckCharacter.FAILS
+        }
         mistyped = [
-            MistypedArk(name, *key, failing[key].suggestions if index < MOST_FAULTS else ())
-            for index, key in enumerate(sorted(failing))
+            MistypedArk(name, page, one.line or 0, written, one.suggestions if index < MOST_FAULTS else ())
+            for index, ((page, written), one) in enumerate(sorted(failing.items(), key=itemgetter(0)))
         ]
         citations = {one.citation for one in mentions}
         repaired = {one.citation for one in mentions if one.repairs}

@@ -184,9 +184,9 @@ def run(
             is_ending=True,
             has_status=config.name is not None,
         )
+        is_unchanged = key is not None and key == status_key(store_file)
         if config.notify.is_wanted:
             send_news(config, store_file, reported.report, config_file=config_file)
-        is_unchanged = key is not None and key == status_key(store_file)
         note_reported(store_file, run_id)
         if is_unchanged and reported.status and config.name and config_file:
             keep_status(config.name, config_file, store_file, reported.status)
@@ -201,17 +201,17 @@ def run(
 
 @contextmanager
 def _turn(config: Config, config_file: Path | None, scheduled: datetime | None) -> Iterator[None]:
-    """Record the run of a named audit in its ledger; other runs have none.
+    """Record the run of a named audit as its last one; other runs are not recorded.
 
     A scheduled run exits with 0 if the audit is already running.
     """
     if config.name is None or config_file is None:
         yield
         return
-    from arkaudit.schedules.ledger import FOLDER, Ledger, Running
+    from arkaudit.schedules.last_run import FOLDER, LastRunFile, Running
 
     try:
-        with Ledger(config_file.parent / FOLDER, config.name).turn(due=scheduled):
+        with LastRunFile(config_file.parent / FOLDER, config.name).turn(due=scheduled):
             yield
     except Running as running:
         if scheduled is None:

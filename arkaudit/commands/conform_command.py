@@ -29,11 +29,7 @@ from extractors.model.errors import UserMistake
 @repeatable("--gone", metavar="ARK", help="An ARK whose object is gone. Repeatable.")
 @repeatable("--only", "sections", metavar="SECTION", help="Only this section, such as 5.1. Repeatable.")
 @click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "junit", "html", "md", "badge"]),
-    default="text",
-    show_default=True,
+    "--format", "form", type=click.Choice(["text", "json", "junit", "html", "md"]), default="text", show_default=True
 )
 @click.option(
     "--against",

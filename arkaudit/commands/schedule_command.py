@@ -8,8 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -31,7 +30,7 @@ from arkaudit.commands.options import (
 from arkaudit.configuration.schedule import Schedule
 from arkaudit.output.exits import EXIT_FINDING, EXIT_INTERRUPTED, EXIT_MISTAKE, EXIT_UNFINISHED, closed, say
 from arkaudit.own_packages import OWN_PROCESS
-from arkaudit.schedules.ledger import FOLDER, Due, Ledger, ScheduledRun, due_now
+from arkaudit.schedules.last_run import FOLDER, Due, LastRun, LastRunFile, due_now
 from extractors.model.errors import UserMistake
 
 if TYPE_CHECKING:
@@ -88,14 +87,14 @@ def schedule_due(config_file: Path, dry_run: bool) -> None:
         return
     runs = Runs(config_file)
     with until_stopped(runs):
-        codes = run_due(audits, runs, now=lambda: datetime.now(UTC))
-    sys.exit(max(codes, default=0, key=abs))
+        codes = run_due(audits, runs, {})
+    sys.exit(max(codes.values(), default=0, key=abs))
 
 
 @schedule.command("run", short_help="Keep running, and start each audit when it is due.")
 @_SCHEDULED
 def schedule_run(config_file: Path) -> None:
-    """Keep running, and start each audit when it is due; missed and unfinished ones first.
+    """Keep running, and run each audit when it is due, one after the other; missed and unfinished ones first.
 
     On a signal (Ctrl-C, SIGTERM) running audits finish their requests in flight and end. They are resumed when this
     command is started again.
@@ -107,10 +106,10 @@ def schedule_run(config_file: Path) -> None:
 @required_config_option
 @audit_option
 @store_file_option(help="[default: the configuration's]")
-@click.option("--run", "run_id", type=int, help="The run to report.  [default: the newest audit]")
+@click.option("--run", "run_id", type=int, help="The last run to report.  [default: the newest audit]")
 @flag("--dry-run", help="Only print the message and its targets.")
 def notify(config_file: Path, audit: str | None, store_file: Path | None, run_id: int | None, dry_run: bool) -> None:
-    """Send the changes that a run found through the configured channels, if there are any.
+    """Send each configured channel the changes up to a run that it was not told yet, if there are any.
 
     A run does this at its end. This command is for tests, and for messages that could not be sent.
 
@@ -130,7 +129,7 @@ def notify(config_file: Path, audit: str | None, store_file: Path | None, run_id
 def overview(config_file: Path, out: Path | None) -> None:
     """Write a page with a row for each named audit: its verdict, its trend, the age of its last check, its last change.
 
-    Each audit also gets an Atom feed of its changes, and its status as JSON. No request is sent.
+    Each audit also gets an Atom feed of its changes. No request is sent.
 
     \b
     arkaudit overview -c arkaudit.toml --out site
@@ -151,8 +150,6 @@ def overview(config_file: Path, out: Path | None) -> None:
 
 #: Maximum wait between two checks for due audits, which include unfinished ones.
 _LOOK_AGAIN = timedelta(minutes=1)
-#: Seconds between two checks for finished runs.
-_SLICE_S = 1.0
 #: Exit codes of successful and interrupted runs. SIGTERM kills a child that has not installed its handlers yet.
 _NO_FAILURES = frozenset({0, EXIT_FINDING, EXIT_INTERRUPTED, -signal.SIGTERM})
 #: Seconds until a run that still finishes its requests in flight gets a second signal.
@@ -165,16 +162,13 @@ class ScheduledAudit:
 
     name: str
     schedule: Schedule
-    ledger: Ledger
+    last_run: LastRunFile
     has_overview: bool
     """True if the overview is written after each of its runs."""
 
     def due(self, now: datetime) -> Due | None:
         """Return the moment for which the audit has to run now; None also while it is running."""
-        if self.ledger.is_running():
-            return None
-        content = self.ledger.content(now)
-        return due_now(self.schedule, content.entries, since=content.since, now=now)
+        return None if self.last_run.is_running() else due_now(self.schedule, self.last_run.read(now), now)
 
 
 def scheduled_audits(audits: Mapping[str | None, Config], config_file: Path) -> list[ScheduledAudit]:
@@ -184,7 +178,7 @@ def scheduled_audits(audits: Mapping[str | None, Config], config_file: Path) -> 
         ScheduledAudit(
             name,
             Schedule.parse(config.schedule, config.timezone),
-            Ledger(folder, name),
+            LastRunFile(folder, name),
             has_overview=config.overview.out is not None,
         )
         for name, config in audits.items()
@@ -203,33 +197,29 @@ def load_scheduled_audits(config_file: Path) -> list[ScheduledAudit]:
 
 
 class Runs:
-    """The child processes of this scheduler, which a signal ends."""
+    """The child processes of this scheduler, one after the other, which a signal ends."""
 
     def __init__(self, config_file: Path) -> None:
         self._config_file = config_file
-        self._children: set[subprocess.Popen[bytes]] = set()
-        self._guard = threading.Lock()
-        self.is_stopping = False
+        self._child: subprocess.Popen[bytes] | None = None
+        self.ended = threading.Event()
+        """Set when no more runs begin."""
 
     def run(self, name: str, due: Due) -> int:
         """Run one audit, and return its exit code."""
         command = [*OWN_PROCESS, "run", "-c", str(self._config_file), "--audit", name]
         resumed = ", resumed" if due.resumes else ""
-        with self._guard:
-            if self.is_stopping:
-                return EXIT_INTERRUPTED
-            begun = time.monotonic()
-            say(f"{name}: due {due.moment:%Y-%m-%d %H:%M} UTC{resumed}: begins")
-            child = subprocess.Popen(
-                [*command, "--scheduled", due.moment.isoformat()],
-                stdin=subprocess.DEVNULL,
-                # A closed standard output must not become another file of the child.
-                stdout=subprocess.DEVNULL if sys.stdout.fileno() in closed else None,
-            )
-            self._children.add(child)
-        code = child.wait()
-        with self._guard:
-            self._children.discard(child)
+        if self.ended.is_set():
+            return EXIT_INTERRUPTED
+        begun = time.monotonic()
+        say(f"{name}: due {due.moment:%Y-%m-%d %H:%M} UTC{resumed}: begins")
+        self._child = subprocess.Popen(
+            [*command, "--scheduled", due.moment.isoformat()],
+            stdin=subprocess.DEVNULL,
+            # A closed standard output must not become another file of the child.
+            stdout=subprocess.DEVNULL if sys.stdout.fileno() in closed else None,
+        )
+        code = self._child.wait()
         how = f"exit code {code}" if code >= 0 else f"signal {-code}"
         say(f"{name}: ended with {how}, after {time.monotonic() - begun:.0f} s")
         return code
@@ -240,64 +230,52 @@ class Runs:
         subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False)
 
     def stop(self) -> None:
-        """Start no more runs, and end the running ones: they finish requests in flight, until a second signal."""
-        with self._guard:
-            is_first, self.is_stopping = not self.is_stopping, True
-            for child in self._children:
-                with suppress(ProcessLookupError):
-                    child.send_signal(signal.SIGTERM)
+        """Start no more runs, and end the running one: it finishes requests in flight, until a second signal.
+
+        A signal may come while a run is being started, so it is sent again in any case.
+        """
+        is_first = not self.ended.is_set()
+        self.ended.set()
+        if self._child is not None:
+            with suppress(ProcessLookupError):
+                self._child.send_signal(signal.SIGTERM)
         if is_first:
             again = threading.Timer(_PATIENCE_S, self.stop)
             again.daemon = True
             again.start()
 
 
-def run_due(audits: Iterable[ScheduledAudit], runs: Runs, *, now: Callable[[], datetime]) -> list[int]:
-    """Run due audits one after the other, and return their exit codes."""
-    codes = []
+def run_due(audits: Iterable[ScheduledAudit], runs: Runs, problems: dict[str, str]) -> dict[str, int]:
+    """Run due audits one after the other, and return the exit codes of those that ran, or could not be started.
+
+    A problem that prevents a run is printed and added to *problems*, unless it is there already.
+    """
+    codes = {}
     for audit in audits:
-        code, problem = _run_if_due(audit, runs, now())
-        if problem:
+        code, problem = _run_if_due(audit, runs, datetime.now(UTC))
+        if problem and problem != problems.get(audit.name):
             say(problem, level=logging.ERROR)
-        codes += [] if code is None else [code]
+        if code is not None or problems.get(audit.name):
+            codes[audit.name] = code or 0
+        problems[audit.name] = problem
     return codes
 
 
 def serve(audits: Sequence[ScheduledAudit], runs: Runs) -> int:
     """Run audits when they are due until a signal comes, or until all of them fail to start.
 
-    Different audits run in parallel and share the throttle of each host. Return the highest exit code among the last
-    results of all audits, or 0 without a failure.
+    Return the highest exit code among the last results of all audits, or 0 without a failure.
     """
-    ended = threading.Event()
-    under_way: dict[str, Future[tuple[int | None, str]]] = {}
     problems: dict[str, str] = {}
     codes: dict[str, int] = {}
-
-    def settle(name: str) -> None:
-        code, problem = under_way.pop(name).result()
-        if problem and problem != problems.get(name):
-            say(problem, level=logging.ERROR)
-        if code is not None or problems.get(name):
-            codes[name] = code or 0
-        problems[name] = problem
-
-    with until_stopped(runs, ended), ThreadPoolExecutor(len(audits)) as pool:
-        while not ended.is_set():
+    with until_stopped(runs):
+        while not runs.ended.is_set():
+            codes |= run_due(audits, runs, problems)
+            if all(problems.values()):
+                break
             now = datetime.now(UTC)
-            for audit in audits:
-                if audit.name not in under_way:
-                    under_way[audit.name] = pool.submit(_run_if_due, audit, runs, now)
             following = min(audit.schedule.next_after(now) for audit in audits) - now
-            # The monotonic clock is never set. Short waits let signals be handled at once.
-            wake_s = time.monotonic() + min(_LOOK_AGAIN, following).total_seconds()
-            while not ended.wait(_SLICE_S) and time.monotonic() < wake_s:
-                for name in [name for name, future in under_way.items() if future.done()]:
-                    settle(name)
-                if all(problems.get(audit.name) for audit in audits):
-                    ended.set()
-    for name in list(under_way):
-        settle(name)
+            runs.ended.wait(min(_LOOK_AGAIN, following).total_seconds())
     failed = (code for code in codes.values() if code not in _NO_FAILURES)
     return max((EXIT_UNFINISHED if code < 0 else code for code in failed), default=0)
 
@@ -312,7 +290,7 @@ def _run_if_due(audit: ScheduledAudit, runs: Runs, now: datetime) -> tuple[int |
         if audit.has_overview:
             runs.write_overview()
         return code, ""
-    # An unusable ledger must not stop the other audits.
+    # An unusable file must not stop the other audits.
     except UserMistake as problem:
         return EXIT_MISTAKE, f"{audit.name}: {problem}"
     except Exception as bug:
@@ -321,14 +299,12 @@ def _run_if_due(audit: ScheduledAudit, runs: Runs, now: datetime) -> tuple[int |
 
 
 @contextmanager
-def until_stopped(runs: Runs, ended: threading.Event | None = None) -> Iterator[None]:
-    """Stop *runs*, and set *ended*, on SIGINT and SIGTERM."""
+def until_stopped(runs: Runs) -> Iterator[None]:
+    """Stop *runs* on SIGINT and SIGTERM."""
 
     def stop(*_: object) -> None:
         say("stopping: running audits finish their requests in flight; they are resumed the next time")
         runs.stop()
-        if ended is not None:
-            ended.set()
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -351,31 +327,30 @@ _OUTCOMES = {
 
 def row(audit: ScheduledAudit, now: datetime) -> dict[str, Any]:
     """Return the next run and the last result of an audit, as JSON values."""
-    is_running = audit.ledger.is_running()
+    is_running = audit.last_run.is_running()
     due = audit.due(now)
-    entries = audit.ledger.content(now).entries
-    last = entries[-1] if entries else None
+    last = audit.last_run.read(now)
     return {
         "audit": audit.name,
         "schedule": audit.schedule.expression,
         "timezone": str(audit.schedule.zone or "UTC"),
         "next": (due.moment if due else audit.schedule.next_after(now)).isoformat(),
         "is_due": due is not None,
-        "last_started": last.started.isoformat() if last else None,
-        "last_ended": last.ended.isoformat() if last and last.ended else None,
+        "last_started": last.started.isoformat() if last.attempts else None,
+        "last_ended": last.ended.isoformat() if last.ended else None,
         "outcome": outcome(last, is_running=is_running),
     }
 
 
-def outcome(last: ScheduledRun | None, *, is_running: bool) -> str:
+def outcome(last: LastRun, *, is_running: bool) -> str:
     """Return the result of the last run in a few words.
 
-    >>> outcome(ScheduledRun(datetime(2026, 3, 1, tzinfo=UTC)), is_running=False)
+    >>> outcome(LastRun(datetime(2026, 3, 1, tzinfo=UTC), attempts=1), is_running=False)
     'killed'
     """
     if is_running:
         return "running"
-    if last is None:
+    if not last.attempts:
         return "not yet run"
     if last.ended is None:
         return "killed"

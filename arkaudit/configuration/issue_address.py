@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
+from extractors.model.errors import UserMistake
+
 #: For each service: its API, the path of the API at a server of one's own, and the variables for API and token.
 _SERVICES = {
     "github": ("https://api.github.com", "/api/v3", "GITHUB_API_URL", "GITHUB_TOKEN"),
@@ -16,6 +18,15 @@ _SERVICES = {
 _NAME = r"(?!\.+(?:/|$))[\w.-]+"
 _PATHS = {"github": re.compile(f"{_NAME}/{_NAME}", re.ASCII), "gitlab": re.compile(f"{_NAME}(?:/{_NAME})+", re.ASCII)}
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+def _is_private(url: str) -> bool:
+    """Return True if nobody on the way to *url* can read a request."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
+    except ValueError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +52,7 @@ class IssueAddress:
         is_place = service in _PATHS and _PATHS[service].fullmatch(path) and place.rstrip("/").endswith(path)
         if not is_place or "@" in parts.netloc or (origin and not parts.hostname):
             raise ValueError(f"{text!r} is neither github:OWNER/REPOSITORY nor gitlab:GROUP/PROJECT")
-        if origin and parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
+        if origin and not _is_private(place):
             raise ValueError(f"{text!r} needs an https address: a token is sent there")
         return cls(service, path, "" if parts.hostname in ("github.com", "gitlab.com") else origin)
 
@@ -50,10 +61,17 @@ class IssueAddress:
         """The environment variable with the token."""
         return _SERVICES[self.service][3]
 
-    def issues_url(self, environment: Mapping[str, str] = os.environ) -> str:
-        """Return the address of the issues in the API."""
+    def api_url(self, environment: Mapping[str, str] = os.environ) -> str:
+        """Return the address of the API. Raises `UserMistake` if a token would go there unencrypted."""
         usual, path, variable, _ = _SERVICES[self.service]
         api = f"{self.origin}{path}" if self.origin else (environment.get(variable) or usual).rstrip("/")
+        if not _is_private(api):
+            raise UserMistake(f"{variable} needs an https address: a token is sent there")
+        return api
+
+    def issues_url(self, environment: Mapping[str, str] = os.environ) -> str:
+        """Return the address of the issues in the API."""
+        api = self.api_url(environment)
         if self.service == "github":
             return f"{api}/repos/{self.path}/issues"
         return f"{api}/projects/{quote(self.path, safe='')}/issues"

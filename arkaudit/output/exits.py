@@ -182,14 +182,15 @@ def end_unread(what: str, reasons: Sequence[str]) -> NoReturn:
 def say(text: str, *, level: int = logging.INFO) -> None:
     """Print a line on standard error and log it, without terminal escapes; with `--quiet` print only warnings.
 
-    A very long line, which quotes a value of a stranger, is cut.
+    A very long line, which quotes a value of a stranger, is cut; first its secrets are redacted, which a cut would hide.
     """
+    text = redact(text)
     if len(text) > _MOST_LINE_CHARS:
         text = f"{text[:_MOST_LINE_CHARS]}…"
     logger.log(level, "%s", text, extra={"is_shown": True})
     if quiet.is_on and level < logging.WARNING:
         return
-    sys.stderr.write(redact(escape_invisible(f"arkaudit: {text}")) + "\n")
+    sys.stderr.write(escape_invisible(f"arkaudit: {text}") + "\n")
 
 
 def end(code: int, text: str) -> NoReturn:

@@ -199,7 +199,8 @@ def print_mentions(rows: Iterable[Row], console: Console) -> None:
     table = _table("ARK", "document", "where", "repairs", "confidence")
     longest = 0
     for row in rows:
-        where = f"p. {row['page']}" if row["page"] else row["place"] or row["role"]
+        page, line = row["page"] and f"p. {row['page']}", row["line"] and f"line {row['line']}"
+        where = page or line or row["place"] or row["role"]
         cells = (row["ark"], row["document"], where, ", ".join(row["repairs"]), row["confidence"])
         table.add_row(*(Text(escape_invisible(str(cell))) for cell in cells))
         longest = max(longest, len(row["ark"]))

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from arkaudit.output import exits
 from arkaudit.output.baseline import READ, UNREADABLE, RunResults, Subject
 from arkaudit.output.exits import OutputClosed, after_run, also_in, forget, print_ending, say
 from arkaudit.output.output_rows import whole, write, write_file
@@ -127,7 +128,7 @@ def report_on(
     for name, problem in failed.items():
         # The traceback goes to the log.
         logger.error("the report as %s", name, exc_info=problem, extra={"is_shown": True})
-        why = " ".join(f"{type(problem).__name__}: {problem}".split())[:_LONGEST_REASON]
+        why = exits.redact(" ".join(f"{type(problem).__name__}: {problem}".split()))[:_LONGEST_REASON]
         words = f"the report could not be made as {name}, which is a bug of arkaudit: {why}"
         say(words, level=logging.ERROR)
     status = status_of(report, store) if has_status and not frames.is_alone else None

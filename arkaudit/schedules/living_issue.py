@@ -6,22 +6,22 @@ marks belongs to people, and so do the ticks of the check-list.
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from http.client import HTTPException
+from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
 
 from arkaudit.configuration.issue_address import IssueAddress
+from arkaudit.output import exits
 from extractors.model.errors import ArkauditError
 from reports.formats.digest import Digest, as_markdown, issue_text
 from reports.languages import Language
 from reports.languages.display import escape_invisible
-
-if TYPE_CHECKING:
-    from requests import Response
 
 #: Time limits in seconds for connecting, and for each part of an answer.
 _PATIENCE_S = (10.0, 30.0)
@@ -30,19 +30,14 @@ _MOST_PAGES = 1_000
 _MOST_REDIRECTS = 5
 #: Characters that GitHub stores as the text of an issue or comment; GitLab stores more.
 MOST_CHARS = 65_000
+#: Bytes of an answer.
+MOST_BYTES = 2**24
 #: Characters of an answer that a message quotes.
 _LONGEST_REASON = 200
 #: The marks are lines of their own: text from documents never begins a line.
-_BEGIN = re.compile(
-    r"^<!-- arkaudit:begin audit=(?P<audit>\S+) run=(?P<run>[0-9]{1,18}) at=(?P<at>[0-9T:-]+)(?P<closed> closed)? -->"
-    r"[ \r]*$",
-    re.MULTILINE,
-)
+_BEGIN = re.compile(r"^<!-- arkaudit:begin audit=(?P<audit>\S+)(?P<closed> closed)? -->[ \r]*$", re.MULTILINE)
 _END = re.compile(r"^<!-- arkaudit:end -->[ \r]*$", re.MULTILINE)
 _TICKED = re.compile(r"^[ ]*[-*] \[[xX]\] .*<!-- cause ([0-9a-f]{12}) -->[ \r]*$", re.MULTILINE)
-
-#: Returns the digest with the changes since an earlier run, given by number and start, or None if it is not known.
-DigestSince = Callable[[int, str], Digest | None]
 
 
 class NotSent(ArkauditError):
@@ -66,9 +61,6 @@ class IssueSection:
 
     span: tuple[int, int]
     """Its place in the text, with the marks."""
-    run_id: int
-    at: str
-    """The start of that run in ISO 8601."""
     was_closed: bool
     """True if that update closed the issue."""
     ticked: frozenset[str]
@@ -85,7 +77,7 @@ class IssueSection:
             return None
         span = (begin.start(), (_END.search(body, begin.end()) or begin).end())
         ticked = frozenset(_TICKED.findall(body[slice(*span)]))
-        return cls(span, int(begin["run"]), begin["at"], bool(begin["closed"]), ticked)
+        return cls(span, bool(begin["closed"]), ticked)
 
 
 def section_text(
@@ -95,19 +87,17 @@ def section_text(
 
     The boxes of the causes in *ticked* are ticked. ARKs and causes are left out to stay within *limit* characters.
     """
-    audit, run = quote(digest.audit, safe=""), digest.news.run_id
     state = " closed" if digest.news.is_clear else ""
-    begin = f"<!-- arkaudit:begin audit={audit} run={run} at={digest.news.at}{state} -->"
+    begin = f"<!-- arkaudit:begin audit={quote(digest.audit, safe='')}{state} -->"
     note = language.gettext("arkaudit updates this part after each audit. Ticks, and text outside of it, stay.")
     rest = f"\n_{note}_\n<!-- arkaudit:end -->"
     return f"{begin}\n{issue_text(digest, language, ticked=ticked, limit=limit - len(begin) - len(rest))}{rest}"
 
 
-def keep_issue(address: str, digest_since: DigestSince, digest: Digest, language: Language) -> None:
-    """Open, update, close or reopen the issue of an audit; comment on changes. Raises `NotSent`.
+def keep_issue(address: str, digest: Digest, language: Language) -> None:
+    """Open, update, close or reopen the issue of an audit; comment on changes. Raises `NotSent` and `UserMistake`.
 
-    A closed issue is opened again for new failures only. If earlier updates failed, the comment has the changes since
-    the last one that succeeded.
+    A closed issue is opened again for new failures only. Without a memory of earlier updates, nothing counts as new.
     """
     tracker = _Tracker(IssueAddress.parse(address))
     issue = tracker.find(digest.audit)
@@ -116,22 +106,13 @@ def keep_issue(address: str, digest_since: DigestSince, digest: Digest, language
             title = language.gettext("ARKs that fail: {audit}", audit=escape_invisible(digest.audit))
             tracker.send("POST", tracker.url, title=title, **{tracker.text: section_text(digest, language)})
         return
-    last = issue.section
-    # The issue shows a later run: this one is sent again.
-    if last.at > digest.news.at:
-        return
-    if last.at == digest.news.at:
-        changes = None
-    elif last.run_id == digest.news.compared_run:
-        changes = digest
-    else:
-        changes = digest_since(last.run_id, last.at)
-    is_new = last.was_closed or (changes is not None and changes.has_new_failures)
+    last, has_memory = issue.section, digest.news.compared_run is not None
+    is_new = last.was_closed or (has_memory and digest.has_new_failures)
     reopens = not issue.is_open and digest.has_failures and is_new
     if not (issue.is_open or reopens):
         return
-    if changes is not None and changes.changes:
-        comment = as_markdown(replace(changes, causes=(), more_causes=0), language, limit=MOST_CHARS)
+    if has_memory and digest.changes:
+        comment = as_markdown(replace(digest, causes=(), more_causes=0), language, limit=MOST_CHARS)
         tracker.send("POST", f"{issue.url}/{tracker.comments}", body=comment)
     begin, end = last.span
     rest = len(issue.body) - (end - begin)
@@ -151,6 +132,9 @@ class _Tracker:
         if not self._token:
             raise NotSent(f"set the environment variable {address.token_variable}")
         is_github = address.service == "github"
+        self.is_github = is_github
+        self._user_url = f"{address.api_url()}/user"
+        self._author, self._login = ("user", "login") if is_github else ("author", "username")
         self.text = "body" if is_github else "description"
         self.comments = "comments" if is_github else "notes"
         self.update = "PATCH" if is_github else "PUT"
@@ -160,15 +144,32 @@ class _Tracker:
         self._number = "number" if is_github else "iid"
 
     def find(self, audit: str) -> LivingIssue | None:
-        """Return the oldest issue about an audit, or None."""
+        """Return the oldest issue about an audit that the account of the token opened, or None."""
+        account = self._account()
         for row in self._rows():
-            body = str(row.get(self.text) or "").replace("\r\n", "\n")
-            found = IssueSection.find(body, audit)
+            author = row.get(self._author)
             # GitHub lists pull requests, too.
-            if found and "pull_request" not in row:
+            if not isinstance(author, dict) or "pull_request" in row:
+                continue
+            # Only apps that the owner of a repository has installed there can open issues in it.
+            is_ours = author.get(self._login) == account if account else author.get("type") == "Bot"
+            body = str(row.get(self.text) or "").replace("\r\n", "\n")
+            found = IssueSection.find(body, audit) if is_ours else None
+            if found:
                 is_open = str(row.get("state")).startswith("open")
                 return LivingIssue(f"{self.url}/{row.get(self._number)}", body, is_open, found)
         return None
+
+    def _account(self) -> str | None:
+        """Return the name of the account that the token belongs to; None for the token of an app, which has none."""
+        answer = self._follow("GET", self._user_url)
+        if answer.status == 403 and self.is_github and not _is_limited(answer):
+            return None
+        values = self._checked(answer).value()
+        name = values.get(self._login) if isinstance(values, dict) else None
+        if not isinstance(name, str) or not name:
+            raise NotSent(f"{answer.host} did not name the account of the token")
+        return name
 
     def _rows(self) -> Iterator[Mapping[str, Any]]:
         """Yield all issues, the oldest first, so that new issues do not move others to another page."""
@@ -177,59 +178,112 @@ class _Tracker:
             if url is None:
                 return
             answer = self.send("GET", url)
-            following = answer.links.get("next", {}).get("url")
-            try:
-                rows, url = answer.json(), following and urljoin(answer.url, following)
-            except ValueError:
-                rows = None
+            rows, url = answer.value(), answer.next_url
             if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-                raise NotSent(f"{urlsplit(self.url).netloc} did not answer with a list of issues")
+                raise NotSent(f"{answer.host} did not answer with a list of issues")
             # GitLab follows a renamed project for this method only.
             self.url = answer.url.partition("?")[0]
             yield from rows
         raise NotSent(f"{self._address} has too many issues to look for ours")
 
-    def send(self, method: str, url: str, **values: str) -> Response:
-        """Return the answer to a request. Raises `NotSent` for anything but a success.
+    def send(self, method: str, url: str, **values: str) -> _Answer:
+        """Return the answer to a request. Raises `NotSent` for anything but a success."""
+        return self._checked(self._follow(method, url, values))
 
-        A repository that was renamed is followed, but the token is never sent to another host.
+    def _follow(self, method: str, url: str, values: Mapping[str, str] | None = None) -> _Answer:
+        """Return the answer to a request, after the redirects of a repository that was renamed. Raises `NotSent`.
+
+        The token is never sent to another host.
         """
+        for _ in range(_MOST_REDIRECTS):
+            answer = self._fetch(method, url, values)
+            if not 300 <= answer.status < 400 or "Location" not in answer.headers:
+                return answer
+            try:
+                url = urljoin(url, answer.headers["Location"])
+            except ValueError:
+                raise NotSent(f"{answer.host} names a malformed address") from None
+        raise NotSent(f"{self._address}: the redirects form a loop")
+
+    def _checked(self, answer: _Answer) -> _Answer:
+        if not 200 <= answer.status < 300:
+            raise NotSent(_reason(answer, self._address, datetime.now(UTC)))
+        return answer
+
+    def _fetch(self, method: str, url: str, values: Mapping[str, str] | None = None) -> _Answer:
+        """Return the answer to one request, at most `MOST_BYTES` long. Raises `NotSent`."""
         import requests
+        from urllib3.exceptions import HTTPError
 
         def authorize(request: requests.PreparedRequest) -> requests.PreparedRequest:
             request.headers["Authorization"] = f"Bearer {self._token}"
             return request
 
-        for _ in range(_MOST_REDIRECTS):
+        try:
             parts, own = urlsplit(url), urlsplit(self.url)
             if (parts.scheme, parts.netloc) != (own.scheme, own.netloc):
                 raise NotSent(f"{self._address} has moved to {parts.netloc}: correct notify.issue")
-            try:
-                answer = requests.request(
-                    method, url, json=values or None, auth=authorize, timeout=_PATIENCE_S, allow_redirects=False
+            with requests.Session() as session:
+                # A proxy would see the token of a request to loopback without TLS.
+                session.trust_env = parts.scheme == "https"
+                # A compressed answer could be of any length.
+                session.headers["Accept-Encoding"] = "identity"
+                answer = session.request(
+                    method,
+                    url,
+                    json=values or None,
+                    auth=authorize,
+                    timeout=_PATIENCE_S,
+                    allow_redirects=False,
+                    stream=True,
                 )
-            except requests.Timeout:
-                raise NotSent(f"{parts.netloc} did not answer in time") from None
-            except requests.RequestException as problem:
-                raise NotSent(f"{parts.netloc} can't be reached: {type(problem).__name__}") from None
-            # Requests reads the address of a redirect even if it does not follow it.
-            except ValueError:
-                raise NotSent(f"{parts.netloc} names a malformed address") from None
-            if answer.ok and not answer.is_redirect:
-                return answer
-            if not answer.is_redirect:
-                raise NotSent(_reason(answer, self._address, datetime.now(UTC)))
-            url = urljoin(url, answer.headers["Location"])
-        raise NotSent(f"{self._address}: the redirects form a loop")
+                data = answer.raw.read(MOST_BYTES + 1, decode_content=False)
+                next_url = answer.links.get("next", {}).get("url")
+        except requests.Timeout:
+            raise NotSent(f"{parts.netloc} did not answer in time") from None
+        except (requests.RequestException, OSError, HTTPException, HTTPError) as problem:
+            raise NotSent(f"{parts.netloc} can't be reached: {type(problem).__name__}") from None
+        # Requests reads the address of a redirect even if it does not follow it.
+        except ValueError:
+            raise NotSent(f"{own.netloc} names a malformed address") from None
+        if len(data) > MOST_BYTES:
+            raise NotSent(f"the answer of {parts.netloc} is longer than {MOST_BYTES} bytes")
+        return _Answer(url, answer.status_code, answer.headers, data, next_url and urljoin(url, next_url))
 
 
-def _reason(answer: Response, address: IssueAddress, now: datetime) -> str:
-    """Return the reason of a refusal in words."""
-    status, host = answer.status_code, urlsplit(answer.url).netloc
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """An answer of a tracker."""
+
+    url: str
+    status: int
+    headers: Mapping[str, str]
+    data: bytes
+    next_url: str | None
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.url).netloc
+
+    def value(self) -> Any:
+        """Return the answer as a JSON value; None if it is none."""
+        try:
+            return json.loads(self.data)
+        except (ValueError, RecursionError):
+            return None
+
+
+def _is_limited(answer: _Answer) -> bool:
     headers = answer.headers
     is_spent = "0" in (headers.get("X-RateLimit-Remaining"), headers.get("RateLimit-Remaining"))
-    if status == 429 or (status == 403 and (is_spent or "Retry-After" in headers)):
-        until = _end_of_limit(headers, now)
+    return answer.status == 429 or (answer.status == 403 and (is_spent or "Retry-After" in headers))
+
+
+def _reason(answer: _Answer, address: IssueAddress, now: datetime) -> str:
+    """Return the reason of a refusal in words."""
+    status, host = answer.status, answer.host
+    if _is_limited(answer):
+        until = _end_of_limit(answer.headers, now)
         return f"{host} limits the requests{f' until {until:%Y-%m-%d %H:%M} UTC' if until else ''} ({status})"
     if status == 401:
         return f"{host} does not accept the token in {address.token_variable} (401)"
@@ -239,7 +293,8 @@ def _reason(answer: Response, address: IssueAddress, now: datetime) -> str:
         return f"{address} does not exist, has no issues, or the token may not read it ({status})"
     if status >= 500:
         return f"{host} has a fault ({status})"
-    return f"{host} refused it ({status}): {' '.join(answer.text.split())[:_LONGEST_REASON]}"
+    words = " ".join(answer.data.decode("utf-8", "replace").split())
+    return f"{host} refused it ({status}): {exits.redact(words)[:_LONGEST_REASON]}"
 
 
 def _end_of_limit(headers: Mapping[str, str], now: datetime) -> datetime | None:

@@ -4,31 +4,42 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
+from functools import cache, partial
+from hashlib import sha256
 from pathlib import Path
+from queue import Empty, Queue
 from shutil import which
 from string import Template
+from threading import Thread
 from typing import Any
 from urllib.parse import quote
 
 from arkaudit.configuration.config import Config, Notify
+from arkaudit.configuration.issue_address import IssueAddress
 from arkaudit.output.exits import command, say
 from arkaudit.schedules.living_issue import NotSent, keep_issue
 from crawler.model.durable_files import make_durable
-from crawler.store import StoreUnopenable
-from crawler.store.store import Store
-from extractors.model.errors import UserMistake
-from extractors.model.files import is_file, is_folder
+from crawler.store import StoreError
+from crawler.store.store import Delivery, Store
+from extractors.model.errors import ArkauditError, UserMistake
+from extractors.model.files import is_file, is_folder, path_exists
 from reports.formats.digest import FORMATS, Digest, digest_of, subject
 from reports.languages import Language, LanguageChoice
 from reports.store.frames import load_frames
 from reports.tables.report_tables import Report
 
+logger = logging.getLogger(__name__)
+logger.addHandler(logging.NullHandler())
+
 _NO_TARGET = "the configuration has no target for notifications: set file, command, urls or issue in [notify]"
 #: Time limit of a command in seconds.
 PATIENCE_S = 60.0
+#: Time limit in seconds of a delivery as a whole, with all attempts.
+DEADLINE_S = 300.0
 #: Number of further attempts after a service refused, and seconds before each.
 RETRIES = 2
 RETRY_WAIT_S = 2.0
@@ -36,32 +47,59 @@ RETRY_WAIT_S = 2.0
 _TITLE_CHARS = 250
 
 
-def channels(notify: Notify) -> Iterator[tuple[str, Callable[[Digest, Language], None]]]:
-    """Yield the channels of a configuration: a description, and a function that delivers or raises `NotSent`."""
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """A destination of news."""
+
+    words: str
+    """What it does with a message, for people; without secrets."""
+    target: str
+    """Its destination as configured, which may hold a secret."""
+    deliver: Callable[[Digest, Language], None]
+    """Delivers a digest, or raises `ArkauditError`."""
+    is_updated: bool = False
+    """True if it gets the digest of each run, and not only changes."""
+
+    def key(self, audit: str) -> str:
+        """Return the digest of an audit's name and the destination, by which the store knows the channel."""
+        return sha256(f"{audit}\n{self.target}".encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def channels(notify: Notify) -> Iterator[Channel]:
+    """Yield the channels of a configuration. Raises `UserMistake`."""
     text = FORMATS[notify.format or "markdown"]
     if notify.file is not None:
-        yield f"add to {notify.file}", partial(_add_to_file, notify.file, text)
+        yield Channel(f"add to {notify.file}", f"file:{notify.file}", partial(_add_to_file, notify.file, text))
     if notify.command:
-        yield f"run {notify.command[0]}", partial(_run_command, notify.command, text)
+        words = f"run {notify.command[0]}"
+        yield Channel(words, f"command:{shlex.join(notify.command)}", partial(_run_command, notify.command, text))
     for url in notify.urls:
-        shown = _service(url, {}).url(privacy=True)
-        yield f"send to {shown}", partial(_send_by_apprise, url, notify.format)
+        words = f"send to {_service(url, {}).url(privacy=True)}"
+        yield Channel(words, url, partial(_send_by_apprise, url, notify.format))
+    if notify.issue:
+        words = f"update the issue at {notify.issue}"
+        yield Channel(words, notify.issue, partial(keep_issue, notify.issue), is_updated=True)
 
 
 def check_channels(config: Config) -> None:
     """Raise `UserMistake` if the section ``[notify]`` has no target, or one that cannot be used."""
-    if not config.notify.is_wanted:
-        if config.notify.model_fields_set:
+    notify = config.notify
+    if not notify.is_wanted:
+        if notify.model_fields_set:
             raise UserMistake(_NO_TARGET)
         return
-    for _ in channels(config.notify):
+    for _ in channels(notify):
         pass
-    command = config.notify.command
-    if command and which(command[0]) is None:
-        raise UserMistake(f"notify.command: there is no program {command[0]!r} that can be run")
-    file = config.notify.file
-    if file is not None and (is_folder(file) or not is_folder(file.parent)):
-        raise UserMistake(f"notify.file: {file} {'is a folder' if is_folder(file) else 'has no folder'}")
+    if notify.command and which(notify.command[0]) is None:
+        raise UserMistake(f"notify.command: there is no program {notify.command[0]!r} that can be run")
+    file = notify.file
+    if file is not None and (is_folder(file) or not os.access(file if path_exists(file) else file.parent, os.W_OK)):
+        raise UserMistake(f"notify.file: {file} {'is a folder' if is_folder(file) else 'cannot be written'}")
+    if notify.issue:
+        IssueAddress.parse(notify.issue).api_url()
+    missing = [name for name in notify.variables if not os.environ.get(name)]
+    if missing:
+        raise UserMistake(f"notify: set the environment variable {', '.join(missing)}")
 
 
 def _add_to_file(path: Path, text: Callable[[Digest, Language], str], digest: Digest, language: Language) -> None:
@@ -134,50 +172,96 @@ def _service(url: str, secrets: Mapping[str, str]) -> Any:
 def send_news(
     config: Config, store_file: Path, report: Report, *, config_file: Path | None, is_dry: bool = False
 ) -> bool:
-    """Send the news of the run in *report* through all configured channels; return True if all succeeded.
+    """Send the news up to the run in *report* through all configured channels; return True if all succeeded.
 
-    The issue is updated after each run. With *is_dry*, only print the message and its targets.
+    Each channel gets what it was not told yet. With *is_dry*, only print the messages and their targets.
     """
-    notify, language = config.notify, report.language_choice.language
-    audit = config.name or store_file.stem
-
-    def digest_since(run_id: int, at: str) -> Digest | None:
-        """Return the digest with the changes since an earlier run, or None if the store has no such run."""
-        run = int(report.frames.run["run_id"].iloc[0])
-        try:
-            frames = load_frames(store_file, run_id=run, since=run_id)
-        except StoreUnopenable:
-            return None
-        if frames.since is None or at != f"{frames.since.run['started_at'].iloc[0]:%Y-%m-%dT%H:%M:%S}":
-            return None
-        since = Report.from_frames(frames, language_choice=report.language_choice)
-        return digest_of(since, audit, page=config.report.url, kinds=notify.on)
-
-    digest = digest_of(report, audit, page=config.report.url, kinds=notify.on)
-    targets: list[tuple[str, Callable[[Digest, Language], None]]] = []
-    if digest.changes or digest.news.is_unread or (notify.monthly and digest.news.opens_month):
-        targets += channels(notify)
-    elif is_dry:
-        say("nothing has changed: no message would be sent")
-    if notify.issue:
-        targets.append((f"update the issue at {notify.issue}", partial(keep_issue, notify.issue, digest_since)))
+    audit, language = config.name or store_file.stem, report.language_choice.language
+    run_id = int(report.frames.run["run_id"].iloc[0])
+    digest_since = _digests(config, store_file, report, audit)
+    printed = None
     all_sent = True
-    for target, send in targets:
-        if is_dry:
-            say(f"would {target}: {subject(digest, language)}")
-            continue
-        try:
-            send(digest, language)
-        except NotSent as problem:
-            named = ("--audit", config.name) if config.name else ()
-            run = ("--store", store_file, "--run", str(digest.news.run_id))
-            # Without a configuration the only target is an issue, and the next run updates it.
-            again = f"; send it again by {command('notify', '-c', config_file, *named, *run)}" if config_file else ""
-            say(f"not notified ({target}): {problem}{again}", level=logging.WARNING)
-            all_sent = False
-    if is_dry and targets:
-        print(FORMATS[notify.format or "markdown"](digest, language), end="")
+    try:
+        with Store.open(store_file) as store:
+            runs = store.run_ids()
+            for channel in channels(config.notify):
+                last = store.delivery(channel.key(audit))
+                if last.run_id is not None and runs.index(last.run_id) >= runs.index(run_id):
+                    say(f"nothing to {channel.words}: it has the news up to run {last.run_id}")
+                    continue
+                digest = digest_since(last)
+                is_due = digest.changes or digest.news.is_unread or channel.is_updated
+                is_due = is_due or (config.notify.monthly and digest.news.opens_month)
+                if is_dry and is_due:
+                    say(f"would {channel.words}: {subject(digest, language)}")
+                    printed = printed or digest
+                elif is_dry:
+                    say(f"nothing to {channel.words}: nothing has changed")
+                elif is_due and (problem := _deliver(channel, digest, language)):
+                    named = ("--audit", config.name) if config.name else ()
+                    again = command("notify", "-c", config_file, *named, "--store", store_file) if config_file else ""
+                    by = f", or by {again}" if again else ""
+                    say(f"not notified ({channel.words}): {problem}; the next run sends it{by}", level=logging.WARNING)
+                    all_sent = False
+                else:
+                    store.record_delivery(channel.key(audit), Delivery(run_id, digest.told))
+    except StoreError as problem:
+        say(f"not notified, or it may be sent again: {problem}", level=logging.WARNING)
+        return False
+    if printed is not None:
+        print(FORMATS[config.notify.format or "markdown"](printed, language), end="")
     return all_sent
+
+
+def _digests(config: Config, store_file: Path, report: Report, audit: str) -> Callable[[Delivery], Digest]:
+    """Return the function from what a channel was told to its digest."""
+    earlier = report.frames.since or report.frames.previous
+    compared = None if earlier is None else int(earlier.run["run_id"].iloc[0])
+
+    @cache
+    def report_since(last_run: int | None) -> Report:
+        if last_run in (None, compared):
+            return report
+        run_id = int(report.frames.run["run_id"].iloc[0])
+        frames = load_frames(store_file, run_id=run_id, since=last_run)
+        return Report.from_frames(frames, language_choice=report.language_choice)
+
+    def digest_since(last: Delivery) -> Digest:
+        return digest_of(
+            report_since(last.run_id),
+            audit,
+            page=config.report.url,
+            kinds=config.notify.on,
+            told=last.told,
+            last_run=last.run_id,
+        )
+
+    return digest_since
+
+
+def _deliver(channel: Channel, digest: Digest, language: Language) -> str:
+    """Return why a digest could not be delivered within `DEADLINE_S`, on one line; empty if it was.
+
+    A destination that never ends its answer keeps a thread, which ends with the process.
+    """
+    problems: Queue[str] = Queue()
+
+    def run() -> None:
+        try:
+            channel.deliver(digest, language)
+            problems.put("")
+        except ArkauditError as problem:
+            problems.put(str(problem))
+        # Whatever a destination answers, the run is reported and the other channels get their news.
+        except Exception as bug:
+            logger.error("%s", channel.words, exc_info=bug)
+            problems.put(f"{type(bug).__name__}: {bug}")
+
+    Thread(target=run, daemon=True).start()
+    try:
+        return " ".join(problems.get(timeout=DEADLINE_S).split())
+    except Empty:
+        return f"it did not end within {DEADLINE_S:g} s"
 
 
 def send_news_again(

@@ -1,4 +1,4 @@
-"""The overview of all named audits: a page, and for each audit a feed of its changes and its status for programs."""
+"""The overview of all named audits: a page, and for each audit a feed of its changes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from arkaudit import __version__
 from arkaudit.configuration.config import Config
 from arkaudit.configuration.schedule import Schedule
 from arkaudit.output.exits import EXIT_UNFINISHED, code_of, say
-from arkaudit.schedules.ledger import FOLDER, Ledger
+from arkaudit.schedules.last_run import FOLDER, LastRunFile
 from crawler.model.durable_files import durable_file
 from crawler.model.registry import COPY, cache_folder, load_registry
 from crawler.store.files import real_path
 from extractors.model.errors import ArkauditError, UserMistake
 from extractors.model.files import is_file, path_exists
 from reports.exports import INDEX, staging_folder
-from reports.formats.feed import atom_feed, status_json
+from reports.formats.feed import FEED, atom_feed
 from reports.languages import LanguageChoice
 from reports.page.overview import overview_page
 from reports.store.frames import load_frames
@@ -56,20 +56,19 @@ def write_overview(audits: Mapping[str | None, Config], config_file: Path, out: 
         for name, config in named.items():
             row, code_of_row = _row_of(name, config, config_file, out)
             code = max(code, code_of_row)
-            if words := row.fault or _REMARKS.get(row.state):
-                say(f"{name}: {words}", level=logging.ERROR if row.fault else logging.INFO)
+            if row.fault:
+                say(f"{name}: {row.fault}", level=logging.ERROR)
+            elif row.is_running or row.status is None:
+                words = "a run is under way, the last result stays" if row.is_running else "has no run yet"
+                say(f"{name}: {words}")
             rows.append(row)
-            texts = {"status.json": status_json(row)}
             if row.status is not None:
                 language = LanguageChoice.parse(config.report.lang).language
-                texts["feed.atom"] = atom_feed(name, row.status, config.report.url, language)
-            _write_changed(texts, folder / name, out / name)
+                feed = atom_feed(name, row.status, config.report.url, language)
+                _write_changed({FEED: feed}, folder / name, out / name)
         choice = LanguageChoice.parse(audits[None].report.lang)
         _write_changed({INDEX: overview_page(rows, now, choice)}, folder, out)
     return code
-
-
-_REMARKS = {"running": "a run is under way, the last result stays", "not-run": "has no run yet"}
 
 
 def _write_changed(texts: Mapping[str, str], folder: Path, old: Path) -> None:
@@ -86,7 +85,7 @@ def _row_of(name: str, config: Config, config_file: Path, out: Path) -> tuple[Au
     status, late_after, is_running, fault, code = None, None, False, "", 0
     # Without access to the lock, the store still shows the last result.
     with suppress(UserMistake, OSError):
-        is_running = Ledger(config_file.parent / FOLDER, name).is_running()
+        is_running = LastRunFile(config_file.parent / FOLDER, name).is_running()
     try:
         status = _status(name, config, config_file, is_running=is_running)
     except ArkauditError as problem:
@@ -102,10 +101,10 @@ def _row_of(name: str, config: Config, config_file: Path, out: Path) -> tuple[Au
     report = config.report.url
     if report is None and config.out is not None and is_file(config.out / INDEX):
         report = quote(os.path.relpath(config.out / INDEX, out))
-    return AuditRow(name, status, fault, is_running, config.schedule, late_after, report), code
+    return AuditRow(name, status, fault, is_running, late_after, report), code
 
 
-# -- Statuses are kept next to the ledgers, because to read 200 stores takes a minute, and a large one takes as long.
+# -- Statuses are kept, because to read 200 stores takes a minute, and a large one takes as long.
 
 
 def _status(name: str, config: Config, config_file: Path, *, is_running: bool) -> AuditStatus | None:

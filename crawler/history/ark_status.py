@@ -139,6 +139,22 @@ class ObjectFeatures:
     promise: MetadataValues | None = None
     """Empty if the provider states no commitment."""
 
+    def or_else(self, other: ObjectFeatures) -> ObjectFeatures:
+        """Return these features, with those of *other* in place of what was not observed."""
+        text = self if self.sketch or self.digest else other
+        return ObjectFeatures(
+            other.landing if self.landing is None else self.landing,
+            text.sketch,
+            text.digest,
+            other.description if self.description is None else self.description,
+            other.promise if self.promise is None else self.promise,
+        )
+
+    def has_other_text(self, other: ObjectFeatures, least_likeness: float) -> bool:
+        """Return True if two checks show different texts or bytes, or one shows none."""
+        is_known = bool(self.sketch or self.digest)
+        return not is_known or _other_object(self, other, least_likeness) is not None
+
 
 def metadata_to_compare(outcome: str, parsed: Mapping[str, Any]) -> MetadataValues | None:
     """Return the fields of a metadata verdict to compare; empty if there is no description, None if unknown.
@@ -179,36 +195,41 @@ def comparable_landing_url(url: str) -> str:
 
 
 def compare(
-    last_good: ObjectFeatures, current: ObjectFeatures, *, least_likeness: float
+    last_good: ObjectFeatures, previous: ObjectFeatures, current: ObjectFeatures, *, least_likeness: float
 ) -> tuple[ObjectFeatures, list[Event]]:
     """Return the features to compare with the next check, and the changes from *last_good* to *current*.
 
-    Texts differ if their likeness is below *least_likeness*. The reference is the first text, or the text of the last
-    change, so that a slow drift adds up.
+    A difference counts if the *previous* check showed it too: a time in an address, related items and a passing fault
+    vary from check to check. Another host or path counts at once. Texts differ if their likeness is below
+    *least_likeness*. The reference is the first text, or the text of the last change, so that a slow drift adds up.
     """
     differences: list[Event] = []
-    before, now = last_good.landing, current.landing
-    if before is not None and now is not None and comparable_landing_url(before) != comparable_landing_url(now):
-        differences.append(Event(EventKind.MOVED, f"from {before} to {now}"))
+    landing = last_good.landing
+    if landing is None or current.landing is None:
+        landing = landing or current.landing
+    elif _has_moved(landing, previous.landing, current.landing):
+        differences.append(Event(EventKind.MOVED, f"from {landing} to {current.landing}"))
+        landing = current.landing
     words = _other_object(last_good, current, least_likeness)
-    if words:
+    if words and not previous.has_other_text(current, least_likeness):
         differences.append(Event(EventKind.CHANGED, f"object: {words}"))
-    is_first = last_good.sketch is None and last_good.digest is None
-    text = current if words or is_first else last_good
-    for name, old, new in (
-        ("metadata", last_good.description, current.description),
-        ("commitment", last_good.promise, current.promise),
-    ):
-        others = () if old is None or new is None else _other_words(old, new)
-        differences += [Event(EventKind.CHANGED, f"{name}: {other}") for other in others]
-    known = ObjectFeatures(
-        before if now is None else now,
-        text.sketch,
-        text.digest,
-        last_good.description if current.description is None else current.description,
-        last_good.promise if current.promise is None else current.promise,
-    )
-    return known, differences
+        text = current
+    else:
+        text = last_good if last_good.sketch or last_good.digest else current
+    values: dict[str, MetadataValues | None] = {}
+    for name, service in (("description", "metadata"), ("promise", "commitment")):
+        old, before, new = (getattr(features, name) for features in (last_good, previous, current))
+        is_certain = old is None or before == new
+        if old is not None and new is not None and is_certain:
+            differences += [Event(EventKind.CHANGED, f"{service}: {other}") for other in _other_words(old, new)]
+        values[name] = new if new is not None and is_certain else old
+    return ObjectFeatures(landing, text.sketch, text.digest, values["description"], values["promise"]), differences
+
+
+def _has_moved(landing: str, previous: str | None, current: str) -> bool:
+    first, last, here = (comparable_landing_url(url) for url in (landing, previous or landing, current))
+    is_elsewhere = first.partition("?")[0] != here.partition("?")[0]
+    return here != first and (is_elsewhere or here == last)
 
 
 def _other_object(before: ObjectFeatures, now: ObjectFeatures, least_likeness: float) -> str | None:
@@ -323,6 +344,8 @@ class ArkStatus:
     """The times of its turns between working and failing, within the days that count."""
     known: ObjectFeatures = field(default_factory=ObjectFeatures)
     """The features that the next working check is compared with."""
+    last: ObjectFeatures = field(default_factory=ObjectFeatures)
+    """The features at the last working check."""
 
 
 #: The state after a check that shows neither success nor failure, for an ARK without strikes; else `UNDETERMINED`.
@@ -355,7 +378,7 @@ def step(
 def _after_success(before: ArkStatus, check: DatedVerdict, policy: StatusPolicy) -> tuple[ArkStatus, list[Event]]:
     turns = _turns(before, check, policy, has_turned=before.strikes > 0)
     is_flapping = len(turns) >= policy.turns
-    known, differences = compare(before.known, check.features, least_likeness=policy.likeness)
+    known, differences = compare(before.known, before.last, check.features, least_likeness=policy.likeness)
     after = replace(
         before,
         state=ArkState.FLAPPING if is_flapping else ArkState.HEALTHY,
@@ -366,6 +389,7 @@ def _after_success(before: ArkStatus, check: DatedVerdict, policy: StatusPolicy)
         worked_at=check.at,
         turns=turns,
         known=known,
+        last=check.features.or_else(before.last),
     )
     if before.strikes:
         confirmed = "; it had been confirmed broken" if before.state is ArkState.CONFIRMED_BROKEN else ""

@@ -379,11 +379,17 @@ def status_in(row: Row[Any]) -> ArkStatus:
         **{name: _when(row._mapping[name]) for name in _MOMENTS},
         turns=tuple(map(datetime.fromisoformat, row.memory.get("turns", ()))),
         known=ObjectFeatures(**row.memory.get("known", {})),
+        last=ObjectFeatures(**(row.memory.get("last") or row.memory.get("known", {}))),
     )
 
 
 def _columns(ark_status: ArkStatus) -> dict[str, Any]:
-    known = {name: value for name, value in asdict(ark_status.known).items() if value is not None}
+    known, last = (
+        {name: value for name, value in asdict(features).items() if value is not None}
+        for features in (ark_status.known, ark_status.last)
+    )
+    # Most checks show what is known.
+    of_last = {} if last == known else {"last": last}
     moments = {name: getattr(ark_status, name) for name in _MOMENTS}
     return {
         "state": ark_status.state,
@@ -391,7 +397,7 @@ def _columns(ark_status: ArkStatus) -> dict[str, Any]:
         "reason": ark_status.reason,
         "strikes": ark_status.strikes,
         **{name: moment(at) if at else None for name, at in moments.items()},
-        "memory": {"turns": [moment(turn) for turn in ark_status.turns], "known": known},
+        "memory": {"turns": [moment(turn) for turn in ark_status.turns], "known": known} | of_last,
     }
 
 

@@ -46,7 +46,7 @@ from extractors.wraps.rules import Confidence
 #: ``PRAGMA application_id`` of arkaudit's files ("ARKA"). Foreign SQLite files are refused and never changed.
 APPLICATION_ID = 0x41524B41
 #: ``PRAGMA user_version``, increased by every change to the tables below.
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 #: The states of a run. A run that is "running" although no process has its store open has crashed.
 RUN_STATES = (RUNNING, FINISHED, INTERRUPTED, FAILED) = ("running", "finished", "interrupted", "failed")
@@ -584,7 +584,8 @@ latest = Table(
     required(
         "memory",
         JSON,
-        "values for comparison with the next check: turns, landing, sketch, digest, description, promise",
+        "values for comparison with the next check: turns; known, and of the last working check if it differs: landing, "
+        "sketch, digest, description, promise",
         "mapping",
     ),
     UniqueConstraint("ark_id", "request_url"),
@@ -605,6 +606,22 @@ event = Table(
     Index("event_by_run", "run_id"),
     Index("event_by_ark", "ark_id", "request_url"),
     comment="One row per change of an ARK at one URL; derived from the other tables.",
+)
+
+delivery = Table(
+    "delivery",
+    tables,
+    key("delivery_id"),
+    required("channel", Text, "digest of the audit's name and the destination, which may hold a secret", unique=True),
+    reference("run_id", "last run whose news it got, or that had none for it"),
+    required(
+        "told",
+        JSON,
+        "failing ARKs that it was told of, with the kind of news: confirmed, failing or unreachable; without those that "
+        "work again",
+        "mapping",
+    ),
+    comment="One row per channel of notifications: what it was told.",
 )
 
 #: Decisions of people about known problems; their effects are computed on demand.

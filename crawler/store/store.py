@@ -12,7 +12,7 @@ import stat
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,16 @@ class Run:
     def is_reported(self) -> bool:
         """True if its report is written and its news were sent to everyone who wants them."""
         return self.plan is None or bool(self.plan.get("reported", True))
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What a channel of notifications was told."""
+
+    run_id: int | None = None
+    """The last run whose news it got, or that had none for it; None if it never got any."""
+    told: Mapping[str, str] = field(default_factory=dict)
+    """Failing ARKs that it was told of, with the kind of news; without those that work again."""
 
 
 class Store(DocumentTables, ArkTables):
@@ -215,6 +225,17 @@ class Store(DocumentTables, ArkTables):
             plan = connection.scalar(select(_run.plan).where(_run.run_id == run_id))
             if plan is not None:
                 _update_run(connection, run_id, plan={**plan, "reported": True})
+
+    def delivery(self, channel: str) -> Delivery:
+        """Return what a channel was told, by the digest of its destination."""
+        rows = self.rows(select(schema.delivery).where(schema.delivery.c.channel == channel))
+        return record_of(Delivery, rows[0]) if rows else Delivery()
+
+    def record_delivery(self, channel: str, delivered: Delivery) -> None:
+        """Record what a channel was told, in place of what it was told before."""
+        with self.transaction() as connection:
+            values = {"channel": channel, "run_id": delivered.run_id, "told": dict(delivered.told)}
+            connection.execute(schema.upsert(schema.delivery, "channel"), values)
 
     # -- the store as a whole
 

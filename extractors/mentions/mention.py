@@ -55,6 +55,8 @@ class Mention:
     """The result of the check character, if names like this one have one; a failure means a typing error."""
     remarks: tuple[Remark, ...] = ()
     """Deviations of the spelling from the specifications."""
+    line: int | None = None
+    """The line of the file, from 1, where it begins; None if the document is no text, or that is unknown."""
     citation: int = 0
     """Mentions with the same number in a document are one citation: a link and its visible text."""
 

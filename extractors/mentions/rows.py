@@ -48,6 +48,7 @@ MENTION_COLUMNS = (
     FlatColumn("repaired", _TEXT, "the characters after repairs; hyphens, label and resolver as found"),
     FlatColumn("role", _TEXT, "text, link-target, metadata, link-annotation or structured-data"),
     FlatColumn("page", _NUMBER, "page of a paginated document; missing for others", "page number from 1", True),
+    FlatColumn("line", _NUMBER, "line of a text document; missing for others", "number from 1", True),
     FlatColumn("place", _TEXT, "element and attribute, or rectangle on the page in points; may be empty"),
     FlatColumn("spans", _PAIRS, "start and end in the reader's block of text, several across a gap", "code points"),
     FlatColumn("context", _TEXT, "surrounding text"),

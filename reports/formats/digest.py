@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from html import escape
 from urllib.parse import quote
@@ -25,7 +25,7 @@ from reports.tables.actions import affected_words, cause_key
 from reports.tables.definitions import records_of, rows_of
 from reports.tables.headline import Counts, counts_of, headline
 from reports.tables.known import FAILING, SEVERITY
-from reports.tables.news import UNREAD, News, news_of
+from reports.tables.news import PROBLEM_KINDS, UNREAD, News, news_of, told_after
 from reports.tables.report_tables import Report
 from reports.tables.wording import CAUSE_NAMES, CHANGE_NAMES
 
@@ -50,8 +50,6 @@ _COUNTS = {
 _FIRST_COUNTS = _COUNTS | {"new": Forms("{number} cited", "{number} cited")}
 #: The kinds of news that `failing` in the configuration selects.
 _FAILING = frozenset({FAILING, Family.UNREACHABLE.value})
-#: The kinds of news whose ARKs are listed by cause.
-_PROBLEMS = frozenset({EventKind.CONFIRMED.value, *_FAILING})
 #: The headings of causes, by the party that can fix them.
 _FIXERS = {
     Fault.CITATION: N_("To fix by the editors of the citing documents"),
@@ -123,6 +121,8 @@ class Digest:
     """True if failures are confirmed, or unconfirmed ones were asked for and exist; an outage is neither."""
     page: str | None = None
     """The address of the report's page."""
+    told: Mapping[str, str] = field(default_factory=dict)
+    """The failing ARKs that the channel knows after this digest, with the kind of news."""
 
     @property
     def has_new_failures(self) -> bool:
@@ -130,12 +130,22 @@ class Digest:
         return self.has_failures and any(change.kind in (EventKind.CONFIRMED, FAILING) for change in self.changes)
 
 
-def digest_of(report: Report, audit: str, *, page: str | None, kinds: Collection[str]) -> Digest:
-    """Return the digest of the one run in *report*, with news of *kinds*."""
+def digest_of(
+    report: Report,
+    audit: str,
+    *,
+    page: str | None,
+    kinds: Collection[str],
+    told: Mapping[str, str] | None = None,
+    last_run: int | None = None,
+) -> Digest:
+    """Return the digest of the one run in *report*, with news of *kinds* since `news_of` the *last_run*."""
     tables, language = report.tables, report.language_choice.language
-    news, counts = news_of(report.frames, language), counts_of(report.frames, tables)
-    cited = report.frames.mentions[["ark", "document"]]
-    return make_digest(audit, news, counts, tables["causes"], tables["failures"], cited, page=page, kinds=kinds)
+    news = news_of(report.frames, language, told=told, last_run=last_run)
+    counts, cited = counts_of(report.frames, tables), report.frames.mentions[["ark", "document"]]
+    return make_digest(
+        audit, news, counts, tables["causes"], tables["failures"], cited, page=page, kinds=kinds, told=told or {}
+    )
 
 
 def make_digest(
@@ -148,14 +158,18 @@ def make_digest(
     *,
     page: str | None,
     kinds: Collection[str],
+    told: Mapping[str, str],
 ) -> Digest:
-    """Return the digest of a run from its news and the tables of its report; *cited* has ARKs and their documents."""
+    """Return the digest of a run from its news and the tables of its report; *cited* has ARKs and their documents.
+
+    *told* are the failing ARKs that the channel was told of before, with the kind of news.
+    """
     wanted = {*kinds, *(_FAILING if FAILING in kinds else ())}
     details: dict[str, dict[str, str]] = {kind: {} for kind in HEADINGS}
     for item in news.items:
         details[item.kind].setdefault(item.ark, item.detail)
-    fresh = {ark for kind in _PROBLEMS for ark in details[kind]}
-    listed = {kind: [*details[kind]][:MOST_LISTED] for kind in details if kind in wanted - _PROBLEMS}
+    fresh = {ark for kind in wanted.intersection(PROBLEM_KINDS) for ark in details[kind]}
+    listed = {kind: [*details[kind]][:MOST_LISTED] for kind in details if kind in wanted.difference(PROBLEM_KINDS)}
     places = _places(cited, {ark for arks in listed.values() for ark in arks})
     changes = tuple(
         NewsGroup(kind, len(arks), tuple(_listed(ark, places, arks[ark]) for ark in listed.get(kind, ())))
@@ -173,6 +187,7 @@ def make_digest(
         bool(causes["confirmed_broken"].gt(0).any())
         or bool(FAILING in kinds and not news.suspect and is_failure.any()),
         page,
+        told_after(told, news, wanted),
     )
 
 
@@ -241,26 +256,30 @@ class _Writer:
     def message(self) -> Iterator[str]:
         """Yield the lines of a message: headline, changes, what still fails, causes."""
         digest, language = self.digest, self.language
-        audit = escape_invisible(digest.audit)
-        title = f"{markdown_words(audit) if self.is_markdown else audit}: {_counted(digest, language)}"
+        title = f"{self._words(digest.audit)}: {_counted(digest, language)}"
         run = {"run": str(digest.news.run_id), "at": f"{digest.news.at[:16].replace('T', ' ')} UTC"}
         yield self._heading(title, 1)
         yield ""
         yield self._strong(headline(digest.counts, language))
         yield ""
+        if digest.page:
+            # Readers of plain text see no links.
+            address = f"<{self._page()}>" if self.is_markdown else self._page()
+            yield language.gettext("The report: {page}", page=address)
+            yield ""
         if digest.news.is_unread:
             yield language.gettext(UNREAD)
         elif not digest.changes:
             yield language.gettext("No change since the last audit (run {run}, {at}).", **run)
         elif digest.news.compared_run:
-            yield language.gettext("Changes since the last audit (run {run}, {at}):", **run)
+            yield language.gettext("Changes since the last message (run {run}, {at}):", **run)
         else:
-            yield language.gettext("The first audit (run {run}, {at}):", **run)
+            yield language.gettext("The first message (run {run}, {at}):", **run)
         yield ""
         headings = HEADINGS if digest.news.compared_run else _FIRST_HEADINGS
         for change in digest.changes:
             yield f"- {self._named(language.gettext(headings[change.kind]), language.number(change.arks))}"
-            if change.kind not in _PROBLEMS:
+            if change.kind not in PROBLEM_KINDS:
                 yield from self._arks(change.listed, change.arks)
         yield from self._notes()
         yield from self._causes()
@@ -291,7 +310,7 @@ class _Writer:
         if news.triaged:
             yield f"- {news.triaged}"
         if news.suspect:
-            why = language.gettext("This run confirms no failure: {why}.", why=escape_invisible(news.suspect))
+            why = language.gettext("This run confirms no failure: {why}.", why=self._words(news.suspect))
             yield f"- {why}"
 
     def _causes(self) -> Iterator[str]:
@@ -358,9 +377,16 @@ class _Writer:
         shown = escape_invisible(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
         return code(shown) if self.is_markdown else shown
 
+    def _words(self, text: str) -> str:
+        """Return stored words, on one line and without effect as markup."""
+        shown = escape_invisible(text)
+        return markdown_words(shown) if self.is_markdown else shown
+
+    def _page(self) -> str:
+        return quote((self.digest.page or "").partition("#")[0], safe="%/:?@!$&'()*+,;=~[]")
+
     def _link(self, text: str, name: str, value: str) -> str:
-        page = quote((self.digest.page or "").partition("#")[0], safe="%/:?@!$&'()*+,;=~[]")
-        address = f"{page}#{name}={quote(value, safe=':/')}"
+        address = f"{self._page()}#{name}={quote(value, safe=':/')}"
         return f"[{text}](<{address}>)" if self.is_markdown else f"{text} ({address})"
 
 
@@ -390,9 +416,9 @@ def as_html(digest: Digest, language: Language = ENGLISH, *, limit: int | None =
 def as_json(digest: Digest, language: Language = ENGLISH, *, limit: int | None = None) -> str:
     """Return the digest as one line of JSON, with its subject and headline in words."""
     words = {"subject": subject(digest, language), "headline": headline(digest.counts, language)}
-    values = asdict(replace(digest, news=replace(digest.news, items=())))
+    values = asdict(replace(digest, news=replace(digest.news, items=()), told={}))
     # The changes list these ARKs.
-    del values["news"]["items"]
+    del values["news"]["items"], values["told"]
     return escape_invisible_json(json.dumps(words | values, ensure_ascii=False, default=str)) + "\n"
 
 

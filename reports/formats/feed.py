@@ -1,43 +1,19 @@
-"""The changes of an audit as an Atom feed (RFC 4287), and its status as JSON."""
+"""The changes of an audit as an Atom feed (RFC 4287)."""
 
 from __future__ import annotations
 
-import json
-from typing import Any
 from urllib.parse import quote
 from xml.etree import ElementTree
 
-from reports.formats.json_document import json_text
 from reports.formats.junit import xml_text
 from reports.languages import Language
 from reports.languages.display import escape_invisible
-from reports.tables.audit_status import AuditRow, AuditStatus
+from reports.tables.audit_status import AuditStatus
 from reports.tables.headline import headline
 from reports.tables.wording import CHANGE_NAMES
 
-#: Raised if a field of the status is removed or changes its meaning; new ones may be added at any time.
-VERSION = 1
-
-
-def status_json(row: AuditRow) -> str:
-    """Return the status of an audit as JSON text, which ``docs/status.schema.json`` describes."""
-    status = row.status
-    counts = status and status.counts
-    document: dict[str, Any] = {
-        "format": "arkaudit-status",
-        "version": VERSION,
-        "audit": row.name,
-        "state": row.state,
-        "is_running": row.is_running,
-        "fault": row.fault or None,
-        "verdict": counts and headline(counts),
-        "share_works": counts.works / counts.judged if counts and counts.judged else None,
-        "schedule": row.schedule,
-        "late_after": row.late_after and f"{row.late_after:%Y-%m-%dT%H:%M:%SZ}",
-        "report": row.report,
-        "result": status and json.loads(status.dump()),
-    }
-    return json_text(document)
+#: The name of the file, which is also its address relative to itself.
+FEED = "feed.atom"
 
 
 def atom_feed(name: str, status: AuditStatus, report_url: str | None, language: Language) -> str:
@@ -54,6 +30,7 @@ def atom_feed(name: str, status: AuditStatus, report_url: str | None, language: 
     add(root, "subtitle", headline(status.counts, language))
     add(root, "updated", max([status.checked_at, *(change.at for change in status.changes)]).isoformat())
     add(add(root, "author"), "name", "arkaudit")
+    add(root, "link", rel="self", type="application/atom+xml", href=FEED)
     if report_url:
         add(root, "link", rel="alternate", type="text/html", href=report_url)
     for change in status.changes:

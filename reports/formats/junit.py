@@ -130,8 +130,12 @@ def _result(row: Mapping[str, Any]) -> dict[str, Any]:
     if row["document"]:
         # The logical place, because offsets refer to the extracted text, not to the file.
         place = " ".join(filter(None, (row["page"] and f"page {row['page']}", row["place"], row["role"])))
+        physical: dict[str, Any] = {"artifactLocation": {"uri": quote(row["document"], safe="%/:=&?~#+!$,;'@()*[]")}}
+        # Code hosts show a result only at a line.
+        if row["line"]:
+            physical["region"] = {"startLine": row["line"]}
         location = {
-            "physicalLocation": {"artifactLocation": {"uri": quote(row["document"], safe="%/:=&?~#+!$,;'@()*[]")}},
+            "physicalLocation": physical,
             "logicalLocations": [{"name": place or "text", "kind": "element"}],
             "message": {"text": escape_invisible(row["as_written"] or "")},
         }

@@ -11,10 +11,11 @@ from crawler.history.ark_status import EventKind
 from crawler.model.observations import Family
 from reports.languages import N_, Language
 from reports.languages.display import code, escape_invisible, heading, markdown_words
-from reports.tables.definitions import COUNT, NUMBER, SHARE, TRUTH, Column, TableDefinition, rows_of
+from reports.tables.definitions import COUNT, NUMBER, SHARE, TRUTH, Column, TableDefinition, rows_of, values_of
 from reports.tables.headline import audit_subject, counts_of, headline
 from reports.tables.report_tables import TABLES, Report
 from reports.tables.summary import sentences
+from reports.tables.wording import place_words
 
 #: The tables of the summary, with the columns to show and the maximum number of rows.
 SHOWN = {
@@ -22,6 +23,7 @@ SHOWN = {
         ("number", "cause", "fault", "host", "citations", "documents", "arks", "advice", "assignees", "example_ark"),
         25,
     ),
+    "failures": (("place", "ark", "object", "should_be"), 25),
     "arks": (("ark", "asked", "asked_from", "answered", "object"), 25),
     "changes": (("event", "ark", "object", "cause", "detail"), 25),
     "inventory": (("findings", "ark", "title", "collection", "expected_url", "final_url"), 25),
@@ -92,6 +94,10 @@ def _lines(report: Report) -> Iterator[str]:
 def _summary_rows(name: str, table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows that need attention: not ARKs seen for the first time, and not expected results."""
     match name:
+        case "failures":
+            cited = table[table["document"].notna()]
+            places = map(place_words, *(values_of(cited[name]) for name in ("document", "page", "line")))
+            return cited.assign(place=[*places]).drop_duplicates(["place", "ark"])
         case "arks":
             return table[table["asked"].gt(0) & table["family"].eq(Family.FAILS)]
         case "inventory":

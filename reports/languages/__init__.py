@@ -151,16 +151,6 @@ class Language:
         text = format_skeleton("MMMMd", day, locale=locale) if is_same_year else format_date(day, "long", locale=locale)
         return f"1er{text[1:]}" if self.code == "fr" and day.day == 1 else text
 
-    def month(self, day: date) -> str:
-        """Return the abbreviated month of a day, with the year.
-
-        >>> [language.month(date(2026, 11, 1)) for language in LANGUAGES.values()]
-        ['Nov 2026', 'nov. 2026', 'Nov. 2026', 'nov 2026']
-        """
-        from babel.dates import format_skeleton
-
-        return format_skeleton("yMMM", day, locale=self.code)
-
     def moment(self, moment: pd.Timestamp) -> str:
         """Return a UTC time in digits, to the second."""
         return f"{self.numeric_day(moment)} {moment:%H:%M:%S} UTC"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import shorten
-from typing import Any, TypeAlias
+from typing import Any
 
 import pandas as pd
 
@@ -14,7 +13,6 @@ from crawler.model.observations import FAMILY_OF, Family, ObjectOutcome
 from reports.languages import N_, Language
 from reports.languages.display import escape_invisible
 from reports.tables.ark_statuses import FAMILY_COLUMNS
-from reports.tables.definitions import hosts_of
 from reports.tables.wording import FAMILY_COUNTS, FAMILY_NAMES
 
 _MOST_NAANS = 14
@@ -267,151 +265,3 @@ FRAME: Mapping[str, Any] = {
     "tooltip": {"trigger": "axis", "axisPointer": {"type": "shadow"}, "renderMode": "richText", "confine": True},
     "grid": {"left": 4, "right": 12, "top": LEGEND_HEIGHT + 6, "bottom": 4, "containLabel": True},
 }
-
-
-_MOST_NODES = 8
-_NODE_HEIGHT = 46
-#: Longer names are cut in the picture; the numbers next to it have the full name.
-_LONGEST_NODE = 44
-
-#: A node of the chart: its column, and its host or family; None for the other hosts of its column.
-Node: TypeAlias = tuple[int, str | None]
-
-
-def flow_of(arks: pd.DataFrame, language: Language) -> Chart | None:
-    """Return the chart from requested hosts to final hosts and results; None if no ARK was requested.
-
-    The choice and order of hosts depend on hosts and numbers only, not on the language.
-    """
-    asked = arks[arks["object"].notna() & arks["request_url"].notna() & arks["object"].ne(ObjectOutcome.SKIPPED)]
-    if asked.empty:
-        return None
-    ways = pd.DataFrame(
-        {
-            "start": hosts_of(asked["request_url"]),
-            "end": hosts_of(asked["final_url"]).fillna(""),
-            "family": asked["family"].astype("str"),
-        }
-    )
-    counted = ways.groupby(["start", "end", "family"], sort=False).size().reset_index(name="urls")
-    first, second = (
-        _nodes(column, counted[name].map(escape_invisible), counted["urls"])
-        for column, name in enumerate(("start", "end"))
-    )
-    asked_at, ended_at = Counter[Node](), Counter[Node]()
-    links = Counter[tuple[Node, Node]]()
-    for start, end, family, urls in zip(first, second, counted["family"], counted["urls"].tolist(), strict=True):
-        asked_at[start] += urls
-        ended_at[end] += urls
-        links[start, end] += urls
-        links[end, (2, family)] += urls
-    nodes = sorted({node for link in links for node in link}, key=_in_order)
-    ordered = sorted(links, key=lambda link: (_in_order(link[0]), _in_order(link[1])))
-    names = {node: _name(node, language) for node in nodes}
-    return Chart(
-        "flow",
-        language.gettext("Where ARKs go"),
-        _flow_sentence(asked_at, ended_at, names, language),
-        max(260, _NODE_HEIGHT * max(len(asked_at), len(ended_at))),
-        {
-            "animation": False,
-            "textStyle": {"fontFamily": "inherit"},
-            "tooltip": {"renderMode": "richText", "confine": True},
-            "series": [
-                {
-                    "type": "sankey",
-                    "top": 24,
-                    "bottom": 8,
-                    "nodeGap": 26,
-                    "nodeWidth": 14,
-                    "draggable": False,
-                    "emphasis": {"focus": "adjacency"},
-                    "label": {"color": colour("ink")},
-                    "lineStyle": {"opacity": 0.35},
-                    "data": [
-                        {
-                            "name": names[node],
-                            "itemStyle": {"color": colour(_tone(node))},
-                            "label": _label(node, names[node], language),
-                        }
-                        for node in nodes
-                    ],
-                    "links": [
-                        {
-                            "source": names[source],
-                            "target": names[target],
-                            "value": links[source, target],
-                            "lineStyle": {"color": colour(_tone(target))},
-                        }
-                        for source, target in ordered
-                    ],
-                }
-            ],
-        },
-        numbers=Numbers(
-            language.gettext("The flow in numbers"),
-            (language.pgettext("a flow", "from"), language.pgettext("a flow", "to"), "URLs"),
-            tuple(
-                (names[source], names[target], language.number(links[source, target]))
-                for source, target in sorted(ordered, key=lambda link: -links[link])
-            ),
-        ),
-    )
-
-
-def _in_order(node: Node) -> tuple[int, bool, str]:
-    column, value = node
-    return column, value is None, value or ""
-
-
-def _name(node: Node, language: Language) -> str:
-    match node:
-        case (0, None):
-            return language.gettext("asked at others")
-        case (0, host):
-            return language.gettext("asked at {host}", host=host or language.pgettext("asked at", "no host"))
-        case (1, None):
-            return language.gettext("other hosts")
-        case (1, host):
-            return host or language.pgettext("host", "no answer")
-    return language.gettext(FAMILY_NAMES[Family(_tone(node))])
-
-
-def _tone(node: Node) -> str:
-    column, value = node
-    return str(value) if column == 2 else "host"
-
-
-def _label(node: Node, name: str, language: Language) -> dict[str, Any]:
-    """Return the label of a node: next to the chart at both ends, and above the node in the middle."""
-    cut = language.apply(lambda text: text if len(text) <= _LONGEST_NODE else f"{text[: _LONGEST_NODE - 1]}…", name)
-    short = {"formatter": cut} if cut != name else {}
-    match node:
-        case (0, _):
-            return {"position": "left", **short}
-        case (1, _):
-            return {"position": "top", "distance": 3, "backgroundColor": colour("paper"), "padding": [1, 3], **short}
-    return {"position": "right"}
-
-
-def _nodes(column: int, hosts: pd.Series, urls: pd.Series) -> list[Node]:
-    """Return the node of each of *hosts*; the hosts with the fewest URLs share one."""
-    sums = urls.groupby(hosts).sum().sort_values(ascending=False, kind="stable")
-    drawn = set(sums.index if len(sums) <= _MOST_NODES + 1 else sums.index[:_MOST_NODES])
-    return [(column, host if host in drawn else None) for host in hosts]
-
-
-def _flow_sentence(first: Counter[Node], second: Counter[Node], names: Mapping[Node, str], language: Language) -> str:
-    [(most_asked, asked)] = first.most_common(1)
-    [(most_landed, landed)] = second.most_common(1)
-    return language.ngettext(
-        "Flow of {number} URL from the hosts that were asked to the hosts that answered last and to the result. "
-        "Most were {asked_at} ({asked}); most ended at {host} ({landed}).",
-        "Flow of {number} URLs from the hosts that were asked to the hosts that answered last and to the result. "
-        "Most were {asked_at} ({asked}); most ended at {host} ({landed}).",
-        first.total(),
-        asked_at=names[most_asked],
-        asked=asked,
-        host=names[most_landed],
-        landed=landed,
-    )

@@ -19,7 +19,7 @@ from reports.languages import LANGUAGES, N_, Forms, Language, LanguageChoice
 from reports.languages.display import FORMULA, NEUTRALIZED_FORMULA, ColumnType, escape_invisible
 from reports.page import template
 from reports.page.cards import action_cards, check_list, closed_doors
-from reports.page.charts import Chart, by_naan, by_service, flow_of
+from reports.page.charts import Chart, by_naan, by_service
 from reports.page.over_time import alive_of, survival_of
 from reports.page.shown_tables import (
     TONES,
@@ -113,7 +113,7 @@ def part_of(definition: TableDefinition, table: pd.DataFrame, frames: Frames, te
 
 
 #: The tables with charts, in the order of the charts.
-CHART_TABLES = ("naans", "services", "arks", "runs", "survival")
+CHART_TABLES = ("naans", "services", "runs", "survival")
 
 
 def charts_of(name: str, table: pd.DataFrame, language: Language) -> Iterator[Chart]:
@@ -125,8 +125,6 @@ def charts_of(name: str, table: pd.DataFrame, language: Language) -> Iterator[Ch
         case "services":
             of_all = table[table["grouping"].eq(ALL) & table["service"].ne("level")]
             charts = by_service(of_all, language) if len(of_all) else ()
-        case "arks":
-            charts = (flow_of(table, language),)
         case "runs":
             charts = (alive_of(table, language),)
         case "survival":

@@ -10,8 +10,8 @@ from crawler.model.observations import Family, ObjectOutcome
 from extractors.model.urls import authority_of
 from reports.languages import ENGLISH, N_, Forms, Language
 from reports.languages.display import escape_invisible
-from reports.remediation.causes import Cause, Fault
-from reports.tables.wording import OBJECT_MEANINGS
+from reports.remediation.causes import FAULT_OF, Cause, Fault
+from reports.tables.wording import CAUSE_NAMES, OBJECT_MEANINGS
 
 #: Number of ARKs listed in a letter; it states how many more there are.
 MOST_NAMED = 12
@@ -70,14 +70,13 @@ def letter(
     >>> letter(Cause.LOOP, Fault.RESOLVER, "n.example", [one], 1).subject
     'An ARK does not lead to its object at n.example'
     """
-    is_landing = fault is Fault.LANDING_HOST and any(map(_is_led_on, failures))
-    words = _FIRST_WORDS[Fault.RESOLVER if fault is Fault.LANDING_HOST and not is_landing else fault]
+    is_landing = fault in (Fault.LANDING_HOST, Fault.NOBODY) and any(map(_is_led_on, failures))
+    at_host = Fault.LANDING_HOST if is_landing else Fault.RESOLVER
+    words = _FIRST_WORDS[Fault.CITATION if fault is Fault.CITATION else at_host]
     where = escape_invisible(host) or language.pgettext("at", "its address")
-    naans = list(dict.fromkeys(one.ark.removeprefix("ark:").partition("/")[0] for one in failures))
-    listed = ", ".join([*naans[:MOST_NAMED], *(["…"] if len(naans) > MOST_NAMED else [])])
-    of_naan = language.ngettext("of NAAN {naans}", "of NAANs {naans}", len(naans), naans=listed)
-    forms = REQUESTS[cause]
-    request = language.ngettext(forms.one, forms.many, count, of_naan=of_naan)
+    found = _MAY_PASS if FAULT_OF[cause] is Fault.NOBODY else _FOUND
+    asked = language.ngettext(_REQUEST.one, _REQUEST.many, count)
+    request = f"{language.gettext(found, cause=language.gettext(CAUSE_NAMES[cause]))} {asked}"
     salutation = _DEAR_EDITORS if fault is Fault.CITATION else _DEAR_COLLEAGUES
     return _compose(words, where, salutation, failures, count, request, language, sender, cause)
 
@@ -189,13 +188,6 @@ _FIRST_WORDS = {
             "{number} ARKs did not lead to their objects when we asked for them at {host}.",
         ),
     ),
-    Fault.NOBODY: (
-        Forms("No usable answer for an ARK from {host}", "No usable answer for {number} ARKs from {host}"),
-        Forms(
-            "We requested an ARK, and {host} gave no usable answer.",
-            "We requested {number} ARKs, and {host} gave no usable answer.",
-        ),
-    ),
 }
 _TO_LET_IN = (
     Forms("Programs cannot check an ARK at {host}", "Programs cannot check {number} ARKs at {host}"),
@@ -259,84 +251,9 @@ def _citation_line(documents: Sequence[str], language: Language) -> str:
     )
 
 
-#: The request of a letter about one ARK or several, by cause.
-REQUESTS = {
-    Cause.LABEL_FORM: Forms(
-        "Could your resolver accept both ark: and ark:/? The two forms of the label are equivalent.",
-        "Could your resolver accept both ark: and ark:/? The two forms of the label are equivalent.",
-    ),
-    Cause.HYPHENS: Forms(
-        "Could your resolver ignore hyphens? In an ARK they have no meaning.",
-        "Could your resolver ignore hyphens? In an ARK they have no meaning.",
-    ),
-    Cause.MOVED_RESOLVER: Forms(
-        "Another resolver knows this ARK. Could the old address redirect there, so that what was cited keeps working?",
-        "Another resolver knows these ARKs. Could the old address redirect there, so that what was cited keeps working?",
-    ),
-    Cause.MISTYPED: Forms(
-        "Could you compare it with its source? The check character shows a typing error.",
-        "Could you compare these with their sources? The check characters show typing errors.",
-    ),
-    Cause.CUT_SHORT: Forms(
-        "Could you complete this citation? A longer ARK with the same beginning works.",
-        "Could you complete these citations? Longer ARKs with the same beginning work.",
-    ),
-    Cause.RUN_ON: Forms(
-        "Could you shorten this citation? It has extra text after the ARK.",
-        "Could you shorten these citations? They have extra text after the ARK.",
-    ),
-    Cause.UNKNOWN_PART: Forms(
-        "The whole object works, but this part of it does not. Was it renamed, or is it gone?",
-        "The whole object works, but these parts of it do not. Were they renamed, or are they gone?",
-    ),
-    Cause.REFUSED_HERE: Forms(
-        "The same ARK works at another address. Could this one redirect there?",
-        "The same ARKs work at another address. Could this one redirect there?",
-    ),
-    Cause.DEAD_HOST: Forms(
-        "The host has given no usable answer for some time. Is there another one that knows this ARK?",
-        "The host has given no usable answer for some time. Is there another one that knows these ARKs?",
-    ),
-    Cause.UNREACHABLE_HOST: Forms(
-        "It may have been an outage. If the host does not come back, which other one knows this ARK?",
-        "It may have been an outage. If the host does not come back, which other one knows these ARKs?",
-    ),
-    Cause.PASSING: Forms(
-        "It may have been an outage: the host answers for other ARKs. Could you look at this one?",
-        "It may have been an outage: the host answers for other ARKs. Could you look at these?",
-    ),
-    Cause.LOOP: Forms(
-        "The redirects never reach a page. Could you correct their target?",
-        "The redirects never reach a page. Could you correct their targets?",
-    ),
-    Cause.BAD_REDIRECT: Forms(
-        "The redirect does not lead to a usable address. Could you correct its target?",
-        "The redirects do not lead to usable addresses. Could you correct their targets?",
-    ),
-    Cause.CHANGED_PATH: Forms(
-        "The ARK that leads to an address of this form fails: the paths of the site seem to have changed. One "
-        "redirect from the old form to the new one would repair it.",
-        "All ARKs that lead to addresses of this form fail: the paths of the site seem to have changed. One "
-        "redirect from the old form to the new one would repair all of them.",
-    ),
-    Cause.UNKNOWN_NAAN: Forms(
-        "The resolver resolved no ARK {of_naan}. Should it resolve this one? If not, which resolver does?",
-        "The resolver resolved no ARK {of_naan}. Should it resolve them? If not, which resolver does?",
-    ),
-    Cause.WITHDRAWN: Forms(
-        "The object seems to be withdrawn. Could the ARK lead to a page that explains this? Then readers of "
-        "the citation understand what happened.",
-        "The objects seem to be withdrawn. Could the ARKs lead to a page that explains this? Then readers of "
-        "the citations understand what happened.",
-    ),
-    Cause.MISSING_PAGE: Forms(
-        "The resolver knows this ARK, but its page is missing. Where is it now? The resolver needs its new address.",
-        "The resolver knows these ARKs, but their pages are missing. Where are they now? The resolver needs "
-        "their new addresses.",
-    ),
-    Cause.UNKNOWN_NAME: Forms(
-        "The resolver resolves other ARKs {of_naan}, but not this one. Should it resolve it, or was it never assigned?",
-        "The resolver resolves other ARKs {of_naan}, but not these. Should it resolve them, or were they "
-        "never assigned?",
-    ),
-}
+_FOUND, _MAY_PASS = N_("What we found: {cause}."), N_("It may have been an outage.")
+#: The request of a letter about one ARK or several.
+_REQUEST = Forms(
+    "Could you look into it, so that what was cited keeps working, or tell us how to cite this ARK?",
+    "Could you look into it, so that what was cited keeps working, or tell us how to cite these ARKs?",
+)

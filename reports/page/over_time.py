@@ -65,11 +65,11 @@ def alive_words(runs: int, first: Mapping[str, Any], last: Mapping[str, Any], fo
         "Lines over {number} runs: the share of working links went from {before} after run {first} to "
         "{after} after run {last}; {rest} are not confirmed broken.",
         runs,
-        before=_share(first, language, "working"),
+        before=share_of_links(first, language, "working"),
         first=str(first["run_id"]),
-        after=_share(last, language, "working"),
+        after=share_of_links(last, language, "working"),
         last=str(last["run_id"]),
-        rest=_share(last, language, "working", "failing"),
+        rest=share_of_links(last, language, "working", "failing"),
     )
     return " ".join([sentence, *_foot_sentence(foot, language)])
 
@@ -91,7 +91,7 @@ def _time_axis(first: pd.Timestamp, last: pd.Timestamp, language: Language) -> d
 _FEW_DAYS = 3
 
 
-def _share(run: Mapping[str, Any], language: Language, *parts: str) -> str:
+def share_of_links(run: Mapping[str, Any], language: Language, *parts: str) -> str:
     """Return a share of the conclusive checks of a run, with its numerator and denominator."""
     of = sum(int(run[name]) for name in ("working", "failing", "confirmed_broken"))
     part = sum(int(run[name]) for name in parts)

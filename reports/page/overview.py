@@ -11,10 +11,10 @@ from crawler.model.observations import Family
 from reports.languages import LANGUAGES, Language, LanguageChoice
 from reports.languages.display import escape_invisible
 from reports.page.document import multilingual_page
-from reports.page.over_time import alive_words, axis_start
+from reports.page.over_time import alive_words, axis_start, share_of_links
 from reports.page.translations import Texts
 from reports.tables.audit_status import CAVEATS, AuditRow, AuditStatus
-from reports.tables.headline import headline, share_words
+from reports.tables.headline import headline
 from reports.tables.wording import CHANGE_NAMES
 
 _SCRIPTS = ("data.js", "language.js", "overview.js")
@@ -45,7 +45,6 @@ def _row_values(row: AuditRow, now: datetime, language: Language) -> dict[str, A
     status = row.status
     values = {
         "name": row.name,
-        "state": row.state,
         "fault": escape_invisible(row.fault),
         "late_after": row.late_after and row.late_after.isoformat(),
         "is_late": row.late_after is not None and row.late_after < now,
@@ -63,7 +62,7 @@ def _row_values(row: AuditRow, now: datetime, language: Language) -> dict[str, A
         "tone": _tone(status),
         "verdict": headline(status.counts, language),
         "caveats": [language.gettext(CAVEATS[name]) for name in status.caveats],
-        "share": share_words(status.counts, language),
+        "share": share_of_links(asdict(trend[-1]), language, "working") if trend else language.gettext("not judged"),
         "trend": _line([run.share for run in trend], foot) if len(trend) > 1 else None,
         "trend_words": alive_words(len(trend), asdict(trend[0]), asdict(trend[-1]), foot, language) if trend else "",
         "checked_at": status.checked_at.isoformat(),

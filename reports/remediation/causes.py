@@ -189,7 +189,7 @@ class Failure:
     last_good_url: str | None = None
     """The final URL in an earlier run, when the ARK worked."""
     has_lasted: bool = False
-    """True if the failure has lasted, over enough checks and days to exclude an outage."""
+    """True if it failed as cited over enough checks and days to exclude an outage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,11 +265,12 @@ def diagnose(failure: Failure, around: CauseContext) -> Diagnosis:
 
 
 def _cause(failure: Failure, around: CauseContext) -> Cause:
-    if failure.way is not None and failure.way in _BY_WAY:
+    # An answer that may be another one tomorrow gives no reason to change a citation.
+    may_pass = (failure.status is None or failure.status >= 500) and not failure.has_lasted
+    if failure.way is not None and failure.way in _BY_WAY and not may_pass:
         return _BY_WAY[failure.way]
-    family = FAMILY_OF[failure.outcome]
-    if family is Family.UNREACHABLE:
-        if around.works_at:
+    if failure.way is not None or FAMILY_OF[failure.outcome] is Family.UNREACHABLE:
+        if around.works_at and not may_pass:
             return Cause.REFUSED_HERE
         if around.host_answers:
             return Cause.PASSING

@@ -153,6 +153,7 @@ MENTIONS = select_columns(
     "resolver",
     "role",
     "page",
+    "line",
     "place",
     "context",
     "repairs",

@@ -56,14 +56,16 @@ class RunStatus:
 
 @dataclass(frozen=True, slots=True)
 class ArkChange:
-    """A change of an ARK at one URL, as the table of changes has it."""
+    """A change of an ARK in a run, as the table of changes has it."""
 
     id: str
-    """A URN that never changes: of the run, the ARK, its URL and the kind of change."""
+    """A URN that never changes: of the run, the ARK and the kind of change."""
     event: str
     ark: str
     url: str
+    """The first URL at which it changed."""
     detail: str
+    """The change in words, at all URLs."""
     at: datetime
 
 
@@ -146,15 +148,26 @@ def status_of(report: Report, store: Path) -> AuditStatus | None:
         ),
         tuple(
             ArkChange(
-                uuid5(NAMESPACE_URL, " ".join([keys[row["run_id"]], row["event"], row["ark"], row["request_url"]])).urn,
+                uuid5(NAMESPACE_URL, " ".join([keys[row["run_id"]], row["event"], row["ark"]])).urn,
                 row["event"],
                 row["ark"],
                 row["request_url"],
                 row["detail"] or "",
                 (row["at"] or this["started_at"]).to_pydatetime(),
             )
-            for row in records_of(in_order(changes, "age", "rank", "ark", "request_url", "at").head(MOST_CHANGES))
+            for row in records_of(_by_ark(changes).head(MOST_CHANGES))
         ),
+    )
+
+
+def _by_ark(changes: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per run, kind of change and ARK; an ARK that is cited at several URLs changes once."""
+    rows = in_order(changes, "age", "rank", "ark", "request_url", "at")
+    groups = rows.groupby(["run_id", "event", "ark"], sort=False, as_index=False)
+    return groups.agg(
+        request_url=("request_url", "first"),
+        at=("at", "first"),
+        detail=("detail", lambda texts: "; ".join(texts.dropna().unique())),
     )
 
 
@@ -182,15 +195,7 @@ class AuditRow:
     fault: str = ""
     """Why its store can't be read; empty if it can, or does not exist."""
     is_running: bool = False
-    schedule: str | None = None
     late_after: datetime | None = None
     """The time after which the last check is too old for the schedule; None without a schedule."""
     report: str | None = None
     """The address of the report, relative to the overview; None without one."""
-
-    @property
-    def state(self) -> str:
-        """The state in one word."""
-        if self.fault:
-            return "unreadable"
-        return "running" if self.is_running else "not-run" if self.status is None else "judged"

@@ -120,6 +120,7 @@ DOCUMENT_COLUMN = url_column("document", "URL or path of the document")
 #: The place of a citation in its document, and its role.
 PLACE_COLUMNS = (
     count_column("page", "page of a paginated document", "page number from 1"),
+    count_column("line", "line of a text document; empty for others", "number from 1"),
     text_column("place", "element and attribute, or rectangle on the page in points"),
     token_column("role", "text, link-target, metadata, link-annotation or structured-data"),
     text_column("as_written", "text of the document at this place"),

@@ -18,7 +18,7 @@ from extractors.model.urls import authority_of
 from reports.remediation.causes import CauseContext, Failure, diagnose, pattern
 from reports.store.frames import Frames
 from reports.store.typed_columns import JOINT
-from reports.tables.ark_statuses import BEST_OBJECT, ark_statuses, families, last_answers
+from reports.tables.ark_statuses import BEST_OBJECT, ark_statuses, families, is_among, last_answers
 from reports.tables.definitions import PAIR, hosts_of, in_order, map_distinct, records_of, rows_of
 from reports.tables.listings import check_characters
 
@@ -95,8 +95,24 @@ def _judged_verdicts(frames: Frames) -> pd.DataFrame:
     rows = rows.merge(check_characters(frames), on="ark_id", how="left").merge(good, on="ark_id", how="left")
     return rows.assign(
         last_url=rows["last_url"].fillna(rows["request_url"]),
-        has_lasted=rows["state"].eq(ArkState.CONFIRMED_BROKEN).fillna(False),
+        has_lasted=rows["state"].eq(ArkState.CONFIRMED_BROKEN).fillna(False) | is_among(rows, _lasting_detours(frames)),
     )
+
+
+def _lasting_detours(frames: Frames) -> pd.DataFrame:
+    """Return the ARKs and URLs that worked only elsewhere over as many checks and days as confirm a failure."""
+    timeline = frames.timeline
+    checks = timeline.checks.assign(
+        started_at=timeline.runs["started_at"].take(timeline.checks["run"].to_numpy()).array
+    )
+    is_elsewhere = checks["object"].eq(ObjectOutcome.WORKS_ELSEWHERE)
+    works_here = families(checks["object"]).eq(Family.WORKS) & ~is_elsewhere
+    spell = works_here.groupby(checks["pair"]).cumsum()
+    last = checks[is_elsewhere & spell.eq(spell.groupby(checks["pair"]).transform("max"))]
+    spans = last.groupby("pair")["started_at"].agg(["size", "min", "max"])
+    policy = timeline.policy
+    has_lasted = spans["size"].ge(policy.strikes) & (spans["max"] - spans["min"]).ge(pd.Timedelta(days=policy.days))
+    return frames.latest.loc[frames.latest["latest_id"].isin(spans.index[has_lasted]), PAIR]
 
 
 def _way(remarks: str) -> str | None:

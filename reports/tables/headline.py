@@ -15,6 +15,7 @@ from reports.languages import ENGLISH, N_, Language
 from reports.store.frames import Frames
 from reports.tables.definitions import MOMENT, records_of, rows_of
 from reports.tables.known import FAILING
+from reports.tables.wording import FAMILY_COUNTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +77,6 @@ def counts_of(frames: Frames, tables: Mapping[str, pd.DataFrame]) -> Counts:
     )
 
 
-def share_words(counts: Counts, language: Language = ENGLISH) -> str:
-    """Return the share of judged ARKs that resolve. It is never rounded to 100 % or 0 %.
-
-    >>> share_words(Counts(works=9999, fails=1)), share_words(Counts(unreachable=3))
-    ('99 % resolving', 'not judged')
-    """
-    if not counts.judged:
-        return language.gettext("not judged")
-    percent = 100 * counts.works // counts.judged
-    words = N_("less than {share} resolving") if counts.works and not percent else N_("{share} resolving")
-    return language.gettext(words, share=language.share(max(percent, bool(counts.works)) / 100, 0))
-
-
 def headline(counts: Counts, language: Language = ENGLISH) -> str:
     """Return the result in one sentence.
 
@@ -102,6 +90,9 @@ def headline(counts: Counts, language: Language = ENGLISH) -> str:
             clauses.append(
                 language.ngettext("{number} gave no answer today", "{number} gave no answer today", counts.unreachable)
             )
+        if counts.judged and counts.not_judged:
+            forms = FAMILY_COUNTS[Family.NOT_JUDGED]
+            clauses.append(language.ngettext(forms.one, forms.many, counts.not_judged))
         clauses.append(
             language.ngettext("{number} cause to act on", "{number} causes to act on", counts.causes)
             if counts.causes

@@ -1,7 +1,8 @@
-"""The news of a run: the changes that its report lists, ARKs that gave no answer for the first time, and old problems."""
+"""The news of a run for a channel: what it was not told yet about ARKs that fail, recovered or changed, and old problems."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import pandas as pd
@@ -11,26 +12,28 @@ from crawler.model.observations import Family
 from crawler.model.outcomes import READABLE
 from reports.languages import ENGLISH, N_, Language
 from reports.store.frames import Frames
-from reports.tables.ark_statuses import families
-from reports.tables.definitions import PAIR, in_order, records_of
+from reports.tables.ark_statuses import ark_statuses, families
+from reports.tables.definitions import PAIR, in_order, records_of, rows_of
 from reports.tables.known import (
     FAILING,
     PROBLEMS,
-    changes,
+    events_to_report,
     known_measures,
     known_sentence,
-    new_failures,
-    newly,
     of_family,
     without_known,
 )
 
 UNREAD = N_("This run could read no document.")
+#: The kinds of news about ARKs that do not work, the most serious first.
+PROBLEM_KINDS = (EventKind.CONFIRMED.value, FAILING, Family.UNREACHABLE.value)
+#: The kinds of news that are events of the run.
+_EVENTS = (EventKind.MOVED, EventKind.CHANGED, EventKind.GONE, EventKind.NEW)
 
 
 @dataclass(frozen=True, slots=True)
 class NewsItem:
-    """A change of an ARK at one URL."""
+    """A change of an ARK."""
 
     kind: str
     """An event of the table of changes, or `Family.UNREACHABLE` for an ARK without an answer, which is no failure."""
@@ -40,20 +43,20 @@ class NewsItem:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """The changes that a run found."""
+    """The changes up to a run that a channel was not told."""
 
     run_id: int
     at: str
     items: tuple[NewsItem, ...] = ()
-    """In the order of the ARKs' names."""
+    """At most one of each kind for an ARK, in the order of the ARKs' names."""
     known_problems: int = 0
-    """ARKs that fail, and were reported before this run."""
+    """ARKs that fail, as the channel was told before."""
     suspect: str = ""
     """The reason why this run confirms no failure; empty if it may."""
     triaged: str = ""
     """A sentence on the ARKs with an acknowledged or ignored problem; they are in none of the above."""
     compared_run: int | None = None
-    """The run that this one is compared with."""
+    """The last run whose news the channel got; None for its first message."""
     opens_month: bool = False
     """True if the run compared with began in an earlier month, or does not exist."""
     unchecked: int = 0
@@ -69,35 +72,76 @@ def could_read_nothing(frames: Frames) -> bool:
     return len(frames.documents) > 0 and not frames.documents["outcome"].isin(READABLE).any()
 
 
-def news_of(frames: Frames, language: Language = ENGLISH) -> News:
-    """Return the news of the one run that *frames* hold. Its numbers are those of the report."""
+def news_of(
+    frames: Frames, language: Language = ENGLISH, *, told: Mapping[str, str] | None = None, last_run: int | None = None
+) -> News:
+    """Return the news of the one run that *frames* hold, compared with its last run whose news a channel got.
+
+    *told* are the failing ARKs that the channel was told of, with the kind of news. An ARK is news again only if it
+    became worse. A recovery is news only of an ARK in *told*. *last_run* is the last run whose news the channel got.
+    """
+    told = told or {}
     run = next(records_of(frames.run))
     compared = frames.since or frames.previous
     earlier = None if compared is None else next(records_of(compared.run))
-    unanswered = newly(frames, Family.UNREACHABLE).assign(event=Family.UNREACHABLE.value)
-    failures = [new_failures(frames)] if compared is None else []
-    tables = [changes(frames), *failures, *([] if run["is_suspect"] else [unanswered])]
-    rows = pd.concat([table[["event", *PAIR, "ark", "detail"]] for table in tables], ignore_index=True)
-    fresh = rows.loc[rows["event"].isin([EventKind.CONFIRMED, FAILING]), "ark_id"]
-    failing = without_known(frames, of_family(frames, Family.FAILS))["ark_id"]
-    problems = without_known(frames, frames.verdicts[families(frames.verdicts["object"]).isin(PROBLEMS)])
+    problems = _problems(frames, is_suspect=bool(run["is_suspect"]))
+    ranks = {kind: rank for rank, kind in enumerate(PROBLEM_KINDS)}
+    is_fresh = [rank < ranks.get(told.get(ark, ""), len(ranks)) for ark, rank in rows_of(problems[["ark", "rank"]])]
+    fresh = problems[pd.Series(is_fresh, index=problems.index, dtype="bool")]
+    events = events_to_report(frames)
+    working = of_family(frames, Family.WORKS)
+    recovered = working[working["ark"].isin([*told])].assign(event=EventKind.RECOVERED.value)
+    words = events.loc[events["event"].eq(EventKind.RECOVERED), [*PAIR, "detail"]].drop_duplicates(PAIR, keep="last")
+    others = events[events["event"].isin(_EVENTS)].astype({"event": "str"})
+    columns = ["event", "ark", "request_url", "detail"]
+    rows = pd.concat(
+        [table[columns] for table in (fresh, recovered.merge(words, on=PAIR, how="left"), others)], ignore_index=True
+    )
+    rows = in_order(rows, "ark", "event", "detail", "request_url").drop_duplicates(["event", "ark"])
+    failing = problems.loc[problems["family"].eq(Family.FAILS), "ark"]
     standings = frames.timeline.standings
     has_failed = standings["state"].isin([ArkState.FAILING, ArkState.CONFIRMED_BROKEN]) & standings["gone_at"].isna()
     unchecked = standings.loc[has_failed & ~standings["ark_id"].isin(frames.verdicts["ark_id"]), "ark_id"].nunique()
-    is_clear = not (unchecked or len(problems) or run["is_suspect"]) and len(of_family(frames, Family.WORKS)) > 0
+    not_working = without_known(frames, frames.verdicts[families(frames.verdicts["object"]).isin(PROBLEMS)])
+    is_clear = not (unchecked or len(not_working) or run["is_suspect"]) and len(working) > 0
     return News(
         run["run_id"],
         f"{run['started_at']:%Y-%m-%dT%H:%M:%S}",
-        tuple(
-            NewsItem(row["event"], row["ark"], row["detail"] or "")
-            for row in records_of(in_order(rows, "ark", "request_url", "event"))
-        ),
-        failing[~failing.isin(fresh)].nunique(),
+        tuple(NewsItem(row["event"], row["ark"], row["detail"] or "") for row in records_of(rows)),
+        int((~failing.isin(fresh["ark"])).sum()),
         (run["suspicion"] or "") if run["is_suspect"] else "",
         known_sentence(pd.DataFrame(known_measures(frames), columns=["measure", "value", "note"]), language),
-        compared_run=None if earlier is None else earlier["run_id"],
+        compared_run=last_run,
         opens_month=earlier is None or f"{earlier['started_at']:%Y-%m}" < f"{run['started_at']:%Y-%m}",
         unchecked=unchecked,
         is_unread=could_read_nothing(frames),
         is_clear=is_clear,
     )
+
+
+def _problems(frames: Frames, *, is_suspect: bool) -> pd.DataFrame:
+    """Return one row per ARK that does not work, unless the problem is known, with the kind of news and its words.
+
+    An outage in a suspect run is no news.
+    """
+    rows = without_known(frames, of_family(frames, *PROBLEMS))
+    rows = rows.merge(frames.latest[[*PAIR, "state", "reason"]], on=PAIR, how="left")
+    rows = rows.merge(ark_statuses(frames)[["ark_id", "family"]], on="ark_id")
+    kinds = rows["family"].astype("str").replace({Family.FAILS.value: FAILING})
+    rows = rows.assign(event=kinds.mask(rows["state"].eq(ArkState.CONFIRMED_BROKEN), EventKind.CONFIRMED.value))
+    if is_suspect:
+        rows = rows[rows["event"].ne(Family.UNREACHABLE)]
+    rows = rows.assign(rank=rows["event"].map(PROBLEM_KINDS.index).astype("Int64"), detail=rows["reason"])
+    return in_order(rows, "rank", "request_url").drop_duplicates("ark")
+
+
+def told_after(told: Mapping[str, str], news: News, kinds: Collection[str]) -> dict[str, str]:
+    """Return the failing ARKs that a channel knows after it got *news* of *kinds*, with the kind of news.
+
+    >>> items = (NewsItem("failing", "ark:12148/x1"), NewsItem("recovered", "ark:12148/x2"))
+    >>> told_after({"ark:12148/x2": "confirmed"}, News(7, "", items), {"failing"})
+    {'ark:12148/x1': 'failing'}
+    """
+    recovered = {item.ark for item in news.items if item.kind == EventKind.RECOVERED}
+    fresh = {item.ark: item.kind for item in news.items if item.kind in PROBLEM_KINDS and item.kind in kinds}
+    return {ark: kind for ark, kind in told.items() if ark not in recovered} | fresh

@@ -13,7 +13,7 @@ from crawler.history.ark_status import ArkState, EventKind
 from crawler.model.observations import SEVERITY as OUTCOME_SEVERITY
 from crawler.model.observations import CommitmentOutcome, DocumentOutcome, Family, MetadataOutcome, ObjectOutcome
 from crawler.model.outcomes import MISTYPED
-from reports.languages import N_, Forms
+from reports.languages import ENGLISH, N_, Forms, Language
 from reports.remediation.causes import Cause, Fault, Grade
 
 FAMILY_NAMES = {
@@ -166,7 +166,7 @@ CAUSE_NAMES = {
     Cause.DEAD_HOST: N_("the host is gone"),
     Cause.UNREACHABLE_HOST: N_("the host gives no answer today"),
     Cause.PASSING: N_("no answer today, although the host answers for other ARKs"),
-    Cause.LOOP: N_("the redirects form a loop"),
+    Cause.LOOP: N_("the redirects never reach a page"),
     Cause.BAD_REDIRECT: N_("the redirect target is not a usable address"),
     Cause.CHANGED_PATH: N_("the site has changed its paths"),
     Cause.UNKNOWN_NAAN: N_("the resolver resolves no ARK of this NAAN"),
@@ -194,7 +194,6 @@ FORMATS = {
     "xlsx": "one workbook with a sheet per table, for spreadsheets",
     "parquet": "one file per table, for other tools",
     "junit": "each cited ARK as a test case of its document, for CI",
-    "badge": "share of ARKs that resolve, as a picture and as JSON for shields.io",
     "sarif": "each place to fix as a result, for code hosts and editors",
 }
 #: The modules that formats need; they are extras named like the formats.
@@ -249,3 +248,14 @@ def is_reached(fail_on: Iterable[str], occurring: Iterable[str]) -> bool:
     """
     serious = frozenset(token for asked in fail_on for token in at_least(asked))
     return not serious.isdisjoint(occurring)
+
+
+def place_words(document: str, page: int | None, line: int | None = None, language: Language = ENGLISH) -> str:
+    """Return a place in a document; editors and terminals open a file at its line.
+
+    >>> place_words("thesis.pdf", 12), place_words("notes.md", None, 7), place_words("https://library.example/", None)
+    ('thesis.pdf, p. 12', 'notes.md:7', 'https://library.example/')
+    """
+    if page is None:
+        return document if line is None or "://" in document else f"{document}:{line}"
+    return language.gettext("{document}, p. {page}", document=document, page=str(page))

@@ -30,6 +30,7 @@ _MENTION = f"""
         'b' || (h % 10) AS shoulder, name, '' AS qualifier,
         'https://n2t.net/ark:/' || naan || '/' || name AS as_written,
         'https://n2t.net/ark:/' || naan || '/' || name AS repaired, 'text' AS role, (i % 9 + 1)::INTEGER AS page,
+        NULL::INTEGER AS line,
         'p' AS place, [[10::INTEGER, 40::INTEGER]] AS spans, 'see there' AS context,
         CASE WHEN h % 5 = 0 THEN ['line wrap'] WHEN h % 17 = 0 THEN ['line wrap', 'soft hyphen'] ELSE [] END AS repairs,
         CASE WHEN h % 3 = 0 THEN NULL ELSE 'https://resolver' || h % 211 || '.example/' END AS resolver,

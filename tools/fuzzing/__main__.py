@@ -17,7 +17,7 @@ NAMES = (
     "archives",
     "stores",
     "cells",
-    "ledgers",
+    "last_runs",
     "toml",
     "redaction",
 )

@@ -21,7 +21,7 @@ from scrapy.http import Response
 
 from arkaudit.configuration.config_files import ConfigError, load
 from arkaudit.configuration.schedule import Schedule
-from arkaudit.schedules.ledger import Ledger, due_now
+from arkaudit.schedules.last_run import LastRunFile, due_now
 from arkaudit.upkeep.triage_file import load_triage
 from crawler.answers.answer import read_answer
 from crawler.answers.facts import AnswerFacts
@@ -175,19 +175,19 @@ def cells(data: bytes) -> None:
             return
 
 
-def ledgers(data: bytes) -> None:
-    """Read any bytes as a ledger; a fault must be one line, and the ledger must stay the same when read again."""
+def last_runs(data: bytes) -> None:
+    """Read any bytes as the last run of an audit; a fault must be one line, and the file must stay the same when read again."""
     now = datetime(2026, 11, 22, tzinfo=UTC)
     with tempfile.TemporaryDirectory() as folder:
-        ledger = Ledger(Path(folder), "a")
+        file = LastRunFile(Path(folder), "a")
         (Path(folder) / "a.json").write_bytes(data)
         try:
-            content = ledger.content(now)
+            last = file.read(now)
         except UserMistake as mistake:
             _require_one_line(str(mistake))
             return
-        assert ledger.content(now) == content
-        due_now(Schedule("0 3 * * *"), content.entries, since=content.since, now=now)
+        assert file.read(now) == last
+        due_now(Schedule("0 3 * * *"), last, now)
 
 
 def toml(data: bytes) -> None:
@@ -248,7 +248,7 @@ TARGETS: Mapping[str, Callable[[bytes], None]] = {
     "archives": archives,
     "stores": stores,
     "cells": cells,
-    "ledgers": ledgers,
+    "last_runs": last_runs,
     "toml": toml,
     "redaction": redaction,
 }

@@ -4,7 +4,7 @@ SELECT *, CASE WHEN is_test THEN sign IS NOT NULL END AS is_example
 FROM (
     SELECT *, CASE WHEN is_test THEN example_sign(contexts, title, document) END AS sign
     FROM (
-        SELECT document, citation, ordinal, page, place, role, as_written, ark, repaired,
+        SELECT document, citation, ordinal, page, line, place, role, as_written, ark, repaired,
             array_to_string(repairs, getvariable('joint')) AS repairs, confidence, reason,
             array_to_string(alternatives, getvariable('joint')) AS alternatives, decided > 1 AS again,
             array_to_string(spelling, getvariable('joint')) AS spelling, title,

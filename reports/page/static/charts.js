@@ -9,8 +9,6 @@
   const FONT = 12;
   // From this width on, names are next to their bars, else above them.
   const WIDE = 560;
-  // Below this width, names of a flow are wrap into lines.
-  const NARROW = 736;
   const drawn = [];
   const places = spoken.charts.map((each) => document.getElementById(`picture-${each.name}`));
   const family = getComputedStyle(document.body).fontFamily;
@@ -78,7 +76,6 @@
       option = { ...option, grid: { ...option.grid, right: Math.ceil(widthOf("00-00 00:00") / 2) + 6 } };
     }
     if (option.yAxis?.type === "category") return withNames(option, height, width, each.widest_number);
-    if (option.series[0].type === "sankey") return withEnds(option, height, width);
     return { option, height };
   }
 
@@ -114,27 +111,6 @@
         yAxis: { ...option.yAxis, axisLabel: label },
       },
       height: Math.round(option.grid.top + row * names.length + 8),
-    };
-  }
-
-  /** Put the names of a flow next to both ends, on several lines in a narrow picture. */
-  function withEnds(option, height, width) {
-    const [first] = option.series;
-    const isNarrow = width < NARROW;
-    const rooms = { left: 0.3 * width, top: 0.38 * width, right: 0.22 * width };
-    const lines = first.data.map(({ name, label }) =>
-      isNarrow ? wrap(label.formatter ?? name, rooms[label.position]) : [label.formatter ?? name]);
-    const longest = (side) => Math.max(0, ...first.data.map(({ label }, at) =>
-      (label.position === side ? Math.max(...lines[at].map(widthOf)) : 0)));
-    const data = first.data.map((node, at) => ({ ...node, label: { ...node.label, lineHeight: LINE, formatter: lines[at].join("\n") } }));
-    const more = (Math.max(...lines.map((each) => each.length)) - 1) * LINE;
-    const nodes = (height - 24) / 46 + 1;
-    return {
-      option: {
-        ...option,
-        series: [{ ...first, data, top: first.top + more, bottom: first.bottom + more / 2, nodeGap: first.nodeGap + more, left: longest("left") + 12, right: longest("right") + 12 }],
-      },
-      height: Math.round(height + nodes * more),
     };
   }
 
