@@ -6,9 +6,10 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from extractors.model.errors import UserMistake
+from extractors.model.urls import split_url
 
 #: For each service: its API, the path of the API at a server of one's own, and the variables for API and token.
 _SERVICES = {
@@ -22,11 +23,8 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 def _is_private(url: str) -> bool:
     """Return True if nobody on the way to *url* can read a request."""
-    try:
-        parts = urlsplit(url)
-        return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
-    except ValueError:
-        return False
+    parts = split_url(url)
+    return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,7 @@ class IssueAddress:
         'https://git.example.org/api/v4/projects/maps%2Fold%2Farks/issues'
         """
         service, _, place = text.partition(":")
-        parts = urlsplit(place)
+        parts = split_url(place)
         path = parts.path.strip("/")
         origin = f"{parts.scheme}://{parts.netloc}" if parts.scheme else ""
         is_place = service in _PATHS and _PATHS[service].fullmatch(path) and place.rstrip("/").endswith(path)

@@ -10,7 +10,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from string import Template
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
 import regex
 from pydantic import AfterValidator, BeforeValidator, SecretStr
@@ -26,7 +25,7 @@ from crawler.wire.credentials import cookies_for, names_user
 from crawler.wire.identity import read_key
 from extractors.model.naan import naan_and_name
 from extractors.model.normalize import NotAnArk
-from extractors.model.urls import Origin, is_web_url
+from extractors.model.urls import Origin, is_web_url, split_url
 from reports.languages import WORDS as LANGUAGE_WORDS
 
 _HOST = re.compile(r"(?:https?://)?(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.IGNORECASE)
@@ -47,14 +46,11 @@ def _taken_by(check: Callable[[Any], object]) -> AfterValidator:
 
 def resolver_url(text: str, what: str = "a resolver") -> str:
     """Return *text* if it is the URL of a resolver. Raises ValueError; *what* names the resolver in the message."""
-    try:
-        parts = urlsplit(text)
-        is_plain = bool(parts.hostname) and parts.port != 0 and not set(text) & set("?#")
-    except ValueError:
-        is_plain = False
+    parts = split_url(text)
+    is_plain = bool(parts.hostname) and parts.port != 0 and not set(text) & set("?#")
     if names_user(text):
         raise ValueError("credentials in a URL are never sent; put them into a [hosts] section")
-    if not is_plain or parts.scheme.lower() not in ("http", "https"):
+    if not is_plain or parts.scheme not in ("http", "https"):
         raise ValueError(f"{text!r} is not the http or https URL of {what}")
     return text
 

@@ -17,7 +17,6 @@ from importlib.util import find_spec
 from itertools import islice
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from arkaudit.datasets.build import Answer, Call, own_worker
 from arkaudit.datasets.plan import difference, fingerprint
@@ -26,6 +25,7 @@ from arkaudit.output.exits import say
 from crawler.model.addresses import addresses_in
 from extractors.model.check_characters import DECLARED, declare
 from extractors.model.errors import DatasetError, UserMistake
+from extractors.model.urls import split_url
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -113,7 +113,7 @@ def _is_this_machine(address: str) -> bool:
     >>> [_is_this_machine(address) for address in ("tcp://127.0.0.1:8786", "localhost:8786", "tcp://10.0.0.7:8786")]
     [True, True, False]
     """
-    host = urlsplit(address if "://" in address else f"tcp://{address}").hostname or ""
+    host = split_url(address if "://" in address else f"tcp://{address}").hostname
     addresses = addresses_in(host)
     return host == "localhost" or (bool(addresses) and all(resolved.is_loopback for resolved in addresses))
 

@@ -13,11 +13,11 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO, cast
-from urllib.parse import urlsplit
 
 from crawler.model.durable_files import make_folder, put_in_place
 from extractors.model.errors import DatasetError, UserMistake
 from extractors.model.files import is_file, is_folder, path_exists
+from extractors.model.urls import split_url
 
 # -- object storage (S3 and compatible services)
 
@@ -111,9 +111,9 @@ def objects_of(places: Iterable[str]) -> list[InputFile]:
 
 def require_valid_url(url: str) -> str:
     """Return *url* if it is valid. Raises `UserMistake` if it is not, or s3fs is missing."""
-    if "@" in urlsplit(url).netloc:
+    if "@" in split_url(url).netloc:
         raise UserMistake("put keys into the environment (AWS_ACCESS_KEY_ID …), not into an address")
-    if not urlsplit(url).netloc:
+    if not split_url(url).netloc:
         raise UserMistake(f"{url!r} has no bucket")
     if find_spec("s3fs") is None:
         raise UserMistake(f"{url} needs s3fs: pip install 'arkaudit[s3]'")

@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from http.client import HTTPException
 from typing import Any
-from urllib.parse import quote, urljoin, urlsplit
+from urllib.parse import quote
 
 from arkaudit.configuration.issue_address import IssueAddress
 from arkaudit.output import exits
 from extractors.model.errors import ArkauditError
+from extractors.model.urls import join_url, split_url
 from reports.formats.digest import Digest, as_markdown, issue_text
 from reports.languages import Language
 from reports.languages.display import escape_invisible
@@ -199,10 +200,10 @@ class _Tracker:
             answer = self._fetch(method, url, values)
             if not 300 <= answer.status < 400 or "Location" not in answer.headers:
                 return answer
-            try:
-                url = urljoin(url, answer.headers["Location"])
-            except ValueError:
-                raise NotSent(f"{answer.host} names a malformed address") from None
+            target = join_url(url, answer.headers["Location"])
+            if target is None:
+                raise NotSent(f"{answer.host} names a malformed address")
+            url = target
         raise NotSent(f"{self._address}: the redirects form a loop")
 
     def _checked(self, answer: _Answer) -> _Answer:
@@ -219,10 +220,10 @@ class _Tracker:
             request.headers["Authorization"] = f"Bearer {self._token}"
             return request
 
+        parts, own = split_url(url), split_url(self.url)
+        if (parts.scheme, parts.netloc) != (own.scheme, own.netloc):
+            raise NotSent(f"{self._address} has moved to {parts.netloc}: correct notify.issue")
         try:
-            parts, own = urlsplit(url), urlsplit(self.url)
-            if (parts.scheme, parts.netloc) != (own.scheme, own.netloc):
-                raise NotSent(f"{self._address} has moved to {parts.netloc}: correct notify.issue")
             with requests.Session() as session:
                 # A proxy would see the token of a request to loopback without TLS.
                 session.trust_env = parts.scheme == "https"
@@ -248,7 +249,7 @@ class _Tracker:
             raise NotSent(f"{own.netloc} names a malformed address") from None
         if len(data) > MOST_BYTES:
             raise NotSent(f"the answer of {parts.netloc} is longer than {MOST_BYTES} bytes")
-        return _Answer(url, answer.status_code, answer.headers, data, next_url and urljoin(url, next_url))
+        return _Answer(url, answer.status_code, answer.headers, data, next_url and join_url(url, next_url))
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +264,7 @@ class _Answer:
 
     @property
     def host(self) -> str:
-        return urlsplit(self.url).netloc
+        return split_url(self.url).netloc
 
     def value(self) -> Any:
         """Return the answer as a JSON value; None if it is none."""
