@@ -55,7 +55,6 @@ def triage() -> None:
     arkaudit triage recheck --document https://www.example.org/theses/
     arkaudit triage list
     arkaudit triage apply triage.toml                        apply the decisions of a file
-    arkaudit triage import report.xlsx                       read the decisions of a workbook
     """
 
 
@@ -222,34 +221,6 @@ def triage_apply(file: Path, store_file: Path) -> None:
     given = load_triage(file, now=datetime.now(UTC))
     with open_store(store_file) as store:
         apply_to(store, given)
-
-
-@triage.command("import", short_help="Read the decisions of a workbook.")
-@click.argument("file", metavar="WORKBOOK", type=FILE)
-@store_option
-def triage_import(file: Path, store_file: Path) -> None:
-    """Read the decisions in the sheet "decisions" of a report's workbook (report --format xlsx).
-
-    They apply to the state that the workbook shows: a problem that got worse since is raised again. An empty decision
-    changes nothing. If a row is wrong, no decision is read.
-    """
-    from arkaudit.upkeep.decision_workbook import read_decisions
-    from arkaudit.upkeep.triage_file import open_store
-
-    content = read_decisions(file, now=datetime.now(UTC))
-    with open_store(store_file) as store:
-        known = {ark for ark, *_ in store.matched_arks(content.decisions)}
-        store.decide(content.decisions)
-    for remark in content.remarks:
-        say(escape_invisible(remark))
-    for decision in content.decisions:
-        if decision.target not in known:
-            say(f"{decision.action} {decision.target} matches no ARK of {store_file}")
-    counts = ", ".join(
-        f"{sum(decision.action is action for decision in content.decisions)} {_DONE[action]}"
-        for action in (TriageAction.ACKNOWLEDGE, TriageAction.IGNORE)
-    )
-    say(f"{count_noun(len(content.decisions), 'decision')} of {file}: {counts}")
 
 
 @triage.command("export", short_help="Write all decisions as a file.")

@@ -79,7 +79,7 @@ EXTRAS: Mapping[str, tuple[str, str]] = {
     "render": ("playwright", "pages that only a browser shows"),
     "s3": ("s3fs", "documents and datasets on object storage"),
     "schedule": ("cronsim", "audits on a schedule"),
-    "xlsx": ("xlsxwriter", "report --format xlsx, triage import"),
+    "xlsx": ("xlsxwriter", "report --format xlsx"),
     "notify": ("apprise", "notifications by mail, chat and webhooks"),
     "identity": ("http_message_signatures", "signed requests ([identity])"),
     "demo": ("arklet", "demo"),
