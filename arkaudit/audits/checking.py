@@ -189,7 +189,7 @@ def _run(
         if targets is None:
             targets = sorted((ark, url) for ark, url in store.cited_arks(run_id) if not registry.is_shoulder(ark))
             readings = other_readings(store.open_mentions(run_id))
-        background = Background(registry, readings or {}, closed=config.closed_collections)
+        background = Background(registry, readings or {})
         for verdict in verdicts_of_run(store, run_id, targets, background):
             collect(verdict)
     else:

@@ -14,7 +14,6 @@ from arkaudit import __version__
 from arkaudit.configuration.issue_address import IssueAddress
 from arkaudit.configuration.setting_values import (
     AddressTexts,
-    ArkBeginning,
     Contact,
     Cookies,
     CronExpression,
@@ -49,7 +48,6 @@ from crawler.model.resolving import Patience
 from crawler.politeness.pacing import Allowance, Allowances, is_own
 from crawler.rendering import PageLimits, RenderOptions, find_browser
 from crawler.sources.xml_sources import Selection
-from crawler.verdicts.verdict import ClosedCollection
 from crawler.wire.credentials import Credential, Credentials, proxy_credential
 from crawler.wire.identity import RequestSigner, read_key
 from extractors.model.urls import Origin
@@ -231,15 +229,6 @@ class Render(_Section):
         return None if browser is None else RenderOptions(browser, limits)
 
 
-class ClosedArks(_Section):
-    """A collection without public access: a refusal there is intended."""
-
-    arks: ArkBeginning
-    """A NAAN, or a NAAN and the beginning of names: ``98765`` or ``98765/k3``."""
-    reason: str = ""
-    """The reason for the report."""
-
-
 class RecheckDays(_Section):
     """Days between two checks of an ARK, by its state; None for the general value."""
 
@@ -369,7 +358,6 @@ class Config(_Section):
     log: Log = Log()
     memento: Memento = Memento()
     render: Render = Render()
-    closed: list[ClosedArks] = []
     recheck: Recheck = Recheck()
     naans: dict[NaanText, NaanNames] = {}
     notify: Notify = Notify()
@@ -429,11 +417,6 @@ class Config(_Section):
         guard = AddressGuard.for_networks(self.network.allow_addresses)
         named = Allowances(hosts=dict.fromkeys(self.hosts, Allowance())).find_by_name(host)
         return named is not None or is_own(host, routes, guard)
-
-    @property
-    def closed_collections(self) -> tuple[ClosedCollection, ...]:
-        """The collections without public access."""
-        return tuple(ClosedCollection.parse(collection.arks, collection.reason) for collection in self.closed)
 
     def settings(self) -> dict[str, Any]:
         """Return the Scrapy settings for this configuration."""
